@@ -1,0 +1,64 @@
+package protocol
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+)
+
+// Secret is 32 random bytes: the nonce of a referee or the entropy of a
+// player. The zero value is the entropy of a player who committed to none.
+type Secret [32]byte
+
+// Hex writes s in lower case.
+func (s Secret) Hex() string { return hex.EncodeToString(s[:]) }
+
+// ParseSecret reads 64 hexadecimal digits.
+func ParseSecret(text string) (s Secret, ok bool) {
+	if len(text) != 2*len(s) {
+		return s, false
+	}
+	_, err := hex.Decode(s[:], []byte(text))
+	return s, err == nil
+}
+
+// DrawCommitment binds a referee to its nonce before the players choose. It is
+// given in MATCH_ASSIGNMENT_ACK and GAME_INVITATION; the nonce is revealed
+// with the result, so that anyone can recompute the draw.
+func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, nonce Secret) string {
+	b := make([]byte, 0, 128)
+	b = append(b, "evenodd-draw-v1"...)
+	b = prefixed(b, leagueID)
+	b = prefixed(b, matchID)
+	b = prefixed(b, strconv.Itoa(attempt))
+	b = prefixed(b, refereeID)
+	b = append(b, nonce[:]...)
+	return digest(b)
+}
+
+// EntropyCommitment binds a player to the entropy it will reveal with its
+// choice, so that neither side alone steers the draw.
+func EntropyCommitment(matchID, playerID string, entropy Secret) string {
+	b := make([]byte, 0, 96)
+	b = append(b, "evenodd-entropy-v1"...)
+	b = prefixed(b, matchID)
+	b = prefixed(b, playerID)
+	b = append(b, entropy[:]...)
+	return digest(b)
+}
+
+// SameDigest compares two hexadecimal digests in constant time.
+func SameDigest(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// prefixed appends LP(x): the length in two bytes, big-endian, then the bytes.
+func prefixed(b []byte, x string) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(len(x))) //nolint:gosec // identifiers are far shorter than 64 KB
+	return append(b, x...)
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,282 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Code is an error of the catalogue: E001 … E031.
+type Code string
+
+// The error catalogue (spec 003 §2.9.3, 002 §9, 004 §6).
+const (
+	ErrTimeout              Code = "E001"
+	ErrInvalidFieldType     Code = "E002"
+	ErrMissingField         Code = "E003"
+	ErrInvalidParityChoice  Code = "E004"
+	ErrPlayerNotRegistered  Code = "E005"
+	ErrMatchNotFound        Code = "E006"
+	ErrDuplicateReport      Code = "E007"
+	ErrInvalidMatchState    Code = "E008"
+	ErrConnection           Code = "E009"
+	ErrIllegalMove          Code = "E010"
+	ErrTokenMissing         Code = "E011"
+	ErrTokenInvalid         Code = "E012"
+	ErrRefereeNotRegistered Code = "E013"
+	ErrNotAuthorized        Code = "E014"
+	ErrMatchIDMismatch      Code = "E015"
+	ErrInvalidQueryType     Code = "E016"
+	ErrLeagueNotFound       Code = "E017"
+	ErrProtocolVersion      Code = "E018"
+	ErrLateRegistration     Code = "E019"
+	ErrLeagueFull           Code = "E020"
+	ErrInvalidTimestamp     Code = "E021"
+	ErrRateLimited          Code = "E022"
+	ErrMessageTooLarge      Code = "E023"
+	ErrDuplicateName        Code = "E024"
+	ErrInvalidEndpoint      Code = "E025"
+	ErrUnsupportedGame      Code = "E026"
+	ErrLeagueNotStarted     Code = "E030"
+	ErrLeagueComplete       Code = "E031"
+)
+
+// Codes of JSON-RPC 2.0 itself.
+const (
+	rpcMethodNotFound = -32601
+	rpcInvalidParams  = -32602
+	rpcInternal       = -32603
+)
+
+type catalogued struct {
+	name string
+	rpc  int // the JSON-RPC code, where the method has none of its own
+}
+
+var catalogue = map[Code]catalogued{
+	ErrTimeout:              {"TIMEOUT_ERROR", -1},
+	ErrInvalidFieldType:     {"INVALID_FIELD_TYPE", rpcInvalidParams},
+	ErrMissingField:         {"MISSING_REQUIRED_FIELD", rpcInvalidParams},
+	ErrInvalidParityChoice:  {"INVALID_PARITY_CHOICE", 4004},
+	ErrPlayerNotRegistered:  {"PLAYER_NOT_REGISTERED", 3002},
+	ErrMatchNotFound:        {"MATCH_NOT_FOUND", 4003},
+	ErrDuplicateReport:      {"DUPLICATE_REPORT", 5003},
+	ErrInvalidMatchState:    {"INVALID_MATCH_STATE", 4005},
+	ErrConnection:           {"CONNECTION_ERROR", -2},
+	ErrIllegalMove:          {"ILLEGAL_MOVE", 4004},
+	ErrTokenMissing:         {"AUTH_TOKEN_MISSING", 11},
+	ErrTokenInvalid:         {"AUTH_TOKEN_INVALID", 12},
+	ErrRefereeNotRegistered: {"REFEREE_NOT_REGISTERED", 13},
+	ErrNotAuthorized:        {"NOT_AUTHORIZED", 14},
+	ErrMatchIDMismatch:      {"MATCH_ID_MISMATCH", 15},
+	ErrInvalidQueryType:     {"INVALID_QUERY_TYPE", 6002},
+	ErrLeagueNotFound:       {"LEAGUE_NOT_FOUND", 6003},
+	ErrProtocolVersion:      {"PROTOCOL_VERSION_MISMATCH", 18},
+	ErrLateRegistration:     {"LATE_REGISTRATION", 19},
+	ErrLeagueFull:           {"LEAGUE_FULL", 20},
+	ErrInvalidTimestamp:     {"INVALID_TIMESTAMP", 21},
+	ErrRateLimited:          {"RATE_LIMITED", 22},
+	ErrMessageTooLarge:      {"MESSAGE_TOO_LARGE", 23},
+	ErrDuplicateName:        {"DUPLICATE_NAME", 24},
+	ErrInvalidEndpoint:      {"INVALID_ENDPOINT", 25},
+	ErrUnsupportedGame:      {"UNSUPPORTED_GAME_TYPE", 26},
+	ErrLeagueNotStarted:     {"LEAGUE_NOT_STARTED", 30},
+	ErrLeagueComplete:       {"LEAGUE_ALREADY_COMPLETE", 31},
+}
+
+// Name is the catalogue's name of the code, such as TIMEOUT_ERROR.
+func (c Code) Name() string { return catalogue[c].name }
+
+// Retryable tells whether the same call may be made again: a timeout or a
+// broken connection (spec 003 §2.9.4), and a caller that was too fast.
+func (c Code) Retryable() bool {
+	return c == ErrTimeout || c == ErrConnection || c == ErrRateLimited
+}
+
+// An Error is what went wrong between two agents: an error of the catalogue,
+// or one of JSON-RPC itself (Code is then empty). It crosses the wire as a
+// JSON-RPC error whose data is a whole LEAGUE_ERROR.
+type Error struct {
+	Code    Code           // of the catalogue; "" when the error names none
+	RPC     int            // the JSON-RPC code
+	Detail  string         // one sentence for people
+	Context map[string]any // what helps to mend it; never a token
+	Remote  bool           // the other side answered with this error
+
+	message *LeagueError // the error as a message, once it is about to travel
+	cause   error
+}
+
+// Fault makes an error of the catalogue.
+func Fault(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, RPC: catalogue[code].rpc, Detail: fmt.Sprintf(format, args...)}
+}
+
+// With adds a member to the error's context, and returns the error.
+func (e *Error) With(key string, value any) *Error {
+	if e.Context == nil {
+		e.Context = map[string]any{}
+	}
+	e.Context[key] = value
+	return e
+}
+
+// Coded gives the error another JSON-RPC code than the catalogue's.
+func (e *Error) Coded(rpc int) *Error {
+	e.RPC = rpc
+	return e
+}
+
+// Error says what went wrong, code first.
+func (e *Error) Error() string {
+	switch {
+	case e.Code == "" && e.Detail == "":
+		return fmt.Sprintf("JSON-RPC error %d", e.RPC)
+	case e.Code == "":
+		return fmt.Sprintf("JSON-RPC error %d: %s", e.RPC, e.Detail)
+	case e.Detail == "":
+		return string(e.Code) + " " + e.Code.Name()
+	}
+	return string(e.Code) + " " + e.Code.Name() + ": " + e.Detail
+}
+
+// Unwrap is what caused the error on this side, if anything.
+func (e *Error) Unwrap() error { return e.cause }
+
+// RPCError is the error as JSON-RPC writes it; carriers find it by this
+// method.
+func (e *Error) RPCError() (code int, message string, data any) {
+	message = e.Code.Name()
+	if message == "" {
+		message = e.Detail
+	}
+	if e.message == nil {
+		return e.RPC, message, nil
+	}
+	return e.RPC, message, e.message
+}
+
+// travelling is a copy of e that carries its LEAGUE_ERROR, as an answer to the
+// request whose envelope is given.
+func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
+	out := *e
+	out.RPC = code
+	if out.Code == "" {
+		return &out
+	}
+	conversation := request.ConversationID
+	if conversation == "" {
+		conversation = "conv-error"
+	}
+	context := maps.Clone(e.Context)
+	if context == nil {
+		context = map[string]any{}
+	}
+	if e.Detail != "" {
+		context["detail"] = e.Detail
+	}
+	context["action"] = request.MessageType
+	retryable := e.Code.Retryable()
+	out.message = &LeagueError{
+		Envelope:            voice.Envelope(TypeLeagueError, conversation),
+		ErrorCode:           string(e.Code),
+		ErrorName:           e.Code.Name(),
+		ErrorDescription:    e.Code.Name(),
+		OriginalMessageType: request.MessageType,
+		Context:             context,
+		Retryable:           &retryable,
+	}
+	return &out
+}
+
+// AsError reads any error of a call as an Error: what the other side answered,
+// E001 when time ran out, E009 when nothing readable came back. It returns nil
+// for nil, and for the end of the caller's own context.
+func AsError(err error) *Error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	var remote interface {
+		RPCError() (code int, message string, data any)
+	}
+	if errors.As(err, &remote) {
+		return fromRemote(remote.RPCError())
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &Error{Code: ErrTimeout, RPC: catalogue[ErrTimeout].rpc, Detail: "no answer in time", cause: err}
+	}
+	return &Error{Code: ErrConnection, RPC: catalogue[ErrConnection].rpc, Detail: err.Error(), cause: err}
+}
+
+func fromRemote(code int, message string, data any) *Error {
+	e := &Error{RPC: code, Detail: clip(message), Remote: true}
+	raw, ok := data.(jsontext.Value)
+	if !ok {
+		return e
+	}
+	var l LeagueError
+	if json.Unmarshal(raw, &l) == nil {
+		l.describe(e)
+	}
+	return e
+}
+
+// describe copies what a LEAGUE_ERROR says into e.
+func (l *LeagueError) describe(e *Error) {
+	if _, known := catalogue[Code(l.ErrorCode)]; !known {
+		return
+	}
+	e.Code, e.Context = Code(l.ErrorCode), l.Context
+	if detail, ok := l.Context["detail"].(string); ok {
+		e.Detail = clip(detail)
+	}
+}
+
+// Unreachable tells whether a call failed because nobody listens at the
+// endpoint: a refused connection or an unknown host.
+func Unreachable(err error) bool {
+	var u interface{ Unreachable() bool }
+	return errors.As(err, &u) && u.Unreachable()
+}
+
+// A FieldError is one broken field of a message.
+type FieldError struct {
+	Field string `json:"field"` // dotted path, such as player_meta.display_name
+	Rule  string `json:"rule"`  // what the field must be
+	Got   string `json:"got,omitzero"`
+	kind  breach
+}
+
+type breach int
+
+// In the order in which they give the message's error code.
+const (
+	breachVersion breach = iota
+	breachMissing
+	breachTime
+	breachValue
+)
+
+func (b breach) code() Code {
+	return [...]Code{ErrProtocolVersion, ErrMissingField, ErrInvalidTimestamp, ErrInvalidFieldType}[b]
+}
+
+// brokenFields makes one error of all broken fields of a message: E018 before
+// E003 before E021 before E002; context.fields lists every one.
+func brokenFields(broken []FieldError) *Error {
+	worst := slices.MinFunc(broken, func(a, b FieldError) int { return int(a.kind) - int(b.kind) })
+	detail := fmt.Sprintf("%s: %s", worst.Field, worst.Rule)
+	if len(broken) > 1 {
+		detail += fmt.Sprintf(" (and %d more)", len(broken)-1)
+	}
+	return Fault(worst.kind.code(), "%s", detail).With("fields", broken)
+}

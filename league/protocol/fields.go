@@ -1,0 +1,405 @@
+package protocol
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A kind is the JSON type of a field.
+type kind int
+
+const (
+	kindString kind = iota
+	kindInteger
+	kindNumber
+	kindBoolean
+	kindObject
+	kindArray
+	kindAny
+)
+
+func (k kind) String() string {
+	return [...]string{"string", "integer", "number", "boolean", "object", "array", "any"}[k]
+}
+
+// A form is a rule for the text of a string.
+type form struct {
+	rule    string // what the string must be, for people
+	pattern string // for the schema; "" when format says it
+	format  string // JSON Schema format, if any
+	valid   func(string) bool
+	breach  breach
+}
+
+var (
+	timestampForm = &form{
+		rule:    "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
+		pattern: `(Z|\+00:00)$`, format: "date-time",
+		valid: validTimestamp, breach: breachTime,
+	}
+	senderForm = &form{
+		rule:    "league_manager, referee:ID or player:ID",
+		pattern: `^(league_manager|(referee|player):.+)$`,
+		valid:   validSender, breach: breachValue,
+	}
+	versionForm = matching("a version of the form MAJOR.MINOR.PATCH",
+		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
+	digestForm = matching("64 lower-case hexadecimal digits", `^[0-9a-f]{64}$`)
+	codeForm   = matching("an error code of the form E001", `^E[0-9]{3}$`)
+	urlForm    = &form{rule: "an absolute URL", format: "uri", valid: absoluteURL, breach: breachValue}
+)
+
+func matching(rule, pattern string) *form {
+	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, breach: breachValue}
+}
+
+func absoluteURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && u.Host != ""
+}
+
+// A field is what the documents say of one member of a message. The slow pass
+// over a broken message, the JSON Schemas and the tests all read this table.
+type field struct {
+	name     string
+	kind     kind
+	optional bool     // may be absent
+	null     bool     // may be null
+	values   []string // the only strings allowed
+	form     *form    // rule for a string
+	min, max int      // characters of a string, value of an integer, length of an array; max 0: no limit
+	fields   []field  // members of an object
+	items    *field   // elements of an array, or all members of an object keyed by player
+}
+
+const maxInteger = 1<<31 - 1 // 002 §14.4
+
+func text(name string) field { return field{name: name, kind: kindString, min: 1, max: 200} }
+func word(name string, values ...string) field {
+	return field{name: name, kind: kindString, values: values}
+}
+
+func formed(name string, f *form) field {
+	return field{name: name, kind: kindString, form: f, max: 300}
+}
+func integer(name string, low int) field {
+	return field{name: name, kind: kindInteger, min: low, max: maxInteger}
+}
+func number(name string) field { return field{name: name, kind: kindNumber} }
+func truth(name string) field  { return field{name: name, kind: kindBoolean} }
+func object(name string, fields ...field) field {
+	return field{name: name, kind: kindObject, fields: fields}
+}
+
+func array(name string, low int, item field) field {
+	return field{name: name, kind: kindArray, min: low, items: &item}
+}
+
+func keyed1(name string, item field) field {
+	return field{name: name, kind: kindObject, items: &item}
+}
+func anything(name string) field { return field{name: name, kind: kindObject} }
+
+func (f field) orAbsent() field { f.optional = true; return f }
+func (f field) orNull() field   { f.null = true; return f }
+
+// envelopeFields begin every message.
+func envelopeFields(messageType string) []field {
+	return []field{
+		word("protocol", Name),
+		word("message_type", messageType),
+		formed("sender", senderForm),
+		formed("timestamp", timestampForm),
+		{name: "conversation_id", kind: kindString, min: 1, max: 128},
+		{name: "auth_token", kind: kindString, max: 300, optional: true, null: true},
+	}
+}
+
+var (
+	displayName = field{name: "display_name", kind: kindString, min: 1, max: 50}
+	gameTypes   = array("game_types", 1, text(""))
+	endpoint    = field{name: "contact_endpoint", kind: kindString, min: 1, max: 300}
+
+	recordField = object("your_standings",
+		integer("wins", 0), integer("losses", 0), integer("draws", 0), integer("points", 0).orAbsent())
+	standingField = object("",
+		integer("rank", 1), text("player_id"), displayName.orAbsent(),
+		integer("played", 0).orAbsent(), integer("wins", 0).orAbsent(), integer("draws", 0).orAbsent(),
+		integer("losses", 0).orAbsent(), integer("points", 0))
+	choicesField = keyed1("choices", field{kind: kindString, null: true, max: 200})
+	drawField    = object("draw",
+		formed("commitment", digestForm), formed("nonce", digestForm),
+		keyed1("entropies", formed("", digestForm)).orAbsent()).orAbsent()
+	seatField = func(name string) field {
+		return object(name, text("player_id"), formed("endpoint", urlForm), displayName.orAbsent(),
+			object("standings", integer("wins", 0), integer("losses", 0), integer("draws", 0), integer("points", 0).orAbsent()).orAbsent(),
+			text("access_token").orAbsent())
+	}
+	registrationFields = []field{
+		word("status", StatusAccepted, StatusRejected),
+		text("league_id").orAbsent(),
+		field{name: "reason", kind: kindString, max: 500}.orAbsent().orNull(),
+		formed("error_code", codeForm).orAbsent(), text("error_name").orAbsent(),
+		text("manager_auth").orAbsent(),
+	}
+	acknowledgement = []field{
+		text("status"), text("player_id").orAbsent(), text("referee_id").orAbsent(),
+		integer("round_id", 1).orAbsent(), text("match_id").orAbsent(),
+	}
+)
+
+// bodies lists the members of every message type behind the envelope.
+var bodies = map[string][]field{
+	TypeRefereeRegisterRequest: {object("referee_meta",
+		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),
+		gameTypes, endpoint, integer("max_concurrent_matches", 1))},
+	TypeRefereeRegisterResponse: append([]field{text("referee_id").orAbsent().orNull()}, registrationFields...),
+	TypeLeagueRegisterRequest: {object("player_meta",
+		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),
+		gameTypes, endpoint)},
+	TypeLeagueRegisterResponse: append([]field{text("player_id").orAbsent().orNull()}, registrationFields...),
+	TypeRoundAnnouncement: {text("league_id"), integer("round_id", 1), array("matches", 1, object("",
+		text("match_id"), text("game_type"), text("player_A_id"), text("player_B_id"),
+		formed("referee_endpoint", urlForm), text("referee_id").orAbsent(),
+		word("referee_auth", RefereeAuthAccessToken, RefereeAuthNone).orAbsent()))},
+	TypeRoundCompleted: {text("league_id"), integer("round_id", 1),
+		integer("matches_completed", 0).orAbsent(), integer("matches_played", 0).orAbsent(),
+		integer("next_round_id", 1).orNull(),
+		object("summary", integer("total_matches", 0), integer("wins", 0), integer("draws", 0),
+			integer("technical_losses", 0)).orAbsent()},
+	TypeLeagueCompleted: {text("league_id"), integer("total_rounds", 1), integer("total_matches", 1),
+		object("champion", text("player_id"), displayName, integer("points", 0)),
+		array("final_standings", 1, standingField), integer("total_players", 1).orAbsent()},
+	TypeGameInvitation: {text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
+		word("role_in_match", RolePlayerA, RolePlayerB), text("opponent_id"),
+		integer("attempt", 1).orAbsent(), formed("draw_commitment", digestForm).orAbsent()},
+	TypeGameJoinAck: {text("match_id"), text("player_id"), formed("arrival_timestamp", timestampForm), truth("accept"),
+		formed("entropy_commitment", digestForm).orAbsent()},
+	TypeChooseParityCall: {text("match_id"), text("player_id"), text("game_type"),
+		object("context", text("opponent_id").orAbsent(), integer("round_id", 1).orAbsent(), recordField.orAbsent()).orAbsent(),
+		formed("deadline", timestampForm)},
+	TypeChooseParityResponse: {text("match_id"), text("player_id"), word("parity_choice", "even", "odd"),
+		formed("entropy", digestForm).orAbsent()},
+	TypeGameMoveCall: {text("match_id"), text("player_id"), text("game_type"),
+		object("move_request", text("move_type"), array("valid_options", 0, text("")).orAbsent(), anything("context").orAbsent()),
+		formed("deadline", timestampForm)},
+	TypeGameMoveResponse: {text("match_id"), text("player_id"), text("game_type"),
+		object("move_data", text("move_type"), text("choice")), formed("entropy", digestForm).orAbsent()},
+	TypeGameOver: {text("match_id"), text("game_type"),
+		object("game_result", word("status", StatusWin, StatusDraw, StatusTechnicalLoss),
+			text("winner_player_id").orAbsent().orNull(),
+			integer("drawn_number", 0).orAbsent().orNull(), text("number_parity").orAbsent().orNull(),
+			choicesField, field{name: "reason", kind: kindString, max: 500}.orAbsent()),
+		drawField, field{name: "reason", kind: kindString, max: 500}.orAbsent()},
+	TypeMatchResultReport: {text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
+		integer("attempt", 1).orAbsent(),
+		object("result", text("winner").orNull(), keyed1("score", integer("", 0)),
+			object("details", integer("drawn_number", 0).orAbsent().orNull(), choicesField.orAbsent(),
+				word("status", StatusWin, StatusDraw, StatusTechnicalLoss).orAbsent(),
+				field{name: "reason", kind: kindString, max: 500}.orAbsent()).orAbsent()),
+		drawField},
+	TypeStandingsUpdate: {text("league_id"), integer("round_id", 1), array("standings", 1, standingField),
+		integer("total_players", 1).orAbsent()},
+	TypeLeagueQuery: {text("league_id"), text("query_type"),
+		object("query_params", text("player_id").orAbsent(), integer("round_id", 1).orAbsent(),
+			integer("offset", 0).orAbsent(), integer("limit", 1).orAbsent()).orAbsent()},
+	TypeLeagueQueryResponse: {text("query_type"), truth("success").orAbsent(), anything("data").orAbsent(),
+		object("error", formed("error_code", codeForm), text("error_name"),
+			field{name: "error_description", kind: kindString, max: 500}).orAbsent(),
+		integer("current_round", 0).orAbsent(), array("standings", 0, standingField).orAbsent()},
+	TypeLeagueError: {formed("error_code", codeForm), text("error_name").orAbsent(),
+		field{name: "error_description", kind: kindString, max: 500},
+		text("original_message_type").orAbsent(), anything("context").orAbsent(), truth("retryable").orAbsent()},
+	TypeGameError: {text("match_id"), text("player_id").orAbsent(), formed("error_code", codeForm),
+		text("error_name").orAbsent(), field{name: "error_description", kind: kindString, max: 500},
+		text("affected_player"), text("action_required"), text("game_state").orAbsent(), truth("retryable").orAbsent(),
+		integer("retry_count", 0).orAbsent(), integer("max_retries", 0).orAbsent(),
+		object("retry_info", integer("retry_count", 0), integer("max_retries", 0),
+			formed("next_retry_at", timestampForm).orAbsent(), number("time_remaining").orAbsent()).orAbsent(),
+		anything("context").orAbsent(), field{name: "consequence", kind: kindString, max: 500}.orAbsent()},
+	TypeMatchAssignment: {text("league_id"), integer("round_id", 1), text("match_id"), integer("attempt", 1),
+		text("game_type"), seatField("player_A"), seatField("player_B"),
+		object("timeouts", number("game_join_ack_timeout_sec"), number("move_timeout_sec"),
+			number("game_over_timeout_sec"), number("generic_response_timeout_sec")),
+		object("retry_policy", integer("max_retries", 0), number("delay_sec")),
+		object("scoring", integer("win_points", 0), integer("draw_points", 0), integer("loss_points", 0),
+			integer("technical_loss_points", 0))},
+	TypeMatchAssignmentAck: {word("status", StatusAccepted, StatusBusy, StatusRejected), text("match_id"),
+		integer("attempt", 1), text("referee_id").orAbsent(), formed("draw_commitment", digestForm).orAbsent(),
+		field{name: "reason", kind: kindString, max: 500}.orAbsent()},
+	TypeRoundAnnouncementAck: acknowledgement,
+	TypeStandingsUpdateAck:   acknowledgement,
+	TypeRoundCompletedAck:    acknowledgement,
+	TypeLeagueCompletedAck:   acknowledgement,
+	TypeGameOverAck:          acknowledgement,
+	TypeGameErrorAck:         acknowledgement,
+	TypeMatchResultAck:       acknowledgement,
+}
+
+// Examine lists every broken field of a message of the given type, with the
+// rule it breaks. It is the slow and exact judgement behind the fast check of
+// a request. Members the type does not know are allowed.
+func Examine(messageType string, raw []byte) []FieldError {
+	var broken []FieldError
+	body, known := bodies[messageType]
+	if !known {
+		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType), kind: breachValue}}
+	}
+	members, problem := membersOf(raw)
+	if problem != nil {
+		return []FieldError{*problem}
+	}
+	broken = examineMembers(broken, "", envelopeFields(messageType), members)
+	return examineMembers(broken, "", body, members)
+}
+
+func membersOf(raw []byte) (map[string]jsontext.Value, *FieldError) {
+	members := map[string]jsontext.Value{}
+	if len(raw) == 0 || jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &members) != nil {
+		kind := breachValue
+		if len(raw) == 0 || jsontext.Value(raw).Kind() == 'n' {
+			kind = breachMissing
+		}
+		return nil, &FieldError{Field: "params", Rule: "an object that holds the message", Got: clip(string(raw)), kind: kind}
+	}
+	return members, nil
+}
+
+func examineMembers(broken []FieldError, path string, fields []field, members map[string]jsontext.Value) []FieldError {
+	for i := range fields {
+		f := &fields[i]
+		raw, present := members[f.name]
+		broken = f.examine(broken, join(path, f.name), raw, present)
+	}
+	return broken
+}
+
+func (f *field) examine(broken []FieldError, path string, raw jsontext.Value, present bool) []FieldError {
+	switch {
+	case !present && f.optional:
+		return broken
+	case !present:
+		return append(broken, FieldError{Field: path, Rule: "required", kind: breachMissing})
+	case raw.Kind() == 'n' && f.null:
+		return broken
+	case raw.Kind() == 'n':
+		return append(broken, FieldError{Field: path, Rule: "required, not null", Got: "null", kind: breachMissing})
+	}
+	if rule, kind := f.judge(raw); rule != "" {
+		if path == "protocol" {
+			kind = breachVersion
+		}
+		return append(broken, FieldError{Field: path, Rule: rule, Got: clip(string(raw)), kind: kind})
+	}
+	switch {
+	case f.kind == kindObject && f.items == nil && f.fields != nil:
+		members := map[string]jsontext.Value{}
+		_ = json.Unmarshal(raw, &members) // judged to be an object
+		return examineMembers(broken, path, f.fields, members)
+	case f.kind == kindObject && f.items != nil:
+		members := PerPlayer[jsontext.Value]{}
+		_ = json.Unmarshal(raw, &members)
+		for _, m := range members {
+			broken = f.items.examine(broken, join(path, m.ID), m.Value, true)
+		}
+	case f.kind == kindArray:
+		var elements []jsontext.Value
+		_ = json.Unmarshal(raw, &elements)
+		for i, e := range elements {
+			broken = f.items.examine(broken, path+"["+strconv.Itoa(i)+"]", e, true)
+		}
+	}
+	return broken
+}
+
+// judge checks a present, non-null value by itself; rule is "" when it holds.
+func (f *field) judge(raw jsontext.Value) (rule string, _ breach) {
+	switch f.kind {
+	case kindString:
+		var s string
+		if raw.Kind() != '"' || json.Unmarshal(raw, &s) != nil {
+			if f.form == timestampForm {
+				return timestampForm.rule, breachTime
+			}
+			return "a string", breachValue
+		}
+		return f.judgeText(s)
+	case kindInteger:
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		if raw.Kind() != '0' || err != nil {
+			return "an integer", breachValue
+		}
+		if n < int64(f.min) || n > int64(f.max) {
+			return fmt.Sprintf("an integer from %d to %d", f.min, f.max), breachValue
+		}
+	case kindNumber:
+		n, err := strconv.ParseFloat(string(raw), 64)
+		if raw.Kind() != '0' || err != nil || n < 0 {
+			return "a number, 0 or more", breachValue
+		}
+	case kindBoolean:
+		if k := raw.Kind(); k != 't' && k != 'f' {
+			return "true or false", breachValue
+		}
+	case kindObject:
+		if raw.Kind() != '{' {
+			return "an object", breachValue
+		}
+	case kindArray:
+		if raw.Kind() != '[' {
+			return "an array", breachValue
+		}
+		var elements []jsontext.Value
+		_ = json.Unmarshal(raw, &elements)
+		if len(elements) < f.min {
+			return fmt.Sprintf("an array of at least %d", f.min), breachValue
+		}
+	case kindAny:
+	}
+	return "", breachValue
+}
+
+func (f *field) judgeText(s string) (rule string, _ breach) {
+	if f.values != nil {
+		for _, v := range f.values {
+			if s == v {
+				return "", breachValue
+			}
+		}
+		return oneOf(f.values), breachValue
+	}
+	if f.form != nil && !f.form.valid(s) {
+		return f.form.rule, f.form.breach
+	}
+	if n := utf8.RuneCountInString(s); n < f.min || f.max > 0 && n > f.max {
+		return fmt.Sprintf("a string of %d to %d characters", f.min, f.max), breachValue
+	}
+	return "", breachValue
+}
+
+func oneOf(values []string) string {
+	if len(values) == 1 {
+		return "exactly " + strconv.Quote(values[0])
+	}
+	s := "one of"
+	for i, v := range values {
+		if i > 0 {
+			s += ","
+		}
+		s += " " + strconv.Quote(v)
+	}
+	return s
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

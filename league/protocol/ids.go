@@ -1,0 +1,141 @@
+package protocol
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Sender names of the protocol (spec 003 §2.4.4).
+const (
+	ManagerSender = "league_manager"
+	refereePrefix = "referee:"
+	playerPrefix  = "player:"
+)
+
+// PlayerID formats the n-th player's identifier: P01 … P99, P100 ….
+func PlayerID(n int) string { return fmt.Sprintf("P%02d", n) }
+
+// RefereeID formats the n-th referee's identifier: REF01 … REF99, REF100 ….
+func RefereeID(n int) string { return fmt.Sprintf("REF%02d", n) }
+
+// ParsePlayerID is the number of a well-formed player id, from 1.
+func ParsePlayerID(id string) (int, bool) { return numbered(id, "P") }
+
+// ParseRefereeID is the number of a well-formed referee id, from 1.
+func ParseRefereeID(id string) (int, bool) { return numbered(id, "REF") }
+
+// numbered accepts two digits, or more without leading zeros.
+func numbered(id, prefix string) (int, bool) {
+	digits, ok := strings.CutPrefix(id, prefix)
+	if !ok || len(digits) < 2 || len(digits) > 6 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	if n == 0 || len(digits) > 2 && digits[0] == '0' {
+		return 0, false
+	}
+	return n, true
+}
+
+// PlayerSender is the sender name of a player id.
+func PlayerSender(id string) string { return playerPrefix + id }
+
+// RefereeSender is the sender name of a referee id.
+func RefereeSender(id string) string { return refereePrefix + id }
+
+// AgentOf is the id in a sender: P01 of player:P01; the sender itself when it
+// has no type.
+func AgentOf(sender string) string {
+	if _, id, ok := strings.Cut(sender, ":"); ok {
+		return id
+	}
+	return sender
+}
+
+// validSender accepts league_manager, referee:ID and player:ID.
+func validSender(s string) bool {
+	if s == ManagerSender {
+		return true
+	}
+	if len(s) > 120 {
+		return false
+	}
+	return strings.HasPrefix(s, playerPrefix) && len(s) > len(playerPrefix) ||
+		strings.HasPrefix(s, refereePrefix) && len(s) > len(refereePrefix)
+}
+
+// MatchID names the m-th match of round r, both from 1: R1M1 (002 §4.1.2).
+func MatchID(round, match int) string {
+	return "R" + strconv.Itoa(round) + "M" + strconv.Itoa(match)
+}
+
+// ParseMatchID is the reverse of MatchID, and accepts nothing it cannot give.
+func ParseMatchID(id string) (round, match int, ok bool) {
+	rest, ok := strings.CutPrefix(id, "R")
+	if !ok || len(id) > 20 {
+		return 0, 0, false
+	}
+	r, m, ok := strings.Cut(rest, "M")
+	if !ok {
+		return 0, 0, false
+	}
+	round, okR := counting(r)
+	match, okM := counting(m)
+	return round, match, okR && okM
+}
+
+func counting(s string) (int, bool) {
+	if s == "" || len(s) > 9 || s[0] < '1' || s[0] > '9' {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+// MatchConversation is the conversation id of one attempt at a match, in every
+// message of it: conv-r1m1-a1.
+func MatchConversation(matchID string, attempt int) string {
+	return "conv-" + strings.ToLower(matchID) + "-a" + strconv.Itoa(attempt)
+}
+
+// ValidLeagueID tells whether id can name a league: 1 to 64 letters, digits,
+// dots, dashes and underscores, not starting with a dot or a dash, because it
+// also names files.
+func ValidLeagueID(id string) bool {
+	if id == "" || len(id) > 64 || id[0] == '.' || id[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// CompareIDs orders identifiers of one kind as numbers where both are well
+// formed (P99 before P100), else as text.
+func CompareIDs(a, b string) int {
+	for _, prefix := range []string{"P", "REF"} {
+		x, okA := numbered(a, prefix)
+		y, okB := numbered(b, prefix)
+		if okA && okB {
+			return x - y
+		}
+	}
+	return strings.Compare(a, b)
+}

@@ -1,0 +1,433 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Method is one row of the method table: what is called, with which message,
+// what comes back, and how long that may take. Q is the request, R the result.
+type Method[Q, R any] struct {
+	Name    string        // the JSON-RPC method that is sent
+	Aliases []string      // accepted as the method as well
+	Request string        // message type of the request; "" for tools that have none
+	Result  string        // message type of the result
+	Timeout time.Duration // for the whole call (spec 003 table 5)
+
+	codes map[Code]int // JSON-RPC codes this method has of its own (004)
+}
+
+var (
+	noCodes     = map[Code]int{}
+	noticeCodes = map[Code]int{ErrTokenMissing: 3001, ErrTokenInvalid: 3001}
+	matchCodes  = map[Code]int{ErrTokenMissing: 4001, ErrTokenInvalid: 4001, ErrPlayerNotRegistered: 4002}
+	reportCodes = map[Code]int{ErrTokenMissing: 5001, ErrTokenInvalid: 5001, ErrMatchNotFound: 5002, ErrDuplicateReport: 5003}
+	queryCodes  = map[Code]int{ErrTokenMissing: 6001, ErrTokenInvalid: 6001}
+)
+
+const ordinary = 10 * time.Second // spec 003 table 5: all others
+
+// The method table.
+var (
+	RegisterReferee = Method[RefereeRegisterRequest, RefereeRegisterResponse]{
+		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
+		Timeout: ordinary, codes: noCodes}
+	RegisterPlayer = Method[LeagueRegisterRequest, LeagueRegisterResponse]{
+		Name: "register_player", Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
+		Timeout: ordinary, codes: noCodes}
+	NotifyRound = Method[RoundAnnouncement, Ack]{
+		Name: "notify_round", Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
+		Timeout: ordinary, codes: noticeCodes}
+	StartMatch = Method[MatchAssignment, MatchAssignmentAck]{
+		Name: "start_match", Aliases: []string{"run_match", "START_MATCH", "RUN_MATCH"},
+		Request: TypeMatchAssignment, Result: TypeMatchAssignmentAck,
+		Timeout: ordinary, codes: noticeCodes}
+	Invite = Method[GameInvitation, GameJoinAck]{
+		Name: "handle_game_invitation", Request: TypeGameInvitation, Result: TypeGameJoinAck,
+		Timeout: 5 * time.Second, codes: matchCodes}
+	ChooseParity = Method[ChooseParityCall, ChooseParityResponse]{
+		Name: "choose_parity", Aliases: []string{"parity_choose"}, Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
+		Timeout: 30 * time.Second, codes: matchCodes}
+	MakeMove = Method[GameMoveCall, GameMoveResponse]{
+		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse,
+		Timeout: 30 * time.Second, codes: matchCodes}
+	NotifyMatchResult = Method[GameOver, Ack]{
+		Name: "notify_match_result", Request: TypeGameOver, Result: TypeGameOverAck,
+		Timeout: 5 * time.Second, codes: matchCodes}
+	NotifyGameError = Method[GameError, Ack]{
+		Name: "notify_game_error", Request: TypeGameError, Result: TypeGameErrorAck,
+		Timeout: ordinary, codes: matchCodes}
+	ReportMatchResult = Method[MatchResultReport, Ack]{
+		Name: "report_match_result", Request: TypeMatchResultReport, Result: TypeMatchResultAck,
+		Timeout: ordinary, codes: reportCodes}
+	UpdateStandings = Method[StandingsUpdate, Ack]{
+		Name: "update_standings", Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
+		Timeout: ordinary, codes: noticeCodes}
+	NotifyRoundCompleted = Method[RoundCompleted, Ack]{
+		Name: "notify_round_completed", Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
+		Timeout: ordinary, codes: noticeCodes}
+	NotifyLeagueCompleted = Method[LeagueCompleted, Ack]{
+		Name: "notify_league_completed", Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
+		Timeout: ordinary, codes: noticeCodes}
+	Query = Method[LeagueQuery, LeagueQueryResponse]{
+		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
+		Timeout: ordinary, codes: queryCodes}
+
+	// The tools for debugging and control (spec 003 §5.5, §8.11).
+
+	GetStandings = Method[ToolRequest, LeagueQueryResponse]{
+		Name: "get_standings", Result: TypeLeagueQueryResponse, Timeout: ordinary, codes: queryCodes}
+	GetMatchState = Method[ToolRequest, MatchState]{
+		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary, codes: noCodes}
+	GetPlayerState = Method[ToolRequest, PlayerState]{
+		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary, codes: noCodes}
+	Ping = Method[ToolRequest, Pong]{
+		Name: "ping", Result: "PONG", Timeout: ordinary, codes: noCodes}
+	StartLeague = Method[ToolRequest, LeagueStarted]{
+		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary, codes: noCodes}
+)
+
+// canonical is the method of each message type that is a request.
+var canonical = map[string]string{
+	TypeRefereeRegisterRequest: RegisterReferee.Name,
+	TypeLeagueRegisterRequest:  RegisterPlayer.Name,
+	TypeRoundAnnouncement:      NotifyRound.Name,
+	TypeMatchAssignment:        StartMatch.Name,
+	TypeGameInvitation:         Invite.Name,
+	TypeChooseParityCall:       ChooseParity.Name,
+	TypeGameMoveCall:           MakeMove.Name,
+	TypeGameOver:               NotifyMatchResult.Name,
+	TypeGameError:              NotifyGameError.Name,
+	TypeMatchResultReport:      ReportMatchResult.Name,
+	TypeStandingsUpdate:        UpdateStandings.Name,
+	TypeRoundCompleted:         NotifyRoundCompleted.Name,
+	TypeLeagueCompleted:        NotifyLeagueCompleted.Name,
+	TypeLeagueQuery:            Query.Name,
+}
+
+// MethodFor names the method of a message by its message_type (spec 003
+// §5.11.2: mcp_message); an agent gives it to its mux as the fallback.
+func MethodFor(params any) (method string, ok bool) {
+	var messageType string
+	switch p := params.(type) {
+	case []byte:
+		var head struct {
+			MessageType string `json:"message_type"`
+		}
+		if json.Unmarshal(p, &head) != nil {
+			return "", false
+		}
+		messageType = head.MessageType
+	case interface{ Type() string }:
+		messageType = p.Type()
+	}
+	method, ok = canonical[messageType]
+	return method, ok
+}
+
+// A Broadcast is one message for many receivers: judged once, and encoded once
+// for all of them.
+type Broadcast[Q any] struct {
+	message *Q
+	sound   atomic.Bool
+	once    sync.Once
+	encoded []byte
+	err     error
+}
+
+// Many makes a broadcast of a message, which must not change any more.
+func Many[Q any](q *Q) *Broadcast[Q] { return &Broadcast[Q]{message: q} }
+
+// Encoded is the message as JSON, made by the first receiver that needs it.
+func (b *Broadcast[Q]) Encoded() ([]byte, error) {
+	b.once.Do(func() { b.encoded, b.err = json.Marshal(b.message) })
+	return b.encoded, b.err
+}
+
+// Conversation is the message's conversation id.
+func (b *Broadcast[Q]) Conversation() string {
+	return any(b.message).(message).envelope().ConversationID
+}
+
+// Type is the message's type.
+func (b *Broadcast[Q]) Type() string { return any(b.message).(message).envelope().MessageType }
+
+// A judged request has passed the strict judgement on its way in.
+type judged[Q any] struct{ request *Q }
+
+// Call sends q to the peer and waits for the result, at most the method's own
+// timeout, and never longer than ctx allows. An error is an *Error, or the
+// error of ctx when the caller itself gave up.
+func (m *Method[Q, R]) Call(ctx context.Context, caller Caller, to Peer, q *Q) (*R, error) {
+	return m.call(ctx, caller, to, q)
+}
+
+// CallMany is Call for one of the receivers of a broadcast.
+func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *Broadcast[Q]) (*R, error) {
+	return m.call(ctx, caller, to, b)
+}
+
+func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any) (*R, error) {
+	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > m.Timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.Timeout)
+		defer cancel()
+	}
+	answer, err := caller.Call(ctx, to.Endpoint, to.Bearer, m.Name, params, decodeResult[R])
+	if err != nil {
+		if e := AsError(err); e != nil {
+			return nil, e
+		}
+		return nil, err
+	}
+	r, ok := answer.(*R)
+	if !ok || r == nil {
+		return nil, &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: fmt.Sprintf("the answer is not a %s", m.Result)}
+	}
+	return r, nil
+}
+
+// Handle serves the method, under all its names, with h. Requests reach h
+// judged; the envelope of the result is filled in, and an error of h becomes a
+// LEAGUE_ERROR of the agent whose voice is given.
+func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
+	decode := func(raw []byte) (any, error) {
+		q, err := decodeRequest[Q](m.Name, m.Request, raw, voice.Clock())
+		if err != nil {
+			return nil, m.refuse(err, voice, peek(raw))
+		}
+		return judged[Q]{q}, nil
+	}
+	handle := func(ctx context.Context, bearer string, params any) (any, error) {
+		q, err := admit[Q](m.Request, params)
+		if err != nil {
+			envelope := &Envelope{MessageType: m.Request}
+			if q != nil {
+				envelope = envelopeOf(q)
+			}
+			return nil, m.refuse(err, voice, envelope)
+		}
+		asked := envelopeOf(q)
+		r, failed := h(ctx, bearer, q)
+		if failed != nil {
+			return nil, m.refuse(failed, voice, asked)
+		}
+		answered := envelopeOf(r)
+		token := answered.AuthToken
+		*answered = voice.Envelope(m.Result, asked.ConversationID)
+		answered.AuthToken = token
+		return r, nil
+	}
+	names := append([]string{m.Name}, m.Aliases...)
+	if m.Request != "" {
+		names = append(names, m.Request)
+	}
+	for _, name := range names {
+		mux.Handle(name, decode, handle)
+	}
+}
+
+func envelopeOf(v any) *Envelope { return v.(message).envelope() }
+
+// refuse makes an error travel with this method's JSON-RPC code.
+func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
+	e := AsError(err)
+	if e == nil {
+		return err
+	}
+	code := e.RPC
+	if own, ok := m.codes[e.Code]; ok {
+		code = own
+	}
+	if asked.MessageType == "" {
+		named := *asked
+		named.MessageType = m.Request
+		asked = &named
+	}
+	return e.travelling(voice, asked, code)
+}
+
+// admit finds the request in what a carrier handed over, and judges it unless
+// that was done before.
+func admit[Q any](messageType string, params any) (*Q, error) {
+	switch p := params.(type) {
+	case judged[Q]:
+		return p.request, nil
+	case *Broadcast[Q]:
+		if p.sound.Load() {
+			return p.message, nil
+		}
+		err := judge(messageType, p.message)
+		p.sound.Store(err == nil)
+		return p.message, err
+	case *Q:
+		return p, judge(messageType, p)
+	case nil:
+		return new(Q), judge(messageType, new(Q))
+	}
+	return nil, Fault(ErrInvalidFieldType, "the params are not a %s", messageType)
+}
+
+// judge is the strict judgement of a request that came as a value.
+func judge(messageType string, q any) error {
+	if q.(request).sound() {
+		return nil
+	}
+	raw, err := json.Marshal(q)
+	if err != nil {
+		return Fault(ErrInvalidFieldType, "the message cannot be encoded")
+	}
+	if broken := Examine(messageType, raw); len(broken) > 0 {
+		return brokenFields(broken)
+	}
+	return nil
+}
+
+// decodeRequest reads and judges a request: fast first, and exactly only when
+// that finds something.
+func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) (*Q, error) {
+	q := new(Q)
+	if messageType == "" { // a tool: nothing but its token matters
+		if len(raw) > 0 && json.Unmarshal(raw, q) != nil {
+			return nil, Fault(ErrInvalidFieldType, "the params of %s are an object with auth_token", method)
+		}
+		return q, nil
+	}
+	err := json.Unmarshal(raw, q)
+	if err == nil && any(q).(request).sound() {
+		return q, nil
+	}
+	if old, ok := oldDialect(raw, messageType, clock); ok {
+		*q = *new(Q)
+		raw, err = old, json.Unmarshal(old, q)
+	}
+	if broken := Examine(messageType, raw); len(broken) > 0 {
+		return nil, brokenFields(broken)
+	}
+	if err != nil {
+		return nil, Fault(ErrInvalidFieldType, "the params cannot be read as a %s", messageType)
+	}
+	return q, nil
+}
+
+// peek is what can be known of the envelope of a refused request.
+func peek(raw []byte) *Envelope {
+	var e Envelope
+	_ = decodeLeniently(raw, &e) // what cannot be read stays empty
+	e.MessageType, e.ConversationID = clip(e.MessageType), clip(e.ConversationID)
+	return &e
+}
+
+// oldDialect fills in what the first form of the protocol did not have (spec
+// 003 §5.4.2, §5.6.1, §5.11): a request that has neither a timestamp nor a
+// conversation_id gets the envelope it lacks, and a registration the version,
+// the game and the capacity it does not name. Fields that are there stay as
+// they are, and are judged.
+func oldDialect(raw []byte, messageType string, clock *Clock) ([]byte, bool) {
+	members, problem := membersOf(raw)
+	if problem != nil || members["timestamp"] != nil || members["conversation_id"] != nil {
+		return nil, false
+	}
+	fill := func(in map[string]jsontext.Value, name, value string) {
+		if in[name] == nil {
+			in[name] = jsontext.Value(value)
+		}
+	}
+	now := clock.Now()
+	fill(members, "protocol", quote(Name))
+	fill(members, "message_type", quote(messageType))
+	fill(members, "timestamp", quote(FormatTimestamp(now)))
+	fill(members, "conversation_id", quote(fmt.Sprintf("conv-%d", now.UnixNano())))
+	sender := playerPrefix + "unknown"
+	for _, meta := range []string{"player_meta", "referee_meta"} {
+		inner := map[string]jsontext.Value{}
+		if members[meta].Kind() != '{' || json.Unmarshal(members[meta], &inner) != nil {
+			continue
+		}
+		fill(inner, "version", quote("1.0.0"))
+		fill(inner, "game_types", `["even_odd"]`)
+		if meta == "referee_meta" {
+			fill(inner, "max_concurrent_matches", "1")
+			sender = refereePrefix + "unknown"
+		}
+		members[meta], _ = json.Marshal(inner) // raw values always encode
+	}
+	fill(members, "sender", quote(sender))
+	filledIn, err := json.Marshal(members)
+	return filledIn, err == nil
+}
+
+func quote(s string) string {
+	b, _ := jsontext.AppendQuote(nil, s) // fails only for invalid UTF-8, of which our own words have none
+	return string(b)
+}
+
+// decodeResult reads a reply. Replies are judged by their meaning, so members
+// that cannot be read are noted in the envelope instead of failing the whole;
+// an error in place of a result (spec 003 §8.10) is an error.
+func decodeResult[R any](raw []byte) (any, error) {
+	r := new(R)
+	if json.Unmarshal(raw, r) != nil {
+		*r = *new(R)
+		if err := decodeLeniently(raw, any(r).(message)); err != nil {
+			return nil, err
+		}
+	}
+	if t := envelopeOf(r).MessageType; t == TypeLeagueError || t == TypeGameError {
+		e := &Error{RPC: rpcInternal, Detail: t, Remote: true}
+		var l LeagueError
+		if json.Unmarshal(raw, &l) == nil {
+			l.describe(e)
+			e.RPC = catalogue[e.Code].rpc
+		}
+		return nil, e
+	}
+	return r, nil
+}
+
+// decodeLeniently reads an object member by member into v.
+func decodeLeniently(raw []byte, v message) error {
+	var members PerPlayer[jsontext.Value]
+	if jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &members) != nil {
+		return &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the result is not an object"}
+	}
+	var broken []FieldError
+	for _, m := range members {
+		one := append(append(append([]byte{'{'}, quote(m.ID)...), ':'), m.Value...)
+		if json.Unmarshal(append(one, '}'), v) != nil {
+			broken = append(broken, FieldError{Field: m.ID, Rule: "of the right type", Got: clip(string(m.Value)), kind: breachValue})
+		}
+	}
+	v.envelope().broken = broken
+	return nil
+}
+
+// LongestMatch is the most time one attempt at a match can take from
+// assignment to report when every call waits as long as it may.
+func (t Timeouts) LongestMatch(retry RetryPolicy, moves int) time.Duration {
+	calls := float64(retry.MaxRetries + 1)
+	waits := float64(retry.MaxRetries) * retry.Delay
+	seconds := calls*t.GameJoinAck + waits + float64(moves)*(calls*t.Move+waits) + t.GameOver + calls*t.Generic
+	return Seconds(seconds)
+}
+
+// Seconds makes a duration of the protocol's seconds.
+func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// DefaultTimeouts are the response times of spec 003 table 5.
+func DefaultTimeouts() Timeouts { return Timeouts{GameJoinAck: 5, Move: 30, GameOver: 5, Generic: 10} }
+
+// DefaultRetryPolicy is spec 003 §2.9.4: three retries, 2 s apart.
+func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }
+
+// Conversation is the request's conversation id.
+func (j judged[Q]) Conversation() string { return envelopeOf(j.request).ConversationID }
+
+// Type is the request's message type.
+func (j judged[Q]) Type() string { return envelopeOf(j.request).MessageType }

@@ -1,0 +1,94 @@
+package protocol
+
+import (
+	"maps"
+	"slices"
+)
+
+// MessageTypes lists all message types that have a schema, in order.
+func MessageTypes() []string { return slices.Sorted(maps.Keys(bodies)) }
+
+// Schema is the JSON Schema (draft 2020-12) of a message type, as a value to
+// be encoded; false when there is no such type. Members that the documents do
+// not name are allowed, because later versions may add some (002 §14.5).
+func Schema(messageType string) (map[string]any, bool) {
+	body, ok := bodies[messageType]
+	if !ok {
+		return nil, false
+	}
+	s := objectSchema(slices.Concat(envelopeFields(messageType), body))
+	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	s["$id"] = "urn:league.v2:" + messageType
+	s["title"] = messageType
+	return s, true
+}
+
+func objectSchema(fields []field) map[string]any {
+	properties := map[string]any{}
+	required := []string{}
+	for _, f := range fields {
+		properties[f.name] = f.schema()
+		if !f.optional {
+			required = append(required, f.name)
+		}
+	}
+	s := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func (f *field) schema() map[string]any {
+	s := map[string]any{}
+	switch f.kind {
+	case kindObject:
+		if f.items != nil {
+			s["additionalProperties"] = f.items.schema()
+		} else if f.fields != nil {
+			s = objectSchema(f.fields)
+		}
+	case kindArray:
+		s["items"] = f.items.schema()
+		if f.min > 0 {
+			s["minItems"] = f.min
+		}
+	case kindInteger:
+		s["minimum"], s["maximum"] = f.min, f.max
+	case kindNumber:
+		s["minimum"] = 0
+	case kindString:
+		f.textSchema(s)
+	case kindBoolean, kindAny:
+	}
+	switch {
+	case f.kind == kindAny:
+	case f.null:
+		s["type"] = []string{f.kind.String(), "null"}
+	default:
+		s["type"] = f.kind.String()
+	}
+	return s
+}
+
+func (f *field) textSchema(s map[string]any) {
+	if f.values != nil {
+		s["enum"] = f.values
+		return
+	}
+	if f.form != nil {
+		s["description"] = f.form.rule
+		if f.form.pattern != "" {
+			s["pattern"] = f.form.pattern
+		}
+		if f.form.format != "" {
+			s["format"] = f.form.format
+		}
+	}
+	if f.min > 0 {
+		s["minLength"] = f.min
+	}
+	if f.max > 0 {
+		s["maxLength"] = f.max
+	}
+}

@@ -1,0 +1,61 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const timestampLayout = "2006-01-02T15:04:05Z"
+
+// FormatTimestamp writes t as the protocol sends it: UTC, whole seconds,
+// YYYY-MM-DDTHH:MM:SSZ (spec 003 §4.12.3).
+func FormatTimestamp(t time.Time) string { return t.UTC().Format(timestampLayout) }
+
+// ParseTimestamp reads a timestamp as the protocol accepts it: Z or +00:00,
+// with or without fractions of a second (spec 003 §2.4.2). Local zones and
+// times without a zone are errors.
+func ParseTimestamp(s string) (time.Time, error) {
+	if !strings.HasSuffix(s, "Z") && !strings.HasSuffix(s, "+00:00") {
+		return time.Time{}, fmt.Errorf("%q is not in UTC: end it with Z or +00:00", clip(s))
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || len(s) > 40 || strings.ContainsRune(s, ',') {
+		return time.Time{}, fmt.Errorf("%q is not a time of the form YYYY-MM-DDTHH:MM:SSZ", clip(s))
+	}
+	return t.UTC(), nil
+}
+
+// validTimestamp is ParseTimestamp without the value, and without cost for the
+// common form.
+func validTimestamp(s string) bool {
+	if len(s) == 20 && s[4] == '-' && s[7] == '-' && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' {
+		month, day := two(s, 5), two(s, 8)
+		if two(s, 0) >= 0 && two(s, 2) >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= 28 &&
+			within(two(s, 11), 23) && within(two(s, 14), 59) && within(two(s, 17), 59) {
+			return true
+		}
+	}
+	_, err := ParseTimestamp(s)
+	return err == nil
+}
+
+func within(n, limit int) bool { return n >= 0 && n <= limit }
+
+// two reads two digits at i; -1 when they are none.
+func two(s string, i int) int {
+	a, b := s[i]-'0', s[i+1]-'0'
+	if a > 9 || b > 9 {
+		return -1
+	}
+	return int(a)*10 + int(b)
+}
+
+// clip shortens what a stranger sent before it goes into an error text.
+func clip(s string) string {
+	const limit = 60
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}

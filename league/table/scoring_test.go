@@ -1,0 +1,52 @@
+package table_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/table"
+)
+
+func TestDefaultScoring(t *testing.T) {
+	s := table.DefaultScoring()
+	assert.Equal(t, table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, s)
+	assert.NoError(t, s.Validate())
+
+	s.Tiebreakers[0] = "changed by one caller"
+	assert.Equal(t, "points", table.DefaultScoring().Tiebreakers[0], "every caller has a list of its own")
+}
+
+func TestValidate(t *testing.T) {
+	const known = "points, wins, draws, head_to_head, sonneborn_berger, win_rate"
+	tests := []struct {
+		name        string
+		tiebreakers []string
+		want        []string // in the error; none: no error
+	}{
+		{"all of them", []string{"points", "wins", "draws", "head_to_head", "sonneborn_berger", "win_rate"}, nil},
+		{"without points", []string{"win_rate"}, nil},
+		{"none", nil, nil},
+		{"unknown", []string{"points", "goals"}, []string{`unknown tie-breaker "goals"`, known}},
+		{"misspelt", []string{"Points"}, []string{`unknown tie-breaker "Points"`, known}},
+		{"empty", []string{""}, []string{`unknown tie-breaker ""`, known}},
+		{"repeated", []string{"points", "wins", "points"}, []string{`"points" is repeated`, known}},
+		{"unknown twice is unknown", []string{"goals", "goals"}, []string{`unknown tie-breaker "goals"`, known}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := table.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers}.Validate()
+			_, newErr := table.New(2, table.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers})
+			assert.Equal(t, err, newErr, "New refuses what Validate refuses")
+			if tt.want == nil {
+				assert.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			for _, want := range tt.want {
+				assert.ErrorContains(t, err, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+// Package evenodd is the game Even/Odd (spec 003 chapter 3): two players
+// choose a parity at the same time, a number from 1 to 10 is drawn, and whoever
+// alone named its parity wins. Everything here is a pure function.
+package evenodd
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"evenodd/rules"
+)
+
+// Type is the game's identifier in the protocol.
+const Type = "even_odd"
+
+// MoveType is the only kind of move.
+const MoveType = "choose_parity"
+
+// The two choices (spec 003 §4.12.2).
+const (
+	Even = "even"
+	Odd  = "odd"
+)
+
+// Game is Even/Odd.
+type Game struct{}
+
+var (
+	_ rules.Game     = Game{}
+	_ rules.Position = choosing{}
+	_ rules.Position = chosen{}
+)
+
+// Info describes the game.
+func (Game) Info() rules.Info {
+	return rules.Info{
+		Type:         Type,
+		DisplayName:  "Even/Odd",
+		MoveTypes:    []string{MoveType},
+		ValidChoices: map[string][]string{MoveType: {Even, Odd}},
+		MinPlayers:   2,
+		MaxPlayers:   2,
+		MaxMoves:     1,
+	}
+}
+
+// Start is the position in which both choose.
+func (Game) Start() rules.Position { return choosing{} }
+
+// Opposite is the other parity.
+func Opposite(choice string) string {
+	if choice == Even {
+		return Odd
+	}
+	return Even
+}
+
+// Parity is the parity of a number.
+func Parity(number int) string {
+	if number%2 == 0 {
+		return Even
+	}
+	return Odd
+}
+
+// Number is the number drawn, 1 to 10, each equally likely: for i = 0, 1, … let
+// h = SHA-256("evenodd-number-v1" ‖ nonce ‖ entropy A ‖ entropy B ‖ i as 4
+// bytes big-endian); the first byte below 250 of h gives it modulo 10, plus 1.
+func Number(chance rules.Chance) int {
+	const label = "evenodd-number-v1"
+	var b [len(label) + 3*32 + 4]byte
+	n := copy(b[:], label)
+	n += copy(b[n:], chance.Nonce[:])
+	n += copy(b[n:], chance.EntropyA[:])
+	n += copy(b[n:], chance.EntropyB[:])
+	for i := uint32(0); ; i++ {
+		binary.BigEndian.PutUint32(b[n:], i)
+		for _, x := range sha256.Sum256(b[:]) {
+			if x < 250 {
+				return int(x)%10 + 1
+			}
+		}
+	}
+}
+
+// Winner decides by the number alone (spec 003 §3.1.1, §5.4.3).
+func Winner(choiceA, choiceB string, number int) rules.Seat {
+	parity := Parity(number)
+	switch a, b := choiceA == parity, choiceB == parity; {
+	case a && !b:
+		return rules.SeatA
+	case b && !a:
+		return rules.SeatB
+	}
+	return rules.NoSeat
+}
+
+// choosing is the position before the choices.
+type choosing struct{}
+
+func (choosing) ToMove() []rules.Seat { return []rules.Seat{rules.SeatA, rules.SeatB} }
+
+func (choosing) Ask(rules.Seat) rules.Question {
+	return rules.Question{MoveType: MoveType, Options: []string{Even, Odd}}
+}
+
+func (choosing) Check(_ rules.Seat, move string) error {
+	if move == Even || move == Odd {
+		return nil
+	}
+	return fmt.Errorf("choice must be %q or %q", Even, Odd)
+}
+
+func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
+
+// Judge has nothing to judge before the choices.
+func (choosing) Judge(rules.Chance) rules.Verdict { return rules.Verdict{Winner: rules.NoSeat} }
+
+// chosen is the position after the choices.
+type chosen struct{ moves [2]string }
+
+func (chosen) ToMove() []rules.Seat            { return nil }
+func (chosen) Ask(rules.Seat) rules.Question   { return rules.Question{} }
+func (chosen) Check(rules.Seat, string) error  { return fmt.Errorf("both have chosen already") }
+func (c chosen) Play([2]string) rules.Position { return c }
+
+func (c chosen) Judge(chance rules.Chance) rules.Verdict {
+	number := Number(chance)
+	return rules.Verdict{
+		Winner: Winner(c.moves[0], c.moves[1], number),
+		Number: number,
+		Parity: Parity(number),
+		Moves:  c.moves,
+	}
+}

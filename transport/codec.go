@@ -1,0 +1,257 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxBatch is how many calls one body may hold.
+const maxBatch = 100
+
+// object is a JSON-RPC object, request or response: its members as they stand
+// in the body, nil when absent.
+type object struct {
+	body                                      []byte
+	jsonrpc, method, params, id, result, fail jsontext.Value
+}
+
+// UnmarshalJSONFrom finds the members without copying them.
+func (o *object) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '{' {
+		return dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		into := o.member(name.String())
+		start := dec.InputOffset()
+		if err := dec.SkipValue(); err != nil {
+			return err
+		}
+		if into != nil {
+			*into = bytes.TrimLeft(o.body[start:dec.InputOffset()], ": \t\r\n")
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+func (o *object) member(name string) *jsontext.Value {
+	switch name {
+	case "jsonrpc":
+		return &o.jsonrpc
+	case "method":
+		return &o.method
+	case "params":
+		return &o.params
+	case "id":
+		return &o.id
+	case "result":
+		return &o.result
+	case "error":
+		return &o.fail
+	}
+	return nil // foreign members are ignored
+}
+
+// Serve answers a request body, a single call or a batch, as JSON-RPC 2.0
+// wants it. The answer is nil when there is nothing to answer: a notification.
+func (m *Mux) Serve(ctx context.Context, bearer string, body []byte) []byte {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	if len(body) > 0 && body[0] == '[' {
+		return m.serveBatch(ctx, bearer, body)
+	}
+	return m.serveOne(ctx, bearer, body)
+}
+
+func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) []byte {
+	var calls []jsontext.Value
+	if err := json.Unmarshal(body, &calls); err != nil {
+		return encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil)
+	}
+	if len(calls) == 0 || len(calls) > maxBatch {
+		return encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request",
+			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil)
+	}
+	var out []byte
+	for _, call := range calls {
+		answer := m.serveOne(ctx, bearer, call)
+		if answer == nil {
+			continue
+		}
+		if out == nil {
+			out = append(out, '[')
+		} else {
+			out = append(out, ',')
+		}
+		out = append(out, answer...)
+	}
+	if out == nil {
+		return nil
+	}
+	return append(out, ']')
+}
+
+func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) []byte {
+	call := object{body: body}
+	if err := json.Unmarshal(body, &call); err != nil {
+		return encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil)
+	}
+	method, problem := call.request()
+	if problem != "" {
+		id := call.id
+		if !validID(id) {
+			id = nil
+		}
+		return encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
+	}
+	result, err := m.dispatchRaw(ctx, bearer, method, call.params)
+	if call.id == nil {
+		return nil
+	}
+	if err != nil {
+		return encodeError(asRPC(err), call.id)
+	}
+	encoded, err := encodeResult(result, call.id)
+	if err != nil {
+		m.log.Error().Str("method", method).Err(err).Msg("a result cannot be encoded")
+		return encodeError(&Error{Code: CodeInternal, Message: "Internal error"}, call.id)
+	}
+	return encoded
+}
+
+// request is the method of a well-formed request, or what is wrong with it.
+func (o *object) request() (method, problem string) {
+	if string(o.jsonrpc) != `"2.0"` {
+		return "", `jsonrpc must be "2.0"`
+	}
+	if o.method.Kind() != '"' || json.Unmarshal(o.method, &method) != nil {
+		return "", "method must be a string"
+	}
+	if !validID(o.id) {
+		return "", "id must be a string, a number or null"
+	}
+	if k := o.params.Kind(); o.params != nil && k != '{' && k != '[' {
+		return "", "params must be an object or an array"
+	}
+	return method, ""
+}
+
+func validID(id jsontext.Value) bool {
+	if id == nil {
+		return true
+	}
+	k := id.Kind()
+	return k == '"' || k == '0' || k == 'n'
+}
+
+func encodeResult(result any, id jsontext.Value) ([]byte, error) {
+	encoded, err := encode(result)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, len(encoded)+len(id)+40)
+	b = append(b, `{"jsonrpc":"2.0","result":`...)
+	b = append(b, encoded...)
+	b = append(b, `,"id":`...)
+	b = append(b, id...)
+	return append(b, '}'), nil
+}
+
+func encodeError(e rpcError, id jsontext.Value) []byte {
+	code, message, data := e.RPCError()
+	if id == nil {
+		id = jsontext.Value("null")
+	}
+	b := append([]byte(nil), `{"jsonrpc":"2.0","error":{"code":`...)
+	b = strconv.AppendInt(b, int64(code), 10)
+	b = append(b, `,"message":`...)
+	quoted, err := json.Marshal(message)
+	if err != nil {
+		quoted = []byte(`"Internal error"`) // the message was no UTF-8
+	}
+	b = append(b, quoted...)
+	if data != nil {
+		if encoded, err := encode(data); err == nil {
+			b = append(append(b, `,"data":`...), encoded...)
+		}
+	}
+	b = append(b, `},"id":`...)
+	b = append(b, id...)
+	return append(b, '}')
+}
+
+// encode makes JSON of a message. One that is sent to many encodes itself once.
+func encode(v any) ([]byte, error) {
+	if once, ok := v.(interface{ Encoded() ([]byte, error) }); ok {
+		return once.Encoded()
+	}
+	return json.Marshal(v)
+}
+
+// EncodeRequest makes the body of a call. Ids are integers, because some
+// agents accept no others.
+func EncodeRequest(method string, params any, id int64) ([]byte, error) {
+	encoded, err := encode(params)
+	if err != nil {
+		return nil, err
+	}
+	quoted, err := json.Marshal(method)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, len(encoded)+len(quoted)+64)
+	b = append(b, `{"jsonrpc":"2.0","method":`...)
+	b = append(b, quoted...)
+	b = append(b, `,"params":`...)
+	b = append(b, encoded...)
+	b = append(b, `,"id":`...)
+	b = strconv.AppendInt(b, id, 10)
+	return append(b, '}'), nil
+}
+
+// DecodeResponse reads the answer to a call and gives its result to decode. An
+// answered error object is an *Error; a body that is no JSON is any other
+// error. A null error beside a result means none, and the id is not compared:
+// there is one answer to one request, and some agents answer with id 1 always.
+func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, error) {
+	answer := object{body: body}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, err
+	}
+	if answer.fail != nil && answer.fail.Kind() != 'n' {
+		return nil, decodeError(answer.fail)
+	}
+	if answer.result == nil {
+		return nil, &Error{Code: CodeInvalidRequest, Message: "the answer is no JSON-RPC response"}
+	}
+	return decode(answer.result)
+}
+
+func decodeError(raw jsontext.Value) error {
+	var e struct {
+		Code    int            `json:"code"`
+		Message string         `json:"message"`
+		Data    jsontext.Value `json:"data"`
+	}
+	if raw.Kind() != '{' || json.Unmarshal(raw, &e) != nil {
+		return &Error{Code: CodeInternal, Message: "an error that is no JSON-RPC error object"}
+	}
+	out := &Error{Code: e.Code, Message: e.Message}
+	if e.Data != nil {
+		out.Data = e.Data
+	}
+	return out
+}
+
+// EncodeError is the body that answers a call which never reached a mux.
+func EncodeError(err error) []byte { return encodeError(asRPC(err), nil) }

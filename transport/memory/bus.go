@@ -1,0 +1,166 @@
+// Package memory carries calls between agents of one process through channels.
+// In its ordinary mode values are handed over as they are; in wire mode they
+// are encoded and decoded by the same codec as on a network.
+package memory
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"evenodd/transport"
+)
+
+// A Bus joins the agents of one process. Safe for concurrent use.
+type Bus struct {
+	wire   bool
+	lastID atomic.Int64
+
+	mu    sync.Mutex                           // serialises changes of peers
+	peers atomic.Pointer[map[string]*listener] // by endpoint; replaced, never changed
+}
+
+var _ transport.Caller = (*Bus)(nil)
+
+// NewBus makes a bus that hands values over as they are.
+func NewBus() *Bus {
+	b := &Bus{}
+	b.peers.Store(&map[string]*listener{})
+	return b
+}
+
+// NewWireBus makes a bus that encodes every call and every answer.
+func NewWireBus() *Bus {
+	b := NewBus()
+	b.wire = true
+	return b
+}
+
+// Listen serves an endpoint with mux until the returned function is called,
+// which waits for running handlers. Listening twice at one endpoint replaces
+// the first listener for new calls.
+func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
+	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call), closed: make(chan struct{})}
+	b.change(func(peers map[string]*listener) { peers[endpoint] = l })
+	return sync.OnceFunc(func() {
+		b.change(func(peers map[string]*listener) {
+			if peers[endpoint] == l {
+				delete(peers, endpoint)
+			}
+		})
+		l.stop()
+	})
+}
+
+func (b *Bus) change(edit func(map[string]*listener)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next := make(map[string]*listener, len(*b.peers.Load())+1)
+	for k, v := range *b.peers.Load() {
+		next[k] = v
+	}
+	edit(next)
+	b.peers.Store(&next)
+}
+
+// Call hands the call to the endpoint's listener and waits for the answer.
+func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	l := (*b.peers.Load())[endpoint]
+	if l == nil {
+		return nil, &transport.UnreachableError{Endpoint: endpoint}
+	}
+	c := calls.Get().(*call)
+	c.ctx, c.bearer, c.method, c.params = ctx, bearer, method, params
+	if b.wire {
+		body, err := transport.EncodeRequest(method, params, b.lastID.Add(1))
+		if err != nil {
+			return nil, err
+		}
+		c.params = body
+	}
+	if !l.deliver(c) {
+		return nil, &transport.UnreachableError{Endpoint: endpoint}
+	}
+	select {
+	case a := <-c.done:
+		*c = call{done: c.done}
+		calls.Put(c)
+		if b.wire && a.err == nil {
+			return transport.DecodeResponse(a.value.([]byte), decode)
+		}
+		return a.value, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err() // the handler may still hold c
+	}
+}
+
+type call struct {
+	ctx            context.Context //nolint:containedctx // a call in a channel is a parameter list
+	bearer, method string
+	params         any
+	done           chan answer // buffered, so that nobody who left is waited for
+}
+
+type answer struct {
+	value any
+	err   error
+}
+
+var calls = sync.Pool{New: func() any { return &call{done: make(chan answer, 1)} }}
+
+// A listener serves one endpoint with as many goroutines as it has calls at
+// once; they wait for the next call when they are done.
+type listener struct {
+	mux    *transport.Mux
+	wire   bool
+	inbox  chan *call
+	closed chan struct{}
+
+	mu      sync.Mutex // orders new workers before stop
+	stopped bool
+	workers sync.WaitGroup
+}
+
+// deliver hands c to an idle worker, or to a new one. It is false when the
+// listener has stopped.
+func (l *listener) deliver(c *call) bool {
+	select {
+	case l.inbox <- c:
+		return true
+	default:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped {
+		return false
+	}
+	l.workers.Go(func() { l.work(c) })
+	return true
+}
+
+func (l *listener) work(c *call) {
+	for {
+		c.done <- l.answer(c)
+		select {
+		case c = <-l.inbox:
+		case <-l.closed:
+			return
+		}
+	}
+}
+
+func (l *listener) answer(c *call) answer {
+	if l.wire {
+		return answer{value: l.mux.Serve(c.ctx, c.bearer, c.params.([]byte))}
+	}
+	value, err := l.mux.Dispatch(c.ctx, c.bearer, c.method, c.params)
+	return answer{value, err}
+}
+
+func (l *listener) stop() {
+	l.mu.Lock()
+	l.stopped = true
+	l.mu.Unlock()
+	close(l.closed)
+	l.workers.Wait()
+}

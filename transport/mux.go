@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/rs/zerolog"
+)
+
+// A Mux holds an agent's handlers by method. Register them all before the
+// first call; then it is safe for concurrent use.
+type Mux struct {
+	routes   map[string]route
+	fallback func(params any) (method string, ok bool)
+	log      zerolog.Logger
+}
+
+type route struct {
+	decode func(params []byte) (any, error)
+	handle func(ctx context.Context, bearer string, params any) (any, error)
+}
+
+// NewMux makes an empty mux. At debug level log gets a line for every call.
+func NewMux(log zerolog.Logger) *Mux {
+	return &Mux{routes: map[string]route{}, log: log}
+}
+
+// Handle registers a method.
+func (m *Mux) Handle(method string, decode func(params []byte) (any, error), handle func(ctx context.Context, bearer string, params any) (any, error)) {
+	m.routes[method] = route{decode, handle}
+}
+
+// Fallback names the method of a call whose method is not registered.
+func (m *Mux) Fallback(resolve func(params any) (method string, ok bool)) { m.fallback = resolve }
+
+func (m *Mux) find(method string, params any) (route, error) {
+	if r, ok := m.routes[method]; ok {
+		return r, nil
+	}
+	if m.fallback != nil {
+		if method, ok := m.fallback(params); ok {
+			if r, ok := m.routes[method]; ok {
+				return r, nil
+			}
+		}
+	}
+	return route{}, &Error{Code: CodeMethodNotFound, Message: "Method not found"}
+}
+
+// Dispatch answers a call whose params are a value.
+func (m *Mux) Dispatch(ctx context.Context, bearer, method string, params any) (any, error) {
+	r, err := m.find(method, params)
+	if err != nil {
+		return nil, err
+	}
+	return m.run(ctx, r, method, bearer, params)
+}
+
+// dispatchRaw answers a call whose params are encoded.
+func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []byte) (any, error) {
+	r, err := m.find(method, params)
+	if err != nil {
+		return nil, err
+	}
+	value, err := r.decode(params)
+	if err != nil {
+		m.log.Debug().Str("method", method).Err(err).Msg("call refused")
+		return nil, err
+	}
+	return m.run(ctx, r, method, bearer, value)
+}
+
+// run calls the handler. A handler that panics fails that call alone.
+func (m *Mux) run(ctx context.Context, r route, method, bearer string, params any) (result any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+			result, err = nil, &Error{Code: CodeInternal, Message: "Internal error"}
+		}
+	}()
+	if e := m.log.Debug(); e.Enabled() {
+		describe(e, params).Str("method", method).Msg("received")
+	}
+	result, err = r.handle(ctx, bearer, params)
+	if e := m.log.Debug(); e.Enabled() {
+		if err != nil {
+			describe(e, params).Str("method", method).Err(err).Msg("answered with an error")
+		} else {
+			describe(e, result).Str("method", method).Msg("answered")
+		}
+	}
+	return result, err
+}
