@@ -77,10 +77,11 @@ type Chance struct {
 
 // A Verdict is how a match ended by the rules.
 type Verdict struct {
-	Winner Seat      // NoSeat for a draw
-	Number int       // the number drawn; 0 in a game without one
-	Parity string    // the parity of Number; "" without one
-	Moves  [2]string // the last move of each seat, as results list them
+	Winner Seat                       // NoSeat for a draw
+	Number int                        // the number drawn; 0 in a game without one
+	Parity string                     // the parity of Number; "" without one
+	Moves  [2]string                  // the last move of each seat, as results list them
+	Reason func(ids [2]string) string // says for people why, naming the players
 }
 
 // A Registry holds the games that are known, by type.

@@ -11,9 +11,23 @@
 // very same pointer to the other side.
 package protocol
 
+import "slices"
+
 // Name and versions of the protocol (spec 003 §2.10.2).
 const (
 	Name           = "league.v2"
 	Version        = "2.1.0"
 	minimumVersion = "2.0.0"
 )
+
+// SupportedVersion tells whether a protocol version can take part: 2.0.0 to
+// 2.1.0; "" stands for the current one (spec 003 §2.10.2).
+func SupportedVersion(v string) bool {
+	return v == "" || compareVersions(v, minimumVersion) >= 0 && compareVersions(v, Version) <= 0
+}
+
+// compareVersions orders well-formed versions by their three numbers.
+func compareVersions(a, b string) int {
+	as, bs := versionNumbers(a), versionNumbers(b)
+	return slices.Compare(as[:], bs[:])
+}

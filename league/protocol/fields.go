@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -57,6 +58,16 @@ var (
 
 func matching(rule, pattern string) *form {
 	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, breach: breachValue}
+}
+
+// versionNumbers are the three numbers a version begins with.
+func versionNumbers(version string) (n [3]int) {
+	version, _, _ = strings.Cut(version, "-")
+	version, _, _ = strings.Cut(version, "+")
+	for i, part := range strings.SplitN(version, ".", 3) {
+		n[i], _ = strconv.Atoi(part) // well formed
+	}
+	return n
 }
 
 func absoluteURL(s string) bool {

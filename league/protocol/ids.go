@@ -11,7 +11,12 @@ const (
 	ManagerSender = "league_manager"
 	refereePrefix = "referee:"
 	playerPrefix  = "player:"
+
+	nameless = "unknown" // the id of a sender that the old dialect leaves out
 )
+
+// NamelessSender tells whether a request came without a sender.
+func (e *Envelope) NamelessSender() bool { return AgentOf(e.Sender) == nameless }
 
 // PlayerID formats the n-th player's identifier: P01 … P99, P100 ….
 func PlayerID(n int) string { return fmt.Sprintf("P%02d", n) }

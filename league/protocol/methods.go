@@ -344,7 +344,7 @@ func oldDialect(raw []byte, messageType string, clock *Clock) ([]byte, bool) {
 	fill(members, "message_type", quote(messageType))
 	fill(members, "timestamp", quote(FormatTimestamp(now)))
 	fill(members, "conversation_id", quote(fmt.Sprintf("conv-%d", now.UnixNano())))
-	sender := playerPrefix + "unknown"
+	sender := playerPrefix + nameless
 	for _, meta := range []string{"player_meta", "referee_meta"} {
 		inner := map[string]jsontext.Value{}
 		if members[meta].Kind() != '{' || json.Unmarshal(members[meta], &inner) != nil {
@@ -354,7 +354,7 @@ func oldDialect(raw []byte, messageType string, clock *Clock) ([]byte, bool) {
 		fill(inner, "game_types", `["even_odd"]`)
 		if meta == "referee_meta" {
 			fill(inner, "max_concurrent_matches", "1")
-			sender = refereePrefix + "unknown"
+			sender = refereePrefix + nameless
 		}
 		members[meta], _ = json.Marshal(inner) // raw values always encode
 	}

@@ -26,6 +26,9 @@ func ParseTimestamp(s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
+// ValidTimestamp tells whether ParseTimestamp accepts s.
+func ValidTimestamp(s string) bool { return validTimestamp(s) }
+
 // validTimestamp is ParseTimestamp without the value, and without cost for the
 // common form.
 func validTimestamp(s string) bool {

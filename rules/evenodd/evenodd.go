@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 
 	"evenodd/rules"
 )
@@ -132,5 +133,24 @@ func (c chosen) Judge(chance rules.Chance) rules.Verdict {
 		Number: number,
 		Parity: Parity(number),
 		Moves:  c.moves,
+		Reason: func(ids [2]string) string { return reason(ids, c.moves, number) },
 	}
+}
+
+// reason says why a match ended as it did, in the words of spec 003 §4.6.1 and
+// 002 §5.3.1.
+func reason(ids, moves [2]string, number int) string {
+	parity := Parity(number)
+	drawn := "number was " + strconv.Itoa(number) + " (" + parity + ")"
+	switch Winner(moves[0], moves[1], number) {
+	case rules.SeatA:
+		return ids[0] + " chose " + moves[0] + ", " + drawn
+	case rules.SeatB:
+		return ids[1] + " chose " + moves[1] + ", " + drawn
+	}
+	right := "both incorrect"
+	if moves[0] == parity {
+		right = "both correct"
+	}
+	return "Both chose " + moves[0] + ", " + drawn + " - " + right
 }

@@ -1,0 +1,61 @@
+package league
+
+import (
+	"context"
+
+	"evenodd/league/protocol"
+)
+
+// The life of an agent as the manager sees it (spec 003 §2.8).
+const (
+	lifeRegistered = "REGISTERED"
+	lifeActive     = "ACTIVE"
+)
+
+// An agent is a registered player or referee, or an id reserved for one whose
+// registration is being looked at. The manager's lock guards it until the
+// league begins; from then on it only changes by a new registration.
+type agent struct {
+	id         string
+	player     bool
+	name       string
+	endpoint   string
+	token      string
+	key        protocol.TokenKey
+	credential string
+	capacity   int // matches at once, of a referee
+	index      int // place in the table, of a player
+
+	registered   bool
+	conversation string // of its registration, to know a repeated one
+	tokenUsed    bool
+
+	notices chan func(context.Context) // broadcasts on their way to it, in order
+	slots   chan struct{}              // matches it conducts now
+}
+
+// maxNotices is how many broadcasts wait for a slow agent; more are dropped.
+const maxNotices = 64
+
+// notify sends the agent its broadcasts one after the other, until ctx ends.
+// Each agent has its own queue, so that a slow one delays nobody else.
+func (a *agent) notify(ctx context.Context) {
+	for {
+		select {
+		case send := <-a.notices:
+			send(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// enqueue puts a broadcast into the agent's queue; false when that is full.
+func (a *agent) enqueue(send func(context.Context)) bool {
+	select {
+	case a.notices <- send:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,187 @@
+// Package membership is what a player and a referee have in common as members
+// of a league: getting in, however long that takes, knowing the manager when
+// it calls, and telling who may ask them things.
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"evenodd/league/protocol"
+)
+
+// A Membership is an agent's place in a league. It is immutable.
+type Membership struct {
+	AgentID  string
+	LeagueID string
+	Token    string
+	Key      protocol.TokenKey // of Token
+
+	credential string // what the manager shows; "" when it shows none
+}
+
+// New makes the membership that a registration response grants.
+func New(agentID, token string, r *protocol.Registration) *Membership {
+	m := &Membership{AgentID: agentID, LeagueID: r.LeagueID, Token: token, Key: protocol.KeyOf(token)}
+	if r.ManagerAuth == protocol.ManagerAuthBearer {
+		m.credential = protocol.ManagerCredential(m.Key, m.LeagueID)
+	}
+	return m
+}
+
+// Strict tells whether the manager proves itself; its referees then do too.
+func (m *Membership) Strict() bool { return m.credential != "" }
+
+// Current is the membership an agent has, once it has one. The zero value is
+// that of an agent that has not registered. Safe for concurrent use.
+type Current struct {
+	p       atomic.Pointer[Membership]
+	pending atomic.Pointer[chan struct{}]
+}
+
+// Get is the membership, or nil.
+func (c *Current) Get() *Membership { return c.p.Load() }
+
+// Set replaces it.
+func (c *Current) Set(m *Membership) { c.p.Store(m) }
+
+// Registering tells that a registration is being answered, until the returned
+// function is called. Calls that arrive in between wait for it: a manager may
+// begin the league before its answer has been read.
+func (c *Current) Registering() (answered func()) {
+	pending := make(chan struct{})
+	c.pending.Store(&pending)
+	return func() { close(pending) }
+}
+
+// Await is the membership, after waiting for a registration that is being
+// answered; nil when there is none, or ctx ends first.
+func (c *Current) Await(ctx context.Context) *Membership {
+	if m := c.Get(); m != nil {
+		return m
+	}
+	if pending := c.pending.Load(); pending != nil {
+		select {
+		case <-*pending:
+		case <-ctx.Done():
+		}
+	}
+	return c.Get()
+}
+
+// CheckManager refuses a caller of the manager's methods that does not show
+// the manager's credential, when there is one: a stranger cannot start or end
+// anything. An agent that has not registered listens to nobody's manager.
+func (c *Current) CheckManager(ctx context.Context, bearer string) error {
+	m := c.Await(ctx)
+	switch {
+	case m == nil:
+		return protocol.Fault(protocol.ErrInvalidMatchState, "this agent is not registered in a league")
+	case m.credential == "":
+		return nil // a manager of another maker
+	case bearer == "":
+		return protocol.Fault(protocol.ErrTokenMissing, "the manager shows a bearer credential beside this message")
+	case !protocol.SameToken(bearer, m.credential):
+		return protocol.Fault(protocol.ErrTokenInvalid, "the bearer credential is not that of the manager")
+	}
+	return nil
+}
+
+// CheckOwner lets only the agent's own token, or its manager, use a debugging
+// tool.
+func (c *Current) CheckOwner(bearer, token string) error {
+	m := c.Get()
+	switch {
+	case m != nil && token != "" && protocol.SameToken(token, m.Token):
+		return nil
+	case m != nil && m.credential != "" && protocol.SameToken(bearer, m.credential):
+		return nil
+	case token == "":
+		return protocol.Fault(protocol.ErrTokenMissing, "auth_token is required")
+	}
+	return protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not this agent's")
+}
+
+// A RefusedError is a registration that was refused.
+type RefusedError struct {
+	Code   string // of the catalogue; "" when the manager named none
+	Reason string
+}
+
+// Error says why.
+func (e *RefusedError) Error() string {
+	if e.Code == "" {
+		return "registration refused: " + e.Reason
+	}
+	return fmt.Sprintf("registration refused: %s (%s %s)", e.Reason, e.Code, protocol.Code(e.Code).Name())
+}
+
+// Admitted tells whether a registration was accepted, with an id and a token;
+// else the error says why not.
+func Admitted(r *protocol.Registration, id *string, token string) error {
+	if r.Status != protocol.StatusAccepted {
+		reason := "no reason given"
+		if r.Reason != nil {
+			reason = *r.Reason
+		}
+		return &RefusedError{Code: r.ErrorCode, Reason: reason}
+	}
+	if id == nil || *id == "" || token == "" {
+		return &RefusedError{Reason: "the manager accepted, but gave no id or no token"}
+	}
+	return nil
+}
+
+// retries are the waits towards a manager: three, then the last again and
+// again.
+var retries = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
+
+// Insist makes a call to the manager until it is answered: after a timeout, a
+// broken connection or a rate limit it waits 2, 4, 8 and then always 8
+// seconds, with a tenth of jitter, and tries again. It returns the first other
+// error, or that of ctx.
+func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
+	for i := 0; ; i++ {
+		err := call(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		var refused *RefusedError
+		e := protocol.AsError(err)
+		if errors.As(err, &refused) || e == nil || e.Remote && e.Code != protocol.ErrRateLimited || !e.Code.Retryable() {
+			return err
+		}
+		wait := retries[min(i, len(retries)-1)]
+		wait += time.Duration(rand.Int64N(int64(wait / 10))) //nolint:gosec // jitter, no secret
+		if waiting != nil {
+			waiting(err, wait)
+		}
+		if err := clock.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// Slug makes an identifier of a display name: lower case, with dashes for what
+// is no letter or digit.
+func Slug(name string) string {
+	slug := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return '-'
+	}, name)
+	return strings.Trim(slug, "-")
+}
+
+// Conversation names the conversation of one registration. It is not made up
+// twice, so that a manager can tell a repeated request from a new one.
+func Conversation(role, name string) string {
+	return fmt.Sprintf("conv-%s-%s-reg-%08x", role, Slug(name), rand.Uint32()) //nolint:gosec // a name, no secret
+}

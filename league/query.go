@@ -1,0 +1,168 @@
+package league
+
+import (
+	"context"
+	"errors"
+
+	"evenodd/league/protocol"
+)
+
+// query answers LEAGUE_QUERY (spec 003 §4.9). What cannot be answered is a
+// response with success false; only a token that is missing or wrong is an
+// error.
+func (m *Manager) query(_ context.Context, _ string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	asker, err := m.identify(&q.Envelope)
+	if err != nil {
+		return nil, err
+	}
+	response, err := m.answer(q, asker)
+	var no *protocol.Error
+	if errors.As(err, &no) {
+		response = &protocol.LeagueQueryResponse{Error: &protocol.QueryError{
+			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,
+		}}
+	}
+	success := err == nil
+	response.Success, response.QueryType = &success, q.QueryType
+	return response, nil
+}
+
+// answer finds what a query asks for; m.mu is held.
+func (m *Manager) answer(q *protocol.LeagueQuery, asker *agent) (*protocol.LeagueQueryResponse, error) {
+	if q.LeagueID != m.options.LeagueID {
+		return nil, m.otherLeague(q.LeagueID)
+	}
+	switch q.QueryType {
+	case protocol.QueryStandings:
+		return m.answerStandings(q.QueryParams.Offset, q.QueryParams.Limit), nil
+	case protocol.QueryStatus:
+		return m.answerStatus(), nil
+	case protocol.QuerySchedule:
+		return m.answerSchedule(q.QueryParams.RoundID)
+	case protocol.QueryNextMatch, protocol.QueryPlayerStats:
+		id := q.QueryParams.PlayerID
+		if id == "" && asker.player {
+			id = asker.id
+		}
+		p := m.agents[id]
+		if p == nil || !p.player || !p.registered {
+			return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
+		}
+		if q.QueryType == protocol.QueryNextMatch {
+			return m.answerNextMatch(p), nil
+		}
+		return m.answerPlayerStats(p), nil
+	}
+	return nil, protocol.Fault(protocol.ErrInvalidQueryType, "query_type %.60q: one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS, GET_STATUS", q.QueryType)
+}
+
+func (m *Manager) answerStandings(offset, limit int) *protocol.LeagueQueryResponse {
+	if limit <= 0 || limit > protocol.MaxStandings {
+		limit = protocol.MaxStandings
+	}
+	players, _ := m.registeredCounts()
+	round := m.round
+	data := protocol.StandingsData{Standings: m.standings(offset, limit), TotalPlayers: players, Offset: offset}
+	type standings struct {
+		CurrentRound int `json:"current_round"`
+		protocol.StandingsData
+	}
+	return &protocol.LeagueQueryResponse{
+		Data: standings{round, data}, CurrentRound: &round, StandingsData: data,
+	}
+}
+
+func (m *Manager) answerStatus() *protocol.LeagueQueryResponse {
+	s := m.status()
+	data := protocol.StatusData{
+		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
+		Players: &s.Players, Referees: &s.Referees, Games: []string{m.options.GameType},
+	}
+	type status struct {
+		CurrentRound int `json:"current_round"`
+		protocol.StatusData
+	}
+	return &protocol.LeagueQueryResponse{Data: status{s.Round, data}, CurrentRound: &s.Round, StatusData: data}
+}
+
+// answerSchedule is one round, the current one when none is named.
+func (m *Manager) answerSchedule(round int) (*protocol.LeagueQueryResponse, error) {
+	if round == 0 {
+		round = max(m.round, 1)
+	}
+	data := protocol.ScheduleData{RoundID: round, Rounds: m.schedule.Rounds(), Matches: []protocol.ScheduledMatch{}}
+	if m.table != nil && round > data.Rounds {
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
+	}
+	for i, p := range m.schedule.Round(round) {
+		scheduled := protocol.ScheduledMatch{
+			MatchID: protocol.MatchID(round, i+1), RoundID: round,
+			PlayerAID: m.players[p.A].id, PlayerBID: m.players[p.B].id, Status: "SCHEDULED",
+			RefereeEndpoint: m.refereeEndpoint(round, i+1),
+		}
+		if r := &m.results[m.schedule.Index(round, i+1)]; r.status != "" {
+			scheduled.Status = r.status
+			if r.winner != nil {
+				scheduled.WinnerPlayerID = &r.winner.id
+			}
+		}
+		data.Matches = append(data.Matches, scheduled)
+	}
+	return &protocol.LeagueQueryResponse{Data: data}, nil
+}
+
+// refereeEndpoint is known once a round is announced.
+func (m *Manager) refereeEndpoint(round, number int) *string {
+	switch {
+	case round == m.round:
+		return &m.matches[number-1].referee.endpoint
+	case round < m.round:
+		return &m.results[m.schedule.Index(round, number)].referee.endpoint
+	}
+	return nil
+}
+
+// answerNextMatch is the player's first match without a result.
+func (m *Manager) answerNextMatch(p *agent) *protocol.LeagueQueryResponse {
+	data := protocol.NextMatchData{}
+	for round := max(m.round, 1); m.table != nil && round <= m.schedule.Rounds(); round++ {
+		opponent, number, ok := m.schedule.Opponent(round, p.index)
+		if !ok || m.results[m.schedule.Index(round, number)].status != "" {
+			continue
+		}
+		data.NextMatch = &protocol.NextMatch{
+			MatchID: protocol.MatchID(round, number), RoundID: round, OpponentID: m.players[opponent].id,
+			RefereeEndpoint: m.refereeEndpoint(round, number),
+		}
+		break
+	}
+	return &protocol.LeagueQueryResponse{Data: data}
+}
+
+func (m *Manager) answerPlayerStats(p *agent) *protocol.LeagueQueryResponse {
+	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: p.id, DisplayName: p.name}, State: lifeRegistered}
+	if m.table != nil {
+		data.State = lifeActive
+		for _, r := range m.table.Standings() {
+			if r.Player == p.index {
+				data.StandingRow, data.TechnicalLosses = m.row(&r), r.TechnicalLosses
+			}
+		}
+	}
+	return &protocol.LeagueQueryResponse{Data: data}
+}
+
+// getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
+func (m *Manager) getStandings(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.authenticate(q.AuthToken); err != nil {
+		return nil, err
+	}
+	response := m.answerStandings(0, 0)
+	success := true
+	response.Success, response.QueryType = &success, protocol.QueryStandings
+	return response, nil
+}

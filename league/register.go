@@ -1,0 +1,329 @@
+package league
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evenodd/league/protocol"
+)
+
+// An applicant is an agent that asks to be registered.
+type applicant struct {
+	player       bool
+	name         string
+	wantedID     string
+	version      string // of the protocol; "" means the current one
+	endpoint     string
+	games        []string
+	capacity     int
+	token        string // when it comes back
+	conversation string
+}
+
+// A refusal is why an applicant is turned down.
+type refusal struct {
+	code   protocol.Code
+	reason string
+}
+
+func refuse(code protocol.Code, reason string) *refusal { return &refusal{code, reason} }
+
+func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+	meta := &q.RefereeMeta
+	if limit := m.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
+	}
+	a, no, err := m.admit(ctx, applicant{
+		name: meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion,
+		endpoint: meta.ContactEndpoint, games: meta.GameTypes, capacity: meta.MaxConcurrentMatches,
+		token: q.AuthToken, conversation: q.ConversationID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	response := &protocol.RefereeRegisterResponse{Registration: m.registration(no)}
+	if no == nil {
+		response.RefereeID, response.AuthToken = &a.id, a.token
+	}
+	return response, nil
+}
+
+func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+	meta := &q.PlayerMeta
+	a, no, err := m.admit(ctx, applicant{
+		player: true,
+		name:   meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion,
+		endpoint: meta.ContactEndpoint, games: meta.GameTypes,
+		token: q.AuthToken, conversation: q.ConversationID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	response := &protocol.LeagueRegisterResponse{Registration: m.registration(no)}
+	if no == nil {
+		response.PlayerID, response.AuthToken = &a.id, a.token
+	}
+	return response, nil
+}
+
+// registration is the part of the answer that both kinds have in common.
+func (m *Manager) registration(no *refusal) protocol.Registration {
+	r := protocol.Registration{
+		Status: protocol.StatusAccepted, LeagueID: m.options.LeagueID, ManagerAuth: protocol.ManagerAuthBearer,
+	}
+	if no != nil {
+		r.Status, r.ManagerAuth = protocol.StatusRejected, ""
+		r.Reason, r.ErrorCode, r.ErrorName = &no.reason, string(no.code), no.code.Name()
+	}
+	return r
+}
+
+// admit decides about an applicant: an agent, a refusal, or an error. Ids are
+// given in order of arrival: reserved first, and kept when the endpoint turns
+// out to be reachable.
+func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, error) {
+	if !protocol.SupportedVersion(a.version) {
+		return nil, refuse(protocol.ErrProtocolVersion, "protocol version "+a.version+" is not supported: 2.0.0 to "+protocol.Version), nil
+	}
+	if a.token != "" {
+		return m.welcomeBack(ctx, a)
+	}
+	m.mu.Lock()
+	if known := m.repeated(a); known != nil {
+		m.mu.Unlock()
+		return known, nil, nil
+	}
+	if no := m.objection(a); no != nil {
+		m.mu.Unlock()
+		return nil, no, nil
+	}
+	reserved := m.reserve(a)
+	m.mu.Unlock()
+
+	reachable := m.reachable(ctx, a.endpoint, 5*time.Second)
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !reachable:
+		delete(m.agents, reserved.id)
+		return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
+	case m.hasStarted():
+		delete(m.agents, reserved.id)
+		return nil, refuse(protocol.ErrLateRegistration, "the league has started"), nil
+	}
+	reserved.registered = true
+	m.options.Log.Info().Str("conversation_id", a.conversation).Str("id", reserved.id).Str("name", a.name).
+		Str("endpoint", a.endpoint).Msg("registered")
+	if players, referees := m.registeredCounts(); m.options.Players > 0 && players >= m.options.Players && referees >= m.options.Referees {
+		m.begin()
+	}
+	return reserved, nil, nil
+}
+
+func (m *Manager) hasStarted() bool {
+	select {
+	case <-m.started:
+		return true
+	default:
+		return false
+	}
+}
+
+// repeated finds the agent whose registration this is once more: its answer
+// was lost. Once its token has been used it was not.
+func (m *Manager) repeated(a applicant) *agent {
+	for _, known := range m.agents {
+		if known.registered && known.player == a.player && known.conversation == a.conversation &&
+			known.name == a.name && known.endpoint == a.endpoint && !known.tokenUsed {
+			return known
+		}
+	}
+	return nil
+}
+
+// objection is what speaks against an applicant before its endpoint is tried.
+func (m *Manager) objection(a applicant) *refusal {
+	if m.hasStarted() {
+		return refuse(protocol.ErrLateRegistration, "the league has started")
+	}
+	players, referees := 0, 0
+	for _, known := range m.agents { // reservations count
+		switch {
+		case !known.player:
+			referees++
+		default:
+			players++
+			if a.player && known.name == a.name && !m.options.SameNames {
+				return refuse(protocol.ErrDuplicateName, "display_name "+strconv.Quote(a.name)+" is taken: choose another")
+			}
+		}
+	}
+	switch {
+	case a.player && players >= m.options.MaxPlayers, !a.player && referees >= m.options.MaxReferees:
+		return refuse(protocol.ErrLeagueFull, "the league is full")
+	case !slices.Contains(a.games, m.options.GameType):
+		return refuse(protocol.ErrUnsupportedGame, "this league plays "+m.options.GameType)
+	}
+	u, err := url.Parse(a.endpoint)
+	if err != nil || u.Host == "" || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
+		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme "+
+			strings.Join(m.options.Schemes, " or ")+" and without a password")
+	}
+	return nil
+}
+
+// reserve makes the agent under the id it asked for, if that is well formed
+// and free, else under the lowest free one.
+func (m *Manager) reserve(a applicant) *agent {
+	parse, format := protocol.ParseRefereeID, protocol.RefereeID
+	if a.player {
+		parse, format = protocol.ParsePlayerID, protocol.PlayerID
+	}
+	id := a.wantedID
+	if _, ok := parse(id); !ok || m.agents[id] != nil {
+		for n := 1; ; n++ {
+			if id = format(n); m.agents[id] == nil {
+				break
+			}
+		}
+	}
+	token := protocol.DeriveToken(m.secret, m.options.LeagueID, id, 1)
+	key := protocol.KeyOf(token)
+	reserved := &agent{
+		id: id, player: a.player, name: a.name, endpoint: a.endpoint, capacity: a.capacity,
+		token: token, key: key, credential: protocol.ManagerCredential(key, m.options.LeagueID),
+		conversation: a.conversation,
+		notices:      make(chan func(context.Context), maxNotices),
+	}
+	if !a.player {
+		reserved.slots = make(chan struct{}, a.capacity)
+	}
+	m.agents[id] = reserved
+	return reserved
+}
+
+// reachable tells whether anybody answers at an endpoint, whatever the answer.
+// An agent may register before it listens, so a refused connection is tried
+// again until patience ends.
+func (m *Manager) reachable(ctx context.Context, endpoint string, patience time.Duration) bool {
+	const pause = 250 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		ping, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, err := protocol.Ping.Call(ping, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+		cancel()
+		if !protocol.Unreachable(err) {
+			return true
+		}
+		if waited >= patience || m.options.Clock.Sleep(ctx, pause) != nil {
+			return false
+		}
+	}
+}
+
+// welcomeBack gives an agent that shows its token its own id again, also after
+// the start. It may move to another endpoint while nobody answers at the old
+// one.
+func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusal, error) {
+	m.mu.Lock()
+	known, err := m.authenticate(a.token)
+	if err == nil && known.player != a.player {
+		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
+	}
+	var old string
+	if err == nil {
+		old = known.endpoint
+	}
+	m.mu.Unlock()
+	if err != nil || old == a.endpoint {
+		return known, nil, err
+	}
+	if m.reachable(ctx, old, 0) {
+		return nil, refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old), nil
+	}
+	if !m.reachable(ctx, a.endpoint, 5*time.Second) {
+		return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
+	}
+	m.mu.Lock()
+	known.endpoint = a.endpoint
+	m.mu.Unlock()
+	return known, nil, nil
+}
+
+// authenticate finds the agent whose token it is; m.mu is held.
+func (m *Manager) authenticate(token string) (*agent, error) {
+	if token == "" {
+		return nil, protocol.Fault(protocol.ErrTokenMissing, "auth_token is required after registration").
+			With("expected_format", "tok-{agent_id}-{hash}")
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(token, "tok-"), "-")
+	a := m.agents[strings.ToUpper(id)]
+	if a == nil || !a.registered || !protocol.SameToken(token, a.token) {
+		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not that of a registered agent").
+			With("expected_format", "tok-{agent_id}-{hash}")
+	}
+	a.tokenUsed = true
+	return a, nil
+}
+
+// identify is authenticate for a message, whose sender must be the token's
+// owner.
+func (m *Manager) identify(e *protocol.Envelope) (*agent, error) {
+	a, err := m.authenticate(e.AuthToken)
+	if err != nil {
+		return nil, err
+	}
+	if !e.NamelessSender() && protocol.AgentOf(e.Sender) != a.id {
+		return nil, protocol.Fault(protocol.ErrNotAuthorized, "auth_token is that of %s, not of %.60s", a.id, e.Sender)
+	}
+	return a, nil
+}
+
+// registeredCounts counts those whose registration is complete; m.mu is held.
+func (m *Manager) registeredCounts() (players, referees int) {
+	for _, a := range m.agents {
+		switch {
+		case !a.registered:
+		case a.player:
+			players++
+		default:
+			referees++
+		}
+	}
+	return players, referees
+}
+
+// startLeague begins the league by hand, with the admin token (spec 003 §8.5).
+func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueStarted, error) {
+	if q.AuthToken == "" {
+		return nil, protocol.Fault(protocol.ErrTokenMissing, "start_league needs the admin token as auth_token")
+	}
+	if !protocol.SameToken(q.AuthToken, m.adminToken) {
+		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state == StateLeagueCompleted {
+		return nil, protocol.Fault(protocol.ErrLeagueComplete, "the league is over")
+	}
+	players, referees := m.registeredCounts()
+	if players < 2 || referees < 1 {
+		return nil, protocol.Fault(protocol.ErrLeagueNotStarted, "a league needs 2 players and a referee; registered: %d and %d", players, referees)
+	}
+	m.begin()
+	rounds := players - 1 + players%2
+	return &protocol.LeagueStarted{
+		Status: "STARTED", LeagueID: m.options.LeagueID, Players: players, Referees: referees,
+		Rounds: rounds * m.options.Legs, Matches: players * (players - 1) / 2 * m.options.Legs,
+	}, nil
+}
+
+func (m *Manager) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &protocol.Pong{Status: "ok", Role: "league_manager", State: m.state}, nil
+}

@@ -1,0 +1,266 @@
+package league
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evenodd/league/protocol"
+)
+
+// A match is one match of the current round.
+type match struct {
+	id          string
+	index       int // in schedule order, from 0
+	a, b        *agent
+	referee     *agent
+	done        chan struct{} // closed when its result is recorded
+	assignments []assignment  // guarded by the manager's lock
+}
+
+// An assignment is one attempt at a match.
+type assignment struct {
+	referee    *agent
+	attempt    int
+	commitment string
+}
+
+// playRound is a whole round: announce, hand out, collect, publish. It returns
+// when every match has a result.
+func (m *Manager) playRound(ctx context.Context, round int) error {
+	matches := m.openRound(round)
+	m.announceRound(ctx, round, matches)
+	if lead := m.options.AnnounceLead; lead > 0 {
+		if err := m.options.Clock.Sleep(ctx, lead); err != nil {
+			return err
+		}
+	}
+	var playing sync.WaitGroup
+	for _, x := range matches {
+		if !m.enterGate(ctx) {
+			break
+		}
+		playing.Go(func() {
+			defer m.leaveGate()
+			m.conductMatch(ctx, x)
+		})
+	}
+	playing.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.publishRound(round)
+	return nil
+}
+
+// enterGate waits until another match may run; false when ctx ends first.
+func (m *Manager) enterGate(ctx context.Context) bool {
+	if m.gate == nil {
+		return ctx.Err() == nil
+	}
+	select {
+	case m.gate <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (m *Manager) leaveGate() {
+	if m.gate != nil {
+		<-m.gate
+	}
+}
+
+// openRound makes the matches of a round and chooses a referee for each: the
+// one with the least to do in this round for what it can do at once, then in
+// the whole league, then with the lower id.
+func (m *Manager) openRound(round int) []*match {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	pairings := m.schedule.Round(round)
+	matches := make([]*match, len(pairings))
+	load := make(map[*agent]int, len(m.referees))
+	for i, p := range pairings {
+		best := m.referees[0]
+		for _, r := range m.referees[1:] {
+			x, y := load[r]*best.capacity, load[best]*r.capacity
+			if x < y || x == y && m.assigned[r.id] < m.assigned[best.id] {
+				best = r
+			}
+		}
+		load[best]++
+		m.assigned[best.id]++
+		matches[i] = &match{
+			id: protocol.MatchID(round, i+1), index: m.schedule.Index(round, i+1),
+			a: m.players[p.A], b: m.players[p.B], referee: best, done: make(chan struct{}),
+		}
+	}
+	m.round, m.matches = round, matches
+	return matches
+}
+
+// announceRound tells every player the matches of the round, and waits until
+// all know, 10 s at most.
+func (m *Manager) announceRound(ctx context.Context, round int, matches []*match) {
+	announced := make([]protocol.AnnouncedMatch, len(matches))
+	for i, x := range matches {
+		announced[i] = protocol.AnnouncedMatch{
+			MatchID: x.id, GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
+			RefereeEndpoint: x.referee.endpoint, RefereeID: x.referee.id,
+			RefereeAuth: protocol.RefereeAuthAccessToken,
+		}
+	}
+	message := protocol.Many(&protocol.RoundAnnouncement{
+		Envelope: m.voice.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
+		LeagueID: m.options.LeagueID, RoundID: round, Matches: announced,
+	})
+	ctx, cancel := context.WithTimeout(ctx, protocol.NotifyRound.Timeout)
+	defer cancel()
+	wait := newBarrier(len(m.players))
+	for _, p := range m.players {
+		sent := p.enqueue(func(context.Context) {
+			defer wait.arrive()
+			send(ctx, m, &protocol.NotifyRound, p, message)
+		})
+		if !sent {
+			m.dropped(p, protocol.TypeRoundAnnouncement)
+			wait.arrive()
+		}
+	}
+	select {
+	case <-wait.complete:
+	case <-ctx.Done():
+	}
+	m.options.Log.Info().Str("conversation_id", fmt.Sprintf("conv-round-%d-announce", round)).
+		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
+}
+
+// publishRound sends the table and the end of the round. Nobody waits for
+// these: each agent gets them in order, before the next announcement.
+func (m *Manager) publishRound(round int) {
+	m.mu.Lock()
+	rows := m.standings(0, protocol.MaxStandings)
+	summary := protocol.RoundSummary{TotalMatches: len(m.matches)}
+	for _, x := range m.matches {
+		switch m.results[x.index].status {
+		case protocol.StatusWin:
+			summary.Wins++
+		case protocol.StatusDraw:
+			summary.Draws++
+		default:
+			summary.TechnicalLosses++
+		}
+	}
+	m.mu.Unlock()
+	m.broadcastStandings(round, rows)
+	played := summary.TotalMatches
+	completed := &protocol.RoundCompleted{
+		Envelope: m.voice.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
+		LeagueID: m.options.LeagueID, RoundID: round,
+		MatchesCompleted: &played, MatchesPlayed: &played, Summary: &summary,
+	}
+	if next := round + 1; next <= m.schedule.Rounds() {
+		completed.NextRoundID = &next
+	}
+	message := protocol.Many(completed)
+	for _, group := range [][]*agent{m.players, m.referees} {
+		for _, a := range group {
+			if !a.enqueue(func(ctx context.Context) { send(ctx, m, &protocol.NotifyRoundCompleted, a, message) }) {
+				m.dropped(a, protocol.TypeRoundCompleted)
+			}
+		}
+	}
+	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
+		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
+}
+
+// broadcastStandings sends the first rows of the table to every player.
+func (m *Manager) broadcastStandings(round int, rows []protocol.StandingRow) {
+	message := protocol.Many(&protocol.StandingsUpdate{
+		Envelope: m.voice.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
+		LeagueID: m.options.LeagueID, RoundID: round, Standings: rows, TotalPlayers: len(m.players),
+	})
+	for _, p := range m.players {
+		if !p.enqueue(func(ctx context.Context) { send(ctx, m, &protocol.UpdateStandings, p, message) }) {
+			m.dropped(p, protocol.TypeStandingsUpdate)
+		}
+	}
+}
+
+// broadcastCompleted tells every agent that the league is over, and waits until
+// all know. Agents end by this message, so it is tried again where nobody
+// answered: after 2, 4 and 8 seconds.
+func (m *Manager) broadcastCompleted(ctx context.Context, completed *protocol.LeagueCompleted) {
+	message := protocol.Many(completed)
+	wait := newBarrier(len(m.players) + len(m.referees))
+	for _, group := range [][]*agent{m.players, m.referees} {
+		for _, a := range group {
+			tell := func(ctx context.Context) {
+				defer wait.arrive()
+				for pause := 2 * time.Second; ; pause *= 2 {
+					err := send(ctx, m, &protocol.NotifyLeagueCompleted, a, message)
+					e := protocol.AsError(err)
+					if e == nil || e.Remote || !e.Code.Retryable() || pause > 8*time.Second ||
+						m.options.Clock.Sleep(ctx, pause) != nil {
+						return
+					}
+				}
+			}
+			select {
+			case a.notices <- tell:
+			case <-ctx.Done():
+				wait.arrive()
+			}
+		}
+	}
+	select {
+	case <-wait.complete:
+	case <-ctx.Done():
+	}
+}
+
+// send calls one receiver of a broadcast. A failure is logged and changes
+// nothing.
+func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
+	_, err := method.CallMany(ctx, m.options.Caller, m.peer(a), message)
+	if err != nil && ctx.Err() == nil {
+		m.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
+			Str("message_type", message.Type()).Str("id", a.id).Msg("a broadcast was not acknowledged")
+	}
+	return err
+}
+
+func (m *Manager) dropped(a *agent, messageType string) {
+	m.options.Log.Warn().Str("id", a.id).Str("message_type", messageType).Msg("the agent is too slow, a broadcast to it was dropped")
+}
+
+// peer is where an agent is, and what proves the manager to it.
+func (m *Manager) peer(a *agent) protocol.Peer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return protocol.Peer{Endpoint: a.endpoint, Bearer: a.credential}
+}
+
+// A barrier is complete when all have arrived.
+type barrier struct {
+	missing  atomic.Int64
+	complete chan struct{}
+}
+
+func newBarrier(n int) *barrier {
+	b := &barrier{complete: make(chan struct{})}
+	b.missing.Store(int64(n))
+	if n == 0 {
+		close(b.complete)
+	}
+	return b
+}
+
+func (b *barrier) arrive() {
+	if b.missing.Add(-1) == 0 {
+		close(b.complete)
+	}
+}

@@ -1,0 +1,84 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/transport"
+	"evenodd/transport/http"
+	"evenodd/transport/memory"
+)
+
+// A network joins the agents of a simulation.
+type network interface {
+	protocol.Caller
+	reserve(name string) (place, error)
+	close()
+}
+
+// A place is an endpoint that an agent may serve.
+type place struct {
+	endpoint string
+	serve    func(*transport.Mux) (stop func())
+	giveUp   func() error
+}
+
+func newNetwork(kind string) network {
+	switch kind {
+	case Wire:
+		return inMemory{memory.NewWireBus()}
+	case HTTP:
+		return loopback{http.NewClient(maxMessage, nil)}
+	}
+	return inMemory{memory.NewBus()}
+}
+
+// maxMessage is what agents of one process take from each other: a schedule of
+// 10,000 players fits.
+const maxMessage = 16 << 20
+
+type inMemory struct{ *memory.Bus }
+
+func (n inMemory) reserve(name string) (place, error) {
+	endpoint := Memory + "://" + name + http.Path
+	return place{
+		endpoint: endpoint,
+		serve:    func(mux *transport.Mux) func() { return n.Listen(endpoint, mux) },
+		giveUp:   func() error { return nil },
+	}, nil
+}
+
+func (inMemory) close() {}
+
+type loopback struct{ *http.Client }
+
+func (n loopback) reserve(string) (place, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return place{}, err
+	}
+	return place{
+		endpoint: "http://" + l.Addr().String() + http.Path,
+		giveUp:   l.Close,
+		serve: func(mux *transport.Mux) func() {
+			server := http.NewServer(mux, http.Config{MaxBody: maxMessage})
+			var serving sync.WaitGroup
+			serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
+			return func() {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				n.Close() // idle connections would keep the server waiting
+				if err := server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+					cancel()
+				}
+				serving.Wait()
+			}
+		},
+	}, nil
+}
+
+func (n loopback) close() { n.Close() }

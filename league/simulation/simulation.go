@@ -1,0 +1,270 @@
+// Package simulation plays a whole league in one process: manager, referees
+// and players, the very code that runs apart, joined by channels or by HTTP on
+// loopback ports. Everything that chance decides derives from a seed and from
+// what is being decided, so that the same seed gives the same league whatever
+// carries it and however many matches run at once.
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/player"
+	"evenodd/player/strategy"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/transport"
+)
+
+// Options describe a simulated league.
+type Options struct {
+	Players     int      // 2 to 10,000
+	Referees    int      // from 1
+	Seed        uint64   // of everything that chance decides
+	Strategies  []string // taken in turn by the players; nil means random
+	Legs        int      // how often each pair meets; 0 means 1
+	Transport   string   // Memory, Wire or HTTP
+	Concurrency int      // matches at once; 0 means 64
+	LeagueID    string
+	GameType    string
+	Games       rules.Registry
+
+	Log      zerolog.Logger
+	Progress func(recorded, matches int) // may be nil
+}
+
+// The transports.
+const (
+	Memory = "memory"
+	Wire   = "wire"
+	HTTP   = "http"
+)
+
+func (o *Options) validate() error {
+	var problems []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	check(o.Players >= 2 && o.Players <= 10_000, "a league has 2 to 10,000 players, not %d", o.Players)
+	check(o.Referees >= 1 && o.Referees <= 1000, "a league has 1 to 1,000 referees, not %d", o.Referees)
+	check(o.Legs >= 0 && o.Legs <= 100, "legs are 1 to 100, not %d", o.Legs)
+	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
+	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
+		"transport %q: one of memory, wire, http", o.Transport)
+	for _, name := range o.Strategies {
+		_, err := strategy.New(name)
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// A Result is a finished league.
+type Result struct {
+	LeagueID  string
+	GameType  string
+	Seed      uint64
+	Players   int
+	Rounds    int
+	Champion  protocol.Champion
+	Standings []Standing
+	Results   []league.MatchRecord
+}
+
+// A Standing is a row of the final table with the player's strategy.
+type Standing struct {
+	league.Standing
+	Strategy string
+}
+
+// Run plays the league. It ends early with ctx.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if len(o.Strategies) == 0 {
+		o.Strategies = []string{"random"}
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 64
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	s := &simulated{options: &o, clock: protocol.SystemClock(), net: newNetwork(o.Transport)}
+	defer s.close()
+	return s.run(ctx)
+}
+
+// simulated is a league while it runs.
+type simulated struct {
+	options *Options
+	clock   *protocol.Clock
+	net     network
+	manager *league.Manager
+	address string // of the manager
+	stops   []func()
+}
+
+func (s *simulated) run(ctx context.Context) (*Result, error) {
+	o := s.options
+	if err := s.startManager(); err != nil {
+		return nil, err
+	}
+	type outcome struct {
+		completed *protocol.LeagueCompleted
+		err       error
+	}
+	ended := make(chan outcome, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() {
+		completed, err := s.manager.Run(ctx)
+		ended <- outcome{completed, err}
+	})
+	for i := range o.Referees {
+		if err := s.startReferee(ctx, i+1); err != nil {
+			return nil, err
+		}
+	}
+	for i := range o.Players {
+		if err := s.startPlayer(ctx, i+1); err != nil {
+			return nil, err
+		}
+	}
+	end := <-ended
+	if end.err != nil {
+		return nil, end.err
+	}
+	return s.result(end.completed), nil
+}
+
+// join gives an agent a place on the network: build makes it for the endpoint,
+// and what it mounts is served there.
+func (s *simulated) join(name, sender string, build func(agentContext) (mount func(protocol.Mux), err error)) (endpoint string, err error) {
+	log := s.options.Log.With().Str("agent_id", sender).Logger()
+	place, err := s.net.reserve(name)
+	if err != nil {
+		return "", err
+	}
+	mount, err := build(agentContext{endpoint: place.endpoint, caller: transport.Logged(s.net, log), log: log})
+	if err != nil {
+		return "", errors.Join(err, place.giveUp())
+	}
+	mux := transport.NewMux(log)
+	mount(mux)
+	s.stops = append(s.stops, place.serve(mux))
+	return place.endpoint, nil
+}
+
+// agentContext is what an agent gets from the simulation.
+type agentContext struct {
+	endpoint string
+	caller   protocol.Caller
+	log      zerolog.Logger
+}
+
+func (s *simulated) startManager() error {
+	o := s.options
+	address, err := s.join("manager", protocol.ManagerSender, func(a agentContext) (func(protocol.Mux), error) {
+		manager, err := league.New(league.Options{
+			LeagueID: o.LeagueID, GameType: o.GameType, Games: o.Games,
+			Players: o.Players, Referees: o.Referees, MaxReferees: o.Referees, Legs: o.Legs,
+			Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
+			Concurrency: o.Concurrency, MaxConcurrentMatches: o.Concurrency, Schemes: []string{Memory, "http"},
+			Caller: a.caller, Clock: s.clock, Log: a.log, Progress: o.Progress,
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.manager = manager
+		return manager.Mount, nil
+	})
+	s.address = address
+	return err
+}
+
+func (s *simulated) startReferee(ctx context.Context, n int) error {
+	o, id := s.options, protocol.RefereeID(n)
+	var r *referee.Referee
+	_, err := s.join(id, protocol.RefereeSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
+		r, err = referee.New(referee.Options{
+			Name: fmt.Sprintf("Referee %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
+			MaxConcurrent: o.Concurrency, Games: o.Games,
+			Caller: a.caller, Clock: s.clock, Log: a.log,
+			Nonce: func(matchID string) protocol.Secret { return nonceOf(o.Seed, matchID) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		return r.Mount, nil
+	})
+	if err != nil {
+		return err
+	}
+	s.stops = append(s.stops, r.Close)
+	return r.Register(ctx)
+}
+
+func (s *simulated) startPlayer(ctx context.Context, n int) error {
+	o, id := s.options, protocol.PlayerID(n)
+	decide, err := strategy.New(s.strategyOf(n))
+	if err != nil {
+		return err
+	}
+	var p *player.Player
+	_, err = s.join(id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
+		p, err = player.New(player.Options{
+			Name: fmt.Sprintf("Player %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
+			Games: []string{o.GameType}, Strategy: decide,
+			Caller: a.caller, Clock: s.clock, Log: a.log,
+			Entropy: func(matchID string) protocol.Secret { return entropyOf(o.Seed, matchID, id) },
+			Random:  func(playerID, decision string) *rand.Rand { return randomOf(o.Seed, playerID, decision) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		return p.Mount, nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.Register(ctx)
+}
+
+// strategyOf is the strategy of the n-th player: they are taken in turn.
+func (s *simulated) strategyOf(n int) string {
+	return s.options.Strategies[(n-1)%len(s.options.Strategies)]
+}
+
+func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
+	o := s.options
+	r := &Result{
+		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed,
+		Players: o.Players, Rounds: completed.TotalRounds,
+		Champion: completed.Champion, Results: s.manager.Results(),
+	}
+	for _, row := range s.manager.Standings() {
+		n, _ := protocol.ParsePlayerID(row.PlayerID)
+		r.Standings = append(r.Standings, Standing{row, s.strategyOf(n)})
+	}
+	return r
+}
+
+// close ends what was started, the last first: nobody is left who could call.
+func (s *simulated) close() {
+	for _, stop := range slices.Backward(s.stops) {
+		stop()
+	}
+	s.net.close()
+}

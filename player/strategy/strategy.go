@@ -1,0 +1,203 @@
+// Package strategy decides. A strategy sees what a player may know before a
+// move, and names one; whether the move is legal the referee judges.
+package strategy
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A View is what a player knows when it is asked for a move.
+type View struct {
+	GameType   string
+	MoveType   string
+	Options    []string // the legal moves, at least one
+	Context    map[string]any
+	MatchID    string
+	RoundID    int
+	PlayerID   string
+	OpponentID string
+	Memory     *Memory    // of finished matches; read only
+	Random     *rand.Rand // this decision's own source
+}
+
+// A Strategy chooses moves. It holds no state: what it knows is in the view.
+// Safe for concurrent use.
+type Strategy interface {
+	Name() string
+	Choose(ctx context.Context, v View) (string, error)
+}
+
+// A Memory is what a player remembers of finished matches, counted as it goes.
+// Safe for concurrent use.
+type Memory struct {
+	mu        sync.RWMutex
+	drawn     map[string]int          // how often each parity was drawn
+	opponents map[string]*observation // by opponent
+	all       observation             // every opponent together
+}
+
+type observation struct {
+	choices map[string]int
+	last    string
+}
+
+func (o *observation) see(choice string) {
+	if o.choices == nil {
+		o.choices = map[string]int{}
+	}
+	o.choices[choice]++
+	o.last = choice
+}
+
+// NewMemory is empty.
+func NewMemory() *Memory {
+	return &Memory{drawn: map[string]int{}, opponents: map[string]*observation{}}
+}
+
+// Remember takes in a finished match: what the opponent chose and the parity
+// that was drawn, "" for what did not happen.
+func (m *Memory) Remember(opponentID, choice, parity string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if parity != "" {
+		m.drawn[parity]++
+	}
+	if choice == "" {
+		return
+	}
+	o := m.opponents[opponentID]
+	if o == nil {
+		o = &observation{}
+		m.opponents[opponentID] = o
+	}
+	o.see(choice)
+	m.all.see(choice)
+}
+
+// Drawn is how often a parity was drawn.
+func (m *Memory) Drawn(parity string) int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.drawn[parity]
+}
+
+// Chose is how often an opponent made a choice; for one that was never met,
+// how often all opponents together did.
+func (m *Memory) Chose(opponentID, choice string) int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.about(opponentID).choices[choice]
+}
+
+// Last is an opponent's last choice; for one that was never met, that of the
+// opponent met last. "" when nothing is known.
+func (m *Memory) Last(opponentID string) string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.about(opponentID).last
+}
+
+func (m *Memory) about(opponentID string) *observation {
+	if o := m.opponents[opponentID]; o != nil {
+		return o
+	}
+	return &m.all
+}
+
+// named are the built-in strategies, in the order in which they are listed.
+func named() []Strategy {
+	return []Strategy{
+		simple{"random", func(v View) string { return anyOf(v, v.Options) }},
+		simple{"even", func(v View) string { return preferred(v, "even") }},
+		simple{"odd", func(v View) string { return preferred(v, "odd") }},
+		simple{"alternate", alternate},
+		simple{"frequency", frequency},
+		simple{"mirror", mirror},
+		simple{"contrarian", contrarian},
+	}
+}
+
+// Names lists the strategies.
+func Names() []string {
+	var names []string
+	for _, s := range named() {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+// New finds a strategy by name; the error lists those there are.
+func New(name string) (Strategy, error) {
+	for _, s := range named() {
+		if s.Name() == name {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown strategy %q; there are: %s", name, strings.Join(Names(), ", "))
+}
+
+type simple struct {
+	name   string
+	choose func(View) string
+}
+
+func (s simple) Name() string { return s.name }
+
+func (s simple) Choose(_ context.Context, v View) (string, error) {
+	if len(v.Options) == 0 {
+		return "", fmt.Errorf("%s: no move to choose from", s.name)
+	}
+	return s.choose(v), nil
+}
+
+func anyOf(v View, options []string) string { return options[v.Random.IntN(len(options))] }
+
+// preferred is the wanted move where the game has it, else any.
+func preferred(v View, want string) string {
+	if slices.Contains(v.Options, want) {
+		return want
+	}
+	return anyOf(v, v.Options)
+}
+
+// alternate goes through the options from round to round.
+func alternate(v View) string { return v.Options[(max(v.RoundID, 1)-1)%len(v.Options)] }
+
+// frequency bets on what has been drawn most. The draws are independent, so it
+// gains nothing (spec 003 §3.6.2); it is here to be compared with.
+func frequency(v View) string {
+	return anyOf(v, commonest(v.Options, v.Memory.Drawn))
+}
+
+// mirror repeats the opponent's last choice.
+func mirror(v View) string { return preferred(v, v.Memory.Last(v.OpponentID)) }
+
+// contrarian avoids the opponent's commonest choice: distinct choices are
+// worth 1.5 points each, equal ones 1.
+func contrarian(v View) string {
+	likely := commonest(v.Options, func(o string) int { return v.Memory.Chose(v.OpponentID, o) })
+	if len(likely) == len(v.Options) {
+		return anyOf(v, v.Options)
+	}
+	rest := slices.DeleteFunc(slices.Clone(v.Options), func(o string) bool { return slices.Contains(likely, o) })
+	return anyOf(v, rest)
+}
+
+// commonest lists the options with the highest count.
+func commonest(options []string, count func(string) int) []string {
+	best, top := []string(nil), -1
+	for _, o := range options {
+		switch n := count(o); {
+		case n > top:
+			best, top = []string{o}, n
+		case n == top:
+			best = append(best, o)
+		}
+	}
+	return best
+}

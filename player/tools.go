@@ -1,0 +1,345 @@
+package player
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+	"evenodd/rules/evenodd"
+)
+
+func (p *Player) ack(matchID string, round int) *protocol.Ack {
+	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID, RoundID: round}
+}
+
+// notifyRound takes in ROUND_ANNOUNCEMENT.
+func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.RoundAnnouncement) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.round = q
+	p.idle()
+	p.mu.Unlock()
+	return p.ack("", q.RoundID), nil
+}
+
+// idle is the state of a player in no match; p.mu is held.
+func (p *Player) idle() {
+	if len(p.current) == 0 {
+		p.state = StateWaitingForRound
+	}
+}
+
+// authorize tells who conducts a match, and refuses a caller that cannot be
+// it. In a league whose manager proves itself, a referee shows the access token
+// of this match and attempt, unless the round was announced with referee_auth
+// none for it: a referee of another maker.
+func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID string, attempt int) (referee, error) {
+	r := referee{sender: e.Sender, token: protocol.NoToken}
+	m := p.member.Await(ctx)
+	if m == nil || !m.Strict() {
+		return r, nil
+	}
+	expected := protocol.AccessToken(m.Key, m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
+	if protocol.SameToken(e.AuthToken, expected) {
+		r.token = expected
+		return r, nil
+	}
+	if p.refereeAuth(matchID) == protocol.RefereeAuthNone {
+		p.options.Log.Warn().Str("match_id", matchID).Str("sender", e.Sender).Msg("the referee of this match does not prove itself")
+		return r, nil
+	}
+	if e.AuthToken == "" {
+		return r, protocol.Fault(protocol.ErrTokenMissing, "auth_token must be the access token of match %s", matchID)
+	}
+	return r, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of %s in match %s", e.Sender, matchID)
+}
+
+// refereeAuth is how the announcement says the referee of a match proves
+// itself, "" when the match was not announced.
+func (p *Player) refereeAuth(matchID string) string {
+	p.mu.Lock()
+	round := p.round
+	p.mu.Unlock()
+	if round == nil {
+		return ""
+	}
+	i := slices.IndexFunc(round.Matches, func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID })
+	if i < 0 {
+		return ""
+	}
+	return round.Matches[i].RefereeAuth
+}
+
+// invite answers GAME_INVITATION: yes, with a commitment to this player's part
+// in the draw. Invited again in the same attempt it answers the same.
+func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+	attempt := max(q.Attempt, 1)
+	auth, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
+	if err != nil {
+		return nil, err
+	}
+	id := p.ID()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.current[q.MatchID]
+	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
+		m = &match{
+			id: q.MatchID, opponent: q.OpponentID, round: q.RoundID, attempt: attempt,
+			auth: auth, entropy: p.options.Entropy(q.MatchID),
+		}
+		p.current[q.MatchID] = m
+	}
+	p.state = StateInMatch
+	accept := true
+	ack := &protocol.GameJoinAck{
+		MatchID: q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
+		EntropyCommitment: protocol.EntropyCommitment(q.MatchID, id, m.entropy),
+	}
+	ack.AuthToken = m.auth.token
+	return ack, nil
+}
+
+// playing finds the match a question is about, and refuses anyone but its
+// referee.
+func (p *Player) playing(e *protocol.Envelope, matchID string) (*match, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.current[matchID]
+	switch {
+	case m == nil && p.played[matchID]:
+		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", matchID)
+	case m == nil:
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "not invited to match %s", matchID)
+	}
+	return m, m.refuseOthers(e)
+}
+
+// refuseOthers lets only the referee that invited go on.
+func (m *match) refuseOthers(e *protocol.Envelope) error {
+	switch {
+	case m.auth.token == protocol.NoToken && e.Sender == m.auth.sender:
+		return nil
+	case m.auth.token != protocol.NoToken && protocol.SameToken(e.AuthToken, m.auth.token):
+		return nil
+	case e.AuthToken == "":
+		return protocol.Fault(protocol.ErrTokenMissing, "auth_token must be the access token of match %s", m.id)
+	}
+	return protocol.Fault(protocol.ErrTokenInvalid, "%s does not conduct match %s", e.Sender, m.id)
+}
+
+// chooseParity answers CHOOSE_PARITY_CALL. Asked again it is the same choice.
+func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+	m, err := p.playing(&q.Envelope, q.MatchID)
+	if err != nil {
+		return nil, err
+	}
+	choice, err := p.choose(ctx, m, "", strategy.View{
+		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
+		RoundID: max(q.Context.RoundID, m.round),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice, Entropy: m.entropy.Hex()}
+	r.AuthToken = m.auth.token
+	return r, nil
+}
+
+// makeMove answers GAME_MOVE_CALL (spec 003 §3.8.2). The same question asked
+// again gets the same move.
+func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
+	m, err := p.playing(&q.Envelope, q.MatchID)
+	if err != nil {
+		return nil, err
+	}
+	choice, err := p.choose(ctx, m, q.Deadline+"/"+strings.Join(q.MoveRequest.ValidOptions, "\x00"), strategy.View{
+		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
+		Context: q.MoveRequest.Context, RoundID: m.round,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &protocol.GameMoveResponse{
+		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType, Entropy: m.entropy.Hex(),
+		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice},
+	}
+	r.AuthToken = m.auth.token
+	return r, nil
+}
+
+// choose lets the strategy decide a question once.
+func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	if m.asked > 0 && m.question == question {
+		return m.choice, nil
+	}
+	key := m.id
+	if m.asked > 0 {
+		key += "/" + strconv.Itoa(m.asked)
+	}
+	id := p.ID()
+	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
+	v.Memory, v.Random = p.memory, p.options.Random(id, key)
+	choice, err := p.options.Strategy.Choose(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	m.asked++
+	m.question, m.choice = question, choice
+	p.mu.Lock()
+	p.state = StateWaitingForResult
+	p.mu.Unlock()
+	return choice, nil
+}
+
+// gameOver takes in GAME_OVER, once.
+func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (*protocol.Ack, error) {
+	id := p.ID()
+	p.mu.Lock()
+	m := p.current[q.MatchID]
+	p.mu.Unlock()
+	var err error
+	if m != nil {
+		err = m.refuseOthers(&q.Envelope)
+	} else {
+		_, err = p.authorize(ctx, &q.Envelope, q.MatchID, attemptOf(q.ConversationID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.played[q.MatchID] {
+		p.played[q.MatchID] = true
+		p.remember(id, q)
+	}
+	delete(p.current, q.MatchID)
+	p.idle()
+	ack := p.ack(q.MatchID, 0)
+	ack.AuthToken = protocol.NoToken
+	if m != nil {
+		ack.AuthToken = m.auth.token
+	}
+	return ack, nil
+}
+
+// attemptOf reads the attempt from a match's conversation id; 1 when it has
+// none.
+func attemptOf(conversation string) int {
+	if i := strings.LastIndex(conversation, "-a"); i >= 0 {
+		if n, err := strconv.Atoi(conversation[i+2:]); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 1
+}
+
+// remember files a finished match; p.mu is held.
+func (p *Player) remember(id string, q *protocol.GameOver) {
+	result := q.GameResult
+	h := protocol.PlayedMatch{MatchID: q.MatchID}
+	for _, c := range result.Choices {
+		choice := ""
+		if c.Value != nil {
+			choice = *c.Value
+		}
+		if c.ID == id {
+			h.MyChoice = choice
+		} else {
+			h.OpponentID, h.OpponentChoice = c.ID, choice
+		}
+	}
+	won := result.WinnerPlayerID != nil && *result.WinnerPlayerID == id
+	p.stats.TotalMatches++
+	switch {
+	case result.Status == protocol.StatusDraw:
+		h.Result = "DRAW"
+		p.stats.Draws++
+	case won:
+		h.Result = "WIN"
+		p.stats.Wins++
+	default:
+		h.Result = "LOSS"
+		p.stats.Losses++
+	}
+	if result.Status == protocol.StatusTechnicalLoss {
+		h.Result = "TECHNICAL_" + h.Result
+	}
+	parity := ""
+	if result.DrawnNumber != nil {
+		h.DrawnNumber = *result.DrawnNumber
+		parity = evenodd.Parity(h.DrawnNumber)
+	}
+	p.history = append(p.history, h)
+	p.memory.Remember(h.OpponentID, h.OpponentChoice, parity)
+}
+
+// gameError notes what the referee was not content with.
+func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError) (*protocol.Ack, error) {
+	if _, err := p.authorize(ctx, &q.Envelope, q.MatchID, attemptOf(q.ConversationID)); err != nil {
+		return nil, err
+	}
+	p.options.Log.Warn().Str("message_type", q.MessageType).Str("conversation_id", q.ConversationID).
+		Str("match_id", q.MatchID).Str("error_code", q.ErrorCode).Str("error", q.ErrorDescription).
+		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).Msg("the referee reports an error")
+	return p.ack(q.MatchID, 0), nil
+}
+
+// updateStandings keeps the table.
+func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol.StandingsUpdate) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.standings = q
+	p.mu.Unlock()
+	return p.ack("", q.RoundID), nil
+}
+
+// roundCompleted takes note.
+func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	return p.ack("", q.RoundID), nil
+}
+
+// leagueCompleted ends the player's part.
+func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.completed == nil {
+		p.completed = q
+		close(p.done)
+	}
+	return p.ack("", 0), nil
+}
+
+// getState tells the player's state and its finished matches (spec 003
+// §8.11.2).
+func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.PlayerState, error) {
+	if err := p.member.CheckOwner(bearer, q.AuthToken); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &protocol.PlayerState{
+		PlayerID: p.ID(), State: p.state, Strategy: p.options.Strategy.Name(),
+		Stats: p.stats, Matches: slices.Clone(p.history),
+	}, nil
+}
+
+func (p *Player) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &protocol.Pong{Status: "ok", Role: "player", State: p.state}, nil
+}

@@ -1,0 +1,143 @@
+package referee
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// A window is the time a player has to answer a question. A wrong answer may
+// be mended inside it; a lost or late one opens another after a pause.
+type window struct {
+	ctx    context.Context //nolint:containedctx // ends with the window
+	end    time.Time
+	stamp  string // the deadline as messages say it
+	action string // the message that is awaited
+	length time.Duration
+}
+
+func (m *match) openWindow(seconds float64) (*window, context.CancelFunc) {
+	length := protocol.Seconds(seconds)
+	ctx, cancel := context.WithTimeout(m.life, length)
+	end := m.referee.options.Clock.Now().Add(length)
+	return &window{ctx: ctx, end: end, stamp: protocol.FormatTimestamp(end), length: length}, cancel
+}
+
+// insist puts a question to a seat until it is answered rightly or the seat's
+// chances are used up; then the seat has lost technically.
+//
+// A timeout (E001) or a broken connection (E009) is tried again after a pause,
+// with a new window, up to max_retries times (spec 003 §2.9.4). A wrong answer
+// is asked again at once, as long as retries and the window last (002 §6.2.4).
+// Each failure is told to the player by GAME_ERROR, beside the match.
+func (m *match) insist(w window, side rules.Seat, question func(*window, rules.Seat) error) {
+	s := &m.seats[side]
+	policy := m.assignment.RetryPolicy
+	wrong := false // something wrong was answered in this window
+	for retries := 0; ; {
+		err := question(&w, side)
+		if err == nil || m.life.Err() != nil {
+			return
+		}
+		fault := faultOf(err)
+		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
+		again := retries < policy.MaxRetries
+		if pause {
+			again = again && !wrong
+		} else {
+			again = again && w.ctx.Err() == nil
+		}
+		if again {
+			retries++
+		}
+		m.complain(&w, s, fault, retries, again, pause)
+		if !again {
+			s.lost = lossReason(fault, w.action)
+			return
+		}
+		wrong = !pause
+		if pause {
+			if m.referee.options.Clock.Sleep(m.life, protocol.Seconds(policy.Delay)) != nil {
+				return
+			}
+			next, closeWindow := m.openWindow(w.length.Seconds())
+			defer closeWindow() //nolint:gocritic // at most max_retries of them
+			w = *next
+		}
+	}
+}
+
+// faultOf reads what went wrong with a call as the GAME_ERROR it makes: what
+// the player answered with an error is an answer, and a wrong one.
+func faultOf(err error) *protocol.Error {
+	e := protocol.AsError(err)
+	if e == nil {
+		return protocol.Fault(protocol.ErrConnection, "%v", err)
+	}
+	if e.Remote {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e)
+	}
+	return e
+}
+
+// lossReason tells people why a player lost.
+func lossReason(fault *protocol.Error, action string) string {
+	switch fault.Code {
+	case protocol.ErrTimeout:
+		return "did not send " + action + " in time"
+	case protocol.ErrConnection:
+		return "could not be reached for " + action
+	}
+	return fmt.Sprintf("sent no valid %s (%s)", action, fault.Code)
+}
+
+// complain tells a player by GAME_ERROR what was wrong (spec 003 §4.10.2). It
+// waits for nothing.
+func (m *match) complain(w *window, s *seat, fault *protocol.Error, retry int, again, pause bool) {
+	r := m.referee
+	now := r.options.Clock.Now()
+	remaining := max(w.end.Sub(now).Seconds(), 0)
+	limit := m.assignment.RetryPolicy.MaxRetries
+	info := &protocol.RetryInfo{RetryCount: retry, MaxRetries: limit}
+	consequence := "Technical loss"
+	switch {
+	case again && pause:
+		next := now.Add(protocol.Seconds(m.assignment.RetryPolicy.Delay))
+		info.NextRetryAt = protocol.FormatTimestamp(next)
+		consequence = "Technical loss if max retries exceeded"
+	case again:
+		info.NextRetryAt = protocol.FormatTimestamp(now)
+		info.TimeRemaining = &remaining
+		consequence = "Technical loss if no valid answer is received before the deadline"
+	}
+	problem := &protocol.GameError{
+		Envelope: m.envelope(protocol.TypeGameError, s),
+		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, AffectedPlayer: s.player.PlayerID,
+		ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), ErrorDescription: fault.Code.Name(),
+		ActionRequired: w.action, GameState: m.currentState(), Retryable: &again,
+		RetryCount: &retry, MaxRetries: &limit, RetryInfo: info,
+		Context: map[string]any{"detail": fault.Detail}, Consequence: consequence,
+	}
+	for key, value := range fault.Context {
+		problem.Context[key] = value
+	}
+	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
+		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Int("retry", retry).Bool("retryable", again).
+		Msg("a player failed")
+	peer, conversation := s.peer, m.conversation
+	r.running.Go(func() {
+		if _, err := protocol.NotifyGameError.Call(r.life, r.options.Caller, peer, problem); err != nil {
+			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).
+				Str("player_id", problem.AffectedPlayer).Msg("GAME_ERROR was not acknowledged")
+		}
+	})
+}
+
+func (m *match) currentState() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state
+}
