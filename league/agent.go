@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"sync/atomic"
 
 	"evenodd/league/protocol"
 )
@@ -19,9 +20,9 @@ type agent struct {
 	id         string
 	player     bool
 	name       string
-	endpoint   string
+	endpoint   atomic.Pointer[string] // it may move while the league runs
 	token      string
-	key        protocol.TokenKey
+	key        *protocol.TokenKey
 	credential string
 	capacity   int // matches at once, of a referee
 	index      int // place in the table, of a player
@@ -33,6 +34,9 @@ type agent struct {
 	notices chan func(context.Context) // broadcasts on their way to it, in order
 	slots   chan struct{}              // matches it conducts now
 }
+
+// address is where the agent is.
+func (a *agent) address() string { return *a.endpoint.Load() }
 
 // maxNotices is how many broadcasts wait for a slow agent; more are dropped.
 const maxNotices = 64

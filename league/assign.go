@@ -108,10 +108,10 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 	place := len(x.assignments) - 1
 	round := m.round
 	seatA, seatB := m.seat(x.a), m.seat(x.b)
-	to := protocol.Peer{Endpoint: referee.endpoint, Bearer: referee.credential}
+	to := protocol.Peer{Endpoint: referee.address(), Bearer: referee.credential}
 	m.mu.Unlock()
-	seatA.AccessToken = protocol.AccessToken(x.a.key, m.options.LeagueID, x.id, attempt, referee.id)
-	seatB.AccessToken = protocol.AccessToken(x.b.key, m.options.LeagueID, x.id, attempt, referee.id)
+	seatA.AccessToken = x.a.key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+	seatB.AccessToken = x.b.key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
 	s := m.options.Scoring
 	ack, err := protocol.StartMatch.Call(ctx, m.options.Caller, to, &protocol.MatchAssignment{
 		Envelope: m.voice.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
@@ -134,7 +134,7 @@ func (m *Manager) seat(p *agent) protocol.AssignedPlayer {
 	row := m.table.Row(p.index)
 	points := row.Points
 	return protocol.AssignedPlayer{
-		PlayerID: p.id, Endpoint: p.endpoint, DisplayName: p.name,
+		PlayerID: p.id, Endpoint: p.address(), DisplayName: p.name,
 		Standings: protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &points},
 	}
 }

@@ -71,6 +71,7 @@ type Manager struct {
 	gate       chan struct{} // one token for each match at once; nil without a limit
 
 	mu        sync.Mutex
+	life      context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
 	state     string
 	agents    map[string]*agent // by id, players and referees, reservations too
 	players   []*agent          // in order of ids, once started
@@ -176,6 +177,9 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	m.mu.Lock()
+	m.life = ctx
+	m.mu.Unlock()
 	notifiers, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()

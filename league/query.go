@@ -117,9 +117,9 @@ func (m *Manager) answerSchedule(round int) (*protocol.LeagueQueryResponse, erro
 func (m *Manager) refereeEndpoint(round, number int) *string {
 	switch {
 	case round == m.round:
-		return &m.matches[number-1].referee.endpoint
+		return m.matches[number-1].referee.endpoint.Load()
 	case round < m.round:
-		return &m.results[m.schedule.Index(round, number)].referee.endpoint
+		return m.results[m.schedule.Index(round, number)].referee.endpoint.Load()
 	}
 	return nil
 }

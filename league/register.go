@@ -139,7 +139,7 @@ func (m *Manager) hasStarted() bool {
 func (m *Manager) repeated(a applicant) *agent {
 	for _, known := range m.agents {
 		if known.registered && known.player == a.player && known.conversation == a.conversation &&
-			known.name == a.name && known.endpoint == a.endpoint && !known.tokenUsed {
+			known.name == a.name && known.address() == a.endpoint && !known.tokenUsed {
 			return known
 		}
 	}
@@ -195,14 +195,15 @@ func (m *Manager) reserve(a applicant) *agent {
 	token := protocol.DeriveToken(m.secret, m.options.LeagueID, id, 1)
 	key := protocol.KeyOf(token)
 	reserved := &agent{
-		id: id, player: a.player, name: a.name, endpoint: a.endpoint, capacity: a.capacity,
-		token: token, key: key, credential: protocol.ManagerCredential(key, m.options.LeagueID),
+		id: id, player: a.player, name: a.name, capacity: a.capacity,
+		token: token, key: key, credential: key.ManagerCredential(m.options.LeagueID),
 		conversation: a.conversation,
 		notices:      make(chan func(context.Context), maxNotices),
 	}
 	if !a.player {
 		reserved.slots = make(chan struct{}, a.capacity)
 	}
+	reserved.endpoint.Store(&a.endpoint)
 	m.agents[id] = reserved
 	return reserved
 }
@@ -236,7 +237,7 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 	}
 	var old string
 	if err == nil {
-		old = known.endpoint
+		old = known.address()
 	}
 	m.mu.Unlock()
 	if err != nil || old == a.endpoint {
@@ -248,9 +249,7 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 	if !m.reachable(ctx, a.endpoint, 5*time.Second) {
 		return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
 	}
-	m.mu.Lock()
-	known.endpoint = a.endpoint
-	m.mu.Unlock()
+	known.endpoint.Store(&a.endpoint)
 	return known, nil, nil
 }
 

@@ -67,7 +67,7 @@ func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.Mat
 		m.options.Progress(m.recorded, len(m.results))
 	}
 	if m.options.EveryMatch {
-		m.broadcastStandings(m.round, m.standings(0, protocol.MaxStandings))
+		m.broadcastStandings(m.life, m.round, m.standings(0, protocol.MaxStandings))
 	}
 	m.options.Log.Info().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 		Str("status", r.status).Str("reason", r.reason).Msg("result recorded")

@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -51,7 +52,7 @@ func (m *Manager) playRound(ctx context.Context, round int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m.publishRound(round)
+	m.publishRound(ctx, round)
 	return nil
 }
 
@@ -109,7 +110,7 @@ func (m *Manager) announceRound(ctx context.Context, round int, matches []*match
 	for i, x := range matches {
 		announced[i] = protocol.AnnouncedMatch{
 			MatchID: x.id, GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
-			RefereeEndpoint: x.referee.endpoint, RefereeID: x.referee.id,
+			RefereeEndpoint: x.referee.address(), RefereeID: x.referee.id,
 			RefereeAuth: protocol.RefereeAuthAccessToken,
 		}
 	}
@@ -117,30 +118,14 @@ func (m *Manager) announceRound(ctx context.Context, round int, matches []*match
 		Envelope: m.voice.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Matches: announced,
 	})
-	ctx, cancel := context.WithTimeout(ctx, protocol.NotifyRound.Timeout)
-	defer cancel()
-	wait := newBarrier(len(m.players))
-	for _, p := range m.players {
-		sent := p.enqueue(func(context.Context) {
-			defer wait.arrive()
-			send(ctx, m, &protocol.NotifyRound, p, message)
-		})
-		if !sent {
-			m.dropped(p, protocol.TypeRoundAnnouncement)
-			wait.arrive()
-		}
-	}
-	select {
-	case <-wait.complete:
-	case <-ctx.Done():
-	}
+	broadcast(ctx, m, &protocol.NotifyRound, message, m.players).wait()
 	m.options.Log.Info().Str("conversation_id", fmt.Sprintf("conv-round-%d-announce", round)).
 		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
 }
 
 // publishRound sends the table and the end of the round. Nobody waits for
 // these: each agent gets them in order, before the next announcement.
-func (m *Manager) publishRound(round int) {
+func (m *Manager) publishRound(ctx context.Context, round int) {
 	m.mu.Lock()
 	rows := m.standings(0, protocol.MaxStandings)
 	summary := protocol.RoundSummary{TotalMatches: len(m.matches)}
@@ -155,7 +140,7 @@ func (m *Manager) publishRound(round int) {
 		}
 	}
 	m.mu.Unlock()
-	m.broadcastStandings(round, rows)
+	m.broadcastStandings(ctx, round, rows)
 	played := summary.TotalMatches
 	completed := &protocol.RoundCompleted{
 		Envelope: m.voice.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
@@ -165,29 +150,18 @@ func (m *Manager) publishRound(round int) {
 	if next := round + 1; next <= m.schedule.Rounds() {
 		completed.NextRoundID = &next
 	}
-	message := protocol.Many(completed)
-	for _, group := range [][]*agent{m.players, m.referees} {
-		for _, a := range group {
-			if !a.enqueue(func(ctx context.Context) { send(ctx, m, &protocol.NotifyRoundCompleted, a, message) }) {
-				m.dropped(a, protocol.TypeRoundCompleted)
-			}
-		}
-	}
+	broadcast(ctx, m, &protocol.NotifyRoundCompleted, protocol.Many(completed), m.players, m.referees)
 	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
 		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
 }
 
 // broadcastStandings sends the first rows of the table to every player.
-func (m *Manager) broadcastStandings(round int, rows []protocol.StandingRow) {
+func (m *Manager) broadcastStandings(ctx context.Context, round int, rows []protocol.StandingRow) {
 	message := protocol.Many(&protocol.StandingsUpdate{
 		Envelope: m.voice.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Standings: rows, TotalPlayers: len(m.players),
 	})
-	for _, p := range m.players {
-		if !p.enqueue(func(ctx context.Context) { send(ctx, m, &protocol.UpdateStandings, p, message) }) {
-			m.dropped(p, protocol.TypeStandingsUpdate)
-		}
-	}
+	broadcast(ctx, m, &protocol.UpdateStandings, message, m.players)
 }
 
 // broadcastCompleted tells every agent that the league is over, and waits until
@@ -195,72 +169,90 @@ func (m *Manager) broadcastStandings(round int, rows []protocol.StandingRow) {
 // answered: after 2, 4 and 8 seconds.
 func (m *Manager) broadcastCompleted(ctx context.Context, completed *protocol.LeagueCompleted) {
 	message := protocol.Many(completed)
-	wait := newBarrier(len(m.players) + len(m.referees))
+	var telling sync.WaitGroup
 	for _, group := range [][]*agent{m.players, m.referees} {
 		for _, a := range group {
-			tell := func(ctx context.Context) {
-				defer wait.arrive()
-				for pause := 2 * time.Second; ; pause *= 2 {
-					err := send(ctx, m, &protocol.NotifyLeagueCompleted, a, message)
-					e := protocol.AsError(err)
-					if e == nil || e.Remote || !e.Code.Retryable() || pause > 8*time.Second ||
-						m.options.Clock.Sleep(ctx, pause) != nil {
-						return
-					}
+			told := make(chan struct{})
+			telling.Go(func() {
+				select {
+				case a.notices <- func(ctx context.Context) { defer close(told); m.insist(ctx, a, message) }:
+				case <-ctx.Done():
+					return
 				}
-			}
-			select {
-			case a.notices <- tell:
-			case <-ctx.Done():
-				wait.arrive()
+				select {
+				case <-told:
+				case <-ctx.Done():
+				}
+			})
+		}
+	}
+	telling.Wait()
+}
+
+func (m *Manager) insist(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
+	for pause := 2 * time.Second; pause <= 16*time.Second; pause *= 2 {
+		e := protocol.AsError(send(ctx, m, &protocol.NotifyLeagueCompleted, a, message))
+		if e == nil || e.Remote || !e.Code.Retryable() || pause > 8*time.Second ||
+			m.options.Clock.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// A broadcasting is a broadcast on its way. It has one deadline, that of its
+// method, for all receivers together: an agent that takes its time for one
+// message has less for the next, and never holds up the league.
+type broadcasting struct {
+	ctx     context.Context //nolint:containedctx // ends with the deadline, or when all have answered
+	cancel  context.CancelFunc
+	missing atomic.Int64
+}
+
+// broadcast puts a message into the queue of every agent of the groups.
+func broadcast[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], message *protocol.Broadcast[Q], groups ...[]*agent) *broadcasting {
+	b := &broadcasting{}
+	b.ctx, b.cancel = context.WithTimeout(ctx, method.Timeout)
+	b.missing.Add(1) // this function, until all are queued
+	for _, group := range groups {
+		for _, a := range group {
+			b.missing.Add(1)
+			queued := a.enqueue(func(context.Context) {
+				_ = send(b.ctx, m, method, a, message) // logged there
+				b.arrive()
+			})
+			if !queued {
+				m.options.Log.Warn().Str("id", a.id).Str("message_type", message.Type()).
+					Msg("the agent is too slow, a broadcast to it was dropped")
+				b.arrive()
 			}
 		}
 	}
-	select {
-	case <-wait.complete:
-	case <-ctx.Done():
+	b.arrive()
+	return b
+}
+
+// arrive counts one receiver as done; the last ends the broadcast.
+func (b *broadcasting) arrive() {
+	if b.missing.Add(-1) == 0 {
+		b.cancel()
 	}
 }
+
+// wait returns when all have answered or the time is over.
+func (b *broadcasting) wait() { <-b.ctx.Done() }
 
 // send calls one receiver of a broadcast. A failure is logged and changes
 // nothing.
 func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
 	_, err := method.CallMany(ctx, m.options.Caller, m.peer(a), message)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		m.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
 			Str("message_type", message.Type()).Str("id", a.id).Msg("a broadcast was not acknowledged")
 	}
 	return err
 }
 
-func (m *Manager) dropped(a *agent, messageType string) {
-	m.options.Log.Warn().Str("id", a.id).Str("message_type", messageType).Msg("the agent is too slow, a broadcast to it was dropped")
-}
-
 // peer is where an agent is, and what proves the manager to it.
 func (m *Manager) peer(a *agent) protocol.Peer {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return protocol.Peer{Endpoint: a.endpoint, Bearer: a.credential}
-}
-
-// A barrier is complete when all have arrived.
-type barrier struct {
-	missing  atomic.Int64
-	complete chan struct{}
-}
-
-func newBarrier(n int) *barrier {
-	b := &barrier{complete: make(chan struct{})}
-	b.missing.Store(int64(n))
-	if n == 0 {
-		close(b.complete)
-	}
-	return b
-}
-
-func (b *barrier) arrive() {
-	if b.missing.Add(-1) == 0 {
-		close(b.complete)
-	}
+	return protocol.Peer{Endpoint: a.address(), Bearer: a.credential}
 }

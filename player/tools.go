@@ -44,7 +44,7 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 	if m == nil || !m.Strict() {
 		return r, nil
 	}
-	expected := protocol.AccessToken(m.Key, m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
+	expected := m.Key.AccessToken(m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
 	if protocol.SameToken(e.AuthToken, expected) {
 		r.token = expected
 		return r, nil

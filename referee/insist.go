@@ -23,7 +23,7 @@ func (m *match) openWindow(seconds float64) (*window, context.CancelFunc) {
 	length := protocol.Seconds(seconds)
 	ctx, cancel := context.WithTimeout(m.life, length)
 	end := m.referee.options.Clock.Now().Add(length)
-	return &window{ctx: ctx, end: end, stamp: protocol.FormatTimestamp(end), length: length}, cancel
+	return &window{ctx: ctx, end: end, stamp: m.referee.options.Clock.Format(end), length: length}, cancel
 }
 
 // insist puts a question to a seat until it is answered rightly or the seat's

@@ -411,23 +411,22 @@ func (m *match) announce(result *protocol.GameResult) {
 // good, or ctx ends.
 func (m *match) report(ctx context.Context) {
 	o := &m.referee.options
-	log := o.Log.With().Str("conversation_id", m.conversation).Logger()
 	err := membership.Insist(ctx, o.Clock, func(ctx context.Context) error {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err
 	}, func(err error, wait time.Duration) {
-		log.Warn().Err(err).Dur("wait_ms", wait).Msg("cannot report yet, trying again")
+		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Msg("cannot report yet, trying again")
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			log.Error().Err(err).Msg("the manager refuses the report")
+			o.Log.Error().Err(err).Str("conversation_id", m.conversation).Msg("the manager refuses the report")
 		}
 		return
 	}
 	m.referee.mu.Lock()
 	m.referee.conducted++
 	m.referee.mu.Unlock()
-	log.Info().Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).Msg("match reported")
+	o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).Msg("match reported")
 }
 
 // finished tells whether there is a result to report.

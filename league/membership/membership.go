@@ -21,7 +21,7 @@ type Membership struct {
 	AgentID  string
 	LeagueID string
 	Token    string
-	Key      protocol.TokenKey // of Token
+	Key      *protocol.TokenKey // of Token
 
 	credential string // what the manager shows; "" when it shows none
 }
@@ -30,7 +30,7 @@ type Membership struct {
 func New(agentID, token string, r *protocol.Registration) *Membership {
 	m := &Membership{AgentID: agentID, LeagueID: r.LeagueID, Token: token, Key: protocol.KeyOf(token)}
 	if r.ManagerAuth == protocol.ManagerAuthBearer {
-		m.credential = protocol.ManagerCredential(m.Key, m.LeagueID)
+		m.credential = m.Key.ManagerCredential(m.LeagueID)
 	}
 	return m
 }

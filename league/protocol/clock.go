@@ -12,7 +12,7 @@ import (
 type Clock struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
-	last  atomic.Pointer[stamp]
+	cache [64]atomic.Pointer[stamp] // by second
 }
 
 type stamp struct {
@@ -46,15 +46,18 @@ func (c *Clock) Now() time.Time { return c.now() }
 // Sleep waits for d, or until ctx ends, and then returns its error.
 func (c *Clock) Sleep(ctx context.Context, d time.Duration) error { return c.sleep(ctx, d) }
 
-// Timestamp is now as the protocol writes it. It is formatted once a second,
-// because every message carries one.
-func (c *Clock) Timestamp() string {
-	now := c.now()
-	second := now.Unix()
-	if s := c.last.Load(); s != nil && s.second == second {
+// Timestamp is now as the protocol writes it.
+func (c *Clock) Timestamp() string { return c.Format(c.now()) }
+
+// Format is FormatTimestamp, once for each second around now: every message
+// carries a timestamp, and many a deadline.
+func (c *Clock) Format(t time.Time) string {
+	second := t.Unix()
+	slot := &c.cache[uint64(second)%uint64(len(c.cache))] //nolint:gosec // only a place in the cache
+	if s := slot.Load(); s != nil && s.second == second {
 		return s.text
 	}
-	s := &stamp{second, FormatTimestamp(now)}
-	c.last.Store(s)
+	s := &stamp{second, FormatTimestamp(t)}
+	slot.Store(s)
 	return s.text
 }

@@ -13,7 +13,7 @@ import (
 type Secret [32]byte
 
 // Hex writes s in lower case.
-func (s Secret) Hex() string { return hex.EncodeToString(s[:]) }
+func (s Secret) Hex() string { return hexadecimal(s) }
 
 // ParseSecret reads 64 hexadecimal digits.
 func ParseSecret(text string) (s Secret, ok bool) {
@@ -28,7 +28,7 @@ func ParseSecret(text string) (s Secret, ok bool) {
 // given in MATCH_ASSIGNMENT_ACK and GAME_INVITATION; the nonce is revealed
 // with the result, so that anyone can recompute the draw.
 func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, nonce Secret) string {
-	b := make([]byte, 0, 128)
+	b := make([]byte, 0, 160)
 	b = append(b, "evenodd-draw-v1"...)
 	b = prefixed(b, leagueID)
 	b = prefixed(b, matchID)
@@ -59,6 +59,11 @@ func prefixed(b []byte, x string) []byte {
 }
 
 func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return hexadecimal(sha256.Sum256(b))
+}
+
+func hexadecimal(b [32]byte) string {
+	var text [64]byte
+	hex.Encode(text[:], b[:])
+	return string(text[:])
 }

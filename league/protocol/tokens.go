@@ -5,50 +5,71 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"hash"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // NoToken stands in auth_token of a reply to a caller that has not shown an
 // access token: a player's own token is never worth sending to a referee.
 const NoToken = "none"
 
-// A TokenKey is the SHA-256 of an agent's token: what access tokens and the
-// manager's proof are made with. Whoever holds the token can make it.
-type TokenKey [sha256.Size]byte
+// A TokenKey makes what proves a relation to the holder of a token: access
+// tokens and the manager's credential are keyed with the token's SHA-256.
+// Whoever holds the token can make one. Safe for concurrent use.
+type TokenKey struct {
+	mu  sync.Mutex
+	mac hash.Hash
+}
 
 // KeyOf is the key of a token.
-func KeyOf(token string) TokenKey { return sha256.Sum256([]byte(token)) }
+func KeyOf(token string) *TokenKey {
+	key := sha256.Sum256([]byte(token))
+	return newKey(key[:])
+}
+
+func newKey(key []byte) *TokenKey { return &TokenKey{mac: hmac.New(sha256.New, key)} }
+
+// sign is base64url(HMAC-SHA256(key, text)), without padding.
+func (k *TokenKey) sign(text []byte) string {
+	var sum [sha256.Size]byte
+	k.mu.Lock()
+	k.mac.Reset()
+	k.mac.Write(text)
+	k.mac.Sum(sum[:0])
+	k.mu.Unlock()
+	var encoded [43]byte
+	base64.RawURLEncoding.Encode(encoded[:], sum[:])
+	return string(encoded[:])
+}
 
 // DeriveToken makes an agent's token, tok-p01-…, from the manager's secret.
 // A new generation makes the old token worthless.
 func DeriveToken(secret [32]byte, leagueID, agentID string, generation int) string {
 	return "tok-" + strings.ToLower(agentID) + "-" +
-		keyed(secret[:], leagueID+"/"+agentID+"/"+strconv.Itoa(generation))
+		newKey(secret[:]).sign([]byte(leagueID+"/"+agentID+"/"+strconv.Itoa(generation)))
 }
 
 // AccessToken is the token that stands between one referee and one player in
 // one attempt at a match: sent by the referee, checked by the player, sent
 // back by it, and worth nothing elsewhere.
-func AccessToken(key TokenKey, leagueID, matchID string, attempt int, refereeID string) string {
-	return keyed(key[:], leagueID+"/"+matchID+"/"+strconv.Itoa(attempt)+"/"+refereeID)
+func (k *TokenKey) AccessToken(leagueID, matchID string, attempt int, refereeID string) string {
+	text := make([]byte, 0, 128)
+	text = append(append(text, leagueID...), '/')
+	text = append(append(text, matchID...), '/')
+	text = append(strconv.AppendInt(text, int64(attempt), 10), '/')
+	return k.sign(append(text, refereeID...))
 }
 
 // ManagerCredential is what a manager shows an agent to prove itself: the
 // bearer credential beside start_match, notify_round, update_standings,
 // notify_round_completed and notify_league_completed.
-func ManagerCredential(key TokenKey, leagueID string) string {
-	return keyed(key[:], leagueID+"/manager")
+func (k *TokenKey) ManagerCredential(leagueID string) string {
+	return k.sign([]byte(leagueID + "/manager"))
 }
 
 // SameToken compares in constant time.
 func SameToken(a, b string) bool {
 	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
-}
-
-func keyed(key []byte, text string) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(text))
-	var sum [sha256.Size]byte
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(sum[:0]))
 }

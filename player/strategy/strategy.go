@@ -42,16 +42,33 @@ type Memory struct {
 }
 
 type observation struct {
-	choices map[string]int
+	choices []tally // few: a game has few moves, and most opponents are met once
 	last    string
 }
 
+type tally struct {
+	choice string
+	times  int
+}
+
 func (o *observation) see(choice string) {
-	if o.choices == nil {
-		o.choices = map[string]int{}
-	}
-	o.choices[choice]++
 	o.last = choice
+	for i := range o.choices {
+		if o.choices[i].choice == choice {
+			o.choices[i].times++
+			return
+		}
+	}
+	o.choices = append(o.choices, tally{choice, 1})
+}
+
+func (o *observation) times(choice string) int {
+	for _, t := range o.choices {
+		if t.choice == choice {
+			return t.times
+		}
+	}
+	return 0
 }
 
 // NewMemory is empty.
@@ -91,7 +108,7 @@ func (m *Memory) Drawn(parity string) int {
 func (m *Memory) Chose(opponentID, choice string) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.about(opponentID).choices[choice]
+	return m.about(opponentID).times(choice)
 }
 
 // Last is an opponent's last choice; for one that was never met, that of the
