@@ -67,8 +67,8 @@ type Manager struct {
 	adminToken string
 	started    chan struct{} // closed when the league may begin
 	begin      func()
-	maxMoves   int           // the most moves one seat makes in a match
-	gate       chan struct{} // one token for each match at once; nil without a limit
+	maxMoves   int         // the most moves one seat makes in a match
+	dispatch   chan func() // matches on their way to the conductors
 
 	mu        sync.Mutex
 	life      context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
@@ -115,6 +115,7 @@ func New(o Options) (*Manager, error) {
 		options:  o,
 		voice:    protocol.NewVoice(protocol.ManagerSender, o.Clock),
 		started:  make(chan struct{}),
+		dispatch: make(chan func()),
 		state:    StateWaitingForRegistrations,
 		agents:   map[string]*agent{},
 		assigned: map[string]int{},
@@ -125,9 +126,6 @@ func New(o Options) (*Manager, error) {
 	}
 	m.maxMoves = game.Info().MaxMoves
 	m.begin = sync.OnceFunc(func() { close(m.started) })
-	if o.Concurrency > 0 {
-		m.gate = make(chan struct{}, o.Concurrency)
-	}
 	if o.Secret != nil {
 		m.secret = *o.Secret
 	} else {
@@ -190,6 +188,14 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	for _, a := range slices.Concat(m.players, m.referees) {
 		running.Go(func() { a.notify(notifiers) })
 	}
+	for range m.conductors() {
+		running.Go(func() {
+			for play := range m.dispatch {
+				play()
+			}
+		})
+	}
+	defer close(m.dispatch)
 	for round := 1; round <= m.schedule.Rounds(); round++ {
 		if err := m.playRound(ctx, round); err != nil {
 			return nil, err

@@ -81,18 +81,20 @@ func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (*matc
 	if m.table == nil {
 		return nil, 0, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 	}
-	unknown := protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, referee.id).Coded(5002)
+	unknown := func() error {
+		return protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, referee.id)
+	}
 	round, number, ok := protocol.ParseMatchID(q.MatchID)
 	if !ok || round != q.RoundID || round > m.round {
-		return nil, 0, unknown
+		return nil, 0, unknown()
 	}
 	if _, ok := m.schedule.Pair(round, number); !ok {
-		return nil, 0, unknown
+		return nil, 0, unknown()
 	}
 	index := m.schedule.Index(round, number)
 	if round < m.round || m.state == StateLeagueCompleted {
 		if m.results[index].referee != referee {
-			return nil, 0, unknown
+			return nil, 0, unknown()
 		}
 		return nil, index, nil
 	}
@@ -102,7 +104,7 @@ func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (*matc
 			return x, index, nil
 		}
 	}
-	return nil, 0, unknown
+	return nil, 0, unknown()
 }
 
 // read makes a result of a report. Points are the manager's to compute, so only

@@ -40,13 +40,12 @@ func (m *Manager) playRound(ctx context.Context, round int) error {
 	}
 	var playing sync.WaitGroup
 	for _, x := range matches {
-		if !m.enterGate(ctx) {
-			break
+		playing.Add(1)
+		select {
+		case m.dispatch <- func() { defer playing.Done(); m.conductMatch(ctx, x) }:
+		case <-ctx.Done():
+			playing.Done()
 		}
-		playing.Go(func() {
-			defer m.leaveGate()
-			m.conductMatch(ctx, x)
-		})
 	}
 	playing.Wait()
 	if err := ctx.Err(); err != nil {
@@ -56,23 +55,17 @@ func (m *Manager) playRound(ctx context.Context, round int) error {
 	return nil
 }
 
-// enterGate waits until another match may run; false when ctx ends first.
-func (m *Manager) enterGate(ctx context.Context) bool {
-	if m.gate == nil {
-		return ctx.Err() == nil
+// conductors are how many matches may run at once: what the options allow and
+// the referees can do, and no more than a round has.
+func (m *Manager) conductors() int {
+	n := 0
+	for _, r := range m.referees {
+		n += r.capacity
 	}
-	select {
-	case m.gate <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
+	if limit := m.options.Concurrency; limit > 0 {
+		n = min(n, limit)
 	}
-}
-
-func (m *Manager) leaveGate() {
-	if m.gate != nil {
-		<-m.gate
-	}
+	return min(n, m.schedule.MatchesPerRound())
 }
 
 // openRound makes the matches of a round and chooses a referee for each: the

@@ -1,7 +1,6 @@
 package referee
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -12,18 +11,20 @@ import (
 // A window is the time a player has to answer a question. A wrong answer may
 // be mended inside it; a lost or late one opens another after a pause.
 type window struct {
-	ctx    context.Context //nolint:containedctx // ends with the window
+	ctx    *protocol.Limited
 	end    time.Time
 	stamp  string // the deadline as messages say it
 	action string // the message that is awaited
 	length time.Duration
 }
 
-func (m *match) openWindow(seconds float64) (*window, context.CancelFunc) {
+func (m *match) openWindow(seconds float64) window {
 	length := protocol.Seconds(seconds)
-	ctx, cancel := context.WithTimeout(m.life, length)
 	end := m.referee.options.Clock.Now().Add(length)
-	return &window{ctx: ctx, end: end, stamp: m.referee.options.Clock.Format(end), length: length}, cancel
+	return window{
+		ctx: protocol.Limit(m.referee.life, length), end: end, length: length,
+		stamp: m.referee.options.Clock.Format(end),
+	}
 }
 
 // insist puts a question to a seat until it is answered rightly or the seat's
@@ -39,7 +40,7 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 	wrong := false // something wrong was answered in this window
 	for retries := 0; ; {
 		err := question(&w, side)
-		if err == nil || m.life.Err() != nil {
+		if err == nil || m.over() {
 			return
 		}
 		fault := faultOf(err)
@@ -60,12 +61,11 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 		}
 		wrong = !pause
 		if pause {
-			if m.referee.options.Clock.Sleep(m.life, protocol.Seconds(policy.Delay)) != nil {
+			if m.referee.options.Clock.Sleep(m.referee.life, protocol.Seconds(policy.Delay)) != nil {
 				return
 			}
-			next, closeWindow := m.openWindow(w.length.Seconds())
-			defer closeWindow() //nolint:gocritic // at most max_retries of them
-			w = *next
+			w = m.openWindow(w.length.Seconds())
+			defer w.ctx.Stop() //nolint:gocritic // at most max_retries of them
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, retry int, a
 		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Int("retry", retry).Bool("retryable", again).
 		Msg("a player failed")
 	peer, conversation := s.peer, m.conversation
-	r.running.Go(func() {
+	r.crew.run(func() {
 		if _, err := protocol.NotifyGameError.Call(r.life, r.options.Caller, peer, problem); err != nil {
 			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).
 				Str("player_id", problem.AffectedPlayer).Msg("GAME_ERROR was not acknowledged")

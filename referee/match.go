@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/membership"
@@ -31,8 +32,7 @@ type match struct {
 	conversation string
 	nonce        protocol.Secret
 	commitment   string
-	abandon      context.CancelFunc
-	life         context.Context //nolint:containedctx // ends with the attempt or the referee
+	abandoned    atomic.Bool // a later attempt has taken its place
 	seats        [2]seat
 
 	mu    sync.Mutex
@@ -60,7 +60,6 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		nonce:        r.options.Nonce(a.MatchID),
 		state:        StateWaitingForPlayers,
 	}
-	m.life, m.abandon = context.WithCancel(r.life)
 	m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, m.nonce)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.seats[i] = seat{player: p, peer: protocol.Peer{Endpoint: p.Endpoint}}
@@ -88,7 +87,7 @@ func (m *match) conduct() {
 		}
 		position = position.Play([2]string{m.seats[0].move, m.seats[1].move})
 	}
-	if m.life.Err() != nil {
+	if m.over() {
 		m.referee.release()
 		return // another attempt, or another referee, plays it again
 	}
@@ -97,18 +96,21 @@ func (m *match) conduct() {
 	m.finish(result)
 	m.announce(result)
 	m.referee.release() // the manager may hand over the next match while it reads the report
-	m.report(m.life)
+	m.report(m.referee.life)
 }
 
 // forget drops what only the conduct of the match needed; the report stays.
 func (m *match) forget() {
-	m.abandon()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.final != nil {
 		m.assignment, m.game, m.seats = nil, nil, [2]seat{}
 	}
 }
+
+// over tells whether the attempt need not go on: another has taken its place,
+// or the referee stops.
+func (m *match) over() bool { return m.abandoned.Load() || m.referee.life.Err() != nil }
 
 func (m *match) enter(state string) {
 	m.mu.Lock()
@@ -119,20 +121,26 @@ func (m *match) enter(state string) {
 // forfeited tells whether the match is over before its game is: a player has
 // lost technically, or the attempt was abandoned.
 func (m *match) forfeited() bool {
-	return m.seats[0].lost != "" || m.seats[1].lost != "" || m.life.Err() != nil
+	return m.seats[0].lost != "" || m.seats[1].lost != "" || m.over()
 }
 
 // ask puts a question to the seats, to all at the same time, and returns when
 // the outcome of each is known: it answered, or it lost.
 func (m *match) ask(seats []rules.Seat, timeout float64, question func(*window, rules.Seat) error) {
-	first, closeWindow := m.openWindow(timeout)
-	defer closeWindow()
-	var others sync.WaitGroup
-	for _, s := range seats[1:] {
-		others.Go(func() { m.insist(*first, s, question) })
+	first := m.openWindow(timeout)
+	defer first.ctx.Stop()
+	m.both(len(seats), func(i int) { m.insist(first, seats[i], question) })
+}
+
+// both does the same for one or two seats at the same time.
+func (m *match) both(n int, do func(i int)) {
+	if n == 2 {
+		done := make(chan struct{})
+		if m.referee.crew.run(func() { do(1); close(done) }) {
+			defer func() { <-done }()
+		}
 	}
-	m.insist(*first, seats[0], question)
-	others.Wait()
+	do(0)
 }
 
 // judgeJoin decides what a GAME_JOIN_ACK means.
@@ -388,8 +396,8 @@ func (m *match) points(result *protocol.GameResult, s *seat) int {
 // announce sends GAME_OVER to both players and waits for their
 // acknowledgements, 5 s at most; a missing one changes nothing (004 §4.3).
 func (m *match) announce(result *protocol.GameResult) {
-	ctx, cancel := context.WithTimeout(m.life, protocol.Seconds(m.assignment.Timeouts.GameOver))
-	defer cancel()
+	ctx := protocol.Limit(m.referee.life, protocol.Seconds(m.assignment.Timeouts.GameOver))
+	defer ctx.Stop()
 	tell := func(s *seat) {
 		_, err := protocol.NotifyMatchResult.Call(ctx, m.referee.options.Caller, s.peer, &protocol.GameOver{
 			Envelope: m.envelope(protocol.TypeGameOver, s),
@@ -401,10 +409,7 @@ func (m *match) announce(result *protocol.GameResult) {
 				Str("player_id", s.player.PlayerID).Msg("GAME_OVER was not acknowledged")
 		}
 	}
-	var other sync.WaitGroup
-	other.Go(func() { tell(&m.seats[0]) })
-	tell(&m.seats[1])
-	other.Wait()
+	m.both(2, func(i int) { tell(&m.seats[i]) })
 }
 
 // report tells the manager the result until it is acknowledged, refused for

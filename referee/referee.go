@@ -45,9 +45,9 @@ type Referee struct {
 	member  membership.Current
 	done    chan struct{} // closed by LEAGUE_COMPLETED
 
-	life    context.Context //nolint:containedctx // the life of the matches it conducts
-	stop    context.CancelFunc
-	running sync.WaitGroup
+	life context.Context //nolint:containedctx // the life of the matches it conducts
+	stop context.CancelFunc
+	crew *crew
 
 	mu        sync.Mutex
 	matches   map[string]*match // by match id: the newest attempt of each
@@ -85,6 +85,7 @@ func New(o Options) (*Referee, error) {
 		done:     make(chan struct{}),
 		life:     life,
 		stop:     stop,
+		crew:     newCrew(),
 		matches:  map[string]*match{},
 		warnings: map[string]int{},
 	}, nil
@@ -145,7 +146,7 @@ func (r *Referee) Done() <-chan struct{} { return r.done }
 // Close breaks off the matches being conducted and waits for them.
 func (r *Referee) Close() {
 	r.stop()
-	r.running.Wait()
+	r.crew.dismiss()
 }
 
 // ID is the referee's id, "" before it is registered.
@@ -204,7 +205,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		return ack, nil
 	case known != nil && known.finished():
 		ack.Status, ack.DrawCommitment = protocol.StatusAccepted, known.commitment
-		r.running.Go(func() { known.report(r.life) })
+		r.crew.run(func() { known.report(r.life) })
 		return ack, nil
 	case known != nil && known.attempt >= q.Attempt:
 		ack.Status, ack.DrawCommitment = protocol.StatusAccepted, known.commitment
@@ -214,12 +215,12 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		return ack, nil
 	}
 	if known != nil {
-		known.abandon()
+		known.abandoned.Store(true)
 	}
 	m := newMatch(r, member, game, q)
 	r.matches[q.MatchID] = m
 	r.busy++
-	r.running.Go(m.conduct)
+	r.crew.run(m.conduct)
 	ack.Status, ack.DrawCommitment = protocol.StatusAccepted, m.commitment
 	return ack, nil
 }

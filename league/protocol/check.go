@@ -49,12 +49,18 @@ func optionalDigest(s string) bool {
 	if len(s) != 64 {
 		return false
 	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+	for i := range 64 {
+		if hexDigit[s[i]] == 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// hexDigit marks the lower-case hexadecimal digits.
+var hexDigit = [256]byte{
+	'0': 1, '1': 1, '2': 1, '3': 1, '4': 1, '5': 1, '6': 1, '7': 1, '8': 1, '9': 1,
+	'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1,
 }
 
 func optionalVersion(s string) bool { return s == "" || versionForm.valid(s) }

@@ -113,7 +113,16 @@ func counting(s string) (int, bool) {
 // MatchConversation is the conversation id of one attempt at a match, in every
 // message of it: conv-r1m1-a1.
 func MatchConversation(matchID string, attempt int) string {
-	return "conv-" + strings.ToLower(matchID) + "-a" + strconv.Itoa(attempt)
+	id := make([]byte, 0, 32)
+	id = append(id, "conv-"...)
+	for _, c := range []byte(matchID) {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		id = append(id, c)
+	}
+	id = append(id, "-a"...)
+	return string(strconv.AppendInt(id, int64(attempt), 10))
 }
 
 // ValidLeagueID tells whether id can name a league: 1 to 64 letters, digits,

@@ -174,10 +174,10 @@ func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *
 }
 
 func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any) (*R, error) {
-	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > m.Timeout {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, m.Timeout)
-		defer cancel()
+	if limited, ok := ctx.(*Limited); !ok || limited.length > m.Timeout {
+		limited = Limit(ctx, m.Timeout)
+		defer limited.Stop()
+		ctx = limited
 	}
 	answer, err := caller.Call(ctx, to.Endpoint, to.Bearer, m.Name, params, decodeResult[R])
 	if err != nil {

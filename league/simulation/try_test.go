@@ -34,3 +34,16 @@ func BenchmarkLeague(b *testing.B) {
 		})
 	}
 }
+func BenchmarkPar(b *testing.B) {
+	b.SetParallelism(2)
+	n := 64
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			_, err := Run(context.Background(), Options{Players: n, Referees: 2, Seed: 7, Transport: Memory, LeagueID: "x", GameType: "even_odd", Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop()})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n*(n-1)/2), "ns/match")
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"evenodd/transport"
 )
@@ -15,6 +16,7 @@ import (
 type Bus struct {
 	wire   bool
 	lastID atomic.Int64
+	calls  sync.Pool // of *call; what an answered call leaves behind serves the next
 
 	mu    sync.Mutex                           // serialises changes of peers
 	peers atomic.Pointer[map[string]*listener] // by endpoint; replaced, never changed
@@ -25,6 +27,9 @@ var _ transport.Caller = (*Bus)(nil)
 // NewBus makes a bus that hands values over as they are.
 func NewBus() *Bus {
 	b := &Bus{}
+	b.calls.New = func() any {
+		return &call{done: make(chan answer, 1), timer: time.NewTimer(time.Hour)}
+	}
 	b.peers.Store(&map[string]*listener{})
 	return b
 }
@@ -69,7 +74,7 @@ func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params 
 	if l == nil {
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
 	}
-	c := calls.Get().(*call)
+	c := b.calls.Get().(*call)
 	c.ctx, c.bearer, c.method, c.params = ctx, bearer, method, params
 	if b.wire {
 		body, err := transport.EncodeRequest(method, params, b.lastID.Add(1))
@@ -81,17 +86,16 @@ func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params 
 	if !l.deliver(c) {
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
 	}
-	select {
-	case a := <-c.done:
-		*c = call{done: c.done}
-		calls.Put(c)
-		if b.wire && a.err == nil {
-			return transport.DecodeResponse(a.value.([]byte), decode)
-		}
-		return a.value, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err() // the handler may still hold c
+	a, err := c.wait(ctx)
+	if err != nil {
+		return nil, err // the handler may still hold c
 	}
+	*c = call{done: c.done, timer: c.timer}
+	b.calls.Put(c)
+	if b.wire && a.err == nil {
+		return transport.DecodeResponse(a.value.([]byte), decode)
+	}
+	return a.value, a.err
 }
 
 type call struct {
@@ -99,14 +103,41 @@ type call struct {
 	bearer, method string
 	params         any
 	done           chan answer // buffered, so that nobody who left is waited for
+	timer          *time.Timer
+}
+
+// wait returns the answer, or the error of ctx when that ends first. A context
+// that tells its limit is waited for with the call's own timer: making a
+// channel and a timer for every call would cost more than the call.
+func (c *call) wait(ctx context.Context) (answer, error) {
+	limited, ok := ctx.(interface {
+		Limit() (parent <-chan struct{}, deadline time.Time)
+	})
+	if !ok {
+		select {
+		case a := <-c.done:
+			return a, nil
+		case <-ctx.Done():
+			return answer{}, ctx.Err()
+		}
+	}
+	parent, deadline := limited.Limit()
+	c.timer.Reset(time.Until(deadline))
+	defer c.timer.Stop()
+	select {
+	case a := <-c.done:
+		return a, nil
+	case <-parent:
+		return answer{}, ctx.Err()
+	case <-c.timer.C:
+		return answer{}, context.DeadlineExceeded
+	}
 }
 
 type answer struct {
 	value any
 	err   error
 }
-
-var calls = sync.Pool{New: func() any { return &call{done: make(chan answer, 1)} }}
 
 // A listener serves one endpoint with as many goroutines as it has calls at
 // once; they wait for the next call when they are done.
