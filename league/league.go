@@ -151,6 +151,9 @@ func (o *Options) validate() error {
 	return errors.Join(problems...)
 }
 
+// Voice is who the manager speaks as.
+func (m *Manager) Voice() *protocol.Voice { return m.voice }
+
 // AdminToken is what start_league must show. It stands in no message and no
 // log.
 func (m *Manager) AdminToken() string { return m.adminToken }

@@ -183,6 +183,9 @@ func (p *Player) join(r *protocol.LeagueRegisterResponse) error {
 	return nil
 }
 
+// Voice is who the agent speaks as.
+func (p *Player) Voice() *protocol.Voice { return p.voice }
+
 // Done is closed when the league is over.
 func (p *Player) Done() <-chan struct{} { return p.done }
 

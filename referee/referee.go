@@ -140,6 +140,9 @@ func (r *Referee) join(a *protocol.RefereeRegisterResponse) error {
 	return nil
 }
 
+// Voice is who the agent speaks as.
+func (r *Referee) Voice() *protocol.Voice { return r.voice }
+
 // Done is closed when the league is over.
 func (r *Referee) Done() <-chan struct{} { return r.done }
 

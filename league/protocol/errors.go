@@ -180,7 +180,9 @@ func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
 	if e.Detail != "" {
 		context["detail"] = e.Detail
 	}
-	context["action"] = request.MessageType
+	if request.MessageType != "" {
+		context["action"] = request.MessageType
+	}
 	retryable := e.Code.Retryable()
 	out.message = &LeagueError{
 		Envelope:            voice.Envelope(TypeLeagueError, conversation),
@@ -279,4 +281,10 @@ func brokenFields(broken []FieldError) *Error {
 		detail += fmt.Sprintf(" (and %d more)", len(broken)-1)
 	}
 	return Fault(worst.kind.code(), "%s", detail).With("fields", broken)
+}
+
+// TooLarge answers a request of more than limit bytes, which nobody has read.
+func TooLarge(voice *Voice, limit int64) error {
+	return Fault(ErrMessageTooLarge, "a request has at most %d bytes", limit).
+		travelling(voice, &Envelope{}, catalogue[ErrMessageTooLarge].rpc)
 }

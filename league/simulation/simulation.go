@@ -48,7 +48,8 @@ const (
 	HTTP   = "http"
 )
 
-func (o *Options) validate() error {
+// Validate tells everything that is wrong with the options.
+func (o *Options) Validate() error {
 	var problems []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
@@ -96,7 +97,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Concurrency == 0 {
 		o.Concurrency = 64
 	}
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: newNetwork(o.Transport)}

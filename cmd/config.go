@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"evenodd/config"
+)
+
+// newConfig makes 'evenodd config': what is in force, and where from.
+func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.Command {
+	format := "table"
+	commands := slices.Sorted(maps.Keys(flags))
+	c := &cobra.Command{
+		Use:   "config [COMMAND]",
+		Short: "Show the settings in force and where they come from",
+		Long: `Show, for one command or all, every setting, its value, and whether it comes from
+the environment, the file given by --config, or is built in.`,
+		Example:   "  EVENODD_PLAYERS=8 evenodd config simulate",
+		ValidArgs: commands,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && !slices.Contains(commands, args[0]) {
+				return usage("config shows one of: %s", strings.Join(commands, ", "))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = commands
+			}
+			return showConfig(s, *file, format, args, flags)
+		},
+	}
+	c.Flags().StringVar(&format, "format", format, "output: table or json")
+	return c
+}
+
+func showConfig(s streams, file, format string, commands []string, flags map[string]*pflag.FlagSet) error {
+	settings, err := config.Load(file, flags)
+	if err != nil {
+		return &usageError{err}
+	}
+	type section struct {
+		Command  string           `json:"command"`
+		Settings []config.Setting `json:"settings"`
+	}
+	shown := struct {
+		SchemaVersion string    `json:"schema_version"`
+		Commands      []section `json:"commands"`
+	}{SchemaVersion: "1.0.0"}
+	for _, name := range commands {
+		in, err := settings.Apply(name, flags[name])
+		if err != nil {
+			return &usageError{err}
+		}
+		shown.Commands = append(shown.Commands, section{name, in})
+	}
+	switch format {
+	case "json":
+		return json.MarshalWrite(s.out, shown, jsontext.WithIndent("  "), json.Deterministic(true))
+	case "table":
+	default:
+		return usage("--format %q: one of table, json", format)
+	}
+	var rows [][]string
+	for _, c := range shown.Commands {
+		for _, one := range c.Settings {
+			rows = append(rows, []string{c.Command, one.Name, one.Value, one.Source})
+		}
+	}
+	return printTable(s.out, []string{"Command", "Setting", "Value", "From"}, rows, nil)
+}

@@ -1,0 +1,132 @@
+// Package cmd is the command line: one file a command, each with its flags, its
+// wiring and its output. Data goes to standard output, everything else to
+// standard error.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"evenodd/config"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// A usageError is a wrong call: exit code 2.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// An interruptedError ends a command that was told to stop; it says how to go
+// on.
+type interruptedError struct{ resume string }
+
+func (e *interruptedError) Error() string { return "interrupted. " + e.resume }
+
+// streams are where a command writes.
+type streams struct{ out, err io.Writer }
+
+// Execute runs a command line and returns its exit code. Ctx ends with the
+// first signal to stop.
+func Execute(ctx context.Context, version string, args []string, out, err io.Writer) int {
+	configureLogs()
+	root := newRoot(version, streams{out, err})
+	root.SetArgs(args)
+	problem := root.ExecuteContext(ctx)
+	if problem == nil {
+		return exitDone
+	}
+	var wrong *usageError
+	var interrupted *interruptedError
+	switch {
+	case errors.As(problem, &interrupted):
+		_, _ = fmt.Fprintln(err, "evenodd:", problem)
+		return exitInterrupted
+	case errors.As(problem, &wrong):
+		_, _ = fmt.Fprintf(err, "evenodd: %s\nTry 'evenodd %s --help'.\n", indented(problem), calledCommand(root, args))
+		return exitUsage
+	}
+	_, _ = fmt.Fprintln(err, "evenodd:", indented(problem))
+	return exitFailed
+}
+
+func indented(err error) string { return strings.ReplaceAll(err.Error(), "\n", "\n  ") }
+
+// calledCommand is the name of the command that args call, for a hint.
+func calledCommand(root *cobra.Command, args []string) string {
+	if c, _, err := root.Find(args); err == nil && c != root {
+		return c.Name()
+	}
+	return ""
+}
+
+func newRoot(version string, s streams) *cobra.Command {
+	var file string
+	root := &cobra.Command{
+		Use:   "evenodd",
+		Short: "Leagues of autonomous agents that talk league.v2",
+		Long: `Evenodd runs leagues of autonomous agents: a league manager registers them and
+keeps the table, referees conduct the matches, players decide. They talk JSON-RPC
+2.0 at POST /mcp (protocol league.v2).
+
+Every flag can also be set by an environment variable (EVENODD_PORT, or
+EVENODD_PLAYER_PORT for one command) and in a file given by --config.`,
+		Example:       "  evenodd simulate --players 4",
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` (YAML, TOML or JSON)")
+
+	configurable := []*cobra.Command{newManager(s), newReferee(s), newPlayer(s), newSimulate(s)}
+	flags := map[string]*pflag.FlagSet{}
+	for _, c := range configurable {
+		flags[c.Name()] = c.Flags()
+		c.PreRunE = func(c *cobra.Command, _ []string) error {
+			settings, err := config.Load(file, flags)
+			if err == nil {
+				_, err = settings.Apply(c.Name(), c.Flags())
+			}
+			if err != nil {
+				return &usageError{err}
+			}
+			return nil
+		}
+		root.AddCommand(c)
+	}
+	root.AddCommand(newConfig(s, &file, flags), newSchema(s))
+	return root
+}
+
+// noArguments refuses arguments that are no flags.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes no arguments, only flags: %q", c.Name(), args[0])
+	}
+	return nil
+}

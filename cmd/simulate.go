@@ -1,0 +1,216 @@
+package cmd
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/rules/evenodd"
+)
+
+type simulateOptions struct {
+	simulation.Options
+	format   string
+	quiet    bool
+	logLevel string
+}
+
+func newSimulate(s streams) *cobra.Command {
+	o := &simulateOptions{}
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "Play a whole league in this process",
+		Long: `Play a whole league in one process: manager, referees and players. The same seed
+gives the same output, whatever the transport and the concurrency. Players get ids
+in order and strategies in turn.`,
+		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !c.Flags().Lookup("seed").Changed {
+				o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is no secret; every JSON reader keeps 53 bits
+				if !o.quiet {
+					_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
+				}
+			}
+			return runSimulate(c.Context(), s, o)
+		},
+	}
+	f := c.Flags()
+	f.IntVar(&o.Players, "players", 4, "number of players, 2 to 10,000")
+	f.IntVar(&o.Referees, "referees", 2, "number of referees")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of everything that chance decides (default: a new one)")
+	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, taken in turn by the players")
+	f.IntVar(&o.Legs, "legs", 1, "how often each pair meets")
+	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
+	f.IntVar(&o.Concurrency, "concurrency", 64, "matches at once")
+	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
+	f.BoolVar(&o.quiet, "quiet", false, "nothing on standard error but errors")
+	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or disabled")
+	return c
+}
+
+func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
+	print, known := map[string]func(streams, *simulation.Result) error{
+		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
+	}[o.format]
+	if !known {
+		return usage("--format %q: one of table, json, csv", o.format)
+	}
+	level := o.logLevel
+	if o.quiet {
+		level = "error"
+	}
+	log, err := newLogger(s.err, level, func() string { return "" })
+	if err != nil {
+		return err
+	}
+	o.LeagueID, o.GameType, o.Games, o.Log = defaultLeague, evenodd.Type, games(), log
+	if err := o.Validate(); err != nil {
+		return &usageError{err}
+	}
+	if os.Getenv("GOGC") == "" {
+		// A league makes much short-lived garbage and keeps little: fewer
+		// collections for some more memory.
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
+	if !o.quiet && isTerminal(s.err) {
+		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(s.err),
+			progressbar.OptionSetDescription("matches"), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		o.Progress = func(recorded, matches int) {
+			bar.ChangeMax(matches)
+			_ = bar.Set(recorded) // only a picture
+		}
+	}
+	start := time.Now()
+	result, err := simulation.Run(ctx, o.Options)
+	if ctx.Err() != nil {
+		return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
+	}
+	if err != nil {
+		return err
+	}
+	if !o.quiet {
+		took := time.Since(start)
+		_, _ = fmt.Fprintf(s.err, "%d matches in %s, %.0f matches/s\n", len(result.Results),
+			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
+	}
+	return print(s, result)
+}
+
+func printSimulation(s streams, r *simulation.Result) error {
+	strategies := map[string]string{}
+	standings := make([]league.Standing, len(r.Standings))
+	for i, row := range r.Standings {
+		standings[i] = row.Standing
+		strategies[row.PlayerID] = row.Strategy
+	}
+	return printStandings(s, standings, strategies, r.Champion)
+}
+
+// The contract of --format json.
+type (
+	simulationJSON struct {
+		SchemaVersion string            `json:"schema_version"`
+		LeagueID      string            `json:"league_id"`
+		GameType      string            `json:"game_type"`
+		Seed          uint64            `json:"seed"`
+		Players       int               `json:"players"`
+		Rounds        int               `json:"rounds"`
+		Matches       int               `json:"matches"`
+		Champion      protocol.Champion `json:"champion"`
+		Standings     []standingJSON    `json:"standings"`
+		Results       []resultJSON      `json:"results"`
+	}
+	standingJSON struct {
+		Rank            int    `json:"rank"`
+		PlayerID        string `json:"player_id"`
+		DisplayName     string `json:"display_name"`
+		Strategy        string `json:"strategy"`
+		Played          int    `json:"played"`
+		Wins            int    `json:"wins"`
+		Draws           int    `json:"draws"`
+		Losses          int    `json:"losses"`
+		TechnicalLosses int    `json:"technical_losses"`
+		Points          int    `json:"points"`
+	}
+	resultJSON struct {
+		MatchID        string                      `json:"match_id"`
+		RoundID        int                         `json:"round_id"`
+		PlayerAID      string                      `json:"player_A_id"`
+		PlayerBID      string                      `json:"player_B_id"`
+		Status         string                      `json:"status"`
+		WinnerPlayerID *string                     `json:"winner_player_id"`
+		DrawnNumber    *int                        `json:"drawn_number"`
+		Choices        protocol.PerPlayer[*string] `json:"choices"`
+		Reason         string                      `json:"reason"`
+	}
+)
+
+func writeJSON(s streams, r *simulation.Result) error {
+	document := simulationJSON{
+		SchemaVersion: "1.0.0", LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
+		Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
+	}
+	for _, row := range r.Standings {
+		document.Standings = append(document.Standings, standingJSON{
+			row.Rank, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
+			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points,
+		})
+	}
+	for _, m := range r.Results {
+		one := resultJSON{
+			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB,
+			Status: m.Status, WinnerPlayerID: orNull(m.Winner), Reason: m.Reason,
+			Choices: protocol.Both(m.PlayerA, orNull(m.ChoiceA), m.PlayerB, orNull(m.ChoiceB)),
+		}
+		if m.Number > 0 {
+			one.DrawnNumber = &m.Number
+		}
+		document.Results = append(document.Results, one)
+	}
+	if err := json.MarshalWrite(s.out, document, jsontext.WithIndent("  ")); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.out)
+	return err
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func writeCSV(s streams, r *simulation.Result) error {
+	w := csv.NewWriter(s.out)
+	rows := [][]string{{
+		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
+		"drawn_number", "choice_A", "choice_B", "reason",
+	}}
+	for _, m := range r.Results {
+		number := ""
+		if m.Number > 0 {
+			number = strconv.Itoa(m.Number)
+		}
+		rows = append(rows, []string{
+			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
+			number, m.ChoiceA, m.ChoiceB, m.Reason,
+		})
+	}
+	return w.WriteAll(rows)
+}

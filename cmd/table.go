@@ -1,0 +1,29 @@
+package cmd
+
+import (
+	"io"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+)
+
+// printTable writes a table; columns listed in numeric are aligned right.
+// Colour goes only to a terminal.
+func printTable(w io.Writer, header []string, rows [][]string, numeric map[int]bool) error {
+	t := table.New().
+		Headers(header...).
+		Rows(rows...).
+		Border(lipgloss.RoundedBorder()).
+		StyleFunc(func(row, column int) lipgloss.Style {
+			style := lipgloss.NewStyle().Padding(0, 1)
+			if numeric[column] {
+				style = style.Align(lipgloss.Right)
+			}
+			if row == table.HeaderRow {
+				style = style.Bold(true)
+			}
+			return style
+		})
+	_, err := lipgloss.Fprintln(w, t.Render())
+	return err
+}

@@ -1,0 +1,127 @@
+// Package config finds the value of every setting: from its flag, from the
+// environment, from a file, or built in, in this order. It is the only place
+// that knows viper or reads the environment.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// Prefix begins the name of every environment variable.
+const Prefix = "EVENODD"
+
+// A Setting is the value in force of one flag, and where it comes from.
+type Setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // "flag", "environment NAME", "file PATH" or "default"
+}
+
+// Settings resolves flags from the environment and a file. It is read only
+// after it was loaded.
+type Settings struct {
+	file  string
+	viper *viper.Viper
+}
+
+// Load reads a settings file (YAML, TOML or JSON, by its extension); "" means
+// none. Commands are the names of all commands with their flags: a key of the
+// file is a flag's name, or stands below a command's name. Any other key is an
+// error, because it is a slip of the pen.
+func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
+	s := &Settings{file: file, viper: viper.New()}
+	if file == "" {
+		return s, nil
+	}
+	s.viper.SetConfigFile(file)
+	if err := s.viper.ReadInConfig(); err != nil {
+		return nil, fmt.Errorf("settings file %s: %w", file, err)
+	}
+	var problems []error
+	for _, key := range s.viper.AllKeys() {
+		if !known(key, commands) {
+			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q", file, key))
+		}
+	}
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return s, errors.Join(problems...)
+}
+
+func known(key string, commands map[string]*pflag.FlagSet) bool {
+	command, flag, nested := strings.Cut(key, ".")
+	if nested {
+		flags := commands[command]
+		return flags != nil && flags.Lookup(flag) != nil
+	}
+	for _, flags := range commands {
+		if flags.Lookup(key) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Apply gives every flag of a command that was not set by hand its value from
+// the environment or the file, and lists what is in force. EVENODD_PLAYER_PORT
+// wins over EVENODD_PORT, and player.port in a file over port.
+func (s *Settings) Apply(command string, flags *pflag.FlagSet) ([]Setting, error) {
+	var settings []Setting
+	var problems []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || f.Name == "config" {
+			return
+		}
+		source := "flag"
+		if !f.Changed {
+			value, from := s.find(command, f.Name)
+			source = "default"
+			if from != "" {
+				source = from
+				if err := flags.Set(f.Name, value); err != nil {
+					problems = append(problems, fmt.Errorf("%s: %s: %w", from, f.Name, err))
+				}
+			}
+		}
+		settings = append(settings, Setting{f.Name, strings.Trim(f.Value.String(), "[]"), source})
+	})
+	return settings, errors.Join(problems...)
+}
+
+// find looks a flag up outside the command line; from is "" when it is nowhere.
+func (s *Settings) find(command, flag string) (value, from string) {
+	for _, name := range []string{variable(command, flag), variable(flag)} {
+		if value, ok := os.LookupEnv(name); ok {
+			return value, "environment " + name
+		}
+	}
+	for _, key := range []string{command + "." + flag, flag} {
+		if s.viper.IsSet(key) {
+			if list, ok := s.viper.Get(key).([]any); ok {
+				return strings.Join(texts(list), ","), "file " + s.file
+			}
+			return s.viper.GetString(key), "file " + s.file
+		}
+	}
+	return "", ""
+}
+
+func texts(list []any) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = fmt.Sprint(v)
+	}
+	return out
+}
+
+// variable is the environment variable of a setting: EVENODD_LOG_LEVEL.
+func variable(parts ...string) string {
+	name := Prefix + "_" + strings.Join(parts, "_")
+	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
