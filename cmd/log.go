@@ -39,5 +39,5 @@ func newLogger(w io.Writer, level string, who func() string) (zerolog.Logger, er
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a file descriptor fits
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -70,7 +70,7 @@ func runManager(ctx context.Context, s streams, o *managerOptions) error {
 		return &usageError{err}
 	}
 	o.address.endpoint = "http://manager/" // a manager tells nobody where it is
-	listener, err := o.address.listen()
+	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func runPlayer(ctx context.Context, s streams, o *playerOptions) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	listener, err := o.address.listen()
+	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
 	}

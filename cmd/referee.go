@@ -50,7 +50,7 @@ func runReferee(ctx context.Context, s streams, o *refereeOptions) error {
 	if o.maxConcurrent < 1 || o.maxConcurrent > 10 {
 		return usage("--max-concurrent %d: 1 to 10", o.maxConcurrent)
 	}
-	listener, err := o.address.listen()
+	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
 	}

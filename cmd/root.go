@@ -58,7 +58,7 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 		_, _ = fmt.Fprintln(err, "evenodd:", problem)
 		return exitInterrupted
 	case errors.As(problem, &wrong):
-		_, _ = fmt.Fprintf(err, "evenodd: %s\nTry 'evenodd %s --help'.\n", indented(problem), calledCommand(root, args))
+		_, _ = fmt.Fprintf(err, "evenodd: %s\nTry '%s --help'.\n", indented(problem), calledCommand(root, args))
 		return exitUsage
 	}
 	_, _ = fmt.Fprintln(err, "evenodd:", indented(problem))
@@ -69,10 +69,10 @@ func indented(err error) string { return strings.ReplaceAll(err.Error(), "\n", "
 
 // calledCommand is the name of the command that args call, for a hint.
 func calledCommand(root *cobra.Command, args []string) string {
-	if c, _, err := root.Find(args); err == nil && c != root {
-		return c.Name()
+	if c, _, err := root.Find(args); err == nil {
+		return c.CommandPath()
 	}
-	return ""
+	return root.Name()
 }
 
 func newRoot(version string, s streams) *cobra.Command {

@@ -39,7 +39,7 @@ type address struct {
 }
 
 // listen opens the port.
-func (a *address) listen() (net.Listener, error) {
+func (a *address) listen(ctx context.Context) (net.Listener, error) {
 	if a.port < 0 || a.port > 65535 {
 		return nil, usage("--port %d: 0 to 65535", a.port)
 	}
@@ -50,7 +50,7 @@ func (a *address) listen() (net.Listener, error) {
 	} else if ip := net.ParseIP(a.host); a.host == "" || ip != nil && ip.IsUnspecified() {
 		return nil, usage("--host %q listens everywhere: tell with --endpoint under which URL others reach it", a.host)
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(a.host, strconv.Itoa(a.port)))
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(a.host, strconv.Itoa(a.port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("port %d is taken by another program: choose another with --port, or 0 for a free one", a.port)

@@ -63,7 +63,7 @@ in order and strategies in turn.`,
 }
 
 func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
-	print, known := map[string]func(streams, *simulation.Result) error{
+	write, known := map[string]func(streams, *simulation.Result) error{
 		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
 	}[o.format]
 	if !known {
@@ -108,7 +108,7 @@ func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
 		_, _ = fmt.Fprintf(s.err, "%d matches in %s, %.0f matches/s\n", len(result.Results),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 	}
-	return print(s, result)
+	return write(s, result)
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
@@ -198,10 +198,11 @@ func orNull(text string) *string {
 
 func writeCSV(s streams, r *simulation.Result) error {
 	w := csv.NewWriter(s.out)
-	rows := [][]string{{
+	rows := make([][]string, 0, len(r.Results)+1)
+	rows = append(rows, []string{
 		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
 		"drawn_number", "choice_A", "choice_B", "reason",
-	}}
+	})
 	for _, m := range r.Results {
 		number := ""
 		if m.Number > 0 {

@@ -46,7 +46,7 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	}
 	var problems []error
 	for _, key := range s.viper.AllKeys() {
-		if !known(key, commands) {
+		if !s.known(key, commands) {
 			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q", file, key))
 		}
 	}
@@ -54,7 +54,9 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	return s, errors.Join(problems...)
 }
 
-func known(key string, commands map[string]*pflag.FlagSet) bool {
+// known tells whether a key of the file is a setting. The name of a command
+// with nothing below it is a section in which all is commented out.
+func (s *Settings) known(key string, commands map[string]*pflag.FlagSet) bool {
 	command, flag, nested := strings.Cut(key, ".")
 	if nested {
 		flags := commands[command]
@@ -65,7 +67,7 @@ func known(key string, commands map[string]*pflag.FlagSet) bool {
 			return true
 		}
 	}
-	return false
+	return commands[key] != nil && s.viper.Get(key) == nil
 }
 
 // Apply gives every flag of a command that was not set by hand its value from
@@ -89,7 +91,7 @@ func (s *Settings) Apply(command string, flags *pflag.FlagSet) ([]Setting, error
 				}
 			}
 		}
-		settings = append(settings, Setting{f.Name, strings.Trim(f.Value.String(), "[]"), source})
+		settings = append(settings, Setting{f.Name, shown(f.Value), source})
 	})
 	return settings, errors.Join(problems...)
 }
@@ -102,10 +104,11 @@ func (s *Settings) find(command, flag string) (value, from string) {
 		}
 	}
 	for _, key := range []string{command + "." + flag, flag} {
-		if s.viper.IsSet(key) {
-			if list, ok := s.viper.Get(key).([]any); ok {
-				return strings.Join(texts(list), ","), "file " + s.file
-			}
+		switch value := s.viper.Get(key).(type) {
+		case nil, map[string]any: // not there, or the section of a command that has the flag's name
+		case []any:
+			return strings.Join(texts(value), ","), "file " + s.file
+		default:
 			return s.viper.GetString(key), "file " + s.file
 		}
 	}
@@ -118,6 +121,14 @@ func texts(list []any) []string {
 		out[i] = fmt.Sprint(v)
 	}
 	return out
+}
+
+// shown is a value as it could be given on the command line.
+func shown(v pflag.Value) string {
+	if list, ok := v.(pflag.SliceValue); ok {
+		return strings.Join(list.GetSlice(), ",")
+	}
+	return v.String()
 }
 
 // variable is the environment variable of a setting: EVENODD_LOG_LEVEL.

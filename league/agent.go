@@ -31,8 +31,8 @@ type agent struct {
 	conversation string // of its registration, to know a repeated one
 	tokenUsed    bool
 
-	notices chan func(context.Context) // broadcasts on their way to it, in order
-	slots   chan struct{}              // matches it conducts now
+	notices chan []notice // on their way to it, in order
+	slots   chan struct{} // matches it conducts now
 }
 
 // address is where the agent is.
@@ -46,20 +46,14 @@ const maxNotices = 64
 func (a *agent) notify(ctx context.Context) {
 	for {
 		select {
-		case send := <-a.notices:
-			send(ctx)
+		case notices := <-a.notices:
+			for _, n := range notices {
+				if n != nil {
+					n.deliver(a)
+				}
+			}
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// enqueue puts a broadcast into the agent's queue; false when that is full.
-func (a *agent) enqueue(send func(context.Context)) bool {
-	select {
-	case a.notices <- send:
-		return true
-	default:
-		return false
 	}
 }

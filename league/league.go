@@ -199,12 +199,14 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 		})
 	}
 	defer close(m.dispatch)
+	var last roundEnd
 	for round := 1; round <= m.schedule.Rounds(); round++ {
-		if err := m.playRound(ctx, round); err != nil {
+		if err := m.playRound(ctx, round, last); err != nil {
 			return nil, err
 		}
+		last = m.endOfRound(ctx, round)
 	}
-	return m.complete(ctx)
+	return m.complete(ctx, last)
 }
 
 // createSchedule fixes who takes part, and with that who meets whom.
@@ -242,7 +244,7 @@ func (m *Manager) createSchedule() error {
 }
 
 // complete tells everybody that the league is over.
-func (m *Manager) complete(ctx context.Context) (*protocol.LeagueCompleted, error) {
+func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.LeagueCompleted, error) {
 	m.mu.Lock()
 	m.state = StateLeagueCompleted
 	rows := m.standings(0, protocol.MaxStandings)
@@ -259,7 +261,7 @@ func (m *Manager) complete(ctx context.Context) (*protocol.LeagueCompleted, erro
 	completed := m.completed
 	m.mu.Unlock()
 	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Msg("the league is over")
-	m.broadcastCompleted(ctx, completed)
+	m.tellCompleted(ctx, last, completed)
 	return completed, ctx.Err()
 }
 

@@ -198,7 +198,7 @@ func (m *Manager) reserve(a applicant) *agent {
 		id: id, player: a.player, name: a.name, capacity: a.capacity,
 		token: token, key: key, credential: key.ManagerCredential(m.options.LeagueID),
 		conversation: a.conversation,
-		notices:      make(chan func(context.Context), maxNotices),
+		notices:      make(chan []notice, maxNotices),
 	}
 	if !a.player {
 		reserved.slots = make(chan struct{}, a.capacity)

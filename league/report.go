@@ -45,7 +45,7 @@ func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.Mat
 	if err != nil {
 		return nil, err
 	}
-	r, err := m.read(q, index, referee)
+	r, err := m.read(q, referee)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.Mat
 		m.options.Progress(m.recorded, len(m.results))
 	}
 	if m.options.EveryMatch {
-		m.broadcastStandings(m.life, m.round, m.standings(0, protocol.MaxStandings))
+		m.post(m.players, m.standingsUpdate(m.life, m.round, m.standings(0, protocol.MaxStandings)))
 	}
 	m.options.Log.Info().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 		Str("status", r.status).Str("reason", r.reason).Msg("result recorded")
@@ -110,7 +110,7 @@ func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (*matc
 // read makes a result of a report. Points are the manager's to compute, so only
 // the status, the winner and the particulars count; a report without details,
 // or with winner "DRAW", is understood.
-func (m *Manager) read(q *protocol.MatchResultReport, index int, referee *agent) (result, error) {
+func (m *Manager) read(q *protocol.MatchResultReport, referee *agent) (result, error) {
 	round, number, _ := protocol.ParseMatchID(q.MatchID)
 	pair, _ := m.schedule.Pair(round, number)
 	a, b := m.players[pair.A], m.players[pair.B]

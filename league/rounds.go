@@ -2,11 +2,8 @@ package league
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"evenodd/league/protocol"
 )
@@ -28,11 +25,17 @@ type assignment struct {
 	commitment string
 }
 
-// playRound is a whole round: announce, hand out, collect, publish. It returns
-// when every match has a result.
-func (m *Manager) playRound(ctx context.Context, round int) error {
+// playRound is a whole round: announce, hand out, collect. It returns when
+// every match has a result. What is still to be told of the round before goes
+// out first.
+func (m *Manager) playRound(ctx context.Context, round int, before roundEnd) error {
 	matches := m.openRound(round)
-	m.announceRound(ctx, round, matches)
+	announcement := m.announcement(ctx, round, matches)
+	m.post(m.players, before.table, before.end, announcement)
+	m.post(m.referees, before.end)
+	announcement.wait()
+	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
+		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
 		if err := m.options.Clock.Sleep(ctx, lead); err != nil {
 			return err
@@ -48,11 +51,7 @@ func (m *Manager) playRound(ctx context.Context, round int) error {
 		}
 	}
 	playing.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.publishRound(ctx, round)
-	return nil
+	return ctx.Err()
 }
 
 // conductors are how many matches may run at once: what the options allow and
@@ -96,9 +95,8 @@ func (m *Manager) openRound(round int) []*match {
 	return matches
 }
 
-// announceRound tells every player the matches of the round, and waits until
-// all know, 10 s at most.
-func (m *Manager) announceRound(ctx context.Context, round int, matches []*match) {
+// announcement tells every player the matches of the round.
+func (m *Manager) announcement(ctx context.Context, round int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
 	announced := make([]protocol.AnnouncedMatch, len(matches))
 	for i, x := range matches {
 		announced[i] = protocol.AnnouncedMatch{
@@ -107,18 +105,18 @@ func (m *Manager) announceRound(ctx context.Context, round int, matches []*match
 			RefereeAuth: protocol.RefereeAuthAccessToken,
 		}
 	}
-	message := protocol.Many(&protocol.RoundAnnouncement{
+	return newBroadcast(ctx, m, &protocol.NotifyRound, len(m.players), &protocol.RoundAnnouncement{
 		Envelope: m.voice.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Matches: announced,
 	})
-	broadcast(ctx, m, &protocol.NotifyRound, message, m.players).wait()
-	m.options.Log.Info().Str("conversation_id", fmt.Sprintf("conv-round-%d-announce", round)).
-		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
 }
 
-// publishRound sends the table and the end of the round. Nobody waits for
-// these: each agent gets them in order, before the next announcement.
-func (m *Manager) publishRound(ctx context.Context, round int) {
+// A roundEnd is what is to be told when a round is over: the table, to the
+// players, and its end, to all. Nobody waits for these: each agent gets them in
+// order, before the next announcement.
+type roundEnd struct{ table, end notice }
+
+func (m *Manager) endOfRound(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
 	rows := m.standings(0, protocol.MaxStandings)
 	summary := protocol.RoundSummary{TotalMatches: len(m.matches)}
@@ -133,7 +131,6 @@ func (m *Manager) publishRound(ctx context.Context, round int) {
 		}
 	}
 	m.mu.Unlock()
-	m.broadcastStandings(ctx, round, rows)
 	played := summary.TotalMatches
 	completed := &protocol.RoundCompleted{
 		Envelope: m.voice.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
@@ -143,109 +140,18 @@ func (m *Manager) publishRound(ctx context.Context, round int) {
 	if next := round + 1; next <= m.schedule.Rounds() {
 		completed.NextRoundID = &next
 	}
-	broadcast(ctx, m, &protocol.NotifyRoundCompleted, protocol.Many(completed), m.players, m.referees)
 	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
 		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
+	return roundEnd{
+		table: m.standingsUpdate(ctx, round, rows),
+		end:   newBroadcast(ctx, m, &protocol.NotifyRoundCompleted, len(m.players)+len(m.referees), completed),
+	}
 }
 
-// broadcastStandings sends the first rows of the table to every player.
-func (m *Manager) broadcastStandings(ctx context.Context, round int, rows []protocol.StandingRow) {
-	message := protocol.Many(&protocol.StandingsUpdate{
+// standingsUpdate tells every player the first rows of the table.
+func (m *Manager) standingsUpdate(ctx context.Context, round int, rows []protocol.StandingRow) notice {
+	return newBroadcast(ctx, m, &protocol.UpdateStandings, len(m.players), &protocol.StandingsUpdate{
 		Envelope: m.voice.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Standings: rows, TotalPlayers: len(m.players),
 	})
-	broadcast(ctx, m, &protocol.UpdateStandings, message, m.players)
-}
-
-// broadcastCompleted tells every agent that the league is over, and waits until
-// all know. Agents end by this message, so it is tried again where nobody
-// answered: after 2, 4 and 8 seconds.
-func (m *Manager) broadcastCompleted(ctx context.Context, completed *protocol.LeagueCompleted) {
-	message := protocol.Many(completed)
-	var telling sync.WaitGroup
-	for _, group := range [][]*agent{m.players, m.referees} {
-		for _, a := range group {
-			told := make(chan struct{})
-			telling.Go(func() {
-				select {
-				case a.notices <- func(ctx context.Context) { defer close(told); m.insist(ctx, a, message) }:
-				case <-ctx.Done():
-					return
-				}
-				select {
-				case <-told:
-				case <-ctx.Done():
-				}
-			})
-		}
-	}
-	telling.Wait()
-}
-
-func (m *Manager) insist(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
-	for pause := 2 * time.Second; pause <= 16*time.Second; pause *= 2 {
-		e := protocol.AsError(send(ctx, m, &protocol.NotifyLeagueCompleted, a, message))
-		if e == nil || e.Remote || !e.Code.Retryable() || pause > 8*time.Second ||
-			m.options.Clock.Sleep(ctx, pause) != nil {
-			return
-		}
-	}
-}
-
-// A broadcasting is a broadcast on its way. It has one deadline, that of its
-// method, for all receivers together: an agent that takes its time for one
-// message has less for the next, and never holds up the league.
-type broadcasting struct {
-	ctx     context.Context //nolint:containedctx // ends with the deadline, or when all have answered
-	cancel  context.CancelFunc
-	missing atomic.Int64
-}
-
-// broadcast puts a message into the queue of every agent of the groups.
-func broadcast[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], message *protocol.Broadcast[Q], groups ...[]*agent) *broadcasting {
-	b := &broadcasting{}
-	b.ctx, b.cancel = context.WithTimeout(ctx, method.Timeout)
-	b.missing.Add(1) // this function, until all are queued
-	for _, group := range groups {
-		for _, a := range group {
-			b.missing.Add(1)
-			queued := a.enqueue(func(context.Context) {
-				_ = send(b.ctx, m, method, a, message) // logged there
-				b.arrive()
-			})
-			if !queued {
-				m.options.Log.Warn().Str("id", a.id).Str("message_type", message.Type()).
-					Msg("the agent is too slow, a broadcast to it was dropped")
-				b.arrive()
-			}
-		}
-	}
-	b.arrive()
-	return b
-}
-
-// arrive counts one receiver as done; the last ends the broadcast.
-func (b *broadcasting) arrive() {
-	if b.missing.Add(-1) == 0 {
-		b.cancel()
-	}
-}
-
-// wait returns when all have answered or the time is over.
-func (b *broadcasting) wait() { <-b.ctx.Done() }
-
-// send calls one receiver of a broadcast. A failure is logged and changes
-// nothing.
-func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
-	_, err := method.CallMany(ctx, m.options.Caller, m.peer(a), message)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		m.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
-			Str("message_type", message.Type()).Str("id", a.id).Msg("a broadcast was not acknowledged")
-	}
-	return err
-}
-
-// peer is where an agent is, and what proves the manager to it.
-func (m *Manager) peer(a *agent) protocol.Peer {
-	return protocol.Peer{Endpoint: a.address(), Bearer: a.credential}
 }

@@ -107,8 +107,8 @@ func New(o Options) (*Player, error) {
 	if o.Random == nil {
 		o.Random = func(string, string) *rand.Rand {
 			var seed [32]byte
-			_, _ = crand.Read(seed[:]) // never fails
-			return rand.New(rand.NewChaCha8(seed))
+			_, _ = crand.Read(seed[:])             // never fails
+			return rand.New(rand.NewChaCha8(seed)) //nolint:gosec // seeded by crypto/rand
 		}
 	}
 	name := membership.Slug(o.Name)

@@ -116,7 +116,10 @@ func (p *Player) playing(e *protocol.Envelope, matchID string) (*match, error) {
 	case m == nil:
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "not invited to match %s", matchID)
 	}
-	return m, m.refuseOthers(e)
+	if err := m.refuseOthers(e); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // refuseOthers lets only the referee that invited go on.

@@ -6,16 +6,16 @@ import "sync"
 // for the next job when they are done: a match is a short life with a deep
 // stack, and growing one anew for every question costs more than the question.
 type crew struct {
-	jobs    chan func()
-	closed  chan struct{}
+	jobs    chan func() // nil sends a worker home
 	workers sync.WaitGroup
 
 	mu      sync.Mutex // orders new workers before close
 	stopped bool
+	count   int
 }
 
 func newCrew() *crew {
-	return &crew{jobs: make(chan func()), closed: make(chan struct{})}
+	return &crew{jobs: make(chan func())}
 }
 
 // run starts a job; false when the crew has been dismissed.
@@ -30,28 +30,26 @@ func (c *crew) run(job func()) bool {
 	if c.stopped {
 		return false
 	}
-	c.workers.Go(func() { c.work(job) })
-	return true
-}
-
-func (c *crew) work(job func()) {
-	for {
-		job()
-		select {
-		case job = <-c.jobs:
-		case <-c.closed:
-			return
+	c.count++
+	c.workers.Go(func() {
+		for ; job != nil; job = <-c.jobs {
+			job()
 		}
-	}
+	})
+	return true
 }
 
 // dismiss takes no more jobs and waits for those that run.
 func (c *crew) dismiss() {
 	c.mu.Lock()
-	if !c.stopped {
-		c.stopped = true
-		close(c.closed)
+	count := c.count
+	if c.stopped {
+		count = 0
 	}
+	c.stopped = true
 	c.mu.Unlock()
+	for range count {
+		c.jobs <- nil // each when it is done
+	}
 	c.workers.Wait()
 }

@@ -101,7 +101,11 @@ func (r Registry) Game(gameType string) (Game, error) {
 	if g, ok := r.games[gameType]; ok {
 		return g, nil
 	}
-	return nil, fmt.Errorf("unknown game %q; known: %s", gameType, strings.Join(r.Types(), ", "))
+	known := "none"
+	if len(r.games) > 0 {
+		known = strings.Join(r.Types(), ", ")
+	}
+	return nil, fmt.Errorf("unknown game %q; known: %s", gameType, known)
 }
 
 // Types lists the known game types in order.

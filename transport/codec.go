@@ -102,6 +102,9 @@ func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) []byte
 }
 
 func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) []byte {
+	if answer, ok := m.servePlain(ctx, bearer, body); ok {
+		return answer
+	}
 	call := object{body: body}
 	if err := json.Unmarshal(body, &call); err != nil {
 		return encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil)
@@ -114,19 +117,100 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) []byte {
 		}
 		return encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
 	}
-	result, err := m.dispatchRaw(ctx, bearer, method, call.params)
-	if call.id == nil {
+	answer, err := m.answer(method, call.id, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.params) })
+	switch {
+	case call.id == nil:
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return encodeError(asRPC(err), call.id)
 	}
-	encoded, err := encodeResult(result, call.id)
-	if err != nil {
-		m.log.Error().Str("method", method).Err(err).Msg("a result cannot be encoded")
-		return encodeError(&Error{Code: CodeInternal, Message: "Internal error"}, call.id)
+	return answer
+}
+
+// answer carries out a call and encodes its result; without an id there is
+// nobody to answer.
+func (m *Mux) answer(method string, id jsontext.Value, call func() (any, error)) (encoded []byte, err error) {
+	defer m.contain(method, &err)
+	result, err := call()
+	if err != nil || id == nil {
+		return nil, err
 	}
-	return encoded
+	if encoded, err = encodeResult(result, id); err != nil {
+		m.log.Error().Str("method", method).Err(err).Msg("a result cannot be encoded")
+	}
+	return encoded, err
+}
+
+// The plain form of a request is the one that EncodeRequest writes, and of a
+// response the one that encodeResult writes: their middle can be decoded at
+// once. Whatever differs from it, or does not decode, takes the long way, which
+// reads the whole object by the book.
+const (
+	requestHead  = `{"jsonrpc":"2.0","method":"`
+	paramsHead   = `","params":`
+	responseHead = `{"jsonrpc":"2.0","result":`
+	idHead       = `,"id":`
+)
+
+// servePlain answers a request in plain form; ok is false when it is not.
+func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answer []byte, ok bool) {
+	middle, id, ok := cutPlain(body, requestHead)
+	if !ok {
+		return nil, false
+	}
+	name, params, ok := bytes.Cut(middle, []byte(paramsHead))
+	if !ok || !plainName(name) || len(params) == 0 || params[0] != '{' {
+		return nil, false
+	}
+	r, known := m.routes[string(name)]
+	if !known {
+		return nil, false
+	}
+	method := string(name)
+	var readable bool
+	answer, err := m.answer(method, id, func() (any, error) {
+		value, err := r.decode(params)
+		if readable = err == nil; !readable {
+			return nil, err
+		}
+		return m.run(ctx, r, method, bearer, value)
+	})
+	switch {
+	case !readable:
+		return nil, false
+	case err != nil:
+		return encodeError(asRPC(err), id), true
+	}
+	return answer, true
+}
+
+// cutPlain finds the middle and the number at the end of an object in plain
+// form. The middle is one JSON value only if it decodes as such.
+func cutPlain(body []byte, head string) (middle []byte, id jsontext.Value, ok bool) {
+	if len(body) < len(head)+len(idHead)+2 || string(body[:len(head)]) != head || body[len(body)-1] != '}' {
+		return nil, nil, false
+	}
+	end := len(body) - 1
+	start := end
+	for start > 0 && body[start-1] >= '0' && body[start-1] <= '9' {
+		start--
+	}
+	digits := end - start
+	if digits == 0 || digits > 18 || digits > 1 && body[start] == '0' || start < len(head)+len(idHead) ||
+		string(body[start-len(idHead):start]) != idHead {
+		return nil, nil, false
+	}
+	return body[len(head) : start-len(idHead)], body[start:end], true
+}
+
+// plainName tells whether a method name needs no escaping.
+func plainName(name []byte) bool {
+	for _, c := range name {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return len(name) > 0
 }
 
 // request is the method of a well-formed request, or what is wrong with it.
@@ -154,17 +238,23 @@ func validID(id jsontext.Value) bool {
 	return k == '"' || k == '0' || k == 'n'
 }
 
+// encodeResult is the response with a result.
 func encodeResult(result any, id jsontext.Value) ([]byte, error) {
-	encoded, err := encode(result)
-	if err != nil {
+	b := newBody(responseHead)
+	if err := encodeInto(b, result); err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, len(encoded)+len(id)+40)
-	b = append(b, `{"jsonrpc":"2.0","result":`...)
-	b = append(b, encoded...)
-	b = append(b, `,"id":`...)
-	b = append(b, id...)
-	return append(b, '}'), nil
+	b.WriteString(idHead)
+	b.Write(id)
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// newBody begins a body; most fit without growing.
+func newBody(head string) *bytes.Buffer {
+	b := bytes.NewBuffer(make([]byte, 0, 768))
+	b.WriteString(head)
+	return b
 }
 
 func encodeError(e rpcError, id jsontext.Value) []byte {
@@ -181,8 +271,9 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	}
 	b = append(b, quoted...)
 	if data != nil {
-		if encoded, err := encode(data); err == nil {
-			b = append(append(b, `,"data":`...), encoded...)
+		var encoded bytes.Buffer
+		if encodeInto(&encoded, data) == nil {
+			b = append(append(b, `,"data":`...), encoded.Bytes()...)
 		}
 	}
 	b = append(b, `},"id":`...)
@@ -190,33 +281,38 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	return append(b, '}')
 }
 
-// encode makes JSON of a message. One that is sent to many encodes itself once.
-func encode(v any) ([]byte, error) {
+// encodeInto appends the JSON of a message. One that is sent to many encodes
+// itself once.
+func encodeInto(b *bytes.Buffer, v any) error {
 	if once, ok := v.(interface{ Encoded() ([]byte, error) }); ok {
-		return once.Encoded()
+		encoded, err := once.Encoded()
+		b.Write(encoded)
+		return err
 	}
-	return json.Marshal(v)
+	return json.MarshalWrite(b, v)
 }
 
 // EncodeRequest makes the body of a call. Ids are integers, because some
 // agents accept no others.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
-	encoded, err := encode(params)
-	if err != nil {
+	b := newBody(requestHead)
+	if plainName([]byte(method)) {
+		b.WriteString(method)
+	} else {
+		quoted, err := json.Marshal(method)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(quoted[1 : len(quoted)-1])
+	}
+	b.WriteString(paramsHead)
+	if err := encodeInto(b, params); err != nil {
 		return nil, err
 	}
-	quoted, err := json.Marshal(method)
-	if err != nil {
-		return nil, err
-	}
-	b := make([]byte, 0, len(encoded)+len(quoted)+64)
-	b = append(b, `{"jsonrpc":"2.0","method":`...)
-	b = append(b, quoted...)
-	b = append(b, `,"params":`...)
-	b = append(b, encoded...)
-	b = append(b, `,"id":`...)
-	b = strconv.AppendInt(b, id, 10)
-	return append(b, '}'), nil
+	b.WriteString(idHead)
+	b.Write(strconv.AppendInt(b.AvailableBuffer(), id, 10))
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // DecodeResponse reads the answer to a call and gives its result to decode. An
@@ -224,6 +320,11 @@ func EncodeRequest(method string, params any, id int64) ([]byte, error) {
 // error. A null error beside a result means none, and the id is not compared:
 // there is one answer to one request, and some agents answer with id 1 always.
 func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, error) {
+	if result, _, ok := cutPlain(body, responseHead); ok && len(result) > 0 && result[0] == '{' {
+		if value, err := decode(result); err == nil {
+			return value, nil
+		}
+	}
 	answer := object{body: body}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, err

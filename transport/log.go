@@ -10,7 +10,7 @@ import (
 // Logged is next with a debug line for every call sent and every answer
 // received. When log is not at debug level it is next itself.
 func Logged(next Caller, log zerolog.Logger) Caller {
-	if !log.Debug().Enabled() {
+	if log.GetLevel() > zerolog.DebugLevel {
 		return next
 	}
 	return &logged{next, log}

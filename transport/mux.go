@@ -26,7 +26,9 @@ func NewMux(log zerolog.Logger) *Mux {
 	return &Mux{routes: map[string]route{}, log: log}
 }
 
-// Handle registers a method.
+// Handle registers a method. Decode must fail for anything that is not one
+// whole JSON value without repeated names, as package json/v2 does: what it
+// takes is not read a second time.
 func (m *Mux) Handle(method string, decode func(params []byte) (any, error), handle func(ctx context.Context, bearer string, params any) (any, error)) {
 	m.routes[method] = route{decode, handle}
 }
@@ -48,13 +50,19 @@ func (m *Mux) find(method string, params any) (route, error) {
 	return route{}, &Error{Code: CodeMethodNotFound, Message: "Method not found"}
 }
 
-// Dispatch answers a call whose params are a value.
-func (m *Mux) Dispatch(ctx context.Context, bearer, method string, params any) (any, error) {
+// Dispatch answers a call whose params are a value. Its errors are those that
+// a carrier of bytes would send.
+func (m *Mux) Dispatch(ctx context.Context, bearer, method string, params any) (result any, err error) {
+	defer m.contain(method, &err)
 	r, err := m.find(method, params)
 	if err != nil {
 		return nil, err
 	}
-	return m.run(ctx, r, method, bearer, params)
+	result, err = m.run(ctx, r, method, bearer, params)
+	if err != nil {
+		return nil, asRPC(err)
+	}
+	return result, nil
 }
 
 // dispatchRaw answers a call whose params are encoded.
@@ -71,18 +79,20 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 	return m.run(ctx, r, method, bearer, value)
 }
 
-// run calls the handler. A handler that panics fails that call alone.
-func (m *Mux) run(ctx context.Context, r route, method, bearer string, params any) (result any, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
-			result, err = nil, &Error{Code: CodeInternal, Message: "Internal error"}
-		}
-	}()
+// contain, deferred, makes a panic the failure of this call alone.
+func (m *Mux) contain(method string, err *error) {
+	if v := recover(); v != nil {
+		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("a handler panicked")
+		*err = &Error{Code: CodeInternal, Message: "Internal error"}
+	}
+}
+
+// run calls the handler.
+func (m *Mux) run(ctx context.Context, r route, method, bearer string, params any) (any, error) {
 	if e := m.log.Debug(); e.Enabled() {
 		describe(e, params).Str("method", method).Msg("received")
 	}
-	result, err = r.handle(ctx, bearer, params)
+	result, err := r.handle(ctx, bearer, params)
 	if e := m.log.Debug(); e.Enabled() {
 		if err != nil {
 			describe(e, params).Str("method", method).Err(err).Msg("answered with an error")

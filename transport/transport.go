@@ -15,8 +15,8 @@ import (
 
 // A Caller calls a method at an endpoint and waits for the answer, until ctx
 // ends. A carrier of bytes encodes params and gives the encoded result to
-// decode; a carrier of values hands both over as they are. Safe for concurrent
-// use.
+// decode, which must fail for anything that is not one whole JSON value; a
+// carrier of values hands both over as they are. Safe for concurrent use.
 type Caller interface {
 	Call(ctx context.Context, endpoint, bearer, method string, params any, decode func(result []byte) (any, error)) (any, error)
 }

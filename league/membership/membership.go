@@ -119,7 +119,8 @@ func (e *RefusedError) Error() string {
 	if e.Code == "" {
 		return "registration refused: " + e.Reason
 	}
-	return fmt.Sprintf("registration refused: %s (%s %s)", e.Reason, e.Code, protocol.Code(e.Code).Name())
+	code := strings.TrimSpace(e.Code + " " + protocol.Code(e.Code).Name()) // a foreign code has no name
+	return fmt.Sprintf("registration refused: %s (%s)", e.Reason, code)
 }
 
 // Admitted tells whether a registration was accepted, with an id and a token;
@@ -127,7 +128,7 @@ func (e *RefusedError) Error() string {
 func Admitted(r *protocol.Registration, id *string, token string) error {
 	if r.Status != protocol.StatusAccepted {
 		reason := "no reason given"
-		if r.Reason != nil {
+		if r.Reason != nil && *r.Reason != "" {
 			reason = *r.Reason
 		}
 		return &RefusedError{Code: r.ErrorCode, Reason: reason}
@@ -169,7 +170,7 @@ func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Contex
 }
 
 // Slug makes an identifier of a display name: lower case, with dashes for what
-// is no letter or digit.
+// is no letter or digit; "agent" for a name that has neither.
 func Slug(name string) string {
 	slug := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -177,7 +178,10 @@ func Slug(name string) string {
 		}
 		return '-'
 	}, name)
-	return strings.Trim(slug, "-")
+	if slug = strings.Trim(slug, "-"); slug == "" {
+		return "agent" // a sender is never empty
+	}
+	return slug
 }
 
 // Conversation names the conversation of one registration. It is not made up

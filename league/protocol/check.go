@@ -5,15 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// The fast check of a request: the presence and value of every field that the
-// table in fields.go requires, without allocation. It may be stricter than
-// Examine, never laxer: a request that fails it is examined, and stands when
-// nothing is found.
+// The fast check of a request, without allocation: sound judges the value of
+// every member that the table in fields.go names, and whole (whole.go) what an
+// encoding can say and a decoded value cannot. Together they may be stricter
+// than Examine, never laxer: a request that fails them is examined, and stands
+// when nothing is found.
 type request interface {
 	message
 	sound() bool
 }
 
+// filled tells whether all are strings of 1 to 200 characters.
 func filled(ss ...string) bool {
 	for _, s := range ss {
 		if !name(s, 200) {
@@ -23,16 +25,33 @@ func filled(ss ...string) bool {
 	return true
 }
 
-// name is a string of 1 to limit characters.
-func name(s string, limit int) bool {
-	return s != "" && (len(s) <= limit || utf8.RuneCountInString(s) <= limit)
+// brief tells whether all are strings of at most 200 characters.
+func brief(ss ...string) bool {
+	for _, s := range ss {
+		if !short(s, 200) {
+			return false
+		}
+	}
+	return true
 }
+
+// name is a string of 1 to limit characters.
+func name(s string, limit int) bool { return s != "" && short(s, limit) }
+
+// short is a string of at most limit characters.
+func short(s string, limit int) bool {
+	return len(s) <= limit || utf8.RuneCountInString(s) <= limit
+}
+
+// filledOrNull is a string that may be null, else not empty.
+func filledOrNull(s *string) bool { return s == nil || filled(*s) }
 
 func (e *Envelope) sound(messageType string) bool {
 	return e.Protocol == Name && e.MessageType == messageType && validSender(e.Sender) &&
-		validTimestamp(e.Timestamp) && name(e.ConversationID, 128) && len(e.AuthToken) <= 300
+		validTimestamp(e.Timestamp) && name(e.ConversationID, 128) && short(e.AuthToken, 300)
 }
 
+// counts tells whether all are 1 or more.
 func counts(ns ...int) bool {
 	for _, n := range ns {
 		if n < 1 || n > maxInteger {
@@ -42,7 +61,29 @@ func counts(ns ...int) bool {
 	return true
 }
 
-func optionalDigest(s string) bool {
+// tallies tells whether all are 0 or more.
+func tallies(ns ...int) bool {
+	for _, n := range ns {
+		if n < 0 || n > maxInteger {
+			return false
+		}
+	}
+	return true
+}
+
+func tallyOrNull(n *int) bool { return n == nil || tallies(*n) }
+
+// lengths tells whether all are numbers of seconds.
+func lengths(ss ...float64) bool {
+	for _, s := range ss {
+		if !(s >= 0 && s <= maxInteger) { // NaN is neither
+			return false
+		}
+	}
+	return true
+}
+
+func digestOrNone(s string) bool {
 	if s == "" {
 		return true
 	}
@@ -70,6 +111,9 @@ func optionalVersion(s string) bool { return s == "" || versionForm.valid(s) }
 func soundURL(s string) bool {
 	_, rest, ok := strings.Cut(s, "://")
 	if !ok || len(rest) == len(s)-len("://") || !plain(s[:len(s)-len(rest)-len("://")], "") {
+		return false
+	}
+	if len(s) > formLimit {
 		return false
 	}
 	host, path, _ := strings.Cut(rest, "/")
@@ -115,7 +159,7 @@ func (q *RoundAnnouncement) sound() bool {
 	}
 	for i := range q.Matches {
 		m := &q.Matches[i]
-		if !filled(m.MatchID, m.GameType, m.PlayerAID, m.PlayerBID) || !soundURL(m.RefereeEndpoint) {
+		if !filled(m.MatchID, m.GameType, m.PlayerAID, m.PlayerBID) || !brief(m.RefereeID) || !soundURL(m.RefereeEndpoint) {
 			return false
 		}
 		if m.RefereeAuth != "" && m.RefereeAuth != RefereeAuthAccessToken && m.RefereeAuth != RefereeAuthNone {
@@ -126,31 +170,30 @@ func (q *RoundAnnouncement) sound() bool {
 }
 
 func (s *AssignedPlayer) sound() bool {
-	return filled(s.PlayerID) && soundURL(s.Endpoint) && s.Standings.sound()
+	return filled(s.PlayerID) && soundURL(s.Endpoint) && short(s.DisplayName, 50) && brief(s.AccessToken) && s.Standings.sound()
 }
 
-func (r *Record) sound() bool {
-	return r.Wins >= 0 && r.Losses >= 0 && r.Draws >= 0 && (r.Points == nil || *r.Points >= 0)
-}
+func (r *Record) sound() bool { return tallies(r.Wins, r.Losses, r.Draws) && tallyOrNull(r.Points) }
 
 func (q *MatchAssignment) sound() bool {
 	t, s := &q.Timeouts, &q.Scoring
 	return q.Envelope.sound(TypeMatchAssignment) && filled(q.LeagueID, q.MatchID, q.GameType) &&
 		counts(q.RoundID, q.Attempt) && q.PlayerA.sound() && q.PlayerB.sound() &&
-		min(t.GameJoinAck, t.Move, t.GameOver, t.Generic, q.RetryPolicy.Delay) >= 0 &&
-		min(q.RetryPolicy.MaxRetries, s.Win, s.Draw, s.Loss, s.TechnicalLoss) >= 0
+		lengths(t.GameJoinAck, t.Move, t.GameOver, t.Generic, q.RetryPolicy.Delay) &&
+		tallies(q.RetryPolicy.MaxRetries, s.Win, s.Draw, s.Loss, s.TechnicalLoss)
 }
 
 func (q *GameInvitation) sound() bool {
 	return q.Envelope.sound(TypeGameInvitation) && filled(q.LeagueID, q.MatchID, q.GameType, q.OpponentID) &&
-		counts(q.RoundID) && q.Attempt >= 0 && (q.RoleInMatch == RolePlayerA || q.RoleInMatch == RolePlayerB) &&
-		optionalDigest(q.DrawCommitment)
+		counts(q.RoundID) && tallies(q.Attempt) && (q.RoleInMatch == RolePlayerA || q.RoleInMatch == RolePlayerB) &&
+		digestOrNone(q.DrawCommitment)
 }
 
 func (q *ChooseParityCall) sound() bool {
+	c := &q.Context
 	return q.Envelope.sound(TypeChooseParityCall) && filled(q.MatchID, q.PlayerID, q.GameType) &&
-		validTimestamp(q.Deadline) && q.Context.RoundID >= 0 &&
-		(q.Context.YourStandings == nil || q.Context.YourStandings.sound())
+		validTimestamp(q.Deadline) && brief(c.OpponentID) && tallies(c.RoundID) &&
+		(c.YourStandings == nil || c.YourStandings.sound())
 }
 
 func (q *GameMoveCall) sound() bool {
@@ -162,42 +205,71 @@ func soundStatus(s string) bool {
 	return s == StatusWin || s == StatusDraw || s == StatusTechnicalLoss
 }
 
+func soundChoices(choices PerPlayer[*string]) bool {
+	for i := range choices {
+		if c := choices[i].Value; c != nil && !brief(*c) {
+			return false
+		}
+	}
+	return true
+}
+
 func (d *Draw) sound() bool {
-	return d == nil || d.Commitment != "" && d.Nonce != "" && optionalDigest(d.Commitment) && optionalDigest(d.Nonce)
+	if d == nil {
+		return true
+	}
+	for i := range d.Entropies {
+		if e := d.Entropies[i].Value; e == "" || !digestOrNone(e) {
+			return false
+		}
+	}
+	return d.Commitment != "" && d.Nonce != "" && digestOrNone(d.Commitment) && digestOrNone(d.Nonce)
+}
+
+func (r *GameResult) sound() bool {
+	return r != nil && soundStatus(r.Status) && filledOrNull(r.WinnerPlayerID) && tallyOrNull(r.DrawnNumber) &&
+		filledOrNull(r.NumberParity) && r.Choices != nil && soundChoices(r.Choices) && short(r.Reason, 500)
 }
 
 func (q *GameOver) sound() bool {
-	r := q.GameResult
-	return q.Envelope.sound(TypeGameOver) && filled(q.MatchID, q.GameType) && r != nil && soundStatus(r.Status) &&
-		r.Choices != nil && len(r.Reason) <= 500 && len(q.Reason) <= 500 && q.Draw.sound()
+	return q.Envelope.sound(TypeGameOver) && filled(q.MatchID, q.GameType) && q.GameResult.sound() &&
+		short(q.Reason, 500) && q.Draw.sound()
+}
+
+func (i *RetryInfo) sound() bool {
+	return i == nil || tallies(i.RetryCount, i.MaxRetries) && (i.NextRetryAt == "" || validTimestamp(i.NextRetryAt)) &&
+		(i.TimeRemaining == nil || lengths(*i.TimeRemaining))
 }
 
 func (q *GameError) sound() bool {
 	return q.Envelope.sound(TypeGameError) && filled(q.MatchID, q.AffectedPlayer, q.ActionRequired) &&
-		codeForm.valid(q.ErrorCode) && name(q.ErrorDescription, 500)
+		brief(q.PlayerID, q.ErrorName, q.GameState) && codeForm.valid(q.ErrorCode) && short(q.ErrorDescription, 500) &&
+		tallyOrNull(q.RetryCount) && tallyOrNull(q.MaxRetries) && q.RetryInfo.sound() && short(q.Consequence, 500)
+}
+
+func (d *ResultDetails) sound() bool {
+	return d == nil || tallyOrNull(d.DrawnNumber) && soundChoices(d.Choices) &&
+		(d.Status == "" || soundStatus(d.Status)) && short(d.Reason, 500)
 }
 
 func (q *MatchResultReport) sound() bool {
 	if !q.Envelope.sound(TypeMatchResultReport) || !filled(q.LeagueID, q.MatchID, q.GameType) || !counts(q.RoundID) ||
-		q.Attempt < 0 || q.Result.Score == nil || !q.Draw.sound() {
-		return false
-	}
-	if w := q.Result.Winner; w != nil && !filled(*w) {
+		!tallies(q.Attempt) || !filledOrNull(q.Result.Winner) || q.Result.Score == nil {
 		return false
 	}
 	for i := range q.Result.Score {
-		if s := q.Result.Score[i].Value; s < 0 || s > maxInteger {
+		if !tallies(q.Result.Score[i].Value) {
 			return false
 		}
 	}
-	d := q.Result.Details
-	return d == nil || (d.Status == "" || soundStatus(d.Status)) && len(d.Reason) <= 500
+	return q.Result.Details.sound() && q.Draw.sound()
 }
 
 func soundStandings(rows []StandingRow) bool {
 	for i := range rows {
 		r := &rows[i]
-		if r.Rank < 1 || !filled(r.PlayerID) || min(r.Played, r.Wins, r.Draws, r.Losses, r.Points) < 0 {
+		if !counts(r.Rank) || !filled(r.PlayerID) || !short(r.DisplayName, 50) ||
+			!tallies(r.Played, r.Wins, r.Draws, r.Losses, r.Points) {
 			return false
 		}
 	}
@@ -205,23 +277,28 @@ func soundStandings(rows []StandingRow) bool {
 }
 
 func (q *StandingsUpdate) sound() bool {
-	return q.Envelope.sound(TypeStandingsUpdate) && filled(q.LeagueID) && counts(q.RoundID) && soundStandings(q.Standings)
+	return q.Envelope.sound(TypeStandingsUpdate) && filled(q.LeagueID) && counts(q.RoundID) && soundStandings(q.Standings) &&
+		tallies(q.TotalPlayers)
 }
 
 func (q *RoundCompleted) sound() bool {
+	s := q.Summary
 	return q.Envelope.sound(TypeRoundCompleted) && filled(q.LeagueID) && counts(q.RoundID) &&
-		(q.NextRoundID == nil || counts(*q.NextRoundID))
+		tallyOrNull(q.MatchesCompleted) && tallyOrNull(q.MatchesPlayed) &&
+		(q.NextRoundID == nil || counts(*q.NextRoundID)) &&
+		(s == nil || tallies(s.TotalMatches, s.Wins, s.Draws, s.TechnicalLosses))
 }
 
 func (q *LeagueCompleted) sound() bool {
-	return q.Envelope.sound(TypeLeagueCompleted) && filled(q.LeagueID, q.Champion.PlayerID) &&
-		name(q.Champion.DisplayName, 50) && counts(q.TotalRounds, q.TotalMatches) && soundStandings(q.FinalStandings)
+	c := &q.Champion
+	return q.Envelope.sound(TypeLeagueCompleted) && filled(q.LeagueID, c.PlayerID) && name(c.DisplayName, 50) &&
+		tallies(c.Points, q.TotalPlayers) && counts(q.TotalRounds, q.TotalMatches) && soundStandings(q.FinalStandings)
 }
 
 func (q *LeagueQuery) sound() bool {
 	p := &q.QueryParams
-	return q.Envelope.sound(TypeLeagueQuery) && filled(q.LeagueID, q.QueryType) &&
-		min(p.RoundID, p.Offset, p.Limit) >= 0
+	return q.Envelope.sound(TypeLeagueQuery) && filled(q.LeagueID, q.QueryType) && brief(p.PlayerID) &&
+		tallies(p.RoundID, p.Offset, p.Limit)
 }
 
 func (q *ToolRequest) sound() bool { return true } // the tools judge only the token

@@ -23,7 +23,7 @@ const (
 // SupportedVersion tells whether a protocol version can take part: 2.0.0 to
 // 2.1.0; "" stands for the current one (spec 003 §2.10.2).
 func SupportedVersion(v string) bool {
-	return v == "" || compareVersions(v, minimumVersion) >= 0 && compareVersions(v, Version) <= 0
+	return v == "" || versionForm.valid(v) && compareVersions(v, minimumVersion) >= 0 && compareVersions(v, Version) <= 0
 }
 
 // compareVersions orders well-formed versions by their three numbers.

@@ -82,7 +82,7 @@ var catalogue = map[Code]catalogued{
 	ErrInvalidTimestamp:     {"INVALID_TIMESTAMP", 21},
 	ErrRateLimited:          {"RATE_LIMITED", 22},
 	ErrMessageTooLarge:      {"MESSAGE_TOO_LARGE", 23},
-	ErrDuplicateName:        {"DUPLICATE_NAME", 24},
+	ErrDuplicateName:        {"DUPLICATE_NAME", 2002},
 	ErrInvalidEndpoint:      {"INVALID_ENDPOINT", 25},
 	ErrUnsupportedGame:      {"UNSUPPORTED_GAME_TYPE", 26},
 	ErrLeagueNotStarted:     {"LEAGUE_NOT_STARTED", 30},
@@ -162,10 +162,11 @@ func (e *Error) RPCError() (code int, message string, data any) {
 }
 
 // travelling is a copy of e that carries its LEAGUE_ERROR, as an answer to the
-// request whose envelope is given.
+// request whose envelope is given. To whoever gets it it is remote, also where
+// the carrier hands it over as it is.
 func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
 	out := *e
-	out.RPC = code
+	out.RPC, out.Remote = code, true
 	if out.Code == "" {
 		return &out
 	}
@@ -183,6 +184,7 @@ func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
 	if request.MessageType != "" {
 		context["action"] = request.MessageType
 	}
+	out.Context = context
 	retryable := e.Code.Retryable()
 	out.message = &LeagueError{
 		Envelope:            voice.Envelope(TypeLeagueError, conversation),
@@ -232,15 +234,16 @@ func fromRemote(code int, message string, data any) *Error {
 	return e
 }
 
-// describe copies what a LEAGUE_ERROR says into e.
-func (l *LeagueError) describe(e *Error) {
+// describe copies what a LEAGUE_ERROR says into e, if its code is known.
+func (l *LeagueError) describe(e *Error) bool {
 	if _, known := catalogue[Code(l.ErrorCode)]; !known {
-		return
+		return false
 	}
 	e.Code, e.Context = Code(l.ErrorCode), l.Context
 	if detail, ok := l.Context["detail"].(string); ok {
 		e.Detail = clip(detail)
 	}
+	return true
 }
 
 // Unreachable tells whether a call failed because nobody listens at the

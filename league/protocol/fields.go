@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -36,28 +37,36 @@ type form struct {
 	format  string // JSON Schema format, if any
 	valid   func(string) bool
 	breach  breach
+	max     int // characters
 }
 
 var (
 	timestampForm = &form{
 		rule:    "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
-		pattern: `(Z|\+00:00)$`, format: "date-time",
-		valid: validTimestamp, breach: breachTime,
+		pattern: `T[0-9:]{6}[0-5][0-9](\.[0-9]+)?(Z|\+00:00)$`, format: "date-time", // the format leaves room for leap seconds
+		valid: validTimestamp, breach: breachTime, max: timestampLimit,
 	}
 	senderForm = &form{
 		rule:    "league_manager, referee:ID or player:ID",
-		pattern: `^(league_manager|(referee|player):.+)$`,
-		valid:   validSender, breach: breachValue,
+		pattern: `^(league_manager|(referee|player):[\s\S]+)$`,
+		valid:   validSender, breach: breachValue, max: senderLimit,
 	}
 	versionForm = matching("a version of the form MAJOR.MINOR.PATCH",
 		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
 	digestForm = matching("64 lower-case hexadecimal digits", `^[0-9a-f]{64}$`)
 	codeForm   = matching("an error code of the form E001", `^E[0-9]{3}$`)
-	urlForm    = &form{rule: "an absolute URL", format: "uri", valid: absoluteURL, breach: breachValue}
+	urlForm    = &form{
+		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
+		valid: absoluteURL, breach: breachValue, max: formLimit,
+	}
+	// urlPattern is a scheme, perhaps a user, a host, perhaps a port, and whatever follows.
+	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
 )
 
+const formLimit = 300 // characters of a string that has a form
+
 func matching(rule, pattern string) *form {
-	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, breach: breachValue}
+	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, breach: breachValue, max: formLimit}
 }
 
 // versionNumbers are the three numbers a version begins with.
@@ -72,7 +81,13 @@ func versionNumbers(version string) (n [3]int) {
 
 func absoluteURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && u.Scheme != "" && u.Host != ""
+	if err != nil || !urlPattern.MatchString(s) {
+		return false
+	}
+	if host := u.Hostname(); strings.Contains(host, ":") {
+		_, err = netip.ParseAddr(host)
+	}
+	return err == nil
 }
 
 // A field is what the documents say of one member of a message. The slow pass
@@ -80,11 +95,11 @@ func absoluteURL(s string) bool {
 type field struct {
 	name     string
 	kind     kind
-	optional bool     // may be absent
+	optional bool     // may be absent, and null stands for that
 	null     bool     // may be null
 	values   []string // the only strings allowed
 	form     *form    // rule for a string
-	min, max int      // characters of a string, value of an integer, length of an array; max 0: no limit
+	min, max int      // characters of a string, value of a number, length of an array; max 0: no limit
 	fields   []field  // members of an object
 	items    *field   // elements of an array, or all members of an object keyed by player
 }
@@ -97,12 +112,12 @@ func word(name string, values ...string) field {
 }
 
 func formed(name string, f *form) field {
-	return field{name: name, kind: kindString, form: f, max: 300}
+	return field{name: name, kind: kindString, form: f, max: f.max}
 }
 func integer(name string, low int) field {
 	return field{name: name, kind: kindInteger, min: low, max: maxInteger}
 }
-func number(name string) field { return field{name: name, kind: kindNumber} }
+func number(name string) field { return field{name: name, kind: kindNumber, max: maxInteger} }
 func truth(name string) field  { return field{name: name, kind: kindBoolean} }
 func object(name string, fields ...field) field {
 	return field{name: name, kind: kindObject, fields: fields}
@@ -223,7 +238,11 @@ var bodies = map[string][]field{
 	TypeLeagueQueryResponse: {text("query_type"), truth("success").orAbsent(), anything("data").orAbsent(),
 		object("error", formed("error_code", codeForm), text("error_name"),
 			field{name: "error_description", kind: kindString, max: 500}).orAbsent(),
-		integer("current_round", 0).orAbsent(), array("standings", 0, standingField).orAbsent()},
+		integer("current_round", 0).orAbsent(), array("standings", 0, standingField).orAbsent(),
+		integer("total_players", 0).orAbsent(), integer("offset", 0).orAbsent(),
+		text("state").orAbsent(), integer("rounds", 0).orAbsent(), integer("matches", 0).orAbsent(),
+		integer("recorded", 0).orAbsent(), integer("players", 0).orAbsent(), integer("referees", 0).orAbsent(),
+		array("games", 0, text("")).orAbsent()},
 	TypeLeagueError: {formed("error_code", codeForm), text("error_name").orAbsent(),
 		field{name: "error_description", kind: kindString, max: 500},
 		text("original_message_type").orAbsent(), anything("context").orAbsent(), truth("retryable").orAbsent()},
@@ -277,9 +296,21 @@ func membersOf(raw []byte) (map[string]jsontext.Value, *FieldError) {
 		if len(raw) == 0 || jsontext.Value(raw).Kind() == 'n' {
 			kind = breachMissing
 		}
-		return nil, &FieldError{Field: "params", Rule: "an object that holds the message", Got: clip(string(raw)), kind: kind}
+		return nil, &FieldError{Field: "params", Rule: "an object that holds the message", Got: shown("params", raw), kind: kind}
 	}
 	return members, nil
+}
+
+// shown is what an error says it got. Tokens stay unsaid, and so do whole
+// objects, which may hold one.
+func shown(name string, raw jsontext.Value) string {
+	switch {
+	case name == "auth_token" || name == "access_token":
+		return ""
+	case raw.Kind() == '{':
+		return "an object"
+	}
+	return clip(string(raw))
 }
 
 func examineMembers(broken []FieldError, path string, fields []field, members map[string]jsontext.Value) []FieldError {
@@ -297,16 +328,16 @@ func (f *field) examine(broken []FieldError, path string, raw jsontext.Value, pr
 		return broken
 	case !present:
 		return append(broken, FieldError{Field: path, Rule: "required", kind: breachMissing})
-	case raw.Kind() == 'n' && f.null:
+	case raw.Kind() == 'n' && (f.null || f.optional):
 		return broken
 	case raw.Kind() == 'n':
 		return append(broken, FieldError{Field: path, Rule: "required, not null", Got: "null", kind: breachMissing})
 	}
 	if rule, kind := f.judge(raw); rule != "" {
-		if path == "protocol" {
+		if path == "protocol" || f.name == "protocol_version" {
 			kind = breachVersion
 		}
-		return append(broken, FieldError{Field: path, Rule: rule, Got: clip(string(raw)), kind: kind})
+		return append(broken, FieldError{Field: path, Rule: rule, Got: shown(f.name, raw), kind: kind})
 	}
 	switch {
 	case f.kind == kindObject && f.items == nil && f.fields != nil:
@@ -351,8 +382,8 @@ func (f *field) judge(raw jsontext.Value) (rule string, _ breach) {
 		}
 	case kindNumber:
 		n, err := strconv.ParseFloat(string(raw), 64)
-		if raw.Kind() != '0' || err != nil || n < 0 {
-			return "a number, 0 or more", breachValue
+		if raw.Kind() != '0' || err != nil || n < 0 || n > float64(f.max) {
+			return fmt.Sprintf("a number from 0 to %d", f.max), breachValue
 		}
 	case kindBoolean:
 		if k := raw.Kind(); k != 't' && k != 'f' {
@@ -398,14 +429,11 @@ func oneOf(values []string) string {
 	if len(values) == 1 {
 		return "exactly " + strconv.Quote(values[0])
 	}
-	s := "one of"
+	quoted := make([]string, len(values))
 	for i, v := range values {
-		if i > 0 {
-			s += ","
-		}
-		s += " " + strconv.Quote(v)
+		quoted[i] = strconv.Quote(v)
 	}
-	return s
+	return "one of " + strings.Join(quoted, ", ")
 }
 
 func join(path, name string) string {

@@ -12,6 +12,11 @@ const (
 	refereePrefix = "referee:"
 	playerPrefix  = "player:"
 
+	playerLetters  = "P"
+	refereeLetters = "REF"
+
+	senderLimit = 120 // characters
+
 	nameless = "unknown" // the id of a sender that the old dialect leaves out
 )
 
@@ -25,10 +30,10 @@ func PlayerID(n int) string { return fmt.Sprintf("P%02d", n) }
 func RefereeID(n int) string { return fmt.Sprintf("REF%02d", n) }
 
 // ParsePlayerID is the number of a well-formed player id, from 1.
-func ParsePlayerID(id string) (int, bool) { return numbered(id, "P") }
+func ParsePlayerID(id string) (int, bool) { return numbered(id, playerLetters) }
 
 // ParseRefereeID is the number of a well-formed referee id, from 1.
-func ParseRefereeID(id string) (int, bool) { return numbered(id, "REF") }
+func ParseRefereeID(id string) (int, bool) { return numbered(id, refereeLetters) }
 
 // numbered accepts two digits, or more without leading zeros.
 func numbered(id, prefix string) (int, bool) {
@@ -69,7 +74,7 @@ func validSender(s string) bool {
 	if s == ManagerSender {
 		return true
 	}
-	if len(s) > 120 {
+	if !name(s, senderLimit) {
 		return false
 	}
 	return strings.HasPrefix(s, playerPrefix) && len(s) > len(playerPrefix) ||
@@ -141,14 +146,19 @@ func ValidLeagueID(id string) bool {
 	return true
 }
 
-// CompareIDs orders identifiers of one kind as numbers where both are well
-// formed (P99 before P100), else as text.
+// CompareIDs orders identifiers: players by number (P99 before P100), then
+// referees by number, then whatever is not well formed, as text.
 func CompareIDs(a, b string) int {
-	for _, prefix := range []string{"P", "REF"} {
+	for _, prefix := range []string{playerLetters, refereeLetters} {
 		x, okA := numbered(a, prefix)
 		y, okB := numbered(b, prefix)
-		if okA && okB {
+		switch {
+		case okA && okB:
 			return x - y
+		case okA:
+			return -1
+		case okB:
+			return 1
 		}
 	}
 	return strings.Compare(a, b)

@@ -24,10 +24,10 @@ type Limited struct {
 	deadline time.Time
 	length   time.Duration
 
-	mu      sync.Mutex
-	inner   context.Context //nolint:containedctx // made when somebody waits
-	cancel  context.CancelFunc
-	stopped bool
+	mu     sync.Mutex
+	inner  context.Context //nolint:containedctx // made when somebody waits
+	cancel context.CancelFunc
+	err    error // why it has ended, once that is known; it never changes then
 }
 
 // Deadline is when the context ends.
@@ -44,8 +44,9 @@ func (l *Limited) Done() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inner == nil {
+		ended := l.ended()
 		l.inner, l.cancel = context.WithDeadline(l.Context, l.deadline)
-		if l.stopped {
+		if ended != nil {
 			l.cancel()
 		}
 	}
@@ -56,24 +57,30 @@ func (l *Limited) Done() <-chan struct{} {
 func (l *Limited) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.ended()
+}
+
+// ended is Err while the lock is held.
+func (l *Limited) ended() error {
 	switch {
+	case l.err != nil:
 	case l.inner != nil:
-		return l.inner.Err()
+		l.err = l.inner.Err()
 	case l.Context.Err() != nil:
-		return l.Context.Err()
-	case l.stopped:
-		return context.Canceled
+		l.err = l.Context.Err()
 	case !time.Now().Before(l.deadline):
-		return context.DeadlineExceeded
+		l.err = context.DeadlineExceeded
 	}
-	return nil
+	return l.err
 }
 
 // Stop ends the context and releases what it holds.
 func (l *Limited) Stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stopped = true
+	if l.ended() == nil {
+		l.err = context.Canceled
+	}
 	if l.cancel != nil {
 		l.cancel()
 	}

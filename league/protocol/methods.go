@@ -24,11 +24,13 @@ type Method[Q, R any] struct {
 }
 
 var (
-	noCodes     = map[Code]int{}
-	noticeCodes = map[Code]int{ErrTokenMissing: 3001, ErrTokenInvalid: 3001}
-	matchCodes  = map[Code]int{ErrTokenMissing: 4001, ErrTokenInvalid: 4001, ErrPlayerNotRegistered: 4002}
-	reportCodes = map[Code]int{ErrTokenMissing: 5001, ErrTokenInvalid: 5001, ErrMatchNotFound: 5002, ErrDuplicateReport: 5003}
-	queryCodes  = map[Code]int{ErrTokenMissing: 6001, ErrTokenInvalid: 6001}
+	noCodes      = map[Code]int{}
+	refereeCodes = map[Code]int{ErrLeagueFull: 1001, ErrInvalidEndpoint: 1002, ErrUnsupportedGame: 1003}
+	playerCodes  = map[Code]int{ErrLeagueFull: 2001, ErrInvalidEndpoint: 2003, ErrUnsupportedGame: 2004}
+	noticeCodes  = map[Code]int{ErrTokenMissing: 3001, ErrTokenInvalid: 3001}
+	matchCodes   = map[Code]int{ErrTokenMissing: 4001, ErrTokenInvalid: 4001, ErrPlayerNotRegistered: 4002}
+	reportCodes  = map[Code]int{ErrTokenMissing: 5001, ErrTokenInvalid: 5001, ErrMatchNotFound: 5002, ErrDuplicateReport: 5003}
+	queryCodes   = map[Code]int{ErrTokenMissing: 6001, ErrTokenInvalid: 6001}
 )
 
 const ordinary = 10 * time.Second // spec 003 table 5: all others
@@ -37,10 +39,10 @@ const ordinary = 10 * time.Second // spec 003 table 5: all others
 var (
 	RegisterReferee = Method[RefereeRegisterRequest, RefereeRegisterResponse]{
 		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
-		Timeout: ordinary, codes: noCodes}
+		Timeout: ordinary, codes: refereeCodes}
 	RegisterPlayer = Method[LeagueRegisterRequest, LeagueRegisterResponse]{
 		Name: "register_player", Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
-		Timeout: ordinary, codes: noCodes}
+		Timeout: ordinary, codes: playerCodes}
 	NotifyRound = Method[RoundAnnouncement, Ack]{
 		Name: "notify_round", Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
 		Timeout: ordinary, codes: noticeCodes}
@@ -188,7 +190,7 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 	}
 	r, ok := answer.(*R)
 	if !ok || r == nil {
-		return nil, &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: fmt.Sprintf("the answer is not a %s", m.Result)}
+		return nil, &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the answer is not a " + m.Result}
 	}
 	return r, nil
 }
@@ -218,9 +220,13 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 		if failed != nil {
 			return nil, m.refuse(failed, voice, asked)
 		}
+		conversation := asked.ConversationID
+		if conversation == "" { // a tool was asked without an envelope
+			conversation = "conv-" + m.Name
+		}
 		answered := envelopeOf(r)
 		token := answered.AuthToken
-		*answered = voice.Envelope(m.Result, asked.ConversationID)
+		*answered = voice.Envelope(m.Result, conversation)
 		answered.AuthToken = token
 		return r, nil
 	}
@@ -300,7 +306,7 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 		return q, nil
 	}
 	err := json.Unmarshal(raw, q)
-	if err == nil && any(q).(request).sound() {
+	if err == nil && any(q).(request).sound() && whole(raw, bodies[messageType]) {
 		return q, nil
 	}
 	if old, ok := oldDialect(raw, messageType, clock); ok {
@@ -320,7 +326,10 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 func peek(raw []byte) *Envelope {
 	var e Envelope
 	_ = decodeLeniently(raw, &e) // what cannot be read stays empty
-	e.MessageType, e.ConversationID = clip(e.MessageType), clip(e.ConversationID)
+	e.MessageType = clip(e.MessageType)
+	if !short(e.ConversationID, 128) {
+		e.ConversationID = clip(e.ConversationID)
+	}
 	return &e
 }
 
@@ -382,8 +391,7 @@ func decodeResult[R any](raw []byte) (any, error) {
 	if t := envelopeOf(r).MessageType; t == TypeLeagueError || t == TypeGameError {
 		e := &Error{RPC: rpcInternal, Detail: t, Remote: true}
 		var l LeagueError
-		if json.Unmarshal(raw, &l) == nil {
-			l.describe(e)
+		if json.Unmarshal(raw, &l) == nil && l.describe(e) {
 			e.RPC = catalogue[e.Code].rpc
 		}
 		return nil, e
@@ -401,7 +409,7 @@ func decodeLeniently(raw []byte, v message) error {
 	for _, m := range members {
 		one := append(append(append([]byte{'{'}, quote(m.ID)...), ':'), m.Value...)
 		if json.Unmarshal(append(one, '}'), v) != nil {
-			broken = append(broken, FieldError{Field: m.ID, Rule: "of the right type", Got: clip(string(m.Value)), kind: breachValue})
+			broken = append(broken, FieldError{Field: m.ID, Rule: "of the right type", Got: shown(m.ID, m.Value), kind: breachValue})
 		}
 	}
 	v.envelope().broken = broken

@@ -56,14 +56,14 @@ func (f *field) schema() map[string]any {
 	case kindInteger:
 		s["minimum"], s["maximum"] = f.min, f.max
 	case kindNumber:
-		s["minimum"] = 0
+		s["minimum"], s["maximum"] = 0, f.max
 	case kindString:
 		f.textSchema(s)
 	case kindBoolean, kindAny:
 	}
 	switch {
 	case f.kind == kindAny:
-	case f.null:
+	case f.null || f.optional:
 		s["type"] = []string{f.kind.String(), "null"}
 	default:
 		s["type"] = f.kind.String()
@@ -73,7 +73,14 @@ func (f *field) schema() map[string]any {
 
 func (f *field) textSchema(s map[string]any) {
 	if f.values != nil {
-		s["enum"] = f.values
+		values := make([]any, 0, len(f.values)+1)
+		for _, v := range f.values {
+			values = append(values, v)
+		}
+		if f.null || f.optional {
+			values = append(values, nil)
+		}
+		s["enum"] = values
 		return
 	}
 	if f.form != nil {

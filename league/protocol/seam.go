@@ -7,7 +7,7 @@ import "context"
 //
 // Bearer is a credential that travels beside the message ("" for none). Params
 // is the message as a value; a carrier of bytes encodes it, and gives the
-// encoded result to decode; a carrier of values hands params over as it is,
+// encoded result to decode, which fails for anything but one JSON value; a carrier of values hands params over as it is,
 // and returns what the handler returned. Call returns when there is an answer
 // or ctx ends, and is safe for concurrent use. Errors: what the other side
 // answered is found by its method RPCError, an endpoint where nobody listens by
@@ -20,7 +20,8 @@ type Caller interface {
 // the params before handle; a carrier of values gives them to handle directly.
 type Mux interface {
 	// Handle registers a method. All methods are registered before the first
-	// call arrives.
+	// call arrives. Decode fails for anything that is not one whole JSON
+	// value: what it takes, nobody reads again.
 	Handle(method string, decode func(params []byte) (any, error), handle func(ctx context.Context, bearer string, params any) (any, error))
 	// Fallback names the method of a call whose method nobody handles, from
 	// its params: []byte from a carrier of bytes, else the value.

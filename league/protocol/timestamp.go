@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-const timestampLayout = "2006-01-02T15:04:05Z"
+const (
+	timestampLayout = "2006-01-02T15:04:05Z"
+	timestampLimit  = 40 // characters; no fraction of a second needs more
+)
 
 // FormatTimestamp writes t as the protocol sends it: UTC, whole seconds,
 // YYYY-MM-DDTHH:MM:SSZ (spec 003 §4.12.3).
@@ -20,7 +23,7 @@ func ParseTimestamp(s string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%q is not in UTC: end it with Z or +00:00", clip(s))
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || len(s) > 40 || strings.ContainsRune(s, ',') {
+	if err != nil || len(s) > timestampLimit || s[13] != ':' || strings.ContainsRune(s, ',') { // time.Parse takes T1:30:00Z too
 		return time.Time{}, fmt.Errorf("%q is not a time of the form YYYY-MM-DDTHH:MM:SSZ", clip(s))
 	}
 	return t.UTC(), nil

@@ -16,7 +16,7 @@ import (
 // A network joins the agents of a simulation.
 type network interface {
 	protocol.Caller
-	reserve(name string) (place, error)
+	reserve(ctx context.Context, name string) (place, error)
 	close()
 }
 
@@ -43,7 +43,7 @@ const maxMessage = 16 << 20
 
 type inMemory struct{ *memory.Bus }
 
-func (n inMemory) reserve(name string) (place, error) {
+func (n inMemory) reserve(_ context.Context, name string) (place, error) {
 	endpoint := Memory + "://" + name + http.Path
 	return place{
 		endpoint: endpoint,
@@ -56,8 +56,8 @@ func (inMemory) close() {}
 
 type loopback struct{ *http.Client }
 
-func (n loopback) reserve(string) (place, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func (n loopback) reserve(ctx context.Context, _ string) (place, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return place{}, err
 	}

@@ -117,7 +117,7 @@ type simulated struct {
 
 func (s *simulated) run(ctx context.Context) (*Result, error) {
 	o := s.options
-	if err := s.startManager(); err != nil {
+	if err := s.startManager(ctx); err != nil {
 		return nil, err
 	}
 	type outcome struct {
@@ -152,9 +152,9 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 
 // join gives an agent a place on the network: build makes it for the endpoint,
 // and what it mounts is served there.
-func (s *simulated) join(name, sender string, build func(agentContext) (mount func(protocol.Mux), err error)) (endpoint string, err error) {
+func (s *simulated) join(ctx context.Context, name, sender string, build func(agentContext) (mount func(protocol.Mux), err error)) (endpoint string, err error) {
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
-	place, err := s.net.reserve(name)
+	place, err := s.net.reserve(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -175,9 +175,9 @@ type agentContext struct {
 	log      zerolog.Logger
 }
 
-func (s *simulated) startManager() error {
+func (s *simulated) startManager(ctx context.Context) error {
 	o := s.options
-	address, err := s.join("manager", protocol.ManagerSender, func(a agentContext) (func(protocol.Mux), error) {
+	address, err := s.join(ctx, "manager", protocol.ManagerSender, func(a agentContext) (func(protocol.Mux), error) {
 		manager, err := league.New(league.Options{
 			LeagueID: o.LeagueID, GameType: o.GameType, Games: o.Games,
 			Players: o.Players, Referees: o.Referees, MaxReferees: o.Referees, Legs: o.Legs,
@@ -198,7 +198,7 @@ func (s *simulated) startManager() error {
 func (s *simulated) startReferee(ctx context.Context, n int) error {
 	o, id := s.options, protocol.RefereeID(n)
 	var r *referee.Referee
-	_, err := s.join(id, protocol.RefereeSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
+	_, err := s.join(ctx, id, protocol.RefereeSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		r, err = referee.New(referee.Options{
 			Name: fmt.Sprintf("Referee %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
 			MaxConcurrent: o.Concurrency, Games: o.Games,
@@ -224,7 +224,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		return err
 	}
 	var p *player.Player
-	_, err = s.join(id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
+	_, err = s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		p, err = player.New(player.Options{
 			Name: fmt.Sprintf("Player %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
 			Games: []string{o.GameType}, Strategy: decide,

@@ -186,6 +186,6 @@ func (t *Table) count(player, opponent int, r result) {
 		row.TechnicalLosses++
 	}
 	if t.games != nil {
-		t.games[player] = append(t.games[player], game{opponent: int32(opponent), result: r})
+		t.games[player] = append(t.games[player], game{opponent: int32(opponent), result: r}) //nolint:gosec // New has refused more players than fit
 	}
 }

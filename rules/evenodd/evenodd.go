@@ -6,6 +6,7 @@ package evenodd
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -123,7 +124,7 @@ type chosen struct{ moves [2]string }
 
 func (chosen) ToMove() []rules.Seat            { return nil }
 func (chosen) Ask(rules.Seat) rules.Question   { return rules.Question{} }
-func (chosen) Check(rules.Seat, string) error  { return fmt.Errorf("both have chosen already") }
+func (chosen) Check(rules.Seat, string) error  { return errors.New("both have chosen already") }
 func (c chosen) Play([2]string) rules.Position { return c }
 
 func (c chosen) Judge(chance rules.Chance) rules.Verdict {

@@ -3,11 +3,13 @@ package http
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -110,10 +112,13 @@ func (e *StatusError) Error() string {
 
 // refused is the JSON-RPC error in a refusal, if it holds one.
 func refused(status int, body []byte) error {
-	if status < 500 {
+	var holds struct {
+		Error any `json:"error"`
+	}
+	if status < 500 && json.Unmarshal(body, &holds) == nil && holds.Error != nil {
 		var e *transport.Error
 		_, err := transport.DecodeResponse(body, func([]byte) (any, error) { return struct{}{}, nil })
-		if errors.As(err, &e) && e.Code != transport.CodeInvalidRequest {
+		if errors.As(err, &e) {
 			return e
 		}
 	}
@@ -125,6 +130,10 @@ func refused(status int, body []byte) error {
 func classify(ctx context.Context, endpoint string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	var call *url.Error
+	if errors.As(err, &call) {
+		err = call.Err // the endpoint is named anyway
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) || errors.Is(err, syscall.ECONNREFUSED) {

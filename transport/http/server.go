@@ -74,7 +74,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 func (s *Server) call(w http.ResponseWriter, r *http.Request) {
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	bearer := bearerOf(r)
 	limit := s.config.MaxBody
 	if bearer != "" {
 		limit = s.config.MaxBearerBody
@@ -95,6 +95,16 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	write(w, http.StatusOK, answer)
+}
+
+// bearerOf is the credential of a request, "" for none and for those of other
+// schemes (RFC 6750 §2.1; a scheme's case does not matter).
+func bearerOf(r *http.Request) string {
+	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return credential
 }
 
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
@@ -129,6 +139,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 
 func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that has gone away is its own loss
+	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be; a caller that has gone away is its own loss
 }

@@ -45,7 +45,7 @@ func NewWireBus() *Bus {
 // which waits for running handlers. Listening twice at one endpoint replaces
 // the first listener for new calls.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
-	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call), closed: make(chan struct{})}
+	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call)}
 	b.change(func(peers map[string]*listener) { peers[endpoint] = l })
 	return sync.OnceFunc(func() {
 		b.change(func(peers map[string]*listener) {
@@ -128,7 +128,14 @@ func (c *call) wait(ctx context.Context) (answer, error) {
 	case a := <-c.done:
 		return a, nil
 	case <-parent:
-		return answer{}, ctx.Err()
+		err := ctx.Err()
+		switch { // a parent ends before its children, so ctx may not know yet
+		case err == nil && time.Now().Before(deadline):
+			err = context.Canceled
+		case err == nil:
+			err = context.DeadlineExceeded
+		}
+		return answer{}, err
 	case <-c.timer.C:
 		return answer{}, context.DeadlineExceeded
 	}
@@ -142,13 +149,13 @@ type answer struct {
 // A listener serves one endpoint with as many goroutines as it has calls at
 // once; they wait for the next call when they are done.
 type listener struct {
-	mux    *transport.Mux
-	wire   bool
-	inbox  chan *call
-	closed chan struct{}
+	mux   *transport.Mux
+	wire  bool
+	inbox chan *call // nil sends a worker home
 
 	mu      sync.Mutex // orders new workers before stop
 	stopped bool
+	count   int
 	workers sync.WaitGroup
 }
 
@@ -165,18 +172,14 @@ func (l *listener) deliver(c *call) bool {
 	if l.stopped {
 		return false
 	}
+	l.count++
 	l.workers.Go(func() { l.work(c) })
 	return true
 }
 
 func (l *listener) work(c *call) {
-	for {
+	for ; c != nil; c = <-l.inbox {
 		c.done <- l.answer(c)
-		select {
-		case c = <-l.inbox:
-		case <-l.closed:
-			return
-		}
 	}
 }
 
@@ -191,7 +194,10 @@ func (l *listener) answer(c *call) answer {
 func (l *listener) stop() {
 	l.mu.Lock()
 	l.stopped = true
+	count := l.count
 	l.mu.Unlock()
-	close(l.closed)
+	for range count {
+		l.inbox <- nil // each when it is done
+	}
 	l.workers.Wait()
 }

@@ -1,0 +1,24 @@
+# The version of the linter that .golangci.yml is written for.
+GOLANGCI_LINT = v2.15.0
+
+.PHONY: all fmt lint test bench
+
+all: fmt lint test
+
+fmt:
+	gofmt -l -w .
+
+lint:
+	go vet ./...
+	$$(go env GOPATH)/bin/golangci-lint run ./...
+
+test:
+	go test ./...
+
+# Each benchmark stands beside its floor: the same work without us.
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: tools
+tools:
+	go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)

@@ -1,0 +1,360 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/config"
+)
+
+// commands are a few commands with flags, among them one that is called like a
+// command.
+func commands() map[string]*pflag.FlagSet {
+	player := pflag.NewFlagSet("player", pflag.ContinueOnError)
+	player.Int("port", 8101, "")
+	player.String("manager", "http://localhost:8000/mcp", "")
+	player.String("log-level", "info", "")
+	player.String("host", "localhost", "")
+	player.StringSlice("strategies", []string{"random"}, "")
+	player.Bool("quiet", false, "")
+	player.Uint64("seed", 0, "")
+	player.String("config", "", "")
+	player.BoolP("help", "h", false, "")
+	player.String("secret", "", "")
+	_ = player.MarkHidden("secret")
+	manager := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	manager.Int("port", 8000, "")
+	manager.Int("players", 4, "")
+	return map[string]*pflag.FlagSet{"player": player, "manager": manager}
+}
+
+// written is the path of a settings file with the text.
+func written(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// loaded are the settings of a file, which must be sound.
+func loaded(t *testing.T, path string, flags map[string]*pflag.FlagSet) *config.Settings {
+	t.Helper()
+	s, err := config.Load(path, flags)
+	require.NoError(t, err)
+	return s
+}
+
+// inForce is one setting of a command.
+func inForce(t *testing.T, s *config.Settings, command, name string, flags map[string]*pflag.FlagSet) config.Setting {
+	t.Helper()
+	all, err := s.Apply(command, flags[command])
+	require.NoError(t, err)
+	for _, one := range all {
+		if one.Name == name {
+			return one
+		}
+	}
+	require.FailNow(t, "no such setting", name)
+	return config.Setting{}
+}
+
+func TestWhereAValueComesFrom(t *testing.T) {
+	// Each case has all sources that lie below the one that wins.
+	const section, top = "player:\n  port: 4\n", "port: 5\n"
+	tests := []struct {
+		name   string
+		flag   string
+		env    map[string]string
+		file   string
+		value  string
+		source string
+	}{
+		{"flag before everything", "1", map[string]string{"EVENODD_PLAYER_PORT": "2", "EVENODD_PORT": "3"}, section + top, "1", "flag"},
+		{"flag with the value that is built in", "8101", map[string]string{"EVENODD_PORT": "3"}, top, "8101", "flag"},
+		{"the command's variable", "", map[string]string{"EVENODD_PLAYER_PORT": "2", "EVENODD_PORT": "3"}, section + top, "2", "environment EVENODD_PLAYER_PORT"},
+		{"the general variable", "", map[string]string{"EVENODD_PORT": "3"}, section + top, "3", "environment EVENODD_PORT"},
+		{"another command's variable is not looked at", "", map[string]string{"EVENODD_MANAGER_PORT": "9"}, section, "4", "file FILE"},
+		{"a variable without the prefix is not looked at", "", map[string]string{"PORT": "9"}, section, "4", "file FILE"},
+		{"the command's section of the file", "", nil, section + top, "4", "file FILE"},
+		{"the section stands behind", "", nil, top + section, "4", "file FILE"},
+		{"the top of the file", "", nil, top, "5", "file FILE"},
+		{"another command's section is not looked at", "", nil, "manager:\n  port: 9\n" + top, "5", "file FILE"},
+		{"a file that says something else", "", nil, "log-level: debug\n", "8101", "default"},
+		{"nothing", "", nil, "", "8101", "default"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			flags := commands()
+			if tt.flag != "" {
+				require.NoError(t, flags["player"].Parse([]string{"--port", tt.flag}))
+			}
+			file := ""
+			if tt.file != "" {
+				file = written(t, "settings.yaml", tt.file)
+			}
+			got := inForce(t, loaded(t, file, flags), "player", "port", flags)
+			assert.Equal(t, config.Setting{
+				Name: "port", Value: tt.value, Source: strings.ReplaceAll(tt.source, "FILE", file),
+			}, got)
+			assert.Equal(t, tt.value, flags["player"].Lookup("port").Value.String(), "the flag has the value that is shown")
+		})
+	}
+}
+
+func TestOneFileServesManyCommands(t *testing.T) {
+	flags := commands()
+	s := loaded(t, written(t, "settings.yaml", "port: 1\nmanager:\n  port: 2\n  players: 8\n"), flags)
+	assert.Equal(t, "1", inForce(t, s, "player", "port", flags).Value)
+	assert.Equal(t, "2", inForce(t, s, "manager", "port", flags).Value)
+	assert.Equal(t, "8", flags["manager"].Lookup("players").Value.String())
+}
+
+func TestAFlagCalledLikeACommand(t *testing.T) {
+	const builtIn = "http://localhost:8000/mcp"
+	tests := []struct {
+		name, text string
+		value      string
+		fromFile   bool
+	}{
+		{"the command's section is no value", "manager:\n  port: 9000\n", builtIn, false},
+		{"a value at the top", "manager: http://far:1/mcp\n", "http://far:1/mcp", true},
+		{"a value in a section, beside the command's", "manager:\n  port: 9000\nplayer:\n  manager: http://far:2/mcp\n", "http://far:2/mcp", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := written(t, "settings.yaml", tt.text)
+			flags := commands()
+			want := config.Setting{Name: "manager", Value: tt.value, Source: "default"}
+			if tt.fromFile {
+				want.Source = "file " + file
+			}
+			assert.Equal(t, want, inForce(t, loaded(t, file, flags), "player", "manager", flags))
+			assert.Equal(t, tt.value, flags["player"].Lookup("manager").Value.String())
+		})
+	}
+}
+
+func TestEveryKindOfFile(t *testing.T) {
+	tests := []struct{ name, text string }{
+		{"settings.yaml", "log-level: debug\nplayer:\n  port: 9\n  strategies: [even, odd]\n  quiet: true\n"},
+		{"settings.yml", "log-level: debug\nplayer:\n  port: 9\n  strategies:\n    - even\n    - odd\n  quiet: true\n"},
+		{"settings.toml", "log-level = \"debug\"\n[player]\nport = 9\nstrategies = [\"even\", \"odd\"]\nquiet = true\n"},
+		{"settings.json", `{"log-level": "debug", "player": {"port": 9, "strategies": ["even", "odd"], "quiet": true}}`},
+		{"upper.yaml", "LOG-LEVEL: debug\nPlayer:\n  PORT: 9\n  Strategies: [even, odd]\n  Quiet: true\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			flags := commands()
+			s := loaded(t, written(t, tt.name, tt.text), flags)
+			got := map[string]string{}
+			all, err := s.Apply("player", flags["player"])
+			require.NoError(t, err)
+			for _, one := range all {
+				if one.Source != "default" {
+					got[one.Name] = one.Value
+				}
+			}
+			assert.Equal(t, map[string]string{"log-level": "debug", "port": "9", "strategies": "even,odd", "quiet": "true"}, got)
+		})
+	}
+}
+
+func TestValuesOfAFile(t *testing.T) {
+	tests := []struct {
+		name, text, flag string
+		want             string
+	}{
+		{"a list", "strategies: [even, odd, mirror]", "strategies", "even,odd,mirror"},
+		{"a list of one", "strategies: [even]", "strategies", "even"},
+		{"a list as the flag takes it", "strategies: even,odd", "strategies", "even,odd"},
+		{"an empty list", "strategies: []", "strategies", ""},
+		{"a number where text is wanted", "host: 127", "host", "127"},
+		{"text where a number is wanted", `port: "9"`, "port", "9"},
+		{"the largest seed", "seed: 18446744073709551615", "seed", "18446744073709551615"},
+		{"brackets that are part of the value", `host: "[::1]"`, "host", "[::1]"},
+		{"an empty text", `host: ""`, "host", ""},
+		{"nothing", "host:", "host", "localhost"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			flags := commands()
+			s := loaded(t, written(t, "settings.yaml", tt.text), flags)
+			assert.Equal(t, tt.want, inForce(t, s, "player", tt.flag, flags).Value)
+		})
+	}
+	t.Run("a list takes the place of what is built in", func(t *testing.T) {
+		flags := commands()
+		inForce(t, loaded(t, written(t, "settings.yaml", "strategies: [even, odd]"), flags), "player", "strategies", flags)
+		got, err := flags["player"].GetStringSlice("strategies")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"even", "odd"}, got)
+	})
+}
+
+func TestNamesOfVariables(t *testing.T) {
+	tests := []struct{ variable, flag, value string }{
+		{"EVENODD_LOG_LEVEL", "log-level", "debug"},
+		{"EVENODD_PLAYER_LOG_LEVEL", "log-level", "error"},
+		{"EVENODD_STRATEGIES", "strategies", "even,odd"},
+		{"EVENODD_QUIET", "quiet", "true"},
+		{"EVENODD_HOST", "host", "[::1]"},
+		{"EVENODD_PLAYER_MANAGER", "manager", "http://far:1/mcp"},
+		{"EVENODD_HOST", "host", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.variable+"="+tt.value, func(t *testing.T) {
+			t.Setenv(tt.variable, tt.value)
+			flags := commands()
+			assert.Equal(t, config.Setting{Name: tt.flag, Value: tt.value, Source: "environment " + tt.variable},
+				inForce(t, loaded(t, "", flags), "player", tt.flag, flags))
+		})
+	}
+}
+
+func TestApplyListsTheSettingsInOrder(t *testing.T) {
+	flags := commands()
+	s := loaded(t, written(t, "settings.yaml", "seed: 7\n"), flags)
+	t.Setenv("EVENODD_HELP", "true")
+	t.Setenv("EVENODD_CONFIG", "elsewhere.yaml")
+	t.Setenv("EVENODD_SECRET", "x")
+	all, err := s.Apply("player", flags["player"])
+	require.NoError(t, err)
+	var names []string
+	for _, one := range all {
+		names = append(names, one.Name)
+	}
+	assert.Equal(t, []string{"host", "log-level", "manager", "port", "quiet", "seed", "strategies"}, names,
+		"in order, without help, the file itself and what is hidden")
+	for _, left := range []string{"help", "config", "secret"} {
+		assert.False(t, flags["player"].Changed(left), "%s is no setting", left)
+	}
+	assert.True(t, flags["player"].Changed("seed"), "a command can tell that a value was given")
+	assert.False(t, flags["player"].Changed("port"))
+}
+
+func TestUnknownKeysAreRefused(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string // the keys, in the order in which they are named
+	}{
+		{"at the top", "prot: 1\n", []string{"prot"}},
+		{"in a section", "player:\n  prot: 1\n", []string{"player.prot"}},
+		{"a flag of another command", "player:\n  players: 4\n", []string{"player.players"}},
+		{"a section of no command", "gamer:\n  port: 1\n", []string{"gamer.port"}},
+		{"a value in place of a section", "player: 4\n", []string{"player"}},
+		{"too deep", "player:\n  port:\n    number: 4\n", []string{"player.port.number"}},
+		{"a section in place of a value", "port:\n  number: 4\n", []string{"port.number"}},
+		{"underscores for dashes", "log_level: debug\n", []string{"log_level"}},
+		{"without a value", "prot:\n", []string{"prot"}},
+		{"several, all named, in order", "zeal: 1\nplayer:\n  prot: 1\nage: 2\nport: 1\n", []string{"age", "player.prot", "zeal"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := written(t, "settings.yaml", tt.text)
+			_, err := config.Load(file, commands())
+			var want []string
+			for _, key := range tt.want {
+				want = append(want, "settings file "+file+`: unknown setting "`+key+`"`)
+			}
+			require.EqualError(t, err, strings.Join(want, "\n"))
+		})
+	}
+}
+
+func TestEmptySectionsAndFilesSayNothing(t *testing.T) {
+	tests := []struct{ name, text string }{
+		{"an empty file", ""},
+		{"a file of comments", "# port: 1\n"},
+		{"a section in which all is commented out", "player:\n  # port: 1\n"},
+		{"an empty section", "player: {}\n"},
+		{"a key without a value", "port:\n"},
+		{"a section in place of a value, with nothing in it", "port: {}\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			flags := commands()
+			s := loaded(t, written(t, "settings.yaml", tt.text), flags)
+			all, err := s.Apply("player", flags["player"])
+			require.NoError(t, err)
+			for _, one := range all {
+				assert.Equal(t, "default", one.Source, one.Name)
+			}
+		})
+	}
+}
+
+func TestBadValuesNameTheirSource(t *testing.T) {
+	t.Run("environment", func(t *testing.T) {
+		t.Setenv("EVENODD_PORT", "http")
+		flags := commands()
+		_, err := loaded(t, "", flags).Apply("player", flags["player"])
+		require.ErrorContains(t, err, `environment EVENODD_PORT: port: invalid argument "http"`)
+	})
+	t.Run("a variable that is set to nothing", func(t *testing.T) {
+		t.Setenv("EVENODD_PLAYER_PORT", "")
+		flags := commands()
+		_, err := loaded(t, "", flags).Apply("player", flags["player"])
+		require.ErrorContains(t, err, `environment EVENODD_PLAYER_PORT: port: invalid argument ""`)
+	})
+	t.Run("file", func(t *testing.T) {
+		file := written(t, "settings.yaml", "port: [1, 2]\n")
+		flags := commands()
+		_, err := loaded(t, file, flags).Apply("player", flags["player"])
+		require.ErrorContains(t, err, "file "+file+`: port: invalid argument "1,2"`)
+	})
+	t.Run("all of them", func(t *testing.T) {
+		t.Setenv("EVENODD_QUIET", "perhaps")
+		file := written(t, "settings.yaml", "port: none\nseed: -1\n")
+		flags := commands()
+		_, err := loaded(t, file, flags).Apply("player", flags["player"])
+		require.ErrorContains(t, err, "file "+file+`: port: invalid argument "none"`)
+		require.ErrorContains(t, err, "file "+file+`: seed: invalid argument "-1"`)
+		require.ErrorContains(t, err, `environment EVENODD_QUIET: quiet: invalid argument "perhaps"`)
+	})
+	t.Run("a bad value that something above replaces does no harm", func(t *testing.T) {
+		t.Setenv("EVENODD_PORT", "9")
+		flags := commands()
+		s := loaded(t, written(t, "settings.yaml", "port: none\n"), flags)
+		assert.Equal(t, "9", inForce(t, s, "player", "port", flags).Value)
+	})
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	tests := []struct {
+		name, file, text string
+		want             string
+	}{
+		{"YAML that is none", "settings.yaml", "port: 1: 2\n", "yaml:"},
+		{"a list in place of settings", "settings.yaml", "- port\n", "cannot unmarshal"},
+		{"a setting twice", "settings.yaml", "port: 1\nport: 2\n", `"port" already defined`},
+		{"JSON that is none", "settings.json", "{", "JSON"},
+		{"TOML that is none", "settings.toml", "port 1", "toml"},
+		{"an extension that says nothing", "settings.txt", "port: 1\n", `"txt"`},
+		{"no extension", "settings", "port: 1\n", `""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := written(t, tt.file, tt.text)
+			s, err := config.Load(file, commands())
+			require.ErrorContains(t, err, "settings file "+file+": ")
+			require.ErrorContains(t, err, tt.want)
+			assert.Nil(t, s)
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "missing.yaml")
+		s, err := config.Load(file, commands())
+		require.ErrorContains(t, err, "settings file "+file+": ")
+		require.ErrorIs(t, err, os.ErrNotExist)
+		assert.Nil(t, s)
+	})
+}

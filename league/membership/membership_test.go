@@ -1,0 +1,496 @@
+package membership_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+)
+
+const (
+	league = "league_2025_even_odd"
+	token  = "tok-p01-secret"
+)
+
+// granted is the membership of P01 in the league of a manager of ours, or of
+// another maker.
+func granted(ours bool) *membership.Membership {
+	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: league}
+	if ours {
+		r.ManagerAuth = protocol.ManagerAuthBearer
+	}
+	return membership.New("P01", token, r)
+}
+
+// credential is what the manager shows to the holder of a token.
+func credential(token string) string { return protocol.KeyOf(token).ManagerCredential(league) }
+
+// codeOf is the code of the catalogue that an error carries, "" without one.
+func codeOf(err error) protocol.Code {
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// errNever is an answer that does not come.
+var errNever = fmt.Errorf("no answer: %w", context.DeadlineExceeded)
+
+type unreachable struct{}
+
+func (unreachable) Error() string     { return "nobody listens" }
+func (unreachable) Unreachable() bool { return true }
+
+func remote(code protocol.Code) error { return &protocol.Error{Code: code, Remote: true} }
+
+// attempts answers the n-th call with the n-th error, and then with success.
+type attempts struct {
+	errors []error
+	calls  int
+}
+
+func (a *attempts) call(context.Context) error {
+	a.calls++
+	if a.calls > len(a.errors) {
+		return nil
+	}
+	return a.errors[a.calls-1]
+}
+
+func TestInsistWaitsLongerAndLonger(t *testing.T) {
+	const s = time.Second
+	tests := []struct {
+		name   string
+		errors []error
+		waits  []time.Duration
+	}{
+		{"answered at once", nil, nil},
+		{"nobody listened once", []error{unreachable{}}, []time.Duration{2 * s}},
+		{"a timeout, then a broken connection", []error{errNever, errors.New("connection reset")}, []time.Duration{2 * s, 4 * s}},
+		{"as errors of the catalogue", []error{
+			protocol.Fault(protocol.ErrTimeout, "late"), protocol.Fault(protocol.ErrConnection, "gone"),
+		}, []time.Duration{2 * s, 4 * s}},
+		{"the manager was asked too often", []error{remote(protocol.ErrRateLimited), remote(protocol.ErrRateLimited)}, []time.Duration{2 * s, 4 * s}},
+		{"always eight seconds after the third", []error{
+			unreachable{}, errNever, unreachable{}, remote(protocol.ErrRateLimited), unreachable{}, errNever,
+		}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s, 8 * s, 8 * s}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				made := attempts{errors: tt.errors}
+				var told []time.Duration
+				var whole time.Duration
+				err := membership.Insist(t.Context(), protocol.SystemClock(), made.call, func(err error, wait time.Duration) {
+					assert.Equal(t, whole, time.Since(begin), "told before the wait")
+					assert.Equal(t, tt.errors[len(told)], err, "with the reason for it")
+					told = append(told, wait)
+					whole += wait
+				})
+				require.NoError(t, err)
+				assert.Equal(t, len(tt.errors)+1, made.calls)
+				require.Len(t, told, len(tt.waits))
+				for i, wait := range told {
+					assert.GreaterOrEqual(t, wait, tt.waits[i])
+					assert.Less(t, wait, tt.waits[i]+tt.waits[i]/10, "a tenth of jitter at most")
+				}
+				assert.Equal(t, whole, time.Since(begin), "it waits as long as it says, and no longer")
+			})
+		})
+	}
+}
+
+func TestInsistJitters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := attempts{errors: make([]error, 50)}
+		for i := range made.errors {
+			made.errors[i] = unreachable{}
+		}
+		waits := map[time.Duration]bool{}
+		require.NoError(t, membership.Insist(t.Context(), protocol.SystemClock(), made.call, func(_ error, wait time.Duration) {
+			waits[wait] = true
+		}))
+		assert.Greater(t, len(waits), 40, "agents that start together do not ask together")
+	})
+}
+
+func TestInsistNeedsNobodyToTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := attempts{errors: []error{unreachable{}}}
+		require.NoError(t, membership.Insist(t.Context(), protocol.SystemClock(), made.call, nil))
+		assert.Equal(t, 2, made.calls)
+	})
+}
+
+func TestInsistStopsWhereAskingAgainIsOfNoUse(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+	}{
+		{"a refusal", &membership.RefusedError{Code: "E020", Reason: "the league is full"}},
+		{"a wrapped refusal", fmt.Errorf("register: %w", &membership.RefusedError{Reason: "no"})},
+		{"the manager answered with an error", remote(protocol.ErrMissingField)},
+		{"the manager timed out itself", remote(protocol.ErrTimeout)},
+		{"the manager could not reach somebody", remote(protocol.ErrConnection)},
+		{"the manager answered with an error that has no code", &protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true}},
+		{"an answer that makes no sense", protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not an object")},
+	}
+	for _, tt := range tests {
+		for _, before := range []int{0, 2} {
+			t.Run(fmt.Sprintf("%s, after %d timeouts", tt.name, before), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					made := attempts{}
+					for range before {
+						made.errors = append(made.errors, errNever)
+					}
+					made.errors = append(made.errors, tt.err)
+					told := 0
+					err := membership.Insist(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { told++ })
+					assert.Equal(t, tt.err, err, "the error as it came")
+					assert.Equal(t, before+1, made.calls)
+					assert.Equal(t, before, told)
+				})
+			})
+		}
+	}
+}
+
+func TestInsistEndsWithItsContext(t *testing.T) {
+	t.Run("while it waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			calls := 0
+			err := membership.Insist(ctx, protocol.SystemClock(), func(context.Context) error {
+				calls++
+				return unreachable{}
+			}, nil)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, 20*time.Second, time.Since(begin), "at once")
+			assert.Equal(t, 4, calls, "at about 0, 2, 6 and 14 s")
+		})
+	})
+	t.Run("during a call", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(3*time.Second, cancel)
+			calls := 0
+			err := membership.Insist(ctx, protocol.SystemClock(), func(ctx context.Context) error {
+				calls++
+				<-ctx.Done()
+				return ctx.Err()
+			}, func(error, time.Duration) { assert.Fail(t, "there is nothing to wait for") })
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Equal(t, 3*time.Second, time.Since(begin))
+			assert.Equal(t, 1, calls)
+		})
+	})
+	t.Run("a timeout of the call alone is tried again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			require.NoError(t, membership.Insist(t.Context(), protocol.SystemClock(), func(ctx context.Context) error {
+				if calls++; calls > 1 {
+					return nil
+				}
+				ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+				defer cancel()
+				<-ctx.Done()
+				return ctx.Err()
+			}, nil))
+			assert.Equal(t, 2, calls)
+		})
+	})
+}
+
+func TestCallsWaitForARegistrationThatIsBeingAnswered(t *testing.T) {
+	tests := []struct {
+		name     string
+		answered time.Duration // when the registration's answer has been read
+		patience time.Duration // of the call
+		grant    bool
+		member   bool
+		took     time.Duration
+	}{
+		{"it is granted meanwhile", 3 * time.Second, 10 * time.Second, true, true, 3 * time.Second},
+		{"it is refused meanwhile", 3 * time.Second, 10 * time.Second, false, false, 3 * time.Second},
+		{"the call's time is over first", 30 * time.Second, 10 * time.Second, true, false, 10 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var current membership.Current
+				answered := current.Registering()
+				time.AfterFunc(tt.answered, func() {
+					if tt.grant {
+						current.Set(granted(true))
+					}
+					answered()
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), tt.patience)
+				defer cancel()
+				assert.Equal(t, tt.member, current.Await(ctx) != nil)
+				assert.Equal(t, tt.took, time.Since(begin))
+			})
+		})
+	}
+	t.Run("a whole round of players waits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var current membership.Current
+			answered := current.Registering()
+			var let, refused atomic.Int32
+			for range 10 {
+				go func() {
+					if current.CheckManager(t.Context(), credential(token)) == nil {
+						let.Add(1)
+					} else {
+						refused.Add(1)
+					}
+				}()
+			}
+			synctest.Wait()
+			assert.Zero(t, let.Load()+refused.Load(), "nobody is answered before the registration")
+			current.Set(granted(true))
+			answered()
+			synctest.Wait()
+			assert.EqualValues(t, 10, let.Load())
+			assert.Zero(t, refused.Load())
+		})
+	})
+}
+
+func TestCallsDoNotWaitForNothing(t *testing.T) {
+	tests := []struct {
+		name    string
+		prepare func(*membership.Current)
+		member  bool
+	}{
+		{"nobody has registered", func(*membership.Current) {}, false},
+		{"a registration was refused", func(c *membership.Current) { c.Registering()() }, false},
+		{"a member", func(c *membership.Current) { c.Set(granted(true)) }, true},
+		{"a member that registers again", func(c *membership.Current) {
+			c.Set(granted(true))
+			c.Registering()
+		}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var current membership.Current
+				tt.prepare(&current)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				assert.Equal(t, tt.member, current.Await(ctx) != nil)
+				assert.Equal(t, tt.member, current.Get() != nil)
+				assert.Zero(t, time.Since(begin))
+			})
+		})
+	}
+}
+
+// members are the ways to be, or not to be, in a league.
+var members = map[string]*membership.Membership{
+	"no member":              nil,
+	"member of our manager":  granted(true),
+	"member of another make": granted(false),
+}
+
+func TestWhoIsTheManager(t *testing.T) {
+	tests := []struct {
+		member string
+		name   string
+		bearer string
+		want   protocol.Code // "" lets the caller
+	}{
+		{"no member", "shows nothing", "", protocol.ErrInvalidMatchState},
+		{"no member", "shows a credential", credential(token), protocol.ErrInvalidMatchState},
+		{"member of our manager", "shows the credential", credential(token), ""},
+		{"member of our manager", "shows nothing", "", protocol.ErrTokenMissing},
+		{"member of our manager", "shows another agent's credential", credential("tok-p02-secret"), protocol.ErrTokenInvalid},
+		{"member of our manager", "shows another league's credential",
+			protocol.KeyOf(token).ManagerCredential("another"), protocol.ErrTokenInvalid},
+		{"member of our manager", "shows the agent's own token", token, protocol.ErrTokenInvalid},
+		{"member of our manager", "shows part of the credential", credential(token)[:20], protocol.ErrTokenInvalid},
+		{"member of our manager", "shows the credential and more", credential(token) + "x", protocol.ErrTokenInvalid},
+		{"member of another make", "shows nothing", "", ""},
+		{"member of another make", "shows something", "anything", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.member+" "+tt.name, func(t *testing.T) {
+			var current membership.Current
+			current.Set(members[tt.member])
+			err := current.CheckManager(t.Context(), tt.bearer)
+			assert.Equal(t, tt.want, codeOf(err))
+			assert.Equal(t, tt.want == "", err == nil)
+		})
+	}
+}
+
+func TestWhoMayUseDebuggingTools(t *testing.T) {
+	tests := []struct {
+		member        string
+		name          string
+		bearer, token string
+		want          protocol.Code // "" lets the caller
+	}{
+		{"no member", "shows nothing", "", "", protocol.ErrTokenMissing},
+		{"no member", "shows a token", "", token, protocol.ErrTokenInvalid},
+		{"no member", "shows a bearer", credential(token), "", protocol.ErrTokenMissing},
+		{"member of our manager", "shows its own token", "", token, ""},
+		{"member of our manager", "shows the manager's bearer", credential(token), "", ""},
+		{"member of our manager", "shows both", credential(token), token, ""},
+		{"member of our manager", "shows its own token and a wrong bearer", "wrong", token, ""},
+		{"member of our manager", "shows the manager's bearer and a wrong token", credential(token), "wrong", ""},
+		{"member of our manager", "shows nothing", "", "", protocol.ErrTokenMissing},
+		{"member of our manager", "shows a wrong bearer", "wrong", "", protocol.ErrTokenMissing},
+		{"member of our manager", "shows a wrong token", "", "tok-p02-secret", protocol.ErrTokenInvalid},
+		{"member of our manager", "shows them in each other's place", token, credential(token), protocol.ErrTokenInvalid},
+		{"member of another make", "shows its own token", "", token, ""},
+		{"member of another make", "shows nothing", "", "", protocol.ErrTokenMissing},
+		{"member of another make", "shows what our manager would", credential(token), "", protocol.ErrTokenMissing},
+		{"member of another make", "shows a wrong token", "", "wrong", protocol.ErrTokenInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.member+" "+tt.name, func(t *testing.T) {
+			var current membership.Current
+			current.Set(members[tt.member])
+			err := current.CheckOwner(tt.bearer, tt.token)
+			assert.Equal(t, tt.want, codeOf(err))
+			assert.Equal(t, tt.want == "", err == nil)
+		})
+	}
+}
+
+func TestAMembershipKeepsWhatWasGranted(t *testing.T) {
+	for _, ours := range []bool{true, false} {
+		m := granted(ours)
+		assert.Equal(t, []string{"P01", league, token}, []string{m.AgentID, m.LeagueID, m.Token})
+		assert.Equal(t, ours, m.Strict(), "referees prove themselves where the manager does")
+		assert.Equal(t, credential(token), m.Key.ManagerCredential(league), "the key is the token's")
+	}
+	unknown := membership.New("P01", token, &protocol.Registration{LeagueID: league, ManagerAuth: "mutual_tls"})
+	assert.False(t, unknown.Strict(), "a proof that nobody here knows is none")
+}
+
+func TestAdmittedAndRefused(t *testing.T) {
+	text := func(s string) *string { return &s }
+	const accepted, rejected = protocol.StatusAccepted, protocol.StatusRejected
+	noPlace := "registration refused: the manager accepted, but gave no id or no token"
+	tests := []struct {
+		name     string
+		response protocol.Registration
+		id       *string
+		token    string
+		want     string // "" when admitted
+	}{
+		{"accepted", protocol.Registration{Status: accepted}, text("P01"), token, ""},
+		{"accepted without an id", protocol.Registration{Status: accepted}, nil, token, noPlace},
+		{"accepted with an empty id", protocol.Registration{Status: accepted}, text(""), token, noPlace},
+		{"accepted without a token", protocol.Registration{Status: accepted}, text("P01"), "", noPlace},
+		{"rejected, with reason and code", protocol.Registration{Status: rejected, Reason: text("the league is full"), ErrorCode: "E020"},
+			nil, "", "registration refused: the league is full (E020 LEAGUE_FULL)"},
+		{"rejected, with a reason alone", protocol.Registration{Status: rejected, Reason: text("go away")},
+			nil, "", "registration refused: go away"},
+		{"rejected, with a code that is not in the catalogue", protocol.Registration{Status: rejected, Reason: text("closed"), ErrorCode: "E099"},
+			nil, "", "registration refused: closed (E099)"},
+		{"rejected, for no reason", protocol.Registration{Status: rejected}, nil, "", "registration refused: no reason given"},
+		{"rejected, for an empty reason", protocol.Registration{Status: rejected, Reason: text("")}, nil, "", "registration refused: no reason given"},
+		{"rejected, but with an id and a token", protocol.Registration{Status: rejected, Reason: text("full")},
+			text("P01"), token, "registration refused: full"},
+		{"no status", protocol.Registration{}, text("P01"), token, "registration refused: no reason given"},
+		{"another word for yes", protocol.Registration{Status: "accepted"}, text("P01"), token, "registration refused: no reason given"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := membership.Admitted(&tt.response, tt.id, tt.token)
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, tt.want)
+			var refused *membership.RefusedError
+			require.ErrorAs(t, err, &refused)
+			assert.Equal(t, tt.response.ErrorCode, refused.Code)
+		})
+	}
+}
+
+func TestSlugs(t *testing.T) {
+	tests := []struct{ name, display, want string }{
+		{"words", "Agent Alpha", "agent-alpha"},
+		{"digits", "Player 8101", "player-8101"},
+		{"an identifier already", "p01", "p01"},
+		{"space around", "  Alpha ", "alpha"},
+		{"punctuation", "a_b.c/d:e", "a-b-c-d-e"},
+		{"letters of other scripts", "Ünïcode 東京", "ünïcode-東京"},
+		{"no letter or digit", "★ ★", "agent"},
+		{"nothing", "", "agent"},
+		{"bytes that are no text", "a\xffb", "a-b"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.want, membership.Slug(tt.display))
+		})
+	}
+}
+
+// displayNames are names as the protocol allows them: 1 to 50 characters.
+var displayNames = rapid.StringOfN(rapid.Rune(), 1, 50, -1)
+
+func TestSlugsAreIdentifiers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slug := membership.Slug(displayNames.Draw(t, "display name"))
+		assert.NotEmpty(t, slug)
+		assert.Equal(t, slug, strings.Trim(slug, "-"))
+		for _, r := range slug {
+			assert.True(t, r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r), "%q in %q", r, slug)
+			assert.Equal(t, unicode.ToLower(r), r, "%q in %q", r, slug)
+		}
+	})
+}
+
+func TestEveryNameCanRegister(t *testing.T) {
+	// What is made of a display name goes into a message that must be sound.
+	clock := protocol.SystemClock()
+	rapid.Check(t, func(t *rapid.T) {
+		display := displayNames.Draw(t, "display name")
+		voice := protocol.NewVoice(protocol.PlayerSender(membership.Slug(display)), clock)
+		raw, err := json.Marshal(&protocol.LeagueRegisterRequest{
+			Envelope: voice.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation("player", display)),
+			PlayerMeta: protocol.PlayerMeta{
+				DisplayName: display, Version: "1.0.0", GameTypes: []string{"even_odd"}, ContactEndpoint: "http://localhost:8101/mcp",
+			},
+		})
+		require.NoError(t, err)
+		assert.Empty(t, protocol.Examine(protocol.TypeLeagueRegisterRequest, raw))
+	})
+}
+
+func TestConversationsAreNotMadeUpTwice(t *testing.T) {
+	made := map[string]bool{}
+	for range 100 {
+		id := membership.Conversation("ref", "Agent Alpha")
+		assert.Regexp(t, `^conv-ref-agent-alpha-reg-[0-9a-f]{8}$`, id)
+		made[id] = true
+	}
+	assert.Len(t, made, 100)
+	assert.Regexp(t, `^conv-player-agent-reg-[0-9a-f]{8}$`, membership.Conversation("player", "★"))
+}

@@ -1,0 +1,83 @@
+package protocol_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// An rpcFailure is a JSON-RPC error as a carrier gives it to its caller.
+type rpcFailure struct {
+	code    int
+	message string
+	data    any
+}
+
+func (e *rpcFailure) Error() string                { return fmt.Sprintf("rpc %d: %s", e.code, e.message) }
+func (e *rpcFailure) RPCError() (int, string, any) { return e.code, e.message, e.data }
+
+// A fakeMux is an agent's handlers without a carrier.
+type fakeMux struct{ routes map[string]route }
+
+type route struct {
+	decode func([]byte) (any, error)
+	handle func(context.Context, string, any) (any, error)
+}
+
+var _ protocol.Mux = (*fakeMux)(nil)
+
+func newMux() *fakeMux { return &fakeMux{map[string]route{}} }
+
+func (m *fakeMux) Handle(method string, decode func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
+	m.routes[method] = route{decode, handle}
+}
+
+func (m *fakeMux) Fallback(func(any) (string, bool)) {}
+
+// ask calls a method with encoded params, as a carrier of bytes does.
+func (m *fakeMux) ask(t require.TestingT, method string, params []byte) (any, error) {
+	r, ok := m.routes[method]
+	require.True(t, ok, "nobody handles %s", method)
+	value, err := r.decode(params)
+	if err != nil {
+		return nil, err
+	}
+	return r.handle(context.Background(), "", value)
+}
+
+// give calls a method with a value, as the value bus does.
+func (m *fakeMux) give(t require.TestingT, method string, params any) (any, error) {
+	r, ok := m.routes[method]
+	require.True(t, ok, "nobody handles %s", method)
+	return r.handle(context.Background(), "", params)
+}
+
+// A callerFunc is a carrier made of one function.
+type callerFunc func(ctx context.Context, c sent) (any, error)
+
+// sent is what a caller was given.
+type sent struct {
+	endpoint, bearer, method string
+	params                   any
+	decode                   func([]byte) (any, error)
+}
+
+var _ protocol.Caller = callerFunc(nil)
+
+func (f callerFunc) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	return f(ctx, sent{endpoint, bearer, method, params, decode})
+}
+
+// stopped is a clock that always shows the same moment.
+func stopped() *protocol.Clock {
+	moment := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
+	return protocol.NewClock(func() time.Time { return moment },
+		func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
+}
+
+// pointer is the address of a value.
+func pointer[T any](v T) *T { return &v }

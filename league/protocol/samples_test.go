@@ -1,0 +1,298 @@
+package protocol_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+const (
+	aDigest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	aTime   = "2026-02-28T23:59:59Z"
+	aURL    = "http://localhost:8101/mcp"
+)
+
+// samples is one message of every type as our own agents may send it: with
+// every member that there is, optional or not.
+func samples() map[string]any {
+	envelope := func(messageType, sender string) protocol.Envelope {
+		return protocol.Envelope{
+			Protocol: protocol.Name, MessageType: messageType, Sender: sender, Timestamp: aTime,
+			ConversationID: "conv-r1m1-a1", AuthToken: "tok-p01-abc",
+		}
+	}
+	record := protocol.Record{Wins: 2, Losses: 1, Draws: 0, Points: pointer(6)}
+	rows := []protocol.StandingRow{
+		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 6},
+		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3},
+	}
+	seat := func(id string) protocol.AssignedPlayer {
+		return protocol.AssignedPlayer{PlayerID: id, Endpoint: aURL, DisplayName: "Agent", Standings: record, AccessToken: "abc"}
+	}
+	draw := &protocol.Draw{
+		Commitment: aDigest, Nonce: aDigest,
+		Entropies: protocol.Both("P01", aDigest, "P02", strings.Repeat("0", 64)),
+	}
+	choices := protocol.Both("P01", pointer("even"), "P02", nil)
+	registration := protocol.Registration{
+		Status: protocol.StatusRejected, LeagueID: "L", Reason: pointer("full"),
+		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer,
+	}
+	manager, referee, player := protocol.ManagerSender, protocol.RefereeSender("REF01"), protocol.PlayerSender("P01")
+
+	all := []any{
+		&protocol.RefereeRegisterRequest{
+			Envelope: envelope(protocol.TypeRefereeRegisterRequest, referee),
+			RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
+				GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, MaxConcurrentMatches: 2}},
+		&protocol.RefereeRegisterResponse{
+			Envelope:  envelope(protocol.TypeRefereeRegisterResponse, manager),
+			RefereeID: pointer("REF01"), Registration: registration},
+		&protocol.LeagueRegisterRequest{
+			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
+			PlayerMeta: protocol.PlayerMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1",
+				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL}},
+		&protocol.LeagueRegisterResponse{
+			Envelope: envelope(protocol.TypeLeagueRegisterResponse, manager),
+			PlayerID: pointer("P01"), Registration: registration},
+		&protocol.RoundAnnouncement{
+			Envelope: envelope(protocol.TypeRoundAnnouncement, manager), LeagueID: "L", RoundID: 1,
+			Matches: []protocol.AnnouncedMatch{{MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02",
+				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken}}},
+		&protocol.RoundCompleted{
+			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
+			MatchesCompleted: pointer(2), MatchesPlayed: pointer(2), NextRoundID: pointer(2),
+			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}},
+		&protocol.LeagueCompleted{
+			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
+			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9},
+			FinalStandings: rows, TotalPlayers: 4},
+		&protocol.GameInvitation{
+			Envelope: envelope(protocol.TypeGameInvitation, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
+			GameType: "even_odd", RoleInMatch: protocol.RolePlayerB, OpponentID: "P02", Attempt: 1, DrawCommitment: aDigest},
+		&protocol.GameJoinAck{
+			Envelope: envelope(protocol.TypeGameJoinAck, player), MatchID: "R1M1", PlayerID: "P01",
+			ArrivalTimestamp: aTime, Accept: pointer(true), EntropyCommitment: aDigest},
+		&protocol.ChooseParityCall{
+			Envelope: envelope(protocol.TypeChooseParityCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "even_odd",
+			Context:  protocol.ChoiceContext{OpponentID: "P02", RoundID: 1, YourStandings: &record},
+			Deadline: aTime},
+		&protocol.ChooseParityResponse{
+			Envelope: envelope(protocol.TypeChooseParityResponse, player), MatchID: "R1M1", PlayerID: "P01",
+			ParityChoice: "odd", Entropy: aDigest},
+		&protocol.GameMoveCall{
+			Envelope: envelope(protocol.TypeGameMoveCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
+			MoveRequest: protocol.MoveRequest{MoveType: "place_mark", ValidOptions: []string{"0", "8"},
+				Context: map[string]any{"board": []any{"X", nil}}},
+			Deadline: aTime},
+		&protocol.GameMoveResponse{
+			Envelope: envelope(protocol.TypeGameMoveResponse, player), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
+			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, Entropy: aDigest},
+		&protocol.GameOver{
+			Envelope: envelope(protocol.TypeGameOver, referee), MatchID: "R1M1", GameType: "even_odd",
+			GameResult: &protocol.GameResult{Status: protocol.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
+				DrawnNumber: pointer(0), NumberParity: pointer("even"), Choices: choices, Reason: "P02 did not choose"},
+			Draw: draw, Reason: "P02 did not choose"},
+		&protocol.GameError{
+			Envelope: envelope(protocol.TypeGameError, referee), MatchID: "R1M1", PlayerID: "P01",
+			ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", ErrorDescription: "TIMEOUT_ERROR", AffectedPlayer: "P01",
+			ActionRequired: protocol.TypeGameJoinAck, GameState: "WAITING", Retryable: pointer(true),
+			RetryCount: pointer(0), MaxRetries: pointer(3),
+			RetryInfo: &protocol.RetryInfo{RetryCount: 0, MaxRetries: 3, NextRetryAt: aTime, TimeRemaining: pointer(1.5)},
+			Context:   map[string]any{"detail": "no answer"}, Consequence: "Technical loss"},
+		&protocol.MatchResultReport{
+			Envelope: envelope(protocol.TypeMatchResultReport, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
+			GameType: "even_odd", Attempt: 2,
+			Result: protocol.MatchResult{Winner: pointer("P01"), Score: protocol.Both("P01", 3, "P02", 0),
+				Details: &protocol.ResultDetails{DrawnNumber: pointer(8), Choices: choices,
+					Status: protocol.StatusWin, Reason: "P01 was right"}},
+			Draw: draw},
+		&protocol.StandingsUpdate{
+			Envelope: envelope(protocol.TypeStandingsUpdate, manager), LeagueID: "L", RoundID: 1, Standings: rows, TotalPlayers: 2},
+		&protocol.LeagueQuery{
+			Envelope: envelope(protocol.TypeLeagueQuery, player), LeagueID: "L", QueryType: protocol.QueryStandings,
+			QueryParams: protocol.QueryParams{PlayerID: "P01", RoundID: 1, Offset: 100, Limit: 100}},
+		&protocol.LeagueQueryResponse{
+			Envelope: envelope(protocol.TypeLeagueQueryResponse, manager), QueryType: protocol.QueryStatus,
+			Success: pointer(false), Data: map[string]any{"next_match": nil},
+			Error:         &protocol.QueryError{ErrorCode: "E016", ErrorName: "INVALID_QUERY_TYPE", ErrorDescription: "INVALID_QUERY_TYPE"},
+			CurrentRound:  pointer(1),
+			StandingsData: protocol.StandingsData{Standings: rows, TotalPlayers: 200, Offset: 100},
+			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
+				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"}}},
+		&protocol.LeagueError{
+			Envelope:  envelope(protocol.TypeLeagueError, manager),
+			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",
+			OriginalMessageType: protocol.TypeLeagueQuery, Context: map[string]any{"action": "LEAGUE_QUERY"}, Retryable: pointer(false)},
+		&protocol.MatchAssignment{
+			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
+			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
+			RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1}},
+		&protocol.MatchAssignmentAck{
+			Envelope: envelope(protocol.TypeMatchAssignmentAck, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
+			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, Reason: "two matches already"},
+	}
+	made := map[string]any{}
+	for _, m := range all {
+		made[m.(interface{ Type() string }).Type()] = m
+	}
+	for _, ackType := range []string{
+		protocol.TypeRoundAnnouncementAck, protocol.TypeStandingsUpdateAck, protocol.TypeRoundCompletedAck,
+		protocol.TypeLeagueCompletedAck, protocol.TypeGameOverAck, protocol.TypeGameErrorAck, protocol.TypeMatchResultAck,
+	} {
+		made[ackType] = &protocol.Ack{Envelope: envelope(ackType, player), Status: protocol.StatusAcknowledged,
+			PlayerID: "P01", RefereeID: "REF01", RoundID: 1, MatchID: "R1M1"}
+	}
+	return made
+}
+
+// sampleJSON is a sample as it travels.
+func sampleJSON(t require.TestingT, messageType string) jsontext.Value {
+	raw, err := json.Marshal(samples()[messageType])
+	require.NoError(t, err)
+	return raw
+}
+
+func TestSamplesSurviveDecodingAndEncoding(t *testing.T) {
+	require.Len(t, samples(), len(protocol.MessageTypes()))
+	for _, messageType := range protocol.MessageTypes() {
+		t.Run(messageType, func(t *testing.T) {
+			raw := sampleJSON(t, messageType)
+			assert.Empty(t, protocol.Examine(messageType, raw))
+
+			decoded := newMessage[messageType]()
+			require.NoError(t, json.Unmarshal(raw, decoded))
+			assert.Equal(t, samples()[messageType], decoded)
+			again, err := json.Marshal(decoded)
+			require.NoError(t, err)
+			lost, added := compare("", parse(t, raw), parse(t, again))
+			assert.Empty(t, lost)
+			assert.Empty(t, added)
+		})
+	}
+}
+
+// TestSchemasNameWhatSamplesSay keeps the table of fields complete: nothing
+// that we may send is unknown to it, and nothing in it is beyond our types.
+func TestSchemasNameWhatSamplesSay(t *testing.T) {
+	for _, messageType := range protocol.MessageTypes() {
+		t.Run(messageType, func(t *testing.T) {
+			said := map[string]bool{}
+			namesIn("", parse(t, sampleJSON(t, messageType)), said)
+			named := map[string]bool{}
+			schema, ok := protocol.Schema(messageType)
+			require.True(t, ok)
+			namesOf("", schema, named)
+			for path := range said {
+				assert.True(t, named[path] || inFreeForm(path, named), "no field for %s", path)
+			}
+			for path := range named {
+				assert.True(t, said[path] || strings.HasSuffix(path, freeForm), "no sample has %s", path)
+			}
+		})
+	}
+}
+
+// TestSamplesFillEveryMember keeps the samples complete, when a Go type gets a
+// member more.
+func TestSamplesFillEveryMember(t *testing.T) {
+	for messageType, sample := range samples() {
+		t.Run(messageType, func(t *testing.T) {
+			said := map[string]bool{}
+			namesIn("", parse(t, sampleJSON(t, messageType)), said)
+			for _, path := range jsonMembers("", reflect.TypeOf(sample).Elem()) {
+				assert.True(t, said[path], "the sample lacks %s", path)
+			}
+		})
+	}
+}
+
+// freeForm marks an object whose members no document names.
+const freeForm = "{}"
+
+// inFreeForm tells whether a path lies inside such an object.
+func inFreeForm(path string, named map[string]bool) bool {
+	for i, c := range path {
+		if c == '.' && named[path[:i]+freeForm] {
+			return true
+		}
+	}
+	return false
+}
+
+// namesIn collects the paths of all members; players' ids count as one name.
+func namesIn(path string, v tree, into map[string]bool) {
+	switch v := v.(type) {
+	case object:
+		for _, m := range v {
+			name := m.name
+			if _, ok := protocol.ParsePlayerID(name); ok {
+				name = "*"
+			}
+			into[join(path, name)] = true
+			namesIn(join(path, name), m.value, into)
+		}
+	case array:
+		for _, e := range v {
+			namesIn(path+"[]", e, into)
+		}
+	}
+}
+
+// namesOf collects the same paths from a schema.
+func namesOf(path string, schema map[string]any, into map[string]bool) {
+	properties, shaped := schema["properties"].(map[string]any)
+	if shaped {
+		for name, inner := range properties {
+			into[join(path, name)] = true
+			namesOf(join(path, name), inner.(map[string]any), into)
+		}
+	}
+	if inner, ok := schema["items"].(map[string]any); ok {
+		namesOf(path+"[]", inner, into)
+	}
+	if inner, ok := schema["additionalProperties"].(map[string]any); ok {
+		into[join(path, "*")] = true
+		namesOf(join(path, "*"), inner, into)
+		shaped = true
+	}
+	if types := fmt.Sprint(schema["type"]); strings.Contains(types, "object") && !shaped {
+		into[path+freeForm] = true
+	}
+}
+
+// jsonMembers lists the paths of all members that a Go type can have.
+func jsonMembers(path string, of reflect.Type) []string {
+	var all []string
+	switch {
+	case of.Kind() == reflect.Pointer:
+		return jsonMembers(path, of.Elem())
+	case of.Kind() == reflect.Slice && strings.HasPrefix(of.Name(), "PerPlayer["):
+		return append([]string{join(path, "*")}, jsonMembers(join(path, "*"), of.Elem().Field(1).Type)...)
+	case of.Kind() == reflect.Slice:
+		return jsonMembers(path+"[]", of.Elem())
+	case of.Kind() == reflect.Struct:
+		for i := range of.NumField() {
+			f := of.Field(i)
+			if f.Anonymous {
+				all = append(all, jsonMembers(path, f.Type)...)
+				continue
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if !f.IsExported() || name == "" {
+				continue
+			}
+			all = append(all, join(path, name))
+			all = append(all, jsonMembers(join(path, name), f.Type)...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package protocol_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// compiled is the schema of a message type, as a stranger would use it.
+func compiled(t require.TestingT, messageType string) *jsonschema.Schema {
+	schema, ok := protocol.Schema(messageType)
+	require.True(t, ok)
+	encoded, err := json.Marshal(schema, json.Deterministic(true))
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+	require.NoError(t, err)
+
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	require.NoError(t, c.AddResource(schema["$id"].(string), document))
+	s, err := c.Compile(schema["$id"].(string))
+	require.NoError(t, err)
+	return s
+}
+
+// accepts tells what a schema says of a message.
+func accepts(t require.TestingT, s *jsonschema.Schema, raw []byte) error {
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	require.NoError(t, err)
+	return s.Validate(instance)
+}
+
+func TestSchemasAreDraft2020(t *testing.T) {
+	require.True(t, slices.IsSorted(protocol.MessageTypes()))
+	for _, messageType := range protocol.MessageTypes() {
+		t.Run(messageType, func(t *testing.T) {
+			schema, ok := protocol.Schema(messageType)
+			require.True(t, ok)
+			assert.Equal(t, "https://json-schema.org/draft/2020-12/schema", schema["$schema"])
+			assert.Equal(t, messageType, schema["title"])
+			assert.Equal(t, 2020, compiled(t, messageType).DraftVersion)
+		})
+	}
+}
+
+func TestThereIsNoSchemaOfAStranger(t *testing.T) {
+	_, ok := protocol.Schema("NO_SUCH_MESSAGE")
+	assert.False(t, ok)
+	broken := protocol.Examine("NO_SUCH_MESSAGE", []byte(`{}`))
+	require.Len(t, broken, 1)
+	assert.Equal(t, "message_type", broken[0].Field)
+}
+
+func TestSchemasAcceptGoldens(t *testing.T) {
+	for _, g := range judgedGoldens(t) {
+		t.Run(g.File, func(t *testing.T) {
+			assert.NoError(t, accepts(t, compiled(t, g.Type), g.message))
+		})
+	}
+}
+
+func TestSchemasAcceptSamples(t *testing.T) {
+	for _, messageType := range protocol.MessageTypes() {
+		assert.NoError(t, accepts(t, compiled(t, messageType), sampleJSON(t, messageType)), messageType)
+	}
+}
+
+// TestSchemaAndExamineAgree: a schema rejects exactly what Examine finds a
+// broken field in. A schema does not see how JSON is written, so there are two
+// exceptions, in both of which Examine is the stricter: a name that stands
+// twice, and an integer written with a point or an exponent.
+func TestSchemaAndExamineAgree(t *testing.T) {
+	schemas := map[string]*jsonschema.Schema{}
+	for _, messageType := range protocol.MessageTypes() {
+		schemas[messageType] = compiled(t, messageType)
+	}
+	forEachMutant(t, protocol.MessageTypes(), func(t require.TestingT, messageType string, v tree) {
+		raw := text(v)
+		broken, err := protocol.Examine(messageType, raw), accepts(t, schemas[messageType], raw)
+		if err != nil && len(broken) == 0 {
+			require.Fail(t, "only the schema rejects", "%s\n%v", raw, err)
+		}
+		if err == nil && len(broken) > 0 && !irregular(v) {
+			require.Fail(t, "only Examine rejects", "%s\n%v", raw, broken)
+		}
+	})
+}

@@ -1,0 +1,417 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/player"
+	"evenodd/player/strategy"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+)
+
+// These benchmarks stand beside their floors in the same run: each reports how
+// many times its floor it costs, as x-floor. They run with the garbage
+// collector as the simulate command sets it.
+
+func asSimulate(b *testing.B) {
+	before := debug.SetGCPercent(400)
+	b.Cleanup(func() { debug.SetGCPercent(before) })
+}
+
+func benchmarkGames() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
+
+func playLeague(b *testing.B, players int) {
+	_, err := Run(b.Context(), Options{
+		Players: players, Referees: 2, Seed: 7, Transport: Memory, LeagueID: "benchmark",
+		GameType: evenodd.Type, Games: benchmarkGames(), Log: zerolog.Nop(),
+	})
+	require.NoError(b, err)
+}
+
+// BenchmarkLeague is a whole league in memory, all its calls, broadcasts
+// included, against 8 round trips over plain channels for each match; both keep
+// all cores busy.
+func BenchmarkLeague(b *testing.B) {
+	asSimulate(b)
+	var floor float64
+	b.Run("floor", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			requests, answers := make(chan *int), make(chan *int)
+			go func() {
+				for r := range requests {
+					answers <- r
+				}
+			}()
+			defer close(requests)
+			message := new(int)
+			for pb.Next() {
+				for range 8 {
+					requests <- message
+					<-answers
+				}
+			}
+		})
+		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		b.ReportMetric(floor, "ns/match")
+	})
+	for _, players := range []int{10, 64, 300} {
+		b.Run(fmt.Sprintf("players=%d", players), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetParallelism(2)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					playLeague(b, players)
+				}
+			})
+			matches := float64(b.N) * float64(players*(players-1)/2)
+			perMatch := float64(b.Elapsed().Nanoseconds()) / matches
+			b.ReportMetric(perMatch, "ns/match")
+			if floor > 0 {
+				b.ReportMetric(perMatch/floor, "x-floor")
+			}
+		})
+	}
+}
+
+// A bench is a referee and pairs of players on one network, without a league:
+// a match is its 8 calls, from assignment to report.
+type bench struct {
+	net     network
+	pairs   []*pair
+	referee protocol.Peer
+	pace    atomic.Int64
+	stops   []func()
+}
+
+type pair struct {
+	number  int
+	players [2]protocol.AssignedPlayer
+	keys    [2]*protocol.TokenKey
+	done    chan struct{}
+}
+
+const benchLeague = "benchmark"
+
+func newBench(b *testing.B, n network, pairs int) *bench {
+	w := &bench{net: n}
+	b.Cleanup(func() {
+		for _, stop := range w.stops {
+			stop()
+		}
+		n.close()
+	})
+	clock := protocol.SystemClock()
+	voice := protocol.NewVoice(protocol.ManagerSender, clock)
+	manager := w.serve(b, "manager", func(mux protocol.Mux) {
+		accepted := func() protocol.Registration {
+			return protocol.Registration{Status: protocol.StatusAccepted, LeagueID: benchLeague, ManagerAuth: protocol.ManagerAuthBearer}
+		}
+		protocol.RegisterPlayer.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+			id := protocol.AgentOf(q.Sender)
+			r := &protocol.LeagueRegisterResponse{PlayerID: &id, Registration: accepted()}
+			r.AuthToken = "tok-" + id
+			return r, nil
+		})
+		protocol.RegisterReferee.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+			id := protocol.AgentOf(q.Sender)
+			r := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: accepted()}
+			r.AuthToken = "tok-" + id
+			return r, nil
+		})
+		protocol.ReportMatchResult.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
+			_, number, _ := protocol.ParseMatchID(q.MatchID)
+			w.pairs[number-1].done <- struct{}{}
+			return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
+		})
+	})
+	var r *referee.Referee
+	place, err := n.reserve(b.Context(), "REF01")
+	require.NoError(b, err)
+	r, err = referee.New(referee.Options{
+		Name: "Referee", ID: "REF01", Endpoint: place.endpoint, Manager: manager, MaxConcurrent: 1000, Games: benchmarkGames(),
+		Caller: n, Clock: clock, Log: zerolog.Nop(),
+	})
+	require.NoError(b, err)
+	mux := transport.NewMux(zerolog.Nop())
+	r.Mount(mux)
+	w.stops = append(w.stops, r.Close, place.serve(mux))
+	require.NoError(b, r.Register(b.Context()))
+	w.referee = protocol.Peer{Endpoint: place.endpoint, Bearer: protocol.KeyOf("tok-REF01").ManagerCredential(benchLeague)}
+	for i := range pairs {
+		p := &pair{number: i + 1, done: make(chan struct{}, 1)}
+		for side := range p.players {
+			p.players[side], p.keys[side] = w.player(b, protocol.PlayerID(2*i+side+1), manager, clock)
+		}
+		w.pairs = append(w.pairs, p)
+	}
+	return w
+}
+
+func (w *bench) serve(b *testing.B, name string, mount func(protocol.Mux)) (endpoint string) {
+	place, err := w.net.reserve(b.Context(), name)
+	require.NoError(b, err)
+	mux := transport.NewMux(zerolog.Nop())
+	mount(mux)
+	w.stops = append(w.stops, place.serve(mux))
+	return place.endpoint
+}
+
+func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) (protocol.AssignedPlayer, *protocol.TokenKey) {
+	place, err := w.net.reserve(b.Context(), id)
+	require.NoError(b, err)
+	decide, err := strategy.New("random")
+	require.NoError(b, err)
+	p, err := player.New(player.Options{
+		Name: id, ID: id, Endpoint: place.endpoint, Manager: manager, Games: []string{evenodd.Type}, Strategy: decide,
+		Caller: w.net, Clock: clock, Log: zerolog.Nop(),
+		Random:  func(playerID, decision string) *rand.Rand { return randomOf(7, playerID, decision) },
+		Entropy: func(matchID string) protocol.Secret { return entropyOf(7, matchID, id) },
+	})
+	require.NoError(b, err)
+	mux := transport.NewMux(zerolog.Nop())
+	p.Mount(mux)
+	w.stops = append(w.stops, place.serve(mux))
+	require.NoError(b, p.Register(b.Context()))
+	points := 0
+	return protocol.AssignedPlayer{
+		PlayerID: id, Endpoint: place.endpoint, DisplayName: id, Standings: protocol.Record{Points: &points},
+	}, protocol.KeyOf("tok-" + id)
+}
+
+// match is one match of a pair.
+func (w *bench) match(b *testing.B, voice *protocol.Voice, p *pair) {
+	round := int(w.pace.Add(1))
+	id := protocol.MatchID(round, p.number)
+	a, c := p.players[0], p.players[1]
+	a.AccessToken = p.keys[0].AccessToken(benchLeague, id, 1, "REF01")
+	c.AccessToken = p.keys[1].AccessToken(benchLeague, id, 1, "REF01")
+	ack, err := protocol.StartMatch.Call(b.Context(), w.net, w.referee, &protocol.MatchAssignment{
+		Envelope: voice.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(id, 1)),
+		LeagueID: benchLeague, RoundID: round, MatchID: id, Attempt: 1, GameType: evenodd.Type, PlayerA: a, PlayerB: c,
+		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
+		Scoring: protocol.Scoring{Win: 3, Draw: 1},
+	})
+	if err != nil || ack.Status != protocol.StatusAccepted {
+		b.Errorf("start_match: %v %+v", err, ack)
+		return
+	}
+	<-p.done
+}
+
+// matches plays b.N matches, as many at once as there are pairs, and gives the
+// time of one.
+func (w *bench) matches(b *testing.B) float64 {
+	var next atomic.Int64
+	voice := protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock())
+	b.SetParallelism(len(w.pairs) / 2)
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		p := w.pairs[int(next.Add(1)-1)%len(w.pairs)]
+		for pb.Next() {
+			w.match(b, voice, p)
+		}
+	})
+	per := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+	b.ReportMetric(per, "ns/match")
+	return per
+}
+
+// An exchange is one call of a match: the message, and its answer.
+type exchange struct {
+	method         string
+	params, result any
+}
+
+// recorder notes the calls of a match.
+type recorder struct {
+	network
+	mu        sync.Mutex
+	exchanges []exchange
+}
+
+func (r *recorder) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	result, err := r.network.Call(ctx, endpoint, bearer, method, params, decode)
+	r.mu.Lock()
+	r.exchanges = append(r.exchanges, exchange{method, params, result})
+	r.mu.Unlock()
+	return result, err
+}
+
+// recordMatch is the 8 calls of a match.
+func recordMatch(b *testing.B) []exchange {
+	r := &recorder{network: newNetwork(Memory)}
+	w := newBench(b, r, 1)
+	r.exchanges = nil
+	w.match(b, protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock()), w.pairs[0])
+	w.stops[0]() // waits until the referee has read the answer to its report
+	require.Len(b, r.exchanges, 8)
+	return r.exchanges
+}
+
+// BenchmarkWire is a match in wire mode against encoding and decoding the same
+// JSON-RPC messages, requests and answers.
+func BenchmarkWire(b *testing.B) {
+	asSimulate(b)
+	exchanges := recordMatch(b)
+	var floor float64
+	b.Run("floor", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				for i := range exchanges {
+					codec(b, &exchanges[i])
+				}
+			}
+		})
+		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		b.ReportMetric(floor, "ns/match")
+	})
+	b.Run("match", func(b *testing.B) {
+		b.ReportAllocs()
+		per := newBench(b, newNetwork(Wire), 32).matches(b)
+		if floor > 0 {
+			b.ReportMetric(per/floor, "x-floor")
+		}
+	})
+}
+
+// codec encodes and decodes one exchange with the library alone.
+func codec(b *testing.B, e *exchange) {
+	switch q := e.params.(type) {
+	case *protocol.MatchAssignment:
+		roundTrip(b, e, q, e.result.(*protocol.MatchAssignmentAck))
+	case *protocol.GameInvitation:
+		roundTrip(b, e, q, e.result.(*protocol.GameJoinAck))
+	case *protocol.ChooseParityCall:
+		roundTrip(b, e, q, e.result.(*protocol.ChooseParityResponse))
+	case *protocol.GameOver:
+		roundTrip(b, e, q, e.result.(*protocol.Ack))
+	case *protocol.MatchResultReport:
+		roundTrip(b, e, q, e.result.(*protocol.Ack))
+	default:
+		b.Errorf("%T is no part of a match", q)
+	}
+}
+
+func roundTrip[Q, R any](b *testing.B, e *exchange, q *Q, r *R) {
+	type request struct {
+		JSONRPC string `json:"jsonrpc"`
+		Method  string `json:"method"`
+		Params  *Q     `json:"params"`
+		ID      int64  `json:"id"`
+	}
+	type response struct {
+		JSONRPC string `json:"jsonrpc"`
+		Result  *R     `json:"result"`
+		ID      int64  `json:"id"`
+	}
+	again(b, &request{"2.0", e.method, q, 1})
+	again(b, &response{"2.0", r, 1})
+}
+
+func again[T any](b *testing.B, v *T) {
+	encoded, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(encoded, new(T))
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
+// BenchmarkHTTP is a match over HTTP against 8 raw echo calls of the same sizes
+// over kept-alive connections.
+func BenchmarkHTTP(b *testing.B) {
+	asSimulate(b)
+	exchanges := recordMatch(b)
+	const atOnce = 16
+	var floor float64
+	b.Run("floor", func(b *testing.B) {
+		b.ReportAllocs()
+		url, client := rawEcho(b)
+		bodies := make([][2][]byte, len(exchanges))
+		for i, e := range exchanges {
+			request, err := transport.EncodeRequest(e.method, e.params, 1)
+			require.NoError(b, err)
+			answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "result": e.result, "id": 1})
+			require.NoError(b, err)
+			bodies[i] = [2][]byte{request, answer}
+		}
+		b.SetParallelism(atOnce / 2)
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				for _, body := range bodies {
+					rawCall(b, client, url, body[0], len(body[1]))
+				}
+			}
+		})
+		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		b.ReportMetric(floor, "ns/match")
+	})
+	b.Run("match", func(b *testing.B) {
+		b.ReportAllocs()
+		per := newBench(b, newNetwork(HTTP), atOnce).matches(b)
+		if floor > 0 {
+			b.ReportMetric(per/floor, "x-floor")
+		}
+	})
+}
+
+// rawEcho is a server of the standard library that reads a body and answers
+// with as many bytes as it is told.
+func rawEcho(b *testing.B) (url string, client *http.Client) {
+	filler := bytes.Repeat([]byte("x"), 64<<10)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var size int
+		_, _ = fmt.Sscan(r.Header.Get("X-Size"), &size)
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(filler[:size])
+	})}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) })
+	b.Cleanup(func() {
+		_ = server.Close()
+		serving.Wait()
+	})
+	return "http://" + l.Addr().String() + "/", &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}
+}
+
+func rawCall(b *testing.B, client *http.Client, url string, body []byte, size int) {
+	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Size", fmt.Sprint(size))
+	response, err := client.Do(request)
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	answer, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil || len(answer) != size {
+		b.Errorf("%d bytes, %v", len(answer), err)
+	}
+}

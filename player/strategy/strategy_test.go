@@ -1,0 +1,403 @@
+package strategy_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/player/strategy"
+)
+
+// everyName is the names of the strategies, in the order in which they are
+// listed.
+var everyName = []string{"random", "even", "odd", "alternate", "frequency", "mirror", "contrarian"}
+
+func named(t require.TestingT, name string) strategy.Strategy {
+	s, err := strategy.New(name)
+	require.NoError(t, err)
+	return s
+}
+
+// source is the n-th of a fixed sequence of sources.
+func source(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
+
+// past is a match that a player remembers.
+type past struct{ opponent, choice, parity string }
+
+// remembering is the memory of matches, in their order.
+func remembering(matches ...past) *strategy.Memory {
+	m := strategy.NewMemory()
+	for _, p := range matches {
+		m.Remember(p.opponent, p.choice, p.parity)
+	}
+	return m
+}
+
+// parities is a view of Even/Odd against P02.
+func parities(m *strategy.Memory, n uint64) strategy.View {
+	return strategy.View{
+		GameType: "even_odd", MoveType: "choose_parity", Options: []string{"even", "odd"},
+		MatchID: "R1M1", RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: m, Random: source(n),
+	}
+}
+
+// choices counts what a strategy chooses of a view with many different
+// sources: a strategy that leaves nothing to chance has one choice.
+func choices(t *testing.T, name string, view func(n uint64) strategy.View) map[string]int {
+	counts := map[string]int{}
+	for n := range uint64(1000) {
+		choice, err := named(t, name).Choose(t.Context(), view(n))
+		require.NoError(t, err)
+		counts[choice]++
+	}
+	return counts
+}
+
+func TestTheNames(t *testing.T) {
+	assert.Equal(t, everyName, strategy.Names())
+	for _, name := range everyName {
+		assert.Equal(t, name, named(t, name).Name())
+	}
+	strategy.Names()[0] = "changed by the caller"
+	assert.Equal(t, everyName, strategy.Names())
+}
+
+func TestAnUnknownNameIsRefused(t *testing.T) {
+	for _, name := range []string{"", "Random", "llm", "even "} {
+		s, err := strategy.New(name)
+		require.EqualError(t, err, fmt.Sprintf(
+			"unknown strategy %q; there are: random, even, odd, alternate, frequency, mirror, contrarian", name))
+		assert.Nil(t, s)
+	}
+}
+
+func TestWithoutAMoveThereIsNothingToChoose(t *testing.T) {
+	for _, name := range everyName {
+		v := parities(strategy.NewMemory(), 1)
+		v.Options = nil
+		choice, err := named(t, name).Choose(t.Context(), v)
+		require.EqualError(t, err, name+": no move to choose from")
+		assert.Empty(t, choice)
+	}
+}
+
+func TestEveryChoiceIsLegal(t *testing.T) {
+	move := rapid.SampledFrom([]string{"even", "odd", "0", "1", "8", "pass", ""})
+	player := rapid.SampledFrom([]string{"P01", "P02", "P03", "P04", ""})
+	remembered := rapid.Custom(func(t *rapid.T) past {
+		return past{
+			player.Draw(t, "opponent"), move.Draw(t, "choice"),
+			rapid.SampledFrom([]string{"even", "odd", ""}).Draw(t, "parity"),
+		}
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		memory := remembering(rapid.SliceOfN(remembered, 0, 12).Draw(rt, "remembered")...)
+		seed := rapid.Uint64().Draw(rt, "source")
+		v := strategy.View{
+			GameType: "any", MoveType: "any", OpponentID: player.Draw(rt, "opponent"),
+			Options: rapid.SliceOfNDistinct(move, 1, 5, rapid.ID).Draw(rt, "options"),
+			RoundID: rapid.IntRange(-3, 300).Draw(rt, "round"), Memory: memory,
+		}
+		options := slices.Clone(v.Options)
+		for _, name := range everyName {
+			v.Random = source(seed)
+			choice, err := named(rt, name).Choose(t.Context(), v)
+			require.NoError(rt, err, name)
+			assert.Contains(rt, options, choice, name)
+			assert.Equal(rt, options, v.Options, "%s leaves the options alone", name)
+
+			v.Random = source(seed)
+			again, err := named(rt, name).Choose(t.Context(), v)
+			require.NoError(rt, err, name)
+			assert.Equal(rt, choice, again, "%s chooses the same from the same source", name)
+		}
+	})
+}
+
+func TestRandomChoosesEachMoveAsOften(t *testing.T) {
+	tests := []struct {
+		name    string
+		options []string
+	}{
+		{"two moves", []string{"even", "odd"}},
+		{"nine moves", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			const draws = 18_000
+			counts := map[string]int{}
+			random := source(1)
+			for range draws {
+				v := parities(strategy.NewMemory(), 0)
+				v.Options, v.Random = tt.options, random
+				choice, err := named(t, "random").Choose(t.Context(), v)
+				require.NoError(t, err)
+				counts[choice]++
+			}
+			for _, option := range tt.options {
+				assert.InEpsilon(t, draws/len(tt.options), counts[option], 0.1, "%v", counts)
+			}
+		})
+	}
+}
+
+func TestRandomDependsOnItsSourceAlone(t *testing.T) {
+	sequence := func(n uint64, m *strategy.Memory) (chosen []string) {
+		random := source(n)
+		for round := range 64 {
+			v := parities(m, 0)
+			v.Random, v.RoundID = random, round
+			choice, err := named(t, "random").Choose(t.Context(), v)
+			require.NoError(t, err)
+			chosen = append(chosen, choice)
+		}
+		return chosen
+	}
+	one := sequence(1, strategy.NewMemory())
+	assert.Equal(t, one, sequence(1, remembering(past{"P02", "even", "odd"}, past{"P03", "odd", "odd"})))
+	assert.NotEqual(t, one, sequence(2, strategy.NewMemory()))
+}
+
+func TestConstantStrategiesChooseTheirMove(t *testing.T) {
+	for _, name := range []string{"even", "odd"} {
+		other := map[string]string{"even": "odd", "odd": "even"}[name]
+		full := remembering(past{"P02", other, other}, past{"P02", other, other})
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, map[string]int{name: 1000}, choices(t, name, func(n uint64) strategy.View { return parities(full, n) }))
+		})
+		t.Run(name+" in a game without it", func(t *testing.T) {
+			counts := choices(t, name, func(n uint64) strategy.View {
+				v := parities(full, n)
+				v.Options = []string{"left", "right"}
+				return v
+			})
+			assert.Len(t, counts, 2, "any legal move will do")
+		})
+	}
+}
+
+func TestAlternateGoesThroughTheOptionsByRound(t *testing.T) {
+	tests := []struct {
+		name    string
+		options []string
+		round   int
+		want    string
+	}{
+		{"round 1", []string{"even", "odd"}, 1, "even"},
+		{"round 2", []string{"even", "odd"}, 2, "odd"},
+		{"round 3", []string{"even", "odd"}, 3, "even"},
+		{"round 100", []string{"even", "odd"}, 100, "odd"},
+		{"the options in another order", []string{"odd", "even"}, 1, "odd"},
+		{"three options, round 3", []string{"a", "b", "c"}, 3, "c"},
+		{"three options, round 4", []string{"a", "b", "c"}, 4, "a"},
+		{"one option", []string{"pass"}, 7, "pass"},
+		{"the round is not known", []string{"even", "odd"}, 0, "even"},
+		{"the round is nonsense", []string{"even", "odd"}, -2, "even"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			counts := choices(t, "alternate", func(n uint64) strategy.View {
+				v := parities(remembering(past{"P02", "odd", "odd"}), n)
+				v.Options, v.RoundID = tt.options, tt.round
+				return v
+			})
+			assert.Equal(t, map[string]int{tt.want: 1000}, counts)
+		})
+	}
+}
+
+// either means that a strategy leaves the choice to chance.
+const either = "either"
+
+func TestStrategiesThatRemember(t *testing.T) {
+	tests := []struct {
+		name     string
+		strategy string
+		matches  []past
+		want     string
+	}{
+		{"frequency: nothing was drawn yet", "frequency", nil, either},
+		{"frequency: even was drawn once", "frequency", []past{{"P03", "odd", "even"}}, "even"},
+		{"frequency: odd was drawn more often", "frequency",
+			[]past{{"P03", "even", "even"}, {"P03", "even", "odd"}, {"P04", "even", "odd"}}, "odd"},
+		{"frequency: the last draw does not count more", "frequency",
+			[]past{{"P03", "even", "odd"}, {"P03", "even", "odd"}, {"P04", "even", "even"}}, "odd"},
+		{"frequency: both as often", "frequency", []past{{"P03", "even", "odd"}, {"P03", "even", "even"}}, either},
+		{"frequency: matches without a draw do not count", "frequency",
+			[]past{{"P02", "odd", ""}, {"P02", "odd", ""}, {"P03", "", "even"}}, "even"},
+
+		{"mirror: nobody was met yet", "mirror", nil, either},
+		{"mirror: the opponent's only choice", "mirror", []past{{"P02", "odd", "even"}}, "odd"},
+		{"mirror: the opponent's last choice, not its commonest", "mirror",
+			[]past{{"P02", "odd", "odd"}, {"P02", "odd", "odd"}, {"P02", "even", "odd"}}, "even"},
+		{"mirror: this opponent's, not the last one's", "mirror",
+			[]past{{"P02", "odd", "even"}, {"P03", "even", "even"}}, "odd"},
+		{"mirror: an unknown opponent, so the last one's", "mirror",
+			[]past{{"P03", "odd", "even"}, {"P04", "even", "odd"}}, "even"},
+		{"mirror: a forfeit shows nothing", "mirror", []past{{"P02", "odd", "even"}, {"P02", "", ""}}, "odd"},
+		{"mirror: an opponent that only forfeited is unknown", "mirror",
+			[]past{{"P02", "", ""}, {"P03", "even", "odd"}}, "even"},
+
+		{"contrarian: nobody was met yet", "contrarian", nil, either},
+		{"contrarian: against the opponent's only choice", "contrarian", []past{{"P02", "odd", "odd"}}, "even"},
+		{"contrarian: against the commonest, not the last", "contrarian",
+			[]past{{"P02", "even", "odd"}, {"P02", "even", "odd"}, {"P02", "odd", "odd"}}, "odd"},
+		{"contrarian: the opponent chose both as often", "contrarian",
+			[]past{{"P02", "even", "odd"}, {"P02", "odd", "odd"}}, either},
+		{"contrarian: this opponent, not all together", "contrarian",
+			[]past{{"P02", "odd", "odd"}, {"P03", "even", "odd"}, {"P04", "even", "odd"}}, "even"},
+		{"contrarian: an unknown opponent is like all others", "contrarian",
+			[]past{{"P03", "even", "odd"}, {"P04", "even", "odd"}, {"P04", "odd", "odd"}}, "odd"},
+		{"contrarian: a forfeit shows nothing", "contrarian", []past{{"P02", "even", "odd"}, {"P02", "", ""}}, "odd"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			memory := remembering(tt.matches...)
+			counts := choices(t, tt.strategy, func(n uint64) strategy.View { return parities(memory, n) })
+			if tt.want != either {
+				assert.Equal(t, map[string]int{tt.want: 1000}, counts)
+				return
+			}
+			assert.InDelta(t, 500, counts["even"], 80, "%v", counts)
+			assert.InDelta(t, 500, counts["odd"], 80, "%v", counts)
+		})
+	}
+}
+
+func TestStrategiesThatRememberInGamesOfMoreMoves(t *testing.T) {
+	thrice := []string{"rock", "paper", "scissors"}
+	tests := []struct {
+		name     string
+		strategy string
+		options  []string
+		matches  []past
+		want     []string // each of them, and nothing else
+	}{
+		{"contrarian avoids the commonest", "contrarian", thrice,
+			[]past{{"P02", "rock", ""}, {"P02", "rock", ""}, {"P02", "paper", ""}}, []string{"paper", "scissors"}},
+		{"contrarian avoids both of the commonest", "contrarian", thrice,
+			[]past{{"P02", "rock", ""}, {"P02", "paper", ""}}, []string{"scissors"}},
+		{"contrarian knows no commonest", "contrarian", thrice, nil, thrice},
+		{"contrarian has no alternative", "contrarian", []string{"rock"}, []past{{"P02", "rock", ""}}, []string{"rock"}},
+		{"mirror cannot repeat what is not legal now", "mirror", []string{"paper", "scissors"},
+			[]past{{"P02", "rock", ""}}, []string{"paper", "scissors"}},
+		{"frequency where no parity is drawn", "frequency", thrice, []past{{"P02", "rock", "even"}}, thrice},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			memory := remembering(tt.matches...)
+			counts := choices(t, tt.strategy, func(n uint64) strategy.View {
+				v := parities(memory, n)
+				v.Options = tt.options
+				return v
+			})
+			assert.Len(t, counts, len(tt.want), "%v", counts)
+			for _, want := range tt.want {
+				assert.Positive(t, counts[want], "%s of %v", want, counts)
+			}
+		})
+	}
+}
+
+func TestMemoryCountsWhatHappened(t *testing.T) {
+	// Against a memory that keeps everything and counts when it is asked.
+	type diary []past
+	about := func(d diary, opponent string) (seen []string) {
+		for _, all := range []bool{false, true} {
+			for _, p := range d {
+				if p.choice != "" && (all || p.opponent == opponent) {
+					seen = append(seen, p.choice)
+				}
+			}
+			if len(seen) > 0 {
+				break
+			}
+		}
+		return seen
+	}
+	count := func(in []string, want string) (n int) {
+		for _, s := range in {
+			if s == want {
+				n++
+			}
+		}
+		return n
+	}
+	opponents := []string{"P02", "P03", "P04"}
+	words := []string{"even", "odd", "other"}
+	match := rapid.Custom(func(t *rapid.T) past {
+		return past{
+			rapid.SampledFrom(opponents[:2]).Draw(t, "opponent"), // P04 is never met
+			rapid.SampledFrom(append([]string{""}, words...)).Draw(t, "choice"),
+			rapid.SampledFrom([]string{"even", "odd", ""}).Draw(t, "parity"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		var d diary
+		m := strategy.NewMemory()
+		for _, p := range rapid.SliceOfN(match, 0, 20).Draw(t, "matches") {
+			d = append(d, p)
+			m.Remember(p.opponent, p.choice, p.parity)
+		}
+		var drawn []string
+		for _, p := range d {
+			drawn = append(drawn, p.parity)
+		}
+		for _, word := range words {
+			assert.Equal(t, count(drawn, word), m.Drawn(word), "how often %s was drawn", word)
+		}
+		for _, opponent := range opponents {
+			seen := about(d, opponent)
+			last := ""
+			if len(seen) > 0 {
+				last = seen[len(seen)-1]
+			}
+			assert.Equal(t, last, m.Last(opponent), "the last choice of %s", opponent)
+			for _, word := range words {
+				assert.Equal(t, count(seen, word), m.Chose(opponent, word), "how often %s chose %s", opponent, word)
+			}
+		}
+	})
+}
+
+func TestMemoryIsSafeForConcurrentUse(t *testing.T) {
+	const writers, matches = 8, 200
+	m := strategy.NewMemory()
+	var every []strategy.Strategy
+	for _, name := range everyName {
+		every = append(every, named(t, name))
+	}
+	var working sync.WaitGroup
+	for w := range writers {
+		opponent := fmt.Sprintf("P%02d", w+1)
+		working.Go(func() {
+			for i := range matches {
+				m.Remember(opponent, []string{"even", "odd"}[i%2], []string{"odd", "even"}[i%2])
+			}
+		})
+		working.Go(func() {
+			for n := range uint64(matches) {
+				v := parities(m, n)
+				v.OpponentID = opponent
+				for _, s := range every {
+					choice, err := s.Choose(t.Context(), v)
+					if assert.NoError(t, err) {
+						assert.Contains(t, v.Options, choice)
+					}
+				}
+			}
+		})
+	}
+	working.Wait()
+	assert.Equal(t, writers*matches/2, m.Drawn("even"))
+	assert.Equal(t, writers*matches/2, m.Drawn("odd"))
+	assert.Equal(t, matches/2, m.Chose("P01", "even"))
+	assert.Equal(t, writers*matches/2, m.Chose("never met", "odd"))
+	assert.Equal(t, "odd", m.Last("P08"))
+}

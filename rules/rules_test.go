@@ -1,0 +1,250 @@
+package rules_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// nim is a game of many alternating moves: seat A begins, a move takes one to
+// three from a heap, and whoever takes the last one wins.
+type nim struct{ heap int }
+
+func (nim) Info() rules.Info {
+	return rules.Info{
+		Type: "nim", DisplayName: "Nim", MoveTypes: []string{"take"},
+		ValidChoices: map[string][]string{"take": {"1", "2", "3"}},
+		MinPlayers:   2, MaxPlayers: 2, MaxMoves: 6, // of a heap of at most 12, one at a time
+	}
+}
+
+func (g nim) Start() rules.Position { return taking{heap: g.heap} }
+
+// taking is a position of nim.
+type taking struct {
+	heap   int
+	toMove rules.Seat
+	last   [2]string
+}
+
+func (p taking) ToMove() []rules.Seat {
+	if p.heap == 0 {
+		return nil
+	}
+	return []rules.Seat{p.toMove}
+}
+
+func (p taking) Ask(rules.Seat) rules.Question {
+	return rules.Question{
+		MoveType: "take", Options: []string{"1", "2", "3"}[:min(p.heap, 3)],
+		Context: map[string]any{"heap": p.heap},
+	}
+}
+
+func (p taking) Check(seat rules.Seat, move string) error {
+	if seat != p.toMove {
+		return errors.New("it is the other's turn")
+	}
+	if !slices.Contains(p.Ask(seat).Options, move) {
+		return fmt.Errorf("of %d one can take 1 to %d", p.heap, min(p.heap, 3))
+	}
+	return nil
+}
+
+func (p taking) Play(moves [2]string) rules.Position {
+	taken, _ := strconv.Atoi(moves[p.toMove]) // it is legal
+	p.heap -= taken
+	p.last[p.toMove] = moves[p.toMove]
+	p.toMove = p.toMove.Other()
+	return p
+}
+
+func (p taking) Judge(rules.Chance) rules.Verdict {
+	winner := p.toMove.Other()
+	return rules.Verdict{
+		Winner: winner, Moves: p.last,
+		Reason: func(ids [2]string) string { return ids[winner] + " took the last one" },
+	}
+}
+
+var (
+	_ rules.Game     = nim{}
+	_ rules.Position = taking{}
+)
+
+// game is how a match went.
+type game struct {
+	asked   [2]int
+	verdict rules.Verdict
+}
+
+// play conducts a match of any game as a referee does: it asks who is to move
+// until nobody is, and judges. It fails when a position changes, and when a
+// seat is asked more often than the game said.
+func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Seat, rules.Question) string) game {
+	var m game
+	most := g.Info().MaxMoves
+	for position := g.Start(); ; {
+		seats := position.ToMove()
+		if len(seats) == 0 {
+			m.verdict = position.Judge(chance)
+			return m
+		}
+		var moves [2]string
+		for _, seat := range seats {
+			question := position.Ask(seat)
+			require.NotEmpty(t, question.Options)
+			require.Contains(t, g.Info().MoveTypes, question.MoveType)
+			for _, option := range question.Options {
+				require.NoError(t, position.Check(seat, option), "every option is legal")
+			}
+			require.Error(t, position.Check(seat, "no such move"))
+			moves[seat] = choose(seat, question)
+			m.asked[seat]++
+			require.LessOrEqual(t, m.asked[seat], most, "%s asks one seat at most %d times", g.Info().Type, most)
+		}
+		next := position.Play(moves)
+		require.Equal(t, next, position.Play(moves), "the same moves lead to the same position")
+		require.Equal(t, seats, position.ToMove(), "a position does not change")
+		position = next
+	}
+}
+
+func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
+	first := func(_ rules.Seat, q rules.Question) string { return q.Options[0] }
+	// Leaving a multiple of four wins nim.
+	perfect := func(s rules.Seat, q rules.Question) string {
+		if rest := q.Context["heap"].(int) % 4; s == rules.SeatA && rest > 0 {
+			return strconv.Itoa(rest)
+		}
+		return "1"
+	}
+	fours := rules.Chance{Nonce: [32]byte{0: 0x39, 31: 0x39}}
+	tests := []struct {
+		name   string
+		game   rules.Game
+		choose func(rules.Seat, rules.Question) string
+		asked  [2]int
+		winner rules.Seat
+		moves  [2]string
+		reason string
+	}{
+		{"nobody moves in a heap of none", nim{0}, first, [2]int{0, 0}, rules.SeatB, [2]string{}, "P02 took the last one"},
+		{"one move ends it", nim{1}, first, [2]int{1, 0}, rules.SeatA, [2]string{"1", ""}, "P01 took the last one"},
+		{"alternating, the last by B", nim{12}, first, [2]int{6, 6}, rules.SeatB, [2]string{"1", "1"}, "P02 took the last one"},
+		{"A plays perfectly", nim{11}, perfect, [2]int{3, 2}, rules.SeatA, [2]string{"3", "1"}, "P01 took the last one"},
+		{"simultaneous choices", evenodd.Game{}, first, [2]int{1, 1}, rules.NoSeat, [2]string{"even", "even"},
+			fmt.Sprintf("Both chose even, number was %[1]d (%[2]s) - both %[3]s", numbered(fours)...)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := play(t, tt.game, fours, tt.choose)
+			assert.Equal(t, tt.asked, m.asked)
+			assert.Equal(t, tt.winner, m.verdict.Winner)
+			assert.Equal(t, tt.moves, m.verdict.Moves)
+			assert.Equal(t, tt.reason, m.verdict.Reason([2]string{"P01", "P02"}))
+		})
+	}
+}
+
+// numbered is the number a chance draws, its parity, and what two players who
+// chose even were.
+func numbered(c rules.Chance) []any {
+	number := evenodd.Number(c)
+	if number%2 == 0 {
+		return []any{number, "even", "correct"}
+	}
+	return []any{number, "odd", "incorrect"}
+}
+
+func TestNimKnowsWhoseTurnItIs(t *testing.T) {
+	start := nim{2}.Start()
+	assert.Equal(t, []rules.Seat{rules.SeatA}, start.ToMove())
+	require.NoError(t, start.Check(rules.SeatA, "2"))
+	require.EqualError(t, start.Check(rules.SeatB, "1"), "it is the other's turn")
+	require.EqualError(t, start.Check(rules.SeatA, "3"), "of 2 one can take 1 to 2")
+
+	next := start.Play([2]string{"1", "ignored: B is not to move"})
+	assert.Equal(t, []rules.Seat{rules.SeatB}, next.ToMove())
+	assert.Equal(t, map[string]any{"heap": 1}, next.Ask(rules.SeatB).Context)
+}
+
+func TestEveryMatchEndsWithAVerdict(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := rapid.SampledFrom([]rules.Game{evenodd.Game{}, nim{1}, nim{5}, nim{12}}).Draw(t, "game")
+		nonce := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "nonce")
+		m := play(t, g, rules.Chance{Nonce: [32]byte(nonce)}, func(s rules.Seat, q rules.Question) string {
+			return rapid.SampledFrom(q.Options).Draw(t, fmt.Sprintf("move of seat %d", s))
+		})
+		assert.Contains(t, []rules.Seat{rules.NoSeat, rules.SeatA, rules.SeatB}, m.verdict.Winner)
+		if m.verdict.Winner != rules.NoSeat {
+			assert.Contains(t, m.verdict.Reason([2]string{"P01", "P02"}), []string{"P01", "P02"}[m.verdict.Winner])
+		}
+	})
+}
+
+func TestTheOtherSeat(t *testing.T) {
+	assert.Equal(t, rules.SeatB, rules.SeatA.Other())
+	assert.Equal(t, rules.SeatA, rules.SeatB.Other())
+	assert.Equal(t, [2]rules.Seat{0, 1}, [2]rules.Seat{rules.SeatA, rules.SeatB}, "seats index moves and ids")
+}
+
+func TestRegistryFindsGames(t *testing.T) {
+	r := rules.NewRegistry(nim{7}, evenodd.Game{})
+	tests := []struct {
+		name string
+		find string
+		want rules.Game
+	}{
+		{"the first given", "nim", nim{7}},
+		{"the last given", "even_odd", evenodd.Game{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g, err := r.Game(tt.find)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, g)
+		})
+	}
+	assert.Equal(t, []string{"even_odd", "nim"}, r.Types(), "in order of names, whatever the order given")
+	assert.Equal(t, r.Types(), rules.NewRegistry(evenodd.Game{}, nim{7}).Types())
+}
+
+func TestRegistryRefusesUnknownGames(t *testing.T) {
+	tests := []struct {
+		name     string
+		registry rules.Registry
+		find     string
+		want     string
+	}{
+		{"unknown", rules.NewRegistry(nim{}, evenodd.Game{}), "chess", `unknown game "chess"; known: even_odd, nim`},
+		{"another case", rules.NewRegistry(evenodd.Game{}), "Even_Odd", `unknown game "Even_Odd"; known: even_odd`},
+		{"no name", rules.NewRegistry(evenodd.Game{}), "", `unknown game ""; known: even_odd`},
+		{"nothing is known", rules.Registry{}, "nim", `unknown game "nim"; known: none`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g, err := tt.registry.Game(tt.find)
+			require.EqualError(t, err, tt.want)
+			assert.Nil(t, g)
+		})
+	}
+	assert.Empty(t, rules.Registry{}.Types())
+}
+
+func TestRegistriesDoNotShareGames(t *testing.T) {
+	one, other := rules.NewRegistry(nim{}), rules.NewRegistry(evenodd.Game{})
+	types := one.Types()
+	types[0] = "changed by the caller"
+	assert.Equal(t, []string{"nim"}, one.Types())
+	assert.Equal(t, []string{"even_odd"}, other.Types())
+}

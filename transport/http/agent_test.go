@@ -1,0 +1,156 @@
+package http_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"evenodd/transport"
+	carrier "evenodd/transport/http"
+	"evenodd/transport/internal/pipenet"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	maxBody  = 10 << 10
+	maxReply = 64 << 10
+)
+
+// A text is the message of these tests.
+type text struct{ Text string }
+
+func textOf(raw []byte) (any, error) {
+	m := new(text)
+	return m, json.Unmarshal(raw, m)
+}
+
+// A handler of the tests.
+type handler = func(ctx context.Context, bearer string, m *text) (any, error)
+
+// serving is a mux with one handler per method, and echo.
+func serving(handlers map[string]handler) *transport.Mux {
+	mux := transport.NewMux(zerolog.Nop())
+	handle := func(method string, h handler) {
+		mux.Handle(method, func(params []byte) (any, error) { return textOf(params) }, func(ctx context.Context, bearer string, params any) (any, error) {
+			return h(ctx, bearer, params.(*text))
+		})
+	}
+	handle("echo", func(_ context.Context, _ string, m *text) (any, error) { return m, nil })
+	for method, h := range handlers {
+		handle(method, h)
+	}
+	return mux
+}
+
+// A countingListener counts the connections it accepts.
+type countingListener struct {
+	net.Listener
+
+	accepted atomic.Int64
+}
+
+func (l *countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		l.accepted.Add(1)
+	}
+	return c, err
+}
+
+// loopback listens on a port of this machine.
+func loopback(t *testing.T) *countingListener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return &countingListener{Listener: l}
+}
+
+// start serves mux on loopback until the test ends, and returns where.
+func start(t *testing.T, mux *transport.Mux, config carrier.Config) (base string, l *countingListener) {
+	t.Helper()
+	l = loopback(t)
+	server := carrier.NewServer(mux, config)
+	var serving sync.WaitGroup
+	serving.Go(func() { assert.NoError(t, server.Serve(l)) })
+	t.Cleanup(func() {
+		assert.NoError(t, server.Shutdown(context.Background()))
+		serving.Wait()
+	})
+	return "http://" + l.Addr().String(), l
+}
+
+// startForeign serves any handler, as an agent of another maker would.
+func startForeign(t *testing.T, h http.HandlerFunc) (endpoint string) {
+	t.Helper()
+	l := loopback(t)
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	var serving sync.WaitGroup
+	serving.Go(func() { assert.ErrorIs(t, server.Serve(l), http.ErrServerClosed) })
+	t.Cleanup(func() {
+		assert.NoError(t, server.Close())
+		serving.Wait()
+	})
+	return "http://" + l.Addr().String() + carrier.Path
+}
+
+// newClient makes a client that the test's end closes.
+func newClient(t *testing.T, dial carrier.Dialer) *carrier.Client {
+	t.Helper()
+	client := carrier.NewClient(maxReply, dial)
+	t.Cleanup(client.Close)
+	return client
+}
+
+// say calls a method with a text and returns the text of the answer.
+func say(ctx context.Context, client *carrier.Client, endpoint, method, words string) (string, error) {
+	r, err := client.Call(ctx, endpoint, "", method, &text{words}, textOf)
+	if err != nil {
+		return "", err
+	}
+	return r.(*text).Text, nil
+}
+
+// An agentInABubble is a server, and a client of it, in virtual time.
+type agentInABubble struct {
+	client   *carrier.Client
+	server   *carrier.Server
+	listener *pipenet.Listener
+}
+
+const pipeEndpoint = "http://agent.test:80" + carrier.Path
+
+// inABubble runs a test of an agent in virtual time.
+func inABubble(t *testing.T, mux func() *transport.Mux, test func(t *testing.T, a *agentInABubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen("agent.test:80")
+		a := &agentInABubble{
+			client:   newClient(t, l.Dial),
+			server:   carrier.NewServer(mux(), carrier.Config{MaxBody: maxBody}),
+			listener: l,
+		}
+		var serving sync.WaitGroup
+		serving.Go(func() { assert.NoError(t, a.server.Serve(l)) })
+		test(t, a)
+		a.client.Close()
+		assert.NoError(t, a.server.Shutdown(context.Background()))
+		serving.Wait()
+	})
+}
+
+// nothingBut is a dialer that makes no connection and fails as dial does.
+func nothingBut(dial func(ctx context.Context) error) carrier.Dialer {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) { return nil, dial(ctx) }
+}

@@ -1,0 +1,399 @@
+package http_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+	carrier "evenodd/transport/http"
+)
+
+func TestClientKeepsOneConnection(t *testing.T) {
+	base, l := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	client := newClient(t, nil)
+	for n := range 100 {
+		words := strings.Repeat("x", n*50)
+		answer, err := say(context.Background(), client, base+"/mcp", "echo", words)
+		require.NoError(t, err)
+		require.Equal(t, words, answer)
+		_, err = say(context.Background(), client, base+"/mcp", "no", words)
+		require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}, err)
+	}
+	require.EqualValues(t, 1, l.accepted.Load())
+}
+
+func TestManyCallsAtOnce(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	client := newClient(t, nil)
+	var all sync.WaitGroup
+	for c := range 16 {
+		all.Go(func() {
+			for n := range 30 {
+				words := fmt.Sprint(c, " ", n)
+				answer, err := say(context.Background(), client, base+"/mcp", "echo", words)
+				if !assert.NoError(t, err) || !assert.Equal(t, words, answer) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestWhatTheClientSends(t *testing.T) {
+	type request struct {
+		header http.Header
+		length int64
+		body   string
+	}
+	var requests []request
+	endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		assert.Equal(t, http.MethodPost, r.Method)
+		requests = append(requests, request{r.Header, r.ContentLength, string(body)})
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{},"id":1}`) // id 1 whatever is asked
+	})
+	client := newClient(t, nil)
+	for _, bearer := range []string{"", "tok-1"} {
+		_, err := client.Call(context.Background(), endpoint, bearer, "join", &text{"hi"}, textOf)
+		require.NoError(t, err)
+	}
+	require.Len(t, requests, 2)
+	assert.Equal(t, `{"jsonrpc":"2.0","method":"join","params":{"Text":"hi"},"id":1}`, requests[0].body)
+	assert.Equal(t, `{"jsonrpc":"2.0","method":"join","params":{"Text":"hi"},"id":2}`, requests[1].body)
+	assert.EqualValues(t, len(requests[0].body), requests[0].length)
+	assert.Equal(t, "application/json", requests[0].header.Get("Content-Type"))
+	assert.Equal(t, "application/json, text/event-stream", requests[0].header.Get("Accept"))
+	assert.NotContains(t, requests[0].header, "Authorization")
+	assert.Equal(t, "Bearer tok-1", requests[1].header.Get("Authorization"))
+}
+
+func TestParamsThatCannotBeEncoded(t *testing.T) {
+	_, err := newClient(t, nil).Call(context.Background(), "http://127.0.0.1:1/mcp", "", "join", func() {}, textOf)
+	require.Error(t, err)
+	var unreachable *transport.UnreachableError
+	require.NotErrorAs(t, err, &unreachable, "the call was never made")
+}
+
+// Answers that carry no answer: an error, but not one that the other side
+// meant as such.
+func TestAnswersThatCannotBeRead(t *testing.T) {
+	const response = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
+	const refusal = `{"jsonrpc":"2.0","error":{"code":4004,"message":"INVALID"},"id":1}`
+	large := `{"jsonrpc":"2.0","result":{"Text":"` + strings.Repeat("x", maxReply) + `"},"id":1}`
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string
+		status int
+	}{
+		{"HTTP 500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+			"HTTP 500 Internal Server Error", http.StatusInternalServerError},
+		{"HTTP 500 with a response", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, response)
+		}, "HTTP 500 Internal Server Error", http.StatusInternalServerError},
+		{"HTTP 503 with an error object", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, refusal)
+		}, "HTTP 503 Service Unavailable", http.StatusServiceUnavailable},
+		{"HTTP 404 with HTML", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, "<html>404</html>")
+		}, "HTTP 404 Not Found", http.StatusNotFound},
+		{"HTTP 422 with other JSON", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = io.WriteString(w, `{"detail":[{"loc":["body"],"msg":"field required"}]}`)
+		}, "HTTP 422 Unprocessable Entity", http.StatusUnprocessableEntity},
+		{"HTTP 400 with a response", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, response)
+		}, "HTTP 400 Bad Request", http.StatusBadRequest},
+		{"HTTP 405 with nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
+			"HTTP 405 Method Not Allowed", http.StatusMethodNotAllowed},
+		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "invalid character", 0},
+		{"nothing", func(http.ResponseWriter, *http.Request) {}, "EOF", 0},
+		{"nothing, and saying so", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "EOF", 0},
+		{"half a response", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, response[:20]) }, "EOF", 0},
+		{"bad UTF-8", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{\"result\":\"\xff\"}") }, "invalid UTF-8", 0},
+		{"more than the limit", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(large)))
+			_, _ = io.WriteString(w, large)
+		}, "more than the 65536 allowed", 0},
+		{"more than the limit, of unknown length", func(w http.ResponseWriter, _ *http.Request) {
+			assert.NoError(t, http.NewResponseController(w).Flush())
+			_, _ = io.WriteString(w, large)
+		}, "more than the 65536 bytes allowed", 0},
+		{"without end", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, large)
+			}
+		}, "more than the 65536 bytes allowed", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := newClient(t, nil).Call(context.Background(), startForeign(t, tt.answer), "", "join", &text{}, textOf)
+			require.ErrorContains(t, err, tt.want)
+			var answered *transport.Error
+			require.NotErrorAs(t, err, &answered, "nobody answered with an error")
+			var unreachable *transport.UnreachableError
+			require.NotErrorAs(t, err, &unreachable, "somebody listens")
+			var status *carrier.StatusError
+			if tt.status == 0 {
+				require.NotErrorAs(t, err, &status)
+				return
+			}
+			require.ErrorAs(t, err, &status)
+			require.Equal(t, tt.status, status.Status)
+		})
+	}
+}
+
+func TestAnAnswerAtTheLimitIsRead(t *testing.T) {
+	const head, tail = `{"jsonrpc":"2.0","result":{"Text":"`, `"},"id":1}`
+	words := strings.Repeat("x", maxReply-len(head)-len(tail))
+	for _, tt := range []struct {
+		name   string
+		length bool
+	}{{"of known length", true}, {"of unknown length", false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+				if tt.length {
+					w.Header().Set("Content-Length", fmt.Sprint(maxReply))
+				}
+				_, _ = io.WriteString(w, head+words+tail)
+			})
+			answer, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
+			require.NoError(t, err)
+			require.Equal(t, words, answer)
+		})
+	}
+}
+
+// A refusal by HTTP that holds a JSON-RPC error is that error.
+func TestRefusalsWithAnErrorObject(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		want   transport.Error
+		data   string
+	}{
+		{"400", http.StatusBadRequest, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"},"id":1}`,
+			transport.Error{Code: -32602, Message: "Invalid params"}, ""},
+		{"400 for an invalid request", http.StatusBadRequest, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
+			transport.Error{Code: -32600, Message: "Invalid Request"}, ""},
+		{"401 with data", http.StatusUnauthorized, `{"jsonrpc":"2.0","error":{"code":4001,"message":"AUTH_TOKEN_INVALID","data":{"error_code":"E012"}},"id":1}`,
+			transport.Error{Code: 4001, Message: "AUTH_TOKEN_INVALID"}, `{"error_code":"E012"}`},
+		{"404 for a method", http.StatusNotFound, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`,
+			transport.Error{Code: -32601, Message: "Method not found"}, ""},
+		{"400 with a bare word", http.StatusBadRequest, `{"error":"Unknown method"}`,
+			transport.Error{Code: -32603, Message: "an error that is no JSON-RPC error object"}, ""},
+		{"200", http.StatusOK, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
+			transport.Error{Code: -32600, Message: "Invalid Request"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tt.status)
+				_, _ = io.WriteString(w, tt.body)
+			})
+			_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
+			var answered *transport.Error
+			require.ErrorAs(t, err, &answered)
+			data := ""
+			if answered.Data != nil {
+				data = fmt.Sprint(answered.Data)
+			}
+			assert.Equal(t, tt.data, data)
+			assert.Equal(t, tt.want, transport.Error{Code: answered.Code, Message: answered.Message})
+		})
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var followed atomic.Int64
+	elsewhere := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+		followed.Add(1)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{},"id":1}`)
+	})
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
+			_, err := newClient(t, nil).Call(context.Background(), endpoint, "tok-1", "join", &text{}, textOf)
+			require.Equal(t, &carrier.StatusError{Status: status}, err)
+			require.Zero(t, followed.Load(), "a credential goes nowhere else")
+		})
+	}
+}
+
+// quietAddress is an address where nobody listens, and nobody can while the
+// test runs: the near end of an open connection.
+func quietAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	c, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", l.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, c.Close()) })
+	return c.LocalAddr().String()
+}
+
+// nameless is a name server that knows no names. It answers over a pipe, as
+// over TCP: a length of two bytes, then the message.
+func nameless(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	go func() {
+		defer func() { _ = theirs.Close() }()
+		for {
+			var length [2]byte
+			if _, err := io.ReadFull(theirs, length[:]); err != nil {
+				return
+			}
+			message := make([]byte, binary.BigEndian.Uint16(length[:]))
+			if _, err := io.ReadFull(theirs, message); err != nil {
+				return
+			}
+			const isResponse, recursionAvailable, nameError = 1 << 7, 1 << 7, 3
+			message[2] |= isResponse
+			message[3] = recursionAvailable | nameError
+			if _, err := theirs.Write(append(length[:], message...)); err != nil {
+				return
+			}
+		}
+	}()
+	return ours, nil
+}
+
+func TestUnreachable(t *testing.T) {
+	resolving := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: nameless}}
+	tests := []struct {
+		name     string
+		endpoint string
+		dial     carrier.Dialer
+	}{
+		{"a refused connection", "http://" + quietAddress(t) + "/mcp", nil},
+		{"an unknown host", "http://nobody.invalid:8101/mcp", resolving.DialContext},
+		{"no address", "http://[::1/mcp", nil},
+		{"control characters", "http://p\x00/mcp", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := say(context.Background(), newClient(t, tt.dial), tt.endpoint, "join", "")
+			var unreachable *transport.UnreachableError
+			require.ErrorAs(t, err, &unreachable)
+			assert.Equal(t, tt.endpoint, unreachable.Endpoint)
+			assert.True(t, unreachable.Unreachable())
+			assert.Error(t, unreachable.Err)
+		})
+	}
+}
+
+// breakOff answers every connection with the given bytes, as soon as the
+// request is there, and hangs up.
+func breakOff(t *testing.T, answer string) (endpoint string) {
+	t.Helper()
+	l := loopback(t)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			request, err := http.ReadRequest(bufio.NewReader(c))
+			if assert.NoError(t, err) {
+				_, err = io.Copy(io.Discard, request.Body)
+				assert.NoError(t, err)
+			}
+			_, _ = io.WriteString(c, answer)
+			assert.NoError(t, c.Close())
+		}
+	})
+	t.Cleanup(func() {
+		assert.NoError(t, l.Close())
+		serving.Wait()
+	})
+	return "http://" + l.Addr().String() + "/mcp"
+}
+
+func TestConnectionsThatBreakOff(t *testing.T) {
+	tests := []struct{ name, answer string }{
+		{"before the answer", ""},
+		{"in the middle of the status line", "HTTP/1.1 20"},
+		{"in the middle of the header", "HTTP/1.1 200 OK\r\nContent-Type: applic"},
+		{"before the body", "HTTP/1.1 200 OK\r\nContent-Length: 48\r\n\r\n"},
+		{"in the middle of the body", "HTTP/1.1 200 OK\r\nContent-Length: 48\r\n\r\n{\"jsonrpc\":\"2.0\",\"result\":{"},
+		{"in the middle of a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n30\r\n{\"jsonrpc\":\"2.0\","},
+		{"between chunks, after a whole response", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nd\r\n{\"result\":{}}\r\n"},
+		{"in the middle of a refusal", "HTTP/1.1 400 Bad Request\r\nContent-Length: 90\r\n\r\n{\"error\":{"},
+		{"with what is no HTTP", "hello\r\n\r\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := say(context.Background(), newClient(t, nil), breakOff(t, tt.answer), "join", "")
+			require.Error(t, err)
+			var answered *transport.Error
+			require.NotErrorAs(t, err, &answered)
+			var unreachable *transport.UnreachableError
+			require.NotErrorAs(t, err, &unreachable)
+		})
+	}
+}
+
+// A call is never made twice: the carrier cannot know whether that is harmless.
+func TestACallIsMadeOnce(t *testing.T) {
+	var calls atomic.Int64
+	endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) == 1 {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{},"id":1}`)
+			return
+		}
+		_, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		panic(http.ErrAbortHandler) // hangs up on a connection that was kept
+	})
+	client := newClient(t, nil)
+	_, err := say(context.Background(), client, endpoint, "join", "")
+	require.NoError(t, err)
+	_, err = say(context.Background(), client, endpoint, "join", "")
+	require.Error(t, err)
+	require.EqualValues(t, 2, calls.Load())
+}
+
+func TestTheCallerGivesUp(t *testing.T) {
+	arrived, left := make(chan struct{}), make(chan struct{})
+	base, _ := start(t, serving(map[string]handler{"wait": func(ctx context.Context, _ string, _ *text) (any, error) {
+		close(arrived)
+		<-ctx.Done() // the handler learns that nobody waits any more
+		close(left)
+		return nil, ctx.Err()
+	}}), carrier.Config{MaxBody: maxBody})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-arrived; cancel() }()
+	_, err := say(ctx, newClient(t, nil), base+"/mcp", "wait", "")
+	require.ErrorIs(t, err, context.Canceled)
+	<-left
+}
+
+func TestTheResultIsJudgedByTheCaller(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	want := &json.UnmarshalTypeError{}
+	_, err := newClient(t, nil).Call(context.Background(), base+"/mcp", "", "echo", &text{"hi"}, func([]byte) (any, error) { return nil, want })
+	require.Same(t, want, err)
+}

@@ -1,0 +1,244 @@
+package http_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+	carrier "evenodd/transport/http"
+)
+
+// An exchange is an answer as it came over HTTP.
+type exchange struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send makes a plain HTTP request and reads the whole answer.
+func send(t *testing.T, method, url string, body io.Reader, header http.Header) exchange {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), method, url, body)
+	require.NoError(t, err)
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return exchange{response.StatusCode, response.Header, string(answer)}
+}
+
+func TestServerAnswersPosts(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	tests := []struct{ name, body, want string }{
+		{"a call", `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":"a"}`, `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":"a"}`},
+		{"a batch", `[{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}]`, `[{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}]`},
+		{"a method that does not exist", `{"jsonrpc":"2.0","method":"no","id":1}`,
+			`{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`},
+		{"no JSON", `hello`, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}`},
+		{"nothing", ``, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
+			assert.Equal(t, http.StatusOK, got.status)
+			assert.Equal(t, "application/json", got.header.Get("Content-Type"))
+			assert.Equal(t, tt.want, got.body)
+		})
+		t.Run(tt.name+", of unknown length", func(t *testing.T) {
+			got := send(t, http.MethodPost, base+"/mcp", io.MultiReader(strings.NewReader(tt.body)), nil)
+			assert.Equal(t, http.StatusOK, got.status)
+			assert.Equal(t, tt.want, got.body)
+		})
+	}
+}
+
+func TestServerAnswersNotificationsWithNothing(t *testing.T) {
+	base, _ := start(t, serving(map[string]handler{
+		"fail":  func(context.Context, string, *text) (any, error) { return nil, errors.New("no") },
+		"panic": func(context.Context, string, *text) (any, error) { panic("no") },
+	}), carrier.Config{MaxBody: maxBody})
+	tests := []struct{ name, body string }{
+		{"a notification", `{"jsonrpc":"2.0","method":"echo","params":{}}`},
+		{"one that fails", `{"jsonrpc":"2.0","method":"fail","params":{}}`},
+		{"one that panics", `{"jsonrpc":"2.0","method":"panic","params":{}}`},
+		{"one that nobody knows", `{"jsonrpc":"2.0","method":"no"}`},
+		{"a batch of them", `[{"jsonrpc":"2.0","method":"echo","params":{}},{"jsonrpc":"2.0","method":"no"}]`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
+			assert.Equal(t, http.StatusNoContent, got.status)
+			assert.Empty(t, got.body)
+		})
+	}
+}
+
+func TestServerRoutes(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	const allowed = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
+	tests := []struct {
+		name, method, path string
+		status             int
+		allow              string
+	}{
+		{"calls are posted", http.MethodPost, "/mcp", http.StatusOK, ""},
+		{"and not got", http.MethodGet, "/mcp", http.StatusMethodNotAllowed, "POST"},
+		{"nor put", http.MethodPut, "/mcp", http.StatusMethodNotAllowed, "POST"},
+		{"nor deleted", http.MethodDelete, "/mcp", http.StatusMethodNotAllowed, "POST"},
+		{"health is got", http.MethodGet, "/healthz", http.StatusOK, ""},
+		{"and not posted", http.MethodPost, "/healthz", http.StatusMethodNotAllowed, "GET, HEAD"},
+		{"nothing lives below", http.MethodPost, "/mcp/", http.StatusNotFound, ""},
+		{"nor at the root", http.MethodPost, "/", http.StatusNotFound, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, tt.method, base+tt.path, strings.NewReader(allowed), nil)
+			assert.Equal(t, tt.status, got.status)
+			assert.Equal(t, tt.allow, got.header.Get("Allow"))
+		})
+	}
+}
+
+func TestHealth(t *testing.T) {
+	tests := []struct {
+		name   string
+		health func() any
+		status int
+		want   string
+	}{
+		{"unless told otherwise", nil, http.StatusOK, `{"status":"ok"}` + "\n"},
+		{"of the agent", func() any { return map[string]any{"status": "ok", "role": "player"} }, http.StatusOK, `{"role":"player","status":"ok"}` + "\n"},
+		{"that cannot be told", func() any { return func() {} }, http.StatusInternalServerError, "no health\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Health: tt.health})
+			got := send(t, http.MethodGet, base+"/healthz", nil, nil)
+			assert.Equal(t, tt.status, got.status)
+			assert.Equal(t, tt.want, got.body)
+			if tt.status == http.StatusOK {
+				assert.Equal(t, "application/json", got.header.Get("Content-Type"))
+			}
+		})
+	}
+}
+
+func TestBearerComesOnlyByItsScheme(t *testing.T) {
+	base, _ := start(t, serving(map[string]handler{
+		"who": func(_ context.Context, bearer string, _ *text) (any, error) { return bearer, nil },
+	}), carrier.Config{MaxBody: maxBody})
+	tests := []struct {
+		name   string
+		header http.Header
+		want   string
+	}{
+		{"none", nil, ""},
+		{"a bearer", http.Header{"Authorization": {"Bearer tok-1"}}, "tok-1"},
+		{"the scheme in other letters", http.Header{"Authorization": {"bearer tok-1"}}, "tok-1"},
+		{"another scheme", http.Header{"Authorization": {"Basic dXNlcjpwYXNz"}}, ""},
+		{"no scheme", http.Header{"Authorization": {"tok-1"}}, ""},
+		{"the scheme alone", http.Header{"Authorization": {"Bearer"}}, ""},
+		{"the scheme and nothing", http.Header{"Authorization": {"Bearer "}}, ""},
+		{"a scheme that begins like it", http.Header{"Authorization": {"BearerX tok-1"}}, ""},
+		{"another header", http.Header{"X-Auth-Token": {"tok-1"}, "Proxy-Authorization": {"Bearer tok-1"}, "Cookie": {"bearer=tok-1"}}, ""},
+		{"the address", nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, http.MethodPost, base+"/mcp?access_token=tok-1",
+				strings.NewReader(`{"jsonrpc":"2.0","method":"who","params":{"access_token":"tok-1"},"id":1}`), tt.header)
+			assert.Equal(t, `{"jsonrpc":"2.0","result":"`+tt.want+`","id":1}`, got.body)
+		})
+	}
+}
+
+// tooLarge is how the tests' agents answer what is too large.
+func tooLarge(limit int64) error {
+	type data struct {
+		ErrorCode string `json:"error_code"`
+		Limit     int64  `json:"limit"`
+	}
+	return &transport.Error{Code: 23, Message: "MESSAGE_TOO_LARGE", Data: data{"E023", limit}}
+}
+
+// callOf is a call of echo whose body has the given number of bytes.
+func callOf(bytes int) string {
+	const head, tail = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"`, `"},"id":1}`
+	return head + strings.Repeat("x", bytes-len(head)-len(tail)) + tail
+}
+
+func TestBodyLimits(t *testing.T) {
+	const (
+		small = 1000
+		large = 5000
+	)
+	refusal := func(limit string) string {
+		return `{"jsonrpc":"2.0","error":{"code":23,"message":"MESSAGE_TOO_LARGE","data":{"error_code":"E023","limit":` + limit + `}},"id":null}`
+	}
+	bearer := http.Header{"Authorization": {"Bearer tok-1"}}
+	tests := []struct {
+		name    string
+		config  carrier.Config
+		bytes   int
+		header  http.Header
+		refused string // "" when it is answered
+	}{
+		{"at the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small, nil, ""},
+		{"over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
+		{"far over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, 100_000, nil, refusal("1000")},
+		{"over the limit, answered plainly", carrier.Config{MaxBody: small}, small + 1, nil, "the request is too large\n"},
+		{"a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, large, bearer, ""},
+		{"over a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, large + 1, bearer, refusal("5000")},
+		{"a bearer's limit without a bearer", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
+		{"a bearer's limit with another credential", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, small + 1,
+			http.Header{"Authorization": {"Basic dXNlcjpwYXNz"}}, refusal("1000")},
+		{"a bearer where none has a limit of its own", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
+		{"a bearer's limit is never the smaller", carrier.Config{MaxBody: large, MaxBearerBody: small, TooLarge: tooLarge}, large, bearer, ""},
+	}
+	for _, tt := range tests {
+		base, _ := start(t, serving(nil), tt.config)
+		for name, body := range map[string]io.Reader{
+			"":                    strings.NewReader(callOf(tt.bytes)),
+			", of unknown length": io.MultiReader(strings.NewReader(callOf(tt.bytes))),
+		} {
+			t.Run(tt.name+name, func(t *testing.T) {
+				got := send(t, http.MethodPost, base+"/mcp", body, tt.header)
+				if tt.refused == "" {
+					assert.Equal(t, http.StatusOK, got.status)
+					assert.Contains(t, got.body, `"result":{"Text":"xxx`)
+					return
+				}
+				assert.Equal(t, http.StatusRequestEntityTooLarge, got.status)
+				assert.Equal(t, tt.refused, got.body)
+			})
+		}
+	}
+}
+
+func TestClientReadsTheRefusalOfALargeBody(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, TooLarge: tooLarge})
+	client := newClient(t, nil)
+	_, err := say(context.Background(), client, base+"/mcp", "echo", strings.Repeat("x", maxBody))
+	var refused *transport.Error
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, 23, refused.Code)
+	assert.Equal(t, "MESSAGE_TOO_LARGE", refused.Message)
+	assert.JSONEq(t, `{"error_code":"E023","limit":10240}`, fmt.Sprint(refused.Data))
+
+	answer, err := say(context.Background(), client, base+"/mcp", "echo", "hi")
+	require.NoError(t, err, "the next call is none the worse")
+	require.Equal(t, "hi", answer)
+}

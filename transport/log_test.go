@@ -1,0 +1,108 @@
+package transport_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+)
+
+// A letter is a message that can say what it is, and holds a token.
+type letter struct{ messageType, token string }
+
+func (l *letter) Type() string         { return l.messageType }
+func (l *letter) Conversation() string { return "conv-r1m1" }
+
+// A postman is a carrier that answers every call the same way.
+type postman struct {
+	result any
+	err    error
+}
+
+func (p *postman) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
+	return p.result, p.err
+}
+
+func TestLogged(t *testing.T) {
+	invitation, joined := &letter{"GAME_INVITATION", "tok-secret"}, &letter{"GAME_JOIN_ACK", "tok-secret"}
+	failure := errors.New("connection reset")
+	tests := []struct {
+		name    string
+		level   zerolog.Level
+		carrier *postman
+		want    []string
+	}{
+		{"call and answer", zerolog.DebugLevel, &postman{result: joined}, []string{
+			`"message_type":"GAME_INVITATION"`, `"message_type":"GAME_JOIN_ACK"`, `"conversation_id":"conv-r1m1"`,
+			`"method":"invite"`, `"endpoint":"http://p"`, `"message":"sent"`, `"message":"received the answer"`, `"took_ms":`}},
+		{"call and error", zerolog.DebugLevel, &postman{err: failure}, []string{
+			`"message_type":"GAME_INVITATION"`, `"error":"connection reset"`, `"message":"failed"`}},
+		{"nothing above debug level", zerolog.InfoLevel, &postman{result: joined}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			caller := transport.Logged(tt.carrier, zerolog.New(&log).Level(tt.level))
+			result, err := caller.Call(context.Background(), "http://p", "tok-secret", "invite", invitation, nil)
+			assert.Equal(t, tt.carrier.result, result)
+			assert.Equal(t, tt.carrier.err, err)
+			for _, part := range tt.want {
+				assert.Contains(t, log.String(), part)
+			}
+			if tt.want == nil {
+				assert.Empty(t, log.String())
+				assert.Same(t, transport.Caller(tt.carrier), caller, "no call pays for a log that nobody keeps")
+			}
+			assert.NotContains(t, log.String(), "secret", "tokens are never logged")
+		})
+	}
+}
+
+func TestMuxLog(t *testing.T) {
+	tests := []struct {
+		name   string
+		result any
+		err    error
+		want   []string
+	}{
+		{"an answer", &letter{"GAME_JOIN_ACK", "tok-secret"}, nil, []string{
+			`"message_type":"GAME_INVITATION"`, `"message":"received"`, `"message_type":"GAME_JOIN_ACK"`, `"message":"answered"`}},
+		{"an error", nil, &transport.Error{Code: 4004, Message: "INVALID"}, []string{
+			`"message":"answered with an error"`, `"error":"JSON-RPC error 4004: INVALID"`}},
+		{"a value that says nothing of itself", 5, nil, []string{`"message":"answered"`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			mux := transport.NewMux(zerolog.New(&log))
+			mux.Handle("invite", nil, func(context.Context, string, any) (any, error) { return tt.result, tt.err })
+			result, err := mux.Dispatch(context.Background(), "tok-secret", "invite", &letter{"GAME_INVITATION", "tok-secret"})
+			require.Equal(t, tt.result, result)
+			require.Equal(t, tt.err, err)
+			for _, part := range append(tt.want, `"method":"invite"`) {
+				assert.Contains(t, log.String(), part)
+			}
+			assert.NotContains(t, log.String(), "secret", "tokens are never logged")
+		})
+	}
+	t.Run("params that cannot be read", func(t *testing.T) {
+		var log bytes.Buffer
+		mux := transport.NewMux(zerolog.New(&log))
+		mux.Handle("invite", func([]byte) (any, error) { return nil, errors.New("broken") }, nil)
+		mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"invite","id":1}`))
+		assert.Contains(t, log.String(), `"message":"call refused"`)
+	})
+	t.Run("a result that cannot be encoded", func(t *testing.T) {
+		var log bytes.Buffer
+		mux := transport.NewMux(zerolog.New(&log))
+		mux.Handle("invite", func([]byte) (any, error) { return nil, nil }, func(context.Context, string, any) (any, error) { return func() {}, nil }) //nolint:nilnil // params do not matter
+		mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"invite","id":1}`))
+		assert.Contains(t, log.String(), `"message":"a result cannot be encoded"`)
+	})
+}

@@ -1,0 +1,566 @@
+package memory_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"evenodd/league/protocol"
+	"evenodd/transport"
+	"evenodd/transport/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const endpoint = "memory://p01/mcp"
+
+type (
+	question struct {
+		Number      int
+		Nanoseconds int64 // how long the handler of "wait" takes
+	}
+	reply struct{ Number int }
+)
+
+// replyOf decodes a reply; a value bus never calls it.
+func replyOf(raw []byte) (any, error) {
+	r := new(reply)
+	return r, json.Unmarshal(raw, r)
+}
+
+// A handler of the tests.
+type handler = func(ctx context.Context, bearer string, q *question) (any, error)
+
+// serving is a mux with one handler per method.
+func serving(handlers map[string]handler) *transport.Mux {
+	mux := transport.NewMux(zerolog.Nop())
+	for method, h := range handlers {
+		mux.Handle(method, func(params []byte) (any, error) {
+			q := new(question)
+			return q, json.Unmarshal(params, q)
+		}, func(ctx context.Context, bearer string, params any) (any, error) {
+			return h(ctx, bearer, params.(*question))
+		})
+	}
+	return mux
+}
+
+// echo answers with the number of the question.
+func echo(_ context.Context, _ string, q *question) (any, error) { return &reply{q.Number}, nil }
+
+// wait is echo after the time that the question says, whatever its context.
+func wait(ctx context.Context, bearer string, q *question) (any, error) {
+	time.Sleep(time.Duration(q.Nanoseconds))
+	return echo(ctx, bearer, q)
+}
+
+// ask calls a method at the endpoint of the tests.
+func ask(ctx context.Context, bus *memory.Bus, method string, q *question) (*reply, error) {
+	r, err := bus.Call(ctx, endpoint, "", method, q, replyOf)
+	if err != nil {
+		return nil, err
+	}
+	return r.(*reply), nil
+}
+
+// modes runs a test with each kind of bus.
+func modes(t *testing.T, test func(t *testing.T, bus *memory.Bus)) {
+	t.Helper()
+	t.Run("values", func(t *testing.T) { test(t, memory.NewBus()) })
+	t.Run("wire", func(t *testing.T) { test(t, memory.NewWireBus()) })
+}
+
+// timedModes is modes in virtual time.
+func timedModes(t *testing.T, test func(t *testing.T, bus *memory.Bus)) {
+	t.Helper()
+	t.Run("values", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, memory.NewBus()) })
+	})
+	t.Run("wire", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { test(t, memory.NewWireBus()) })
+	})
+}
+
+func isUnreachable(t require.TestingT, err error) {
+	var unreachable *transport.UnreachableError
+	require.ErrorAs(t, err, &unreachable)
+	require.Equal(t, endpoint, unreachable.Endpoint)
+}
+
+func TestValuesAreHandedOver(t *testing.T) {
+	bus := memory.NewBus()
+	sent, answered := &question{Number: 1}, &reply{2}
+	var received *question
+	defer bus.Listen(endpoint, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
+		received = q
+		return answered, nil
+	}}))()
+	r, err := bus.Call(context.Background(), endpoint, "", "ask", sent, func([]byte) (any, error) {
+		return nil, errors.New("a value bus decodes nothing")
+	})
+	require.NoError(t, err)
+	assert.Same(t, sent, received)
+	assert.Same(t, answered, r)
+}
+
+func TestWireEncodesBothWays(t *testing.T) {
+	bus := memory.NewWireBus()
+	sent, answered := &question{Number: 1}, &reply{2}
+	var received *question
+	defer bus.Listen(endpoint, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
+		received = q
+		return answered, nil
+	}}))()
+	var raw string
+	r, err := bus.Call(context.Background(), endpoint, "", "ask", sent, func(result []byte) (any, error) {
+		raw = string(result)
+		return replyOf(result)
+	})
+	require.NoError(t, err)
+	assert.Equal(t, sent, received)
+	assert.NotSame(t, sent, received)
+	assert.Equal(t, answered, r)
+	assert.NotSame(t, answered, r)
+	assert.JSONEq(t, `{"Number":2}`, raw)
+}
+
+func TestWireFailures(t *testing.T) {
+	refusal := errors.New("no reply of ours")
+	tests := []struct {
+		name   string
+		params any
+		result any
+		decode error
+		want   error // nil where any error that is no answer will do
+	}{
+		{"params that cannot be encoded", func() {}, nil, nil, nil},
+		{"a result that cannot be encoded", &question{}, func() {}, nil, &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}},
+		{"a result that the caller cannot read", &question{}, &reply{}, refusal, refusal},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bus := memory.NewWireBus()
+			defer bus.Listen(endpoint, serving(map[string]handler{
+				"ask":  func(context.Context, string, *question) (any, error) { return tt.result, nil },
+				"echo": echo,
+			}))()
+			_, err := bus.Call(context.Background(), endpoint, "", "ask", tt.params, func([]byte) (any, error) { return nil, tt.decode })
+			require.Error(t, err)
+			if tt.want != nil {
+				require.Equal(t, tt.want, err)
+			} else {
+				var answered *transport.Error
+				require.NotErrorAs(t, err, &answered)
+			}
+			r, err := ask(context.Background(), bus, "echo", &question{Number: 3})
+			require.NoError(t, err, "the next call is none the worse")
+			require.Equal(t, &reply{3}, r)
+		})
+	}
+}
+
+func TestBearerAndErrorsTravel(t *testing.T) {
+	modes(t, func(t *testing.T, bus *memory.Bus) {
+		defer bus.Listen(endpoint, serving(map[string]handler{"ask": func(_ context.Context, bearer string, _ *question) (any, error) {
+			return nil, &transport.Error{Code: 12, Message: bearer}
+		}}))()
+		_, err := bus.Call(context.Background(), endpoint, "credential", "ask", &question{}, replyOf)
+		require.Equal(t, &transport.Error{Code: 12, Message: "credential"}, err)
+	})
+}
+
+func TestManyCallsAtOnce(t *testing.T) {
+	const endpoints, callers, calls = 8, 32, 100
+	modes(t, func(t *testing.T, bus *memory.Bus) {
+		for e := range endpoints {
+			defer bus.Listen(fmt.Sprint("memory://", e), serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
+				if q.Number%3 == 0 {
+					runtime.Gosched() // let others overtake
+				}
+				return &reply{q.Number*endpoints + e}, nil
+			}}))()
+		}
+		var all sync.WaitGroup
+		for c := range callers {
+			all.Go(func() {
+				for n := range calls {
+					ctx := context.Context(context.Background())
+					if n%2 == 0 {
+						limited := protocol.Limit(ctx, time.Hour)
+						defer limited.Stop()
+						ctx = limited
+					}
+					e, number := (c+n)%endpoints, c*calls+n
+					r, err := bus.Call(ctx, fmt.Sprint("memory://", e), "", "ask", &question{Number: number}, replyOf)
+					if !assert.NoError(t, err) || !assert.Equal(t, &reply{number*endpoints + e}, r, "every caller gets its own answer") {
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestSlowHandlersBlockNobody(t *testing.T) {
+	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait, "echo": echo}))
+		start := time.Now()
+		var slow sync.WaitGroup
+		for n := range 10 {
+			slow.Go(func() {
+				r, err := ask(context.Background(), bus, "wait", &question{Number: n, Nanoseconds: int64(time.Minute)})
+				assert.NoError(t, err)
+				assert.Equal(t, &reply{n}, r)
+				assert.Equal(t, time.Minute, time.Since(start), "they do not wait for each other")
+			})
+		}
+		synctest.Wait()
+		r, err := ask(context.Background(), bus, "echo", &question{Number: 99})
+		require.NoError(t, err)
+		require.Equal(t, &reply{99}, r)
+		require.Zero(t, time.Since(start), "a quick handler answers at once beside slow ones")
+		slow.Wait()
+		stop()
+	})
+}
+
+// limits are the ways a caller limits a call: each ends after three seconds.
+func limits() []struct {
+	name  string
+	limit func(context.Context) (context.Context, func())
+} {
+	return []struct {
+		name  string
+		limit func(context.Context) (context.Context, func())
+	}{
+		{"a plain context", func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+			return ctx, cancel
+		}},
+		{"a limit", func(ctx context.Context) (context.Context, func()) {
+			limited := protocol.Limit(ctx, 3*time.Second)
+			return limited, limited.Stop
+		}},
+		{"a limit whose parent ends sooner", func(ctx context.Context) (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+			limited := protocol.Limit(ctx, 30*time.Second)
+			return limited, func() { limited.Stop(); cancel() }
+		}},
+		{"a limit of a limit", func(ctx context.Context) (context.Context, func()) {
+			outer := protocol.Limit(ctx, 3*time.Second)
+			inner := protocol.Limit(outer, 30*time.Second)
+			return inner, func() { inner.Stop(); outer.Stop() }
+		}},
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	for _, tt := range limits() {
+		t.Run(tt.name, func(t *testing.T) {
+			timedModes(t, func(t *testing.T, bus *memory.Bus) {
+				stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+				for _, took := range []time.Duration{0, time.Second, 3*time.Second - 1} {
+					ctx, release := tt.limit(context.Background())
+					start := time.Now()
+					r, err := ask(ctx, bus, "wait", &question{Number: 1, Nanoseconds: int64(took)})
+					require.NoError(t, err, "an answer after %v is in time", took)
+					require.Equal(t, &reply{1}, r)
+					require.Equal(t, took, time.Since(start))
+					release()
+				}
+				for _, took := range []time.Duration{3*time.Second + 1, time.Hour} {
+					ctx, release := tt.limit(context.Background())
+					start := time.Now()
+					_, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(took)})
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.Equal(t, 3*time.Second, time.Since(start), "the caller returns at its deadline, not when the handler does")
+					release()
+				}
+				stop()
+			})
+		})
+	}
+}
+
+func TestHandlersSeeTheDeadline(t *testing.T) {
+	for _, tt := range limits() {
+		t.Run(tt.name, func(t *testing.T) {
+			timedModes(t, func(t *testing.T, bus *memory.Bus) {
+				start := time.Now()
+				var lasted time.Duration
+				stop := bus.Listen(endpoint, serving(map[string]handler{"ask": func(ctx context.Context, _ string, _ *question) (any, error) {
+					<-ctx.Done()
+					lasted = time.Since(start)
+					time.Sleep(time.Second) // too late for the caller
+					return nil, ctx.Err()
+				}}))
+				ctx, release := tt.limit(context.Background())
+				_, err := ask(ctx, bus, "ask", &question{})
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				release()
+				stop()
+				require.Equal(t, 3*time.Second, lasted)
+			})
+		})
+	}
+}
+
+func TestTheCallerGivesUp(t *testing.T) {
+	for _, tt := range limits() {
+		t.Run(tt.name, func(t *testing.T) {
+			timedModes(t, func(t *testing.T, bus *memory.Bus) {
+				stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+				parent, cancel := context.WithCancel(context.Background())
+				ctx, release := tt.limit(parent)
+				time.AfterFunc(2*time.Second, cancel)
+				start := time.Now()
+				_, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(time.Hour)})
+				require.ErrorIs(t, err, context.Canceled)
+				require.Equal(t, 2*time.Second, time.Since(start))
+				release()
+				stop()
+			})
+		})
+	}
+}
+
+// A lateContext is a context with a limit whose parent has ended and which
+// does not know it yet: parents end before their children.
+type lateContext struct {
+	context.Context //nolint:containedctx // it is one
+
+	parent   chan struct{}
+	deadline time.Time
+}
+
+func (l *lateContext) Limit() (<-chan struct{}, time.Time) { return l.parent, l.deadline }
+
+func TestAParentThatEndsFirstEndsTheCall(t *testing.T) {
+	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+		for _, tt := range []struct {
+			name     string
+			deadline time.Duration
+			want     error
+		}{
+			{"before the deadline", time.Hour, context.Canceled},
+			{"at the deadline", 0, context.DeadlineExceeded},
+		} {
+			ctx := &lateContext{context.Background(), make(chan struct{}), time.Now().Add(tt.deadline)}
+			close(ctx.parent)
+			r, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(time.Minute)})
+			require.ErrorIs(t, err, tt.want, tt.name)
+			require.Nil(t, r)
+		}
+		stop()
+	})
+}
+
+func TestNobodyListens(t *testing.T) {
+	modes(t, func(t *testing.T, bus *memory.Bus) {
+		_, err := ask(context.Background(), bus, "ask", &question{})
+		isUnreachable(t, err)
+		defer bus.Listen("memory://p02/mcp", serving(map[string]handler{"ask": echo}))()
+		_, err = ask(context.Background(), bus, "ask", &question{})
+		isUnreachable(t, err)
+	})
+}
+
+func TestStopWaitsForRunningHandlers(t *testing.T) {
+	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+		start := time.Now()
+		var running sync.WaitGroup
+		for n := range 3 {
+			running.Go(func() {
+				r, err := ask(context.Background(), bus, "wait", &question{Number: n, Nanoseconds: int64(n+3) * int64(time.Second)})
+				assert.NoError(t, err, "a running call is answered")
+				assert.Equal(t, &reply{n}, r)
+			})
+		}
+		synctest.Wait()
+		running.Go(func() {
+			time.Sleep(time.Second)
+			_, err := ask(context.Background(), bus, "wait", &question{})
+			isUnreachable(t, err) // a new call is refused while the last ones run
+		})
+		stop()
+		require.Equal(t, 5*time.Second, time.Since(start), "it waited for the slowest")
+		_, err := ask(context.Background(), bus, "wait", &question{})
+		isUnreachable(t, err)
+		running.Wait()
+		stop() // once more does nothing
+	})
+}
+
+// A handler whose caller has long gone is waited for too.
+func TestStopWaitsForForsakenHandlers(t *testing.T) {
+	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(time.Minute)})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		stop()
+		require.Equal(t, time.Minute, time.Since(start))
+	})
+}
+
+func TestStopLeavesNoGoroutine(t *testing.T) {
+	modes(t, func(t *testing.T, bus *memory.Bus) {
+		before := goleak.IgnoreCurrent()
+		for range 3 {
+			stop := bus.Listen(endpoint, serving(map[string]handler{"ask": echo}))
+			var all sync.WaitGroup
+			for n := range 50 {
+				all.Go(func() {
+					_, err := ask(context.Background(), bus, "ask", &question{Number: n})
+					assert.NoError(t, err)
+				})
+			}
+			all.Wait()
+			stop()
+			goleak.VerifyNone(t, before)
+		}
+	})
+}
+
+func TestLateRepliesAreDropped(t *testing.T) {
+	for _, tt := range limits() {
+		t.Run(tt.name, func(t *testing.T) {
+			timedModes(t, func(t *testing.T, bus *memory.Bus) {
+				stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait, "echo": echo}))
+				for n := range 50 {
+					ctx, release := tt.limit(context.Background())
+					_, err := ask(ctx, bus, "wait", &question{Number: -1, Nanoseconds: int64(4 * time.Second)})
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					release()
+					for range 3 { // before the late reply, while it comes, and after it
+						ctx, release := tt.limit(context.Background())
+						r, err := ask(ctx, bus, "wait", &question{Number: n, Nanoseconds: int64(time.Second)})
+						require.NoError(t, err)
+						require.Equal(t, &reply{n}, r)
+						release()
+					}
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// Callers that leave at any time, handlers that take any time: whoever gets an
+// answer gets its own.
+func TestNoAnswerIsEverAnothers(t *testing.T) {
+	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+		var answered, late atomic.Int64
+		var all sync.WaitGroup
+		for c := range 20 {
+			all.Go(func() {
+				random := rand.New(rand.NewPCG(1, uint64(c))) //nolint:gosec // a test
+				for n := range 50 {
+					ctx, release := limits()[random.IntN(len(limits()))].limit(context.Background())
+					number := c*1000 + n
+					r, err := ask(ctx, bus, "wait", &question{Number: number, Nanoseconds: random.Int64N(6) * int64(time.Second)})
+					release()
+					switch {
+					case err == nil:
+						answered.Add(1)
+						assert.Equal(t, &reply{number}, r)
+					case assert.ErrorIs(t, err, context.DeadlineExceeded):
+						late.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		stop()
+		assert.Positive(t, answered.Load())
+		assert.Positive(t, late.Load())
+	})
+}
+
+func TestReplacingAListener(t *testing.T) {
+	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+		number := func(n int, took time.Duration) *transport.Mux {
+			return serving(map[string]handler{"who": func(context.Context, string, *question) (any, error) {
+				time.Sleep(took)
+				return &reply{n}, nil
+			}})
+		}
+		asked := func() int {
+			r, err := ask(context.Background(), bus, "who", &question{})
+			if !assert.NoError(t, err) {
+				return 0
+			}
+			return r.Number
+		}
+		stopFirst := bus.Listen(endpoint, number(1, time.Minute))
+		var running sync.WaitGroup
+		running.Go(func() { assert.Equal(t, 1, asked(), "a call that runs is answered by whom it reached") })
+		synctest.Wait()
+
+		stopSecond := bus.Listen(endpoint, number(2, 0))
+		require.Equal(t, 2, asked(), "new calls go to the new listener")
+		stopFirst()
+		running.Wait()
+		require.Equal(t, 2, asked(), "the end of the first does not end the second")
+		stopSecond()
+		_, err := ask(context.Background(), bus, "who", &question{})
+		isUnreachable(t, err)
+
+		defer bus.Listen(endpoint, number(3, 0))()
+		require.Equal(t, 3, asked(), "an endpoint can be served again")
+	})
+}
+
+// Listeners that come and go while calls arrive: a call is answered, or told
+// that nobody listens.
+func TestStopRacesWithCalls(t *testing.T) {
+	modes(t, func(t *testing.T, bus *memory.Bus) {
+		done := make(chan struct{})
+		var all sync.WaitGroup
+		for c := range 4 {
+			all.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					r, err := ask(context.Background(), bus, "ask", &question{Number: c + n})
+					if err == nil {
+						assert.Equal(t, &reply{c + n}, r)
+						continue
+					}
+					var unreachable *transport.UnreachableError
+					assert.ErrorAs(t, err, &unreachable)
+					runtime.Gosched()
+				}
+			})
+		}
+		for range 200 {
+			stop := bus.Listen(endpoint, serving(map[string]handler{"ask": echo}))
+			runtime.Gosched()
+			stop()
+		}
+		close(done)
+		all.Wait()
+	})
+}

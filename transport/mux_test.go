@@ -1,0 +1,260 @@
+package transport_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+)
+
+// A faithless value panics when it is encoded.
+type faithless struct{}
+
+func (faithless) MarshalJSON() ([]byte, error) { panic("secret of the encoder") }
+
+// troubled is a server where everything goes wrong; it counts the calls that
+// reached the code that fails.
+func troubled() (mux *transport.Mux, reached *atomic.Int64) {
+	mux, reached = transport.NewMux(zerolog.Nop()), new(atomic.Int64)
+	trouble(mux, reached)
+	return mux, reached
+}
+
+func trouble(mux *transport.Mux, reached *atomic.Int64) {
+	plain := func(params []byte) (any, error) { return params, nil }
+	on := func(method string, h func() (any, error)) {
+		mux.Handle(method, plain, func(context.Context, string, any) (any, error) {
+			reached.Add(1)
+			return h()
+		})
+	}
+	on("fine", func() (any, error) { return "fine", nil })
+	on("nothing", func() (any, error) { return nil, nil }) //nolint:nilnil // that is the case
+	on("fails", func() (any, error) { return nil, fmt.Errorf("open /etc/secret: %w", fs.ErrPermission) })
+	on("panics", func() (any, error) { panic("secret of the handler") })
+	on("panics with an error", func() (any, error) { panic(&transport.Error{Code: 1, Message: "secret"}) })
+	on("unencodable", func() (any, error) { return make(chan int), nil })
+	on("faithless", func() (any, error) { return faithless{}, nil })
+	mux.Handle("unreadable", func([]byte) (any, error) {
+		reached.Add(1)
+		return nil, errors.New("secret of the decoder")
+	}, nil)
+	mux.Handle("unreadable, by panic", func([]byte) (any, error) {
+		reached.Add(1)
+		panic("secret of the decoder")
+	}, nil)
+}
+
+// What goes wrong inside a handler stays inside: the caller is told that it
+// went wrong, and nothing else; the calls beside it are answered.
+func TestTroubleStaysInside(t *testing.T) {
+	const internal = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":2}`
+	for _, method := range []string{
+		"fails", "panics", "panics with an error", "unencodable", "faithless", "unreadable", "unreadable, by panic",
+	} {
+		t.Run(method, func(t *testing.T) {
+			mux, reached := troubled()
+			call := `{"jsonrpc":"2.0","method":"` + method + `","id":2}`
+			require.Equal(t, internal, string(mux.Serve(context.Background(), "", []byte(call))))
+
+			batch := `[{"jsonrpc":"2.0","method":"fine","id":1},` + call + `,{"jsonrpc":"2.0","method":"fine","id":3}]`
+			require.Equal(t, `[{"jsonrpc":"2.0","result":"fine","id":1},`+internal+`,{"jsonrpc":"2.0","result":"fine","id":3}]`,
+				string(mux.Serve(context.Background(), "", []byte(batch))))
+			assert.EqualValues(t, 4, reached.Load())
+		})
+	}
+}
+
+func TestFallbackThatPanicsFailsThatCallAlone(t *testing.T) {
+	mux, _ := troubled()
+	mux.Fallback(func(any) (string, bool) { panic("secret") })
+	require.Equal(t, `[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1},{"jsonrpc":"2.0","result":"fine","id":2}]`,
+		string(mux.Serve(context.Background(), "", []byte(`[{"jsonrpc":"2.0","method":"x","id":1},{"jsonrpc":"2.0","method":"fine","id":2}]`))))
+	_, err := mux.Dispatch(context.Background(), "", "x", nil)
+	require.Equal(t, &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}, err)
+}
+
+func TestPanicsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	mux := transport.NewMux(zerolog.New(&log))
+	trouble(mux, new(atomic.Int64))
+	mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"panics","id":2}`))
+	assert.Contains(t, log.String(), "secret of the handler")
+	assert.Contains(t, log.String(), "mux_test.go", "the stack tells where")
+	assert.Contains(t, log.String(), `"method":"panics"`)
+}
+
+// A coded error is one that knows itself as a JSON-RPC error object, as those
+// of the protocol do.
+type codedError struct {
+	code int
+	data any
+}
+
+func (e codedError) Error() string                { return "coded" }
+func (e codedError) RPCError() (int, string, any) { return e.code, "CODED", e.data }
+
+// A secondhand message has encoded itself before.
+type secondhand string
+
+func (s secondhand) Encoded() ([]byte, error) { return []byte(s), nil }
+
+func TestErrorsOfHandlers(t *testing.T) {
+	const internal = `{"code":-32603,"message":"Internal error"}`
+	tests := []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"of JSON-RPC", &transport.Error{Code: -32602, Message: "Invalid params"}, `{"code":-32602,"message":"Invalid params"}`},
+		{"with data", &transport.Error{Code: 4004, Message: "INVALID", Data: map[string]any{"allowed": []string{"even", "odd"}}},
+			`{"code":4004,"message":"INVALID","data":{"allowed":["even","odd"]}}`},
+		{"of another package", codedError{code: 23, data: "too large"}, `{"code":23,"message":"CODED","data":"too large"}`},
+		{"wrapped", fmt.Errorf("at the door: %w", codedError{code: 23}), `{"code":23,"message":"CODED"}`},
+		{"joined", errors.Join(errors.New("secret"), codedError{code: 23}), `{"code":23,"message":"CODED"}`},
+		{"with data that encodes itself", codedError{code: 23, data: secondhand(`{"a":1}`)}, `{"code":23,"message":"CODED","data":{"a":1}}`},
+		{"with data that cannot be encoded", codedError{code: 23, data: func() {}}, `{"code":23,"message":"CODED"}`},
+		{"with code 0", codedError{}, `{"code":0,"message":"CODED"}`},
+		{"with quotes in the message", &transport.Error{Code: 1, Message: `say "odd"` + "\n"}, `{"code":1,"message":"say \"odd\"\n"}`},
+		{"with a message that is no UTF-8", &transport.Error{Code: 1, Message: "\xff"}, `{"code":1,"message":"Internal error"}`},
+		{"plain", errors.New("secret"), internal},
+		{"plain, wrapped", fmt.Errorf("reading: %w", fs.ErrNotExist), internal},
+		{"end of a context", context.DeadlineExceeded, internal},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			mux := transport.NewMux(zerolog.Nop())
+			handle(mux, "fail", func(context.Context, any) (any, error) { return nil, tt.err })
+			require.Equal(t, `{"jsonrpc":"2.0","error":`+tt.want+`,"id":1}`,
+				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"fail","id":1}`))))
+		})
+	}
+}
+
+// The value side of the mux answers with the same errors as the byte side.
+func TestDispatchHidesWhatServeHides(t *testing.T) {
+	internal := &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}
+	tests := []struct {
+		method string
+		want   error
+	}{
+		{"fails", internal},
+		{"panics", internal},
+		{"panics with an error", internal},
+		{"missing", &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method, func(t *testing.T) {
+			mux, _ := troubled()
+			result, err := mux.Dispatch(context.Background(), "", tt.method, nil)
+			require.Nil(t, result)
+			require.Equal(t, tt.want, err)
+			require.NotContains(t, err.Error(), "secret")
+		})
+	}
+	t.Run("a coded error comes as it is", func(t *testing.T) {
+		mux := transport.NewMux(zerolog.Nop())
+		want := &transport.Error{Code: 23, Message: "too large"}
+		handle(mux, "fail", func(context.Context, any) (any, error) { return nil, fmt.Errorf("at the door: %w", want) })
+		_, err := mux.Dispatch(context.Background(), "", "fail", nil)
+		require.Same(t, want, err)
+	})
+	t.Run("a result comes as it is", func(t *testing.T) {
+		mux, _ := troubled()
+		result, err := mux.Dispatch(context.Background(), "", "fine", nil)
+		require.NoError(t, err)
+		require.Equal(t, "fine", result)
+	})
+	t.Run("no result is none", func(t *testing.T) {
+		mux, _ := troubled()
+		result, err := mux.Dispatch(context.Background(), "", "nothing", nil)
+		require.NoError(t, err)
+		require.Nil(t, result)
+		require.Equal(t, `{"jsonrpc":"2.0","result":null,"id":1}`,
+			string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"nothing","id":1}`))))
+	})
+}
+
+func TestHandlersGetTheCallersContextAndBearer(t *testing.T) {
+	type key struct{}
+	ctx := context.WithValue(context.Background(), key{}, "value")
+	mux := transport.NewMux(zerolog.Nop())
+	mux.Handle("who", func([]byte) (any, error) { return "params", nil }, func(ctx context.Context, bearer string, params any) (any, error) {
+		return fmt.Sprint(ctx.Value(key{}), " ", bearer, " ", params), nil
+	})
+	require.Equal(t, `{"jsonrpc":"2.0","result":"value token params","id":1}`,
+		string(mux.Serve(ctx, "token", []byte(`{"jsonrpc":"2.0","method":"who","id":1}`))))
+	result, err := mux.Dispatch(ctx, "token", "who", "params")
+	require.NoError(t, err)
+	require.Equal(t, "value token params", result)
+}
+
+func TestFallback(t *testing.T) {
+	const notFound = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`
+	tests := []struct{ name, method, params, want string }{
+		{"names the method of an unknown one", "mcp_message", `{"message_type":"fine"}`, `{"jsonrpc":"2.0","result":"fine","id":1}`},
+		{"knows no name", "mcp_message", `{"message_type":""}`, notFound},
+		{"names a method that does not exist", "mcp_message", `{"message_type":"missing"}`, notFound},
+		{"names the unknown method itself", "loop", `{"message_type":"loop"}`, notFound},
+		{"is asked without params too", "mcp_message", ``, notFound},
+		{"is not asked for a known method", "nothing", `{"message_type":"fine"}`, `{"jsonrpc":"2.0","result":null,"id":1}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			mux, _ := troubled()
+			mux.Fallback(func(params any) (string, bool) {
+				raw, ok := params.([]byte)
+				require.True(t, ok, "a carrier of bytes gives bytes, not %T", params)
+				_, name, _ := strings.Cut(string(raw), `"message_type":"`)
+				name = strings.TrimRight(name, `"}`)
+				return name, name != ""
+			})
+			params := ""
+			if tt.params != "" {
+				params = `,"params":` + tt.params
+			}
+			require.Equal(t, tt.want, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"`+tt.method+`"`+params+`,"id":1}`))))
+		})
+	}
+	t.Run("sees values of a carrier of values", func(t *testing.T) {
+		mux, _ := troubled()
+		mux.Fallback(func(params any) (string, bool) { name, ok := params.(string); return name, ok })
+		result, err := mux.Dispatch(context.Background(), "", "mcp_message", "fine")
+		require.NoError(t, err)
+		require.Equal(t, "fine", result)
+		_, err = mux.Dispatch(context.Background(), "", "mcp_message", 7)
+		require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}, err)
+	})
+	t.Run("is not needed", func(t *testing.T) {
+		mux, _ := troubled()
+		require.Equal(t, notFound, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"mcp_message","id":1}`))))
+	})
+}
+
+func TestErrorsSayWhatTheyAre(t *testing.T) {
+	cause := errors.New("connection refused")
+	tests := []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"an error object", &transport.Error{Code: -32601, Message: "Method not found"}, "JSON-RPC error -32601: Method not found"},
+		{"an endpoint where nobody listens", &transport.UnreachableError{Endpoint: "memory://p"}, "nobody listens at memory://p"},
+		{"the same with its cause", &transport.UnreachableError{Endpoint: "http://p", Err: cause}, "nobody listens at http://p: connection refused"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { require.EqualError(t, tt.err, tt.want) })
+	}
+	require.ErrorIs(t, &transport.UnreachableError{Err: cause}, cause)
+	require.True(t, (&transport.UnreachableError{}).Unreachable())
+}

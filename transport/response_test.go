@@ -1,0 +1,222 @@
+package transport_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/transport"
+)
+
+// raw is a decode that takes the result as it stands.
+func raw(result []byte) (any, error) { return string(result), nil }
+
+func TestEncodeRequest(t *testing.T) {
+	tests := []struct {
+		name   string
+		method string
+		params any
+		id     int64
+		want   string
+	}{
+		{"params an object", "ping", map[string]int{"a": 1}, 1, `{"jsonrpc":"2.0","method":"ping","params":{"a":1},"id":1}`},
+		{"params that have encoded themselves", "ping", secondhand(`{"b":2}`), -5, `{"jsonrpc":"2.0","method":"ping","params":{"b":2},"id":-5}`},
+		{"a method that needs quoting", `a"b\`, []int{}, 1 << 62, `{"jsonrpc":"2.0","method":"a\"b\\","params":[],"id":4611686018427387904}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			body, err := transport.EncodeRequest(tt.method, tt.params, tt.id)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, string(body))
+		})
+	}
+	t.Run("params that cannot be encoded", func(t *testing.T) {
+		_, err := transport.EncodeRequest("ping", func() {}, 1)
+		require.Error(t, err)
+	})
+	t.Run("a method that is no UTF-8", func(t *testing.T) {
+		_, err := transport.EncodeRequest("\xff", nil, 1)
+		require.Error(t, err)
+	})
+}
+
+func TestDecodeResponse(t *testing.T) {
+	tests := []struct{ name, body, want string }{
+		{"a result", `{"jsonrpc":"2.0","result":{"a":1},"id":7}`, `{"a":1}`},
+		{"id 1 whatever was asked", `{"jsonrpc":"2.0","result":5,"id":1}`, `5`},
+		{"no id", `{"jsonrpc":"2.0","result":5}`, `5`},
+		{"no version", `{"result":5,"id":7}`, `5`},
+		{"a null error beside the result", `{"jsonrpc":"2.0","error":null,"result":5,"id":7}`, `5`},
+		{"a null result", `{"jsonrpc":"2.0","result":null,"id":7}`, `null`},
+		{"foreign members", `{"jsonrpc":"2.0","x":{"result":6},"result":5,"id":7,"y":1}`, `5`},
+		{"white space", " {\n\"result\" :\t5 ,\"id\":7 } \n", `5`},
+		{"a result as it stands", `{"result": {"a" : "\u0061"} }`, `{"a" : "\u0061"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err := transport.DecodeResponse([]byte(tt.body), raw)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, result)
+		})
+	}
+	t.Run("the error of decode is the call's", func(t *testing.T) {
+		want := errors.New("no pong")
+		_, err := transport.DecodeResponse([]byte(`{"result":5}`), func([]byte) (any, error) { return nil, want })
+		require.Equal(t, want, err)
+	})
+}
+
+// never is a decode that must not be called.
+func never(t *testing.T) func([]byte) (any, error) {
+	return func(result []byte) (any, error) {
+		t.Errorf("there is no result to decode, but decode got %q", result)
+		return nil, nil //nolint:nilnil // the test has failed
+	}
+}
+
+func TestDecodeResponseWithAnError(t *testing.T) {
+	noObject := &transport.Error{Code: transport.CodeInternal, Message: "an error that is no JSON-RPC error object"}
+	noResponse := &transport.Error{Code: transport.CodeInvalidRequest, Message: "the answer is no JSON-RPC response"}
+	tests := []struct {
+		name, body string
+		want       *transport.Error
+		data       string
+	}{
+		{"an error", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`,
+			&transport.Error{Code: -32601, Message: "Method not found"}, ""},
+		{"with data", `{"jsonrpc":"2.0","error":{"code":23,"message":"M","data": {"a" : [1]} },"id":7}`,
+			&transport.Error{Code: 23, Message: "M"}, `{"a" : [1]}`},
+		{"with null data", `{"jsonrpc":"2.0","error":{"code":23,"message":"M","data":null},"id":7}`,
+			&transport.Error{Code: 23, Message: "M"}, `null`},
+		{"beside a result", `{"jsonrpc":"2.0","result":5,"error":{"code":23,"message":"M"},"id":7}`,
+			&transport.Error{Code: 23, Message: "M"}, ""},
+		{"with foreign members", `{"error":{"code":23,"message":"M","stack":["a"]}}`,
+			&transport.Error{Code: 23, Message: "M"}, ""},
+		{"without members", `{"error":{}}`, &transport.Error{}, ""},
+		{"a string", `{"error":"Unknown method"}`, noObject, ""},
+		{"a number", `{"error":5}`, noObject, ""},
+		{"true", `{"error":true,"result":5}`, noObject, ""},
+		{"an array", `{"error":[{"code":1}]}`, noObject, ""},
+		{"a code that is a string", `{"error":{"code":"E003","message":"M"}}`, noObject, ""},
+		{"a code that is a fraction", `{"error":{"code":1.5,"message":"M"}}`, noObject, ""},
+		{"a code out of range", `{"error":{"code":1e99,"message":"M"}}`, noObject, ""},
+		{"a message that is an object", `{"error":{"code":1,"message":{}}}`, noObject, ""},
+		{"neither result nor error", `{"jsonrpc":"2.0","id":7}`, noResponse, ""},
+		{"a null error and no result", `{"jsonrpc":"2.0","error":null,"id":7}`, noResponse, ""},
+		{"a bare message", `{"message_type":"PONG"}`, noResponse, ""},
+		{"a batch", `[{"jsonrpc":"2.0","result":5,"id":7}]`, noResponse, ""},
+		{"a string instead of a response", `"ok"`, noResponse, ""},
+		{"null instead of a response", `null`, noResponse, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err := transport.DecodeResponse([]byte(tt.body), never(t))
+			require.Nil(t, result)
+			var e *transport.Error
+			require.ErrorAs(t, err, &e)
+			data := ""
+			if e.Data != nil {
+				data = fmt.Sprint(e.Data)
+			}
+			assert.Equal(t, tt.data, data)
+			assert.Equal(t, tt.want, &transport.Error{Code: e.Code, Message: e.Message})
+		})
+	}
+}
+
+func TestDecodeResponseThatIsNoJSON(t *testing.T) {
+	tests := []struct{ name, body string }{
+		{"empty", ""},
+		{"HTML", "<html>502 Bad Gateway</html>"},
+		{"cut off", `{"jsonrpc":"2.0","result":{"a":1}`},
+		{"garbage behind", `{"jsonrpc":"2.0","result":5,"id":7}x`},
+		{"two responses", `{"result":5}{"result":6}`},
+		{"two results", `{"result":5,"result":6}`},
+		{"the same member twice in the result", `{"result":{"a":1,"a":2}}`},
+		{"bad UTF-8", "{\"result\":\"\xff\"}"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := transport.DecodeResponse([]byte(tt.body), never(t))
+			require.Error(t, err)
+			var e *transport.Error
+			require.NotErrorAs(t, err, &e, "nobody answered with an error")
+		})
+	}
+}
+
+func TestEncodeError(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"with data", codedError{code: 23, data: []int{10240}}, `{"jsonrpc":"2.0","error":{"code":23,"message":"CODED","data":[10240]},"id":null}`},
+		{"plain", errors.New("secret"), `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":null}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, string(transport.EncodeError(tt.err)))
+		})
+	}
+}
+
+// What one end encodes, the other understands, both ways.
+func TestRoundTrip(t *testing.T) {
+	type message struct {
+		Text  string
+		Words map[string]string
+		Big   uint64
+	}
+	messages := rapid.Custom(func(t *rapid.T) message {
+		return message{
+			Text:  rapid.String().Draw(t, "text"),
+			Words: rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "words"),
+			Big:   rapid.Uint64().Draw(t, "big"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		method := rapid.String().Draw(t, "method")
+		id := rapid.Int64().Draw(t, "id")
+		question, reply := messages.Draw(t, "question"), messages.Draw(t, "reply")
+		refusal := rapid.Custom(func(t *rapid.T) *transport.Error {
+			return &transport.Error{Code: rapid.Int().Draw(t, "code"), Message: rapid.String().Draw(t, "message")}
+		})
+		var refused *transport.Error
+		if rapid.Bool().Draw(t, "refused") {
+			refused = refusal.Draw(t, "refusal")
+		}
+
+		mux := transport.NewMux(zerolog.Nop())
+		var asked message
+		handle(mux, method, func(_ context.Context, m message) (message, error) {
+			asked = m
+			if refused != nil {
+				return message{}, refused
+			}
+			return reply, nil
+		})
+		body, err := transport.EncodeRequest(method, question, id)
+		require.NoError(t, err)
+		answer := mux.Serve(context.Background(), "", body)
+		require.Contains(t, string(answer), fmt.Sprintf(`"id":%d}`, id))
+		result, err := transport.DecodeResponse(answer, func(result []byte) (any, error) {
+			var m message
+			return m, json.Unmarshal(result, &m)
+		})
+		require.Equal(t, question, asked)
+		if refused != nil {
+			require.Equal(t, refused, err)
+			return
+		}
+		require.NoError(t, err)
+		require.Equal(t, reply, result)
+	})
+}
