@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -63,7 +64,11 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 	}
 	switch format {
 	case "json":
-		return json.MarshalWrite(s.out, shown, jsontext.WithIndent("  "), json.Deterministic(true))
+		if err := json.MarshalWrite(s.out, shown, jsontext.WithIndent("  ")); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(s.out)
+		return err
 	case "table":
 	default:
 		return usage("--format %q: one of table, json", format)

@@ -42,7 +42,8 @@ func (e *interruptedError) Error() string { return "interrupted. " + e.resume }
 type streams struct{ out, err io.Writer }
 
 // Execute runs a command line and returns its exit code. Ctx ends with the
-// first signal to stop.
+// first signal to stop. Agents log to err at the same time: it must be safe for
+// concurrent use, as a file is.
 func Execute(ctx context.Context, version string, args []string, out, err io.Writer) int {
 	configureLogs()
 	root := newRoot(version, streams{out, err})
@@ -101,7 +102,7 @@ EVENODD_PLAYER_PORT for one command) and in a file given by --config.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` (YAML, TOML or JSON)")
+	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` (YAML, TOML or JSON; default: $EVENODD_CONFIG)")
 
 	configurable := []*cobra.Command{newManager(s), newReferee(s), newPlayer(s), newSimulate(s)}
 	flags := map[string]*pflag.FlagSet{}
@@ -120,7 +121,40 @@ EVENODD_PLAYER_PORT for one command) and in a file given by --config.`,
 		root.AddCommand(c)
 	}
 	root.AddCommand(newConfig(s, &file, flags), newSchema(s))
+	tidy(root)
 	return root
+}
+
+// tidy makes the commands that cobra adds refuse what they do not know, as ours
+// do, and gives them examples.
+func tidy(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Example = "  evenodd help simulate"
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if _, unknown, err := root.Find(args); err != nil || len(unknown) > 0 {
+					return usage("unknown command %q", strings.Join(args, " "))
+				}
+				return nil
+			}
+		case "completion":
+			c.Example = "  evenodd completion bash"
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return usage("unknown shell %q: one of bash, fish, powershell, zsh", args[0])
+				}
+				return nil
+			}
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			for _, shell := range c.Commands() {
+				shell.Example = "  evenodd completion " + shell.Name()
+				shell.Args = noArguments
+			}
+		}
+	}
 }
 
 // noArguments refuses arguments that are no flags.

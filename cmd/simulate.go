@@ -23,6 +23,7 @@ import (
 
 type simulateOptions struct {
 	simulation.Options
+	newSeed  bool // none was given
 	format   string
 	quiet    bool
 	logLevel string
@@ -39,12 +40,7 @@ in order and strategies in turn.`,
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !c.Flags().Lookup("seed").Changed {
-				o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is no secret; every JSON reader keeps 53 bits
-				if !o.quiet {
-					_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
-				}
-			}
+			o.newSeed = !c.Flags().Lookup("seed").Changed
 			return runSimulate(c.Context(), s, o)
 		},
 	}
@@ -80,6 +76,12 @@ func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
 	o.LeagueID, o.GameType, o.Games, o.Log = defaultLeague, evenodd.Type, games(), log
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
+	}
+	if o.newSeed {
+		o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is no secret; every JSON reader keeps 53 bits
+		if !o.quiet {
+			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
+		}
 	}
 	if os.Getenv("GOGC") == "" {
 		// A league makes much short-lived garbage and keeps little: fewer

@@ -32,10 +32,13 @@ type Settings struct {
 }
 
 // Load reads a settings file (YAML, TOML or JSON, by its extension); "" means
-// none. Commands are the names of all commands with their flags: a key of the
-// file is a flag's name, or stands below a command's name. Any other key is an
-// error, because it is a slip of the pen.
+// the one that EVENODD_CONFIG names, or none. Commands are the names of all
+// commands with their flags: a key of the file is a flag's name, or stands below
+// a command's name. Any other key is an error, because it is a slip of the pen.
 func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
+	if file == "" {
+		file = os.Getenv(variable("config"))
+	}
 	s := &Settings{file: file, viper: viper.New()}
 	if file == "" {
 		return s, nil

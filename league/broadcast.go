@@ -56,9 +56,13 @@ func newBroadcast[Q any](ctx context.Context, m *Manager, method *protocol.Metho
 	}
 }
 
-// deliver sends the message to one receiver. A failure is logged and changes
-// nothing.
+// deliver sends the message to one receiver, unless the time for it has passed
+// with the message before. A failure is logged and changes nothing.
 func (b *broadcast[Q]) deliver(a *agent) {
+	if deadline, _ := b.ctx.Deadline(); !time.Now().Before(deadline) {
+		b.dropped(a)
+		return
+	}
 	_ = send(b.ctx, b.manager, b.method, a, b.message) // logged there
 	b.done()
 }

@@ -132,7 +132,11 @@ func (m *Manager) read(q *protocol.MatchResultReport, referee *agent) (result, e
 		}
 		r.choiceA, r.choiceB = choiceOf(d.Choices, a.id), choiceOf(d.Choices, b.id)
 	}
-	if r.status == "" {
+	switch {
+	case r.status != "":
+	case drawn:
+		r.status = protocol.StatusDraw
+	default:
 		r.status = inferStatus(q.Result.Details, r.winner != nil)
 	}
 	if (r.status == protocol.StatusWin) != (r.winner != nil) && r.status != protocol.StatusTechnicalLoss {

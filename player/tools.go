@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,17 +22,21 @@ func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.Rou
 		return nil, err
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.round = q
+	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their end got lost
 	p.idle()
-	p.mu.Unlock()
 	return p.ack("", q.RoundID), nil
 }
 
-// idle is the state of a player in no match; p.mu is held.
+// idle is the state of a player in no match of the current round; p.mu is held.
 func (p *Player) idle() {
-	if len(p.current) == 0 {
-		p.state = StateWaitingForRound
+	for _, m := range p.current {
+		if p.round == nil || m.round >= p.round.RoundID {
+			return
+		}
 	}
+	p.state = StateWaitingForRound
 }
 
 // authorize tells who conducts a match, and refuses a caller that cannot be
@@ -41,7 +46,10 @@ func (p *Player) idle() {
 func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID string, attempt int) (referee, error) {
 	r := referee{sender: e.Sender, token: protocol.NoToken}
 	m := p.member.Await(ctx)
-	if m == nil || !m.Strict() {
+	if m == nil {
+		return r, protocol.Fault(protocol.ErrPlayerNotRegistered, "this player is not registered in a league")
+	}
+	if !m.Strict() {
 		return r, nil
 	}
 	expected := m.Key.AccessToken(m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
@@ -75,6 +83,10 @@ func (p *Player) refereeAuth(matchID string) string {
 	return round.Matches[i].RefereeAuth
 }
 
+// maxOpenMatches is how many matches a player is in at once, at most: a
+// stranger may invite it to any number.
+const maxOpenMatches = 1000
+
 // invite answers GAME_INVITATION: yes, with a commitment to this player's part
 // in the draw. Invited again in the same attempt it answers the same.
 func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
@@ -87,6 +99,9 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.current[q.MatchID]
+	if m == nil && len(p.current) >= maxOpenMatches {
+		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
+	}
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = &match{
 			id: q.MatchID, opponent: q.OpponentID, round: q.RoundID, attempt: attempt,

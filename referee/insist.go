@@ -32,7 +32,8 @@ func (m *match) openWindow(seconds float64) window {
 //
 // A timeout (E001) or a broken connection (E009) is tried again after a pause,
 // with a new window, up to max_retries times (spec 003 §2.9.4). A wrong answer
-// is asked again at once, as long as retries and the window last (002 §6.2.4).
+// is asked again at once, as long as retries and the window last (002 §6.2.4);
+// after one the window stays the same, whatever else happens in it.
 // Each failure is told to the player by GAME_ERROR, beside the match.
 func (m *match) insist(w window, side rules.Seat, question func(*window, rules.Seat) error) {
 	s := &m.seats[side]
@@ -45,12 +46,8 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 		}
 		fault := faultOf(err)
 		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
-		again := retries < policy.MaxRetries
-		if pause {
-			again = again && !wrong
-		} else {
-			again = again && w.ctx.Err() == nil
-		}
+		wrong = wrong || !pause
+		again := retries < policy.MaxRetries && (!wrong || m.mendable(&w, fault.Code))
 		if again {
 			retries++
 		}
@@ -59,28 +56,45 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 			s.lost = lossReason(fault, w.action)
 			return
 		}
-		wrong = !pause
-		if pause {
-			if m.referee.options.Clock.Sleep(m.referee.life, protocol.Seconds(policy.Delay)) != nil {
-				return
-			}
+		if !pause {
+			continue
+		}
+		if m.referee.options.Clock.Sleep(m.referee.life, protocol.Seconds(policy.Delay)) != nil {
+			return
+		}
+		if !wrong {
 			w = m.openWindow(w.length.Seconds())
 			defer w.ctx.Stop() //nolint:gocritic // at most max_retries of them
 		}
 	}
 }
 
-// faultOf reads what went wrong with a call as the GAME_ERROR it makes: what
-// the player answered with an error is an answer, and a wrong one.
+// mendable tells whether what was answered wrongly can be put right before the
+// window ends: at once, or after the pause that a broken connection needs.
+func (m *match) mendable(w *window, code protocol.Code) bool {
+	next := m.referee.options.Clock.Now()
+	if code == protocol.ErrConnection {
+		next = next.Add(protocol.Seconds(m.assignment.RetryPolicy.Delay))
+	}
+	return code != protocol.ErrTimeout && next.Before(w.end)
+}
+
+// faultOf reads what went wrong with a question as the GAME_ERROR it makes.
 func faultOf(err error) *protocol.Error {
+	if e := protocol.AsError(err); e != nil {
+		return e
+	}
+	return protocol.Fault(protocol.ErrConnection, "%v", err)
+}
+
+// unanswered reads why a call failed: by time, or by the connection. Whatever
+// else it is, the player answered it, and an error is a wrong answer.
+func unanswered(err error) error {
 	e := protocol.AsError(err)
-	if e == nil {
-		return protocol.Fault(protocol.ErrConnection, "%v", err)
+	if e == nil || !e.Remote && (e.Code == protocol.ErrTimeout || e.Code == protocol.ErrConnection) {
+		return err
 	}
-	if e.Remote {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e)
-	}
-	return e
+	return protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e)
 }
 
 // lossReason tells people why a player lost.

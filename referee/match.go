@@ -34,10 +34,13 @@ type match struct {
 	commitment   string
 	abandoned    atomic.Bool // a later attempt has taken its place
 	seats        [2]seat
+	second       chan struct{} // tells that the second seat is done
 
-	mu    sync.Mutex
-	state string
-	final *protocol.MatchResultReport // once it is finished
+	mu        sync.Mutex
+	state     string
+	final     *protocol.MatchResultReport // once it is finished
+	reporting bool                        // the report is on its way
+	reported  bool                        // the manager has acknowledged it
 }
 
 // A seat is a player in a match. Only the goroutine that asks it writes to it.
@@ -59,6 +62,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
 		nonce:        r.options.Nonce(a.MatchID),
 		state:        StateWaitingForPlayers,
+		second:       make(chan struct{}, 1),
 	}
 	m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, m.nonce)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
@@ -134,11 +138,8 @@ func (m *match) ask(seats []rules.Seat, timeout float64, question func(*window, 
 
 // both does the same for one or two seats at the same time.
 func (m *match) both(n int, do func(i int)) {
-	if n == 2 {
-		done := make(chan struct{})
-		if m.referee.crew.run(func() { do(1); close(done) }) {
-			defer func() { <-done }()
-		}
+	if n == 2 && m.referee.crew.run(func() { do(1); m.second <- struct{}{} }) {
+		defer func() { <-m.second }()
 	}
 	do(0)
 }
@@ -154,6 +155,9 @@ func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 	}
 	if a.Accept == nil {
 		return protocol.Fault(protocol.ErrMissingField, "accept must be true or false")
+	}
+	if _, digest := protocol.ParseSecret(a.EntropyCommitment); a.EntropyCommitment != "" && !digest {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "entropy_commitment must be 64 hexadecimal digits")
 	}
 	if !*a.Accept {
 		s.lost = "refused the invitation"
@@ -172,7 +176,7 @@ func (m *match) invite(w *window, side rules.Seat) error {
 		RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
 	})
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	return m.judgeJoin(s, ack)
 }
@@ -193,7 +197,7 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 		Deadline:    w.stamp,
 	})
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	m.conformance(s, &answer.Envelope, answer.PlayerID)
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
@@ -216,7 +220,7 @@ func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s
 		Deadline: w.stamp,
 	})
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	m.conformance(s, &answer.Envelope, answer.PlayerID)
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
@@ -413,8 +417,15 @@ func (m *match) announce(result *protocol.GameResult) {
 }
 
 // report tells the manager the result until it is acknowledged, refused for
-// good, or ctx ends.
+// good, or ctx ends; unless a report is on its way already.
 func (m *match) report(ctx context.Context) {
+	m.mu.Lock()
+	busy := m.reporting
+	m.reporting = true
+	m.mu.Unlock()
+	if busy {
+		return
+	}
 	o := &m.referee.options
 	err := membership.Insist(ctx, o.Clock, func(ctx context.Context) error {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
@@ -422,15 +433,20 @@ func (m *match) report(ctx context.Context) {
 	}, func(err error, wait time.Duration) {
 		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Msg("cannot report yet, trying again")
 	})
+	m.mu.Lock()
+	m.reporting = false
+	first := err == nil && !m.reported
+	m.reported = m.reported || first
+	m.mu.Unlock()
 	if err != nil {
 		if ctx.Err() == nil {
 			o.Log.Error().Err(err).Str("conversation_id", m.conversation).Msg("the manager refuses the report")
 		}
 		return
 	}
-	m.referee.mu.Lock()
-	m.referee.conducted++
-	m.referee.mu.Unlock()
+	if first {
+		m.referee.acknowledged(m.matchID)
+	}
 	o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).Msg("match reported")
 }
 

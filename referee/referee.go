@@ -51,6 +51,7 @@ type Referee struct {
 
 	mu        sync.Mutex
 	matches   map[string]*match // by match id: the newest attempt of each
+	reported  []string          // acknowledged ones, in order, the last keptMatches
 	busy      int               // matches being conducted
 	conducted int
 	warnings  map[string]int // conformance warnings by player
@@ -226,6 +227,24 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	r.crew.run(m.conduct)
 	ack.Status, ack.DrawCommitment = protocol.StatusAccepted, m.commitment
 	return ack, nil
+}
+
+// keptMatches is how many acknowledged matches a referee can still tell of.
+const keptMatches = 1000
+
+// acknowledged counts a match whose report the manager has, and forgets the
+// oldest such when there are too many.
+func (r *Referee) acknowledged(matchID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conducted++
+	if len(r.reported) < keptMatches {
+		r.reported = append(r.reported, matchID)
+		return
+	}
+	oldest := &r.reported[(r.conducted-1)%keptMatches]
+	delete(r.matches, *oldest)
+	*oldest = matchID
 }
 
 // release makes room for another match.

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,7 +29,7 @@ const (
 func handle[Q, R any](mux *transport.Mux, method string, h func(ctx context.Context, q Q) (R, error)) {
 	decode := func(params []byte) (any, error) {
 		var q Q
-		if len(params) > 0 && json.Unmarshal(params, &q) != nil {
+		if len(params) > 0 && jsonv2.Unmarshal(params, &q) != nil {
 			return nil, &transport.Error{Code: transport.CodeInvalidParams, Message: "Invalid params"}
 		}
 		return q, nil
@@ -72,7 +74,7 @@ func calculator() (mux *transport.Mux, calls *atomic.Int64) {
 		calls.Add(1)
 		return []any{"hello", 5}, nil
 	})
-	handle(mux, "echo", func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+	handle(mux, "echo", func(_ context.Context, params jsontext.Value) (jsontext.Value, error) {
 		calls.Add(1)
 		return params, nil
 	})
@@ -83,6 +85,14 @@ func calculator() (mux *transport.Mux, calls *atomic.Int64) {
 func serve(body string) string {
 	mux, _ := calculator()
 	return string(mux.Serve(context.Background(), "", []byte(body)))
+}
+
+// sameBytes compares answers as they stand: white space and escapes count.
+func sameBytes(t require.TestingT, want, got string, about ...any) {
+	if h, ok := t.(interface{ Helper() }); ok {
+		h.Helper()
+	}
+	require.Equal(t, want, got, about...)
 }
 
 // withoutData is an answer with its error's data taken out: the specification
@@ -185,13 +195,13 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 		call := `{"jsonrpc":"2.0","id": ` + tt.id + ` ,"method":"subtract","params":{"minuend":42,"subtrahend":23}}`
 		result := `{"jsonrpc":"2.0","result":19,"id":` + tt.id + `}`
 		t.Run(tt.name+" beside a result", func(t *testing.T) {
-			require.Equal(t, result, serve(call))
+			sameBytes(t, result, serve(call))
 		})
 		t.Run(tt.name+" in a batch", func(t *testing.T) {
-			require.Equal(t, "["+result+","+result+"]", serve("[ "+call+" ,\n"+call+" ]"))
+			sameBytes(t, "["+result+","+result+"]", serve("[ "+call+" ,\n"+call+" ]"))
 		})
 		t.Run(tt.name+" beside an error", func(t *testing.T) {
-			require.Equal(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":`+tt.id+`}`,
+			sameBytes(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":`+tt.id+`}`,
 				serve(`{"jsonrpc":"2.0","id":`+tt.id+`,"method":"no"}`))
 		})
 	}
@@ -207,7 +217,7 @@ func TestAnyIDIsEchoedByteForByte(t *testing.T) {
 			require.NoError(t, err)
 			id = string(quoted)
 		}
-		require.Equal(t, `{"jsonrpc":"2.0","result":[],"id":`+id+`}`,
+		sameBytes(t, `{"jsonrpc":"2.0","result":[],"id":`+id+`}`,
 			serve(`{"jsonrpc":"2.0","method":"echo","params":[],"id":`+id+`}`))
 	})
 }
@@ -248,10 +258,10 @@ func TestInvalidRequests(t *testing.T) {
 		require.NoError(t, err)
 		want := `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":` + string(problem) + `},"id":` + tt.id + `}`
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, want, serve(tt.body))
+			sameBytes(t, want, serve(tt.body))
 		})
 		t.Run(tt.name+", in a batch", func(t *testing.T) {
-			require.Equal(t, "["+want+"]", serve("["+tt.body+"]"))
+			sameBytes(t, "["+want+"]", serve("["+tt.body+"]"))
 		})
 	}
 }
@@ -298,7 +308,7 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			mux, calls := calculator()
-			require.Equal(t, parseError, string(mux.Serve(context.Background(), "", []byte(tt.body))))
+			sameBytes(t, parseError, string(mux.Serve(context.Background(), "", []byte(tt.body))))
 			require.Zero(t, calls.Load(), "no handler sees a part of it")
 		})
 	}
@@ -336,7 +346,7 @@ func TestWellFormedCalls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.want, serve(tt.body))
+			sameBytes(t, tt.want, serve(tt.body))
 		})
 	}
 }
@@ -355,7 +365,7 @@ func TestDecodersGetTheParamsAsTheyStand(t *testing.T) {
 				got = bytes.Clone(params)
 				return params, nil
 			}, func(context.Context, string, any) (any, error) { return true, nil })
-			require.Equal(t, `{"jsonrpc":"2.0","result":true,"id":1}`,
+			sameBytes(t, `{"jsonrpc":"2.0","result":true,"id":1}`,
 				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"look",`+tt.member+`"id":1}`))))
 			require.Equal(t, tt.want, string(got))
 		})
@@ -377,7 +387,7 @@ func TestBatchLimit(t *testing.T) {
 	})
 	t.Run("one more is refused as a whole", func(t *testing.T) {
 		mux, calls := calculator()
-		require.Equal(t, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"a batch holds 1 to 100 calls"},"id":null}`,
+		sameBytes(t, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"a batch holds 1 to 100 calls"},"id":null}`,
 			string(mux.Serve(context.Background(), "", batch(101))))
 		assert.Zero(t, calls.Load())
 	})
@@ -405,33 +415,85 @@ func TestNotificationsAreNeverAnswered(t *testing.T) {
 	}
 }
 
+// changed is a body with a few bytes replaced, after its first one.
+func changed(t *rapid.T, body string) string {
+	pieces := rapid.SampledFrom([]string{
+		`"`, `{`, `}`, `[`, `]`, `,`, `:`, `\`, ` `, `0`, `1`, `-`, `null`, "\xff",
+		`,"id":`, `,"id":2`, `,"id":2}`, `","params":{`, `,"params":{"a":1}`, `,"method":"sum"`, `,"a":1`, `,"error":{"code":1}`, `,"result":{}`,
+	})
+	for range rapid.IntRange(0, 4).Draw(t, "changes") {
+		from := rapid.IntRange(1, len(body)).Draw(t, "from")
+		to := min(from+rapid.IntRange(0, 8).Draw(t, "bytes"), len(body))
+		body = body[:from] + strings.Join(rapid.SliceOfN(pieces, 0, 2).Draw(t, "instead"), "") + body[to:]
+	}
+	return body
+}
+
 // Whatever comes in, the answer is nothing or JSON-RPC.
 func TestNoBodyBreaksTheMux(t *testing.T) {
-	seeds := []string{
+	seeds := rapid.SampledFrom([]string{
 		`{"jsonrpc":"2.0","method":"subtract","params":{"minuend":42,"subtrahend":23},"id":1}`,
 		`[{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":"a"},{"jsonrpc":"2.0","method":"sum","params":[]}]`,
 		`{"jsonrpc":"2.0","method":"\u00e9\ud83c\udfb2","params":[null,true,1e9],"id":null}`,
-	}
-	mux, _ := calculator()
+	})
 	rapid.Check(t, func(t *rapid.T) {
-		body := []byte(rapid.SampledFrom(seeds).Draw(t, "seed"))
-		for range rapid.IntRange(0, 4).Draw(t, "changes") {
-			at := rapid.IntRange(0, len(body)).Draw(t, "at")
-			to := rapid.IntRange(at, min(at+8, len(body))).Draw(t, "to")
-			instead := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 4),
-				rapid.Map(rapid.SampledFrom([]string{`"`, `{`, `}`, `[`, `]`, `,`, `:`, `\`, `null`, `"id":`, ` `}), func(s string) []byte { return []byte(s) })).Draw(t, "instead")
-			body = bytes.Join([][]byte{body[:at], instead, body[to:]}, nil)
+		body := changed(t, seeds.Draw(t, "seed"))
+		answer := serve(body)
+		switch {
+		case !json.Valid([]byte(body)):
+			sameBytes(t, parseError, answer, "%q is no JSON", body)
+		case answer != "":
+			require.True(t, json.Valid([]byte(answer)), "%q is answered with %q", body, answer)
+			require.Contains(t, answer, `"jsonrpc":"2.0"`)
 		}
-		answer := mux.Serve(context.Background(), "", bytes.Clone(body))
-		if answer == nil {
-			require.True(t, json.Valid(body), "only JSON can be a notification: %q", body)
-			return
-		}
-		require.True(t, json.Valid(answer), "%q is answered with %q", body, answer)
-		require.Contains(t, string(answer), `"jsonrpc":"2.0"`)
-		if !json.Valid(body) {
-			require.Equal(t, parseError, string(answer), "%q is no JSON", body)
-		}
+	})
+}
+
+// A body in the form that EncodeRequest writes is read in a shorter way. That
+// must not show: white space, which means nothing, leads to the longer one.
+func TestTheShortWayMeansTheSame(t *testing.T) {
+	tests := []struct{ name, body string }{
+		{"a call", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":1}`},
+		{"a large id", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":123456789012345678}`},
+		{"a larger id", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":12345678901234567890}`},
+		{"a negative id", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":-1}`},
+		{"an id that is no number", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":01}`},
+		{"two ids", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":2,"id":1}`},
+		{"another id inside", `{"jsonrpc":"2.0","method":"echo","params":{"a":1,"id":2},"id":1}`},
+		{"an id inside alone", `{"jsonrpc":"2.0","method":"echo","params":{"a":1,"id":2}}`},
+		{"params twice", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"params":{"a":2},"id":1}`},
+		{"a method in the middle", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"method":"sum","id":1}`},
+		{"a foreign member in the middle", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"x":{"b":2},"id":1}`},
+		{"a foreign member before params", `{"jsonrpc":"2.0","method":"echo","x":{},"params":{"a":1},"id":1}`},
+		{"params whose member looks like params", `{"jsonrpc":"2.0","method":"echo","params":{"b":"\",\"params\":{","a":1},"id":1}`},
+		{"params cut off", `{"jsonrpc":"2.0","method":"echo","params":{"a":1,"id":1}`},
+		{"params closed twice", `{"jsonrpc":"2.0","method":"echo","params":{"a":1}},"id":1}`},
+		{"params with garbage behind", `{"jsonrpc":"2.0","method":"echo","params":{"a":1}x,"id":1}`},
+		{"params with the same member twice", `{"jsonrpc":"2.0","method":"echo","params":{"a":1,"a":2},"id":1}`},
+		{"params that are no UTF-8", "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"params\":{\"a\":\"\xff\"},\"id\":1}"},
+		{"params of the wrong type", `{"jsonrpc":"2.0","method":"subtract","params":{"minuend":"x"},"id":1}`},
+		{"empty params", `{"jsonrpc":"2.0","method":"echo","params":{},"id":1}`},
+		{"no params", `{"jsonrpc":"2.0","method":"echo","params":,"id":1}`},
+		{"params an array", `{"jsonrpc":"2.0","method":"sum","params":[1],"id":1}`},
+		{"params null", `{"jsonrpc":"2.0","method":"echo","params":null,"id":1}`},
+		{"an unknown method", `{"jsonrpc":"2.0","method":"no","params":{"a":1},"id":1}`},
+		{"no method", `{"jsonrpc":"2.0","method":"","params":{"a":1},"id":1}`},
+		{"an escaped method", `{"jsonrpc":"2.0","method":"\u0065cho","params":{"a":1},"id":1}`},
+		{"garbage behind", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":1}x`},
+		{"a number behind", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":1}1}`},
+		{"the head alone", `{"jsonrpc":"2.0","method":"`},
+		{"head and tail alone", `{"jsonrpc":"2.0","method":","id":1}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, serve("{ "+tt.body[1:]), serve(tt.body))
+		})
+	}
+	t.Run("whatever is changed", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			body := changed(t, rapid.SampledFrom(tests).Draw(t, "seed").body)
+			require.Equal(t, serve("{ "+body[1:]), serve(body), "%q", body)
+		})
 	})
 }
 
@@ -441,7 +503,7 @@ func TestServeIsSafeForConcurrentUse(t *testing.T) {
 		t.Run(fmt.Sprint("caller ", i), func(t *testing.T) {
 			t.Parallel()
 			for n := range 200 {
-				require.Equal(t, fmt.Sprintf(`{"jsonrpc":"2.0","result":%d,"id":%d}`, i+n, n),
+				sameBytes(t, fmt.Sprintf(`{"jsonrpc":"2.0","result":%d,"id":%d}`, i+n, n),
 					string(mux.Serve(context.Background(), "", fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"sum","params":[%d,%d],"id":%d}`, i, n, n))))
 			}
 		})

@@ -65,10 +65,10 @@ func TestTroubleStaysInside(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			mux, reached := troubled()
 			call := `{"jsonrpc":"2.0","method":"` + method + `","id":2}`
-			require.Equal(t, internal, string(mux.Serve(context.Background(), "", []byte(call))))
+			sameBytes(t, internal, string(mux.Serve(context.Background(), "", []byte(call))))
 
 			batch := `[{"jsonrpc":"2.0","method":"fine","id":1},` + call + `,{"jsonrpc":"2.0","method":"fine","id":3}]`
-			require.Equal(t, `[{"jsonrpc":"2.0","result":"fine","id":1},`+internal+`,{"jsonrpc":"2.0","result":"fine","id":3}]`,
+			sameBytes(t, `[{"jsonrpc":"2.0","result":"fine","id":1},`+internal+`,{"jsonrpc":"2.0","result":"fine","id":3}]`,
 				string(mux.Serve(context.Background(), "", []byte(batch))))
 			assert.EqualValues(t, 4, reached.Load())
 		})
@@ -78,7 +78,7 @@ func TestTroubleStaysInside(t *testing.T) {
 func TestFallbackThatPanicsFailsThatCallAlone(t *testing.T) {
 	mux, _ := troubled()
 	mux.Fallback(func(any) (string, bool) { panic("secret") })
-	require.Equal(t, `[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1},{"jsonrpc":"2.0","result":"fine","id":2}]`,
+	sameBytes(t, `[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1},{"jsonrpc":"2.0","result":"fine","id":2}]`,
 		string(mux.Serve(context.Background(), "", []byte(`[{"jsonrpc":"2.0","method":"x","id":1},{"jsonrpc":"2.0","method":"fine","id":2}]`))))
 	_, err := mux.Dispatch(context.Background(), "", "x", nil)
 	require.Equal(t, &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}, err)
@@ -135,7 +135,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			mux := transport.NewMux(zerolog.Nop())
 			handle(mux, "fail", func(context.Context, any) (any, error) { return nil, tt.err })
-			require.Equal(t, `{"jsonrpc":"2.0","error":`+tt.want+`,"id":1}`,
+			sameBytes(t, `{"jsonrpc":"2.0","error":`+tt.want+`,"id":1}`,
 				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"fail","id":1}`))))
 		})
 	}
@@ -180,7 +180,7 @@ func TestDispatchHidesWhatServeHides(t *testing.T) {
 		result, err := mux.Dispatch(context.Background(), "", "nothing", nil)
 		require.NoError(t, err)
 		require.Nil(t, result)
-		require.Equal(t, `{"jsonrpc":"2.0","result":null,"id":1}`,
+		sameBytes(t, `{"jsonrpc":"2.0","result":null,"id":1}`,
 			string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"nothing","id":1}`))))
 	})
 }
@@ -192,7 +192,7 @@ func TestHandlersGetTheCallersContextAndBearer(t *testing.T) {
 	mux.Handle("who", func([]byte) (any, error) { return "params", nil }, func(ctx context.Context, bearer string, params any) (any, error) {
 		return fmt.Sprint(ctx.Value(key{}), " ", bearer, " ", params), nil
 	})
-	require.Equal(t, `{"jsonrpc":"2.0","result":"value token params","id":1}`,
+	sameBytes(t, `{"jsonrpc":"2.0","result":"value token params","id":1}`,
 		string(mux.Serve(ctx, "token", []byte(`{"jsonrpc":"2.0","method":"who","id":1}`))))
 	result, err := mux.Dispatch(ctx, "token", "who", "params")
 	require.NoError(t, err)
@@ -223,7 +223,7 @@ func TestFallback(t *testing.T) {
 			if tt.params != "" {
 				params = `,"params":` + tt.params
 			}
-			require.Equal(t, tt.want, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"`+tt.method+`"`+params+`,"id":1}`))))
+			sameBytes(t, tt.want, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"`+tt.method+`"`+params+`,"id":1}`))))
 		})
 	}
 	t.Run("sees values of a carrier of values", func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestFallback(t *testing.T) {
 	})
 	t.Run("is not needed", func(t *testing.T) {
 		mux, _ := troubled()
-		require.Equal(t, notFound, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"mcp_message","id":1}`))))
+		sameBytes(t, notFound, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"mcp_message","id":1}`))))
 	})
 }
 

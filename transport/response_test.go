@@ -2,11 +2,12 @@ package transport_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,56 @@ func TestDecodeResponse(t *testing.T) {
 		want := errors.New("no pong")
 		_, err := transport.DecodeResponse([]byte(`{"result":5}`), func([]byte) (any, error) { return nil, want })
 		require.Equal(t, want, err)
+	})
+}
+
+// A response in the form that Serve writes is read in a shorter way; that must
+// not show either.
+func TestTheShortWayOfResponses(t *testing.T) {
+	type seen struct {
+		result   any
+		answered *transport.Error
+		failed   bool
+	}
+	read := func(body string) (s seen) {
+		result, err := transport.DecodeResponse([]byte(body), func(result []byte) (any, error) {
+			var members struct{ A, B jsontext.Value }
+			return &members, jsonv2.Unmarshal(result, &members)
+		})
+		s.failed = err != nil
+		if err == nil {
+			s.result = result
+		} else if errors.As(err, &s.answered) {
+			s.answered = &transport.Error{Code: s.answered.Code, Message: s.answered.Message}
+		}
+		return s
+	}
+	tests := []struct{ name, body string }{
+		{"a result", `{"jsonrpc":"2.0","result":{"A":1},"id":1}`},
+		{"an empty result", `{"jsonrpc":"2.0","result":{},"id":1}`},
+		{"an error in the middle", `{"jsonrpc":"2.0","result":{"A":1},"error":{"code":1,"message":"M"},"id":1}`},
+		{"a null error in the middle", `{"jsonrpc":"2.0","result":{"A":1},"error":null,"id":1}`},
+		{"a foreign member in the middle", `{"jsonrpc":"2.0","result":{"A":1},"x":{"b":1},"id":1}`},
+		{"two results", `{"jsonrpc":"2.0","result":{"A":1},"result":{"A":2},"id":1}`},
+		{"two ids", `{"jsonrpc":"2.0","result":{"A":1},"id":2,"id":1}`},
+		{"an id inside alone", `{"jsonrpc":"2.0","result":{"A":1,"id":1}}`},
+		{"the result cut off", `{"jsonrpc":"2.0","result":{"A":1,"id":1}`},
+		{"the same member twice", `{"jsonrpc":"2.0","result":{"A":1,"A":2},"id":1}`},
+		{"a result that is no UTF-8", "{\"jsonrpc\":\"2.0\",\"result\":{\"A\":\"\xff\"},\"id\":1}"},
+		{"a result that is no object", `{"jsonrpc":"2.0","result":[1],"id":1}`},
+		{"nothing", `{"jsonrpc":"2.0","result":,"id":1}`},
+		{"garbage behind", `{"jsonrpc":"2.0","result":{"A":1},"id":1}x`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, read("{ "+tt.body[1:]), read(tt.body))
+		})
+	}
+	t.Run("whatever is changed", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			body := changed(t, rapid.SampledFrom(tests).Draw(t, "seed").body)
+			require.Equal(t, read("{ "+body[1:]), read(body), "%q", body)
+		})
 	})
 }
 
@@ -209,7 +260,8 @@ func TestRoundTrip(t *testing.T) {
 		require.Contains(t, string(answer), fmt.Sprintf(`"id":%d}`, id))
 		result, err := transport.DecodeResponse(answer, func(result []byte) (any, error) {
 			var m message
-			return m, json.Unmarshal(result, &m)
+			err := jsonv2.Unmarshal(result, &m)
+			return m, err
 		})
 		require.Equal(t, question, asked)
 		if refused != nil {

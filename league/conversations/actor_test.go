@@ -93,9 +93,10 @@ func (w *world) stage(parts script) *transport.Mux {
 // honestly does what the agent does without a script.
 func honestly(c *call) (jsontext.Value, error) { return c.answer() }
 
-// silent never answers.
+// silent does not answer as long as anybody waits.
 func silent(c *call) (jsontext.Value, error) {
 	<-c.ctx.Done()
+	time.Sleep(time.Millisecond)
 	return nil, c.ctx.Err()
 }
 
@@ -151,6 +152,7 @@ type actor struct {
 	host    string
 	id      string // asked for, and its host in lower case
 	parts   script
+	mux     *transport.Mux
 	stop    func()
 	caller  protocol.Caller
 	player  *player.Player

@@ -196,7 +196,7 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 			asked: 3, over: 2 * second,
 		},
 		{
-			name: "wrong, then the connection breaks, then silent: the window does not begin anew",
+			name:   "wrong, then the connection breaks, then silent: the window does not begin anew",
 			traits: in(editing("accept", "yes"), failing(errHangUp), silent),
 			complaints: []complaint{
 				again(0, protocol.ErrInvalidFieldType, 1, join, 5*second),

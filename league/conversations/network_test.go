@@ -108,7 +108,12 @@ func (p *pipes) listen(host string, mux *transport.Mux, scripted bool) func() {
 	var serving sync.WaitGroup
 	var stop func()
 	if scripted {
-		server := &nethttp.Server{Handler: scriptedServer(mux), ReadHeaderTimeout: 5 * time.Second}
+		server := &nethttp.Server{ReadHeaderTimeout: 5 * time.Second, Handler: nethttp.HandlerFunc(
+			func(w nethttp.ResponseWriter, r *nethttp.Request) {
+				serving.Add(1) // a script may take its time although nobody waits
+				defer serving.Done()
+				serveScript(mux, w, r)
+			})}
 		serving.Go(func() { _ = server.Serve(l) })
 		stop = func() { _ = server.Close() }
 	} else {
@@ -188,30 +193,28 @@ func breakdown(err error) error {
 	return nil
 }
 
-// scriptedServer answers like transport/http, and can also fail to.
-func scriptedServer(mux *transport.Mux) nethttp.Handler {
-	return nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
+// serveScript answers like transport/http, and can also fail to.
+func serveScript(mux *transport.Mux, w nethttp.ResponseWriter, r *nethttp.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	answer := mux.Serve(r.Context(), bearer, body)
+	_, err = transport.DecodeResponse(answer, func([]byte) (any, error) { return struct{}{}, nil })
+	var e *transport.Error
+	if errors.As(err, &e) {
+		switch e.Code {
+		case errHangUp.Code:
+			panic(nethttp.ErrAbortHandler)
+		case errGarbage.Code:
+			answer = []byte("<html>not what you asked for</html>")
+		case errServerError.Code:
+			w.WriteHeader(nethttp.StatusInternalServerError)
+			answer = nil
+		case errTooLarge.Code:
+			answer = make([]byte, 100<<10)
 		}
-		bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		answer := mux.Serve(r.Context(), bearer, body)
-		_, err = transport.DecodeResponse(answer, func([]byte) (any, error) { return struct{}{}, nil })
-		var e *transport.Error
-		if errors.As(err, &e) {
-			switch e.Code {
-			case errHangUp.Code:
-				panic(nethttp.ErrAbortHandler)
-			case errGarbage.Code:
-				answer = []byte("<html>not what you asked for</html>")
-			case errServerError.Code:
-				w.WriteHeader(nethttp.StatusInternalServerError)
-				answer = nil
-			case errTooLarge.Code:
-				answer = make([]byte, 100<<10)
-			}
-		}
-		_, _ = w.Write(answer)
-	})
+	}
+	_, _ = w.Write(answer)
 }

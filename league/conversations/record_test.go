@@ -120,7 +120,7 @@ func (s *scribe) Call(ctx context.Context, endpoint, bearer, method string, para
 	if lost := breakdown(err); lost != nil {
 		answer, err = nil, lost
 	}
-	if raw, scripted := answer.(jsontext.Value); scripted { // the carrier of values brought it as it is
+	if raw, scripted := answer.(jsontext.Value); scripted && err == nil { // the carrier of values brought it as it is
 		answer, err = decode(raw)
 		if err == nil {
 			s.record.end(e, raw, nil)
@@ -189,10 +189,14 @@ type complaint struct {
 	Remaining time.Duration // to answer rightly; -1 when that is not said
 }
 
-// complaints are all GAME_ERRORs, in order of time, receiver and number.
+// complaints are all GAME_ERRORs of referees, in order of time, receiver and
+// number.
 func (w *world) complaints() []complaint {
 	var list []complaint
 	for _, e := range w.said(protocol.NotifyGameError.Name) {
+		if w.unchecked[e.from] {
+			continue
+		}
 		q := read[protocol.GameError](e.message)
 		c := complaint{
 			At: e.at, To: e.to, Code: protocol.Code(q.ErrorCode), Retry: *q.RetryCount, Retryable: *q.Retryable,

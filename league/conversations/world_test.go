@@ -43,6 +43,9 @@ type world struct {
 	secret  [32]byte
 	manager *league.Manager
 
+	// stranger is the carrier of somebody whose messages may be wrong.
+	stranger protocol.Caller
+
 	life    context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -50,7 +53,9 @@ type world struct {
 	final   *protocol.LeagueCompleted
 	failed  error
 	closed  bool
-	actors  []*actor
+
+	mu     sync.Mutex
+	actors []*actor
 
 	unchecked map[string]bool // hosts whose messages may be wrong
 	varies    bool            // what happens depends on real chance
@@ -86,8 +91,9 @@ func newWorld(t *testing.T, kind string, log zerolog.Logger) *world {
 	w := &world{
 		t: t, kind: kind, net: newNetwork(kind), log: log, clock: protocol.SystemClock(),
 		record: &record{began: time.Now()}, secret: secretOf("manager"), over: make(chan struct{}),
-		unchecked: map[string]bool{},
+		unchecked: map[string]bool{"stranger": true},
 	}
+	w.stranger = w.caller("stranger", 1<<20)
 	w.life, w.end = context.WithCancel(context.Background())
 	t.Cleanup(w.close)
 	return w
@@ -100,16 +106,22 @@ func (w *world) close() {
 	}
 	w.closed = true
 	w.end()
-	for _, a := range w.actors {
+	for _, a := range w.everybody() {
 		if a.referee != nil {
 			a.referee.Close()
 		}
 	}
 	w.running.Wait()
-	for _, a := range slices.Backward(w.actors) {
+	for _, a := range slices.Backward(w.everybody()) {
 		a.stop()
 	}
 	w.net.close()
+}
+
+func (w *world) everybody() []*actor {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.actors)
 }
 
 // secretOf makes 32 bytes of a name.
@@ -118,23 +130,23 @@ func secretOf(parts ...string) [32]byte { return sha256.Sum256([]byte(strings.Jo
 // now is the time that has passed in the world.
 func (w *world) now() time.Duration { return w.record.now() }
 
-// at waits until a time of the world.
-func (w *world) at(moment time.Duration) { time.Sleep(moment - w.now()) }
+// at waits until a time of the world, and until nobody has anything to do then.
+func (w *world) at(moment time.Duration) {
+	time.Sleep(moment - w.now())
+	synctest.Wait()
+}
 
 // caller is a carrier as the agent of a host has it.
 func (w *world) caller(host string, maxReply int64) protocol.Caller {
 	return transport.Logged(&scribe{host, w.record, w.net.caller(maxReply)}, w.log)
 }
 
-// stranger is a carrier of somebody whose messages may be wrong.
-func (w *world) stranger() protocol.Caller {
-	w.unchecked["stranger"] = true
-	return w.caller("stranger", 1<<20)
-}
-
 // open puts an agent on the network.
 func (w *world) open(a *actor, mux *transport.Mux) {
+	a.mux = mux
 	a.stop = w.net.listen(a.host, mux, len(a.parts) > 0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.actors = append(w.actors, a)
 }
 
@@ -165,10 +177,11 @@ func (w *world) startManager(players, referees int, change ...func(*league.Optio
 	return m
 }
 
-// finish waits until the league is over.
+// finish waits until the league is over, and what goes on beside it.
 func (w *world) finish() *protocol.LeagueCompleted {
 	w.t.Helper()
 	<-w.over
+	synctest.Wait()
 	require.NoError(w.t, w.failed)
 	return w.final
 }
@@ -300,7 +313,7 @@ func (w *world) outcome() *outcome {
 func (w *world) checkMessages() {
 	w.t.Helper()
 	written := map[string]script{}
-	for _, a := range w.actors {
+	for _, a := range w.everybody() {
 		written[a.host] = a.parts
 	}
 	for _, e := range w.record.all(func(*exchange) bool { return true }) {

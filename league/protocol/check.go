@@ -243,7 +243,7 @@ func (i *RetryInfo) sound() bool {
 
 func (q *GameError) sound() bool {
 	return q.Envelope.sound(TypeGameError) && filled(q.MatchID, q.AffectedPlayer, q.ActionRequired) &&
-		brief(q.PlayerID, q.ErrorName, q.GameState) && codeForm.valid(q.ErrorCode) && short(q.ErrorDescription, 500) &&
+		brief(q.PlayerID, q.ErrorName, q.GameState) && codeForm.valid(q.ErrorCode) && name(q.ErrorDescription, 500) &&
 		tallyOrNull(q.RetryCount) && tallyOrNull(q.MaxRetries) && q.RetryInfo.sound() && short(q.Consequence, 500)
 }
 

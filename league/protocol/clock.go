@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// A Clock is an agent's time: what now is, and how to wait. Agents never ask
-// the time package themselves, so that a test or a simulation can give them a
-// time of its own. Safe for concurrent use.
+// A Clock is an agent's time: what now is, and how to wait between two things.
+// Agents are given one, so that a test or a simulation can give them a time of
+// its own; only deadlines of calls are those of their contexts. Safe for
+// concurrent use.
 type Clock struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error

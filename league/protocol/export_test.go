@@ -6,11 +6,10 @@ import "github.com/go-json-experiment/json"
 
 // Window onto unexported functions.
 var (
-	ValidSender    = validSender
-	FastTimestamp  = validTimestamp
-	FastURL        = soundURL
-	AbsoluteURL    = absoluteURL
-	CompareVersion = compareVersions
+	ValidSender   = validSender
+	FastTimestamp = validTimestamp
+	FastURL       = soundURL
+	AbsoluteURL   = absoluteURL
 )
 
 // IsRequest tells whether q is judged on its way in.

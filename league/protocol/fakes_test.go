@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -81,3 +82,44 @@ func stopped() *protocol.Clock {
 
 // pointer is the address of a value.
 func pointer[T any](v T) *T { return &v }
+
+// serveAll handles every method with an empty result, and counts the requests
+// that were let in.
+func serveAll(mux protocol.Mux) *atomic.Int64 {
+	count := new(atomic.Int64)
+	handleAll(mux, func() error { count.Add(1); return nil })
+	return count
+}
+
+// handleAll handles every method with what answer says: an error, or an empty
+// result.
+func handleAll(mux protocol.Mux, answer func() error) {
+	handle(mux, &protocol.RegisterReferee, answer)
+	handle(mux, &protocol.RegisterPlayer, answer)
+	handle(mux, &protocol.NotifyRound, answer)
+	handle(mux, &protocol.StartMatch, answer)
+	handle(mux, &protocol.Invite, answer)
+	handle(mux, &protocol.ChooseParity, answer)
+	handle(mux, &protocol.MakeMove, answer)
+	handle(mux, &protocol.NotifyMatchResult, answer)
+	handle(mux, &protocol.NotifyGameError, answer)
+	handle(mux, &protocol.ReportMatchResult, answer)
+	handle(mux, &protocol.UpdateStandings, answer)
+	handle(mux, &protocol.NotifyRoundCompleted, answer)
+	handle(mux, &protocol.NotifyLeagueCompleted, answer)
+	handle(mux, &protocol.Query, answer)
+	handle(mux, &protocol.GetStandings, answer)
+	handle(mux, &protocol.GetMatchState, answer)
+	handle(mux, &protocol.GetPlayerState, answer)
+	handle(mux, &protocol.Ping, answer)
+	handle(mux, &protocol.StartLeague, answer)
+}
+
+func handle[Q, R any](mux protocol.Mux, m *protocol.Method[Q, R], answer func() error) {
+	m.Handle(mux, protocol.NewVoice("league_manager", stopped()), func(context.Context, string, *Q) (*R, error) {
+		if err := answer(); err != nil {
+			return nil, err
+		}
+		return new(R), nil
+	})
+}

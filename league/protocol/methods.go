@@ -384,7 +384,7 @@ func decodeResult[R any](raw []byte) (any, error) {
 	r := new(R)
 	if json.Unmarshal(raw, r) != nil {
 		*r = *new(R)
-		if err := decodeLeniently(raw, any(r).(message)); err != nil {
+		if err := decodeLeniently(raw, r); err != nil {
 			return nil, err
 		}
 	}
@@ -399,8 +399,9 @@ func decodeResult[R any](raw []byte) (any, error) {
 	return r, nil
 }
 
-// decodeLeniently reads an object member by member into v.
-func decodeLeniently(raw []byte, v message) error {
+// decodeLeniently reads an object member by member into v, which must be a
+// message; a member that cannot be read leaves no trace there but a note.
+func decodeLeniently[V any](raw []byte, v *V) error {
 	var members PerPlayer[jsontext.Value]
 	if jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &members) != nil {
 		return &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the result is not an object"}
@@ -408,11 +409,14 @@ func decodeLeniently(raw []byte, v message) error {
 	var broken []FieldError
 	for _, m := range members {
 		one := append(append(append([]byte{'{'}, quote(m.ID)...), ':'), m.Value...)
-		if json.Unmarshal(append(one, '}'), v) != nil {
+		one = append(one, '}')
+		if json.Unmarshal(one, new(V)) != nil { // would leave half a value behind
 			broken = append(broken, FieldError{Field: m.ID, Rule: "of the right type", Got: shown(m.ID, m.Value), kind: breachValue})
+			continue
 		}
+		_ = json.Unmarshal(one, v) // just read
 	}
-	v.envelope().broken = broken
+	envelopeOf(v).broken = broken
 	return nil
 }
 

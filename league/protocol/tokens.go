@@ -19,8 +19,9 @@ const NoToken = "none"
 // tokens and the manager's credential are keyed with the token's SHA-256.
 // Whoever holds the token can make one. Safe for concurrent use.
 type TokenKey struct {
-	mu  sync.Mutex
-	mac hash.Hash
+	mu   sync.Mutex
+	mac  hash.Hash
+	text []byte // what is signed, kept for the next time
 }
 
 // KeyOf is the key of a token.
@@ -31,16 +32,23 @@ func KeyOf(token string) *TokenKey {
 
 func newKey(key []byte) *TokenKey { return &TokenKey{mac: hmac.New(sha256.New, key)} }
 
-// sign is base64url(HMAC-SHA256(key, text)), without padding.
-func (k *TokenKey) sign(text []byte) string {
-	var sum [sha256.Size]byte
+// sign is base64url(HMAC-SHA256(key, parts joined by slashes)), without
+// padding.
+func (k *TokenKey) sign(parts ...string) string {
 	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.text = k.text[:0]
+	for i, part := range parts {
+		if i > 0 {
+			k.text = append(k.text, '/')
+		}
+		k.text = append(k.text, part...)
+	}
 	k.mac.Reset()
-	k.mac.Write(text)
-	k.mac.Sum(sum[:0])
-	k.mu.Unlock()
+	k.mac.Write(k.text)
+	k.text = k.mac.Sum(k.text[:0])
 	var encoded [43]byte
-	base64.RawURLEncoding.Encode(encoded[:], sum[:])
+	base64.RawURLEncoding.Encode(encoded[:], k.text)
 	return string(encoded[:])
 }
 
@@ -48,25 +56,21 @@ func (k *TokenKey) sign(text []byte) string {
 // A new generation makes the old token worthless.
 func DeriveToken(secret [32]byte, leagueID, agentID string, generation int) string {
 	return "tok-" + strings.ToLower(agentID) + "-" +
-		newKey(secret[:]).sign([]byte(leagueID+"/"+agentID+"/"+strconv.Itoa(generation)))
+		newKey(secret[:]).sign(leagueID, agentID, strconv.Itoa(generation))
 }
 
 // AccessToken is the token that stands between one referee and one player in
 // one attempt at a match: sent by the referee, checked by the player, sent
 // back by it, and worth nothing elsewhere.
 func (k *TokenKey) AccessToken(leagueID, matchID string, attempt int, refereeID string) string {
-	text := make([]byte, 0, 128)
-	text = append(append(text, leagueID...), '/')
-	text = append(append(text, matchID...), '/')
-	text = append(strconv.AppendInt(text, int64(attempt), 10), '/')
-	return k.sign(append(text, refereeID...))
+	return k.sign(leagueID, matchID, strconv.Itoa(attempt), refereeID)
 }
 
 // ManagerCredential is what a manager shows an agent to prove itself: the
 // bearer credential beside start_match, notify_round, update_standings,
 // notify_round_completed and notify_league_completed.
 func (k *TokenKey) ManagerCredential(leagueID string) string {
-	return k.sign([]byte(leagueID + "/manager"))
+	return k.sign(leagueID, "manager")
 }
 
 // SameToken compares in constant time.

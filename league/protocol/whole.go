@@ -149,9 +149,8 @@ func (s *scanner) value(f *field) bool {
 		content, _ := s.text()
 		return len(content) > 0 || f.min == 0 && f.values == nil && f.form == nil
 	case f.kind == kindInteger:
-		start := s.at
 		s.skip()
-		return f.min == 0 || string(s.raw[start:s.at]) != "0"
+		return f.min == 0 || c != '0' && c != '-'
 	case f.kind == kindObject && f.items != nil && c == '{':
 		s.at++
 		for s.next('}') {

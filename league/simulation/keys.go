@@ -22,8 +22,8 @@ func randomOf(seed uint64, playerID, decision string) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:16]))) //nolint:gosec // a seeded simulation
 }
 
-// derive is SHA-256 of a label, the seed and the two parts, each part behind
-// its length.
+// derive is SHA-256 of a label, what is decided, the seed and the two parts,
+// each part behind its length. No word for what begins with another.
 func derive(seed uint64, what, a, b string) protocol.Secret {
 	var buffer [160]byte
 	text := append(buffer[:0], "evenodd-simulation-v1/"...)

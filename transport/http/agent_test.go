@@ -2,7 +2,6 @@ package http_test
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,7 +43,7 @@ type handler = func(ctx context.Context, bearer string, m *text) (any, error)
 func serving(handlers map[string]handler) *transport.Mux {
 	mux := transport.NewMux(zerolog.Nop())
 	handle := func(method string, h handler) {
-		mux.Handle(method, func(params []byte) (any, error) { return textOf(params) }, func(ctx context.Context, bearer string, params any) (any, error) {
+		mux.Handle(method, textOf, func(ctx context.Context, bearer string, params any) (any, error) {
 			return h(ctx, bearer, params.(*text))
 		})
 	}
@@ -122,6 +122,12 @@ func say(ctx context.Context, client *carrier.Client, endpoint, method, words st
 	return r.(*text).Text, nil
 }
 
+// answered checks an answer; it may be used in any goroutine of a test.
+func answered(t *testing.T, want, answer string, err error) bool {
+	t.Helper()
+	return assert.NoError(t, err) && assert.Equal(t, want, answer)
+}
+
 // An agentInABubble is a server, and a client of it, in virtual time.
 type agentInABubble struct {
 	client   *carrier.Client
@@ -143,10 +149,12 @@ func inABubble(t *testing.T, mux func() *transport.Mux, test func(t *testing.T, 
 		}
 		var serving sync.WaitGroup
 		serving.Go(func() { assert.NoError(t, a.server.Serve(l)) })
+		t.Cleanup(func() {
+			a.client.Close()
+			assert.NoError(t, a.server.Shutdown(context.Background()))
+			serving.Wait()
+		})
 		test(t, a)
-		a.client.Close()
-		assert.NoError(t, a.server.Shutdown(context.Background()))
-		serving.Wait()
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,7 +45,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 			for n := range 30 {
 				words := fmt.Sprint(c, " ", n)
 				answer, err := say(context.Background(), client, base+"/mcp", "echo", words)
-				if !assert.NoError(t, err) || !assert.Equal(t, words, answer) {
+				if !answered(t, words, answer, err) {
 					return
 				}
 			}
@@ -73,9 +74,11 @@ func TestWhatTheClientSends(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, requests, 2)
-	assert.Equal(t, `{"jsonrpc":"2.0","method":"join","params":{"Text":"hi"},"id":1}`, requests[0].body)
-	assert.Equal(t, `{"jsonrpc":"2.0","method":"join","params":{"Text":"hi"},"id":2}`, requests[1].body)
-	assert.EqualValues(t, len(requests[0].body), requests[0].length)
+	for i, r := range requests {
+		want := fmt.Sprintf(`{"jsonrpc":"2.0","method":"join","params":{"Text":"hi"},"id":%d}`, i+1)
+		assert.Equal(t, want, r.body)
+		assert.EqualValues(t, len(r.body), r.length)
+	}
 	assert.Equal(t, "application/json", requests[0].header.Get("Content-Type"))
 	assert.Equal(t, "application/json, text/event-stream", requests[0].header.Get("Accept"))
 	assert.NotContains(t, requests[0].header, "Authorization")
@@ -119,6 +122,14 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			_, _ = io.WriteString(w, `{"detail":[{"loc":["body"],"msg":"field required"}]}`)
 		}, "HTTP 422 Unprocessable Entity", http.StatusUnprocessableEntity},
+		{"HTTP 400 with an error of other letters", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"Error":{"code":1,"message":"M"}}`)
+		}, "HTTP 400 Bad Request", http.StatusBadRequest},
+		{"HTTP 400 with a null error", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":null,"result":{}}`)
+		}, "HTTP 400 Bad Request", http.StatusBadRequest},
 		{"HTTP 400 with a response", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, response)
@@ -131,7 +142,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		{"half a response", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, response[:20]) }, "EOF", 0},
 		{"bad UTF-8", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{\"result\":\"\xff\"}") }, "invalid UTF-8", 0},
 		{"more than the limit", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", fmt.Sprint(len(large)))
+			w.Header().Set("Content-Length", strconv.Itoa(len(large)))
 			_, _ = io.WriteString(w, large)
 		}, "more than the 65536 allowed", 0},
 		{"more than the limit, of unknown length", func(w http.ResponseWriter, _ *http.Request) {
@@ -173,7 +184,7 @@ func TestAnAnswerAtTheLimitIsRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
 				if tt.length {
-					w.Header().Set("Content-Length", fmt.Sprint(maxReply))
+					w.Header().Set("Content-Length", strconv.Itoa(maxReply))
 				}
 				_, _ = io.WriteString(w, head+words+tail)
 			})

@@ -107,11 +107,14 @@ func bearerOf(r *http.Request) string {
 	return credential
 }
 
+// readBody reads a body of at most limit bytes. The refusal of a larger one
+// comes from MaxBytesReader, because that makes the server wait for the client
+// to read it: closing at once would reset the connection under the client.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	if r.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit}
-	}
-	if n := r.ContentLength; n >= 0 {
+	switch n := r.ContentLength; {
+	case n > limit:
+		limit = 0 // nothing of it is wanted
+	case n >= 0:
 		b := make([]byte, n)
 		_, err := io.ReadFull(r.Body, b)
 		return b, err

@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,6 +76,20 @@ func ask(ctx context.Context, bus *memory.Bus, method string, q *question) (*rep
 	return r.(*reply), nil
 }
 
+// listen serves the endpoint of the tests, until the test ends if not before.
+func listen(t *testing.T, bus *memory.Bus, mux *transport.Mux) (stop func()) {
+	t.Helper()
+	stop = bus.Listen(endpoint, mux)
+	t.Cleanup(stop)
+	return stop
+}
+
+// answered checks an answer; it may be used in any goroutine of a test.
+func answered(t *testing.T, number int, r *reply, err error) bool {
+	t.Helper()
+	return assert.NoError(t, err) && assert.Equal(t, &reply{number}, r)
+}
+
 // modes runs a test with each kind of bus.
 func modes(t *testing.T, test func(t *testing.T, bus *memory.Bus)) {
 	t.Helper()
@@ -104,10 +118,10 @@ func TestValuesAreHandedOver(t *testing.T) {
 	bus := memory.NewBus()
 	sent, answered := &question{Number: 1}, &reply{2}
 	var received *question
-	defer bus.Listen(endpoint, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
+	listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
 		received = q
 		return answered, nil
-	}}))()
+	}}))
 	r, err := bus.Call(context.Background(), endpoint, "", "ask", sent, func([]byte) (any, error) {
 		return nil, errors.New("a value bus decodes nothing")
 	})
@@ -120,10 +134,10 @@ func TestWireEncodesBothWays(t *testing.T) {
 	bus := memory.NewWireBus()
 	sent, answered := &question{Number: 1}, &reply{2}
 	var received *question
-	defer bus.Listen(endpoint, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
+	listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
 		received = q
 		return answered, nil
-	}}))()
+	}}))
 	var raw string
 	r, err := bus.Call(context.Background(), endpoint, "", "ask", sent, func(result []byte) (any, error) {
 		raw = string(result)
@@ -153,10 +167,10 @@ func TestWireFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bus := memory.NewWireBus()
-			defer bus.Listen(endpoint, serving(map[string]handler{
+			listen(t, bus, serving(map[string]handler{
 				"ask":  func(context.Context, string, *question) (any, error) { return tt.result, nil },
 				"echo": echo,
-			}))()
+			}))
 			_, err := bus.Call(context.Background(), endpoint, "", "ask", tt.params, func([]byte) (any, error) { return nil, tt.decode })
 			require.Error(t, err)
 			if tt.want != nil {
@@ -174,9 +188,9 @@ func TestWireFailures(t *testing.T) {
 
 func TestBearerAndErrorsTravel(t *testing.T) {
 	modes(t, func(t *testing.T, bus *memory.Bus) {
-		defer bus.Listen(endpoint, serving(map[string]handler{"ask": func(_ context.Context, bearer string, _ *question) (any, error) {
+		listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, bearer string, _ *question) (any, error) {
 			return nil, &transport.Error{Code: 12, Message: bearer}
-		}}))()
+		}}))
 		_, err := bus.Call(context.Background(), endpoint, "credential", "ask", &question{}, replyOf)
 		require.Equal(t, &transport.Error{Code: 12, Message: "credential"}, err)
 	})
@@ -186,26 +200,24 @@ func TestManyCallsAtOnce(t *testing.T) {
 	const endpoints, callers, calls = 8, 32, 100
 	modes(t, func(t *testing.T, bus *memory.Bus) {
 		for e := range endpoints {
-			defer bus.Listen(fmt.Sprint("memory://", e), serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
+			t.Cleanup(bus.Listen(fmt.Sprint("memory://", e), serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
 				if q.Number%3 == 0 {
 					runtime.Gosched() // let others overtake
 				}
 				return &reply{q.Number*endpoints + e}, nil
-			}}))()
+			}})))
 		}
 		var all sync.WaitGroup
 		for c := range callers {
 			all.Go(func() {
 				for n := range calls {
-					ctx := context.Context(context.Background())
-					if n%2 == 0 {
-						limited := protocol.Limit(ctx, time.Hour)
-						defer limited.Stop()
-						ctx = limited
-					}
 					e, number := (c+n)%endpoints, c*calls+n
+					limited := protocol.Limit(context.Background(), time.Hour)
+					ctx := []context.Context{context.Background(), limited}[n%2]
 					r, err := bus.Call(ctx, fmt.Sprint("memory://", e), "", "ask", &question{Number: number}, replyOf)
-					if !assert.NoError(t, err) || !assert.Equal(t, &reply{number*endpoints + e}, r, "every caller gets its own answer") {
+					limited.Stop()
+					own, _ := r.(*reply)
+					if !answered(t, number*endpoints+e, own, err) {
 						return
 					}
 				}
@@ -217,14 +229,13 @@ func TestManyCallsAtOnce(t *testing.T) {
 
 func TestSlowHandlersBlockNobody(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait, "echo": echo}))
+		listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
 		start := time.Now()
 		var slow sync.WaitGroup
 		for n := range 10 {
 			slow.Go(func() {
 				r, err := ask(context.Background(), bus, "wait", &question{Number: n, Nanoseconds: int64(time.Minute)})
-				assert.NoError(t, err)
-				assert.Equal(t, &reply{n}, r)
+				answered(t, n, r, err)
 				assert.Equal(t, time.Minute, time.Since(start), "they do not wait for each other")
 			})
 		}
@@ -234,7 +245,6 @@ func TestSlowHandlersBlockNobody(t *testing.T) {
 		require.Equal(t, &reply{99}, r)
 		require.Zero(t, time.Since(start), "a quick handler answers at once beside slow ones")
 		slow.Wait()
-		stop()
 	})
 }
 
@@ -272,7 +282,7 @@ func TestDeadlines(t *testing.T) {
 	for _, tt := range limits() {
 		t.Run(tt.name, func(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
-				stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+				listen(t, bus, serving(map[string]handler{"wait": wait}))
 				for _, took := range []time.Duration{0, time.Second, 3*time.Second - 1} {
 					ctx, release := tt.limit(context.Background())
 					start := time.Now()
@@ -290,7 +300,6 @@ func TestDeadlines(t *testing.T) {
 					require.Equal(t, 3*time.Second, time.Since(start), "the caller returns at its deadline, not when the handler does")
 					release()
 				}
-				stop()
 			})
 		})
 	}
@@ -302,7 +311,7 @@ func TestHandlersSeeTheDeadline(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
 				start := time.Now()
 				var lasted time.Duration
-				stop := bus.Listen(endpoint, serving(map[string]handler{"ask": func(ctx context.Context, _ string, _ *question) (any, error) {
+				stop := listen(t, bus, serving(map[string]handler{"ask": func(ctx context.Context, _ string, _ *question) (any, error) {
 					<-ctx.Done()
 					lasted = time.Since(start)
 					time.Sleep(time.Second) // too late for the caller
@@ -323,7 +332,7 @@ func TestTheCallerGivesUp(t *testing.T) {
 	for _, tt := range limits() {
 		t.Run(tt.name, func(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
-				stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+				listen(t, bus, serving(map[string]handler{"wait": wait}))
 				parent, cancel := context.WithCancel(context.Background())
 				ctx, release := tt.limit(parent)
 				time.AfterFunc(2*time.Second, cancel)
@@ -332,7 +341,6 @@ func TestTheCallerGivesUp(t *testing.T) {
 				require.ErrorIs(t, err, context.Canceled)
 				require.Equal(t, 2*time.Second, time.Since(start))
 				release()
-				stop()
 			})
 		})
 	}
@@ -341,7 +349,7 @@ func TestTheCallerGivesUp(t *testing.T) {
 // A lateContext is a context with a limit whose parent has ended and which
 // does not know it yet: parents end before their children.
 type lateContext struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context
 
 	parent   chan struct{}
 	deadline time.Time
@@ -351,7 +359,7 @@ func (l *lateContext) Limit() (<-chan struct{}, time.Time) { return l.parent, l.
 
 func TestAParentThatEndsFirstEndsTheCall(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+		listen(t, bus, serving(map[string]handler{"wait": wait}))
 		for _, tt := range []struct {
 			name     string
 			deadline time.Duration
@@ -366,7 +374,6 @@ func TestAParentThatEndsFirstEndsTheCall(t *testing.T) {
 			require.ErrorIs(t, err, tt.want, tt.name)
 			require.Nil(t, r)
 		}
-		stop()
 	})
 }
 
@@ -374,7 +381,7 @@ func TestNobodyListens(t *testing.T) {
 	modes(t, func(t *testing.T, bus *memory.Bus) {
 		_, err := ask(context.Background(), bus, "ask", &question{})
 		isUnreachable(t, err)
-		defer bus.Listen("memory://p02/mcp", serving(map[string]handler{"ask": echo}))()
+		t.Cleanup(bus.Listen("memory://p02/mcp", serving(map[string]handler{"ask": echo})))
 		_, err = ask(context.Background(), bus, "ask", &question{})
 		isUnreachable(t, err)
 	})
@@ -382,14 +389,13 @@ func TestNobodyListens(t *testing.T) {
 
 func TestStopWaitsForRunningHandlers(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+		stop := listen(t, bus, serving(map[string]handler{"wait": wait}))
 		start := time.Now()
 		var running sync.WaitGroup
 		for n := range 3 {
 			running.Go(func() {
 				r, err := ask(context.Background(), bus, "wait", &question{Number: n, Nanoseconds: int64(n+3) * int64(time.Second)})
-				assert.NoError(t, err, "a running call is answered")
-				assert.Equal(t, &reply{n}, r)
+				answered(t, n, r, err) // a running call is
 			})
 		}
 		synctest.Wait()
@@ -410,7 +416,7 @@ func TestStopWaitsForRunningHandlers(t *testing.T) {
 // A handler whose caller has long gone is waited for too.
 func TestStopWaitsForForsakenHandlers(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
+		stop := listen(t, bus, serving(map[string]handler{"wait": wait}))
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -444,7 +450,7 @@ func TestLateRepliesAreDropped(t *testing.T) {
 	for _, tt := range limits() {
 		t.Run(tt.name, func(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
-				stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait, "echo": echo}))
+				listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
 				for n := range 50 {
 					ctx, release := tt.limit(context.Background())
 					_, err := ask(ctx, bus, "wait", &question{Number: -1, Nanoseconds: int64(4 * time.Second)})
@@ -458,7 +464,6 @@ func TestLateRepliesAreDropped(t *testing.T) {
 						release()
 					}
 				}
-				stop()
 			})
 		})
 	}
@@ -468,30 +473,27 @@ func TestLateRepliesAreDropped(t *testing.T) {
 // answer gets its own.
 func TestNoAnswerIsEverAnothers(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		stop := bus.Listen(endpoint, serving(map[string]handler{"wait": wait}))
-		var answered, late atomic.Int64
+		listen(t, bus, serving(map[string]handler{"wait": wait}))
+		var own, late atomic.Int64
 		var all sync.WaitGroup
 		for c := range 20 {
 			all.Go(func() {
-				random := rand.New(rand.NewPCG(1, uint64(c))) //nolint:gosec // a test
+				random := rand.New(rand.NewPCG(1, uint64(c)))
 				for n := range 50 {
 					ctx, release := limits()[random.IntN(len(limits()))].limit(context.Background())
 					number := c*1000 + n
 					r, err := ask(ctx, bus, "wait", &question{Number: number, Nanoseconds: random.Int64N(6) * int64(time.Second)})
 					release()
-					switch {
-					case err == nil:
-						answered.Add(1)
-						assert.Equal(t, &reply{number}, r)
-					case assert.ErrorIs(t, err, context.DeadlineExceeded):
+					if errors.Is(err, context.DeadlineExceeded) {
 						late.Add(1)
+					} else if answered(t, number, r, err) {
+						own.Add(1)
 					}
 				}
 			})
 		}
 		all.Wait()
-		stop()
-		assert.Positive(t, answered.Load())
+		assert.Positive(t, own.Load())
 		assert.Positive(t, late.Load())
 	})
 }
@@ -511,12 +513,12 @@ func TestReplacingAListener(t *testing.T) {
 			}
 			return r.Number
 		}
-		stopFirst := bus.Listen(endpoint, number(1, time.Minute))
+		stopFirst := listen(t, bus, number(1, time.Minute))
 		var running sync.WaitGroup
 		running.Go(func() { assert.Equal(t, 1, asked(), "a call that runs is answered by whom it reached") })
 		synctest.Wait()
 
-		stopSecond := bus.Listen(endpoint, number(2, 0))
+		stopSecond := listen(t, bus, number(2, 0))
 		require.Equal(t, 2, asked(), "new calls go to the new listener")
 		stopFirst()
 		running.Wait()
@@ -525,7 +527,7 @@ func TestReplacingAListener(t *testing.T) {
 		_, err := ask(context.Background(), bus, "who", &question{})
 		isUnreachable(t, err)
 
-		defer bus.Listen(endpoint, number(3, 0))()
+		listen(t, bus, number(3, 0))
 		require.Equal(t, 3, asked(), "an endpoint can be served again")
 	})
 }
@@ -545,13 +547,12 @@ func TestStopRacesWithCalls(t *testing.T) {
 					default:
 					}
 					r, err := ask(context.Background(), bus, "ask", &question{Number: c + n})
-					if err == nil {
-						assert.Equal(t, &reply{c + n}, r)
-						continue
-					}
 					var unreachable *transport.UnreachableError
-					assert.ErrorAs(t, err, &unreachable)
-					runtime.Gosched()
+					if errors.As(err, &unreachable) {
+						runtime.Gosched()
+					} else if !answered(t, c+n, r, err) {
+						return
+					}
 				}
 			})
 		}

@@ -1,0 +1,462 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "evenodd"
+
+// A never is an import that must not be, and why. Paths of ours are written
+// without the module; the root is "main".
+type never struct {
+	name   string
+	reason string
+	breaks func(importer, imported string) bool
+}
+
+func nevers() []never {
+	carriers := []string{"transport/http", "transport/memory", "transport/nats", "transport/mcp"}
+	return []never{
+		{"the language is a leaf", "every agent speaks league/protocol; whatever it imports, all of them import",
+			func(p, i string) bool { return in(p, "league/protocol") && ours(i) }},
+		{"rules are pure", "a game is decided by values alone, so that audit and simulation can decide it again",
+			func(p, i string) bool {
+				return in(p, "rules") && (ours(i) && i != "rules" ||
+					slices.Contains([]string{"time", "os", "math/rand", "math/rand/v2", "crypto/rand"}, i) || in(i, "net"))
+			}},
+		{"a game knows no other game", "games are added without touching each other",
+			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
+		{"arithmetic is pure", "who meets whom, who stands where and who is stronger follow from values alone",
+			func(p, i string) bool { return in(p, "league/schedule", "league/table", "league/stats") && ours(i) }},
+		{"carriers do not understand", "transport carries values; what they mean is the protocol's business, and other languages can travel on it",
+			func(p, i string) bool { return in(p, "transport") && ours(i) && !in(i, "transport") }},
+		{"carriers are apart", "a process links only the carriers it uses",
+			func(p, i string) bool {
+				return slices.ContainsFunc(carriers, func(c string) bool { return in(p, c) && !in(i, c) && in(i, carriers...) })
+			}},
+		{"roles do not see carriers", "a role that knows HTTP from memory behaves differently on them; it takes a protocol.Caller",
+			func(p, i string) bool { return role(p) && in(i, "transport") }},
+		{"roles do not speak HTTP", "only carriers, pages, the kit that examines agents and the wiring know HTTP; a strategy may ask a language model",
+			func(p, i string) bool {
+				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/web", "league/conformance", "cmd", "player/strategy")
+			}},
+		{"roles are apart", "manager, referee and player are separate programs that talk by messages; what they share is league/protocol, league/membership and league/store",
+			func(p, i string) bool {
+				if !role(p) {
+					return false
+				}
+				shared := in(i, "league/protocol", "league/membership", "league/store")
+				return !in(p, "referee") && in(i, "referee") ||
+					!in(p, "player") && in(i, "player") ||
+					!in(p, "league") && in(i, "league") && !shared
+			}},
+		{"roles are not configured by files", "options are passed down, so that a test or a simulation needs no file and no environment",
+			func(p, i string) bool { return role(p) && in(i, "config") }},
+		{"config knows no agent", "settings are values; whoever needs them takes them",
+			func(p, i string) bool { return in(p, "config") && ours(i) && !in(i, "config", "league/protocol") }},
+		{"viper stays in config", "settings come from one place",
+			func(p, i string) bool { return in(i, "github.com/spf13/viper") && !in(p, "config") }},
+		{"cobra stays in cmd", "the command line is one front among others",
+			func(p, i string) bool { return in(i, "github.com/spf13/cobra") && !in(p, "cmd") }},
+		{"tests stay in tests", "what is shipped needs no test library",
+			func(_, i string) bool {
+				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "transport/internal/pipenet") || i == "testing"
+			}},
+		{"simulation is a command", "it joins all roles and carriers; whoever imports it gets them all",
+			func(p, i string) bool {
+				return in(i, "league/simulation") && !in(p, "cmd", "league/simulation")
+			}},
+		{"commands are for main", "nothing is built on the command line",
+			func(p, i string) bool { return in(i, "cmd") && !in(p, "main", "cmd") }},
+		{"the core does not log", "values in, values out; its callers say what they did",
+			func(p, i string) bool {
+				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/schedule", "league/table")
+			}},
+	}
+}
+
+// in tells whether a path is one of the rooms, or a room within.
+func in(path string, rooms ...string) bool {
+	return slices.ContainsFunc(rooms, func(room string) bool { return path == room || strings.HasPrefix(path, room+"/") })
+}
+
+// ours tells whether a path is of this module.
+func ours(path string) bool {
+	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "transport")
+}
+
+// role tells whether a room belongs to a manager, a referee or a player.
+func role(path string) bool {
+	return in(path, "league", "referee", "player") && !in(path, "league/simulation", "league/web", "league/conformance")
+}
+
+// shortened is an import path without the module.
+func shortened(importPath string) string {
+	if importPath == module {
+		return "main"
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+func TestNevers(t *testing.T) {
+	// -e: a package that does not build has imports all the same.
+	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", "./...")
+	out, err := list.Output()
+	require.NoError(t, err)
+	type room struct {
+		ImportPath string
+		Imports    []string // of what is shipped, not of tests
+	}
+	var rooms []room
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var r room
+		if err := d.Decode(&r); err == io.EOF {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+		rooms = append(rooms, r)
+		require.True(t, ours(shortened(r.ImportPath)), "%s is no room of the house: ours() must know it", r.ImportPath)
+	}
+	require.GreaterOrEqual(t, len(rooms), 10, "go list found the module")
+
+	for _, n := range nevers() {
+		t.Run(n.name, func(t *testing.T) {
+			for _, r := range rooms {
+				for _, imported := range r.Imports {
+					if n.breaks(shortened(r.ImportPath), shortened(imported)) {
+						assert.Fail(t, fmt.Sprintf("%s must not import %s: %s", r.ImportPath, imported, n.reason))
+					}
+				}
+			}
+		})
+	}
+}
+
+// A rule that forbids nothing is none.
+func TestEveryNeverBites(t *testing.T) {
+	tests := []struct {
+		name, importer, imported string
+		broken                   string // the never; "" when the import is fine
+	}{
+		{"protocol imports transport", "league/protocol", "transport", "the language is a leaf"},
+		{"protocol imports json", "league/protocol", "github.com/go-json-experiment/json", ""},
+		{"rules look at the clock", "rules/evenodd", "time", "rules are pure"},
+		{"rules ask the network", "rules", "net/url", "rules are pure"},
+		{"rules ask for chance", "rules/tictactoe", "math/rand/v2", "rules are pure"},
+		{"rules import the protocol", "rules/evenodd", "league/protocol", "rules are pure"},
+		{"a game imports the rules", "rules/evenodd", "rules", ""},
+		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
+		{"the table imports the protocol", "league/table", "league/protocol", "arithmetic is pure"},
+		{"the schedule does sums", "league/schedule", "math", ""},
+		{"a carrier imports the protocol", "transport/nats", "league/protocol", "carriers do not understand"},
+		{"a carrier imports the codec", "transport/http", "transport", ""},
+		{"a carrier imports another", "transport/mcp", "transport/http", "carriers are apart"},
+		{"the manager imports a carrier", "league", "transport/http", "roles do not see carriers"},
+		{"a strategy imports the codec", "player/strategy", "transport", "roles do not see carriers"},
+		{"the simulation imports carriers", "league/simulation", "transport/memory", ""},
+		{"the kit imports a carrier", "league/conformance", "transport/http", ""},
+		{"a player speaks HTTP", "player", "net/http", "roles do not speak HTTP"},
+		{"the dialects speak HTTP", "league/dialect", "net/http", "roles do not speak HTTP"},
+		{"the codec speaks HTTP", "transport", "net/http", "roles do not speak HTTP"},
+		{"a strategy asks a model", "player/strategy", "net/http", ""},
+		{"the page speaks HTTP", "league/web", "net/http", ""},
+		{"a referee imports a player", "referee", "player/strategy", "roles are apart"},
+		{"a player imports a referee", "player", "referee", "roles are apart"},
+		{"a player imports the manager", "player", "league", "roles are apart"},
+		{"a referee imports the table", "referee", "league/table", "roles are apart"},
+		{"the manager imports a referee", "league", "referee", "roles are apart"},
+		{"the store imports a player", "league/store", "player", "roles are apart"},
+		{"a player imports its strategies", "player", "player/strategy", ""},
+		{"a referee imports the protocol", "referee", "league/protocol", ""},
+		{"a player imports membership", "player", "league/membership", ""},
+		{"a referee imports the store", "referee", "league/store", ""},
+		{"the manager imports the table", "league", "league/table", ""},
+		{"a referee reads settings", "referee", "config", "roles are not configured by files"},
+		{"the simulation reads settings", "league/simulation", "config", ""},
+		{"config imports the manager", "config", "league", "config knows no agent"},
+		{"config imports the protocol", "config", "league/protocol", ""},
+		{"a command reads files itself", "cmd", "github.com/spf13/viper", "viper stays in config"},
+		{"config reads files", "config", "github.com/spf13/viper", ""},
+		{"config has a command", "config", "github.com/spf13/cobra", "cobra stays in cmd"},
+		{"cmd has a command", "cmd", "github.com/spf13/cobra", ""},
+		{"the manager asserts", "league", "github.com/stretchr/testify/assert", "tests stay in tests"},
+		{"a command imports testing", "cmd", "testing", "tests stay in tests"},
+		{"a carrier travels through pipes", "transport/http", "transport/internal/pipenet", "tests stay in tests"},
+		{"the manager simulates", "league", "league/simulation", "simulation is a command"},
+		{"a command simulates", "cmd", "league/simulation", ""},
+		{"config imports commands", "config", "cmd", "commands are for main"},
+		{"main imports commands", "main", "cmd", ""},
+		{"rules log", "rules", "github.com/rs/zerolog", "the core does not log"},
+		{"the table logs", "league/table", "github.com/rs/zerolog", "the core does not log"},
+		{"a referee logs", "referee", "github.com/rs/zerolog", ""},
+	}
+	bitten := map[string]bool{}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var broken []string
+			for _, n := range nevers() {
+				if n.breaks(tt.importer, tt.imported) {
+					broken = append(broken, n.name)
+				}
+			}
+			if tt.broken == "" {
+				assert.Empty(t, broken)
+				return
+			}
+			assert.Contains(t, broken, tt.broken)
+			bitten[tt.broken] = true
+		})
+	}
+	for _, n := range nevers() {
+		assert.True(t, bitten[n.name], "no case shows that %q forbids anything", n.name)
+	}
+}
+
+// A source is a parsed Go file, by its path with slashes from the root.
+type source struct {
+	path  string
+	files *token.FileSet
+	file  *ast.File
+}
+
+func parsed(t *testing.T, name string, text any) source {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+	require.NotNil(t, file, "%v", err) // one that is half-written is read as far as it goes
+	return source{filepath.ToSlash(name), files, file}
+}
+
+// sources are all Go files of the module.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	require.NoError(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case !entry.IsDir() && filepath.Ext(name) == ".go":
+			all = append(all, parsed(t, name, nil))
+		}
+		return nil
+	}))
+	require.GreaterOrEqual(t, len(all), 40, "the walk found the module")
+	return all
+}
+
+func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// at is a position for people.
+func (s source) at(node ast.Node) string {
+	return fmt.Sprintf("%s:%d", s.path, s.files.Position(node.Pos()).Line)
+}
+
+// nameOf is the name under which the file knows an import; "" if it does not.
+func (s source) nameOf(importPath string) string {
+	for _, i := range s.file.Imports {
+		switch p, err := strconv.Unquote(i.Path.Value); {
+		case err != nil || p != importPath:
+		case i.Name != nil:
+			return i.Name.Name
+		default:
+			return path.Base(importPath)
+		}
+	}
+	return ""
+}
+
+// uses finds the members of a package that the file uses.
+func (s source) uses(importPath string, members ...string) (found []*ast.SelectorExpr) {
+	name := s.nameOf(importPath)
+	if name == "" {
+		return nil
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && slices.Contains(members, sel.Sel.Name) {
+			if of, ok := sel.X.(*ast.Ident); ok && of.Name == name {
+				found = append(found, sel)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// faults are what must not stand in a file that is shipped.
+func (s source) faults() (faults []string) {
+	for _, declared := range s.file.Decls {
+		switch d := declared.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == "init" {
+				faults = append(faults, s.at(d)+": init runs whether it is wanted or not, in an order that nobody reads; call it from main")
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				v, ok := spec.(*ast.ValueSpec)
+				if ok && d.Tok == token.VAR && (s.shared(v.Type) || slices.ContainsFunc(v.Values, s.shared)) {
+					faults = append(faults, s.at(v)+": "+v.Names[0].Name+" is state of the whole process: two leagues in one process would share it")
+				}
+			}
+		}
+	}
+	if in(s.path, "main.go", "cmd", "config") {
+		return faults
+	}
+	for _, sel := range s.uses("os", "Exit", "Getenv", "LookupEnv", "Environ", "Setenv", "Stdin", "Stdout", "Stderr", "Args") {
+		faults = append(faults, s.at(sel)+": os."+sel.Sel.Name+" belongs to the process, which main.go, cmd and config alone know; pass down what is needed")
+	}
+	return faults
+}
+
+// shared tells whether a type, or a value that says its type, is a primitive
+// of synchronisation or holds one: a variable of it is there to be changed.
+func (s source) shared(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.ChanType:
+		return true
+	case *ast.SelectorExpr:
+		of, ok := e.X.(*ast.Ident)
+		return ok && (of.Name == s.nameOf("sync") || of.Name == s.nameOf("sync/atomic"))
+	case *ast.IndexExpr: // atomic.Pointer[T]
+		return s.shared(e.X)
+	case *ast.StarExpr:
+		return s.shared(e.X)
+	case *ast.ParenExpr:
+		return s.shared(e.X)
+	case *ast.UnaryExpr:
+		return s.shared(e.X)
+	case *ast.ArrayType:
+		return s.shared(e.Elt)
+	case *ast.MapType:
+		return s.shared(e.Value)
+	case *ast.StructType:
+		return slices.ContainsFunc(e.Fields.List, func(f *ast.Field) bool { return s.shared(f.Type) })
+	case *ast.CompositeLit:
+		return s.shared(e.Type)
+	case *ast.CallExpr:
+		f, ok := e.Fun.(*ast.Ident)
+		return ok && (f.Name == "make" || f.Name == "new") && slices.ContainsFunc(e.Args, s.shared)
+	}
+	return false
+}
+
+func TestSources(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() {
+			continue
+		}
+		for _, fault := range s.faults() {
+			assert.Fail(t, fault)
+		}
+	}
+}
+
+func TestSourceFaultsAreFound(t *testing.T) {
+	tests := []struct{ name, path, text, want string }{
+		{"init", "league/x.go", `func init() {}`, "league/x.go:3: init runs"},
+		{"init in a command", "cmd/x.go", `func init() {}`, "cmd/x.go:3: init runs"},
+		{"a method called init", "league/x.go", `type t int; func (t) init() {}`, ""},
+		{"exit", "league/x.go", `import "os"; func f() { os.Exit(1) }`, "os.Exit belongs"},
+		{"environment", "player/x.go", `import "os"; var home = os.Getenv("HOME")`, "os.Getenv belongs"},
+		{"output", "transport/x.go", `import o "os"; func f() any { return o.Stdout }`, "os.Stdout belongs"},
+		{"arguments", "referee/x.go", `import "os"; func f() []string { return os.Args }`, "os.Args belongs"},
+		{"files", "league/store/x.go", `import "os"; func f() { os.Remove("x") }`, ""},
+		{"exit in main", "main.go", `import "os"; func f() { os.Exit(1) }`, ""},
+		{"output in a command", "cmd/x.go", `import "os"; func f() any { return os.Stderr }`, ""},
+		{"environment in config", "config/x.go", `import "os"; func f() string { return os.Getenv("X") }`, ""},
+		{"another os", "league/x.go", `import os "example.com/os"; func f() { os.Exit(1) }`, ""},
+		{"a mutex", "league/x.go", `import "sync"; var mu sync.Mutex`, "mu is state"},
+		{"a mutex in a command", "cmd/x.go", `import "sync"; var mu sync.Mutex`, "mu is state"},
+		{"a pool", "league/x.go", `import "sync"; var pool = sync.Pool{}`, "pool is state"},
+		{"a pointer to a mutex", "league/x.go", `import "sync"; var mu = &sync.Mutex{}`, "mu is state"},
+		{"a new mutex", "league/x.go", `import "sync"; var mu = new(sync.Mutex)`, "mu is state"},
+		{"a counter", "league/x.go", `import "sync/atomic"; var ( a = 1; n atomic.Int64 )`, "n is state"},
+		{"an atomic pointer", "league/x.go", `import "sync/atomic"; var p atomic.Pointer[int]`, "p is state"},
+		{"an array of counters", "league/x.go", `import "sync/atomic"; var n [4]atomic.Int64`, "n is state"},
+		{"a map of mutexes", "league/x.go", `import "sync"; var m = map[string]*sync.Mutex{}`, "m is state"},
+		{"a struct with a mutex", "league/x.go", `import "sync"; var m struct { sync.Mutex; n int }`, "m is state"},
+		{"a channel", "league/x.go", `var c chan int`, "c is state"},
+		{"a made channel", "league/x.go", `var c = make(chan int, 1)`, "c is state"},
+		{"a variable of a function", "league/x.go", `import "sync"; func f() { var mu sync.Mutex; _ = &mu }`, ""},
+		{"a type with a mutex", "league/x.go", `import "sync"; type t struct { mu sync.Mutex }`, ""},
+		{"a function that takes a channel", "league/x.go", `var f func(chan int)`, ""},
+		{"a table", "league/x.go", `var codes = map[string]int{"E001": 1}`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			faults := parsed(t, tt.path, "package x\n\n"+tt.text+"\n").faults()
+			if tt.want == "" {
+				assert.Empty(t, faults)
+				return
+			}
+			require.Len(t, faults, 1)
+			assert.Contains(t, faults[0], tt.want)
+		})
+	}
+}
+
+// sleepers are the tests that sleep though no file of their package knows
+// virtual time: they would wait for the clock on the wall.
+func sleepers(tests []source) (found []string) {
+	virtual := map[string]bool{}
+	for _, s := range tests {
+		if s.nameOf("testing/synctest") != "" {
+			virtual[path.Dir(s.path)] = true
+		}
+	}
+	for _, s := range tests {
+		for _, sel := range s.uses("time", "Sleep") {
+			if !virtual[path.Dir(s.path)] {
+				found = append(found, s.at(sel)+": a test that sleeps is slow when it passes and wrong when the machine is busy; use testing/synctest")
+			}
+		}
+	}
+	return found
+}
+
+func TestTestsDoNotSleep(t *testing.T) {
+	tests := slices.DeleteFunc(sources(t), func(s source) bool { return !s.isTest() })
+	for _, sleeper := range sleepers(tests) {
+		assert.Fail(t, sleeper)
+	}
+}
+
+func TestSleepersAreFound(t *testing.T) {
+	const (
+		sleeps  = "package x\nimport \"time\"\nfunc f() { time.Sleep(1) }\n"
+		virtual = "package x\nimport \"testing/synctest\"\n"
+	)
+	tests := []struct {
+		name  string
+		tests []source
+		want  int
+	}{
+		{"one that sleeps", []source{parsed(t, "league/a_test.go", sleeps)}, 1},
+		{"one in virtual time", []source{parsed(t, "league/a_test.go", sleeps), parsed(t, "league/b_test.go", virtual)}, 0},
+		{"one beside a package in virtual time", []source{parsed(t, "league/a_test.go", sleeps), parsed(t, "player/b_test.go", virtual)}, 1},
+		{"none", []source{parsed(t, "league/b_test.go", virtual)}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { assert.Len(t, sleepers(tt.tests), tt.want) })
+	}
+}

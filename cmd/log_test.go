@@ -1,0 +1,258 @@
+package cmd_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// A logLine is a line of a log (spec 003 table 12).
+type logLine struct {
+	Timestamp      string `json:"timestamp"`
+	Level          string `json:"level"`
+	AgentID        string `json:"agent_id"`
+	MessageType    string `json:"message_type"`
+	ConversationID string `json:"conversation_id"`
+	Method         string `json:"method"`
+	Message        string `json:"message"`
+
+	text string
+}
+
+// logLines are the log in what was written to standard error.
+func logLines(t *testing.T, stderr string) []logLine {
+	t.Helper()
+	var lines []logLine
+	for text := range strings.Lines(stderr) {
+		if !strings.HasPrefix(text, "{") {
+			continue // for people
+		}
+		line := logLine{text: text}
+		require.NoError(t, json.Unmarshal([]byte(text), &line), text)
+		lines = append(lines, line)
+	}
+	require.NotEmpty(t, lines)
+	return lines
+}
+
+var timestampOfLogs = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+
+// check judges what every line must have.
+func (l *logLine) check(t *testing.T) {
+	t.Helper()
+	assert.Regexp(t, timestampOfLogs, l.Timestamp, l.text)
+	assert.Contains(t, []string{"DEBUG", "INFO", "WARN", "ERROR"}, l.Level, l.text)
+	assert.NotEmpty(t, l.AgentID, l.text)
+	assert.NotEmpty(t, l.Message, l.text)
+	switch l.Message {
+	case "sent", "received", "answered", "received the answer":
+		assert.Equal(t, "DEBUG", l.Level, l.text)
+		if l.Method == "ping" {
+			return // it asks without a message (spec 003 §8.11)
+		}
+		assert.NotEmpty(t, l.MessageType, l.text)
+		assert.NotEmpty(t, l.ConversationID, l.text)
+	}
+}
+
+// A wiretap hands everything on to a manager, and remembers it.
+type wiretap struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []protocol.Envelope
+	answers  []protocol.Envelope
+	tokens   map[string]string // by the agent that got it
+}
+
+func tap(t *testing.T, manager string) *wiretap {
+	t.Helper()
+	target, err := url.Parse(manager)
+	require.NoError(t, err)
+	w := &wiretap{tokens: map[string]string{}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host}) },
+		ModifyResponse: func(r *http.Response) error { return w.answered(r) },
+	}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the caller has given up
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		var call struct {
+			Params protocol.Envelope `json:"params"`
+		}
+		if json.Unmarshal(body, &call) == nil {
+			w.mu.Lock()
+			w.requests = append(w.requests, call.Params)
+			w.mu.Unlock()
+		}
+		proxy.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *wiretap) answered(r *http.Response) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var answer struct {
+		Result struct {
+			protocol.Envelope
+			PlayerID  string `json:"player_id"`
+			RefereeID string `json:"referee_id"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers = append(w.answers, answer.Result.Envelope)
+	if token := answer.Result.AuthToken; token != "" {
+		w.tokens[answer.Result.PlayerID+answer.Result.RefereeID] = token
+	}
+	return nil
+}
+
+// worths are the tokens that were given, and everything that is made of them.
+func (w *wiretap) worths(leagueID string) map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := map[string]string{}
+	for id, token := range w.tokens {
+		key := protocol.KeyOf(token)
+		all["auth_token of "+id] = token
+		all["secret part of the auth_token of "+id] = token[strings.LastIndex(token, "-")+1:]
+		all["manager's credential towards "+id] = key.ManagerCredential(leagueID)
+		for round := 1; round <= 3; round++ {
+			for number := 1; number <= 2; number++ {
+				for referee := 1; referee <= 2; referee++ {
+					match, referee := protocol.MatchID(round, number), protocol.RefereeID(referee)
+					all["access token of "+referee+" towards "+id+" in "+match] = key.AccessToken(leagueID, match, 1, referee)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func TestLogsOfAWholeLeague(t *testing.T) {
+	t.Parallel()
+	const leagueID = "league_of_logs"
+	debug := []string{"--log-level", "debug"}
+	m := startManager(t, append(debug, "--players", "4", "--referees", "2", "--exit-when-done", "--league-id", leagueID)...)
+	wire := tap(t, m.url)
+	listening := &manager{process: m.process, url: wire.URL + "/mcp"}
+	processes := map[string]*process{
+		"REF01": listening.joins(t, "referee", append(debug, "--id", "REF01")...),
+		"REF02": listening.joins(t, "referee", append(debug, "--id", "REF02")...),
+	}
+	for i, strategy := range []string{"random", "contrarian", "mirror", "frequency"} {
+		id := protocol.PlayerID(i + 1)
+		processes[id] = listening.joins(t, "player", append(debug, "--id", id, "--strategy", strategy)...)
+	}
+	processes["manager"] = m.process
+	logs := map[string][]logLine{}
+	for name, p := range processes {
+		require.Zero(t, p.ends(t), "%s: %s", name, p.stderr.String())
+		logs[name] = logLines(t, p.stderr.String())
+	}
+
+	t.Run("every line has the fields of the specification", func(t *testing.T) {
+		own := map[string]string{"manager": "league_manager"}
+		for name, lines := range logs {
+			for i := range lines {
+				lines[i].check(t)
+			}
+			want := own[name]
+			switch {
+			case strings.HasPrefix(name, "REF"):
+				want = "referee:" + name
+			case want == "":
+				want = "player:" + name
+			}
+			assert.Equal(t, want, lines[len(lines)-1].AgentID)
+		}
+	})
+
+	t.Run("every message is logged where it is sent and where it is received", func(t *testing.T) {
+		all := slices.Concat(slices.Collect(maps.Values(logs))...)
+		count := func(lines []logLine, message string) map[string]int {
+			n := map[string]int{}
+			for _, l := range lines {
+				if l.Message == message {
+					n[l.MessageType+" in "+l.ConversationID]++
+				}
+			}
+			return n
+		}
+		assert.Equal(t, count(all, "sent"), count(all, "received"))
+		assert.Equal(t, count(all, "answered"), count(all, "received the answer"))
+		passed := func(envelopes []protocol.Envelope) map[string]int {
+			n := map[string]int{}
+			for _, e := range envelopes {
+				n[e.MessageType+" in "+e.ConversationID]++
+			}
+			return n
+		}
+		assert.Equal(t, passed(wire.requests), count(logs["manager"], "received"))
+		assert.Equal(t, passed(wire.answers), count(logs["manager"], "answered"))
+		types := map[string]int{}
+		for _, l := range all {
+			if l.Message == "sent" {
+				types[l.MessageType]++
+			}
+		}
+		want := map[string]int{
+			"REFEREE_REGISTER_REQUEST": 2, "LEAGUE_REGISTER_REQUEST": 4,
+			"ROUND_ANNOUNCEMENT": 3 * 4, "MATCH_ASSIGNMENT": 6, "GAME_INVITATION": 12, "CHOOSE_PARITY_CALL": 12,
+			"GAME_OVER": 12, "MATCH_RESULT_REPORT": 6, "LEAGUE_STANDINGS_UPDATE": 3 * 4,
+			"ROUND_COMPLETED": 3 * 6, "LEAGUE_COMPLETED": 6,
+		}
+		for messageType, n := range want {
+			assert.Equal(t, n, types[messageType], messageType)
+		}
+	})
+
+	t.Run("no token is in any log", func(t *testing.T) {
+		worths := wire.worths(leagueID)
+		require.Len(t, wire.tokens, 6)
+		worths["admin token"] = m.admin
+		for name, lines := range logs {
+			for _, l := range lines {
+				for what, worth := range worths {
+					if strings.Contains(l.text, worth) {
+						assert.Fail(t, fmt.Sprintf("the log of %s has the %s", name, what), l.text)
+					}
+				}
+			}
+		}
+		for name, p := range processes {
+			told := strings.Count(p.stderr.String()+p.stdout.String(), m.admin)
+			if name == "manager" {
+				told-- // to whoever started it
+			}
+			assert.Zero(t, told, "the admin token is told once, by the manager; %s", name)
+		}
+	})
+}

@@ -1,0 +1,153 @@
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long a test waits for processes before it gives up.
+const patience = 90 * time.Second
+
+// A process is a program that runs beside the test. It is killed at the end of
+// the test, if it has not ended by then.
+type process struct {
+	name   string
+	cmd    *exec.Cmd
+	stdout bytes.Buffer // to be read once it has ended
+	stderr transcript
+	done   chan struct{} // closed when it has ended
+}
+
+// start runs evenodd.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	return launch(t, "evenodd", nil, args...)
+}
+
+// launch runs a program with more environment variables.
+func launch(t *testing.T, program string, env []string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	p := &process{
+		name: strings.Join(args, " "), cmd: exec.CommandContext(ctx, program, args...),
+		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
+	}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Dir = t.TempDir()
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	p.cmd.WaitDelay = 5 * time.Second
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		defer close(p.done)
+		_ = p.cmd.Wait() // the state tells
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-p.done
+		errors := p.stderr.String()
+		for _, sign := range []string{"DATA RACE", "panic", "goroutine "} {
+			assert.NotContains(t, errors, sign, "%s broke", p.name)
+		}
+		if t.Failed() {
+			t.Logf("%s: %v\n%s%s", p.name, p.cmd.ProcessState, p.stdout.String(), errors)
+		}
+	})
+	return p
+}
+
+// awaits waits until the process has written to standard error what matches,
+// and returns the submatches.
+func (p *process) awaits(t *testing.T, pattern string) []string {
+	t.Helper()
+	wanted := regexp.MustCompile(pattern)
+	for ended := false; ; {
+		text, changed := p.stderr.now()
+		if found := wanted.FindStringSubmatch(text); found != nil {
+			return found
+		}
+		require.False(t, ended, "%s ended without writing %q:\n%s", p.name, pattern, text)
+		select {
+		case <-changed:
+		case <-p.done: // what it wrote last is there now
+			ended = true
+		}
+	}
+}
+
+// ends waits for the end of the process and returns its exit code.
+func (p *process) ends(t *testing.T) int {
+	t.Helper()
+	<-p.done // patience ends it
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (p *process) interrupt(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+}
+
+// output is what evenodd prints when all goes well.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	p := start(t, args...)
+	require.Zero(t, p.ends(t), p.stderr.String())
+	return p.stdout.String()
+}
+
+// A transcript is what a process has written so far.
+type transcript struct {
+	mu      sync.Mutex
+	text    strings.Builder
+	changed chan struct{} // closed at the next change
+}
+
+func (s *transcript) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return s.text.Write(b)
+}
+
+func (s *transcript) now() (text string, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String(), s.changed
+}
+
+func (s *transcript) String() string {
+	text, _ := s.now()
+	return text
+}
+
+// A manager is a league manager's process.
+type manager struct {
+	*process
+	url   string // of its endpoint
+	admin string // its admin token
+}
+
+// startManager runs a manager at a free port, and returns when it listens.
+func startManager(t *testing.T, args ...string) *manager {
+	t.Helper()
+	m := &manager{process: start(t, append([]string{"manager", "--port", "0"}, args...)...)}
+	found := m.awaits(t, `(?s)^League \S+ at (http://\S+/mcp) waits.*Admin token for start_league: (adm-\S+)\n`)
+	m.url, m.admin = found[1], found[2]
+	return m
+}
+
+// joins runs a player or a referee at a free port in the manager's league.
+func (m *manager) joins(t *testing.T, role string, args ...string) *process {
+	t.Helper()
+	return start(t, append([]string{role, "--port", "0", "--manager", m.url}, args...)...)
+}

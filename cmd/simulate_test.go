@@ -1,0 +1,143 @@
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/cmd"
+)
+
+// run calls the program in this process.
+func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = cmd.Execute(ctx, "test", args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
+	players, matches, repetitions := "50", 50*49/2, 2
+	if raceDetector { // JSON takes it fifteen times as long
+		players, matches, repetitions = "16", 16*15/2, 1
+	}
+	var first string
+	for _, transport := range []string{"memory", "wire", "http"} {
+		for _, concurrency := range []string{"1", "64"} {
+			for repetition := range repetitions {
+				name := fmt.Sprintf("%s, %s at once, repetition %d", transport, concurrency, repetition)
+				code, stdout, stderr := run(t.Context(), "simulate", "--players", players, "--seed", "7", "--format", "json",
+					"--quiet", "--transport", transport, "--concurrency", concurrency)
+				require.Zero(t, code, "%s: %s", name, stderr)
+				assert.Empty(t, stderr, name)
+				if first == "" {
+					first = stdout
+					assert.Equal(t, matches, strings.Count(first, `"match_id"`))
+				}
+				require.True(t, stdout == first, "%s: another league", name)
+			}
+		}
+	}
+}
+
+func TestAnInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		seed string // told in the end; "" for a new one
+	}{
+		{"with a seed", []string{"--seed", "7", "--log-level", "info"}, "7"},
+		{"with a new seed", nil, ""},
+		{"over HTTP", []string{"--transport", "http", "--players", "300", "--seed", "8", "--log-level", "info"}, "8"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, append([]string{"simulate", "--players", "10000"}, tt.args...)...)
+			if tt.seed == "" {
+				tt.seed = p.awaits(t, `^Seed: (\d+)\n`)[1]
+			} else {
+				p.awaits(t, `"message":"registered"`)
+			}
+			p.interrupt(t)
+			assert.Equal(t, 130, p.ends(t))
+			assert.Empty(t, p.stdout.String(), "half a league is no result")
+			assert.True(t, strings.HasSuffix(p.stderr.String(),
+				"evenodd: interrupted. Run it again with --seed "+tt.seed+" for the same league.\n"), p.stderr.String())
+		})
+	}
+	t.Run("before it begins", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		code, stdout, stderr := run(ctx, "simulate", "--seed", "7", "--quiet")
+		assert.Equal(t, 130, code)
+		assert.Empty(t, stdout)
+		assert.Equal(t, "evenodd: interrupted. Run it again with --seed 7 for the same league.\n", stderr)
+	})
+}
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
+	tests := [][]string{
+		{"simulate", "--seed", "7", "--quiet", "--format", "table"},
+		{"simulate", "--seed", "7", "--quiet", "--format", "json"},
+		{"simulate", "--seed", "7", "--quiet", "--format", "csv"},
+		{"config"},
+		{"config", "--format", "json"},
+		{"schema"},
+		{"schema", "GAME_OVER"},
+	}
+	for _, args := range tests {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			var stderr bytes.Buffer
+			assert.Equal(t, 1, cmd.Execute(t.Context(), "test", args, full{}, &stderr))
+			assert.Contains(t, stderr.String(), errFull.Error())
+		})
+	}
+}
+
+func TestEveryCommandShowsAnExample(t *testing.T) {
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+) {2,}`)
+	seen := 0
+	var visit func(path ...string)
+	visit = func(path ...string) {
+		seen++
+		code, help, stderr := run(t.Context(), append(path, "--help")...)
+		require.Zero(t, code, stderr)
+		assert.Regexp(t, `(?m)^Examples:\n  \S.*\bevenodd |^Examples:\n  evenodd `, help, "evenodd %s", strings.Join(path, " "))
+		_, list, _ := strings.Cut(help, "Available Commands:\n")
+		list, _, _ = strings.Cut(list, "\n\n")
+		for _, found := range commands.FindAllStringSubmatch(list, -1) {
+			visit(append(path[:len(path):len(path)], found[1])...)
+		}
+	}
+	visit()
+	assert.GreaterOrEqual(t, seen, 13, "evenodd, 8 commands, 4 shells")
+}
+
+func TestLogsOfASimulationGoToStandardErrorAlone(t *testing.T) {
+	t.Parallel()
+	p := start(t, "simulate", "--players", "3", "--seed", "7", "--log-level", "debug", "--format", "csv")
+	require.Zero(t, p.ends(t))
+	assert.NotContains(t, p.stdout.String(), "{")
+	agents := map[string]bool{}
+	for _, line := range logLines(t, p.stderr.String()) {
+		line.check(t)
+		agents[line.AgentID] = true
+	}
+	for _, agent := range []string{"league_manager", "referee:REF01", "player:P01", "player:P03"} {
+		assert.True(t, agents[agent], agent)
+	}
+}

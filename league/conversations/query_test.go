@@ -1,0 +1,282 @@
+package conversations
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+)
+
+// A query is a LEAGUE_QUERY of an agent, before it is sent.
+type query struct {
+	protocol.LeagueQuery
+	w *world
+}
+
+func (w *world) query(id, queryType string) *query {
+	sender := protocol.PlayerSender(id)
+	if _, ok := protocol.ParseRefereeID(id); ok {
+		sender = protocol.RefereeSender(id)
+	}
+	q := &query{protocol.LeagueQuery{
+		Envelope: protocol.NewVoice(sender, w.clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
+		LeagueID: leagueID, QueryType: queryType,
+	}, w}
+	q.AuthToken = w.token(id)
+	return q
+}
+
+func (q *query) send() (*protocol.LeagueQueryResponse, error) {
+	return protocol.Query.Call(q.w.life, q.w.stranger, q.w.manage(), &q.LeagueQuery)
+}
+
+// answer is the response to a query that must be answered, with its data as
+// JSON, as every carrier of bytes has it.
+func (q *query) answer() (*protocol.LeagueQueryResponse, jsontext.Value) {
+	q.w.t.Helper()
+	r, err := q.send()
+	require.NoError(q.w.t, err)
+	require.Nil(q.w.t, r.Error)
+	require.True(q.w.t, *r.Success)
+	require.Equal(q.w.t, q.QueryType, r.QueryType)
+	return r, written(r.Data)
+}
+
+// ask sends a query without parameters.
+func (w *world) ask(id, queryType string) jsontext.Value {
+	w.t.Helper()
+	_, data := w.query(id, queryType).answer()
+	return data
+}
+
+// evens is a league in which everybody chooses even, so that all matches are
+// draws, and takes a second for it.
+func (w *world) evens(players int) {
+	w.t.Helper()
+	for i := range players {
+		w.player(protocol.PlayerID(i+1), choosing("even"), does(protocol.ChooseParity.Name, after(second, honestly)))
+	}
+}
+
+func TestQueriesBeforeTheStart(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		w.player("P02")
+		w.player("P01")
+		w.referee("REF01")
+		assert.JSONEq(t, `{"current_round":0,"total_players":2,"standings":[
+			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":0,"wins":0,"draws":0,"losses":0,"points":0},
+			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,
+			string(w.ask("REF01", protocol.QueryStandings)))
+		assert.JSONEq(t, `{"current_round":0,"state":"WAITING_FOR_REGISTRATIONS","rounds":0,"matches":0,"recorded":0,
+			"players":2,"referees":1,"games":["even_odd"]}`, string(w.ask("P01", protocol.QueryStatus)))
+		assert.JSONEq(t, `{"round_id":1,"rounds":0,"matches":[]}`, string(w.ask("P01", protocol.QuerySchedule)))
+		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P01", protocol.QueryNextMatch)))
+		assert.JSONEq(t, `{"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0,
+			"technical_losses":0,"state":"REGISTERED"}`, string(w.ask("P02", protocol.QueryPlayerStats)))
+	})
+}
+
+func TestQueriesDuringALeague(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(3, 1)
+		w.referee("REF01")
+		w.evens(3)
+		w.at(1500 * time.Millisecond) // the second round is being played: P01 against P03
+		assert.JSONEq(t, `{"current_round":2,"state":"RUNNING_LEAGUE","rounds":3,"matches":3,"recorded":1,
+			"players":3,"referees":1,"games":["even_odd"]}`, string(w.ask("P01", protocol.QueryStatus)))
+		assert.JSONEq(t, `{"current_round":2,"total_players":3,"standings":[
+			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1},
+			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":1,"losses":0,"points":1},
+			{"rank":3,"player_id":"P03","display_name":"Agent P03","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,
+			string(w.ask("P01", protocol.QueryStandings)))
+
+		assert.JSONEq(t, `{"round_id":2,"rounds":3,"matches":[{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P03",
+			"referee_endpoint":"http://ref01:8000/mcp","status":"SCHEDULED","winner_player_id":null}]}`,
+			string(w.ask("P01", protocol.QuerySchedule)), "without a round it is the current one")
+		round := func(n int) string {
+			q := w.query("P01", protocol.QuerySchedule)
+			q.QueryParams.RoundID = n
+			_, data := q.answer()
+			return string(data)
+		}
+		assert.JSONEq(t, `{"round_id":1,"rounds":3,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
+			"referee_endpoint":"http://ref01:8000/mcp","status":"DRAW","winner_player_id":null}]}`, round(1))
+		assert.JSONEq(t, `{"round_id":3,"rounds":3,"matches":[{"match_id":"R3M1","round_id":3,"player_A_id":"P02","player_B_id":"P03",
+			"referee_endpoint":null,"status":"SCHEDULED","winner_player_id":null}]}`, round(3), "nobody knows its referee yet")
+
+		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P03","referee_endpoint":"http://ref01:8000/mcp"}}`,
+			string(w.ask("P01", protocol.QueryNextMatch)))
+		assert.JSONEq(t, `{"next_match":{"match_id":"R3M1","round_id":3,"opponent_id":"P03","referee_endpoint":null}}`,
+			string(w.ask("P02", protocol.QueryNextMatch)), "P02 has a bye")
+		other := w.query("REF01", protocol.QueryNextMatch)
+		other.QueryParams.PlayerID = "P03"
+		_, data := other.answer()
+		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01","referee_endpoint":"http://ref01:8000/mcp"}}`,
+			string(data), "anybody may ask about anybody")
+		assert.JSONEq(t, `{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1,
+			"technical_losses":0,"state":"ACTIVE"}`, string(w.ask("P01", protocol.QueryPlayerStats)))
+
+		w.at(2500 * time.Millisecond) // the last round: P01 has played all its matches
+		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P01", protocol.QueryNextMatch)))
+	})
+}
+
+func TestQueriesAfterALeague(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(2, 1)
+		w.referee("REF01")
+		w.player("P01", choosing("even"))
+		w.player("P02", does(protocol.Invite.Name, editing("accept", false)))
+		w.finish()
+		assert.JSONEq(t, `{"current_round":1,"state":"LEAGUE_COMPLETED","rounds":1,"matches":1,"recorded":1,
+			"players":2,"referees":1,"games":["even_odd"]}`, string(w.ask("P01", protocol.QueryStatus)))
+		assert.JSONEq(t, `{"current_round":1,"total_players":2,"standings":[
+			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":1,"draws":0,"losses":0,"points":3},
+			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":0,"losses":1,"points":0}]}`,
+			string(w.ask("P01", protocol.QueryStandings)))
+		assert.JSONEq(t, `{"round_id":1,"rounds":1,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
+			"referee_endpoint":"http://ref01:8000/mcp","status":"TECHNICAL_LOSS","winner_player_id":"P01"}]}`,
+			string(w.ask("P01", protocol.QuerySchedule)))
+		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P02", protocol.QueryNextMatch)))
+		assert.JSONEq(t, `{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":0,"losses":1,"points":0,
+			"technical_losses":1,"state":"ACTIVE"}`, string(w.ask("P02", protocol.QueryPlayerStats)))
+	})
+}
+
+func TestStandingsAndStatusStandTwiceInTheirAnswers(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(2, 1)
+		w.referee("REF01")
+		w.players(2)
+		w.finish()
+		for _, queryType := range []string{protocol.QueryStandings, protocol.QueryStatus} {
+			r, data := w.query("P01", queryType).answer()
+			whole := written(r)
+			for member, value := range *read[map[string]jsontext.Value](data) {
+				top, there := (*read[map[string]jsontext.Value](whole))[member]
+				assert.True(t, there, member)
+				assert.JSONEq(t, string(value), string(top), member)
+			}
+		}
+		q := &protocol.ToolRequest{}
+		q.AuthToken = w.token("P01")
+		r, err := protocol.GetStandings.Call(w.life, w.stranger, w.manage(), q)
+		require.NoError(t, err)
+		assert.Equal(t, w.final.FinalStandings, r.Standings)
+		assert.JSONEq(t, string(w.ask("P01", protocol.QueryStandings)), string(written(r.Data)))
+		assert.Equal(t, protocol.QueryStandings, r.QueryType)
+		assert.True(t, *r.Success)
+	})
+}
+
+func TestStandingsByPages(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		w.players(5)
+		page := func(offset, limit int) []string {
+			q := w.query("P01", protocol.QueryStandings)
+			q.QueryParams.Offset, q.QueryParams.Limit = offset, limit
+			r, _ := q.answer()
+			assert.Equal(t, 5, r.TotalPlayers)
+			assert.Equal(t, offset, r.Offset)
+			ids := []string{}
+			for _, row := range r.Standings {
+				ids = append(ids, row.PlayerID)
+			}
+			return ids
+		}
+		assert.Equal(t, []string{"P01", "P02", "P03", "P04", "P05"}, page(0, 0))
+		assert.Equal(t, []string{"P01", "P02"}, page(0, 2))
+		assert.Equal(t, []string{"P03", "P04"}, page(2, 2))
+		assert.Equal(t, []string{"P05"}, page(4, 2))
+		assert.Equal(t, []string{"P02", "P03", "P04", "P05"}, page(1, 100))
+		assert.Empty(t, page(5, 2))
+		assert.Empty(t, page(99, 0))
+	})
+}
+
+func TestAQueryThatCannotBeAnswered(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		asker  string
+		kind   string
+		change func(*protocol.LeagueQuery)
+		code   protocol.Code
+	}{
+		{"of another league", "P01", protocol.QueryStatus, func(q *protocol.LeagueQuery) { q.LeagueID = "another" }, protocol.ErrLeagueNotFound},
+		{"of no known type", "P01", "GET_RICH", nil, protocol.ErrInvalidQueryType},
+		{"statistics of nobody", "P01", protocol.QueryPlayerStats, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
+		{"next match of nobody", "P01", protocol.QueryNextMatch, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
+		{"statistics of a referee", "REF01", protocol.QueryPlayerStats, nil, protocol.ErrPlayerNotRegistered},
+		{"a round there is not", "P01", protocol.QuerySchedule, func(q *protocol.LeagueQuery) { q.QueryParams.RoundID = 2 }, protocol.ErrMatchNotFound},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(2, 1)
+				w.referee("REF01")
+				w.players(2)
+				w.finish()
+				q := w.query(test.asker, test.kind)
+				if test.change != nil {
+					test.change(&q.LeagueQuery)
+				}
+				r, err := q.send()
+				require.NoError(t, err)
+				assert.False(t, *r.Success)
+				assert.Nil(t, r.Data)
+				assert.Equal(t, test.kind, r.QueryType)
+				require.NotNil(t, r.Error)
+				assert.Equal(t, string(test.code), r.Error.ErrorCode)
+				assert.Equal(t, test.code.Name(), r.Error.ErrorName)
+				assert.NotEmpty(t, r.Error.ErrorDescription)
+			})
+		})
+	}
+}
+
+func TestAQueryIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(w *world, q *protocol.LeagueQuery)
+		code   protocol.Code
+		rpc    int
+	}{
+		{"another protocol", func(_ *world, q *protocol.LeagueQuery) { q.Protocol = "league.v3" }, protocol.ErrProtocolVersion, 18},
+		{"no query_type", func(_ *world, q *protocol.LeagueQuery) { q.QueryType = "" }, protocol.ErrMissingField, -32602},
+		{"a local time", func(_ *world, q *protocol.LeagueQuery) { q.Timestamp = "2000-01-01T02:00:00+02:00" }, protocol.ErrInvalidTimestamp, 21},
+		{"a negative offset", func(_ *world, q *protocol.LeagueQuery) { q.QueryParams.Offset = -1 }, protocol.ErrInvalidFieldType, -32602},
+		{"no token", func(_ *world, q *protocol.LeagueQuery) { q.AuthToken = "" }, protocol.ErrTokenMissing, 6001},
+		{"a wrong token", func(_ *world, q *protocol.LeagueQuery) { q.AuthToken += "x" }, protocol.ErrTokenInvalid, 6001},
+		{"a token of nobody", func(w *world, q *protocol.LeagueQuery) { q.AuthToken = w.token("P09") }, protocol.ErrTokenInvalid, 6001},
+		{"a sender that is not its owner", func(_ *world, q *protocol.LeagueQuery) { q.Sender = "player:P02" }, protocol.ErrNotAuthorized, 14},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(0, 1)
+				w.players(2)
+				q := w.query("P01", protocol.QueryStandings)
+				test.change(w, &q.LeagueQuery)
+				_, err := q.send()
+				assertRefused(t, err, test.code, test.rpc)
+			})
+		})
+	}
+}
+
+func TestGetStandingsNeedsAToken(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1, func(o *league.Options) { o.MaxPlayers = 2 })
+		for token, code := range map[string]protocol.Code{"": protocol.ErrTokenMissing, "tok-p01-x": protocol.ErrTokenInvalid} {
+			q := &protocol.ToolRequest{}
+			q.AuthToken = token
+			_, err := protocol.GetStandings.Call(w.life, w.stranger, w.manage(), q)
+			assertRefused(t, err, code, 6001)
+		}
+	})
+}

@@ -1,0 +1,247 @@
+package conversations
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+func TestTheSameRegistrationAgain(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		before func(w *world) // between the two
+		change func(q *protocol.LeagueRegisterRequest)
+		code   protocol.Code // "" for the same answer
+	}{
+		{name: "gets the same answer"},
+		{name: "gets it also after the start", before: func(w *world) { w.begin() }},
+		{
+			name: "is refused once the token was used", before: func(w *world) { w.ask("P03", protocol.QueryStatus) },
+			code: protocol.ErrDuplicateName,
+		},
+		{
+			name: "is late once the token was used and the league has begun",
+			before: func(w *world) {
+				w.ask("P03", protocol.QueryStatus)
+				w.begin()
+			},
+			code: protocol.ErrLateRegistration,
+		},
+		{
+			name: "is another one with another conversation", code: protocol.ErrDuplicateName,
+			change: func(q *protocol.LeagueRegisterRequest) { q.ConversationID = "conv-another" },
+		},
+		{
+			name: "is another one from another endpoint", code: protocol.ErrDuplicateName,
+			change: func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ContactEndpoint = endpointOf("beta") },
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(0, 1)
+				w.referee("REF01")
+				w.player("P01")
+				w.player("P02")
+				w.listener("alpha")
+				w.listener("beta")
+				q := w.application("Alpha")
+				first, err := w.apply(q)
+				require.NoError(t, err)
+				require.Equal(t, "P03", *first.PlayerID)
+				if test.before != nil {
+					test.before(w)
+				}
+				if test.change != nil {
+					test.change(q)
+				}
+				again, err := w.apply(q)
+				require.NoError(t, err)
+				if test.code == "" {
+					assert.Equal(t, first.PlayerID, again.PlayerID)
+					assert.Equal(t, first.AuthToken, again.AuthToken)
+				} else {
+					assert.Equal(t, string(test.code), again.ErrorCode)
+				}
+				assert.Equal(t, 3, w.manager.Status().Players)
+			})
+		})
+	}
+}
+
+func TestAnAgentThatComesBackWithItsToken(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		id      string // whose token it shows
+		started bool
+		moved   bool // to another endpoint
+		gone    bool // nobody is at the old one
+		mute    bool // nobody is at the new one
+		code    protocol.Code
+		took    time.Duration
+	}{
+		{name: "gets its own id", id: "P02"},
+		{name: "also after the start", id: "P02", started: true},
+		{name: "may not move while it still answers", id: "P02", moved: true, code: protocol.ErrInvalidEndpoint},
+		{name: "may move when it no longer does", id: "P02", moved: true, gone: true},
+		{name: "also after the start ", id: "P02", started: true, moved: true, gone: true},
+		{name: "but only to where it answers", id: "P02", moved: true, gone: true, mute: true, code: protocol.ErrInvalidEndpoint, took: 5 * second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(0, 1)
+				w.referee("REF01")
+				players := w.players(2)
+				q := w.application("Agent P02")
+				q.Sender = "player:whoever"
+				q.AuthToken = w.token(test.id)
+				q.PlayerMeta.ContactEndpoint = endpointOf("p02")
+				if test.moved {
+					q.PlayerMeta.ContactEndpoint = endpointOf("alpha")
+				}
+				if test.gone {
+					players[1].stop()
+				}
+				if !test.mute {
+					w.listener("alpha")
+				}
+				if test.started {
+					w.begin()
+				}
+				began := w.now()
+				r, err := w.apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, test.took, w.now()-began)
+				assert.Equal(t, string(test.code), r.ErrorCode)
+				if test.code != "" {
+					assert.Equal(t, protocol.StatusRejected, r.Status)
+					assert.Nil(t, r.PlayerID)
+					return
+				}
+				assert.Equal(t, "P02", *r.PlayerID)
+				assert.Equal(t, w.token("P02"), r.AuthToken)
+				assert.Equal(t, 2, w.manager.Status().Players)
+			})
+		})
+	}
+}
+
+func TestAnAgentThatMovedIsFoundAtItsNewPlace(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		w.referee("REF01")
+		player := w.players(2)[1]
+		player.stop()
+		w.open(newActor("elsewhere", nil), player.mux)
+		q := w.application("Agent P02")
+		q.AuthToken = w.token("P02")
+		q.PlayerMeta.ContactEndpoint = endpointOf("elsewhere")
+		_, err := w.apply(q)
+		require.NoError(t, err)
+		w.begin()
+		w.finish()
+		assert.Equal(t, 1, player.player.Record().Stats.TotalMatches)
+		w.only(protocol.NotifyRound.Name, "elsewhere")
+		w.only(protocol.Invite.Name, "elsewhere")
+		assert.Empty(t, w.said(protocol.NotifyRound.Name, "p02"))
+	})
+}
+
+func TestAWrongTokenAtTheRegistration(t *testing.T) {
+	for _, test := range []struct {
+		name, token string
+		code        protocol.Code
+		rpc         int
+	}{
+		{"nobody's", "tok-p02-AAAA", protocol.ErrTokenInvalid, 12},
+		{"of no form", "x", protocol.ErrTokenInvalid, 12},
+		{"a referee's", "", protocol.ErrNotAuthorized, 14},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(0, 1)
+				w.referee("REF01")
+				w.listener("alpha")
+				q := w.application("Alpha")
+				q.AuthToken = test.token
+				if q.AuthToken == "" {
+					q.AuthToken = w.token("REF01")
+				}
+				_, err := w.apply(q)
+				assertRefused(t, err, test.code, test.rpc)
+				assert.NotContains(t, err.Error(), q.AuthToken+"x")
+			})
+		})
+	}
+}
+
+func TestStartLeague(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		start := func(token string) (*protocol.LeagueStarted, error) {
+			q := &protocol.ToolRequest{}
+			q.AuthToken = token
+			return protocol.StartLeague.Call(w.life, w.stranger, w.manage(), q)
+		}
+		admin := w.manager.AdminToken()
+		_, err := start("")
+		assertRefused(t, err, protocol.ErrTokenMissing, 11)
+		_, err = start("adm-wrong")
+		assertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+		_, err = start(admin)
+		assertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
+		w.referee("REF01")
+		w.player("P01")
+		_, err = start(admin)
+		assertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
+		w.player("P02")
+		w.player("P03", slow(second, 0, 0))
+		_, err = start(w.token("P01"))
+		assertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+		want := func(s *protocol.LeagueStarted, err error) {
+			t.Helper()
+			require.NoError(t, err)
+			assert.Equal(t, leagueID, s.LeagueID)
+			assert.Equal(t, []int{3, 1, 3, 3}, []int{s.Players, s.Referees, s.Rounds, s.Matches})
+		}
+		want(start(admin))
+		want(start(admin))
+		w.at(500 * time.Millisecond)
+		want(start(admin))
+		w.finish()
+		_, err = start(admin)
+		assertRefused(t, err, protocol.ErrLeagueComplete, 31)
+		assert.Len(t, w.manager.Results(), 3)
+	})
+}
+
+func TestPingNeedsNothing(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(2, 1)
+		w.referee("REF01")
+		ping := func(host string) *protocol.Pong {
+			pong, err := protocol.Ping.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(host)}, &protocol.ToolRequest{})
+			require.NoError(t, err)
+			assert.Equal(t, "ok", pong.Status)
+			return pong
+		}
+		pong := ping(theBoss)
+		assert.Equal(t, "league_manager", pong.Role)
+		assert.Equal(t, "WAITING_FOR_REGISTRATIONS", pong.State)
+		assert.Equal(t, "referee", ping("ref01").Role)
+		w.player("P01", slow(second, 0, 0))
+		pong = ping("p01")
+		assert.Equal(t, "player", pong.Role)
+		assert.Equal(t, "REGISTERED", pong.State)
+		w.player("P02")
+		w.at(500 * time.Millisecond)
+		assert.Equal(t, "RUNNING_LEAGUE", ping(theBoss).State)
+		w.finish()
+		assert.Equal(t, "LEAGUE_COMPLETED", ping(theBoss).State)
+	})
+}

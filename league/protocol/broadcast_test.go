@@ -1,0 +1,111 @@
+package protocol_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+func standings() *protocol.StandingsUpdate {
+	return samples()[protocol.TypeStandingsUpdate].(*protocol.StandingsUpdate)
+}
+
+func TestBroadcastIsEncodedOnce(t *testing.T) {
+	q := standings()
+	b := protocol.Many(q)
+	assert.Equal(t, q.ConversationID, b.Conversation())
+	assert.Equal(t, protocol.TypeStandingsUpdate, b.Type())
+	want, err := json.Marshal(q)
+	require.NoError(t, err)
+
+	encodings := make([][]byte, 20)
+	var all sync.WaitGroup
+	for i := range encodings {
+		all.Go(func() {
+			encoded, err := b.Encoded()
+			assert.NoError(t, err)
+			encodings[i] = encoded
+		})
+	}
+	all.Wait()
+	for _, e := range encodings {
+		assert.Equal(t, string(want), string(e))
+		assert.Same(t, &encodings[0][0], &e[0], "the very same bytes")
+	}
+}
+
+func TestBroadcastThatCannotBeEncoded(t *testing.T) {
+	b := protocol.Many(&protocol.StandingsUpdate{LeagueID: "\xff"})
+	_, first := b.Encoded()
+	_, second := b.Encoded()
+	require.Error(t, first)
+	assert.Same(t, first, second)
+}
+
+func TestReceiversGetTheBroadcastItself(t *testing.T) {
+	b := protocol.Many(standings())
+	for range 2 {
+		_, err := protocol.UpdateStandings.CallMany(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
+			assert.Same(t, b, c.params)
+			assert.Equal(t, "update_standings", c.method)
+			return &protocol.Ack{}, nil
+		}), somewhere, b)
+		require.NoError(t, err)
+	}
+}
+
+// TestBroadcastIsJudgedOnce: the second receiver does not look again. To see
+// that, the message is broken between the two, which nobody else may do.
+func TestBroadcastIsJudgedOnce(t *testing.T) {
+	mux := newMux()
+	admitted := serveAll(mux)
+	q := standings()
+	b := protocol.Many(q)
+	_, err := mux.give(t, "update_standings", b)
+	require.NoError(t, err)
+	q.LeagueID = ""
+	_, err = mux.give(t, "update_standings", b)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, admitted.Load())
+
+	_, err = mux.give(t, "update_standings", protocol.Many(q))
+	e, l := refusal(t, err)
+	assert.Equal(t, protocol.ErrMissingField, e.Code)
+	assert.Equal(t, []string{"league_id"}, names(brokenFields(t, l)))
+}
+
+func TestBrokenBroadcastIsRefusedByEveryone(t *testing.T) {
+	mux := newMux()
+	admitted := serveAll(mux)
+	q := standings()
+	q.Standings = nil
+	b := protocol.Many(q)
+	for range 3 {
+		_, err := mux.give(t, "update_standings", b)
+		e, l := refusal(t, err)
+		assert.Equal(t, protocol.ErrMissingField, e.Code)
+		assert.Equal(t, q.ConversationID, l.ConversationID)
+	}
+	assert.Zero(t, admitted.Load())
+}
+
+func TestBroadcastIsJudgedByManyAtOnce(t *testing.T) {
+	mux := newMux()
+	admitted := serveAll(mux)
+	b := protocol.Many(standings())
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			_, err := mux.give(t, "update_standings", b)
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	assert.EqualValues(t, 20, admitted.Load())
+}

@@ -1,0 +1,327 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+var somewhere = protocol.Peer{Endpoint: "http://p01/mcp", Bearer: "credential"}
+
+// answering is a carrier of bytes that always brings the same result.
+func answering(result string) callerFunc {
+	return func(_ context.Context, c sent) (any, error) { return c.decode([]byte(result)) }
+}
+
+// failing is a carrier that always fails.
+func failing(err error) callerFunc {
+	return func(context.Context, sent) (any, error) { return nil, err }
+}
+
+func invite(ctx context.Context, caller protocol.Caller) (*protocol.GameJoinAck, error) {
+	return protocol.Invite.Call(ctx, caller, somewhere, samples()[protocol.TypeGameInvitation].(*protocol.GameInvitation))
+}
+
+func TestCallSaysWhatItHasToSay(t *testing.T) {
+	q := &protocol.GameInvitation{MatchID: "R1M1"}
+	answer := &protocol.GameJoinAck{PlayerID: "P01"}
+	got, err := protocol.Invite.Call(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
+		assert.Equal(t, "http://p01/mcp", c.endpoint)
+		assert.Equal(t, "credential", c.bearer)
+		assert.Equal(t, "handle_game_invitation", c.method)
+		assert.Same(t, q, c.params)
+		return answer, nil
+	}), somewhere, q)
+	require.NoError(t, err)
+	assert.Same(t, answer, got, "a carrier of values hands over the very message")
+}
+
+// TestResultsAreReadLeniently: what can be read is kept, and what cannot is
+// noted; the caller judges by meaning.
+func TestResultsAreReadLeniently(t *testing.T) {
+	tests := []struct {
+		name, result string
+		want         protocol.GameJoinAck
+		broken       map[string]string // field to what it was
+	}{
+		{"all is well", `{"message_type":"GAME_JOIN_ACK","match_id":"R1M1","player_id":"P01","accept":true}`,
+			protocol.GameJoinAck{Envelope: protocol.Envelope{MessageType: "GAME_JOIN_ACK"}, MatchID: "R1M1", PlayerID: "P01", Accept: pointer(true)}, nil},
+		{"one member is of the wrong type", `{"match_id":"R1M1","accept":"yes","player_id":"P01"}`,
+			protocol.GameJoinAck{MatchID: "R1M1", PlayerID: "P01"}, map[string]string{"accept": `"yes"`}},
+		{"several are", `{"match_id":7,"accept":{"value":true},"player_id":"P01","timestamp":0}`,
+			protocol.GameJoinAck{PlayerID: "P01"}, map[string]string{"match_id": "7", "accept": "an object", "timestamp": "0"}},
+		{"a token of the wrong type is not repeated", `{"match_id":"R1M1","auth_token":["tok-p01-secret"]}`,
+			protocol.GameJoinAck{MatchID: "R1M1"}, map[string]string{"auth_token": ""}},
+		{"unheard-of members, and nulls", `{"match_id":"R1M1","accept":null,"more":[1],"sender":null}`,
+			protocol.GameJoinAck{MatchID: "R1M1"}, nil},
+		{"nothing", `{}`, protocol.GameJoinAck{}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := invite(context.Background(), answering(test.result))
+			require.NoError(t, err)
+			assert.Len(t, got.Broken(), len(test.broken))
+			for name, was := range test.broken {
+				f, ok := got.BrokenField(name)
+				assert.True(t, ok, name)
+				assert.Equal(t, was, f.Got, name)
+				assert.Equal(t, name, f.Field)
+			}
+			_, ok := got.BrokenField("never_broken")
+			assert.False(t, ok)
+			want, err := json.Marshal(test.want)
+			require.NoError(t, err)
+			have, err := json.Marshal(got)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(want), string(have))
+		})
+	}
+}
+
+func TestResultsThatCannotBeRead(t *testing.T) {
+	tests := []struct {
+		name   string
+		caller callerFunc
+	}{
+		{"an array", answering(`[]`)},
+		{"a string", answering(`"ok"`)},
+		{"cut off", answering(`{"match_id":`)},
+		{"nothing", answering(``)},
+		{"a value of another type", func(context.Context, sent) (any, error) { return &protocol.GameOver{}, nil }},
+		{"no value", func(context.Context, sent) (any, error) { return nil, nil }},
+		{"a pointer to none", func(context.Context, sent) (any, error) { return (*protocol.GameJoinAck)(nil), nil }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := invite(context.Background(), test.caller)
+			var e *protocol.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, protocol.ErrInvalidFieldType, e.Code)
+			assert.False(t, e.Remote, "this side found it")
+		})
+	}
+}
+
+// TestAnErrorInPlaceOfAResult is an error (spec 003 §8.10).
+func TestAnErrorInPlaceOfAResult(t *testing.T) {
+	tests := []struct {
+		name, result string
+		code         protocol.Code
+		rpc          int
+		detail       string
+	}{
+		{"LEAGUE_ERROR", `{"message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"AUTH_TOKEN_INVALID","context":{"detail":"no such token"}}`,
+			protocol.ErrTokenInvalid, 12, "no such token"},
+		{"GAME_ERROR", `{"message_type":"GAME_ERROR","error_code":"E004"}`, protocol.ErrInvalidParityChoice, 4004, "GAME_ERROR"},
+		{"of a code nobody knows", `{"message_type":"LEAGUE_ERROR","error_code":"E999"}`, "", -32603, "LEAGUE_ERROR"},
+		{"without a code", `{"message_type":"LEAGUE_ERROR"}`, "", -32603, "LEAGUE_ERROR"},
+		{"that cannot be read", `{"message_type":"LEAGUE_ERROR","error_code":12}`, "", -32603, "LEAGUE_ERROR"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := invite(context.Background(), answering(test.result))
+			assert.Nil(t, got)
+			var e *protocol.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, []any{test.code, test.rpc, test.detail, true}, []any{e.Code, e.RPC, e.Detail, e.Remote})
+		})
+	}
+}
+
+func TestGoldenErrorAsResult(t *testing.T) {
+	for _, g := range goldens(t) {
+		if g.Type == protocol.TypeLeagueError && g.Kind == "response" {
+			_, err := protocol.Query.Call(context.Background(), answering(string(g.message)), somewhere, &protocol.LeagueQuery{})
+			var e *protocol.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, protocol.ErrTokenInvalid, e.Code)
+			assert.Equal(t, "LEAGUE_QUERY", e.Context["action"])
+			return
+		}
+	}
+	require.Fail(t, "there is no such golden")
+}
+
+func TestRemoteErrorsAreRead(t *testing.T) {
+	league := func(code, detail string) jsontext.Value {
+		raw, err := json.Marshal(protocol.LeagueError{
+			Envelope: protocol.Envelope{MessageType: "LEAGUE_ERROR"}, ErrorCode: code, Context: map[string]any{"detail": detail}})
+		require.NoError(t, err)
+		return raw
+	}
+	tests := []struct {
+		name   string
+		failed *rpcFailure
+		code   protocol.Code
+		detail string
+	}{
+		{"with a LEAGUE_ERROR", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "no such token")}, protocol.ErrTokenInvalid, "no such token"},
+		{"without a detail", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "")}, protocol.ErrTokenInvalid, ""},
+		{"of a code nobody knows", &rpcFailure{77, "ODD", league("E077", "odd")}, "", "ODD"},
+		{"with other data", &rpcFailure{1001, "League full", jsontext.Value(`{"max_referees":2}`)}, "", "League full"},
+		{"with data that is no object", &rpcFailure{-32603, "Internal error", jsontext.Value(`"boom"`)}, "", "Internal error"},
+		{"with data that is no JSON", &rpcFailure{-32603, "Internal error", 5}, "", "Internal error"},
+		{"bare", &rpcFailure{-32601, "Method not found", nil}, "", "Method not found"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := invite(context.Background(), failing(fmt.Errorf("carried: %w", test.failed)))
+			var e *protocol.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, []any{test.code, test.failed.code, test.detail, true}, []any{e.Code, e.RPC, e.Detail, e.Remote})
+			assert.NotEmpty(t, e.Error())
+		})
+	}
+}
+
+// TestErrorsAreTheSameHoweverCarried: a refusal reads alike whether a carrier
+// handed it over or sent it as bytes.
+func TestErrorsAreTheSameHoweverCarried(t *testing.T) {
+	mux := newMux()
+	protocol.Invite.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+			return nil, protocol.Fault(protocol.ErrTokenInvalid, "not my referee").With("match_id", "R1M1")
+		})
+	byValue := callerFunc(func(_ context.Context, c sent) (any, error) { return mux.give(t, c.method, c.params) })
+	byWire := callerFunc(func(_ context.Context, c sent) (any, error) {
+		raw, err := json.Marshal(c.params)
+		require.NoError(t, err)
+		_, err = mux.ask(t, c.method, raw)
+		_, l := refusal(t, err)
+		data, err := json.Marshal(l)
+		require.NoError(t, err)
+		return nil, &rpcFailure{4001, l.ErrorName, jsontext.Value(data)}
+	})
+	read := func(caller protocol.Caller) *protocol.Error {
+		_, err := invite(context.Background(), caller)
+		var e *protocol.Error
+		require.ErrorAs(t, err, &e)
+		return e
+	}
+	v, w := read(byValue), read(byWire)
+	assert.Equal(t, w.Context, v.Context)
+	assert.Equal(t, []any{w.Code, w.RPC, w.Detail, w.Remote}, []any{v.Code, v.RPC, v.Detail, v.Remote})
+	assert.Equal(t, []any{protocol.ErrTokenInvalid, 4001, "not my referee", true}, []any{v.Code, v.RPC, v.Detail, v.Remote})
+}
+
+type refused struct{}
+
+func (refused) Error() string     { return "connection refused" }
+func (refused) Unreachable() bool { return true }
+
+func TestCallsThatFailOnTheWay(t *testing.T) {
+	lost := errors.New("connection reset")
+	tests := []struct {
+		name        string
+		err         error
+		code        protocol.Code
+		rpc         int
+		unreachable bool
+	}{
+		{"time is up", context.DeadlineExceeded, protocol.ErrTimeout, -1, false},
+		{"time is up, wrapped", fmt.Errorf("post: %w", context.DeadlineExceeded), protocol.ErrTimeout, -1, false},
+		{"the connection broke", lost, protocol.ErrConnection, -2, false},
+		{"nobody listens", fmt.Errorf("post: %w", refused{}), protocol.ErrConnection, -2, true},
+		{"an error of our own", protocol.Fault(protocol.ErrRateLimited, "wait"), protocol.ErrRateLimited, 22, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := invite(context.Background(), failing(test.err))
+			var e *protocol.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, []any{test.code, test.rpc, false}, []any{e.Code, e.RPC, e.Remote})
+			assert.Equal(t, test.unreachable, protocol.Unreachable(err))
+			if e != test.err {
+				assert.ErrorIs(t, err, test.err, "the cause is kept")
+			}
+		})
+	}
+}
+
+// TestCallerMayGiveUp: its own cancellation is its own, not an error of the
+// protocol.
+func TestCallerMayGiveUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := invite(ctx, callerFunc(func(ctx context.Context, _ sent) (any, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, fmt.Errorf("post: %w", ctx.Err())
+	}))
+	assert.ErrorIs(t, err, context.Canceled)
+	var e *protocol.Error
+	assert.False(t, errors.As(err, &e))
+	assert.Nil(t, protocol.AsError(err))
+	assert.Nil(t, protocol.AsError(nil))
+}
+
+// TestCallsLastAsLongAsTheirMethodAllows, and no longer than the caller does.
+func TestCallsLastAsLongAsTheirMethodAllows(t *testing.T) {
+	silent := callerFunc(func(ctx context.Context, _ sent) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	tests := []struct {
+		name string
+		call func(context.Context) error
+		ctx  func(context.Context) (context.Context, func())
+		want time.Duration
+	}{
+		{"an invitation", func(ctx context.Context) error { _, err := invite(ctx, silent); return err }, nil, 5 * time.Second},
+		{"a choice", func(ctx context.Context) error {
+			_, err := protocol.ChooseParity.Call(ctx, silent, somewhere, &protocol.ChooseParityCall{})
+			return err
+		}, nil, 30 * time.Second},
+		{"a move", func(ctx context.Context) error {
+			_, err := protocol.MakeMove.Call(ctx, silent, somewhere, &protocol.GameMoveCall{})
+			return err
+		}, nil, 30 * time.Second},
+		{"a result", func(ctx context.Context) error {
+			_, err := protocol.NotifyMatchResult.CallMany(ctx, silent, somewhere, protocol.Many(&protocol.GameOver{}))
+			return err
+		}, nil, 5 * time.Second},
+		{"a query", func(ctx context.Context) error {
+			_, err := protocol.Query.Call(ctx, silent, somewhere, &protocol.LeagueQuery{})
+			return err
+		}, nil, 10 * time.Second},
+		{"a caller in a hurry", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
+			func(ctx context.Context) (context.Context, func()) {
+				l := protocol.Limit(ctx, time.Second)
+				return l, l.Stop
+			}, time.Second},
+		{"a caller with time to spare", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
+			func(ctx context.Context) (context.Context, func()) {
+				l := protocol.Limit(ctx, time.Hour)
+				return l, l.Stop
+			}, 5 * time.Second},
+		{"a caller with a deadline of its own", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
+			func(ctx context.Context) (context.Context, func()) {
+				c, cancel := context.WithTimeout(ctx, 2*time.Second)
+				return c, cancel
+			}, 2 * time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.Background(), func() {}
+				if test.ctx != nil {
+					ctx, stop = test.ctx(ctx)
+				}
+				defer stop()
+				start := time.Now()
+				err := test.call(ctx)
+				assert.Equal(t, test.want, time.Since(start))
+				assert.Equal(t, protocol.ErrTimeout, protocol.AsError(err).Code)
+			})
+		})
+	}
+}

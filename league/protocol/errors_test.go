@@ -1,0 +1,55 @@
+package protocol_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"evenodd/league/protocol"
+)
+
+func TestErrorsSpeak(t *testing.T) {
+	tests := []struct {
+		name string
+		err  *protocol.Error
+		want string
+	}{
+		{"of the catalogue", protocol.Fault(protocol.ErrTimeout, "%s was silent", "P01"), "E001 TIMEOUT_ERROR: P01 was silent"},
+		{"without a detail", protocol.Fault(protocol.ErrLeagueFull, ""), "E020 LEAGUE_FULL"},
+		{"of JSON-RPC", &protocol.Error{RPC: -32601, Detail: "Method not found"}, "JSON-RPC error -32601: Method not found"},
+		{"of JSON-RPC without a message", &protocol.Error{RPC: -32000}, "JSON-RPC error -32000"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { assert.EqualError(t, test.err, test.want) })
+	}
+}
+
+func TestErrorsGatherContext(t *testing.T) {
+	e := protocol.Fault(protocol.ErrInvalidParityChoice, "no such choice").With("choice", "both").With("valid_choices", []string{"even", "odd"})
+	assert.Equal(t, map[string]any{"choice": "both", "valid_choices": []string{"even", "odd"}}, e.Context)
+	assert.Equal(t, 4004, e.RPC)
+	assert.Equal(t, 7, e.Coded(7).RPC)
+	code, message, data := e.RPCError()
+	assert.Equal(t, []any{7, "INVALID_PARITY_CHOICE", nil}, []any{code, message, data}, "no LEAGUE_ERROR before it travels")
+}
+
+func TestOwnErrorsAreFoundInsideOthers(t *testing.T) {
+	own := protocol.Fault(protocol.ErrMatchNotFound, "no such match")
+	assert.Same(t, own, protocol.AsError(errors.Join(errors.New("first"), own)))
+	assert.False(t, protocol.Unreachable(own))
+	assert.False(t, protocol.Unreachable(nil))
+}
+
+// TestStrangersAreCutShort: what another side wrote does not flood an error.
+func TestStrangersAreCutShort(t *testing.T) {
+	flood := strings.Repeat("é", 10000)
+	e := protocol.AsError(&rpcFailure{1, flood, nil})
+	assert.Less(t, len(e.Detail), 100)
+	assert.True(t, strings.HasPrefix(flood, strings.TrimSuffix(e.Detail, "…")), "no letter is cut in two")
+	broken := protocol.Examine(protocol.TypeGameOver, []byte(`{"protocol":"`+flood+`"}`))
+	assert.Less(t, len(broken[0].Got), 100)
+	broken = protocol.Examine(flood, []byte(`{}`))
+	assert.Less(t, len(broken[0].Got), 100)
+}

@@ -1,0 +1,312 @@
+package protocol_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// refusal is the error of a refused request, and the LEAGUE_ERROR it carries.
+func refusal(t require.TestingT, err error) (*protocol.Error, *protocol.LeagueError) {
+	var e *protocol.Error
+	require.ErrorAs(t, err, &e)
+	code, message, data := e.RPCError()
+	assert.Equal(t, e.RPC, code)
+	assert.Equal(t, e.Code.Name(), message)
+	require.IsType(t, &protocol.LeagueError{}, data)
+	return e, data.(*protocol.LeagueError)
+}
+
+// brokenFields lists the fields of context.fields, as the other side reads it.
+func brokenFields(t require.TestingT, l *protocol.LeagueError) []protocol.FieldError {
+	encoded, err := json.Marshal(l.Context["fields"])
+	require.NoError(t, err)
+	var fields []protocol.FieldError
+	require.NoError(t, json.Unmarshal(encoded, &fields))
+	return fields
+}
+
+func names(fields []protocol.FieldError) []string {
+	var all []string
+	for _, f := range fields {
+		all = append(all, f.Field)
+	}
+	return all
+}
+
+// TestBrokenRequestsAreRefused: E018 before E003 before E021 before E002, and
+// context.fields lists all that is broken.
+func TestBrokenRequestsAreRefused(t *testing.T) {
+	type change struct {
+		path  string
+		value tree // nil: the member is gone
+	}
+	const null = scalar("null")
+	longName := quoted("12345678901234567890123456789012345678901234567890x")
+	local := quoted("2025-01-15T10:30:00+02:00")
+	tests := []struct {
+		name    string
+		changes []change
+		code    protocol.Code
+		rpc     int
+		fields  []string
+	}{
+		{"another protocol", []change{{"protocol", quoted("league.v1")}}, "E018", 18, []string{"protocol"}},
+		{"a protocol that is no text", []change{{"protocol", scalar("2")}}, "E018", 18, []string{"protocol"}},
+		{"no protocol", []change{{"protocol", nil}}, "E003", -32602, []string{"protocol"}},
+		{"a malformed protocol_version", []change{{"player_meta.protocol_version", quoted("two")}}, "E018", 18,
+			[]string{"player_meta.protocol_version"}},
+		{"a protocol_version that is no text", []change{{"player_meta.protocol_version", scalar("2.1")}}, "E018", 18,
+			[]string{"player_meta.protocol_version"}},
+		{"no sender", []change{{"sender", nil}}, "E003", -32602, []string{"sender"}},
+		{"a null sender", []change{{"sender", null}}, "E003", -32602, []string{"sender"}},
+		{"no timestamp", []change{{"timestamp", nil}}, "E003", -32602, []string{"timestamp"}},
+		{"no conversation_id", []change{{"conversation_id", nil}}, "E003", -32602, []string{"conversation_id"}},
+		{"null, not absent: no old dialect", []change{{"conversation_id", null}, {"timestamp", null}}, "E003", -32602,
+			[]string{"timestamp", "conversation_id"}},
+		{"no display_name", []change{{"player_meta.display_name", nil}}, "E003", -32602, []string{"player_meta.display_name"}},
+		{"no player_meta", []change{{"player_meta", nil}}, "E003", -32602, []string{"player_meta"}},
+		{"a local time", []change{{"timestamp", local}}, "E021", 21, []string{"timestamp"}},
+		{"a time that is a number", []change{{"timestamp", scalar("1736937000")}}, "E021", 21, []string{"timestamp"}},
+		{"another message type", []change{{"message_type", quoted("GAME_OVER")}}, "E002", -32602, []string{"message_type"}},
+		{"a sender of no kind", []change{{"sender", quoted("P01")}}, "E002", -32602, []string{"sender"}},
+		{"a name too long", []change{{"player_meta.display_name", longName}}, "E002", -32602, []string{"player_meta.display_name"}},
+		{"a name that is a number", []change{{"player_meta.display_name", scalar("7")}}, "E002", -32602, []string{"player_meta.display_name"}},
+		{"a malformed version", []change{{"player_meta.version", quoted("1.0")}}, "E002", -32602, []string{"player_meta.version"}},
+		{"no game", []change{{"player_meta.game_types", array{}}}, "E002", -32602, []string{"player_meta.game_types"}},
+		{"a game that is a number", []change{{"player_meta.game_types[1]", scalar("5")}}, "E002", -32602, []string{"player_meta.game_types[1]"}},
+		{"player_meta that is an array", []change{{"player_meta", array{}}}, "E002", -32602, []string{"player_meta"}},
+		{"time before value", []change{{"timestamp", local}, {"sender", quoted("P01")}}, "E021", 21, []string{"sender", "timestamp"}},
+		{"missing before time", []change{{"timestamp", local}, {"player_meta.version", nil}}, "E003", -32602,
+			[]string{"timestamp", "player_meta.version"}},
+		{"protocol before missing, time and value",
+			[]change{{"protocol", quoted("x")}, {"sender", nil}, {"timestamp", local}, {"player_meta.display_name", longName}},
+			"E018", 18, []string{"protocol", "sender", "timestamp", "player_meta.display_name"}},
+		{"protocol_version before missing", []change{{"player_meta.protocol_version", quoted("")}, {"sender", null}}, "E018", 18,
+			[]string{"sender", "player_meta.protocol_version"}},
+	}
+	mux := newMux()
+	protocol.RegisterPlayer.Handle(mux, protocol.NewVoice("league_manager", stopped()),
+		func(context.Context, string, *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+			require.Fail(t, "a broken request reached the handler")
+			return nil, nil
+		})
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			v := parse(t, sampleJSON(t, protocol.TypeLeagueRegisterRequest))
+			for _, c := range test.changes {
+				v = edit(t, v, c.path, c.value)
+			}
+			_, err := mux.ask(t, "register_player", text(v))
+			e, l := refusal(t, err)
+			assert.Equal(t, test.code, e.Code)
+			assert.Equal(t, test.rpc, e.RPC)
+			assert.Equal(t, string(test.code), l.ErrorCode)
+			fields := brokenFields(t, l)
+			assert.ElementsMatch(t, test.fields, names(fields))
+			for _, f := range fields {
+				assert.NotEmpty(t, f.Rule, f.Field)
+			}
+		})
+	}
+}
+
+func TestParamsThatAreNoMessage(t *testing.T) {
+	tests := []struct {
+		name, params string
+		code         protocol.Code
+	}{
+		{"absent", "", "E003"},
+		{"null", "null", "E003"},
+		{"an array", `[{"protocol":"league.v2"}]`, "E002"},
+		{"a string", `"hello"`, "E002"},
+		{"a number", `5`, "E002"},
+		{"a name twice", `{"timestamp":"x","timestamp":"x"}`, "E002"},
+		{"no UTF-8", "{\"sender\":\"player:\xff\"}", "E002"},
+	}
+	mux := newMux()
+	serveAll(mux)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := mux.ask(t, "handle_game_invitation", []byte(test.params))
+			e, l := refusal(t, err)
+			assert.Equal(t, test.code, e.Code)
+			assert.Equal(t, -32602, e.RPC)
+			assert.Equal(t, []string{"params"}, names(brokenFields(t, l)))
+			assert.Equal(t, protocol.TypeGameInvitation, l.OriginalMessageType)
+			assert.NotEmpty(t, l.ConversationID)
+		})
+	}
+	t.Run("an object without members is the old dialect, and lacks the rest", func(t *testing.T) {
+		_, err := mux.ask(t, "handle_game_invitation", []byte(`{}`))
+		e, l := refusal(t, err)
+		assert.Equal(t, protocol.ErrMissingField, e.Code)
+		assert.Equal(t, []string{"league_id", "round_id", "match_id", "game_type", "role_in_match", "opponent_id"}, names(brokenFields(t, l)))
+	})
+	t.Run("a value that is nothing", func(t *testing.T) {
+		_, err := mux.give(t, "handle_game_invitation", nil)
+		e, _ := refusal(t, err)
+		assert.Equal(t, protocol.ErrMissingField, e.Code)
+	})
+	t.Run("a value of another type", func(t *testing.T) {
+		_, err := mux.give(t, "handle_game_invitation", &protocol.GameOver{})
+		e, _ := refusal(t, err)
+		assert.Equal(t, protocol.ErrInvalidFieldType, e.Code)
+	})
+	t.Run("a tool asked with an array", func(t *testing.T) {
+		_, err := mux.ask(t, "ping", []byte(`[]`))
+		e, _ := refusal(t, err)
+		assert.Equal(t, protocol.ErrInvalidFieldType, e.Code)
+	})
+}
+
+// TestRefusalIsAWholeLeagueError: what travels is a message like any other.
+func TestRefusalIsAWholeLeagueError(t *testing.T) {
+	mux := newMux()
+	protocol.Query.Handle(mux, protocol.NewVoice("league_manager", stopped()),
+		func(context.Context, string, *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+			return nil, protocol.Fault(protocol.ErrTokenInvalid, "the token is not that of %s", "P01").With("player_id", "P01")
+		})
+	sample := samples()[protocol.TypeLeagueQuery].(*protocol.LeagueQuery)
+	for name, ask := range map[string]func() (any, error){
+		"encoded":    func() (any, error) { return mux.ask(t, "league_query", sampleJSON(t, protocol.TypeLeagueQuery)) },
+		"as a value": func() (any, error) { return mux.give(t, "league_query", sample) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ask()
+			e, l := refusal(t, err)
+			assert.Equal(t, protocol.ErrTokenInvalid, e.Code)
+			assert.Equal(t, 6001, e.RPC)
+			assert.True(t, e.Remote, "to the caller it is remote, whatever carried it")
+			assert.Equal(t, &protocol.LeagueError{
+				Envelope: protocol.Envelope{Protocol: "league.v2", MessageType: "LEAGUE_ERROR", Sender: "league_manager",
+					Timestamp: "2025-01-15T10:30:00Z", ConversationID: sample.ConversationID},
+				ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",
+				OriginalMessageType: "LEAGUE_QUERY", Retryable: pointer(false),
+				Context: map[string]any{"player_id": "P01", "detail": "the token is not that of P01", "action": "LEAGUE_QUERY"},
+			}, l)
+			encoded, err := json.Marshal(l)
+			require.NoError(t, err)
+			assert.Empty(t, protocol.Examine(protocol.TypeLeagueError, encoded))
+		})
+	}
+}
+
+// TestRefusalEchoesTheConversation, also of a request that is refused before
+// it is understood; what cannot be echoed is replaced.
+func TestRefusalEchoesTheConversation(t *testing.T) {
+	long := "conv-" + strings.Repeat("x", 123)
+	tests := []struct {
+		name         string
+		conversation tree
+		want         string
+	}{
+		{"short", quoted("conv-1"), "conv-1"},
+		{"as long as it may be", quoted(long), long},
+		{"absent", nil, "conv-error"},
+		{"no text", scalar("5"), "conv-error"},
+	}
+	mux := newMux()
+	serveAll(mux)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			v := edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "conversation_id", test.conversation)
+			_, err := mux.ask(t, "notify_match_result", text(edit(t, v, "match_id", nil)))
+			_, l := refusal(t, err)
+			assert.Equal(t, test.want, l.ConversationID)
+			assert.Equal(t, protocol.TypeGameOver, l.OriginalMessageType)
+		})
+	}
+	t.Run("too long", func(t *testing.T) {
+		v := edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "conversation_id", quoted(strings.Repeat("é", 129)))
+		_, err := mux.ask(t, "notify_match_result", text(v))
+		_, l := refusal(t, err)
+		encoded, err := json.Marshal(l)
+		require.NoError(t, err)
+		assert.Empty(t, protocol.Examine(protocol.TypeLeagueError, encoded))
+	})
+}
+
+// TestRefusalKeepsTokensSecret: an error says what it got, but not a token.
+func TestRefusalKeepsTokensSecret(t *testing.T) {
+	secret := strings.Repeat("tok-secret", 31)
+	mux := newMux()
+	serveAll(mux)
+	for name, params := range map[string]tree{
+		"too long":       edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "auth_token", quoted(secret)),
+		"in an array":    edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "auth_token", array{quoted(secret)}),
+		"of a seat":      edit(t, parse(t, sampleJSON(t, protocol.TypeMatchAssignment)), "player_A.access_token", quoted(secret)),
+		"a name twice":   object{{"auth_token", quoted("tok-secret")}, {"auth_token", quoted("x")}},
+		"in a wrong row": edit(t, parse(t, sampleJSON(t, protocol.TypeLeagueQuery)), "league_id", object{{"auth_token", quoted(secret)}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			method, ok := protocol.MethodFor(text(params))
+			if !ok {
+				method = "league_query"
+			}
+			_, err := mux.ask(t, method, text(params))
+			_, l := refusal(t, err)
+			encoded, err := json.Marshal(l)
+			require.NoError(t, err)
+			assert.NotContains(t, string(encoded), "tok-secret")
+		})
+	}
+}
+
+// TestAnyErrorOfAHandlerTravels as an error of the catalogue; the end of the
+// caller's own context does not travel at all.
+func TestAnyErrorOfAHandlerTravels(t *testing.T) {
+	broken := errors.New("the disk is full")
+	tests := []struct {
+		name string
+		err  error
+		code protocol.Code
+		rpc  int
+	}{
+		{"a timeout", context.DeadlineExceeded, protocol.ErrTimeout, -1},
+		{"anything else", broken, protocol.ErrConnection, -2},
+		{"a code of its own", protocol.Fault(protocol.ErrNotAuthorized, "not yours").Coded(99), protocol.ErrNotAuthorized, 99},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			mux := newMux()
+			protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+				func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { return nil, test.err })
+			_, err := mux.ask(t, "ping", nil)
+			e, l := refusal(t, err)
+			assert.Equal(t, test.code, e.Code)
+			assert.Equal(t, test.rpc, e.RPC)
+			assert.Equal(t, "player:P01", l.Sender)
+		})
+	}
+	t.Run("the caller left", func(t *testing.T) {
+		mux := newMux()
+		protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+			func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
+				return nil, context.Canceled
+			})
+		_, err := mux.ask(t, "ping", nil)
+		assert.Equal(t, context.Canceled, err)
+	})
+	t.Run("an error of JSON-RPC alone has no LEAGUE_ERROR", func(t *testing.T) {
+		mux := newMux()
+		protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+			func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
+				return nil, &protocol.Error{RPC: -32603, Detail: "Internal error"}
+			})
+		_, err := mux.ask(t, "ping", nil)
+		var e *protocol.Error
+		require.ErrorAs(t, err, &e)
+		code, message, data := e.RPCError()
+		assert.Equal(t, -32603, code)
+		assert.Equal(t, "Internal error", message)
+		assert.Nil(t, data)
+	})
+}

@@ -1,0 +1,194 @@
+package protocol_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// TestFastCheckAcceptsWhatIsUsual: the slow pass is for broken requests, not
+// for the documents' examples nor for what our own agents send.
+func TestFastCheckAcceptsWhatIsUsual(t *testing.T) {
+	for messageType, messages := range originals(t) {
+		if !protocol.IsRequest(newMessage[messageType]()) {
+			continue
+		}
+		t.Run(messageType, func(t *testing.T) {
+			for _, v := range messages {
+				q := newMessage[messageType]()
+				assert.True(t, protocol.FastCheck(messageType, text(v), q), "%s", text(v))
+				assert.True(t, protocol.Sound(q))
+				spaced := strings.ReplaceAll(strings.ReplaceAll(string(text(v)), `":`, `" : `), `,"`, "\r\n\t , \"")
+				assert.True(t, protocol.FastCheck(messageType, []byte(" "+spaced+"\n"), newMessage[messageType]()), spaced)
+			}
+		})
+	}
+}
+
+// TestFastCheckSeesWhatValuesHide names the cases in which a decoded value
+// looks right although the message is not.
+func TestFastCheckSeesWhatValuesHide(t *testing.T) {
+	tests := []struct {
+		name, messageType, path string
+		value                   tree // nil: the member is gone
+	}{
+		{"no winner at all", protocol.TypeMatchResultReport, "result.winner", nil},
+		{"no next round", protocol.TypeRoundCompleted, "next_round_id", nil},
+		{"a row without points", protocol.TypeStandingsUpdate, "standings[0].points", nil},
+		{"a row whose points are null", protocol.TypeStandingsUpdate, "standings[0].points", scalar("null")},
+		{"a champion without points", protocol.TypeLeagueCompleted, "champion.points", nil},
+		{"a null score", protocol.TypeMatchResultReport, "result.score.P02", scalar("null")},
+		{"standings without wins", protocol.TypeChooseParityCall, "context.your_standings.wins", nil},
+		{"no scoring", protocol.TypeMatchAssignment, "scoring", nil},
+		{"scoring without a loss", protocol.TypeMatchAssignment, "scoring.loss_points", nil},
+		{"timeouts without one", protocol.TypeMatchAssignment, "timeouts.move_timeout_sec", nil},
+		{"a retry without its number", protocol.TypeGameError, "retry_info.retry_count", nil},
+		{"attempt 0", protocol.TypeGameInvitation, "attempt", scalar("0")},
+		{"an empty commitment", protocol.TypeGameInvitation, "draw_commitment", scalar(`""`)},
+		{"an empty protocol_version", protocol.TypeLeagueRegisterRequest, "player_meta.protocol_version", scalar(`""`)},
+		{"an empty referee_auth", protocol.TypeRoundAnnouncement, "matches[0].referee_auth", scalar(`""`)},
+		{"limit 0", protocol.TypeLeagueQuery, "query_params.limit", scalar("0")},
+		{"an endless limit", protocol.TypeLeagueQuery, "query_params.limit", scalar("2147483648")},
+		{"a negative number drawn", protocol.TypeGameOver, "game_result.drawn_number", scalar("-1")},
+		{"entropy that is no digest", protocol.TypeMatchResultReport, "draw.entropies.P01", scalar(`"00"`)},
+		{"an endless endpoint", protocol.TypeRoundAnnouncement, "matches[0].referee_endpoint",
+			quoted("http://h/" + strings.Repeat("p", 292))},
+		{"an endless consequence", protocol.TypeGameError, "consequence", quoted(strings.Repeat("x", 501))},
+		{"a retry at no time", protocol.TypeGameError, "retry_info.next_retry_at", scalar(`"soon"`)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			v := edit(t, parse(t, sampleJSON(t, test.messageType)), test.path, test.value)
+			assert.False(t, protocol.FastCheck(test.messageType, text(v), newMessage[test.messageType]()))
+			broken := protocol.Examine(test.messageType, text(v))
+			require.Len(t, broken, 1)
+			assert.Equal(t, test.path, broken[0].Field)
+		})
+	}
+}
+
+// edit is the tree with another value at a path; nil takes the member away.
+func edit(t require.TestingT, v tree, path string, value tree) tree {
+	for _, p := range places(v) {
+		if name, _ := at(v, p); name == path {
+			if value == nil {
+				return without(v, p)
+			}
+			return with(v, p, value)
+		}
+	}
+	require.Fail(t, "no such place", path)
+	return nil
+}
+
+// TestNullStandsForAbsence: an optional member that is null counts as absent,
+// a required one as missing (E003).
+func TestNullStandsForAbsence(t *testing.T) {
+	null := scalar("null")
+	for _, messageType := range protocol.MessageTypes() {
+		t.Run(messageType, func(t *testing.T) {
+			sample := parse(t, sampleJSON(t, messageType))
+			for _, p := range places(sample) {
+				path, _ := at(sample, p)
+				_, parent := at(sample, p[:len(p)-1])
+				if _, element := parent.(array); element {
+					continue // an element is not absent
+				}
+				absent := protocol.Examine(messageType, text(without(sample, p)))
+				nulled := protocol.Examine(messageType, text(with(sample, p, null)))
+				switch {
+				case len(absent) == 0 && len(nulled) > 0:
+					assert.Contains(t, path, ".P0", "only a player's entry may be absent and not null")
+				case len(absent) > 0:
+					assert.Equal(t, []string{path, "required"}, []string{absent[0].Field, absent[0].Rule})
+					for _, n := range nulled { // a null id or winner is none
+						assert.Equal(t, []string{path, "required, not null"}, []string{n.Field, n.Rule})
+					}
+				}
+			}
+		})
+	}
+}
+
+// Whatever the fast check lets through is whole in the eyes of Examine, whether
+// it comes encoded or as a value.
+func (s *suspect) passesNoFastCheckWhenBroken(t require.TestingT) {
+	q := newMessage[s.messageType]()
+	if protocol.FastCheck(s.messageType, s.raw, q) && len(s.broken) > 0 {
+		require.Fail(t, "the fast check is laxer", "%s\n%v", s.raw, s.broken)
+	}
+	q = newMessage[s.messageType]()
+	if json.Unmarshal(s.raw, q) != nil || !protocol.Sound(q) {
+		return
+	}
+	again, err := json.Marshal(q)
+	require.NoError(t, err)
+	if broken := protocol.Examine(s.messageType, again); len(broken) > 0 {
+		require.Fail(t, "the check of values is laxer", "%s\n%v", again, broken)
+	}
+}
+
+// tooLarge is a number beyond any float. Inside an object without a fixed shape
+// it breaks no rule of a field, and cannot be read: the one exception.
+const tooLarge = "1e400"
+
+// Where a message cannot be decoded, Examine says why.
+func (s *suspect) isBrokenWhenItCannotBeRead(t require.TestingT) {
+	err := json.Unmarshal(s.raw, newMessage[s.messageType]())
+	if err != nil && len(s.broken) == 0 {
+		require.Contains(t, string(s.raw), tooLarge, "%s cannot be read: %v", s.raw, err)
+	}
+}
+
+// Behind all shortcuts, a method lets in exactly the requests in which Examine
+// finds nothing.
+func (s *suspect) isAdmittedUnlessBroken(t require.TestingT, mux *fakeMux) {
+	if o, ok := s.tree.(object); ok && o.get("timestamp") == nil && o.get("conversation_id") == nil {
+		return // the old dialect is filled in
+	}
+	_, err := mux.ask(t, s.messageType, s.raw)
+	if err == nil && len(s.broken) > 0 {
+		require.Fail(t, "admitted", "%s\n%v", s.raw, s.broken)
+	}
+	if err != nil && len(s.broken) == 0 {
+		require.Contains(t, string(s.raw), tooLarge, "refused: %s\n%v", s.raw, err)
+	}
+}
+
+func TestFastURLIsNeverLaxer(t *testing.T) {
+	tests := []struct {
+		url           string
+		fast, allowed bool
+	}{
+		{"http://localhost:8101/mcp", true, true},
+		{"https://agents.example-league.org/players/p_01", true, true},
+		{"nats://10.0.0.1", true, true},
+		{"memory://P01", true, true},
+		{"http://[::1]:8101/mcp", true, true},
+		{"http://user:pw@host/mcp?x=1#y", true, true},
+		{"", false, false},
+		{"localhost:8101", false, false},
+		{"http://", false, false},
+		{"http:///mcp", false, false},
+		{"://host/mcp", false, false},
+		{"1http://host", false, false},
+		{"http://host:port/", false, false},
+		{"http://user@/mcp", false, false},
+		{"http://::1/", false, false},
+		{"http://[::1%25eth0]/", false, false},
+		{"mailto:someone@example.org", false, false},
+		{"http://a b/", false, false},
+		{"http://host/%zz", false, false},
+	}
+	for _, test := range tests {
+		t.Run(test.url, func(t *testing.T) {
+			assert.Equal(t, test.allowed, protocol.AbsoluteURL(test.url))
+			assert.Equal(t, test.fast, protocol.FastURL(test.url))
+		})
+	}
+}

@@ -1,0 +1,621 @@
+package simulation_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/player/strategy"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// a league of a few players; tests change what they are about.
+func options(players int) simulation.Options {
+	return simulation.Options{
+		Players: players, Referees: 2, Seed: 7, Strategies: strategy.Names(), Transport: simulation.Memory,
+		LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+	}
+}
+
+func run(t *testing.T, o simulation.Options) *simulation.Result {
+	t.Helper()
+	r, err := simulation.Run(t.Context(), o)
+	require.NoError(t, err)
+	return r
+}
+
+var transports = []string{simulation.Memory, simulation.Wire, simulation.HTTP}
+
+func TestTheSameSeedGivesTheSameLeague(t *testing.T) {
+	for _, players := range []int{2, 3, 8, 21} {
+		for legs := 1; legs <= 2; legs++ {
+			t.Run(fmt.Sprintf("%d players, %d legs", players, legs), func(t *testing.T) {
+				t.Parallel()
+				o := options(players)
+				o.Legs = legs
+				first := run(t, o)
+				for _, transport := range transports {
+					for _, concurrency := range []int{1, 64} {
+						o.Transport, o.Concurrency = transport, concurrency
+						assert.Equal(t, first, run(t, o), "%s, %d matches at once", transport, concurrency)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestWhatDoesNotChangeALeague(t *testing.T) {
+	first := run(t, options(9))
+	t.Run("the number of referees", func(t *testing.T) {
+		withoutReferees := func(records []league.MatchRecord) []league.MatchRecord {
+			records = slices.Clone(records)
+			for i := range records {
+				records[i].RefereeID = ""
+			}
+			return records
+		}
+		for _, referees := range []int{1, 5} {
+			o := options(9)
+			o.Referees = referees
+			r := run(t, o)
+			assert.Equal(t, withoutReferees(first.Results), withoutReferees(r.Results))
+			assert.Equal(t, first.Standings, r.Standings)
+		}
+	})
+	t.Run("legs that are not given are one", func(t *testing.T) {
+		o := options(9)
+		o.Legs = 1
+		assert.Equal(t, first, run(t, o))
+	})
+	t.Run("strategies that are not given are random", func(t *testing.T) {
+		o := options(9)
+		o.Strategies = nil
+		unnamed := run(t, o)
+		o.Strategies = []string{"random"}
+		assert.Equal(t, run(t, o), unnamed)
+	})
+}
+
+func TestAnotherSeedGivesAnotherLeague(t *testing.T) {
+	seen := map[uint64]*simulation.Result{}
+	for _, seed := range []uint64{0, 1, 2, 1 << 32, 1<<64 - 1} {
+		o := options(8)
+		o.Seed = seed
+		r := run(t, o)
+		assert.Equal(t, seed, r.Seed)
+		for other, earlier := range seen {
+			assert.NotEqual(t, earlier.Results, r.Results, "seeds %d and %d", other, seed)
+		}
+		seen[seed] = r
+	}
+}
+
+// everyLeague are leagues of many shapes, for what must hold of all.
+func everyLeague(t *testing.T, check func(t *testing.T, o simulation.Options, r *simulation.Result)) {
+	t.Helper()
+	shapes := []struct {
+		name       string
+		players    int
+		legs       int
+		strategies []string
+	}{
+		{"two players", 2, 1, strategy.Names()},
+		{"three, so one has a bye", 3, 1, strategy.Names()},
+		{"every strategy, four legs", 8, 4, strategy.Names()},
+		{"all at random", 12, 1, []string{"random"}},
+		{"the past matters, an odd number", 21, 2, []string{"mirror", "frequency", "contrarian", "random"}},
+		{"more than 99 players", 101, 1, strategy.Names()},
+	}
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			o := options(s.players)
+			o.Legs, o.Strategies = s.legs, s.strategies
+			check(t, o, run(t, o))
+		})
+	}
+}
+
+func TestEveryPairMeetsOnceALeg(t *testing.T) {
+	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
+		perLeg := o.Players - 1 + o.Players%2
+		assert.Equal(t, perLeg*o.Legs, r.Rounds)
+		require.Len(t, r.Results, o.Players*(o.Players-1)/2*o.Legs)
+		met := map[[2]string]int{}
+		busy := map[string]int{} // the last round of each player
+		for i, m := range r.Results {
+			assert.Equal(t, protocol.MatchID(m.RoundID, i%(o.Players/2)+1), m.MatchID, "in the order of the schedule")
+			assert.Equal(t, i/(o.Players/2)+1, m.RoundID)
+			swapped := (m.RoundID-1)/perLeg%2 == 1
+			assert.Equal(t, swapped, protocol.CompareIDs(m.PlayerA, m.PlayerB) > 0, "%s: the lower id is A, in every other leg B", m.MatchID)
+			for _, id := range []string{m.PlayerA, m.PlayerB} {
+				assert.Less(t, busy[id], m.RoundID, "%s plays once a round", id)
+				busy[id] = m.RoundID
+			}
+			met[[2]string{m.PlayerA, m.PlayerB}]++
+		}
+		for pair, times := range met {
+			back := met[[2]string{pair[1], pair[0]}]
+			assert.Equal(t, o.Legs, times+back, "%v", pair)
+			assert.LessOrEqual(t, times-back, 1, "%v: the seats are swapped", pair)
+		}
+		assert.Len(t, busy, o.Players)
+	})
+}
+
+func TestEveryResultIsRight(t *testing.T) {
+	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
+		for _, m := range r.Results {
+			number := evenodd.Number(rules.Chance{
+				Nonce:    simulation.NonceOf(o.Seed, m.MatchID),
+				EntropyA: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerA),
+				EntropyB: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerB),
+			})
+			assert.Equal(t, number, m.Number, "%s: anyone who has the seed can draw it again", m.MatchID)
+
+			parity := []string{"even", "odd"}[number%2]
+			drawn := fmt.Sprintf("number was %d (%s)", number, parity)
+			status, winner, reason := "WIN", "", ""
+			switch {
+			case m.ChoiceA == m.ChoiceB && m.ChoiceA == parity:
+				status, reason = "DRAW", "Both chose "+m.ChoiceA+", "+drawn+" - both correct"
+			case m.ChoiceA == m.ChoiceB:
+				status, reason = "DRAW", "Both chose "+m.ChoiceA+", "+drawn+" - both incorrect"
+			case m.ChoiceA == parity:
+				winner, reason = m.PlayerA, m.PlayerA+" chose "+parity+", "+drawn
+			default:
+				winner, reason = m.PlayerB, m.PlayerB+" chose "+parity+", "+drawn
+			}
+			assert.Equal(t, status, m.Status, m.MatchID)
+			assert.Equal(t, winner, m.Winner, m.MatchID)
+			assert.Equal(t, reason, m.Reason, m.MatchID)
+			assert.Subset(t, []string{"even", "odd"}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
+			assert.Contains(t, []string{"REF01", "REF02"}, m.RefereeID, m.MatchID)
+		}
+	})
+}
+
+func TestEveryChoiceIsThatOfAPlainLoop(t *testing.T) {
+	// The same league without agents and messages: one match after the other,
+	// each player with a strategy and a memory.
+	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
+		memories := map[string]*strategy.Memory{}
+		for n := range o.Players {
+			memories[protocol.PlayerID(n+1)] = strategy.NewMemory()
+		}
+		choose := func(m league.MatchRecord, id, opponent string) string {
+			n, _ := protocol.ParsePlayerID(id)
+			s, err := strategy.New(o.Strategies[(n-1)%len(o.Strategies)])
+			require.NoError(t, err)
+			choice, err := s.Choose(t.Context(), strategy.View{
+				Options: []string{"even", "odd"}, RoundID: m.RoundID, PlayerID: id, OpponentID: opponent,
+				Memory: memories[id], Random: simulation.RandomOf(o.Seed, id, m.MatchID),
+			})
+			require.NoError(t, err)
+			return choice
+		}
+		for _, m := range r.Results {
+			a, b := choose(m, m.PlayerA, m.PlayerB), choose(m, m.PlayerB, m.PlayerA)
+			require.Equal(t, []string{a, b}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
+			parity := []string{"even", "odd"}[m.Number%2]
+			memories[m.PlayerA].Remember(m.PlayerB, b, parity)
+			memories[m.PlayerB].Remember(m.PlayerA, a, parity)
+		}
+	})
+}
+
+func TestTheTableIsThatOfTheResults(t *testing.T) {
+	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
+		rows := make([]simulation.Standing, o.Players)
+		byID := map[string]*simulation.Standing{}
+		for n := range rows {
+			rows[n].PlayerID = protocol.PlayerID(n + 1)
+			rows[n].DisplayName = fmt.Sprintf("Player %02d", n+1)
+			rows[n].Strategy = o.Strategies[n%len(o.Strategies)]
+			byID[rows[n].PlayerID] = &rows[n]
+		}
+		for _, m := range r.Results {
+			for _, id := range []string{m.PlayerA, m.PlayerB} {
+				row := byID[id]
+				row.Played++
+				switch m.Winner {
+				case "":
+					row.Draws++
+				case id:
+					row.Wins++
+				default:
+					row.Losses++
+				}
+			}
+		}
+		for n := range rows {
+			rows[n].Points = 3*rows[n].Wins + rows[n].Draws
+		}
+		// Stable, so that players who are equal in all stay in order of ids.
+		slices.SortStableFunc(rows, func(a, b simulation.Standing) int {
+			return cmp.Or(b.Points-a.Points, b.Wins-a.Wins, b.Draws-a.Draws)
+		})
+		for n := range rows {
+			rows[n].Rank = n + 1
+		}
+		assert.Equal(t, rows, r.Standings)
+		assert.Equal(t, protocol.Champion{
+			PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points,
+		}, r.Champion)
+	})
+}
+
+func TestPointsAreThreeAWinAndTwoADraw(t *testing.T) {
+	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
+		wins, draws, points := 0, 0, 0
+		for _, m := range r.Results {
+			if m.Status == "WIN" {
+				wins++
+			} else {
+				draws++
+			}
+		}
+		for _, row := range r.Standings {
+			points += row.Points
+			assert.Equal(t, (o.Players-1)*o.Legs, row.Played)
+			assert.Zero(t, row.TechnicalLosses)
+		}
+		assert.Equal(t, 3*wins+2*draws, points)
+	})
+}
+
+func TestResultsNameTheLeague(t *testing.T) {
+	o := options(5)
+	r := run(t, o)
+	assert.Equal(t, o.LeagueID, r.LeagueID)
+	assert.Equal(t, o.GameType, r.GameType)
+	assert.Equal(t, o.Seed, r.Seed)
+	assert.Equal(t, o.Players, r.Players)
+}
+
+func TestStrategiesAreTakenInTurn(t *testing.T) {
+	tests := []struct {
+		name       string
+		strategies []string
+		want       []string // of P01, P02, …
+	}{
+		{"fewer than players", []string{"even", "odd"}, []string{"even", "odd", "even", "odd", "even"}},
+		{"as many", []string{"odd", "even", "mirror", "random", "odd"}, []string{"odd", "even", "mirror", "random", "odd"}},
+		{"more than players", strategy.Names(), strategy.Names()[:5]},
+		{"one", []string{"contrarian"}, []string{"contrarian", "contrarian", "contrarian", "contrarian", "contrarian"}},
+		{"one twice as often", []string{"even", "even", "odd"}, []string{"even", "even", "odd", "even", "even"}},
+		{"none", nil, []string{"random", "random", "random", "random", "random"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := options(5)
+			o.Strategies = tt.strategies
+			r := run(t, o)
+			got := map[string]string{}
+			for _, row := range r.Standings {
+				got[row.PlayerID] = row.Strategy
+			}
+			for n, want := range tt.want {
+				assert.Equal(t, want, got[protocol.PlayerID(n+1)])
+			}
+			// And they play them: the constant ones can be seen.
+			for _, m := range r.Results {
+				for _, seat := range [][2]string{{m.PlayerA, m.ChoiceA}, {m.PlayerB, m.ChoiceB}} {
+					if s := got[seat[0]]; s == "even" || s == "odd" {
+						assert.Equal(t, s, seat[1], "%s in %s", seat[0], m.MatchID)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestDistinctChoicesAreWorthMore(t *testing.T) {
+	play := func(t *testing.T, legs int, strategies ...string) *simulation.Result {
+		o := options(8)
+		o.Strategies, o.Legs = strategies, legs
+		return run(t, o)
+	}
+	points := func(r *simulation.Result) (sum int) {
+		for _, row := range r.Standings {
+			sum += row.Points
+		}
+		return sum
+	}
+	t.Run("equal choices are always a draw", func(t *testing.T) {
+		r := play(t, 1, "odd")
+		for _, m := range r.Results {
+			assert.Equal(t, "DRAW", m.Status)
+		}
+		assert.Equal(t, 2*len(r.Results), points(r))
+		assert.Equal(t, "P01", r.Champion.PlayerID, "among equals the lowest id")
+	})
+	t.Run("distinct choices always have a winner", func(t *testing.T) {
+		o := options(2)
+		o.Strategies, o.Legs = []string{"even", "odd"}, 20
+		r := run(t, o)
+		for _, m := range r.Results {
+			assert.Equal(t, "WIN", m.Status)
+		}
+		assert.Equal(t, 3*len(r.Results), points(r))
+	})
+	t.Run("contrarian finds the distinct choice", func(t *testing.T) {
+		// Who is met again is known: odd always chose odd.
+		r := play(t, 2, "odd", "contrarian")
+		known := 0
+		strategies := map[string]string{}
+		for _, row := range r.Standings {
+			strategies[row.PlayerID] = row.Strategy
+		}
+		for _, m := range r.Results[len(r.Results)/2:] {
+			if strategies[m.PlayerA] != strategies[m.PlayerB] {
+				known++
+				assert.Equal(t, "WIN", m.Status, m.MatchID)
+				assert.NotEqual(t, m.ChoiceA, m.ChoiceB, m.MatchID)
+			}
+		}
+		assert.Equal(t, 16, known)
+		assert.Greater(t, points(r), points(play(t, 2, "odd")), "more than where all choose the same")
+	})
+}
+
+func TestProgressIsToldOnceAMatch(t *testing.T) {
+	for _, transport := range transports {
+		t.Run(transport, func(t *testing.T) {
+			o := options(8)
+			o.Transport, o.Legs = transport, 2
+			var told []int
+			o.Progress = func(recorded, matches int) { // one at a time, so without a lock
+				told = append(told, recorded)
+				assert.Equal(t, 56, matches)
+			}
+			run(t, o)
+			require.Len(t, told, 56)
+			for i, recorded := range told {
+				assert.Equal(t, i+1, recorded)
+			}
+		})
+	}
+}
+
+func TestALeagueWaitsForNothing(t *testing.T) {
+	// In virtual time, which stands still while anybody has something to do: a
+	// league in one process never waits for a timer. And when it is over
+	// nothing of it is left, or the bubble would not end.
+	for _, transport := range []string{simulation.Memory, simulation.Wire} {
+		t.Run(transport, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				o := options(9)
+				o.Transport = transport
+				r := run(t, o)
+				assert.Len(t, r.Results, 36)
+				assert.Zero(t, time.Since(begin))
+			})
+		})
+	}
+}
+
+func TestNothingIsLeftOfALeague(t *testing.T) {
+	for _, transport := range transports {
+		t.Run(transport, func(t *testing.T) {
+			o := options(6)
+			o.Transport = transport
+			noLeak(t, func() { run(t, o) })
+		})
+	}
+}
+
+// noLeak fails when goroutines of f are left after it.
+func noLeak(t *testing.T, f func()) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	f()
+	goleak.VerifyNone(t, before)
+}
+
+// When to interrupt a league.
+var moments = []struct {
+	name      string
+	interrupt func(o *simulation.Options, cancel func())
+}{
+	{"before it begins", func(_ *simulation.Options, cancel func()) { cancel() }},
+	{"while agents register", func(o *simulation.Options, cancel func()) {
+		o.Log = zerolog.New(&trigger{after: 4, text: `"registered"`, pull: cancel}).Level(zerolog.InfoLevel)
+	}},
+	{"when the last has registered", func(o *simulation.Options, cancel func()) {
+		o.Log = zerolog.New(&trigger{after: 1, text: "the league begins", pull: cancel}).Level(zerolog.InfoLevel)
+	}},
+	{"after the first result", func(o *simulation.Options, cancel func()) {
+		o.Progress = func(recorded, _ int) {
+			if recorded == 1 {
+				cancel()
+			}
+		}
+	}},
+	{"in the middle", func(o *simulation.Options, cancel func()) {
+		o.Progress = func(recorded, matches int) {
+			if recorded == matches/2 {
+				cancel()
+			}
+		}
+	}},
+	{"at the last result", func(o *simulation.Options, cancel func()) {
+		o.Progress = func(recorded, matches int) {
+			if recorded == matches {
+				cancel()
+			}
+		}
+	}},
+}
+
+// trigger is a log that pulls when a text was written often enough.
+type trigger struct {
+	after int
+	text  string
+	pull  func()
+}
+
+func (w *trigger) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(w.text)) {
+		w.after--
+		if w.after == 0 {
+			w.pull()
+		}
+	}
+	return len(line), nil
+}
+
+func TestAnInterruptedLeagueEndsAtOnce(t *testing.T) {
+	for _, moment := range moments {
+		for _, transport := range transports {
+			t.Run(moment.name+", "+transport, func(t *testing.T) {
+				interrupted := func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					o := options(8)
+					o.Transport = transport
+					moment.interrupt(&o, cancel)
+					r, err := simulation.Run(ctx, o)
+					require.ErrorIs(t, err, context.Canceled)
+					assert.Nil(t, r)
+				}
+				if transport == simulation.HTTP { // real connections know no virtual time
+					noLeak(t, func() { interrupted(t) })
+					return
+				}
+				synctest.Test(t, func(t *testing.T) {
+					begin := time.Now()
+					interrupted(t)
+					assert.Zero(t, time.Since(begin), "nothing is waited for")
+				})
+			})
+		}
+	}
+}
+
+func TestALeagueAfterItsDeadlineIsNotPlayed(t *testing.T) {
+	for _, transport := range transports {
+		t.Run(transport, func(t *testing.T) {
+			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+			defer cancel()
+			o := options(8)
+			o.Transport = transport
+			o.Progress = func(int, int) { assert.Fail(t, "a match was played") }
+			noLeak(t, func() {
+				r, err := simulation.Run(ctx, o)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Nil(t, r)
+			})
+		})
+	}
+}
+
+func TestOptionsThatAreRight(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*simulation.Options)
+	}{
+		{"as they are", func(*simulation.Options) {}},
+		{"two players", func(o *simulation.Options) { o.Players = 2 }},
+		{"10,000 players", func(o *simulation.Options) { o.Players = 10_000 }},
+		{"one referee", func(o *simulation.Options) { o.Referees = 1 }},
+		{"1,000 referees", func(o *simulation.Options) { o.Referees = 1000 }},
+		{"legs not given", func(o *simulation.Options) { o.Legs = 0 }},
+		{"100 legs", func(o *simulation.Options) { o.Legs = 100 }},
+		{"concurrency not given", func(o *simulation.Options) { o.Concurrency = 0 }},
+		{"one at a time", func(o *simulation.Options) { o.Concurrency = 1 }},
+		{"concurrency 10,000", func(o *simulation.Options) { o.Concurrency = 10_000 }},
+		{"wire", func(o *simulation.Options) { o.Transport = simulation.Wire }},
+		{"HTTP", func(o *simulation.Options) { o.Transport = simulation.HTTP }},
+		{"strategies not given", func(o *simulation.Options) { o.Strategies = nil }},
+		{"a strategy twice", func(o *simulation.Options) { o.Strategies = []string{"odd", "odd"} }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := options(4)
+			tt.change(&o)
+			assert.NoError(t, o.Validate())
+		})
+	}
+}
+
+func TestOptionsThatAreWrong(t *testing.T) {
+	const unknown = `unknown strategy %q; there are: random, even, odd, alternate, frequency, mirror, contrarian`
+	tests := []struct {
+		name   string
+		change func(*simulation.Options)
+		want   []string
+	}{
+		{"one player", func(o *simulation.Options) { o.Players = 1 }, []string{"a league has 2 to 10,000 players, not 1"}},
+		{"too many players", func(o *simulation.Options) { o.Players = 10_001 }, []string{"a league has 2 to 10,000 players, not 10001"}},
+		{"no referee", func(o *simulation.Options) { o.Referees = 0 }, []string{"a league has 1 to 1,000 referees, not 0"}},
+		{"too many referees", func(o *simulation.Options) { o.Referees = 1001 }, []string{"a league has 1 to 1,000 referees, not 1001"}},
+		{"negative legs", func(o *simulation.Options) { o.Legs = -1 }, []string{"legs are 1 to 100, not -1"}},
+		{"too many legs", func(o *simulation.Options) { o.Legs = 101 }, []string{"legs are 1 to 100, not 101"}},
+		{"negative concurrency", func(o *simulation.Options) { o.Concurrency = -1 }, []string{"concurrency is 1 to 10,000, not -1"}},
+		{"too much concurrency", func(o *simulation.Options) { o.Concurrency = 10_001 }, []string{"concurrency is 1 to 10,000, not 10001"}},
+		{"an unknown transport", func(o *simulation.Options) { o.Transport = "pigeon" }, []string{`transport "pigeon": one of memory, wire, http`}},
+		{"no transport", func(o *simulation.Options) { o.Transport = "" }, []string{`transport "": one of memory, wire, http`}},
+		{"unknown strategies", func(o *simulation.Options) { o.Strategies = []string{"odd", "clever", "lucky"} },
+			[]string{fmt.Sprintf(unknown, "clever"), fmt.Sprintf(unknown, "lucky")}},
+		{"everything", func(o *simulation.Options) {
+			*o = simulation.Options{Players: -1, Referees: -2, Legs: -3, Concurrency: -4, Transport: "x", Strategies: []string{""}}
+		}, []string{
+			"a league has 2 to 10,000 players, not -1", "a league has 1 to 1,000 referees, not -2", "legs are 1 to 100, not -3",
+			"concurrency is 1 to 10,000, not -4", `transport "x": one of memory, wire, http`, fmt.Sprintf(unknown, ""),
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := options(4)
+			tt.change(&o)
+			want := strings.Join(tt.want, "\n")
+			require.EqualError(t, o.Validate(), want)
+			r, err := simulation.Run(t.Context(), o)
+			require.EqualError(t, err, want, "and it is not played")
+			assert.Nil(t, r)
+		})
+	}
+}
+
+func TestALeagueThatCannotBeginLeavesNothing(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*simulation.Options)
+		want   string
+	}{
+		{"an unknown game", func(o *simulation.Options) { o.GameType = "chess" }, `unknown game "chess"; known: even_odd`},
+		{"no games", func(o *simulation.Options) { o.Games = rules.Registry{} }, `unknown game "even_odd"; known: none`},
+		{"a league that has no name", func(o *simulation.Options) { o.LeagueID = "" }, `league id ""`},
+	}
+	for _, tt := range tests {
+		for _, transport := range transports {
+			t.Run(tt.name+", "+transport, func(t *testing.T) {
+				o := options(4)
+				o.Transport = transport
+				tt.change(&o)
+				noLeak(t, func() {
+					r, err := simulation.Run(t.Context(), o)
+					require.ErrorContains(t, err, tt.want)
+					assert.Nil(t, r)
+				})
+			})
+		}
+	}
+}
