@@ -31,19 +31,19 @@ type process struct {
 // start runs evenodd.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	return launch(t, "evenodd", nil, args...)
+	return launch(t, t.TempDir(), nil, "evenodd", args...)
 }
 
-// launch runs a program with more environment variables.
-func launch(t *testing.T, program string, env []string, args ...string) *process {
+// launch runs a program in a folder, with more environment variables.
+func launch(t *testing.T, dir string, env []string, program string, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	p := &process{
-		name: strings.Join(args, " "), cmd: exec.CommandContext(ctx, program, args...),
+		name: program + " " + strings.Join(args, " "), cmd: exec.CommandContext(ctx, program, args...),
 		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
 	}
 	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Dir = t.TempDir()
+	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	p.cmd.WaitDelay = 5 * time.Second
 	require.NoError(t, p.cmd.Start())

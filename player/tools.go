@@ -190,6 +190,9 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	return r, nil
 }
 
+// internalError is JSON-RPC's code for what went wrong inside.
+const internalError = -32603
+
 // choose lets the strategy decide a question once.
 func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
 	m.deciding.Lock()
@@ -205,8 +208,9 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
 	v.Memory, v.Random = p.memory, p.options.Random(id, key)
 	choice, err := p.options.Strategy.Choose(ctx, v)
-	if err != nil {
-		return "", err
+	if err != nil { // why is nobody's business
+		p.options.Log.Error().Err(err).Str("match_id", m.id).Msg("the strategy cannot decide")
+		return "", &protocol.Error{RPC: internalError, Detail: "Internal error"}
 	}
 	m.asked++
 	m.question, m.choice = question, choice

@@ -271,9 +271,9 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	}
 	b = append(b, quoted...)
 	if data != nil {
-		var encoded bytes.Buffer
-		if encodeInto(&encoded, data) == nil {
-			b = append(append(b, `,"data":`...), encoded.Bytes()...)
+		// In a fixed order, because people and tests read errors.
+		if encoded, err := json.Marshal(data, json.Deterministic(true)); err == nil {
+			b = append(append(b, `,"data":`...), encoded...)
 		}
 	}
 	b = append(b, `},"id":`...)

@@ -14,9 +14,9 @@ import (
 )
 
 // A letter is a message that can say what it is, and holds a token.
-type letter struct{ messageType, token string }
+type letter struct{ Name, Token string }
 
-func (l *letter) Type() string         { return l.messageType }
+func (l *letter) Type() string         { return l.Name }
 func (l *letter) Conversation() string { return "conv-r1m1" }
 
 // A postman is a carrier that answers every call the same way.

@@ -13,6 +13,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/player"
+	"evenodd/player/strategy"
 	"evenodd/referee"
 	"evenodd/transport"
 )
@@ -103,6 +104,16 @@ func silent(c *call) (jsontext.Value, error) {
 // failing answers with an error; see errHangUp for the broken connections.
 func failing(err error) part { return func(*call) (jsontext.Value, error) { return nil, err } }
 
+// refusing answers with a LEAGUE_ERROR.
+func refusing(code protocol.Code) part {
+	e := protocol.Fault(code, "as the script wants it")
+	message := protocol.LeagueError{
+		Envelope:  protocol.Envelope{Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: "player:script"},
+		ErrorCode: string(code), ErrorName: code.Name(), ErrorDescription: code.Name(),
+	}
+	return failing(&transport.Error{Code: e.RPC, Message: code.Name(), Data: written(message)})
+}
+
 // saying answers the same always.
 func saying(v any) part { return func(*call) (jsontext.Value, error) { return written(v), nil } }
 
@@ -160,6 +171,7 @@ type actor struct {
 
 	name     string
 	strategy string
+	decide   strategy.Strategy // in place of a named one
 	capacity int
 	league   string
 	version  string

@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -59,24 +60,26 @@ func TestTheSameAssignmentTwiceIsOneMatch(t *testing.T) {
 
 func TestAFinishedMatchHandedOverAgainIsReportedAgain(t *testing.T) {
 	for _, attempt := range []int{1, 2} {
-		onEveryCarrier(t, func(t *testing.T, w *world) {
-			boss := w.boss()
-			r := w.referee("REF01")
-			w.players(2)
-			_, err := w.assign(boss, r, w.assignment("R1M1", 1, "REF01"))
-			require.NoError(t, err)
-			w.at(1 * second)
-			w.only(protocol.ReportMatchResult.Name, theBoss)
+		t.Run(fmt.Sprint("attempt ", attempt), func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				boss := w.boss()
+				r := w.referee("REF01")
+				w.players(2)
+				_, err := w.assign(boss, r, w.assignment("R1M1", 1, "REF01"))
+				require.NoError(t, err)
+				w.at(1 * second)
+				w.only(protocol.ReportMatchResult.Name, theBoss)
 
-			ack, err := w.assign(boss, r, w.assignment("R1M1", attempt, "REF01"))
-			require.NoError(t, err)
-			assert.Equal(t, protocol.StatusAccepted, ack.Status)
-			w.at(2 * second)
-			reports := w.said(protocol.ReportMatchResult.Name)
-			require.Len(t, reports, 2)
-			assert.JSONEq(t, string(reports[0].message), string(reports[1].message))
-			assert.Len(t, w.said(protocol.Invite.Name), 2, "it is not played again")
-			assert.Equal(t, 1, r.referee.Record().Conducted, "one match, however often reported")
+				ack, err := w.assign(boss, r, w.assignment("R1M1", attempt, "REF01"))
+				require.NoError(t, err)
+				assert.Equal(t, protocol.StatusAccepted, ack.Status)
+				w.at(2 * second)
+				reports := w.said(protocol.ReportMatchResult.Name)
+				require.Len(t, reports, 2)
+				assert.JSONEq(t, string(reports[0].message), string(reports[1].message))
+				assert.Len(t, w.said(protocol.Invite.Name), 2, "it is not played again")
+				assert.Equal(t, 1, r.referee.Record().Conducted, "one match, however often reported")
+			})
 		})
 	}
 }

@@ -102,7 +102,7 @@ func TestAGameOverThatNobodyAcknowledgesCosts5Seconds(t *testing.T) {
 	}{
 		{"silent", silent, 5 * second},
 		{"closes the connection", failing(errHangUp), 0},
-		{"answers with an error", failing(protocol.Fault(protocol.ErrTokenInvalid, "who are you")), 0},
+		{"answers with an error", refusing(protocol.ErrTokenInvalid), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
@@ -173,11 +173,11 @@ func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
 			"the manager cannot be understood once", inTurn(failing(errServerError), honestly), []time.Duration{2 * second}, 2, 1,
 		},
 		{
-			"the manager refuses", failing(protocol.Fault(protocol.ErrDuplicateReport, "another result")), nil, 1, 0,
+			"the manager refuses", refusing(protocol.ErrDuplicateReport), nil, 1, 0,
 		},
 		{
 			"the manager is away, then refuses",
-			inTurn(failing(errHangUp), failing(protocol.Fault(protocol.ErrMatchNotFound, "not yours"))), []time.Duration{2 * second}, 2, 0,
+			inTurn(failing(errHangUp), refusing(protocol.ErrMatchNotFound)), []time.Duration{2 * second}, 2, 0,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package conversations
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/player/strategy"
 )
 
 const (
@@ -164,7 +167,7 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 			complaints: fourAtOnce(protocol.ErrMissingField, join, 5*second)[:1], asked: 2,
 		},
 		{
-			name: "answers with an error always", traits: in(failing(protocol.Fault(protocol.ErrMatchNotFound, "what match"))),
+			name: "answers with an error always", traits: in(refusing(protocol.ErrMatchNotFound)),
 			complaints: fourAtOnce(protocol.ErrInvalidFieldType, join, 5*second), asked: 4, lost: invalid("E002"),
 		},
 		{
@@ -289,7 +292,7 @@ func TestFailuresAtTheChoice(t *testing.T) {
 			complaints: fourAtOnce(protocol.ErrInvalidFieldType, choice, 30*second)[:1], asked: 2,
 		},
 		{
-			name: "answers with an error always", traits: in(failing(protocol.Fault(protocol.ErrInvalidMatchState, "not now"))),
+			name: "answers with an error always", traits: in(refusing(protocol.ErrInvalidMatchState)),
 			complaints: fourAtOnce(protocol.ErrInvalidFieldType, choice, 30*second), asked: 4, lost: invalid("E002"),
 		},
 		{
@@ -306,6 +309,27 @@ func TestFailuresAtTheChoice(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) { f.check(t, w, protocol.ChooseParity.Name) })
 		})
 	}
+}
+
+// broken is a strategy that cannot decide.
+type broken struct{ err error }
+
+func (broken) Name() string { return "broken" }
+
+func (b broken) Choose(context.Context, strategy.View) (string, error) { return "", b.err }
+
+func TestAPlayerWhoseStrategyFails(t *testing.T) {
+	f := failure{
+		traits:     with(func(a *actor) { a.decide = broken{errors.New("the key sk-123 is not valid")} }),
+		complaints: fourAtOnce(protocol.ErrInvalidFieldType, choice, 30*second), asked: 4, chosen: true,
+		lost: "sent no valid CHOOSE_PARITY_RESPONSE (E002)",
+	}
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		f.check(t, w, protocol.ChooseParity.Name)
+		for _, e := range w.said(protocol.ChooseParity.Name, "p02") {
+			assert.NotContains(t, e.failure().Error(), "sk-123", "why is nobody's business")
+		}
+	})
 }
 
 func TestAComplaintSaysWhatWasWrong(t *testing.T) {

@@ -122,7 +122,7 @@ func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
 		},
 		{
 			"it answers with an error: another takes it, as a new attempt",
-			with(does(start, failing(protocol.Fault(protocol.ErrInvalidMatchState, "no")))), with(capacity(1)),
+			with(does(start, refusing(protocol.ErrInvalidMatchState))), with(capacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{

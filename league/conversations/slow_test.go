@@ -27,7 +27,7 @@ func TestAPlayerThatHangsWhenARoundIsAnnounced(t *testing.T) {
 
 func TestAPlayerThatRefusesAnnouncementsDelaysNobody(t *testing.T) {
 	for name, refusal := range map[string]part{
-		"with an error":             failing(protocol.Fault(protocol.ErrTokenInvalid, "who are you")),
+		"with an error":             refusing(protocol.ErrTokenInvalid),
 		"by closing the connection": failing(errHangUp),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestTheEndIsToldAgainWhereNobodyAnswers(t *testing.T) {
 		{"nobody is there", failing(errHangUp), []int{0, 2, 6, 14}, 14},
 		{"the agent hangs", silent, []int{0, 12, 26, 44}, 54},
 		{"the agent is away twice", inTurn(failing(errHangUp), failing(errHangUp), honestly), []int{0, 2, 6}, 6},
-		{"the agent refuses", failing(protocol.Fault(protocol.ErrTokenInvalid, "who are you")), []int{0}, 0},
+		{"the agent refuses", refusing(protocol.ErrTokenInvalid), []int{0}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {

@@ -67,12 +67,14 @@ type world struct {
 // goroutines, and one that waits in vain is a failure.
 func onEveryCarrier(t *testing.T, story func(t *testing.T, w *world)) {
 	t.Helper()
+	t.Parallel()
 	var first *outcome
 	for _, kind := range []string{byValue, byWire, byHTTP} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, kind, zerolog.Nop())
 				story(t, w)
+				synctest.Wait()
 				w.close()
 				w.checkMessages()
 				if w.varies {
@@ -193,6 +195,9 @@ func (w *world) newPlayer(id string, traits ...trait) *actor {
 	a := newActor(id, traits)
 	decide, err := strategy.New(a.strategy)
 	require.NoError(w.t, err)
+	if a.decide != nil {
+		decide = a.decide
+	}
 	o := player.Options{
 		Name: a.name, LeagueID: a.league, Games: []string{evenodd.Type}, Endpoint: endpointOf(a.host),
 		Manager: endpointOf(theBoss), Strategy: decide,
@@ -309,9 +314,12 @@ func (w *world) outcome() *outcome {
 }
 
 // checkMessages holds every message of an agent of ours, and every answer that
-// no script wrote, against the protocol.
+// no script wrote, against the protocol. They do not depend on the carrier.
 func (w *world) checkMessages() {
 	w.t.Helper()
+	if w.kind != byValue {
+		return
+	}
 	written := map[string]script{}
 	for _, a := range w.everybody() {
 		written[a.host] = a.parts

@@ -260,41 +260,38 @@ func TestRefusalKeepsTokensSecret(t *testing.T) {
 	}
 }
 
-// TestAnyErrorOfAHandlerTravels as an error of the catalogue; the end of the
-// caller's own context does not travel at all.
-func TestAnyErrorOfAHandlerTravels(t *testing.T) {
-	broken := errors.New("the disk is full")
-	tests := []struct {
-		name string
-		err  error
-		code protocol.Code
-		rpc  int
-	}{
-		{"a timeout", context.DeadlineExceeded, protocol.ErrTimeout, -1},
-		{"anything else", broken, protocol.ErrConnection, -2},
-		{"a code of its own", protocol.Fault(protocol.ErrNotAuthorized, "not yours").Coded(99), protocol.ErrNotAuthorized, 99},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			mux := newMux()
-			protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),
-				func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { return nil, test.err })
-			_, err := mux.ask(t, "ping", nil)
-			e, l := refusal(t, err)
-			assert.Equal(t, test.code, e.Code)
-			assert.Equal(t, test.rpc, e.RPC)
-			assert.Equal(t, "player:P01", l.Sender)
-		})
-	}
-	t.Run("the caller left", func(t *testing.T) {
+// TestAnErrorOfAHandlerTravels when it is meant for others, as an error of the
+// catalogue; any other is an internal error, and its text stays at home.
+func TestAnErrorOfAHandlerTravels(t *testing.T) {
+	answer := func(t *testing.T, failure error) error {
 		mux := newMux()
 		protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),
-			func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
-				return nil, context.Canceled
-			})
+			func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { return nil, failure })
 		_, err := mux.ask(t, "ping", nil)
-		assert.Equal(t, context.Canceled, err)
+		return err
+	}
+	t.Run("of the catalogue", func(t *testing.T) {
+		e, l := refusal(t, answer(t, protocol.Fault(protocol.ErrNotAuthorized, "not yours").Coded(99)))
+		assert.Equal(t, protocol.ErrNotAuthorized, e.Code)
+		assert.Equal(t, 99, e.RPC)
+		assert.Equal(t, "player:P01", l.Sender)
 	})
+	for name, failure := range map[string]error{
+		"anything else":   errors.New("the disk is full"),
+		"a timeout":       context.DeadlineExceeded,
+		"the caller left": context.Canceled,
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := answer(t, failure)
+			require.ErrorIs(t, err, failure, "for our own log")
+			var e *protocol.Error
+			require.ErrorAs(t, err, &e)
+			code, message, data := e.RPCError()
+			assert.Equal(t, -32603, code)
+			assert.Equal(t, "Internal error", message)
+			assert.Nil(t, data)
+		})
+	}
 	t.Run("an error of JSON-RPC alone has no LEAGUE_ERROR", func(t *testing.T) {
 		mux := newMux()
 		protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),

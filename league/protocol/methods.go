@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -241,11 +242,12 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 
 func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 
-// refuse makes an error travel with this method's JSON-RPC code.
+// refuse makes an error travel with this method's JSON-RPC code. What a handler
+// did not mean for others stays here: the caller is told of an internal error.
 func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
-	e := AsError(err)
-	if e == nil {
-		return err
+	var e *Error
+	if !errors.As(err, &e) {
+		return &Error{RPC: rpcInternal, Detail: "Internal error", cause: err}
 	}
 	code := e.RPC
 	if own, ok := m.codes[e.Code]; ok {

@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,56 +15,78 @@ import (
 	"evenodd/league/protocol"
 )
 
-// strange are values that may stand in place of any other.
-var strange = func() []tree {
-	values := []tree{
-		object{}, array{}, array{scalar("null")}, object{{"P01", scalar("null")}}, object{{"P01", scalar(`""`)}},
-		object{{"P01", scalar("-1")}}, object{{"P01", scalar(`"` + aDigest + `"`)}}, array{object{}}, array{scalar(`""`)},
-	}
-	for _, literal := range []string{
-		"null", "true", "false", `""`, `"x"`, `"1"`, `"2025-01-15T10:30:00Z"`,
-		"0", "-0", "1", "-1", "1.5", "1.0", "1e2", "-0.0", "2147483647", "2147483648", "9223372036854775808", "1e400", "0.000001",
-	} {
-		values = append(values, scalar(literal))
-	}
-	return values
-}()
+// Values that may stand in place of any other, and in place of those of one
+// kind.
+var (
+	anywhere  = scalars("null", "true", `""`, `"x"`, "5", "{}", "[]")
+	asNumber  = scalars("0", "-0", "1", "-1", "1.5", "1.0", "1e2", "0.000001", "2147483647", "2147483648", "9223372036854775808", tooLarge)
+	asObject  = scalars(`{"P01":null}`, `{"P01":""}`, `{"P01":-1}`, `{"P01":"`+aDigest+`"}`, "[null]", "[{}]", `[""]`)
+	asLiteral = scalars("false")
 
-// strangeWords are texts that may stand in place of one that has a form.
-var strangeWords = func() []tree {
-	var values []tree
-	for _, words := range []string{
-		" ", "P01", `a"b`, "\u05d0\n\u2028", "WIN", "win", "EVEN", "E001", "e001", "E1", "2.1.0", "2.1", "01.2.3", "1.2.3-rc.1+5",
-		"2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00+00:00", "2025-01-15T10:30:00.123456Z", "2025-01-15T10:30:00.Z",
+	// asText is as long as some field allows, and a letter longer.
+	asText = func() (values []tree) {
+		for _, n := range []int{50, 128, 200, 300, 500} {
+			values = append(values, quoted(strings.Repeat("é", n)), quoted(strings.Repeat("é", n)+"x"))
+		}
+		return values
+	}()
+
+	asTime = words("2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00+00:00", "2025-01-15T10:30:00.123456Z", "2025-01-15T10:30:00.Z",
 		"2025-01-15T10:30:00", "2025-01-15T10:30:00z", "2025-01-15T1:30:00Z", "2025-02-29T10:30:00Z", "2024-02-29T10:30:00Z",
 		"2016-12-31T23:59:60Z", "2025-01-15T24:00:00Z", "2025-01-15 10:30:00Z", "2025-01-15T10:30:00,5Z", "2025-01-15T10:30:00-00:00",
-		"2025-01-15T10:30:00.1234567890123456789Z", "2025-01-15T10:30:00.12345678901234567890Z", "20250115T103000Z",
-		"http://", "localhost:8101", "mailto:a@b", "http://user@/x", "http://a@b@c/", "http://::1/", "http://[::1]:80/", "http://[x]/",
-		"HTTP://X", "h://h:99999999/", "http://a b/", "http://a/%zz", "http://a:b/", "http://a/\n", "http://h#f", "http://h?q", "//h/x", "1http://h",
-		"http://h/" + strings.Repeat("p", 291), "http://h/" + strings.Repeat("p", 292),
-		"player:", "Player:P01", "player:\n", "referee:REF01", "league_manager", "league_manager ",
-		"player:" + strings.Repeat("é", 113), "player:" + strings.Repeat("é", 114),
-		strings.Repeat("a", 64), aDigest, strings.ToUpper(aDigest),
-	} {
-		values = append(values, quoted(words))
+		"2025-01-15T10:30:00.1234567890123456789Z", "2025-01-15T10:30:00.12345678901234567890Z", "20250115T103000Z")
+	asURL = words("http://", "localhost:8101", "mailto:a@b", "http://user@/x", "http://a@b@c/", "http://::1/", "http://[::1]:80/",
+		"http://[x]/", "HTTP://X", "h://h:99999999/", "http://a b/", "http://a/%zz", "http://a:b/", "http://a/\n", "http://h#f",
+		"http://h?q", "//h/x", "1http://h", "http://h/"+strings.Repeat("p", 291), "http://h/"+strings.Repeat("p", 292))
+	asSender = words("player:", "Player:P01", "player:\n", "referee:REF01", "league_manager", "league_manager ",
+		"player:"+strings.Repeat("é", 113), "player:"+strings.Repeat("é", 114))
+	asVersion = words("2.1.0", "2.1", "01.2.3", "1.2.3-rc.1+5", "league.v1")
+	asCode    = words("E001", "e001", "E1", "E0011")
+	asDigest  = words(strings.Repeat("a", 64), strings.ToUpper(aDigest), aDigest+"0", strings.Repeat("g", 64))
+)
+
+func scalars(literals ...string) (values []tree) {
+	for _, l := range literals {
+		value := tree(scalar(l))
+		if l[0] == '{' || l[0] == '[' {
+			value = parse(panicking{}, []byte(l))
+		}
+		values = append(values, value)
 	}
 	return values
-}()
-
-// lengths are texts as long as some field allows, and a letter longer.
-var lengths = func() []tree {
-	var values []tree
-	for _, n := range []int{50, 128, 200, 300, 500} {
-		values = append(values, quoted(strings.Repeat("é", n)), quoted(strings.Repeat("é", n)+"x"))
-	}
-	return values
-}()
-
-// hasForm tells whether a text looks like a time, an address, a sender, a
-// version, an error code or a digest.
-func hasForm(words string) bool {
-	return strings.ContainsAny(words, ":.") || strings.HasPrefix(words, "E0") || len(words) == 64
 }
+
+func words(texts ...string) (values []tree) {
+	for _, s := range texts {
+		values = append(values, quoted(s))
+	}
+	return values
+}
+
+// formed are words in place of one of the same form.
+func formed(word string) []tree {
+	switch {
+	case len(word) == 64:
+		return asDigest
+	case strings.Contains(word, "://"):
+		return asURL
+	case strings.HasSuffix(word, "Z"):
+		return asTime
+	case strings.Contains(word, ":"), word == protocol.ManagerSender:
+		return asSender
+	case strings.Contains(word, "."):
+		return asVersion
+	case strings.HasPrefix(word, "E0"):
+		return asCode
+	}
+	return nil
+}
+
+// panicking is a TestingT for what is made before any test runs.
+type panicking struct{}
+
+func (panicking) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (panicking) FailNow()                          { panic("failed") }
 
 func quoted(s string) scalar {
 	q, err := jsontext.AppendQuote(nil, s)
@@ -83,27 +106,30 @@ func mutations(v tree, p place) []func() tree {
 			ways = append(ways, func() tree { return with(v, p, other) })
 		}
 	}
-	instead(strange...)
+	instead(anywhere...)
 	switch value := value.(type) {
 	case object:
+		instead(asObject...)
 		instead(array{value}, append(slices.Clone(value), member{"unheard_of", object{{"a", array{scalar("null")}}}}))
 		if len(value) > 0 {
 			instead(append(slices.Clone(value), value[0]))
 		}
 	case array:
+		instead(asObject...)
 		instead(append(slices.Clone(value), value...))
 		if len(value) > 0 {
 			instead(value[0])
 		}
 	case scalar:
 		instead(array{value}, object{{"value", value}}, quoted(string(value)))
-		if words, err := jsontext.AppendUnquote(nil, string(value)); err == nil {
-			instead(lengths...)
-			if hasForm(string(words)) {
-				instead(strangeWords...)
-			}
-			s, half := string(words), []rune(string(words))
+		if plain, err := jsontext.AppendUnquote(nil, string(value)); err == nil {
+			s, half := string(plain), []rune(string(plain))
+			instead(asText...)
+			instead(formed(s)...)
 			instead(quoted(strings.ToUpper(s)), quoted(strings.ToLower(s)), quoted(s+" "), quoted(s+s), quoted(string(half[:len(half)/2])))
+		} else {
+			instead(asNumber...)
+			instead(asLiteral...)
 		}
 	}
 	if o, ok := parent.(object); ok {
@@ -243,7 +269,7 @@ func TestMutationsChangeSomething(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, different, 500)
+	assert.Greater(t, different, 300)
 	assert.True(t, irregular(object{{"a", array{scalar("1.0")}}}))
 	assert.True(t, irregular(object{{"a", scalar("1")}, {"a", scalar("1")}}))
 	assert.False(t, irregular(object{{"a", scalar("true")}, {"b", scalar(`"1.0"`)}}))

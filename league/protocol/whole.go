@@ -52,15 +52,17 @@ func (s *scanner) next(closing byte) bool {
 func (s *scanner) text() (content []byte, plain bool) {
 	s.at++
 	start := s.at
-	plain = true
+	if n := bytes.IndexByte(s.raw[start:], '"'); bytes.IndexByte(s.raw[start:start+n], '\\') < 0 {
+		s.at += n + 1
+		return s.raw[start : start+n], true
+	}
 	for {
 		switch s.raw[s.at] {
 		case '"':
 			content = s.raw[start:s.at]
 			s.at++
-			return content, plain
+			return content, false
 		case '\\':
-			plain = false
 			s.at++
 		}
 		s.at++

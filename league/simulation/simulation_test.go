@@ -24,7 +24,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// a league of a few players; tests change what they are about.
+// options are those of a league in memory; tests change what they are about.
 func options(players int) simulation.Options {
 	return simulation.Options{
 		Players: players, Referees: 2, Seed: 7, Strategies: strategy.Names(), Transport: simulation.Memory,
@@ -42,21 +42,35 @@ func run(t *testing.T, o simulation.Options) *simulation.Result {
 var transports = []string{simulation.Memory, simulation.Wire, simulation.HTTP}
 
 func TestTheSameSeedGivesTheSameLeague(t *testing.T) {
-	for _, players := range []int{2, 3, 8, 21} {
-		for legs := 1; legs <= 2; legs++ {
-			t.Run(fmt.Sprintf("%d players, %d legs", players, legs), func(t *testing.T) {
-				t.Parallel()
-				o := options(players)
-				o.Legs = legs
-				first := run(t, o)
-				for _, transport := range transports {
-					for _, concurrency := range []int{1, 64} {
-						o.Transport, o.Concurrency = transport, concurrency
-						assert.Equal(t, first, run(t, o), "%s, %d matches at once", transport, concurrency)
-					}
-				}
-			})
-		}
+	type way struct {
+		transport   string
+		concurrency int
+	}
+	var every []way
+	for _, transport := range transports {
+		every = append(every, way{transport, 1}, way{transport, 64})
+	}
+	tests := []struct {
+		players, legs int
+		ways          []way
+	}{
+		{2, 1, every}, {2, 2, every},
+		{3, 1, every}, {3, 2, every},
+		{8, 1, every}, {8, 2, every},
+		// The largest only as often as the race detector has patience for.
+		{21, 1, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 1}, {simulation.HTTP, 64}}},
+		{21, 2, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 64}}},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%d players, %d legs", tt.players, tt.legs), func(t *testing.T) {
+			o := options(tt.players)
+			o.Legs = tt.legs
+			first := run(t, o)
+			for _, way := range tt.ways {
+				o.Transport, o.Concurrency = way.transport, way.concurrency
+				assert.Equal(t, first, run(t, o), "%s, %d matches at once", way.transport, way.concurrency)
+			}
+		})
 	}
 }
 
@@ -106,9 +120,7 @@ func TestAnotherSeedGivesAnotherLeague(t *testing.T) {
 	}
 }
 
-// everyLeague are leagues of many shapes, for what must hold of all.
-func everyLeague(t *testing.T, check func(t *testing.T, o simulation.Options, r *simulation.Result)) {
-	t.Helper()
+func TestLeaguesOfEveryShape(t *testing.T) {
 	shapes := []struct {
 		name       string
 		players    int
@@ -122,161 +134,165 @@ func everyLeague(t *testing.T, check func(t *testing.T, o simulation.Options, r 
 		{"the past matters, an odd number", 21, 2, []string{"mirror", "frequency", "contrarian", "random"}},
 		{"more than 99 players", 101, 1, strategy.Names()},
 	}
+	holds := []struct {
+		name  string
+		check func(t *testing.T, o simulation.Options, r *simulation.Result)
+	}{
+		{"every pair meets once a leg", everyPairMeets},
+		{"every result is right", everyResultIsRight},
+		{"every choice is that of a plain loop", everyChoiceIsThatOfAPlainLoop},
+		{"the table is that of the results", theTableIsThatOfTheResults},
+		{"three points a win and two a draw", threePointsAWinAndTwoADraw},
+	}
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			o := options(s.players)
 			o.Legs, o.Strategies = s.legs, s.strategies
-			check(t, o, run(t, o))
+			r := run(t, o)
+			for _, h := range holds {
+				t.Run(h.name, func(t *testing.T) { h.check(t, o, r) })
+			}
 		})
 	}
 }
 
-func TestEveryPairMeetsOnceALeg(t *testing.T) {
-	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
-		perLeg := o.Players - 1 + o.Players%2
-		assert.Equal(t, perLeg*o.Legs, r.Rounds)
-		require.Len(t, r.Results, o.Players*(o.Players-1)/2*o.Legs)
-		met := map[[2]string]int{}
-		busy := map[string]int{} // the last round of each player
-		for i, m := range r.Results {
-			assert.Equal(t, protocol.MatchID(m.RoundID, i%(o.Players/2)+1), m.MatchID, "in the order of the schedule")
-			assert.Equal(t, i/(o.Players/2)+1, m.RoundID)
-			swapped := (m.RoundID-1)/perLeg%2 == 1
-			assert.Equal(t, swapped, protocol.CompareIDs(m.PlayerA, m.PlayerB) > 0, "%s: the lower id is A, in every other leg B", m.MatchID)
-			for _, id := range []string{m.PlayerA, m.PlayerB} {
-				assert.Less(t, busy[id], m.RoundID, "%s plays once a round", id)
-				busy[id] = m.RoundID
-			}
-			met[[2]string{m.PlayerA, m.PlayerB}]++
+// everyPairMeets once a leg, in the order of the schedule.
+func everyPairMeets(t *testing.T, o simulation.Options, r *simulation.Result) {
+	perLeg := o.Players - 1 + o.Players%2
+	assert.Equal(t, perLeg*o.Legs, r.Rounds)
+	require.Len(t, r.Results, o.Players*(o.Players-1)/2*o.Legs)
+	met := map[[2]string]int{}
+	busy := map[string]int{} // the last round of each player
+	for i, m := range r.Results {
+		assert.Equal(t, protocol.MatchID(m.RoundID, i%(o.Players/2)+1), m.MatchID, "in the order of the schedule")
+		assert.Equal(t, i/(o.Players/2)+1, m.RoundID)
+		swapped := (m.RoundID-1)/perLeg%2 == 1
+		assert.Equal(t, swapped, protocol.CompareIDs(m.PlayerA, m.PlayerB) > 0, "%s: the lower id is A, in every other leg B", m.MatchID)
+		for _, id := range []string{m.PlayerA, m.PlayerB} {
+			assert.Less(t, busy[id], m.RoundID, "%s plays once a round", id)
+			busy[id] = m.RoundID
 		}
-		for pair, times := range met {
-			back := met[[2]string{pair[1], pair[0]}]
-			assert.Equal(t, o.Legs, times+back, "%v", pair)
-			assert.LessOrEqual(t, times-back, 1, "%v: the seats are swapped", pair)
-		}
-		assert.Len(t, busy, o.Players)
-	})
+		met[[2]string{m.PlayerA, m.PlayerB}]++
+	}
+	for pair, times := range met {
+		back := met[[2]string{pair[1], pair[0]}]
+		assert.Equal(t, o.Legs, times+back, "%v", pair)
+		assert.LessOrEqual(t, times-back, 1, "%v: the seats are swapped", pair)
+	}
+	assert.Len(t, busy, o.Players)
 }
 
-func TestEveryResultIsRight(t *testing.T) {
-	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
-		for _, m := range r.Results {
-			number := evenodd.Number(rules.Chance{
-				Nonce:    simulation.NonceOf(o.Seed, m.MatchID),
-				EntropyA: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerA),
-				EntropyB: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerB),
-			})
-			assert.Equal(t, number, m.Number, "%s: anyone who has the seed can draw it again", m.MatchID)
-
-			parity := []string{"even", "odd"}[number%2]
-			drawn := fmt.Sprintf("number was %d (%s)", number, parity)
-			status, winner, reason := "WIN", "", ""
-			switch {
-			case m.ChoiceA == m.ChoiceB && m.ChoiceA == parity:
-				status, reason = "DRAW", "Both chose "+m.ChoiceA+", "+drawn+" - both correct"
-			case m.ChoiceA == m.ChoiceB:
-				status, reason = "DRAW", "Both chose "+m.ChoiceA+", "+drawn+" - both incorrect"
-			case m.ChoiceA == parity:
-				winner, reason = m.PlayerA, m.PlayerA+" chose "+parity+", "+drawn
-			default:
-				winner, reason = m.PlayerB, m.PlayerB+" chose "+parity+", "+drawn
-			}
-			assert.Equal(t, status, m.Status, m.MatchID)
-			assert.Equal(t, winner, m.Winner, m.MatchID)
-			assert.Equal(t, reason, m.Reason, m.MatchID)
-			assert.Subset(t, []string{"even", "odd"}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
-			assert.Contains(t, []string{"REF01", "REF02"}, m.RefereeID, m.MatchID)
-		}
-	})
-}
-
-func TestEveryChoiceIsThatOfAPlainLoop(t *testing.T) {
-	// The same league without agents and messages: one match after the other,
-	// each player with a strategy and a memory.
-	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
-		memories := map[string]*strategy.Memory{}
-		for n := range o.Players {
-			memories[protocol.PlayerID(n+1)] = strategy.NewMemory()
-		}
-		choose := func(m league.MatchRecord, id, opponent string) string {
-			n, _ := protocol.ParsePlayerID(id)
-			s, err := strategy.New(o.Strategies[(n-1)%len(o.Strategies)])
-			require.NoError(t, err)
-			choice, err := s.Choose(t.Context(), strategy.View{
-				Options: []string{"even", "odd"}, RoundID: m.RoundID, PlayerID: id, OpponentID: opponent,
-				Memory: memories[id], Random: simulation.RandomOf(o.Seed, id, m.MatchID),
-			})
-			require.NoError(t, err)
-			return choice
-		}
-		for _, m := range r.Results {
-			a, b := choose(m, m.PlayerA, m.PlayerB), choose(m, m.PlayerB, m.PlayerA)
-			require.Equal(t, []string{a, b}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
-			parity := []string{"even", "odd"}[m.Number%2]
-			memories[m.PlayerA].Remember(m.PlayerB, b, parity)
-			memories[m.PlayerB].Remember(m.PlayerA, a, parity)
-		}
-	})
-}
-
-func TestTheTableIsThatOfTheResults(t *testing.T) {
-	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
-		rows := make([]simulation.Standing, o.Players)
-		byID := map[string]*simulation.Standing{}
-		for n := range rows {
-			rows[n].PlayerID = protocol.PlayerID(n + 1)
-			rows[n].DisplayName = fmt.Sprintf("Player %02d", n+1)
-			rows[n].Strategy = o.Strategies[n%len(o.Strategies)]
-			byID[rows[n].PlayerID] = &rows[n]
-		}
-		for _, m := range r.Results {
-			for _, id := range []string{m.PlayerA, m.PlayerB} {
-				row := byID[id]
-				row.Played++
-				switch m.Winner {
-				case "":
-					row.Draws++
-				case id:
-					row.Wins++
-				default:
-					row.Losses++
-				}
-			}
-		}
-		for n := range rows {
-			rows[n].Points = 3*rows[n].Wins + rows[n].Draws
-		}
-		// Stable, so that players who are equal in all stay in order of ids.
-		slices.SortStableFunc(rows, func(a, b simulation.Standing) int {
-			return cmp.Or(b.Points-a.Points, b.Wins-a.Wins, b.Draws-a.Draws)
+// everyResultIsRight draws every number again and judges it without the rules.
+func everyResultIsRight(t *testing.T, o simulation.Options, r *simulation.Result) {
+	for _, m := range r.Results {
+		number := evenodd.Number(rules.Chance{
+			Nonce:    simulation.NonceOf(o.Seed, m.MatchID),
+			EntropyA: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerA),
+			EntropyB: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerB),
 		})
-		for n := range rows {
-			rows[n].Rank = n + 1
+		assert.Equal(t, number, m.Number, "%s: anyone who has the seed can draw it again", m.MatchID)
+
+		parity := []string{"even", "odd"}[number%2]
+		drawn := fmt.Sprintf("number was %d (%s)", number, parity)
+		want := [3]string{"WIN", m.PlayerB, m.PlayerB + " chose " + parity + ", " + drawn}
+		switch {
+		case m.ChoiceA == m.ChoiceB && parity == m.ChoiceB:
+			want = [3]string{"DRAW", "", "Both chose " + m.ChoiceA + ", " + drawn + " - both correct"}
+		case m.ChoiceA == m.ChoiceB:
+			want = [3]string{"DRAW", "", "Both chose " + m.ChoiceA + ", " + drawn + " - both incorrect"}
+		case m.ChoiceA == parity:
+			want = [3]string{"WIN", m.PlayerA, m.PlayerA + " chose " + parity + ", " + drawn}
 		}
-		assert.Equal(t, rows, r.Standings)
-		assert.Equal(t, protocol.Champion{
-			PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points,
-		}, r.Champion)
-	})
+		assert.Equal(t, want, [3]string{m.Status, m.Winner, m.Reason}, m.MatchID)
+		assert.Subset(t, []string{"even", "odd"}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
+		assert.Contains(t, []string{"REF01", "REF02"}, m.RefereeID, m.MatchID)
+	}
 }
 
-func TestPointsAreThreeAWinAndTwoADraw(t *testing.T) {
-	everyLeague(t, func(t *testing.T, o simulation.Options, r *simulation.Result) {
-		wins, draws, points := 0, 0, 0
-		for _, m := range r.Results {
-			if m.Status == "WIN" {
-				wins++
-			} else {
-				draws++
+// everyChoiceIsThatOfAPlainLoop plays the same league without agents and
+// messages: one match after the other, each player with a strategy and a
+// memory.
+func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simulation.Result) {
+	memories := map[string]*strategy.Memory{}
+	for n := range o.Players {
+		memories[protocol.PlayerID(n+1)] = strategy.NewMemory()
+	}
+	choose := func(m league.MatchRecord, id, opponent string) string {
+		n, _ := protocol.ParsePlayerID(id)
+		s, err := strategy.New(o.Strategies[(n-1)%len(o.Strategies)])
+		require.NoError(t, err)
+		choice, err := s.Choose(t.Context(), strategy.View{
+			Options: []string{"even", "odd"}, RoundID: m.RoundID, PlayerID: id, OpponentID: opponent,
+			Memory: memories[id], Random: simulation.RandomOf(o.Seed, id, m.MatchID),
+		})
+		require.NoError(t, err)
+		return choice
+	}
+	for _, m := range r.Results {
+		a, b := choose(m, m.PlayerA, m.PlayerB), choose(m, m.PlayerB, m.PlayerA)
+		require.Equal(t, []string{a, b}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
+		parity := []string{"even", "odd"}[m.Number%2]
+		memories[m.PlayerA].Remember(m.PlayerB, b, parity)
+		memories[m.PlayerB].Remember(m.PlayerA, a, parity)
+	}
+}
+
+// theTableIsThatOfTheResults counts the results again, one by one.
+func theTableIsThatOfTheResults(t *testing.T, o simulation.Options, r *simulation.Result) {
+	rows := make([]simulation.Standing, o.Players)
+	byID := map[string]*simulation.Standing{}
+	for n := range rows {
+		rows[n].PlayerID = protocol.PlayerID(n + 1)
+		rows[n].DisplayName = fmt.Sprintf("Player %02d", n+1)
+		rows[n].Strategy = o.Strategies[n%len(o.Strategies)]
+		byID[rows[n].PlayerID] = &rows[n]
+	}
+	for _, m := range r.Results {
+		for _, id := range []string{m.PlayerA, m.PlayerB} {
+			row := byID[id]
+			row.Played++
+			switch m.Winner {
+			case "":
+				row.Draws++
+			case id:
+				row.Wins++
+			default:
+				row.Losses++
 			}
 		}
-		for _, row := range r.Standings {
-			points += row.Points
-			assert.Equal(t, (o.Players-1)*o.Legs, row.Played)
-			assert.Zero(t, row.TechnicalLosses)
-		}
-		assert.Equal(t, 3*wins+2*draws, points)
+	}
+	for n := range rows {
+		rows[n].Points = 3*rows[n].Wins + rows[n].Draws
+	}
+	// Stable, so that players who are equal in all stay in order of ids.
+	slices.SortStableFunc(rows, func(a, b simulation.Standing) int {
+		return cmp.Or(b.Points-a.Points, b.Wins-a.Wins, b.Draws-a.Draws)
 	})
+	for n := range rows {
+		rows[n].Rank = n + 1
+	}
+	assert.Equal(t, rows, r.Standings)
+	assert.Equal(t, protocol.Champion{
+		PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points,
+	}, r.Champion)
+}
+
+// threePointsAWinAndTwoADraw is what all rows have together.
+func threePointsAWinAndTwoADraw(t *testing.T, o simulation.Options, r *simulation.Result) {
+	wins, draws, points := 0, 0, 0
+	for _, m := range r.Results {
+		if m.Status == "WIN" {
+			wins++
+		} else {
+			draws++
+		}
+	}
+	for _, row := range r.Standings {
+		points += row.Points
+		assert.Equal(t, (o.Players-1)*o.Legs, row.Played)
+		assert.Zero(t, row.TechnicalLosses)
+	}
+	assert.Equal(t, 3*wins+2*draws, points)
 }
 
 func TestResultsNameTheLeague(t *testing.T) {
@@ -436,10 +452,10 @@ var moments = []struct {
 }{
 	{"before it begins", func(_ *simulation.Options, cancel func()) { cancel() }},
 	{"while agents register", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(&trigger{after: 4, text: `"registered"`, pull: cancel}).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: `"registered"`, pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"when the last has registered", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(&trigger{after: 1, text: "the league begins", pull: cancel}).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: "the league begins", pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"after the first result", func(o *simulation.Options, cancel func()) {
 		o.Progress = func(recorded, _ int) {

@@ -137,7 +137,7 @@ func classify(ctx context.Context, endpoint string, err error) error {
 		err = call.Err // the endpoint is named anyway
 	}
 	var dns *net.DNSError
-	if errors.As(err, &dns) || errors.Is(err, syscall.ECONNREFUSED) {
+	if errors.As(err, &dns) && dns.IsNotFound || errors.Is(err, syscall.ECONNREFUSED) {
 		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
 	}
 	return err

@@ -107,9 +107,10 @@ func bearerOf(r *http.Request) string {
 	return credential
 }
 
-// readBody reads a body of at most limit bytes. The refusal of a larger one
-// comes from MaxBytesReader, because that makes the server wait for the client
-// to read it: closing at once would reset the connection under the client.
+// readBody reads a body of at most limit bytes. A larger one is always refused
+// by MaxBytesReader, because that makes the server wait until the client has
+// read the refusal: closing at once resets the connection under a client that
+// still sends.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	switch n := r.ContentLength; {
 	case n > limit:

@@ -1,0 +1,312 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// freePort is a port that nobody listened at a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// seven are the processes of a league, by name.
+var seven = map[string][]string{
+	"manager":  {"manager", "--players", "4", "--referees", "2", "--exit-when-done"},
+	"referee1": {"referee", "--port", "0"},
+	"referee2": {"referee", "--port", "0", "--max-concurrent", "1"},
+	"player1":  {"player", "--port", "0", "--name", "Alpha"},
+	"player2":  {"player", "--port", "0", "--name", "Beta", "--strategy", "even"},
+	"player3":  {"player", "--port", "0", "--name", "Gamma", "--strategy", "mirror"},
+	"player4":  {"player", "--port", "0", "--name", "Delta", "--strategy", "contrarian"},
+}
+
+// startSeven runs them in an order, and waits for their end. It is false when
+// somebody else has taken the port meanwhile.
+func startSeven(t *testing.T, order []string) (map[string]*process, bool) {
+	t.Helper()
+	port := freePort(t)
+	running := map[string]*process{}
+	for i, name := range order {
+		args := seven[name]
+		if name == "manager" {
+			args = append(args[:len(args):len(args)], "--port", port)
+		} else {
+			args = append(args[:len(args):len(args)], "--manager", "http://localhost:"+port+"/mcp")
+		}
+		running[name] = start(t, args...)
+		if i == 0 && name != "manager" { // nobody is there to answer the first
+			running[name].awaits(t, "cannot register yet, trying again")
+		}
+	}
+	if running["manager"].ends(t) == 1 && strings.Contains(running["manager"].stderr.String(), "is taken by another program") {
+		return nil, false
+	}
+	for _, p := range running {
+		p.ends(t)
+	}
+	return running, true
+}
+
+func TestSevenProcessesInAnyOrder(t *testing.T) {
+	orders := [][]string{
+		{"manager", "referee1", "referee2", "player1", "player2", "player3", "player4"},
+		{"player4", "player3", "player2", "player1", "referee2", "referee1", "manager"},
+		{"player1", "player2", "referee1", "manager", "player3", "referee2", "player4"},
+	}
+	names := append([]string(nil), orders[0]...)
+	for range 2 {
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		orders = append(orders, append([]string(nil), names...))
+	}
+	for _, order := range orders {
+		t.Run(strings.Join(order, " "), func(t *testing.T) {
+			t.Parallel()
+			running, ok := startSeven(t, order)
+			if !ok {
+				running, ok = startSeven(t, order)
+			}
+			require.True(t, ok, "the port was taken twice")
+			for name, p := range running {
+				require.Zero(t, p.cmd.ProcessState.ExitCode(), "%s: %s", name, p.stderr.String())
+			}
+			checkSeven(t, running)
+		})
+	}
+}
+
+// checkSeven judges what seven processes have printed.
+func checkSeven(t *testing.T, running map[string]*process) {
+	t.Helper()
+	recorded := map[string]bool{}
+	for _, found := range regexp.MustCompile(`"match_id":"(R\dM\d)".*"message":"result recorded"`).FindAllStringSubmatch(running["manager"].stderr.String(), -1) {
+		assert.False(t, recorded[found[1]], "%s is recorded once", found[1])
+		recorded[found[1]] = true
+	}
+	assert.Len(t, recorded, 6)
+
+	table := running["manager"].stdout.String()
+	assert.Contains(t, table, "│ Rank │ Player │ Name  │ Played │ W │ D │ L │ Technical │ Points │\n")
+	champion := regexp.MustCompile(`\nChampion: (\w+ \(P0\d\)) with (\d) points\n$`).FindStringSubmatch(table)
+	require.NotNil(t, champion, table)
+	rows := map[string][]string{} // by id
+	for _, row := range regexp.MustCompile(`│ +(\d) │ (P0\d) +│ (\w+) +│ +(\d) │ (\d) │ (\d) │ (\d) │ +(\d) │ +(\d) │`).FindAllStringSubmatch(table, -1) {
+		rows[row[2]] = row
+		assert.Equal(t, []string{"3", "0"}, []string{row[4], row[8]}, "three matches, none lost technically: %s", row[0])
+		if row[1] == "1" {
+			assert.Equal(t, champion[1:], []string{row[3] + " (" + row[2] + ")", row[9]})
+		}
+	}
+	require.Len(t, rows, 4)
+
+	seen := map[string]bool{}
+	for i, name := range []string{"Alpha", "Beta", "Gamma", "Delta"} {
+		record := running[fmt.Sprintf("player%d", i+1)].stdout.String()
+		found := regexp.MustCompile(`^(P0\d): 3 played, (\d) won, (\d) drawn, (\d) lost; rank (\d) of 4 with (\d) points\. Champion: (.*)\n$`).FindStringSubmatch(record)
+		require.NotNil(t, found, record)
+		seen[found[1]] = true
+		row := rows[found[1]]
+		assert.Equal(t, []string{row[5], row[6], row[7], row[1], row[9], champion[1]}, found[2:], "%s agrees with the table", name)
+		assert.Equal(t, name, row[3])
+	}
+	assert.Len(t, seen, 4)
+
+	conducted := 0
+	for _, name := range []string{"referee1", "referee2"} {
+		record := running[name].stdout.String()
+		found := regexp.MustCompile(`^(REF0\d): (\d) matches conducted\. Champion: (.*)\n$`).FindStringSubmatch(record)
+		require.NotNil(t, found, record)
+		seen[found[1]] = true
+		assert.Equal(t, champion[1], found[3])
+		n, _ := strconv.Atoi(found[2])
+		conducted += n
+	}
+	assert.Len(t, seen, 6, "six agents, six ids")
+	assert.Equal(t, 6, conducted)
+}
+
+// A stubborn player is one that is written by hand: it joins, and then does
+// with an invitation what the test says. Anything else it acknowledges.
+type stubborn struct {
+	id, token string
+	invited   chan struct{} // closed by the first invitation
+}
+
+// joinsStubbornly registers a player that refuses every invitation or, when
+// silent, does not answer to any.
+func (m *manager) joinsStubbornly(t *testing.T, id string, silent bool) *stubborn {
+	t.Helper()
+	s := &stubborn{id: id, invited: make(chan struct{}, 100)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			Method string `json:"method"`
+			Params object `json:"params"`
+			ID     int    `json:"id"`
+		}
+		if json.NewDecoder(r.Body).Decode(&call) != nil {
+			return
+		}
+		if call.Method != "handle_game_invitation" {
+			_, _ = io.WriteString(w, anything)
+			return
+		}
+		s.invited <- struct{}{}
+		if silent {
+			<-r.Context().Done()
+			return
+		}
+		answer, _ := json.Marshal(object{"jsonrpc": "2.0", "id": call.ID, "result": object{
+			"protocol": "league.v2", "message_type": "GAME_JOIN_ACK", "sender": "player:" + id, "timestamp": "2025-01-15T10:15:00Z",
+			"conversation_id": call.Params["conversation_id"], "auth_token": "none", "match_id": call.Params["match_id"],
+			"player_id": id, "arrival_timestamp": "2025-01-15T10:15:00Z", "accept": false,
+		}})
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	registered := result(t, m.url, example(t, registerPlayer, examplePlayer, server.URL+"/mcp",
+		"Agent Alpha", "Stubborn "+id, "player:alpha", "player:"+id))
+	require.Equal(t, id, registered["player_id"])
+	s.token = registered["auth_token"].(string)
+	return s
+}
+
+func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
+	t.Parallel()
+	t.Run("before the league begins", func(t *testing.T) {
+		t.Parallel()
+		m := startManager(t)
+		m.interrupt(t)
+		assert.Equal(t, 130, m.ends(t))
+		assert.Empty(t, m.stdout.String())
+		assert.True(t, strings.HasSuffix(m.stderr.String(),
+			"evenodd: interrupted. 0 of 0 matches were recorded; a new start begins a new league.\n"), m.stderr.String())
+	})
+	t.Run("in the middle", func(t *testing.T) {
+		t.Parallel()
+		// The match of the first round is played by the others; the silent
+		// one is in that of the second, and never joins it.
+		m := startManager(t, "--players", "3")
+		silent := m.joinsStubbornly(t, byeOfThree(t), true)
+		agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), m.joins(t, "player")}
+		m.awaits(t, `"match_id":"R1M1".*"message":"result recorded"`)
+		<-silent.invited
+		m.interrupt(t)
+		assert.Equal(t, 130, m.ends(t))
+		assert.Empty(t, m.stdout.String(), "half a league has no table")
+		assert.True(t, strings.HasSuffix(m.stderr.String(),
+			"evenodd: interrupted. 1 of 3 matches were recorded; a new start begins a new league.\n"), m.stderr.String())
+		for _, p := range agents {
+			p.interrupt(t)
+			assert.Equal(t, 130, p.ends(t), p.name)
+			assert.Empty(t, p.stdout.String(), p.name)
+			assert.True(t, strings.HasSuffix(p.stderr.String(),
+				"evenodd: interrupted. The league goes on without this agent; its open matches are lost on time.\n"), p.stderr.String())
+		}
+	})
+}
+
+// byeOfThree is the player of three who sits out the first round.
+func byeOfThree(t *testing.T) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^R1M1,1,(P0\d),(P0\d),`).FindStringSubmatch(
+		output(t, "simulate", "--players", "3", "--seed", "1", "--format", "csv"))
+	require.NotNil(t, found)
+	for _, id := range []string{"P01", "P02", "P03"} {
+		if id != found[1] && id != found[2] {
+			return id
+		}
+	}
+	return ""
+}
+
+func TestAManagerAnswersAfterItsLeague(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "3")
+	refusing := m.joinsStubbornly(t, "P02", false)
+	agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), m.joins(t, "player")}
+	m.awaits(t, "\nThe league is over; the manager answers queries until it is interrupted.\n")
+	for _, p := range agents {
+		assert.Zero(t, p.ends(t), p.name)
+	}
+
+	answer := result(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02"))
+	assert.Equal(t, true, answer["success"])
+	last := answer["standings"].([]any)[2].(object)
+	assert.Equal(t, object{"rank": 3.0, "player_id": "P02", "display_name": "Stubborn P02", "played": 2.0,
+		"wins": 0.0, "draws": 0.0, "losses": 2.0, "points": 0.0}, last, "who joins no match loses all")
+	status := result(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02", "GET_STANDINGS", "GET_STATUS"))
+	assert.Equal(t, []any{"LEAGUE_COMPLETED", 3.0, 3.0}, []any{status["state"], status["matches"], status["recorded"]})
+	leagueError(t, call(t, m.url, `{"jsonrpc": "2.0", "method": "start_league", "params": {"auth_token": "`+m.admin+`"}, "id": 1}`),
+		31, "E031", "LEAGUE_ALREADY_COMPLETE")
+
+	m.interrupt(t)
+	assert.Zero(t, m.ends(t), "the league is over: all is done")
+	assert.Regexp(t, `│ +3 │ P02 +│ Stubborn P02 +│ +2 │ 0 │ 0 │ 2 │ +2 │ +0 │`, m.stdout.String())
+	assert.NotContains(t, m.stderr.String(), "evenodd: interrupted")
+}
+
+func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "3", "--referees", "1", "--league-id", "league_of_three")
+	twin := m.joins(t, "player", "--name", "Twin")
+	twin.awaits(t, `"message":"registered"`)
+	refused := func(t *testing.T, p *process, reason string) {
+		t.Helper()
+		assert.Equal(t, 1, p.ends(t))
+		assert.Empty(t, p.stdout.String())
+		text := p.stderr.String()
+		assert.True(t, strings.HasSuffix(text, "evenodd: registration refused: "+reason+"\n"), text)
+		assert.NotContains(t, text, "Try 'evenodd", "the call was not wrong")
+		assert.NotContains(t, text, "trying again", "to ask again is of no use")
+	}
+	t.Run("its name is taken", func(t *testing.T) {
+		refused(t, m.joins(t, "player", "--name", "Twin"), `display_name "Twin" is taken: choose another (E024 DUPLICATE_NAME)`)
+	})
+	t.Run("it wants another league", func(t *testing.T) {
+		refused(t, m.joins(t, "referee", "--league-id", "league_of_others"), "the manager runs league league_of_three, not league_of_others")
+	})
+	t.Run("the league is full", func(t *testing.T) {
+		full := startManager(t, "--players", "2", "--referees", "2")
+		for range 2 {
+			full.joins(t, "player").awaits(t, `"message":"registered"`)
+		}
+		refused(t, full.joins(t, "player"), "the league is full (E020 LEAGUE_FULL)")
+	})
+	t.Run("it is late", func(t *testing.T) {
+		started := startManager(t, "--players", "2")
+		agents := []*process{started.joins(t, "referee"), started.joins(t, "player"), started.joins(t, "player")}
+		for _, p := range agents {
+			p.awaits(t, `"message":"registered"`)
+		}
+		started.awaits(t, `"message":"the league begins"`)
+		refused(t, started.joins(t, "player"), "the league has started (E019 LATE_REGISTRATION)")
+		refused(t, started.joins(t, "referee"), "the league has started (E019 LATE_REGISTRATION)")
+	})
+	t.Run("it is not understood", func(t *testing.T) {
+		elsewhere := answering(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`)
+		p := start(t, "player", "--port", "0", "--manager", elsewhere)
+		assert.Equal(t, 1, p.ends(t))
+		assert.Contains(t, p.stderr.String(), "\nevenodd: JSON-RPC error -32601: Method not found\n")
+	})
+	t.Run("the name is too long", func(t *testing.T) {
+		p := m.joins(t, "referee", "--name", strings.Repeat("long", 13))
+		assert.Equal(t, 2, p.ends(t))
+	})
+}

@@ -1,0 +1,183 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// root is the folder of the module: there the README's commands are called.
+const root = ".."
+
+// A reader does what the README says, with a program of its own installing.
+type reader struct {
+	text        string // of the README
+	bin         string // where it installs
+	environment []string
+}
+
+func newReader(t *testing.T) *reader {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	bin := t.TempDir()
+	return &reader{string(text), bin, []string{"GOBIN=" + bin, "GOFLAGS=-mod=readonly"}}
+}
+
+// commands are those in the blocks of shell, in order, without comments.
+func (r *reader) commands() []string {
+	var commands []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(r.text, -1) {
+		for line := range strings.Lines(block[1]) {
+			command, _, _ := strings.Cut(line, "#")
+			if command = strings.TrimSpace(command); command != "" {
+				commands = append(commands, command)
+			}
+		}
+	}
+	return commands
+}
+
+// mentioned are the commands of the table: those of its first column and, where
+// the second names a flag, with each value it gives.
+func (r *reader) mentioned() []string {
+	quoted := regexp.MustCompile("`([^`]+)`")
+	var commands []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`evenodd .*?) \\| (.*) \\|$").FindAllStringSubmatch(r.text, -1) {
+		var command, flag string
+		for _, span := range quoted.FindAllStringSubmatch(row[1], -1) {
+			if command = span[1]; !strings.HasPrefix(command, "evenodd ") {
+				command = "evenodd " + command
+			}
+			commands = append(commands, command)
+		}
+		for _, span := range quoted.FindAllStringSubmatch(row[2], -1) {
+			option := span[1]
+			if name, _, isFlag := strings.Cut(option, " "); strings.HasPrefix(name, "--") && isFlag {
+				flag = name
+			} else {
+				option = flag + " " + option
+			}
+			commands = append(commands, command+" "+option)
+		}
+	}
+	return commands
+}
+
+// launch runs a command line; evenodd is the program that was installed.
+func (r *reader) launch(t *testing.T, command string, env ...string) *process {
+	t.Helper()
+	words := strings.Fields(command)
+	program, err := exec.LookPath(words[0])
+	if words[0] == "evenodd" {
+		program, err = exec.LookPath(filepath.Join(r.bin, "evenodd"))
+	}
+	require.NoError(t, err)
+	return launch(t, root, append(r.environment, env...), program, words[1:]...)
+}
+
+// does runs a command that must succeed.
+func (r *reader) does(t *testing.T, command string) (stdout string) {
+	t.Helper()
+	p := r.launch(t, command)
+	require.Zero(t, p.ends(t), "%s: %s", command, p.stderr.String())
+	if strings.Contains(command, "--quiet") {
+		assert.Empty(t, p.stderr.String())
+	}
+	return p.stdout.String()
+}
+
+var (
+	setUp    = regexp.MustCompile(`^go (mod download|install \.)$`)
+	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
+	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config)\b`)
+	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
+	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
+)
+
+func TestTheReadmeTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	r := newReader(t)
+	commands := append(r.commands(), r.mentioned()...)
+	require.GreaterOrEqual(t, len(commands), 12)
+	var league []string
+	for _, command := range commands {
+		switch {
+		case itself.MatchString(command):
+		case setUp.MatchString(command):
+			r.does(t, command)
+		case goRun.MatchString(command):
+			stdout := r.does(t, command)
+			r.check(t, command, stdout)
+			if strings.Contains(command, "--seed") {
+				installed := "evenodd " + goRun.FindStringSubmatch(command)[1]
+				assert.True(t, stdout == r.does(t, installed), "%s gives other bytes", installed)
+			}
+		case oneShot.MatchString(command):
+			r.check(t, command, r.does(t, command))
+		case oneAgent.MatchString(command) && strings.Contains(command, " --"):
+			league = append(league, command)
+		case oneAgent.MatchString(command): // only its name
+			assert.Contains(t, r.does(t, command+" --help"), "Usage:\n  "+command+" [flags]\n")
+		default:
+			assert.Fail(t, "a command that this test does not know", command)
+		}
+	}
+	require.Len(t, league, 7)
+	if !r.plays(t, league) && !r.plays(t, league) {
+		assert.Fail(t, "the port was taken twice")
+	}
+}
+
+// check judges what a command prints.
+func (r *reader) check(t *testing.T, command, stdout string) {
+	t.Helper()
+	switch {
+	case strings.Contains(command, "--format json"), strings.Contains(command, "evenodd schema"):
+		assert.True(t, json.Valid([]byte(stdout)), "%s: no JSON", command)
+	case strings.Contains(command, " config "):
+		assert.Regexp(t, `│ default +│`, stdout, command)
+	default:
+		assert.Regexp(t, `\nChampion: Player \d\d \(P\d\d\) with \d+ points\n$`, stdout, command)
+	}
+}
+
+// plays runs the processes of the league together, at ports that are free. It
+// is false when somebody else has taken the manager's.
+func (r *reader) plays(t *testing.T, league []string) bool {
+	t.Helper()
+	port := freePort(t)
+	ports := []string{"EVENODD_MANAGER_PORT=" + port, "EVENODD_MANAGER=http://localhost:" + port + "/mcp"}
+	var running []*process
+	for _, command := range league {
+		running = append(running, r.launch(t, regexp.MustCompile(`--port \d+`).ReplaceAllString(command, "--port 0"), ports...))
+	}
+	players := 0
+	for i, p := range running {
+		code := p.ends(t)
+		stdout, stderr := p.stdout.String(), p.stderr.String()
+		if strings.Contains(stderr, "is taken by another program") {
+			return false
+		}
+		assert.Zero(t, code, "%s: %s", league[i], stderr)
+		switch oneAgent.FindStringSubmatch(league[i])[1] {
+		case "manager":
+			assert.Equal(t, 6, strings.Count(stderr, `"message":"result recorded"`))
+			assert.Regexp(t, `\nChampion: Player \d+ \(P0\d\) with \d points\n$`, stdout)
+		case "referee":
+			assert.Regexp(t, `^REF0\d: \d matches conducted\. Champion: Player \d+ \(P0\d\)\n$`, stdout)
+		case "player":
+			players++
+			assert.Regexp(t, `^P0\d: 3 played, .* rank \d of 4 with \d points\. Champion: Player \d+ \(P0\d\)\n$`, stdout)
+		}
+	}
+	assert.Equal(t, 4, players)
+	return true
+}
