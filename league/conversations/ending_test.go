@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -141,14 +142,15 @@ func TestAPlayerThatIsGoneLoses(t *testing.T) {
 	})
 }
 
-// begin starts the league with the admin token.
-func (w *world) begin() *protocol.LeagueStarted {
+// begin starts the league with the admin token, and waits until nobody has
+// anything to do at this moment.
+func (w *world) begin() {
 	w.t.Helper()
 	q := &protocol.ToolRequest{}
 	q.AuthToken = w.manager.AdminToken()
-	started, err := protocol.StartLeague.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(theBoss)}, q)
+	_, err := protocol.StartLeague.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(theBoss)}, q)
 	require.NoError(w.t, err)
-	return started
+	synctest.Wait()
 }
 
 func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {

@@ -1,0 +1,164 @@
+package protocol
+
+// QueryParams are the parameters of a query; which count depends on its type.
+// Offset and Limit page through the standings: limit 1 to 100, 0 means 100.
+type QueryParams struct {
+	PlayerID string `json:"player_id,omitzero"`
+	RoundID  int    `json:"round_id,omitzero"`
+	Offset   int    `json:"offset,omitzero"`
+	Limit    int    `json:"limit,omitzero"`
+}
+
+// LeagueQuery is LEAGUE_QUERY (spec 003 §4.9.1).
+type LeagueQuery struct {
+	Envelope
+	LeagueID    string      `json:"league_id,omitzero"`
+	QueryType   string      `json:"query_type,omitzero"`
+	QueryParams QueryParams `json:"query_params,omitzero"`
+}
+
+// A QueryError says why a query could not be answered (002 §8.2.1).
+type QueryError struct {
+	ErrorCode        string `json:"error_code"`
+	ErrorName        string `json:"error_name"`
+	ErrorDescription string `json:"error_description"`
+}
+
+// StandingsData answers GET_STANDINGS.
+type StandingsData struct {
+	Standings    []StandingRow `json:"standings,omitzero"`
+	TotalPlayers int           `json:"total_players,omitzero"`
+	Offset       int           `json:"offset,omitzero"`
+}
+
+// StatusData answers GET_STATUS: the manager's state (004 §9.2) and counts.
+type StatusData struct {
+	State    string   `json:"state,omitzero"`
+	Rounds   *int     `json:"rounds,omitzero"`
+	Matches  *int     `json:"matches,omitzero"`
+	Recorded *int     `json:"recorded,omitzero"`
+	Players  *int     `json:"players,omitzero"`
+	Referees *int     `json:"referees,omitzero"`
+	Games    []string `json:"games,omitzero"`
+}
+
+// A NextMatch is the next match of a player. The referee's endpoint is null
+// until the round is announced.
+type NextMatch struct {
+	MatchID         string  `json:"match_id"`
+	RoundID         int     `json:"round_id"`
+	OpponentID      string  `json:"opponent_id"`
+	RefereeEndpoint *string `json:"referee_endpoint"`
+}
+
+// NextMatchData answers GET_NEXT_MATCH; null when no match is left.
+type NextMatchData struct {
+	NextMatch *NextMatch `json:"next_match"`
+}
+
+// A ScheduledMatch is one match of GET_SCHEDULE.
+type ScheduledMatch struct {
+	MatchID         string  `json:"match_id"`
+	RoundID         int     `json:"round_id"`
+	PlayerAID       string  `json:"player_A_id"`
+	PlayerBID       string  `json:"player_B_id"`
+	RefereeEndpoint *string `json:"referee_endpoint"`
+	Status          string  `json:"status"` // SCHEDULED, or as reported: WIN, DRAW, TECHNICAL_LOSS
+	WinnerPlayerID  *string `json:"winner_player_id"`
+}
+
+// ScheduleData answers GET_SCHEDULE for one round, and says how many there are.
+type ScheduleData struct {
+	RoundID int              `json:"round_id"`
+	Rounds  int              `json:"rounds"`
+	Matches []ScheduledMatch `json:"matches"`
+}
+
+// PlayerStatsData answers GET_PLAYER_STATS.
+type PlayerStatsData struct {
+	StandingRow
+	TechnicalLosses int    `json:"technical_losses"`
+	State           string `json:"state"`
+}
+
+// LeagueQueryResponse is LEAGUE_QUERY_RESPONSE. The data of GET_STANDINGS and
+// GET_STATUS stands at the top level as well (004 §7.1).
+type LeagueQueryResponse struct {
+	Envelope
+	QueryType    string      `json:"query_type,omitzero"`
+	Success      *bool       `json:"success,omitzero"`
+	Data         any         `json:"data,omitzero"`
+	Error        *QueryError `json:"error,omitzero"`
+	CurrentRound *int        `json:"current_round,omitzero"`
+	StandingsData
+	StatusData
+}
+
+// A ToolRequest asks one of the debugging and control tools of spec 003
+// §8.11; only the token is required.
+type ToolRequest struct {
+	Envelope
+	LeagueID string `json:"league_id,omitzero"`
+	MatchID  string `json:"match_id,omitzero"`
+	PlayerID string `json:"player_id,omitzero"`
+}
+
+// Pong answers ping.
+type Pong struct {
+	Envelope
+	Status string `json:"status,omitzero"`
+	Role   string `json:"role,omitzero"`
+	State  string `json:"state,omitzero"`
+}
+
+// LeagueStarted answers start_league.
+type LeagueStarted struct {
+	Envelope
+	Status   string `json:"status,omitzero"`
+	LeagueID string `json:"league_id,omitzero"`
+	Players  int    `json:"players"`
+	Referees int    `json:"referees"`
+	Rounds   int    `json:"rounds"`
+	Matches  int    `json:"matches"`
+}
+
+// MatchState answers get_match_state. Choices and draw are told of finished
+// matches only.
+type MatchState struct {
+	Envelope
+	MatchID    string      `json:"match_id"`
+	State      string      `json:"state"`
+	Attempt    int         `json:"attempt"`
+	PlayerAID  string      `json:"player_A_id"`
+	PlayerBID  string      `json:"player_B_id"`
+	GameResult *GameResult `json:"game_result,omitzero"`
+	Draw       *Draw       `json:"draw,omitzero"`
+}
+
+// A PlayedMatch is one match of a player's history, as it saw it.
+type PlayedMatch struct {
+	MatchID        string `json:"match_id"`
+	OpponentID     string `json:"opponent_id"`
+	Result         string `json:"result"` // WIN, LOSS, DRAW, TECHNICAL_WIN or TECHNICAL_LOSS
+	MyChoice       string `json:"my_choice,omitzero"`
+	OpponentChoice string `json:"opponent_choice,omitzero"`
+	DrawnNumber    int    `json:"drawn_number,omitzero"`
+}
+
+// PlayerStats are a player's own counts (spec 003 §9.4.4).
+type PlayerStats struct {
+	TotalMatches int `json:"total_matches"`
+	Wins         int `json:"wins"`
+	Losses       int `json:"losses"`
+	Draws        int `json:"draws"`
+}
+
+// PlayerState answers get_player_state; finished matches only.
+type PlayerState struct {
+	Envelope
+	PlayerID string        `json:"player_id"`
+	State    string        `json:"state"`
+	Strategy string        `json:"strategy,omitzero"`
+	Stats    PlayerStats   `json:"stats"`
+	Matches  []PlayedMatch `json:"matches"`
+}
