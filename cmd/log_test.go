@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -87,7 +88,8 @@ func tap(t *testing.T, manager string) *wiretap {
 	w := &wiretap{tokens: map[string]string{}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host}) },
-		ModifyResponse: func(r *http.Response) error { return w.answered(r) },
+		ModifyResponse: w.answered,
+		ErrorLog:       log.New(io.Discard, "", 0), // of a caller that has gone
 	}
 	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -142,7 +144,7 @@ func (w *wiretap) worths(leagueID string) map[string]string {
 	for id, token := range w.tokens {
 		key := protocol.KeyOf(token)
 		all["auth_token of "+id] = token
-		all["secret part of the auth_token of "+id] = token[strings.LastIndex(token, "-")+1:]
+		all["secret part of the auth_token of "+id] = strings.SplitN(token, "-", 3)[2]
 		all["manager's credential towards "+id] = key.ManagerCredential(leagueID)
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {

@@ -26,8 +26,10 @@ func (m *Manager) conductMatch(ctx context.Context, x *match) {
 				return
 			}
 			attempt++
-			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("next_attempt", attempt).
-				Msg("no report in time: another attempt")
+			if ctx.Err() == nil {
+				m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("next_attempt", attempt).
+					Msg("no report in time: another attempt")
+			}
 		case err == nil:
 			m.options.Log.Info().Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
 				Str("reason", ack.Reason).Msg("the referee does not take the match")

@@ -102,6 +102,9 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	if m == nil && len(p.current) >= maxOpenMatches {
 		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
 	}
+	if m != nil && attempt < m.attempt {
+		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "attempt %d at match %s has begun", m.attempt, m.id)
+	}
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = &match{
 			id: q.MatchID, opponent: q.OpponentID, round: q.RoundID, attempt: attempt,
@@ -190,9 +193,6 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	return r, nil
 }
 
-// internalError is JSON-RPC's code for what went wrong inside.
-const internalError = -32603
-
 // choose lets the strategy decide a question once.
 func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
 	m.deciding.Lock()
@@ -208,9 +208,9 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
 	v.Memory, v.Random = p.memory, p.options.Random(id, key)
 	choice, err := p.options.Strategy.Choose(ctx, v)
-	if err != nil { // why is nobody's business
+	if err != nil { // the caller is told that something went wrong, but not what
 		p.options.Log.Error().Err(err).Str("match_id", m.id).Msg("the strategy cannot decide")
-		return "", &protocol.Error{RPC: internalError, Detail: "Internal error"}
+		return "", err
 	}
 	m.asked++
 	m.question, m.choice = question, choice

@@ -158,6 +158,16 @@ func inTurn(parts ...part) part {
 	return func(c *call) (jsontext.Value, error) { return parts[min(c.n, len(parts))-1](c) }
 }
 
+// nTimes plays a part for the first n calls, and then another.
+func nTimes(n int, play, then part) part {
+	return func(c *call) (jsontext.Value, error) {
+		if c.n <= n {
+			return play(c)
+		}
+		return then(c)
+	}
+}
+
 // An actor is an agent of a world.
 type actor struct {
 	host    string
@@ -174,7 +184,6 @@ type actor struct {
 	decide   strategy.Strategy // in place of a named one
 	capacity int
 	league   string
-	version  string
 	chance   bool // its secrets come from the system, not from its name
 	wantsID  bool
 }

@@ -86,7 +86,7 @@ func TestAFinishedMatchHandedOverAgainIsReportedAgain(t *testing.T) {
 
 func TestAFinishedMatchIsReportedByOneAtATime(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
-		boss := w.boss(does(protocol.ReportMatchResult.Name, inTurn(failing(errHangUp), failing(errHangUp), honestly)))
+		boss := w.boss(does(protocol.ReportMatchResult.Name, nTimes(2, failing(errHangUp), honestly)))
 		r := w.referee("REF01")
 		w.players(2)
 		_, err := w.assign(boss, r, w.assignment("R1M1", 1, "REF01"))

@@ -85,15 +85,3 @@ func (w *world) assignment(matchID string, attempt int, refereeID string) *proto
 func (w *world) assign(boss, to *actor, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
 	return protocol.StartMatch.Call(w.life, boss.caller, protocol.Peer{Endpoint: endpointOf(to.host), Bearer: w.credential(to.id)}, q)
 }
-
-// invitation invites a player to a match, as the referee of an attempt does.
-func (w *world) invitation(playerID, matchID string, attempt int, refereeID string) *protocol.GameInvitation {
-	round, _, _ := protocol.ParseMatchID(matchID)
-	e := protocol.NewVoice(protocol.RefereeSender(refereeID), w.clock).
-		Envelope(protocol.TypeGameInvitation, protocol.MatchConversation(matchID, attempt))
-	e.AuthToken = w.access(playerID, matchID, attempt, refereeID)
-	return &protocol.GameInvitation{
-		Envelope: e, LeagueID: leagueID, RoundID: round, MatchID: matchID, GameType: evenodd.Type,
-		RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: attempt,
-	}
-}

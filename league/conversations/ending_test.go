@@ -164,7 +164,7 @@ func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
 	}{
 		{
 			"the manager is away for six calls",
-			inTurn(failing(errHangUp), failing(errHangUp), failing(errHangUp), failing(errHangUp), failing(errHangUp), failing(errHangUp), honestly),
+			nTimes(6, failing(errHangUp), honestly),
 			[]time.Duration{2 * second, 4 * second, 8 * second, 8 * second, 8 * second, 8 * second}, 7, 1,
 		},
 		{
@@ -173,6 +173,9 @@ func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
 		},
 		{
 			"the manager cannot be understood once", inTurn(failing(errServerError), honestly), []time.Duration{2 * second}, 2, 1,
+		},
+		{
+			"the manager is asked too often", inTurn(refusing(protocol.ErrRateLimited), honestly), []time.Duration{2 * second}, 2, 1,
 		},
 		{
 			"the manager refuses", refusing(protocol.ErrDuplicateReport), nil, 1, 0,

@@ -113,7 +113,7 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 			complaints: []complaint{paused(5*second, protocol.ErrTimeout, 1, join)}, asked: 2, over: 7 * second,
 		},
 		{
-			name: "silent three times, then it answers", traits: in(silent, silent, silent, honestly),
+			name: "silent three times, then it answers", traits: in(nTimes(3, silent, honestly)),
 			complaints: fourTimes(5*second, 7*second, protocol.ErrTimeout, join)[:3], asked: 4, over: 21 * second,
 		},
 		{

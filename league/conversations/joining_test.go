@@ -99,7 +99,7 @@ func TestAnAgentStopsRegisteringWhenItIsTold(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.life, 60*second)
 		defer cancel()
 		a := c.make(w)
-		assert.ErrorIs(t, c.register(a, ctx), context.DeadlineExceeded)
+		require.ErrorIs(t, c.register(a, ctx), context.DeadlineExceeded)
 		assert.Equal(t, 60*second, w.now())
 		assert.Empty(t, c.id(a))
 	})

@@ -48,10 +48,9 @@ func TestAMatchAsksBothPlayersAtTheSameTime(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		w.duel(with(slow(1*time.Second, 4*time.Second, 1*time.Second)), with(slow(2*time.Second, 3*time.Second, 2*time.Second)))
 
-		both := func(s time.Duration) []time.Duration { return []time.Duration{s * time.Second, s * time.Second} }
-		assert.Equal(t, both(0), times(w.said(protocol.Invite.Name)))
-		assert.Equal(t, both(2), times(w.said(protocol.ChooseParity.Name)), "when both have acknowledged")
-		assert.Equal(t, both(6), times(w.said(protocol.NotifyMatchResult.Name)), "when both have chosen")
+		assert.Equal(t, []int{0, 0}, seconds(w.said(protocol.Invite.Name)))
+		assert.Equal(t, []int{2, 2}, seconds(w.said(protocol.ChooseParity.Name)), "when both have acknowledged")
+		assert.Equal(t, []int{6, 6}, seconds(w.said(protocol.NotifyMatchResult.Name)), "when both have chosen")
 		assert.Equal(t, 8*time.Second, w.only(protocol.ReportMatchResult.Name, theBoss).at, "when both have acknowledged the end")
 		for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
 			asked := w.said(method)

@@ -158,6 +158,28 @@ func TestAMatchIsCountedOnce(t *testing.T) {
 	})
 }
 
+func TestAnEarlierAttemptDoesNotDisplaceALaterOne(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.boss()
+		p := w.player("P01", byChance)
+		second := w.conducts(p, "R1M1", 2)
+		joined, err := second.invite()
+		require.NoError(t, err)
+		first := w.conducts(p, "R1M1", 1) // its referee was thought to be gone
+		_, err = first.invite()
+		assertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		_, err = first.choose()
+		assertRefused(t, err, protocol.ErrTokenInvalid, 4001)
+		_, err = first.over(7)
+		assertRefused(t, err, protocol.ErrTokenInvalid, 4001)
+		chosen, err := second.choose()
+		require.NoError(t, err)
+		entropy, ok := protocol.ParseSecret(chosen.Entropy)
+		require.True(t, ok)
+		assert.Equal(t, joined.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", entropy))
+	})
+}
+
 func TestAQuestionAtTheWrongTime(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		w.boss()

@@ -225,6 +225,22 @@ func (w *world) later(moment time.Duration, do func()) {
 	})
 }
 
+func TestALeagueThatBeginsWhileAnEndpointIsTried(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		w.referee("REF01")
+		w.players(2)
+		w.later(1*second, w.begin)
+		w.later(3*second, func() { w.listener("soon") })
+		r, err := w.apply(w.application("Soon"))
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrLateRegistration), r.ErrorCode)
+		assert.Nil(t, r.PlayerID)
+		assert.Equal(t, 2, w.manager.Status().Players)
+		assert.Len(t, w.finish().FinalStandings, 2)
+	})
+}
+
 func TestARefereeIsRefused(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -140,7 +140,7 @@ func TestEveryAgentIsToldInOrder(t *testing.T) {
 					continue
 				}
 				assert.Equal(t, w.credential(id), e.bearer, "%s to %s", e.method, host)
-				assert.NoError(t, e.err)
+				require.NoError(t, e.err)
 				if e.method != protocol.StartMatch.Name {
 					got = append(got, e.Type())
 				}

@@ -81,7 +81,7 @@ func TestTheEndIsToldAgainWhereNobodyAnswers(t *testing.T) {
 	}{
 		{"nobody is there", failing(errHangUp), []int{0, 2, 6, 14}, 14},
 		{"the agent hangs", silent, []int{0, 12, 26, 44}, 54},
-		{"the agent is away twice", inTurn(failing(errHangUp), failing(errHangUp), honestly), []int{0, 2, 6}, 6},
+		{"the agent is away twice", nTimes(2, failing(errHangUp), honestly), []int{0, 2, 6}, 6},
 		{"the agent refuses", refusing(protocol.ErrTokenInvalid), []int{0}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

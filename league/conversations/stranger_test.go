@@ -205,7 +205,7 @@ func TestAStrangerIsNotTheManager(t *testing.T) {
 		assert.Equal(t, "REGISTERED", p.player.Record().State)
 
 		for name, call := range w.manages(p, w.credential("P01")) {
-			assert.NoError(t, call(), name)
+			require.NoError(t, call(), name)
 		}
 		assert.True(t, ended(p.player.Done()))
 		assert.Equal(t, "P01", p.player.Record().Champion.PlayerID)

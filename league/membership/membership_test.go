@@ -186,22 +186,38 @@ func TestInsistEndsWithItsContext(t *testing.T) {
 			assert.Equal(t, 4, calls, "at about 0, 2, 6 and 14 s")
 		})
 	})
-	t.Run("during a call", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			begin := time.Now()
-			ctx, cancel := context.WithCancel(t.Context())
+	endings := []struct {
+		name string
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		want error
+	}{
+		{"cancelled during a call", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(3*time.Second, cancel)
-			calls := 0
-			err := membership.Insist(ctx, protocol.SystemClock(), func(ctx context.Context) error {
-				calls++
-				<-ctx.Done()
-				return ctx.Err()
-			}, func(error, time.Duration) { assert.Fail(t, "there is nothing to wait for") })
-			require.ErrorIs(t, err, context.Canceled)
-			assert.Equal(t, 3*time.Second, time.Since(begin))
-			assert.Equal(t, 1, calls)
+			return ctx, cancel
+		}, context.Canceled},
+		{"its time is over during a call", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 3*time.Second)
+		}, context.DeadlineExceeded},
+	}
+	for _, tt := range endings {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				ctx, cancel := tt.end(t.Context())
+				defer cancel()
+				calls := 0
+				err := membership.Insist(ctx, protocol.SystemClock(), func(ctx context.Context) error {
+					calls++
+					<-ctx.Done()
+					return ctx.Err()
+				}, func(error, time.Duration) { assert.Fail(t, "there is nothing to wait for") })
+				require.ErrorIs(t, err, tt.want)
+				assert.Equal(t, 3*time.Second, time.Since(begin))
+				assert.Equal(t, 1, calls)
+			})
 		})
-	})
+	}
 	t.Run("a timeout of the call alone is tried again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
@@ -311,6 +327,7 @@ var members = map[string]*membership.Membership{
 	"no member":              nil,
 	"member of our manager":  granted(true),
 	"member of another make": granted(false),
+	"member without a token": membership.New("P01", "", &protocol.Registration{LeagueID: league}),
 }
 
 func TestWhoIsTheManager(t *testing.T) {
@@ -367,6 +384,7 @@ func TestWhoMayUseDebuggingTools(t *testing.T) {
 		{"member of another make", "shows nothing", "", "", protocol.ErrTokenMissing},
 		{"member of another make", "shows what our manager would", credential(token), "", protocol.ErrTokenMissing},
 		{"member of another make", "shows a wrong token", "", "wrong", protocol.ErrTokenInvalid},
+		{"member without a token", "shows nothing", "", "", protocol.ErrTokenMissing},
 	}
 	for _, tt := range tests {
 		t.Run(tt.member+" "+tt.name, func(t *testing.T) {

@@ -249,19 +249,40 @@ func TestCallsThatFailOnTheWay(t *testing.T) {
 }
 
 // TestCallerMayGiveUp: its own cancellation is its own, not an error of the
-// protocol.
+// protocol, whatever the call made of it.
 func TestCallerMayGiveUp(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	_, err := invite(ctx, callerFunc(func(ctx context.Context, _ sent) (any, error) {
-		cancel()
-		<-ctx.Done()
-		return nil, fmt.Errorf("post: %w", ctx.Err())
-	}))
-	assert.ErrorIs(t, err, context.Canceled)
-	var e *protocol.Error
-	assert.False(t, errors.As(err, &e))
-	assert.Nil(t, protocol.AsError(err))
+	for name, failure := range map[string]error{
+		"the carrier says so":        fmt.Errorf("post: %w", context.Canceled),
+		"the carrier says less":      errors.New("use of closed connection"),
+		"the other side gave up too": &protocol.Error{RPC: -32603, Detail: "Internal error", Remote: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			_, err := invite(ctx, callerFunc(func(ctx context.Context, _ sent) (any, error) {
+				cancel()
+				<-ctx.Done()
+				return nil, failure
+			}))
+			assert.ErrorIs(t, err, context.Canceled)
+			var e *protocol.Error
+			assert.False(t, errors.As(err, &e))
+			assert.Nil(t, protocol.AsError(err))
+		})
+	}
 	assert.Nil(t, protocol.AsError(nil))
+}
+
+// TestOtherSideMayGiveUp: its cancellation is an error like any other to a
+// caller that has not given up.
+func TestOtherSideMayGiveUp(t *testing.T) {
+	mux := newMux()
+	handleAll(mux, func() error { return context.Canceled })
+	_, err := invite(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
+		return mux.give(t, c.method, c.params)
+	}))
+	var e *protocol.Error
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, []any{protocol.Code(""), -32603, true}, []any{e.Code, e.RPC, e.Remote})
 }
 
 // TestCallsLastAsLongAsTheirMethodAllows, and no longer than the caller does.

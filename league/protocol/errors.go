@@ -202,12 +202,15 @@ func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
 // E001 when time ran out, E009 when nothing readable came back. It returns nil
 // for nil, and for the end of the caller's own context.
 func AsError(err error) *Error {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil {
 		return nil
 	}
 	var own *Error
 	if errors.As(err, &own) {
 		return own
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
 	}
 	var remote interface {
 		RPCError() (code int, message string, data any)

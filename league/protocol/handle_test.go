@@ -290,6 +290,8 @@ func TestAnErrorOfAHandlerTravels(t *testing.T) {
 			assert.Equal(t, -32603, code)
 			assert.Equal(t, "Internal error", message)
 			assert.Nil(t, data)
+			assert.True(t, e.Remote, "to the caller it is remote, whatever carried it")
+			assert.Same(t, e, protocol.AsError(err), "also the end of a context that is not the caller's")
 		})
 	}
 	t.Run("an error of JSON-RPC alone has no LEAGUE_ERROR", func(t *testing.T) {

@@ -184,6 +184,9 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 	}
 	answer, err := caller.Call(ctx, to.Endpoint, to.Bearer, m.Name, params, decodeResult[R])
 	if err != nil {
+		if gone := ctx.Err(); errors.Is(gone, context.Canceled) {
+			return nil, gone // whatever the call made of it
+		}
 		if e := AsError(err); e != nil {
 			return nil, e
 		}
@@ -247,7 +250,7 @@ func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
 	var e *Error
 	if !errors.As(err, &e) {
-		return &Error{RPC: rpcInternal, Detail: "Internal error", cause: err}
+		return &Error{RPC: rpcInternal, Detail: "Internal error", Remote: true, cause: err}
 	}
 	code := e.RPC
 	if own, ok := m.codes[e.Code]; ok {

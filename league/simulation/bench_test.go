@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -403,7 +404,7 @@ func rawCall(b *testing.B, client *http.Client, url string, body []byte, size in
 		return
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("X-Size", fmt.Sprint(size))
+	request.Header.Set("X-Size", strconv.Itoa(size))
 	response, err := client.Do(request)
 	if err != nil {
 		b.Error(err)

@@ -58,7 +58,7 @@ func TestTheSameSeedGivesTheSameLeague(t *testing.T) {
 		{3, 1, every}, {3, 2, every},
 		{8, 1, every}, {8, 2, every},
 		// The largest only as often as the race detector has patience for.
-		{21, 1, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 1}, {simulation.HTTP, 64}}},
+		{21, 1, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.HTTP, 64}}},
 		{21, 2, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 64}}},
 	}
 	for _, tt := range tests {
@@ -405,6 +405,36 @@ func TestProgressIsToldOnceAMatch(t *testing.T) {
 			for i, recorded := range told {
 				assert.Equal(t, i+1, recorded)
 			}
+		})
+	}
+}
+
+// traffic is a log that counts the matches that are being played.
+type traffic struct{ now, most, all int }
+
+func (w *traffic) Write(line []byte) (int, error) {
+	switch {
+	case bytes.Contains(line, []byte(`"received"`)) && bytes.Contains(line, []byte(`"method":"start_match"`)):
+		w.now++
+		w.all++
+		w.most = max(w.most, w.now)
+	case bytes.Contains(line, []byte(`"result recorded"`)):
+		w.now--
+	}
+	return len(line), nil
+}
+
+func TestNoMoreMatchesAtOnceThanAllowed(t *testing.T) {
+	for _, allowed := range []int{1, 2, 3} {
+		t.Run(fmt.Sprintf("%d at once", allowed), func(t *testing.T) {
+			o := options(12)
+			o.Concurrency = allowed
+			var seen traffic
+			o.Log = zerolog.New(zerolog.SyncWriter(&seen)).Level(zerolog.DebugLevel)
+			r := run(t, o)
+			assert.LessOrEqual(t, seen.most, allowed)
+			assert.Equal(t, len(r.Results), seen.all, "each match was handed over once")
+			assert.Zero(t, seen.now)
 		})
 	}
 }

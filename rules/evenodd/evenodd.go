@@ -117,7 +117,9 @@ func (choosing) Check(_ rules.Seat, move string) error {
 func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
 
 // Judge has nothing to judge before the choices.
-func (choosing) Judge(rules.Chance) rules.Verdict { return rules.Verdict{Winner: rules.NoSeat} }
+func (choosing) Judge(rules.Chance) rules.Verdict {
+	return rules.Verdict{Winner: rules.NoSeat, Reason: func([2]string) string { return "nobody has chosen" }}
+}
 
 // chosen is the position after the choices.
 type chosen struct{ moves [2]string }
