@@ -110,7 +110,8 @@ func checkSeven(t *testing.T, running map[string]*process) {
 		rows[row[2]] = row
 		assert.Equal(t, []string{"3", "0"}, []string{row[4], row[8]}, "three matches, none lost technically: %s", row[0])
 		if row[1] == "1" {
-			assert.Equal(t, champion[1:], []string{row[3] + " (" + row[2] + ")", row[9]})
+			assert.Equal(t, champion[1], row[3]+" ("+row[2]+")")
+			assert.Equal(t, champion[2], row[9])
 		}
 	}
 	require.Len(t, rows, 4)
@@ -143,8 +144,9 @@ func checkSeven(t *testing.T, running map[string]*process) {
 	assert.Contains(t, []int{4, 5, 6}, conducted)
 }
 
-// A stubborn player is one that is written by hand: it joins, and then does
-// with an invitation what the test says. Anything else it acknowledges.
+// A stubborn player is one that is written by hand: it registers, and then does
+// with an invitation what the test says. Anything else it acknowledges. Its
+// watch shows local time.
 type stubborn struct {
 	id, token string
 	invited   chan struct{} // closed by the first invitation
@@ -174,7 +176,7 @@ func (m *manager) joinsStubbornly(t *testing.T, id string, silent bool) *stubbor
 			return
 		}
 		answer, _ := json.Marshal(object{"jsonrpc": "2.0", "id": call.ID, "result": object{
-			"protocol": "league.v2", "message_type": "GAME_JOIN_ACK", "sender": "player:" + id, "timestamp": "2025-01-15T10:15:00Z",
+			"protocol": "league.v2", "message_type": "GAME_JOIN_ACK", "sender": "player:" + id, "timestamp": "2025-01-15T12:15:00+02:00",
 			"conversation_id": call.Params["conversation_id"], "auth_token": "none", "match_id": call.Params["match_id"],
 			"player_id": id, "arrival_timestamp": "2025-01-15T10:15:00Z", "accept": false,
 		}})
@@ -209,6 +211,10 @@ func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
 		agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), m.joins(t, "player")}
 		m.awaits(t, `"match_id":"R1M1".*"message":"result recorded"`)
 		<-silent.invited
+		assert.Regexp(t, `^{"agent_id":"REF01","conducted":\d,"role":"referee","status":"ok"}\n$`, agents[0].health(t))
+		for _, p := range agents[1:] {
+			assert.Regexp(t, `^{"agent_id":"P0\d","role":"player","state":"[A-Z_]+","status":"ok"}\n$`, p.health(t))
+		}
 		m.interrupt(t)
 		assert.Equal(t, 130, m.ends(t))
 		assert.Empty(t, m.stdout.String(), "half a league has no table")
@@ -222,6 +228,15 @@ func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
 				"evenodd: interrupted. The league goes on without this agent; its open matches are lost on time.\n"), p.stderr.String())
 		}
 	})
+}
+
+// health is what GET /healthz of an agent tells.
+func (p *process) health(t *testing.T) string {
+	t.Helper()
+	endpoint := p.awaits(t, `"endpoint":"(http://localhost:\d+)/mcp".*"message":"listening"`)[1]
+	status, body := fetch(t, http.MethodGet, endpoint+"/healthz", nil)
+	assert.Equal(t, http.StatusOK, status)
+	return string(body)
 }
 
 // byeOfThree is the player of three who sits out the first round.
@@ -247,6 +262,7 @@ func TestAManagerAnswersAfterItsLeague(t *testing.T) {
 	for _, p := range agents {
 		assert.Zero(t, p.ends(t), p.name)
 	}
+	assert.True(t, strings.HasSuffix(agents[0].stdout.String(), "\nP02: 2 replies did not conform to the protocol\n"), agents[0].stdout.String())
 
 	answer := result(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02"))
 	assert.Equal(t, true, answer["success"])

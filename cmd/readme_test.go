@@ -118,7 +118,7 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 			r.check(t, command, stdout)
 			if strings.Contains(command, "--seed") {
 				installed := "evenodd " + goRun.FindStringSubmatch(command)[1]
-				assert.True(t, stdout == r.does(t, installed), "%s gives other bytes", installed)
+				assert.Equal(t, sum(stdout), sum(r.does(t, installed)), "%s gives other bytes", installed)
 			}
 		case oneShot.MatchString(command):
 			r.check(t, command, r.does(t, command))
@@ -131,9 +131,11 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 		}
 	}
 	require.Len(t, league, 7)
-	if !r.plays(t, league) && !r.plays(t, league) {
-		assert.Fail(t, "the port was taken twice")
+	played := r.plays(t, league)
+	if !played {
+		played = r.plays(t, league)
 	}
+	assert.True(t, played, "the port was taken twice")
 }
 
 // check judges what a command prints.

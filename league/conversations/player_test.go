@@ -85,7 +85,7 @@ func TestTheSameQuestionGetsTheSameAnswer(t *testing.T) {
 		w.boss()
 		p := w.player("P01", byChance)
 		var commitments, choices []string
-		for attempt := 1; attempt <= 20; attempt++ {
+		for attempt := 1; attempt <= 40; attempt++ {
 			c := w.conducts(p, "R1M1", attempt)
 			for range 3 {
 				joined, err := c.invite()
@@ -103,9 +103,9 @@ func TestTheSameQuestionGetsTheSameAnswer(t *testing.T) {
 			assert.Len(t, slices.Compact(slices.Clone(choices[n:])), 1)
 		}
 		slices.Sort(commitments)
-		assert.Len(t, slices.Compact(commitments), 20, "fresh entropy for every attempt")
+		assert.Len(t, slices.Compact(commitments), 40, "fresh entropy for every attempt")
 		slices.Sort(choices)
-		assert.Equal(t, []string{"even", "odd"}, slices.Compact(choices), "and a fresh choice: 20 equal ones come up once in 500,000 times")
+		assert.Equal(t, []string{"even", "odd"}, slices.Compact(choices), "and a fresh choice: 40 equal ones come up once in 500 billion times")
 	})
 }
 

@@ -150,7 +150,22 @@ func TestARegistrationIsRefused(t *testing.T) {
 		{name: "another game", change: func(m *protocol.PlayerMeta) { m.GameTypes = []string{"chess", "go"} }, code: protocol.ErrUnsupportedGame},
 		{name: "not for more games", change: func(m *protocol.PlayerMeta) { m.GameTypes = []string{"chess", evenodd.Type} }},
 		{name: "a name that is taken", change: func(m *protocol.PlayerMeta) { m.DisplayName = "Agent P01" }, code: protocol.ErrDuplicateName},
-		{name: "too late", before: func(w *world) { w.referee("REF01"); w.players(2)[0].stop(); w.begin() }, code: protocol.ErrLateRegistration},
+		{
+			name: "too late, while the league runs", code: protocol.ErrLateRegistration,
+			before: func(w *world) {
+				w.referee("REF01")
+				w.evens(2)
+				w.begin()
+			},
+		},
+		{
+			name: "too late, when the league is over", code: protocol.ErrLateRegistration,
+			before: func(w *world) {
+				w.referee("REF01")
+				w.players(2)
+				w.begin()
+			},
+		},
 		{name: "a full league", before: func(w *world) { w.players(4) }, code: protocol.ErrLeagueFull},
 		{name: "nobody listens", change: contact(endpointOf("nowhere")), code: protocol.ErrInvalidEndpoint, took: 5},
 		{name: "no URL", change: contact("alpha"), code: protocol.ErrInvalidEndpoint},

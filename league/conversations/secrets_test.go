@@ -15,13 +15,13 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A log is a buffer for many writers.
-type log struct {
+// A logBook is a buffer for many writers.
+type logBook struct {
 	mu sync.Mutex
 	bytes.Buffer
 }
 
-func (l *log) Write(b []byte) (int, error) {
+func (l *logBook) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.Buffer.Write(b)
@@ -32,7 +32,7 @@ func TestNoTokenIsEverLogged(t *testing.T) {
 	for _, kind := range []string{byValue, byWire, byHTTP} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var out log
+				var out logBook
 				w := newWorld(t, kind, zerolog.New(&out).Level(zerolog.DebugLevel))
 				w.troubledLeague()
 				w.close()

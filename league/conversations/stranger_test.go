@@ -220,8 +220,7 @@ func TestAStrangerIsNotTheManager(t *testing.T) {
 func TestAnAgentThatIsNotRegisteredListensToNoManager(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		p := w.newPlayer("P01")
-		for name, call := range w.manages(p, w.credential("P01")) {
-			t.Log(name)
+		for _, call := range w.manages(p, w.credential("P01")) {
 			assertRefused(t, call(), protocol.ErrInvalidMatchState, 4005)
 		}
 		assert.False(t, ended(p.player.Done()))

@@ -147,6 +147,9 @@ type Broadcast[Q any] struct {
 // Many makes a broadcast of a message, which must not change any more.
 func Many[Q any](q *Q) *Broadcast[Q] { return &Broadcast[Q]{message: q} }
 
+// Message is what all receivers get.
+func (b *Broadcast[Q]) Message() *Q { return b.message }
+
 // Encoded is the message as JSON, made by the first receiver that needs it.
 func (b *Broadcast[Q]) Encoded() ([]byte, error) {
 	b.once.Do(func() { b.encoded, b.err = json.Marshal(b.message) })

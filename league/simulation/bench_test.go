@@ -250,7 +250,7 @@ type recorder struct {
 func (r *recorder) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
 	result, err := r.network.Call(ctx, endpoint, bearer, method, params, decode)
 	r.mu.Lock()
-	r.exchanges = append(r.exchanges, exchange{method, params, result})
+	r.exchanges = append(r.exchanges, exchange{method, single(params), result})
 	r.mu.Unlock()
 	return result, err
 }
@@ -266,27 +266,44 @@ func recordMatch(b *testing.B) []exchange {
 	return r.exchanges
 }
 
-// BenchmarkWire is a match in wire mode against encoding and decoding the same
-// JSON-RPC messages, requests and answers.
+// BenchmarkWire is a whole league in wire mode against encoding and decoding all
+// its JSON-RPC messages, requests and answers, with the library alone.
 func BenchmarkWire(b *testing.B) {
 	asSimulate(b)
-	exchanges := recordMatch(b)
+	const players = 10
+	options := Options{
+		Players: players, Referees: 2, Seed: 7, Transport: Memory, LeagueID: "benchmark",
+		GameType: evenodd.Type, Games: benchmarkGames(), Log: zerolog.Nop(),
+	}
+	r := &recorder{network: newNetwork(Memory)}
+	_, err := runOn(b.Context(), options, r)
+	require.NoError(b, err)
+	matches := float64(players * (players - 1) / 2)
 	var floor float64
 	b.Run("floor", func(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				for i := range exchanges {
-					codec(b, &exchanges[i])
+				for i := range r.exchanges {
+					codec(b, &r.exchanges[i])
 				}
 			}
 		})
-		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N) / matches
 		b.ReportMetric(floor, "ns/match")
 	})
-	b.Run("match", func(b *testing.B) {
+	b.Run("league", func(b *testing.B) {
 		b.ReportAllocs()
-		per := newBench(b, newNetwork(Wire), 32).matches(b)
+		b.SetParallelism(2)
+		options.Transport = Wire
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				_, err := Run(b.Context(), options)
+				require.NoError(b, err)
+			}
+		})
+		per := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / matches
+		b.ReportMetric(per, "ns/match")
 		if floor > 0 {
 			b.ReportMetric(per/floor, "x-floor")
 		}
@@ -296,6 +313,12 @@ func BenchmarkWire(b *testing.B) {
 // codec encodes and decodes one exchange with the library alone.
 func codec(b *testing.B, e *exchange) {
 	switch q := e.params.(type) {
+	case *protocol.ToolRequest:
+		roundTrip(b, e, q, e.result.(*protocol.Pong))
+	case *protocol.LeagueRegisterRequest:
+		roundTrip(b, e, q, e.result.(*protocol.LeagueRegisterResponse))
+	case *protocol.RefereeRegisterRequest:
+		roundTrip(b, e, q, e.result.(*protocol.RefereeRegisterResponse))
 	case *protocol.MatchAssignment:
 		roundTrip(b, e, q, e.result.(*protocol.MatchAssignmentAck))
 	case *protocol.GameInvitation:
@@ -306,9 +329,32 @@ func codec(b *testing.B, e *exchange) {
 		roundTrip(b, e, q, e.result.(*protocol.Ack))
 	case *protocol.MatchResultReport:
 		roundTrip(b, e, q, e.result.(*protocol.Ack))
+	case *protocol.RoundAnnouncement:
+		roundTrip(b, e, q, e.result.(*protocol.Ack))
+	case *protocol.StandingsUpdate:
+		roundTrip(b, e, q, e.result.(*protocol.Ack))
+	case *protocol.RoundCompleted:
+		roundTrip(b, e, q, e.result.(*protocol.Ack))
+	case *protocol.LeagueCompleted:
+		roundTrip(b, e, q, e.result.(*protocol.Ack))
 	default:
-		b.Errorf("%T is no part of a match", q)
+		b.Errorf("%T is no part of a league", q)
 	}
+}
+
+// single is the message that a call carries: that of a broadcast by itself.
+func single(params any) any {
+	switch q := params.(type) {
+	case *protocol.Broadcast[protocol.RoundAnnouncement]:
+		return q.Message()
+	case *protocol.Broadcast[protocol.StandingsUpdate]:
+		return q.Message()
+	case *protocol.Broadcast[protocol.RoundCompleted]:
+		return q.Message()
+	case *protocol.Broadcast[protocol.LeagueCompleted]:
+		return q.Message()
+	}
+	return params
 }
 
 func roundTrip[Q, R any](b *testing.B, e *exchange, q *Q, r *R) {

@@ -91,6 +91,12 @@ type Standing struct {
 
 // Run plays the league. It ends early with ctx.
 func Run(ctx context.Context, o Options) (*Result, error) {
+	return runOn(ctx, o, newNetwork(o.Transport))
+}
+
+// runOn plays the league on a network, and closes it.
+func runOn(ctx context.Context, o Options, n network) (*Result, error) {
+	defer n.close()
 	if len(o.Strategies) == 0 {
 		o.Strategies = []string{"random"}
 	}
@@ -100,7 +106,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &simulated{options: &o, clock: protocol.SystemClock(), net: newNetwork(o.Transport)}
+	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n}
 	defer s.close()
 	return s.run(ctx)
 }
@@ -267,5 +273,4 @@ func (s *simulated) close() {
 	for _, stop := range slices.Backward(s.stops) {
 		stop()
 	}
-	s.net.close()
 }
