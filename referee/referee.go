@@ -208,7 +208,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		ack.Status, ack.Reason = protocol.StatusRejected, "this referee is stopping"
 		return ack, nil
 	case known != nil && known.finished():
-		ack.Status, ack.DrawCommitment = protocol.StatusAccepted, known.commitment
+		ack.Status, ack.Attempt, ack.DrawCommitment = protocol.StatusAccepted, known.attempt, known.commitment
 		r.crew.run(func() { known.report(r.life) })
 		return ack, nil
 	case known != nil && known.attempt >= q.Attempt:

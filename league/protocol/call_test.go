@@ -319,11 +319,11 @@ func TestCallsLastAsLongAsTheirMethodAllows(t *testing.T) {
 				l := protocol.Limit(ctx, time.Second)
 				return l, l.Stop
 			}, time.Second},
-		{"a caller with time to spare", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
+		{"a caller with a limit that is longer, of the league's own", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
 			func(ctx context.Context) (context.Context, func()) {
 				l := protocol.Limit(ctx, time.Hour)
 				return l, l.Stop
-			}, 5 * time.Second},
+			}, time.Hour},
 		{"a caller with a deadline of its own", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
 			func(ctx context.Context) (context.Context, func()) {
 				c, cancel := context.WithTimeout(ctx, 2*time.Second)

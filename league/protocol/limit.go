@@ -10,7 +10,7 @@ import (
 // nobody asks for Done: a carrier that keeps timers of its own finds the limit
 // by the method Limit, and needs no other. Stop releases it; it also ends it.
 func Limit(parent context.Context, length time.Duration) *Limited {
-	l := &Limited{Context: parent, deadline: time.Now().Add(length), length: length}
+	l := &Limited{Context: parent, deadline: time.Now().Add(length)}
 	if d, ok := parent.Deadline(); ok && d.Before(l.deadline) {
 		l.deadline = d
 	}
@@ -22,7 +22,6 @@ type Limited struct {
 	context.Context //nolint:containedctx // it is one
 
 	deadline time.Time
-	length   time.Duration
 
 	mu     sync.Mutex
 	inner  context.Context //nolint:containedctx // made when somebody waits

@@ -167,9 +167,10 @@ func (b *Broadcast[Q]) Type() string { return any(b.message).(message).envelope(
 // A judged request has passed the strict judgement on its way in.
 type judged[Q any] struct{ request *Q }
 
-// Call sends q to the peer and waits for the result, at most the method's own
-// timeout, and never longer than ctx allows. An error is an *Error, or the
-// error of ctx when the caller itself gave up.
+// Call sends q to the peer and waits for the result as long as ctx allows: a
+// Limited is the caller's own limit, under any other context it is the method's
+// timeout at most. An error is an *Error, or the error of ctx when the caller
+// itself gave up.
 func (m *Method[Q, R]) Call(ctx context.Context, caller Caller, to Peer, q *Q) (*R, error) {
 	return m.call(ctx, caller, to, q)
 }
@@ -180,8 +181,8 @@ func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *
 }
 
 func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any) (*R, error) {
-	if limited, ok := ctx.(*Limited); !ok || limited.length > m.Timeout {
-		limited = Limit(ctx, m.Timeout)
+	if _, own := ctx.(*Limited); !own {
+		limited := Limit(ctx, m.Timeout)
 		defer limited.Stop()
 		ctx = limited
 	}
