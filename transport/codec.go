@@ -272,8 +272,9 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	b = append(b, quoted...)
 	if data != nil {
 		// In a fixed order, because people and tests read errors.
-		if encoded, err := json.Marshal(data, json.Deterministic(true)); err == nil {
-			b = append(append(b, `,"data":`...), encoded...)
+		var encoded bytes.Buffer
+		if encodeInto(&encoded, data, json.Deterministic(true)) == nil {
+			b = append(append(b, `,"data":`...), encoded.Bytes()...)
 		}
 	}
 	b = append(b, `},"id":`...)
@@ -283,13 +284,13 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 
 // encodeInto appends the JSON of a message. One that is sent to many encodes
 // itself once.
-func encodeInto(b *bytes.Buffer, v any) error {
+func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
 	if once, ok := v.(interface{ Encoded() ([]byte, error) }); ok {
 		encoded, err := once.Encoded()
 		b.Write(encoded)
 		return err
 	}
-	return json.MarshalWrite(b, v)
+	return json.MarshalWrite(b, v, options...)
 }
 
 // EncodeRequest makes the body of a call. Ids are integers, because some
