@@ -60,11 +60,21 @@ func runManager(ctx context.Context, s streams, o *managerOptions) error {
 	}
 	client := http.NewClient(maxReply, nil)
 	defer client.Close()
-	manager, err := league.New(league.Options{
+	if o.referees < 1 {
+		return usage("--referees %d: a league needs at least one", o.referees)
+	}
+	var manager *league.Manager
+	var printed error // what came of printing the final table
+	over := false
+	manager, err = league.New(league.Options{
 		LeagueID: o.leagueID, GameType: evenodd.Type, Games: games(),
 		Players: o.players, Referees: o.referees, Legs: o.legs,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
 		Caller: transport.Logged(client, log), Clock: protocol.SystemClock(), Log: log,
+		Over: func() {
+			over = true
+			printed = printStandings(s, manager.Standings(), nil)
+		},
 	})
 	if err != nil {
 		return &usageError{err}
@@ -83,21 +93,20 @@ func runManager(ctx context.Context, s streams, o *managerOptions) error {
 	_, _ = fmt.Fprintf(s.err, "League %s at http://%s%s waits for %d players and %d referees.\nAdmin token for start_league: %s\n",
 		o.leagueID, listener.Addr(), http.Path, o.players, o.referees, manager.AdminToken())
 
-	completed, err := manager.Run(ctx)
-	if ctx.Err() != nil {
+	_, err = manager.Run(ctx)
+	switch {
+	case printed != nil:
+		return printed
+	case over:
+		if !o.exitWhenDone {
+			waitForEnd(ctx, s, log)
+		}
+		return nil
+	case ctx.Err() != nil:
 		status := manager.Status()
 		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded; a new start begins a new league.", status.Recorded, status.Matches)}
 	}
-	if err != nil {
-		return err
-	}
-	if err := printStandings(s, manager.Standings(), nil, completed.Champion); err != nil {
-		return err
-	}
-	if !o.exitWhenDone {
-		waitForEnd(ctx, s, log)
-	}
-	return nil
+	return err
 }
 
 // waitForEnd keeps a finished manager answering queries.
@@ -116,9 +125,10 @@ func managerHealth(m *league.Manager, leagueID string) any {
 	}
 }
 
-// printStandings prints the final table and the champion; strategies, by player
+// printStandings prints the final table, which has a row at least, and the
+// champion; strategies, by player
 // id, may be nil.
-func printStandings(s streams, standings []league.Standing, strategies map[string]string, champion protocol.Champion) error {
+func printStandings(s streams, standings []league.Standing, strategies map[string]string) error {
 	header := []string{"Rank", "Player", "Name", "Strategy", "Played", "W", "D", "L", "Technical", "Points"}
 	numeric := map[int]bool{0: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}
 	rows := make([][]string, len(standings))
@@ -139,6 +149,7 @@ func printStandings(s streams, standings []league.Standing, strategies map[strin
 	if err := printTable(s.out, header, rows, numeric); err != nil {
 		return err
 	}
+	champion := standings[0]
 	_, err := fmt.Fprintf(s.out, "Champion: %s (%s) with %d points\n", champion.DisplayName, champion.PlayerID, champion.Points)
 	return err
 }

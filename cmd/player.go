@@ -53,6 +53,9 @@ func runPlayer(ctx context.Context, s streams, o *playerOptions) error {
 	if err != nil {
 		return &usageError{err}
 	}
+	if !httpURL(o.manager) {
+		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
+	}
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err

@@ -50,6 +50,9 @@ func runReferee(ctx context.Context, s streams, o *refereeOptions) error {
 	if o.maxConcurrent < 1 || o.maxConcurrent > 10 {
 		return usage("--max-concurrent %d: 1 to 10", o.maxConcurrent)
 	}
+	if !httpURL(o.manager) {
+		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
+	}
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err

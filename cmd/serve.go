@@ -44,7 +44,7 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		return nil, usage("--port %d: 0 to 65535", a.port)
 	}
 	if a.endpoint != "" {
-		if u, err := url.Parse(a.endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if !httpURL(a.endpoint) {
 			return nil, usage("--endpoint %q: a URL such as http://my-host:8101/mcp", a.endpoint)
 		}
 	} else if ip := net.ParseIP(a.host); a.host == "" || ip != nil && ip.IsUnspecified() {
@@ -62,6 +62,12 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		a.endpoint = "http://" + net.JoinHostPort(a.host, strconv.Itoa(port)) + http.Path
 	}
 	return l, nil
+}
+
+// httpURL tells whether s is a URL that agents can be called at.
+func httpURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && protocol.ValidURL(s) && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // serve answers calls on l in the background until the returned function is

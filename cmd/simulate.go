@@ -120,7 +120,7 @@ func printSimulation(s streams, r *simulation.Result) error {
 		standings[i] = row.Standing
 		strategies[row.PlayerID] = row.Strategy
 	}
-	return printStandings(s, standings, strategies, r.Champion)
+	return printStandings(s, standings, strategies)
 }
 
 // The contract of --format json.

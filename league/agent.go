@@ -28,8 +28,9 @@ type agent struct {
 	index      int // place in the table, of a player
 
 	registered   bool
-	conversation string // of its registration, to know a repeated one
-	tokenUsed    bool
+	decided      chan struct{} // closed when a reservation has become a registration, or nothing
+	conversation string        // of its registration, to know a repeated one
+	tokenUsed    atomic.Bool
 
 	notices chan []notice // on their way to it, in order
 	slots   chan struct{} // matches it conducts now

@@ -21,7 +21,7 @@ func (m *Manager) conductMatch(ctx context.Context, x *match) {
 		ack, err := m.assign(ctx, x, referee, attempt)
 		switch {
 		case err == nil && ack.Status == protocol.StatusAccepted:
-			if m.awaitReport(ctx, x) {
+			if m.awaitReport(ctx, x, referee) {
 				<-referee.slots
 				return
 			}
@@ -74,15 +74,32 @@ func (m *Manager) takeSlot(ctx context.Context, x *match, referee *agent) bool {
 	return false
 }
 
-// awaitReport waits for the result of a match that was handed over.
-func (m *Manager) awaitReport(ctx context.Context, x *match) bool {
-	limit := time.NewTimer(m.longestMatch())
-	defer limit.Stop()
-	select {
-	case <-x.done:
-		return true
-	case <-limit.C:
-	case <-ctx.Done():
+// awaitReport waits for the result of a match that was handed over, as long as
+// the longest match can take; no longer when its referee is gone. False when
+// there is none.
+func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent) bool {
+	const glance = 5 * time.Second
+	end := time.Now().Add(m.longestMatch())
+	timer := time.NewTimer(glance)
+	defer timer.Stop()
+	missed := 0 // glances in a row at which nobody listened there
+	for missed < 3 {
+		select {
+		case <-x.done:
+			return true
+		case <-ctx.Done():
+			return m.recordedMatch(x)
+		case <-timer.C:
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			break
+		}
+		missed++
+		if m.reachable(ctx, referee.address(), 0) {
+			missed = 0
+		}
+		timer.Reset(min(glance, left))
 	}
 	return m.recordedMatch(x)
 }
@@ -106,8 +123,8 @@ func (m *Manager) longestMatch() time.Duration {
 // assign sends start_match (MATCH_ASSIGNMENT).
 func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt int) (*protocol.MatchAssignmentAck, error) {
 	m.mu.Lock()
-	x.assignments = append(x.assignments, assignment{referee: referee, attempt: attempt})
-	place := len(x.assignments) - 1
+	before := x.assignments[referee]
+	x.assignments[referee] = assignment{attempt: attempt}
 	round := m.round
 	seatA, seatB := m.seat(x.a), m.seat(x.b)
 	to := protocol.Peer{Endpoint: referee.address(), Bearer: referee.credential}
@@ -126,8 +143,15 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 		return nil, err
 	}
 	m.mu.Lock()
-	x.assignments[place].commitment = ack.DrawCommitment
-	m.mu.Unlock()
+	defer m.mu.Unlock()
+	switch {
+	case ack.Status == protocol.StatusAccepted:
+		x.assignments[referee] = assignment{attempt: attempt, commitment: ack.DrawCommitment}
+	case before.attempt > 0:
+		x.assignments[referee] = before
+	default:
+		delete(x.assignments, referee) // it does not have the match
+	}
 	return ack, nil
 }
 

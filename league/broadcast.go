@@ -153,6 +153,9 @@ func (f *farewell) dropped(*agent) { f.told.arrive() }
 // send calls one receiver of a broadcast. A failure is logged.
 func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
 	_, err := method.CallMany(ctx, m.options.Caller, protocol.Peer{Endpoint: a.address(), Bearer: a.credential}, message)
+	if err == nil {
+		a.tokenUsed.Store(true) // it knows the credential that is made of its token
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		m.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
 			Str("message_type", message.Type()).Str("id", a.id).Msg("a broadcast was not acknowledged")

@@ -57,6 +57,7 @@ type Options struct {
 	Clock    *protocol.Clock
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // called after every result, one at a time; may be nil
+	Over     func()                      // called when the table is final, before the agents are told; may be nil
 }
 
 // A Manager runs one league. Safe for concurrent use.
@@ -154,8 +155,8 @@ func (o *Options) validate() error {
 // Voice is who the manager speaks as.
 func (m *Manager) Voice() *protocol.Voice { return m.voice }
 
-// AdminToken is what start_league must show. It stands in no message and no
-// log.
+// AdminToken is what start_league must show. Whoever starts the manager tells
+// it to its operator; it stands in no message and no log line.
 func (m *Manager) AdminToken() string { return m.adminToken }
 
 // Mount registers the manager's tools (spec 003 §5.5.1, §8.11).
@@ -261,6 +262,9 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	completed := m.completed
 	m.mu.Unlock()
 	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Msg("the league is over")
+	if m.options.Over != nil {
+		m.options.Over()
+	}
 	m.tellCompleted(ctx, last, completed)
 	return completed, ctx.Err()
 }

@@ -92,22 +92,15 @@ func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, err
 	if a.token != "" {
 		return m.welcomeBack(ctx, a)
 	}
-	m.mu.Lock()
-	if known := m.repeated(a); known != nil {
-		m.mu.Unlock()
-		return known, nil, nil
+	known, reserved, no, err := m.place(ctx, a)
+	if reserved == nil {
+		return known, no, err
 	}
-	if no := m.objection(a); no != nil {
-		m.mu.Unlock()
-		return nil, no, nil
-	}
-	reserved := m.reserve(a)
-	m.mu.Unlock()
-
 	reachable := m.reachable(ctx, a.endpoint, 5*time.Second)
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer close(reserved.decided)
 	switch {
 	case !reachable:
 		delete(m.agents, reserved.id)
@@ -125,6 +118,52 @@ func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, err
 	return reserved, nil, nil
 }
 
+// place finds the agent whose registration this is once more, or what speaks
+// against the applicant, or reserves a place for it. What is still being
+// decided about others, and stands in the way, is waited for.
+func (m *Manager) place(ctx context.Context, a applicant) (known, reserved *agent, no *refusal, err error) {
+	for {
+		m.mu.Lock()
+		if known = m.repeated(a); known == nil {
+			no = m.objection(a, false)
+		}
+		var pending *agent
+		if known == nil && no == nil {
+			if pending = m.inTheWay(a); pending == nil {
+				reserved = m.reserve(a)
+			}
+		}
+		m.mu.Unlock()
+		if pending == nil {
+			return known, reserved, no, nil
+		}
+		select {
+		case <-pending.decided:
+		case <-ctx.Done():
+			return nil, nil, nil, ctx.Err()
+		}
+	}
+}
+
+// inTheWay is a reservation that must be decided first: the same registration
+// once more, or one that takes the name or the last place.
+func (m *Manager) inTheWay(a applicant) *agent {
+	var pending *agent
+	for _, other := range m.agents {
+		if other.registered || other.player != a.player {
+			continue
+		}
+		if other.conversation == a.conversation && other.name == a.name && other.address() == a.endpoint {
+			return other
+		}
+		pending = other
+	}
+	if pending != nil && m.objection(a, true) != nil {
+		return pending
+	}
+	return nil
+}
+
 func (m *Manager) hasStarted() bool {
 	select {
 	case <-m.started:
@@ -139,21 +178,23 @@ func (m *Manager) hasStarted() bool {
 func (m *Manager) repeated(a applicant) *agent {
 	for _, known := range m.agents {
 		if known.registered && known.player == a.player && known.conversation == a.conversation &&
-			known.name == a.name && known.address() == a.endpoint && !known.tokenUsed {
+			known.name == a.name && known.address() == a.endpoint && !known.tokenUsed.Load() {
 			return known
 		}
 	}
 	return nil
 }
 
-// objection is what speaks against an applicant before its endpoint is tried.
-func (m *Manager) objection(a applicant) *refusal {
+// objection is what speaks against an applicant before its endpoint is tried,
+// where only those count whose registration is complete, or reservations too.
+func (m *Manager) objection(a applicant, reservations bool) *refusal {
 	if m.hasStarted() {
 		return refuse(protocol.ErrLateRegistration, "the league has started")
 	}
 	players, referees := 0, 0
-	for _, known := range m.agents { // reservations count
+	for _, known := range m.agents {
 		switch {
+		case !known.registered && !reservations:
 		case !known.player:
 			referees++
 		default:
@@ -170,7 +211,7 @@ func (m *Manager) objection(a applicant) *refusal {
 		return refuse(protocol.ErrUnsupportedGame, "this league plays "+m.options.GameType)
 	}
 	u, err := url.Parse(a.endpoint)
-	if err != nil || u.Host == "" || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
+	if err != nil || !protocol.ValidURL(a.endpoint) || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
 		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme "+
 			strings.Join(m.options.Schemes, " or ")+" and without a password")
 	}
@@ -198,6 +239,7 @@ func (m *Manager) reserve(a applicant) *agent {
 		id: id, player: a.player, name: a.name, capacity: a.capacity,
 		token: token, key: key, credential: key.ManagerCredential(m.options.LeagueID),
 		conversation: a.conversation,
+		decided:      make(chan struct{}),
 		notices:      make(chan []notice, maxNotices),
 	}
 	if !a.player {
@@ -226,6 +268,15 @@ func (m *Manager) reachable(ctx context.Context, endpoint string, patience time.
 	}
 }
 
+// answers tells whether an agent is there, and not merely no refusal.
+func (m *Manager) answers(ctx context.Context, endpoint string) bool {
+	ping := protocol.Limit(ctx, 2*time.Second)
+	defer ping.Stop()
+	_, err := protocol.Ping.Call(ping, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+	e := protocol.AsError(err)
+	return err == nil || e != nil && e.Code != protocol.ErrTimeout && !protocol.Unreachable(err)
+}
+
 // welcomeBack gives an agent that shows its token its own id again, also after
 // the start. It may move to another endpoint while nobody answers at the old
 // one.
@@ -243,7 +294,7 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 	if err != nil || old == a.endpoint {
 		return known, nil, err
 	}
-	if m.reachable(ctx, old, 0) {
+	if m.answers(ctx, old) {
 		return nil, refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old), nil
 	}
 	if !m.reachable(ctx, a.endpoint, 5*time.Second) {
@@ -265,7 +316,7 @@ func (m *Manager) authenticate(token string) (*agent, error) {
 		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not that of a registered agent").
 			With("expected_format", "tok-{agent_id}-{hash}")
 	}
-	a.tokenUsed = true
+	a.tokenUsed.Store(true)
 	return a, nil
 }
 

@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"slices"
 
 	"evenodd/league/protocol"
 	"evenodd/league/table"
@@ -17,6 +18,7 @@ type result struct {
 	choiceB string
 	reason  string
 	referee *agent
+	others  []*agent // who had the match too; nil nearly always
 }
 
 // same tells whether two reports say the same of a match.
@@ -61,6 +63,11 @@ func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.Mat
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	m.checkScore(q, x, &r)
+	for other := range x.assignments {
+		if other != referee {
+			r.others = append(r.others, other)
+		}
+	}
 	m.results[index] = r
 	m.recorded++
 	if m.options.Progress != nil {
@@ -93,18 +100,16 @@ func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (*matc
 	}
 	index := m.schedule.Index(round, number)
 	if round < m.round || m.state == StateLeagueCompleted {
-		if m.results[index].referee != referee {
+		if r := &m.results[index]; r.referee != referee && !slices.Contains(r.others, referee) {
 			return nil, 0, unknown()
 		}
 		return nil, index, nil
 	}
 	x := m.matches[number-1]
-	for _, a := range x.assignments {
-		if a.referee == referee {
-			return x, index, nil
-		}
+	if _, has := x.assignments[referee]; !has {
+		return nil, 0, unknown()
 	}
-	return nil, 0, unknown()
+	return x, index, nil
 }
 
 // read makes a result of a report. Points are the manager's to compute, so only

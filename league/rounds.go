@@ -14,13 +14,13 @@ type match struct {
 	index       int // in schedule order, from 0
 	a, b        *agent
 	referee     *agent
-	done        chan struct{} // closed when its result is recorded
-	assignments []assignment  // guarded by the manager's lock
+	done        chan struct{}         // closed when its result is recorded
+	assignments map[*agent]assignment // by referee; guarded by the manager's lock
 }
 
-// An assignment is one attempt at a match.
+// An assignment is a referee that has the match, or may have it: its last
+// attempt, and what it committed to.
 type assignment struct {
-	referee    *agent
 	attempt    int
 	commitment string
 }
@@ -88,7 +88,7 @@ func (m *Manager) openRound(round int) []*match {
 		m.assigned[best.id]++
 		matches[i] = &match{
 			id: protocol.MatchID(round, i+1), index: m.schedule.Index(round, i+1),
-			a: m.players[p.A], b: m.players[p.B], referee: best, done: make(chan struct{}),
+			a: m.players[p.A], b: m.players[p.B], referee: best, done: make(chan struct{}), assignments: make(map[*agent]assignment, 1),
 		}
 	}
 	m.round, m.matches = round, matches

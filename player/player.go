@@ -90,8 +90,8 @@ type referee struct {
 // New makes a player.
 func New(o Options) (*Player, error) {
 	switch {
-	case o.Name == "" || len([]rune(o.Name)) > 50:
-		return nil, errors.New("a player's name has 1 to 50 characters")
+	case !protocol.ValidName(o.Name):
+		return nil, errors.New("a player's name has 1 to 50 characters, and no control characters")
 	case o.Strategy == nil:
 		return nil, errors.New("a player needs a strategy")
 	}

@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -178,7 +179,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
-	choice, err := p.choose(ctx, m, q.Deadline+"/"+strings.Join(q.MoveRequest.ValidOptions, "\x00"), strategy.View{
+	choice, err := p.choose(ctx, m, fmt.Sprint(q.MoveRequest), strategy.View{
 		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
 		Context: q.MoveRequest.Context, RoundID: m.round,
 	})

@@ -92,14 +92,14 @@ func (m *match) conduct() {
 		position = position.Play([2]string{m.seats[0].move, m.seats[1].move})
 	}
 	if m.over() {
-		m.referee.release()
+		m.referee.release(false)
 		return // another attempt, or another referee, plays it again
 	}
 	m.enter(StateDrawingNumber)
 	result := m.decide(position)
 	m.finish(result)
 	m.announce(result)
-	m.referee.release() // the manager may hand over the next match while it reads the report
+	m.referee.release(true) // the manager may hand over the next match while it reads the report
 	m.report(m.referee.life)
 }
 
@@ -147,7 +147,7 @@ func (m *match) both(n int, do func(i int)) {
 // judgeJoin decides what a GAME_JOIN_ACK means.
 func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 	m.conformance(s, &a.Envelope, a.PlayerID)
-	if err := m.sameMatch(&a.Envelope, a.MatchID); err != nil {
+	if err := m.sameMatch(&a.Envelope, protocol.TypeGameJoinAck, a.MatchID); err != nil {
 		return err
 	}
 	if f, broken := a.BrokenField("accept"); broken {
@@ -201,7 +201,7 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 	}
 	m.conformance(s, &answer.Envelope, answer.PlayerID)
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		matchID: answer.MatchID, field: "move_data", choice: answer.MoveData.Choice,
+		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", choice: answer.MoveData.Choice,
 		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove, options: question.Options,
 	})
 }
@@ -224,21 +224,21 @@ func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s
 	}
 	m.conformance(s, &answer.Envelope, answer.PlayerID)
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		matchID: answer.MatchID, field: "parity_choice", choice: answer.ParityChoice,
+		messageType: protocol.TypeChooseParityResponse, matchID: answer.MatchID, field: "parity_choice", choice: answer.ParityChoice,
 		entropy: answer.Entropy, illegal: protocol.ErrInvalidParityChoice,
 	})
 }
 
 // A move is a player's answer, as far as it matters.
 type move struct {
-	matchID, field, choice, entropy string
-	illegal                         protocol.Code
-	options                         []string
+	messageType, matchID, field, choice, entropy string
+	illegal                                      protocol.Code
+	options                                      []string
 }
 
 // judgeMove decides whether an answer is a legal move, and keeps it if so.
 func (m *match) judgeMove(s *seat, side rules.Seat, position rules.Position, e *protocol.Envelope, a move) error {
-	if err := m.sameMatch(e, a.matchID); err != nil {
+	if err := m.sameMatch(e, a.messageType, a.matchID); err != nil {
 		return err
 	}
 	given := a.choice
@@ -272,8 +272,12 @@ func clip(s string) string {
 	return s
 }
 
-// sameMatch refuses an answer about another match (E015).
-func (m *match) sameMatch(e *protocol.Envelope, matchID string) error {
+// sameMatch refuses an answer of another type (E002), or about another match
+// (E015).
+func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) error {
+	if e.MessageType != "" && e.MessageType != messageType {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "message_type must be %s, got %.60q", messageType, e.MessageType)
+	}
 	if f, broken := e.BrokenField("match_id"); broken {
 		return protocol.Fault(protocol.ErrInvalidFieldType, "match_id must be a string, got %s", f.Got)
 	}

@@ -53,7 +53,8 @@ type Referee struct {
 	matches   map[string]*match // by match id: the newest attempt of each
 	reported  []string          // acknowledged ones, in order, the last keptMatches
 	busy      int               // matches being conducted
-	conducted int
+	conducted int // matches with a result
+	confirmed int // of these, reports that the manager has
 	warnings  map[string]int // conformance warnings by player
 	completed *protocol.LeagueCompleted
 }
@@ -61,8 +62,8 @@ type Referee struct {
 // New makes a referee.
 func New(o Options) (*Referee, error) {
 	switch {
-	case o.Name == "" || len([]rune(o.Name)) > 50:
-		return nil, errors.New("a referee's name has 1 to 50 characters")
+	case !protocol.ValidName(o.Name):
+		return nil, errors.New("a referee's name has 1 to 50 characters, and no control characters")
 	case o.MaxConcurrent < 1:
 		return nil, errors.New("a referee conducts at least one match at once")
 	}
@@ -164,7 +165,7 @@ func (r *Referee) ID() string {
 // A Record is how a referee's league went.
 type Record struct {
 	RefereeID string
-	Conducted int            // matches reported and acknowledged
+	Conducted int            // matches played to a result
 	Warnings  map[string]int // replies that were understood but not as the protocol has them, by player
 	Champion  protocol.Champion
 }
@@ -237,21 +238,24 @@ const keptMatches = 1000
 func (r *Referee) acknowledged(matchID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conducted++
+	r.confirmed++
 	if len(r.reported) < keptMatches {
 		r.reported = append(r.reported, matchID)
 		return
 	}
-	oldest := &r.reported[(r.conducted-1)%keptMatches]
+	oldest := &r.reported[(r.confirmed-1)%keptMatches]
 	delete(r.matches, *oldest)
 	*oldest = matchID
 }
 
-// release makes room for another match.
-func (r *Referee) release() {
+// release makes room for another match; one that had a result was conducted.
+func (r *Referee) release(conducted bool) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.busy--
-	r.mu.Unlock()
+	if conducted {
+		r.conducted++
+	}
 }
 
 func (r *Referee) ack(round int) *protocol.Ack {

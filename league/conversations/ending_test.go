@@ -156,33 +156,32 @@ func (w *world) begin() {
 func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
 	report := protocol.ReportMatchResult.Name
 	for _, test := range []struct {
-		name      string
-		parts     part
-		pauses    []time.Duration
-		calls     int
-		conducted int
+		name   string
+		parts  part
+		pauses []time.Duration
+		calls  int
 	}{
 		{
 			"the manager is away for six calls",
 			nTimes(6, failing(errHangUp), honestly),
-			[]time.Duration{2 * second, 4 * second, 8 * second, 8 * second, 8 * second, 8 * second}, 7, 1,
+			[]time.Duration{2 * second, 4 * second, 8 * second, 8 * second, 8 * second, 8 * second}, 7,
 		},
 		{
 			"the manager hangs once, for the 10 s a report may take",
-			inTurn(silent, honestly), []time.Duration{12 * second}, 2, 1,
+			inTurn(silent, honestly), []time.Duration{12 * second}, 2,
 		},
 		{
-			"the manager cannot be understood once", inTurn(failing(errServerError), honestly), []time.Duration{2 * second}, 2, 1,
+			"the manager cannot be understood once", inTurn(failing(errServerError), honestly), []time.Duration{2 * second}, 2,
 		},
 		{
-			"the manager is asked too often", inTurn(refusing(protocol.ErrRateLimited), honestly), []time.Duration{2 * second}, 2, 1,
+			"the manager is asked too often", inTurn(refusing(protocol.ErrRateLimited), honestly), []time.Duration{2 * second}, 2,
 		},
 		{
-			"the manager refuses", refusing(protocol.ErrDuplicateReport), nil, 1, 0,
+			"the manager refuses", refusing(protocol.ErrDuplicateReport), nil, 1,
 		},
 		{
 			"the manager is away, then refuses",
-			inTurn(failing(errHangUp), refusing(protocol.ErrMatchNotFound)), []time.Duration{2 * second}, 2, 0,
+			inTurn(failing(errHangUp), refusing(protocol.ErrMatchNotFound)), []time.Duration{2 * second}, 2,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -199,7 +198,7 @@ func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
 					assert.JSONEq(t, string(calls[0].message), string(calls[i].message), "the same report")
 				}
 				assertPauses(t, test.pauses, calls)
-				assert.Equal(t, test.conducted, r.referee.Record().Conducted)
+				assert.Equal(t, 1, r.referee.Record().Conducted, "whatever came of the report")
 			})
 		})
 	}

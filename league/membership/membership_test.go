@@ -471,7 +471,7 @@ func TestSlugs(t *testing.T) {
 }
 
 // displayNames are names as the protocol allows them: 1 to 50 characters.
-var displayNames = rapid.StringOfN(rapid.Rune(), 1, 50, -1)
+var displayNames = rapid.StringOfN(rapid.Rune(), 1, 50, -1).Filter(protocol.ValidName)
 
 func TestSlugsAreIdentifiers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

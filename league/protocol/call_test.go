@@ -265,7 +265,7 @@ func TestCallerMayGiveUp(t *testing.T) {
 			}))
 			assert.ErrorIs(t, err, context.Canceled)
 			var e *protocol.Error
-			assert.False(t, errors.As(err, &e))
+			assert.NotErrorAs(t, err, &e)
 			assert.Nil(t, protocol.AsError(err))
 		})
 	}

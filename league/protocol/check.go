@@ -106,6 +106,21 @@ var hexDigit = [256]byte{
 
 func optionalVersion(s string) bool { return s == "" || versionForm.valid(s) }
 
+// ValidName tells whether s can be a display name: 1 to 50 characters, none of
+// which could steer a terminal (002 §3.1.2).
+func ValidName(s string) bool { return name(s, 50) && harmless(s) }
+
+// harmless tells whether nothing in s steers a terminal: no control characters,
+// no line or paragraph separators, no changes of direction.
+func harmless(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return false
+		}
+	}
+	return true
+}
+
 // soundURL is absoluteURL, without cost for the ordinary form: a scheme, a
 // host of letters and digits, perhaps a port, and a plain path.
 func soundURL(s string) bool {
@@ -142,14 +157,14 @@ func allNamed(names []string) bool {
 
 func (q *RefereeRegisterRequest) sound() bool {
 	m := &q.RefereeMeta
-	return q.Envelope.sound(TypeRefereeRegisterRequest) && name(m.DisplayName, 50) && versionForm.valid(m.Version) &&
+	return q.Envelope.sound(TypeRefereeRegisterRequest) && ValidName(m.DisplayName) && versionForm.valid(m.Version) &&
 		optionalVersion(m.ProtocolVersion) && allNamed(m.GameTypes) && name(m.ContactEndpoint, 300) &&
 		counts(m.MaxConcurrentMatches)
 }
 
 func (q *LeagueRegisterRequest) sound() bool {
 	m := &q.PlayerMeta
-	return q.Envelope.sound(TypeLeagueRegisterRequest) && name(m.DisplayName, 50) && versionForm.valid(m.Version) &&
+	return q.Envelope.sound(TypeLeagueRegisterRequest) && ValidName(m.DisplayName) && versionForm.valid(m.Version) &&
 		optionalVersion(m.ProtocolVersion) && allNamed(m.GameTypes) && name(m.ContactEndpoint, 300)
 }
 
@@ -170,7 +185,7 @@ func (q *RoundAnnouncement) sound() bool {
 }
 
 func (s *AssignedPlayer) sound() bool {
-	return filled(s.PlayerID) && soundURL(s.Endpoint) && short(s.DisplayName, 50) && brief(s.AccessToken) && s.Standings.sound()
+	return filled(s.PlayerID) && soundURL(s.Endpoint) && short(s.DisplayName, 50) && harmless(s.DisplayName) && brief(s.AccessToken) && s.Standings.sound()
 }
 
 func (r *Record) sound() bool { return tallies(r.Wins, r.Losses, r.Draws) && tallyOrNull(r.Points) }
@@ -268,7 +283,7 @@ func (q *MatchResultReport) sound() bool {
 func soundStandings(rows []StandingRow) bool {
 	for i := range rows {
 		r := &rows[i]
-		if !counts(r.Rank) || !filled(r.PlayerID) || !short(r.DisplayName, 50) ||
+		if !counts(r.Rank) || !filled(r.PlayerID) || !short(r.DisplayName, 50) || !harmless(r.DisplayName) ||
 			!tallies(r.Played, r.Wins, r.Draws, r.Losses, r.Points) {
 			return false
 		}
@@ -291,7 +306,7 @@ func (q *RoundCompleted) sound() bool {
 
 func (q *LeagueCompleted) sound() bool {
 	c := &q.Champion
-	return q.Envelope.sound(TypeLeagueCompleted) && filled(q.LeagueID, c.PlayerID) && name(c.DisplayName, 50) &&
+	return q.Envelope.sound(TypeLeagueCompleted) && filled(q.LeagueID, c.PlayerID) && ValidName(c.DisplayName) &&
 		tallies(c.Points, q.TotalPlayers) && counts(q.TotalRounds, q.TotalMatches) && soundStandings(q.FinalStandings)
 }
 

@@ -15,9 +15,9 @@ type Secret [32]byte
 // Hex writes s in lower case.
 func (s Secret) Hex() string { return hexadecimal(s) }
 
-// ParseSecret reads 64 hexadecimal digits.
+// ParseSecret reads 64 hexadecimal digits, in lower case as Hex writes them.
 func ParseSecret(text string) (s Secret, ok bool) {
-	if len(text) != 2*len(s) {
+	if text == "" || !digestOrNone(text) {
 		return s, false
 	}
 	_, err := hex.Decode(s[:], []byte(text))

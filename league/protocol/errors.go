@@ -162,7 +162,7 @@ func (e *Error) RPCError() (code int, message string, data any) {
 }
 
 // travelling is a copy of e that carries its LEAGUE_ERROR, as an answer to the
-// request whose envelope is given. To whoever gets it it is remote, also where
+// request whose envelope is given. Its receiver sees a remote error, also where
 // the carrier hands it over as it is.
 func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
 	out := *e
@@ -278,6 +278,10 @@ func (b breach) code() Code {
 	return [...]Code{ErrProtocolVersion, ErrMissingField, ErrInvalidTimestamp, ErrInvalidFieldType}[b]
 }
 
+// maxListed is how many broken fields an error lists: a request of 10 KB can
+// have thousands.
+const maxListed = 50
+
 // brokenFields makes one error of all broken fields of a message: E018 before
 // E003 before E021 before E002; context.fields lists every one.
 func brokenFields(broken []FieldError) *Error {
@@ -286,7 +290,7 @@ func brokenFields(broken []FieldError) *Error {
 	if len(broken) > 1 {
 		detail += fmt.Sprintf(" (and %d more)", len(broken)-1)
 	}
-	return Fault(worst.kind.code(), "%s", detail).With("fields", broken)
+	return Fault(worst.kind.code(), "%s", detail).With("fields", broken[:min(len(broken), maxListed)])
 }
 
 // TooLarge answers a request of more than limit bytes, which nobody has read.

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -53,6 +52,12 @@ var (
 	}
 	versionForm = matching("a version of the form MAJOR.MINOR.PATCH",
 		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
+	// Names go to the terminals of others: nothing in them may steer one.
+	nameForm = &form{
+		rule:    "1 to 50 characters without control characters",
+		pattern: "^[^\x00-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]*$",
+		valid:   harmless, breach: breachValue, max: 50,
+	}
 	digestForm = matching("64 lower-case hexadecimal digits", `^[0-9a-f]{64}$`)
 	codeForm   = matching("an error code of the form E001", `^E[0-9]{3}$`)
 	urlForm    = &form{
@@ -79,15 +84,12 @@ func versionNumbers(version string) (n [3]int) {
 	return n
 }
 
+// ValidURL tells whether s can be an endpoint in a message.
+func ValidURL(s string) bool { return absoluteURL(s) }
+
 func absoluteURL(s string) bool {
-	u, err := url.Parse(s)
-	if err != nil || !urlPattern.MatchString(s) {
-		return false
-	}
-	if host := u.Hostname(); strings.Contains(host, ":") {
-		_, err = netip.ParseAddr(host)
-	}
-	return err == nil
+	_, err := url.Parse(s)
+	return err == nil && urlPattern.MatchString(s)
 }
 
 // A field is what the documents say of one member of a message. The slow pass
@@ -148,7 +150,7 @@ func envelopeFields(messageType string) []field {
 }
 
 var (
-	displayName = field{name: "display_name", kind: kindString, min: 1, max: 50}
+	displayName = field{name: "display_name", kind: kindString, min: 1, max: 50, form: nameForm}
 	gameTypes   = array("game_types", 1, text(""))
 	endpoint    = field{name: "contact_endpoint", kind: kindString, min: 1, max: 300}
 

@@ -237,7 +237,7 @@ func compare(path string, original, copied tree) (lost []string, added map[strin
 			return []string{path}, added
 		}
 		for i := range a {
-			p, _ := at(array(a), place{i})
+			p, _ := at(a, place{i})
 			inner(path+p, a[i], b[i])
 		}
 	default:

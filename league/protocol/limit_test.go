@@ -134,7 +134,7 @@ func TestLimitIsAContextWithTimeout(t *testing.T) {
 
 func TestLimitTellsItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		parent, cancel := context.WithCancel(context.WithValue(context.Background(), "key", "value")) //nolint:revive,staticcheck // a test
+		parent, cancel := context.WithCancel(context.WithValue(context.Background(), "key", "value")) //nolint:staticcheck // a test
 		l := protocol.Limit(parent, time.Second)
 		ended, deadline := l.Limit()
 		assert.Equal(t, time.Now().Add(time.Second), deadline)

@@ -42,7 +42,7 @@ func TestMessagesNameTheirMethod(t *testing.T) {
 			}
 		})
 	}
-	assert.Equal(t, len(methods), len(requestTypes()))
+	assert.Len(t, requestTypes(), len(methods))
 
 	method, ok := protocol.MethodFor(protocol.Many(standings()))
 	assert.True(t, ok)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
@@ -23,8 +24,10 @@ var (
 	asObject  = scalars(`{"P01":null}`, `{"P01":""}`, `{"P01":-1}`, `{"P01":"`+aDigest+`"}`, "[null]", "[{}]", `[""]`)
 	asLiteral = scalars("false")
 
-	// asText is as long as some field allows, and a letter longer.
+	// asText would steer a terminal, or is as long as some field allows, and a
+	// letter longer.
 	asText = func() (values []tree) {
+		values = words("a\x1bb", "a\nb", "\u202eab", "a\u2028b", "a\u009fb")
 		for _, n := range []int{50, 128, 200, 300, 500} {
 			values = append(values, quoted(strings.Repeat("é", n)), quoted(strings.Repeat("é", n)+"x"))
 		}
@@ -173,6 +176,8 @@ type suspect struct {
 	tree        tree
 	raw         []byte
 	broken      []protocol.FieldError
+	decoded     any
+	unreadable  error // when it cannot be decoded
 }
 
 // TestJudgementsAgree compares all judgements of the same messages: every
@@ -187,10 +192,11 @@ func TestJudgementsAgree(t *testing.T) {
 	mux := newMux()
 	admitted := serveAll(mux)
 	judge := func(t require.TestingT, messageType string, v tree) {
-		s := &suspect{messageType, v, text(v), protocol.Examine(messageType, text(v))}
+		s := &suspect{messageType: messageType, tree: v, raw: text(v), decoded: newMessage[messageType]()}
+		s.broken, s.unreadable = protocol.Examine(messageType, s.raw), json.Unmarshal(s.raw, s.decoded)
 		s.schemaRejectsWhatExamineFinds(t, schemas[messageType])
 		s.isBrokenWhenItCannotBeRead(t)
-		if protocol.IsRequest(newMessage[messageType]()) {
+		if protocol.IsRequest(s.decoded) {
 			s.passesNoFastCheckWhenBroken(t)
 			s.isAdmittedUnlessBroken(t, mux)
 		}

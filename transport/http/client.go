@@ -108,6 +108,9 @@ type StatusError struct{ Status int }
 
 // Error names the status.
 func (e *StatusError) Error() string {
+	if e.Status == http.StatusNotFound {
+		return "HTTP 404 Not Found: agents are called at " + Path
+	}
 	return fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
 }
 
