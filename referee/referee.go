@@ -53,9 +53,9 @@ type Referee struct {
 	matches   map[string]*match // by match id: the newest attempt of each
 	reported  []string          // acknowledged ones, in order, the last keptMatches
 	busy      int               // matches being conducted
-	conducted int // matches with a result
-	confirmed int // of these, reports that the manager has
-	warnings  map[string]int // conformance warnings by player
+	conducted int               // matches with a result
+	confirmed int               // of these, reports that the manager has
+	warnings  map[string]int    // conformance warnings by player
 	completed *protocol.LeagueCompleted
 }
 

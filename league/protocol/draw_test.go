@@ -81,7 +81,7 @@ func TestSecretsAreWrittenInHex(t *testing.T) {
 	assert.Equal(t, protocol.Secret(s), read)
 	assert.Equal(t, strings.Repeat("0", 64), protocol.Secret{}.Hex())
 	for name, wrong := range map[string]string{
-		"empty": "", "short": text[2:], "odd": text[1:], "long": text + "00", "no hex": "g" + text[1:], "spaced": " " + text[1:],
+		"empty": "", "short": text[2:], "odd": text[1:], "long": text + "00", "no hex": "g" + text[1:], "capitals": strings.ToUpper(text), "spaced": " " + text[1:],
 	} {
 		_, ok := protocol.ParseSecret(wrong)
 		assert.False(t, ok, name)

@@ -283,7 +283,7 @@ func (b breach) code() Code {
 const maxListed = 50
 
 // brokenFields makes one error of all broken fields of a message: E018 before
-// E003 before E021 before E002; context.fields lists every one.
+// E003 before E021 before E002; context.fields lists them.
 func brokenFields(broken []FieldError) *Error {
 	worst := slices.MinFunc(broken, func(a, b FieldError) int { return int(a.kind) - int(b.kind) })
 	detail := fmt.Sprintf("%s: %s", worst.Field, worst.Rule)

@@ -7,7 +7,6 @@ var (
 	ValidSender   = validSender
 	FastTimestamp = validTimestamp
 	FastURL       = soundURL
-	AbsoluteURL   = absoluteURL
 )
 
 // IsRequest tells whether q is judged on its way in.

@@ -118,6 +118,21 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 	}
 }
 
+// TestThousandsOfBrokenFields are counted, and not all repeated.
+func TestThousandsOfBrokenFields(t *testing.T) {
+	mux := newMux()
+	serveAll(mux)
+	rows := array{}
+	for range 1000 {
+		rows = append(rows, object{})
+	}
+	_, err := mux.ask(t, "update_standings", text(edit(t, parse(t, sampleJSON(t, protocol.TypeStandingsUpdate)), "standings", rows)))
+	e, l := refusal(t, err)
+	assert.Equal(t, protocol.ErrMissingField, e.Code)
+	assert.Contains(t, e.Detail, "and 2999 more", "rank, player_id and points of each row")
+	assert.Len(t, brokenFields(t, l), 50)
+}
+
 func TestParamsThatAreNoMessage(t *testing.T) {
 	tests := []struct {
 		name, params string

@@ -186,6 +186,31 @@ func TestLeagueIDs(t *testing.T) {
 	}
 }
 
+func TestDisplayNames(t *testing.T) {
+	tests := []struct {
+		name, displayName string
+		valid             bool
+	}{
+		{"plain", "Agent Alpha", true},
+		{"another script", "אלפא", true},
+		{"an emoji of several parts", "👩\u200d🚀", true},
+		{"fifty letters", strings.Repeat("é", 50), true},
+		{"one more", strings.Repeat("é", 51), false},
+		{"nothing", "", false},
+		{"an escape sequence", "\x1b[2J", false},
+		{"a line end", "a\nb", false},
+		{"a null byte", "a\x00", false},
+		{"delete", "a\x7f", false},
+		{"a C1 control", "a\u009b2J", false},
+		{"a line separator", "a\u2028b", false},
+		{"letters turned round", "a\u202eb", false},
+		{"an isolate", "a\u2066b", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.valid, protocol.ValidName(test.displayName)) })
+	}
+}
+
 func TestProtocolVersions(t *testing.T) {
 	tests := []struct {
 		version   string

@@ -195,7 +195,7 @@ func TestFastURLIsNeverLaxer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.url, func(t *testing.T) {
-			assert.Equal(t, test.allowed, protocol.AbsoluteURL(test.url))
+			assert.Equal(t, test.allowed, protocol.ValidURL(test.url))
 			assert.Equal(t, test.fast, protocol.FastURL(test.url))
 		})
 	}
