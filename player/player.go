@@ -59,7 +59,7 @@ type Player struct {
 	state     string
 	current   map[string]*match // matches it was invited to and that are not over
 	history   []protocol.PlayedMatch
-	played    map[string]bool // ids in history
+	played    map[string]played // by match id
 	stats     protocol.PlayerStats
 	memory    *strategy.Memory
 	round     *protocol.RoundAnnouncement
@@ -80,6 +80,10 @@ type match struct {
 	question string     // the last question, to know a repeated one
 	choice   string     // what was decided on it
 }
+
+// played is where a finished match stands in the history, and which attempt at
+// it that was.
+type played struct{ place, attempt int }
 
 // referee is who conducts a match, as far as the player knows.
 type referee struct {
@@ -121,7 +125,7 @@ func New(o Options) (*Player, error) {
 		done:    make(chan struct{}),
 		state:   StateUnregistered,
 		current: map[string]*match{},
-		played:  map[string]bool{},
+		played:  map[string]played{},
 		memory:  strategy.NewMemory(),
 	}, nil
 }

@@ -130,7 +130,7 @@ func (p *Player) playing(e *protocol.Envelope, matchID string) (*match, error) {
 	defer p.mu.Unlock()
 	m := p.current[matchID]
 	switch {
-	case m == nil && p.played[matchID]:
+	case m == nil && p.played[matchID].attempt > 0:
 		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", matchID)
 	case m == nil:
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "not invited to match %s", matchID)
@@ -227,21 +227,19 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	p.mu.Lock()
 	m := p.current[q.MatchID]
 	p.mu.Unlock()
+	attempt := attemptOf(q.ConversationID)
 	var err error
 	if m != nil {
-		err = m.refuseOthers(&q.Envelope)
+		attempt, err = m.attempt, m.refuseOthers(&q.Envelope)
 	} else {
-		_, err = p.authorize(ctx, &q.Envelope, q.MatchID, attemptOf(q.ConversationID))
+		_, err = p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
 	}
 	if err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.played[q.MatchID] {
-		p.played[q.MatchID] = true
-		p.remember(id, q)
-	}
+	p.file(id, attempt, q)
 	delete(p.current, q.MatchID)
 	p.idle()
 	ack := p.ack(q.MatchID, 0)
@@ -263,8 +261,33 @@ func attemptOf(conversation string) int {
 	return 1
 }
 
-// remember files a finished match; p.mu is held.
-func (p *Player) remember(id string, q *protocol.GameOver) {
+// file puts a finished match into the history, once; a later attempt at it takes
+// the place of an earlier one. p.mu is held.
+func (p *Player) file(id string, attempt int, q *protocol.GameOver) {
+	before := p.played[q.MatchID]
+	if attempt <= before.attempt {
+		return
+	}
+	h := seenBy(id, q)
+	place := len(p.history)
+	if before.attempt > 0 {
+		place = before.place
+		p.count(&p.history[place], -1)
+		p.history[place] = h
+	} else {
+		p.history = append(p.history, h)
+	}
+	p.count(&h, 1)
+	p.played[q.MatchID] = played{place, attempt}
+	parity := ""
+	if h.DrawnNumber > 0 {
+		parity = evenodd.Parity(h.DrawnNumber)
+	}
+	p.memory.Remember(h.OpponentID, h.OpponentChoice, parity)
+}
+
+// seenBy is how a match ended for a player.
+func seenBy(id string, q *protocol.GameOver) protocol.PlayedMatch {
 	result := q.GameResult
 	h := protocol.PlayedMatch{MatchID: q.MatchID}
 	for _, c := range result.Choices {
@@ -278,29 +301,42 @@ func (p *Player) remember(id string, q *protocol.GameOver) {
 			h.OpponentID, h.OpponentChoice = c.ID, choice
 		}
 	}
-	won := result.WinnerPlayerID != nil && *result.WinnerPlayerID == id
-	p.stats.TotalMatches++
 	switch {
 	case result.Status == protocol.StatusDraw:
-		h.Result = "DRAW"
-		p.stats.Draws++
-	case won:
-		h.Result = "WIN"
-		p.stats.Wins++
+		h.Result = resultDraw
+	case result.WinnerPlayerID != nil && *result.WinnerPlayerID == id:
+		h.Result = resultWin
 	default:
-		h.Result = "LOSS"
-		p.stats.Losses++
+		h.Result = resultLoss
 	}
 	if result.Status == protocol.StatusTechnicalLoss {
-		h.Result = "TECHNICAL_" + h.Result
+		h.Result = technical + h.Result
 	}
-	parity := ""
 	if result.DrawnNumber != nil {
 		h.DrawnNumber = *result.DrawnNumber
-		parity = evenodd.Parity(h.DrawnNumber)
 	}
-	p.history = append(p.history, h)
-	p.memory.Remember(h.OpponentID, h.OpponentChoice, parity)
+	return h
+}
+
+// How a match ended for the player.
+const (
+	resultWin  = "WIN"
+	resultDraw = "DRAW"
+	resultLoss = "LOSS"
+	technical  = "TECHNICAL_" // before a win or a loss
+)
+
+// count adds a match to the counts, or with -1 takes it away again.
+func (p *Player) count(h *protocol.PlayedMatch, n int) {
+	p.stats.TotalMatches += n
+	switch strings.TrimPrefix(h.Result, technical) {
+	case resultWin:
+		p.stats.Wins += n
+	case resultDraw:
+		p.stats.Draws += n
+	default:
+		p.stats.Losses += n
+	}
 }
 
 // gameError notes what the referee was not content with.

@@ -158,6 +158,29 @@ func TestAMatchIsCountedOnce(t *testing.T) {
 	})
 }
 
+// TestAMatchThatWasPlayedAgain counts as its last attempt ended: the report of
+// the first was lost.
+func TestAMatchThatWasPlayedAgain(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.boss()
+		p := w.player("P01", choosing("even"))
+		_, err := w.conducts(p, "R2M1", 1).over(8)
+		require.NoError(t, err)
+		for attempt, number := range []int{8, 7} { // won first, then lost
+			c := w.conducts(p, "R1M1", attempt+1)
+			_, err := c.invite()
+			require.NoError(t, err)
+			_, err = c.choose()
+			require.NoError(t, err)
+			_, err = c.over(number)
+			require.NoError(t, err)
+		}
+		_, err = w.conducts(p, "R1M1", 1).over(8)
+		require.NoError(t, err, "an old one changes nothing")
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.player.Record().Stats)
+	})
+}
+
 func TestAnEarlierAttemptDoesNotDisplaceALaterOne(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		w.boss()
