@@ -51,7 +51,7 @@ in order and strategies in turn.`,
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, taken in turn by the players")
 	f.IntVar(&o.Legs, "legs", 1, "how often each pair meets")
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
-	f.IntVar(&o.Concurrency, "concurrency", 64, "matches at once")
+	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
 	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
 	f.BoolVar(&o.quiet, "quiet", false, "nothing on standard error but errors")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or disabled")

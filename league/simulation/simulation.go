@@ -32,7 +32,7 @@ type Options struct {
 	Strategies  []string // taken in turn by the players; nil means random
 	Legs        int      // how often each pair meets; 0 means 1
 	Transport   string   // Memory, Wire or HTTP
-	Concurrency int      // matches at once; 0 means 64
+	Concurrency int      // matches at once; 0 means 16
 	LeagueID    string
 	GameType    string
 	Games       rules.Registry
@@ -101,7 +101,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 		o.Strategies = []string{"random"}
 	}
 	if o.Concurrency == 0 {
-		o.Concurrency = 64
+		o.Concurrency = 16
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err
