@@ -74,6 +74,9 @@ func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
 		return err
 	}
 	o.LeagueID, o.GameType, o.Games, o.Log = defaultLeague, evenodd.Type, games(), log
+	if o.Legs == 0 || o.Concurrency == 0 {
+		return usage("--legs and --concurrency are 1 at least, not 0")
+	}
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
 	}

@@ -123,8 +123,8 @@ func (m *Manager) longestMatch() time.Duration {
 // assign sends start_match (MATCH_ASSIGNMENT).
 func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt int) (*protocol.MatchAssignmentAck, error) {
 	m.mu.Lock()
-	before := x.assignments[referee]
-	x.assignments[referee] = assignment{attempt: attempt}
+	before := x.holders[referee]
+	x.holders[referee] = true
 	round := m.round
 	seatA, seatB := m.seat(x.a), m.seat(x.b)
 	to := protocol.Peer{Endpoint: referee.address(), Bearer: referee.credential}
@@ -142,15 +142,10 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case ack.Status == protocol.StatusAccepted:
-		x.assignments[referee] = assignment{attempt: attempt, commitment: ack.DrawCommitment}
-	case before.attempt > 0:
-		x.assignments[referee] = before
-	default:
-		delete(x.assignments, referee) // it does not have the match
+	if ack.Status != protocol.StatusAccepted && !before {
+		m.mu.Lock()
+		delete(x.holders, referee) // it does not have the match
+		m.mu.Unlock()
 	}
 	return ack, nil
 }

@@ -63,7 +63,7 @@ func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.Mat
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	m.checkScore(q, x, &r)
-	for other := range x.assignments {
+	for other := range x.holders {
 		if other != referee {
 			r.others = append(r.others, other)
 		}
@@ -106,7 +106,7 @@ func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (*matc
 		return nil, index, nil
 	}
 	x := m.matches[number-1]
-	if _, has := x.assignments[referee]; !has {
+	if !x.holders[referee] {
 		return nil, 0, unknown()
 	}
 	return x, index, nil

@@ -10,19 +10,12 @@ import (
 
 // A match is one match of the current round.
 type match struct {
-	id          string
-	index       int // in schedule order, from 0
-	a, b        *agent
-	referee     *agent
-	done        chan struct{}         // closed when its result is recorded
-	assignments map[*agent]assignment // by referee; guarded by the manager's lock
-}
-
-// An assignment is a referee that has the match, or may have it: its last
-// attempt, and what it committed to.
-type assignment struct {
-	attempt    int
-	commitment string
+	id      string
+	index   int // in schedule order, from 0
+	a, b    *agent
+	referee *agent          // the announced one
+	done    chan struct{}   // closed when its result is recorded
+	holders map[*agent]bool // referees that have it, or may have it; guarded by the manager's lock
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when
@@ -88,7 +81,7 @@ func (m *Manager) openRound(round int) []*match {
 		m.assigned[best.id]++
 		matches[i] = &match{
 			id: protocol.MatchID(round, i+1), index: m.schedule.Index(round, i+1),
-			a: m.players[p.A], b: m.players[p.B], referee: best, done: make(chan struct{}), assignments: make(map[*agent]assignment, 1),
+			a: m.players[p.A], b: m.players[p.B], referee: best, done: make(chan struct{}), holders: make(map[*agent]bool, 1),
 		}
 	}
 	m.round, m.matches = round, matches

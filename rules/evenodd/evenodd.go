@@ -50,14 +50,6 @@ func (Game) Info() rules.Info {
 // Start is the position in which both choose.
 func (Game) Start() rules.Position { return choosing{} }
 
-// Opposite is the other parity.
-func Opposite(choice string) string {
-	if choice == Even {
-		return Odd
-	}
-	return Even
-}
-
 // Parity is the parity of a number.
 func Parity(number int) string {
 	if number%2 == 0 {

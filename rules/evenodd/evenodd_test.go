@@ -122,11 +122,6 @@ func TestReasonsAreThoseOfTheSpecification(t *testing.T) {
 	})
 }
 
-func TestOppositeParity(t *testing.T) {
-	assert.Equal(t, "odd", evenodd.Opposite("even"))
-	assert.Equal(t, "even", evenodd.Opposite("odd"))
-}
-
 func TestCheckAcceptsExactlyEvenAndOdd(t *testing.T) {
 	tests := []struct { // 002 §6.2.3
 		name  string
