@@ -4,40 +4,92 @@ import (
 	"context"
 	"sync/atomic"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
-// The life of an agent as the manager sees it (spec 003 §2.8).
+// The life of an agent as queries show it (spec 003 §2.8).
 const (
 	lifeRegistered = "REGISTERED"
 	lifeActive     = "ACTIVE"
+	lifeSuspended  = "SUSPENDED"
 )
 
 // An agent is a registered player or referee, or an id reserved for one whose
-// registration is being looked at. The manager's lock guards it until the
-// league begins; from then on it only changes by a new registration.
+// registration is being looked at. What is known of it stands in the league's
+// state; this is what the manager needs to talk to it.
 type agent struct {
-	id         string
-	player     bool
-	name       string
-	endpoint   atomic.Pointer[string] // it may move while the league runs
-	token      string
-	key        *protocol.TokenKey
-	credential string
-	capacity   int // matches at once, of a referee
-	index      int // place in the table, of a player
+	id       string
+	player   bool
+	name     string
+	endpoint atomic.Pointer[string] // it may move while the league runs
+	proof    atomic.Pointer[proof]  // it may get a new token
+	capacity int                    // matches at once, of a referee
+	index    int                    // place in the table, of a player
 
 	registered   bool
 	decided      chan struct{} // closed when a reservation has become a registration, or nothing
 	conversation string        // of its registration, to know a repeated one
 	tokenUsed    atomic.Bool
+	returned     atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
 
 	notices chan []notice // on their way to it, in order
 	slots   chan struct{} // matches it conducts now
 }
 
+// A proof is an agent's token and what is made of it.
+type proof struct {
+	token      string
+	key        *protocol.TokenKey
+	credential string
+}
+
+// newAgent makes an agent that may be called.
+func (m *Manager) newAgent(id string, player bool, name, endpoint string, capacity, generation int) *agent {
+	a := &agent{
+		id: id, player: player, name: name, capacity: capacity,
+		decided: make(chan struct{}),
+		notices: make(chan []notice, maxNotices),
+	}
+	a.expect()
+	if !player {
+		a.slots = make(chan struct{}, max(capacity, 1))
+	}
+	a.endpoint.Store(&endpoint)
+	a.proof.Store(m.prove(id, generation))
+	return a
+}
+
+// known makes an agent that the state knows.
+func (m *Manager) known(k *journal.Agent) *agent {
+	a := m.newAgent(k.ID, k.Player, k.Name, k.Endpoint, k.Capacity, k.Generation)
+	a.registered, a.conversation = true, k.Conversation
+	close(a.decided)
+	return a
+}
+
+// prove derives an agent's token.
+func (m *Manager) prove(id string, generation int) *proof {
+	token := protocol.DeriveToken(m.secret, m.options.LeagueID, id, generation)
+	token = token[:len(token)-protocol.MaxTokenLength+m.options.TokenLength]
+	key := protocol.KeyOf(token)
+	return &proof{token, key, key.ManagerCredential(m.options.LeagueID)}
+}
+
+// expect makes the channel that is closed when the agent registers again, and
+// returns the one before.
+func (a *agent) expect() (before *chan struct{}) {
+	next := make(chan struct{})
+	return a.returned.Swap(&next)
+}
+
 // address is where the agent is.
 func (a *agent) address() string { return *a.endpoint.Load() }
+
+// peer is the agent as the manager calls it.
+func (a *agent) peer() protocol.Peer {
+	return protocol.Peer{Endpoint: a.address(), Bearer: a.proof.Load().credential}
+}
 
 // maxNotices is how many broadcasts wait for a slow agent; more are dropped.
 const maxNotices = 64

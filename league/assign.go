@@ -4,67 +4,183 @@ import (
 	"context"
 	"time"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
 // conductMatch gets a match played: it hands it to its referee, waits for the
 // report, and hands it to another, with the next attempt, when the referee is
-// gone or the longest time a match can take is over. The first accepted result
-// counts. It returns when there is one, or ctx ends.
-func (m *Manager) conductMatch(ctx context.Context, x *match) {
-	attempt := 1
-	for try := 0; ctx.Err() == nil; try++ {
-		referee := m.refereeFor(x, try)
-		if !m.takeSlot(ctx, x, referee) {
-			return
+// gone or the longest time a match can take is over. A match that was handed
+// over before this manager began goes to the same referee again, which goes on
+// with it, or reports what it has. The first accepted result counts. It returns
+// when there is one, or work ends, or stop before it was handed over.
+func (m *Manager) conductMatch(stop, work context.Context, x *match) {
+	referee := m.holder(x)
+	fresh := false // the last attempt is given up
+	for tries := 0; ; tries++ {
+		if referee == nil {
+			if referee = m.refereeFor(stop, x, tries); referee == nil {
+				return // told to stop
+			}
 		}
-		ack, err := m.assign(ctx, x, referee, attempt)
-		switch {
-		case err == nil && ack.Status == protocol.StatusAccepted:
-			if m.awaitReport(ctx, x, referee) {
-				<-referee.slots
+		switch m.play(stop, work, x, referee, fresh) {
+		case settled:
+			return
+		case lost: // it may have it all the same
+			m.suspend(referee, "cannot be reached for match "+x.id)
+			referee, fresh = nil, true
+		case declined:
+			if m.pauseBetweenAsking(stop, tries) != nil {
 				return
 			}
-			attempt++
-			if ctx.Err() == nil {
-				m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("next_attempt", attempt).
-					Msg("no report in time: another attempt")
-			}
-		case err == nil:
-			m.options.Log.Info().Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
-				Str("reason", ack.Reason).Msg("the referee does not take the match")
-		default:
-			attempt++ // it may have begun all the same
-			if ctx.Err() == nil {
-				m.options.Log.Warn().Err(err).Str("match_id", x.id).Str("referee_id", referee.id).Msg("the match could not be handed over")
-			}
-		}
-		<-referee.slots
-		if m.recordedMatch(x) {
-			return
-		}
-		if (try+1)%len(m.referees) == 0 { // all have been asked
-			_ = m.options.Clock.Sleep(ctx, protocol.Seconds(m.options.Retry.Delay)) // the loop sees ctx
+			referee = nil
+		case begunAnew:
+			fresh = true
+		case unfinished:
+			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Msg("no report in time: another attempt")
+			referee, fresh = nil, true
 		}
 	}
 }
 
-// refereeFor goes through the referees, beginning with the announced one.
-func (m *Manager) refereeFor(x *match, try int) *agent {
-	if try == 0 {
-		return x.referee
+// What came of handing a match to a referee.
+type outcome int
+
+const (
+	settled    outcome = iota // there is a result, or nothing more to wait for
+	lost                      // nobody answered there, or nobody does any more
+	declined                  // the referee does not take it now
+	begunAnew                 // it has begun the same attempt again, with another commitment
+	unfinished                // the referee is there, but has not reported
+)
+
+// pauseBetweenAsking waits when all referees have been asked in turn.
+func (m *Manager) pauseBetweenAsking(stop context.Context, tries int) error {
+	if (tries+1)%len(m.referees) != 0 {
+		return stop.Err()
 	}
-	for i, r := range m.referees {
-		if r == x.referee {
-			return m.referees[(i+try)%len(m.referees)]
+	return m.options.Clock.Sleep(stop, m.patience())
+}
+
+// patience is the pause before referees are asked again.
+func (m *Manager) patience() time.Duration {
+	return max(protocol.Seconds(m.options.Retry.Delay), time.Second)
+}
+
+// play hands a match to a referee and waits for its report.
+func (m *Manager) play(stop, work context.Context, x *match, referee *agent, fresh bool) outcome {
+	if !m.takeSlot(stop, x, referee) {
+		return settled
+	}
+	defer func() { <-referee.slots }()
+	for {
+		returned := *referee.returned.Load() // before it is called: what happens meanwhile counts
+		attempt, again, err := m.attempt(x, referee, fresh)
+		if err != nil {
+			return settled // the journal fails, and with it the manager
+		}
+		result := m.hand(work, x, referee, attempt)
+		if result != accepted && (result != lost || !again) {
+			return result
+		}
+		switch m.awaitReport(work, x, referee, returned, result == accepted) {
+		case reported:
+			return settled
+		case gone:
+			return lost
+		case late:
+			return unfinished
+		case back: // it may have forgotten the match, or has a result on disk
+			fresh = false
 		}
 	}
-	return x.referee
+}
+
+// holder is the referee that a match was handed to last, nil when it was to
+// nobody, or to one that is suspended.
+func (m *Manager) holder(x *match) *agent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := len(x.fact.Attempts)
+	if n == 0 {
+		return nil
+	}
+	id := x.fact.Attempts[n-1].Referee
+	if m.state.Agents[id].Suspended != "" {
+		return nil
+	}
+	return m.agents[id]
+}
+
+// refereeFor goes through the referees that are not suspended, beginning with
+// the announced one. While all are, it waits until one of them answers; nil when
+// ctx ends first.
+func (m *Manager) refereeFor(ctx context.Context, x *match, try int) *agent {
+	for ctx.Err() == nil {
+		m.mu.Lock()
+		var there []*agent
+		first := 0
+		for _, r := range m.referees {
+			if m.state.Agents[r.id].Suspended == "" {
+				if r == x.referee {
+					first = len(there)
+				}
+				there = append(there, r)
+			}
+		}
+		m.mu.Unlock()
+		if len(there) > 0 {
+			return there[(first+try)%len(there)]
+		}
+		if m.options.Clock.Sleep(ctx, m.patience()) != nil {
+			return nil
+		}
+		m.reviveReferees(ctx)
+	}
+	return nil
+}
+
+// suspend keeps a referee from getting more matches until it is back.
+func (m *Manager) suspend(referee *agent, reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.Agents[referee.id].Suspended != "" {
+		return
+	}
+	if m.record(&journal.AgentSuspended{AgentID: referee.id, Reason: reason}) == nil {
+		m.options.Log.Warn().Str("referee_id", referee.id).Str("reason", reason).Msg("a referee is suspended until it answers again")
+	}
+}
+
+// reviveReferees looks whether suspended referees answer again.
+func (m *Manager) reviveReferees(ctx context.Context) {
+	m.mu.Lock()
+	var suspended []*agent
+	for _, r := range m.referees {
+		if m.state.Agents[r.id].Suspended != "" {
+			suspended = append(suspended, r)
+		}
+	}
+	m.mu.Unlock()
+	for _, r := range suspended {
+		if !m.answers(ctx, r.address()) {
+			continue
+		}
+		m.mu.Lock()
+		is := m.state.Agents[r.id]
+		if is.Suspended != "" && m.record(&journal.AgentReturned{AgentID: r.id, Endpoint: is.Endpoint, Generation: is.Generation}) == nil {
+			m.options.Log.Info().Str("id", r.id).Msg("an agent is back")
+		}
+		m.mu.Unlock()
+	}
 }
 
 // takeSlot waits until the referee has room; false when the match has a result
 // meanwhile, or ctx ends.
 func (m *Manager) takeSlot(ctx context.Context, x *match, referee *agent) bool {
+	if ctx.Err() != nil {
+		return false
+	}
 	select {
 	case referee.slots <- struct{}{}:
 		return true
@@ -74,36 +190,55 @@ func (m *Manager) takeSlot(ctx context.Context, x *match, referee *agent) bool {
 	return false
 }
 
-// awaitReport waits for the result of a match that was handed over, as long as
-// the longest match can take; no longer when its referee is gone. False when
-// there is none.
-func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent) bool {
+// What awaitReport saw first.
+type sight int
+
+const (
+	reported sight = iota // the result, or the end of ctx
+	gone                  // nobody listens at the referee any more
+	back                  // the referee has registered again
+	late                  // the longest time a match can take is over
+)
+
+// awaitReport waits for the result of a match that a referee has, as long as
+// the longest match can take; no longer when the referee has been gone for a
+// while. One that had the match, and could not be reached now, is back as soon
+// as it can.
+func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, returned <-chan struct{}, reached bool) sight {
 	const glance = 5 * time.Second
 	end := time.Now().Add(m.longestMatch())
 	timer := time.NewTimer(glance)
 	defer timer.Stop()
 	missed := 0 // glances in a row at which nobody listened there
-	for missed < 3 {
+	for {
 		select {
 		case <-x.done:
-			return true
+			return reported
 		case <-ctx.Done():
-			return m.recordedMatch(x)
+			return reported
+		case <-returned:
+			return back
 		case <-timer.C:
 		}
 		left := time.Until(end)
 		if left <= 0 {
-			break
+			return late
 		}
 		missed++
 		if m.reachable(ctx, referee.address(), 0) {
+			if !reached {
+				return back
+			}
 			missed = 0
+		}
+		if missed >= 3 {
+			return gone
 		}
 		timer.Reset(min(glance, left))
 	}
-	return m.recordedMatch(x)
 }
 
+// recordedMatch tells whether a match has a result on disk.
 func (m *Manager) recordedMatch(x *match) bool {
 	select {
 	case <-x.done:
@@ -116,43 +251,108 @@ func (m *Manager) recordedMatch(x *match) bool {
 // longestMatch is the most time a match can take, all attempts, all waits, and
 // a margin for the report's own.
 func (m *Manager) longestMatch() time.Duration {
+	if limit := m.options.LongestMatch; limit > 0 {
+		return limit
+	}
 	const margin = 30 * time.Second
 	return m.options.Timeouts.LongestMatch(m.options.Retry, m.maxMoves) + margin
 }
 
-// assign sends start_match (MATCH_ASSIGNMENT).
+// attempt is the number under which a referee gets a match: that of the last
+// attempt, if it is the referee's own and not given up; else the next, which is
+// on disk before anybody hears of it, so that none is used twice. Again
+// tells that the referee may have it already.
+func (m *Manager) attempt(x *match, referee *agent, fresh bool) (number int, again bool, err error) {
+	m.mu.Lock()
+	if n := len(x.fact.Attempts); n > 0 && !fresh {
+		if last := &x.fact.Attempts[n-1]; last.Referee == referee.id {
+			m.mu.Unlock()
+			return last.Number, true, nil
+		}
+	}
+	number = x.fact.NextAttempt()
+	err = m.record(&journal.MatchAssigned{MatchID: x.id, Attempt: number, RefereeID: referee.id})
+	m.mu.Unlock()
+	if err != nil {
+		return 0, false, err
+	}
+	return number, false, m.durable()
+}
+
+// accepted is what hand returns beside the outcomes that end a try.
+const accepted = outcome(-1)
+
+// hand sends start_match (MATCH_ASSIGNMENT), and records what binds the referee.
+func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt int) outcome {
+	ack, err := m.assign(ctx, x, referee, attempt)
+	switch {
+	case ctx.Err() != nil || m.recordedMatch(x):
+		return settled
+	case err != nil:
+		m.options.Log.Warn().Err(err).Str("match_id", x.id).Str("referee_id", referee.id).Msg("the match could not be handed over")
+		if e := protocol.AsError(err); e != nil && (e.Remote || !e.Code.Retryable()) {
+			return declined
+		}
+		return lost
+	case ack.Status != protocol.StatusAccepted:
+		m.options.Log.Info().Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
+			Str("reason", ack.Reason).Msg("the referee does not take the match")
+		m.decline(x, referee, attempt, ack)
+		return declined
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range x.fact.Attempts {
+		at := &x.fact.Attempts[i]
+		switch {
+		case at.Number != ack.Attempt || at.Referee != referee.id || at.Commitment == ack.DrawCommitment && !at.Declined:
+		case at.Commitment != "" && at.Commitment != ack.DrawCommitment:
+			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("attempt", ack.Attempt).
+				Msg("the referee has begun this attempt again with another commitment: another attempt")
+			return begunAnew
+		default:
+			accept := &journal.MatchAccepted{MatchID: x.id, Attempt: ack.Attempt, RefereeID: referee.id, DrawCommitment: ack.DrawCommitment}
+			if m.record(accept) != nil {
+				return settled // the journal fails, and with it the manager
+			}
+		}
+	}
+	return accepted
+}
+
+// decline records, once, that a referee does not have the match it was handed.
+// One that had accepted it may still have a result.
+func (m *Manager) decline(x *match, referee *agent, attempt int, ack *protocol.MatchAssignmentAck) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, at := range x.fact.Attempts {
+		if at.Number == attempt && !at.Declined && at.Commitment == "" {
+			_ = m.record(&journal.MatchDeclined{ // if it cannot be, the journal fails, and with it the manager
+				MatchID: x.id, Attempt: attempt, RefereeID: referee.id, Reason: ack.Reason,
+			})
+		}
+	}
+}
+
+// assign sends start_match.
 func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt int) (*protocol.MatchAssignmentAck, error) {
 	m.mu.Lock()
-	before := x.holders[referee]
-	x.holders[referee] = true
-	round := m.round
+	round := m.state.Round
 	seatA, seatB := m.seat(x.a), m.seat(x.b)
-	to := protocol.Peer{Endpoint: referee.address(), Bearer: referee.credential}
 	m.mu.Unlock()
-	seatA.AccessToken = x.a.key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
-	seatB.AccessToken = x.b.key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
-	s := m.options.Scoring
-	ack, err := protocol.StartMatch.Call(ctx, m.options.Caller, to, &protocol.MatchAssignment{
+	seatA.AccessToken = x.a.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+	seatB.AccessToken = x.b.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+	return protocol.StartMatch.Call(ctx, m.options.Caller, referee.peer(), &protocol.MatchAssignment{
 		Envelope: m.voice.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
 		LeagueID: m.options.LeagueID, RoundID: round, MatchID: x.id, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
-		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry,
-		Scoring: protocol.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss},
+		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring),
 	})
-	if err != nil {
-		return nil, err
-	}
-	if ack.Status != protocol.StatusAccepted && !before {
-		m.mu.Lock()
-		delete(x.holders, referee) // it does not have the match
-		m.mu.Unlock()
-	}
-	return ack, nil
 }
 
 // seat is what a referee is told of a player; m.mu is held.
 func (m *Manager) seat(p *agent) protocol.AssignedPlayer {
-	row := m.table.Row(p.index)
+	row := m.state.Table.Row(p.index)
 	points := row.Points
 	return protocol.AssignedPlayer{
 		PlayerID: p.id, Endpoint: p.address(), DisplayName: p.name,

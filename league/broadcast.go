@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -104,16 +105,25 @@ func (m *Manager) post(agents []*agent, notices ...notice) {
 	}
 }
 
-// tellCompleted tells every agent that the league is over, after what it is
+// tellCompleted tells every agent that does not know it that the league is over, after what it is
 // still to be told of the last round, and waits until all know.
 func (m *Manager) tellCompleted(ctx context.Context, last roundEnd, completed *protocol.LeagueCompleted) {
 	m.post(m.players, last.table, last.end)
 	m.post(m.referees, last.end)
-	end := &farewell{
-		manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(len(m.players) + len(m.referees)),
-	}
-	var telling sync.WaitGroup
+	var waiting []*agent
+	m.mu.Lock()
 	for _, a := range slices.Concat(m.players, m.referees) {
+		if !m.state.Agents[a.id].Informed {
+			waiting = append(waiting, a)
+		}
+	}
+	m.mu.Unlock()
+	if len(waiting) == 0 {
+		return
+	}
+	end := &farewell{manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(len(waiting))}
+	var telling sync.WaitGroup
+	for _, a := range waiting {
 		telling.Go(func() {
 			select {
 			case a.notices <- []notice{end}:
@@ -141,6 +151,9 @@ func (f *farewell) deliver(a *agent) {
 	defer f.told.arrive()
 	for pause := 2 * time.Second; ; pause *= 2 {
 		e := protocol.AsError(send(f.ctx, f.manager, &protocol.NotifyLeagueCompleted, a, f.message))
+		if e == nil && f.ctx.Err() == nil {
+			f.manager.informed(a)
+		}
 		if e == nil || e.Remote || !e.Code.Retryable() || pause > 8*time.Second ||
 			f.manager.options.Clock.Sleep(f.ctx, pause) != nil {
 			return
@@ -148,11 +161,20 @@ func (f *farewell) deliver(a *agent) {
 	}
 }
 
+// informed records that an agent knows that the league is over.
+func (m *Manager) informed(a *agent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.state.Agents[a.id].Informed {
+		_ = m.record(&journal.AgentInformed{AgentID: a.id}) // it is told once more, at worst
+	}
+}
+
 func (f *farewell) dropped(*agent) { f.told.arrive() }
 
 // send calls one receiver of a broadcast. A failure is logged.
 func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
-	_, err := method.CallMany(ctx, m.options.Caller, protocol.Peer{Endpoint: a.address(), Bearer: a.credential}, message)
+	_, err := method.CallMany(ctx, m.options.Caller, a.peer(), message)
 	if err == nil {
 		a.tokenUsed.Store(true) // it knows the credential that is made of its token
 	}

@@ -15,8 +15,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/schedule"
+	"evenodd/league/store"
 	"evenodd/league/table"
 	"evenodd/rules"
 )
@@ -29,18 +30,23 @@ const (
 	StateLeagueCompleted         = "LEAGUE_COMPLETED"
 )
 
-// Options are the rules of a league and what its manager needs.
+// Options are the rules of a league and what its manager needs. A league that
+// goes on keeps the rules it began with: the game, the legs and the scoring.
 type Options struct {
-	LeagueID string // see protocol.ValidLeagueID
-	GameType string // a game of Games
-	Games    rules.Registry
+	LeagueID    string // see protocol.ValidLeagueID
+	DisplayName string // of the league; may be empty
+	GameType    string // a game of Games
+	Games       rules.Registry
 
+	MinPlayers  int  // fewest to start with when the registration window ends; 0 means 2
 	Players     int  // start when so many have registered, with the referees; 0: only by start_league
 	Referees    int  // referees to wait for, from 1
 	MaxPlayers  int  // most players admitted; 0 means Players, or 10,000 without
 	MaxReferees int  // most referees admitted; 0 means 100
 	Legs        int  // how often each pair meets; 0 means 1
 	SameNames   bool // admit players with equal display names
+
+	RegistrationWindow time.Duration // start after it with who is there, MinPlayers and Referees at least; 0: none
 
 	Scoring  table.Scoring // the zero value means table.DefaultScoring
 	Timeouts protocol.Timeouts
@@ -49,13 +55,22 @@ type Options struct {
 	Concurrency          int           // matches at once in the whole league; 0: as many as referees can
 	MaxConcurrentMatches int           // most a referee may offer; 0 means 10 (002 §3.1.2)
 	AnnounceLead         time.Duration // wait between announcement and first match
+	Pace                 time.Duration // wait before each round
+	StopWithin           time.Duration // when Run is told to stop, running matches may go on for so long
+	LongestMatch         time.Duration // most a match may take before another referee gets it; 0: computed from the timeouts
 	EveryMatch           bool          // broadcast the standings after every result as well (002 §7.2)
 	Schemes              []string      // of endpoints; nil means http and https
 
-	Secret   *[32]byte // tokens are derived from it; nil: a random one
-	Caller   protocol.Caller
-	Clock    *protocol.Clock
-	Log      zerolog.Logger
+	TokenLength int           // characters of a token's secret part, 22 to 43; 0 means 43
+	TokenTTL    time.Duration // how long a token lasts; 0: as long as the league
+
+	Keep       *Keep     // what is known of the league, and where it is kept; nil: a new league, in memory only
+	Secret     *[32]byte // tokens are derived from it; nil: that of Keep, or a random one
+	Caller     protocol.Caller
+	Clock      *protocol.Clock
+	Log        zerolog.Logger
+	Simulation *journal.Simulation // what a simulated league derives from; nil for a real one
+
 	Progress func(recorded, matches int) // called after every result, one at a time; may be nil
 	Over     func()                      // called when the table is final, before the agents are told; may be nil
 }
@@ -64,27 +79,28 @@ type Options struct {
 type Manager struct {
 	options    Options
 	voice      *protocol.Voice
+	journal    *journal.Journal
 	secret     [32]byte
 	adminToken string
 	started    chan struct{} // closed when the league may begin
 	begin      func()
+	resumed    bool        // the league was there before this manager
 	maxMoves   int         // the most moves one seat makes in a match
 	dispatch   chan func() // matches on their way to the conductors
+	late       chan *agent // agents that came back when the league was over
 
 	mu        sync.Mutex
-	life      context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
-	state     string
+	life      context.Context   //nolint:containedctx // of Run, for broadcasts that a report causes
+	state     *journal.State    // what happened; only record changes it
 	agents    map[string]*agent // by id, players and referees, reservations too
 	players   []*agent          // in order of ids, once started
 	referees  []*agent
-	schedule  schedule.Schedule
-	table     *table.Table
-	results   []result // in schedule order; Status "" while a match has none
-	recorded  int
-	round     int      // the current one, from 1; 0 before the first
-	matches   []*match // of the current round
-	assigned  map[string]int
+	matches   []*match       // of the current round
+	assigned  map[string]int // matches announced for each referee; nil before they are counted
 	completed *protocol.LeagueCompleted
+
+	disputed   map[string]bool // match and referee of disputes that were recorded
+	windowOver bool            // registration has lasted long enough
 }
 
 // New makes a manager; Mount it, and Run it.
@@ -97,6 +113,7 @@ func New(o Options) (*Manager, error) {
 	}
 	o.Legs = max(o.Legs, 1)
 	o.Referees = max(o.Referees, 1)
+	o.MinPlayers = max(o.MinPlayers, 2)
 	if o.MaxPlayers == 0 {
 		o.MaxPlayers = o.Players
 	}
@@ -109,6 +126,9 @@ func New(o Options) (*Manager, error) {
 	if o.MaxConcurrentMatches == 0 {
 		o.MaxConcurrentMatches = 10
 	}
+	if o.TokenLength == 0 {
+		o.TokenLength = protocol.MaxTokenLength
+	}
 	if o.Schemes == nil {
 		o.Schemes = []string{"http", "https"}
 	}
@@ -117,25 +137,83 @@ func New(o Options) (*Manager, error) {
 		voice:    protocol.NewVoice(protocol.ManagerSender, o.Clock),
 		started:  make(chan struct{}),
 		dispatch: make(chan func()),
-		state:    StateWaitingForRegistrations,
+		late:     make(chan *agent, 100),
+		state:    journal.NewState(),
 		agents:   map[string]*agent{},
-		assigned: map[string]int{},
+		disputed: map[string]bool{},
 	}
-	game, err := o.Games.Game(o.GameType)
+	m.begin = sync.OnceFunc(func() { close(m.started) })
+	_, _ = crand.Read(m.secret[:]) // never fails
+	if k := o.Keep; k != nil {
+		m.journal, m.state, m.secret = k.journal, k.State, k.secret
+	}
+	if o.Secret != nil {
+		m.secret = *o.Secret
+	}
+	if err := m.openLeague(); err != nil {
+		return nil, err
+	}
+	game, err := o.Games.Game(m.options.GameType)
 	if err != nil {
 		return nil, err
 	}
 	m.maxMoves = game.Info().MaxMoves
-	m.begin = sync.OnceFunc(func() { close(m.started) })
-	if o.Secret != nil {
-		m.secret = *o.Secret
-	} else {
-		_, _ = crand.Read(m.secret[:]) // never fails
-	}
 	var admin [24]byte
 	_, _ = crand.Read(admin[:]) // never fails
 	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])
 	return m, nil
+}
+
+// openLeague begins the journal of a new league, or takes up one that goes on.
+func (m *Manager) openLeague() error {
+	o := &m.options
+	created := m.state.Created
+	if created == nil {
+		s := o.Scoring
+		return m.record(&journal.Created{
+			SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
+			GameType: o.GameType, Legs: o.Legs, Tiebreakers: s.Tiebreakers,
+			Scoring:    scoringOf(s),
+			Simulation: o.Simulation,
+		})
+	}
+	if created.LeagueID != o.LeagueID {
+		return fmt.Errorf("the journal is that of league %s, not of %s", created.LeagueID, o.LeagueID)
+	}
+	rules := table.Scoring{
+		Win: created.Scoring.Win, Draw: created.Scoring.Draw, Loss: created.Scoring.Loss,
+		TechnicalLoss: created.Scoring.TechnicalLoss, Tiebreakers: created.Tiebreakers,
+	}
+	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(rules) {
+		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).
+			Msg("the settings of game, legs or scoring have changed: this league keeps those it began with")
+	}
+	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, rules
+	m.resumed = true
+	for id := range m.state.Agents {
+		m.agents[id] = m.known(m.state.Agents[id])
+	}
+	switch players, referees := m.registeredCounts(); {
+	case m.state.Started != nil, o.Players > 0 && players >= o.Players && referees >= o.Referees:
+		m.begin()
+	}
+	return nil
+}
+
+// record makes something happen: it is folded into the state and queued for the
+// journal. Whoever tells others of it waits for durable first. M.mu is held.
+func (m *Manager) record(data journal.Data) error {
+	e := journal.Event{Seq: m.state.Events + 1, At: journal.FormatTime(m.options.Clock.Now()), Data: data}
+	if err := m.state.Apply(&e); err != nil {
+		return err
+	}
+	return m.journal.AppendAt(e.At, data)
+}
+
+// durable waits until what was recorded is on disk. M.mu is not held.
+func (m *Manager) durable() error {
+	seq, _ := m.journal.Last()
+	return m.journal.Sync(seq)
 }
 
 func (o *Options) validate() error {
@@ -171,21 +249,45 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	mux.Fallback(protocol.MethodFor)
 }
 
+// Resumed tells whether the league was there before this manager.
+func (m *Manager) Resumed() bool { return m.resumed }
+
 // Run waits until the league may begin, plays it, and returns its final
-// message when every agent has it or cannot be told. It ends early with ctx.
+// message when every agent has it or cannot be told. A league that is over
+// already is only told to those who do not know. When ctx ends, matches that
+// run may go on for StopWithin; then Run ends with the error of ctx. It ends
+// with an error, too, when the journal cannot be written.
 func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
-	select {
-	case <-m.started:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	work, end := context.WithCancelCause(context.WithoutCancel(ctx)) // what has begun
+	defer end(nil)
+	stop, halt := context.WithCancelCause(ctx) // what would begin
+	defer halt(nil)
+	go func() { // ends when the journal fails or is closed, at the latest
+		if err := m.journal.Failed(); err != nil {
+			halt(err)
+			end(err)
+		}
+	}()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(m.options.StopWithin, func() { end(ctx.Err()) }) })()
+	completed, err := m.run(stop, work)
+	if err != nil && context.Cause(stop) != nil {
+		err = context.Cause(stop)
+	}
+	return completed, err
+}
+
+// run is Run with the two contexts: of what would begin, and of what has begun.
+func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, error) {
+	if err := m.awaitStart(stop); err != nil {
+		return nil, err
 	}
 	m.mu.Lock()
-	m.life = ctx
+	m.life = work
 	m.mu.Unlock()
-	notifiers, stop := context.WithCancel(ctx)
+	notifiers, silence := context.WithCancel(work)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer stop()
+	defer silence()
 	if err := m.createSchedule(); err != nil {
 		return nil, err
 	}
@@ -200,112 +302,178 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 		})
 	}
 	defer close(m.dispatch)
-	var last roundEnd
-	for round := 1; round <= m.schedule.Rounds(); round++ {
-		if err := m.playRound(ctx, round, last); err != nil {
+	round, last := m.takeUp(work)
+	for ; round <= m.state.Schedule.Rounds(); round++ {
+		if err := m.playRound(stop, work, round, last); err != nil {
 			return nil, err
 		}
-		last = m.endOfRound(ctx, round)
+		var err error
+		if last, err = m.endOfRound(work, round); err != nil {
+			return nil, err
+		}
 	}
-	return m.complete(ctx, last)
+	return m.complete(work, last)
+}
+
+// awaitStart returns when the league may begin: as many as were asked for have
+// registered, somebody starts it, or the registration window is over and there
+// are enough.
+func (m *Manager) awaitStart(ctx context.Context) error {
+	var window <-chan time.Time
+	if length := m.options.RegistrationWindow; length > 0 && m.state.Started == nil {
+		timer := time.NewTimer(length)
+		defer timer.Stop()
+		window = timer.C
+	}
+	for {
+		select {
+		case <-m.started:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-window:
+			m.mu.Lock()
+			m.windowOver = true
+			if !m.enough() {
+				m.options.Log.Warn().Int("min_players", m.options.MinPlayers).Int("referees", m.options.Referees).
+					Msg("the registration window is over, but too few have registered: the league begins when there are enough")
+			}
+			m.mu.Unlock()
+		}
+	}
+}
+
+// enough begins the league when so many have registered as it waits for. M.mu is
+// held.
+func (m *Manager) enough() bool {
+	players, referees := m.registeredCounts()
+	wanted := m.options.Players
+	if m.windowOver {
+		wanted = m.options.MinPlayers
+	}
+	enough := wanted > 0 && players >= wanted && referees >= m.options.Referees
+	if enough {
+		m.begin()
+	}
+	return enough
 }
 
 // createSchedule fixes who takes part, and with that who meets whom.
 func (m *Manager) createSchedule() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.state = StateCreatingSchedule
-	for _, a := range m.agents {
-		switch {
-		case !a.registered:
-		case a.player:
-			m.players = append(m.players, a)
-		default:
-			m.referees = append(m.referees, a)
+	if m.state.Started == nil {
+		started := &journal.Started{Algorithm: journal.Algorithm}
+		for id, a := range m.agents {
+			switch {
+			case !a.registered:
+			case a.player:
+				started.Players = append(started.Players, id)
+			default:
+				started.Referees = append(started.Referees, id)
+			}
 		}
+		slices.SortFunc(started.Players, protocol.CompareIDs)
+		slices.SortFunc(started.Referees, protocol.CompareIDs)
+		if err := m.record(started); err != nil {
+			return err
+		}
+		m.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
+			Int("rounds", m.state.Schedule.Rounds()).Int("matches", m.state.Schedule.Matches()).Msg("the league begins")
 	}
-	byID := func(a, b *agent) int { return protocol.CompareIDs(a.id, b.id) }
-	slices.SortFunc(m.players, byID)
-	slices.SortFunc(m.referees, byID)
-	for i, p := range m.players {
-		p.index = i
+	for i, id := range m.state.Started.Players {
+		m.agents[id].index = i
+		m.players = append(m.players, m.agents[id])
 	}
-	var err error
-	if m.schedule, err = schedule.RoundRobin(len(m.players), m.options.Legs); err != nil {
-		return err
+	for _, id := range m.state.Started.Referees {
+		m.referees = append(m.referees, m.agents[id])
 	}
-	if m.table, err = table.New(len(m.players), m.options.Scoring); err != nil {
-		return err
-	}
-	m.results = make([]result, m.schedule.Matches())
-	m.state = StateRunningLeague
-	m.options.Log.Info().Int("players", len(m.players)).Int("referees", len(m.referees)).
-		Int("rounds", m.schedule.Rounds()).Int("matches", m.schedule.Matches()).Msg("the league begins")
 	return nil
 }
 
-// complete tells everybody that the league is over.
+// takeUp is the round to go on with, and what is to be told of the one before:
+// once more, when it is not known who was told.
+func (m *Manager) takeUp(ctx context.Context) (round int, before roundEnd) {
+	m.mu.Lock()
+	round = m.state.Round + 1
+	if m.state.Open() {
+		round--
+	}
+	over := m.state.Completed != nil
+	m.mu.Unlock()
+	if !m.resumed {
+		return round, before
+	}
+	m.writeMatches(1, round-1)
+	if round > 1 && !over {
+		m.writeFiles()
+		before = m.roundEnd(ctx, round-1)
+	}
+	return round, before
+}
+
+// complete makes the table final and tells everybody that the league is over.
 func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.LeagueCompleted, error) {
 	m.mu.Lock()
-	m.state = StateLeagueCompleted
 	rows := m.standings(0, protocol.MaxStandings)
-	champion := rows[0]
+	first := rows[0]
+	champion := protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}
+	before := m.state.Completed != nil
+	if !before {
+		if err := m.record(&journal.LeagueCompleted{Champion: champion}); err != nil {
+			m.mu.Unlock()
+			return nil, err
+		}
+	}
+	_, head := m.journal.Last()
 	m.completed = &protocol.LeagueCompleted{
 		Envelope:    m.voice.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
-		TotalRounds: m.schedule.Rounds(), TotalMatches: m.schedule.Matches(),
-		Champion: protocol.Champion{
-			PlayerID: champion.PlayerID, DisplayName: champion.DisplayName, Points: champion.Points,
-		},
-		FinalStandings: rows, TotalPlayers: len(m.players),
+		TotalRounds: m.state.Schedule.Rounds(), TotalMatches: m.state.Schedule.Matches(),
+		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: head,
 	}
 	completed := m.completed
 	m.mu.Unlock()
+	if err := m.durable(); err != nil {
+		return nil, err
+	}
+	m.writeMatches(m.state.Schedule.Rounds(), m.state.Schedule.Rounds())
+	if !before || !m.filesComplete() {
+		m.writeFiles()
+	}
 	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Msg("the league is over")
 	if m.options.Over != nil {
 		m.options.Over()
 	}
 	m.tellCompleted(ctx, last, completed)
-	return completed, ctx.Err()
+	return completed, context.Cause(ctx)
+}
+
+// Linger tells agents that come back after the end that it is over, until ctx
+// ends.
+func (m *Manager) Linger(ctx context.Context) {
+	m.mu.Lock()
+	completed := m.completed
+	m.mu.Unlock()
+	for completed != nil {
+		select {
+		case a := <-m.late:
+			(&farewell{manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(1)}).deliver(a)
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // standings are limit rows of the table from offset; m.mu is held.
 func (m *Manager) standings(offset, limit int) []protocol.StandingRow {
-	if m.table == nil {
-		return m.unplayed(offset, limit)
-	}
-	ranked := m.table.Standings()
-	ranked = ranked[min(offset, len(ranked)):min(offset+limit, len(ranked))]
-	rows := make([]protocol.StandingRow, len(ranked))
-	for i := range ranked {
-		rows[i] = m.row(&ranked[i])
+	all := m.state.Standings()
+	all = all[min(offset, len(all)):min(offset+limit, len(all))]
+	rows := make([]protocol.StandingRow, len(all))
+	for i := range all {
+		rows[i] = all[i].StandingRow
 	}
 	return rows
-}
-
-func (m *Manager) row(r *table.Row) protocol.StandingRow {
-	p := m.players[r.Player]
-	return protocol.StandingRow{
-		Rank: r.Rank, PlayerID: p.id, DisplayName: p.name,
-		Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
-	}
-}
-
-// unplayed are the standings before the start: everybody at nothing, in order
-// of ids.
-func (m *Manager) unplayed(offset, limit int) []protocol.StandingRow {
-	var registered []*agent
-	for _, a := range m.agents {
-		if a.player && a.registered {
-			registered = append(registered, a)
-		}
-	}
-	slices.SortFunc(registered, func(a, b *agent) int { return protocol.CompareIDs(a.id, b.id) })
-	rows := make([]protocol.StandingRow, 0, len(registered))
-	for i, a := range registered {
-		rows = append(rows, protocol.StandingRow{Rank: i + 1, PlayerID: a.id, DisplayName: a.name})
-	}
-	return rows[min(offset, len(rows)):min(offset+limit, len(rows))]
 }
 
 // A Status is how far the league is.
@@ -328,29 +496,35 @@ func (m *Manager) Status() Status {
 
 func (m *Manager) status() Status {
 	players, referees := m.registeredCounts()
+	s := m.state
 	return Status{
-		State: m.state, Round: m.round, Rounds: m.schedule.Rounds(), Matches: m.schedule.Matches(),
-		Recorded: m.recorded, Players: players, Referees: referees,
+		State: m.phase(), Round: s.Round, Rounds: s.Schedule.Rounds(), Matches: s.Schedule.Matches(),
+		Recorded: s.Recorded, Players: players, Referees: referees,
 	}
 }
 
-// A Standing is a row of the final table with what broadcasts leave out.
-type Standing struct {
-	protocol.StandingRow
-	TechnicalLosses int
+// phase is the manager's state (004 §9.2); m.mu is held.
+func (m *Manager) phase() string {
+	switch {
+	case m.state.Completed != nil:
+		return StateLeagueCompleted
+	case m.state.Started != nil:
+		return StateRunningLeague
+	case m.hasStarted():
+		return StateCreatingSchedule
+	}
+	return StateWaitingForRegistrations
 }
+
+// A Standing is a row of the final table with what broadcasts leave out.
+type Standing = store.StandingRow
 
 // Standings is the whole table as it is now; nil before the start.
 func (m *Manager) Standings() []Standing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.table == nil {
+	if m.state.Started == nil {
 		return nil
 	}
-	ranked := m.table.Standings()
-	rows := make([]Standing, len(ranked))
-	for i := range ranked {
-		rows[i] = Standing{m.row(&ranked[i]), ranked[i].TechnicalLosses}
-	}
-	return rows
+	return m.state.Standings()
 }

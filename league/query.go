@@ -63,7 +63,7 @@ func (m *Manager) answerStandings(offset, limit int) *protocol.LeagueQueryRespon
 		limit = protocol.MaxStandings
 	}
 	players, _ := m.registeredCounts()
-	round := m.round
+	round := m.state.Round
 	data := protocol.StandingsData{Standings: m.standings(offset, limit), TotalPlayers: players, Offset: offset}
 	type standings struct {
 		CurrentRound int `json:"current_round"`
@@ -90,23 +90,20 @@ func (m *Manager) answerStatus() *protocol.LeagueQueryResponse {
 // answerSchedule is one round, the current one when none is named.
 func (m *Manager) answerSchedule(round int) (*protocol.LeagueQueryResponse, error) {
 	if round == 0 {
-		round = max(m.round, 1)
+		round = max(m.state.Round, 1)
 	}
-	data := protocol.ScheduleData{RoundID: round, Rounds: m.schedule.Rounds(), Matches: []protocol.ScheduledMatch{}}
-	if m.table != nil && round > data.Rounds {
+	data := protocol.ScheduleData{RoundID: round, Rounds: m.state.Schedule.Rounds(), Matches: []protocol.ScheduledMatch{}}
+	if m.state.Started != nil && round > data.Rounds {
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
 	}
-	for i, p := range m.schedule.Round(round) {
+	for i, p := range m.state.Schedule.Round(round) {
 		scheduled := protocol.ScheduledMatch{
 			MatchID: protocol.MatchID(round, i+1), RoundID: round,
-			PlayerAID: m.players[p.A].id, PlayerBID: m.players[p.B].id, Status: "SCHEDULED",
+			PlayerAID: m.state.Started.Players[p.A], PlayerBID: m.state.Started.Players[p.B], Status: "SCHEDULED",
 			RefereeEndpoint: m.refereeEndpoint(round, i+1),
 		}
-		if r := &m.results[m.schedule.Index(round, i+1)]; r.status != "" {
-			scheduled.Status = r.status
-			if r.winner != nil {
-				scheduled.WinnerPlayerID = &r.winner.id
-			}
+		if r := m.state.Matches[m.state.Schedule.Index(round, i+1)].Report; r != nil {
+			scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
 		}
 		data.Matches = append(data.Matches, scheduled)
 	}
@@ -115,25 +112,27 @@ func (m *Manager) answerSchedule(round int) (*protocol.LeagueQueryResponse, erro
 
 // refereeEndpoint is known once a round is announced.
 func (m *Manager) refereeEndpoint(round, number int) *string {
-	switch {
-	case round == m.round:
-		return m.matches[number-1].referee.endpoint.Load()
-	case round < m.round:
-		return m.results[m.schedule.Index(round, number)].referee.endpoint.Load()
+	if round > m.state.Round {
+		return nil
 	}
-	return nil
+	id := m.state.Rounds[round-1].Referees[number-1]
+	if r := m.state.Matches[m.state.Schedule.Index(round, number)].Report; r != nil {
+		id = r.RefereeID
+	}
+	return m.agents[id].endpoint.Load()
 }
 
 // answerNextMatch is the player's first match without a result.
 func (m *Manager) answerNextMatch(p *agent) *protocol.LeagueQueryResponse {
 	data := protocol.NextMatchData{}
-	for round := max(m.round, 1); m.table != nil && round <= m.schedule.Rounds(); round++ {
-		opponent, number, ok := m.schedule.Opponent(round, p.index)
-		if !ok || m.results[m.schedule.Index(round, number)].status != "" {
+	place, takesPart := m.state.Place(p.id)
+	for round := max(m.state.Round, 1); takesPart && round <= m.state.Schedule.Rounds(); round++ {
+		opponent, number, ok := m.state.Schedule.Opponent(round, place)
+		if !ok || m.state.Matches[m.state.Schedule.Index(round, number)].Report != nil {
 			continue
 		}
 		data.NextMatch = &protocol.NextMatch{
-			MatchID: protocol.MatchID(round, number), RoundID: round, OpponentID: m.players[opponent].id,
+			MatchID: protocol.MatchID(round, number), RoundID: round, OpponentID: m.state.Started.Players[opponent],
 			RefereeEndpoint: m.refereeEndpoint(round, number),
 		}
 		break
@@ -143,11 +142,14 @@ func (m *Manager) answerNextMatch(p *agent) *protocol.LeagueQueryResponse {
 
 func (m *Manager) answerPlayerStats(p *agent) *protocol.LeagueQueryResponse {
 	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: p.id, DisplayName: p.name}, State: lifeRegistered}
-	if m.table != nil {
+	if m.state.Started != nil {
 		data.State = lifeActive
-		for _, r := range m.table.Standings() {
-			if r.Player == p.index {
-				data.StandingRow, data.TechnicalLosses = m.row(&r), r.TechnicalLosses
+		if m.state.Agents[p.id].Suspended != "" {
+			data.State = lifeSuspended
+		}
+		for _, r := range m.state.Standings() {
+			if r.PlayerID == p.id {
+				data.StandingRow, data.TechnicalLosses = r.StandingRow, r.TechnicalLosses
 			}
 		}
 	}

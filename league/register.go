@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -47,7 +48,7 @@ func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.Ref
 	}
 	response := &protocol.RefereeRegisterResponse{Registration: m.registration(no)}
 	if no == nil {
-		response.RefereeID, response.AuthToken = &a.id, a.token
+		response.RefereeID, response.AuthToken = &a.id, a.proof.Load().token
 	}
 	return response, nil
 }
@@ -65,7 +66,7 @@ func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.Leag
 	}
 	response := &protocol.LeagueRegisterResponse{Registration: m.registration(no)}
 	if no == nil {
-		response.PlayerID, response.AuthToken = &a.id, a.token
+		response.PlayerID, response.AuthToken = &a.id, a.proof.Load().token
 	}
 	return response, nil
 }
@@ -94,10 +95,21 @@ func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, err
 	}
 	known, reserved, no, err := m.place(ctx, a)
 	if reserved == nil {
+		if known != nil {
+			err = m.durable()
+		}
 		return known, no, err
 	}
 	reachable := m.reachable(ctx, a.endpoint, 5*time.Second)
+	known, no, err = m.settle(a, reserved, reachable)
+	if known != nil {
+		err = m.durable() // a token that was given away is not forgotten
+	}
+	return known, no, err
+}
 
+// settle makes a registration of a reservation, or nothing.
+func (m *Manager) settle(a applicant, reserved *agent, reachable bool) (_ *agent, _ *refusal, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer close(reserved.decided)
@@ -109,13 +121,26 @@ func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, err
 		delete(m.agents, reserved.id)
 		return nil, refuse(protocol.ErrLateRegistration, "the league has started"), nil
 	}
+	err = m.record(&journal.AgentRegistered{
+		AgentID: reserved.id, Role: roleOf(reserved), DisplayName: a.name, Endpoint: a.endpoint,
+		Capacity: a.capacity, ConversationID: a.conversation, Generation: 1,
+	})
+	if err != nil {
+		delete(m.agents, reserved.id)
+		return nil, nil, err
+	}
 	reserved.registered = true
 	m.options.Log.Info().Str("conversation_id", a.conversation).Str("id", reserved.id).Str("name", a.name).
 		Str("endpoint", a.endpoint).Msg("registered")
-	if players, referees := m.registeredCounts(); m.options.Players > 0 && players >= m.options.Players && referees >= m.options.Referees {
-		m.begin()
-	}
+	m.enough()
 	return reserved, nil, nil
+}
+
+func roleOf(a *agent) string {
+	if a.player {
+		return journal.RolePlayer
+	}
+	return journal.RoleReferee
 }
 
 // place finds the agent whose registration this is once more, or what speaks
@@ -210,8 +235,13 @@ func (m *Manager) objection(a applicant, reservations bool) *refusal {
 	case !slices.Contains(a.games, m.options.GameType):
 		return refuse(protocol.ErrUnsupportedGame, "this league plays "+m.options.GameType)
 	}
-	u, err := url.Parse(a.endpoint)
-	if err != nil || !protocol.ValidURL(a.endpoint) || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
+	return m.vet(a.endpoint)
+}
+
+// vet is what speaks against an endpoint.
+func (m *Manager) vet(endpoint string) *refusal {
+	u, err := url.Parse(endpoint)
+	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
 		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme "+
 			strings.Join(m.options.Schemes, " or ")+" and without a password")
 	}
@@ -233,19 +263,8 @@ func (m *Manager) reserve(a applicant) *agent {
 			}
 		}
 	}
-	token := protocol.DeriveToken(m.secret, m.options.LeagueID, id, 1)
-	key := protocol.KeyOf(token)
-	reserved := &agent{
-		id: id, player: a.player, name: a.name, capacity: a.capacity,
-		token: token, key: key, credential: key.ManagerCredential(m.options.LeagueID),
-		conversation: a.conversation,
-		decided:      make(chan struct{}),
-		notices:      make(chan []notice, maxNotices),
-	}
-	if !a.player {
-		reserved.slots = make(chan struct{}, a.capacity)
-	}
-	reserved.endpoint.Store(&a.endpoint)
+	reserved := m.newAgent(id, a.player, a.name, a.endpoint, a.capacity, 1)
+	reserved.conversation = a.conversation
 	m.agents[id] = reserved
 	return reserved
 }
@@ -279,10 +298,10 @@ func (m *Manager) answers(ctx context.Context, endpoint string) bool {
 
 // welcomeBack gives an agent that shows its token its own id again, also after
 // the start. It may move to another endpoint while nobody answers at the old
-// one.
+// one. A token that has expired is good for this alone, and gets a successor.
 func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusal, error) {
 	m.mu.Lock()
-	known, err := m.authenticate(a.token)
+	known, generation, err := m.owner(a.token)
 	if err == nil && known.player != a.player {
 		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
 	}
@@ -291,30 +310,94 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 		old = known.address()
 	}
 	m.mu.Unlock()
-	if err != nil || old == a.endpoint {
-		return known, nil, err
+	if err != nil {
+		return nil, nil, err
 	}
-	if m.answers(ctx, old) {
-		return nil, refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old), nil
+	if old != a.endpoint {
+		if m.answers(ctx, old) {
+			return nil, refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old), nil
+		}
+		if no := m.vet(a.endpoint); no != nil {
+			return nil, no, nil
+		}
+		if !m.reachable(ctx, a.endpoint, 5*time.Second) {
+			return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
+		}
 	}
-	if !m.reachable(ctx, a.endpoint, 5*time.Second) {
-		return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
+	if err := m.comeBack(known, a.endpoint, generation); err != nil {
+		return nil, nil, err
 	}
-	known.endpoint.Store(&a.endpoint)
-	return known, nil, nil
+	return known, nil, m.durable()
 }
 
-// authenticate finds the agent whose token it is; m.mu is held.
-func (m *Manager) authenticate(token string) (*agent, error) {
+// comeBack records what has changed with an agent that is there again.
+func (m *Manager) comeBack(known *agent, endpoint string, generation int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.state.Agents[known.id]
+	if generation == is.Generation && m.expired(is) {
+		generation++
+	}
+	generation = max(generation, is.Generation) // the answer with the new token was lost
+	if renewed := is.Generation != generation; renewed || is.Endpoint != endpoint || is.Suspended != "" {
+		err := m.record(&journal.AgentReturned{AgentID: known.id, Endpoint: endpoint, Generation: generation})
+		if err != nil {
+			return err
+		}
+		known.endpoint.Store(&endpoint)
+		if renewed {
+			known.tokenUsed.Store(false)
+		}
+		known.proof.Store(m.prove(known.id, generation))
+	}
+	m.options.Log.Info().Str("id", known.id).Str("endpoint", endpoint).Msg("an agent is back")
+	close(*known.expect()) // whoever waits for it hands its matches over again
+	if m.completed != nil && !is.Informed {
+		select {
+		case m.late <- known:
+		default: // it will ask again
+		}
+	}
+	return nil
+}
+
+// expired tells whether an agent's token has had its time; m.mu is held.
+func (m *Manager) expired(a *journal.Agent) bool {
+	since, err := time.Parse(time.RFC3339, a.Since)
+	return m.options.TokenTTL > 0 && err == nil && m.options.Clock.Now().Sub(since) > m.options.TokenTTL
+}
+
+// owner finds the agent whose token it is, and of which generation: the last, or
+// the one before, in case the answer that brought the last was lost. M.mu is
+// held.
+func (m *Manager) owner(token string) (*agent, int, error) {
 	if token == "" {
-		return nil, protocol.Fault(protocol.ErrTokenMissing, "auth_token is required after registration").
+		return nil, 0, protocol.Fault(protocol.ErrTokenMissing, "auth_token is required after registration").
 			With("expected_format", "tok-{agent_id}-{hash}")
 	}
 	id, _, _ := strings.Cut(strings.TrimPrefix(token, "tok-"), "-")
-	a := m.agents[strings.ToUpper(id)]
-	if a == nil || !a.registered || !protocol.SameToken(token, a.token) {
-		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not that of a registered agent").
-			With("expected_format", "tok-{agent_id}-{hash}")
+	if a := m.agents[strings.ToUpper(id)]; a != nil && a.registered {
+		generation := m.state.Agents[a.id].Generation
+		if protocol.SameToken(token, a.proof.Load().token) {
+			return a, generation, nil
+		}
+		if generation > 1 && !a.tokenUsed.Load() && protocol.SameToken(token, m.prove(a.id, generation-1).token) {
+			return a, generation - 1, nil
+		}
+	}
+	return nil, 0, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not that of a registered agent").
+		With("expected_format", "tok-{agent_id}-{hash}")
+}
+
+// authenticate finds the agent whose token it is, which must be good for all;
+// m.mu is held.
+func (m *Manager) authenticate(token string) (*agent, error) {
+	a, generation, err := m.owner(token)
+	if err != nil {
+		return nil, err
+	}
+	if is := m.state.Agents[a.id]; generation != is.Generation || m.expired(is) {
+		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token has expired: register again with it")
 	}
 	a.tokenUsed.Store(true)
 	return a, nil
@@ -357,7 +440,7 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.state == StateLeagueCompleted {
+	if m.state.Completed != nil {
 		return nil, protocol.Fault(protocol.ErrLeagueComplete, "the league is over")
 	}
 	players, referees := m.registeredCounts()
@@ -375,5 +458,5 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 func (m *Manager) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: "league_manager", State: m.state}, nil
+	return &protocol.Pong{Status: "ok", Role: "league_manager", State: m.phase()}, nil
 }

@@ -2,152 +2,206 @@ package league
 
 import (
 	"context"
-	"slices"
+	"errors"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 )
 
-// A result is what is recorded of a match. It is small, because a league keeps
-// all of them.
-type result struct {
-	status  string // "" while there is none
-	winner  *agent // nil for a draw and a double loss
-	number  int    // 0 when none was drawn
-	choiceA string // "" when none was made
-	choiceB string
-	reason  string
-	referee *agent
-	others  []*agent // who had the match too; nil nearly always
-}
-
 // same tells whether two reports say the same of a match.
-func (r *result) same(o *result) bool {
-	return r.status == o.status && r.winner == o.winner && r.number == o.number &&
-		r.choiceA == o.choiceA && r.choiceB == o.choiceB
+func same(a, b *journal.MatchReported) bool {
+	for _, c := range a.Choices {
+		other, _ := b.Choices.Get(c.ID)
+		if textOf(c.Value) != textOf(other) {
+			return false
+		}
+	}
+	return a.Status == b.Status && textOf(a.WinnerPlayerID) == textOf(b.WinnerPlayerID) &&
+		numberOf(a.DrawnNumber) == numberOf(b.DrawnNumber)
 }
 
-// reportMatchResult records a result (spec 003 §8.7.6). The same report again
-// is acknowledged again; a different one of the same match is refused.
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func numberOf(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// errJournal is what a caller is told whose message could not be kept. It is no
+// error of the protocol: the caller asks again, and the operator knows more.
+var errJournal = errors.New("the journal cannot be written")
+
+// reportMatchResult records a result (spec 003 §8.7.6). It is acknowledged when
+// it is on disk. The same report again is acknowledged again; a different one of
+// the same match is refused.
 func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	x, r, err := m.take(q)
+	m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if m.durable() != nil {
+		return nil, errJournal
+	}
+	if x != nil {
+		m.recorded(q, x, r)
+	}
+	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
+}
+
+// recorded goes on from a result that is on disk.
+func (m *Manager) recorded(q *protocol.MatchResultReport, x *match, r *journal.MatchReported) {
+	m.options.Log.Info().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
+		Str("status", r.Status).Str("reason", r.Reason).Msg("result recorded")
+	if m.options.EveryMatch {
+		m.mu.Lock()
+		update := m.standingsUpdate(m.life, m.state.Round, m.standings(0, protocol.MaxStandings))
+		m.mu.Unlock()
+		m.post(m.players, update)
+	}
+	close(x.done)
+}
+
+// take records the result of a report, and tells which match has it now; none
+// when it was recorded before. M.mu is held.
+func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
 	referee, err := m.identify(&q.Envelope)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if referee.player {
-		return nil, protocol.Fault(protocol.ErrRefereeNotRegistered, "%s is no referee", referee.id)
+		return nil, nil, protocol.Fault(protocol.ErrRefereeNotRegistered, "%s is no referee", referee.id)
 	}
 	if q.LeagueID != m.options.LeagueID {
-		return nil, m.otherLeague(q.LeagueID)
+		return nil, nil, m.otherLeague(q.LeagueID)
 	}
-	ack := &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}
-	x, index, err := m.reported(q, referee)
+	fact, a, b, err := m.reported(q, referee)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r, err := m.read(q, referee)
+	r, err := m.read(q, fact, referee, a, b)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if known := &m.results[index]; known.status != "" {
-		if known.referee == referee && known.same(&r) {
-			return ack, nil
+	if known := fact.Report; known != nil {
+		if known.RefereeID == referee.id && same(known, r) {
+			return nil, nil, nil
 		}
-		m.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-			Str("referee_id", referee.id).Str("status", r.status).Msg("disputed: a different result of a match that has one")
-		return nil, protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID)
+		m.dispute(q, r)
+		return nil, nil, protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID)
 	}
-	if err := m.table.Record(r.outcome(x.a, x.b)); err != nil {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
-	}
-	m.checkScore(q, x, &r)
-	for other := range x.holders {
-		if other != referee {
-			r.others = append(r.others, other)
+	if err := m.record(r); err != nil {
+		if m.journal.Err() != nil {
+			return nil, nil, errJournal
 		}
+		return nil, nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
-	m.results[index] = r
-	m.recorded++
+	m.checkScore(q, a, b, r)
 	if m.options.Progress != nil {
-		m.options.Progress(m.recorded, len(m.results))
+		m.options.Progress(m.state.Recorded, len(m.state.Matches))
 	}
-	if m.options.EveryMatch {
-		m.post(m.players, m.standingsUpdate(m.life, m.round, m.standings(0, protocol.MaxStandings)))
+	if m.matches == nil {
+		return nil, nil, nil // this manager has not taken up the round yet; it will find the result there
 	}
-	m.options.Log.Info().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-		Str("status", r.status).Str("reason", r.reason).Msg("result recorded")
-	close(x.done)
-	return ack, nil
+	_, number, _ := protocol.ParseMatchID(q.MatchID)
+	return m.matches[number-1], r, nil
+}
+
+// dispute records a second, different result of a match: once for a referee,
+// because it may go on saying so.
+func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReported) {
+	m.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
+		Str("referee_id", r.RefereeID).Str("status", r.Status).Msg("disputed: a different result of a match that has one")
+	key := r.MatchID + "/" + r.RefereeID
+	if !m.disputed[key] {
+		m.disputed[key] = true
+		_ = m.record(&journal.MatchDisputed{MatchID: r.MatchID, Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // it changes nothing
+	}
 }
 
 // reported finds the match of a report, and whether the referee may report it.
-// Of a finished round only the place of the result is left.
-func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (*match, int, error) {
-	if m.table == nil {
-		return nil, 0, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
+func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (fact *journal.Match, a, b *agent, err error) {
+	if m.state.Started == nil {
+		return nil, nil, nil, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 	}
-	unknown := func() error {
-		return protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, referee.id)
+	fact, idA, idB, ok := m.state.Find(q.MatchID)
+	round, _, _ := protocol.ParseMatchID(q.MatchID)
+	if !ok || round != q.RoundID || !fact.Holds(referee.id) {
+		return nil, nil, nil, protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, referee.id)
 	}
-	round, number, ok := protocol.ParseMatchID(q.MatchID)
-	if !ok || round != q.RoundID || round > m.round {
-		return nil, 0, unknown()
-	}
-	if _, ok := m.schedule.Pair(round, number); !ok {
-		return nil, 0, unknown()
-	}
-	index := m.schedule.Index(round, number)
-	if round < m.round || m.state == StateLeagueCompleted {
-		if r := &m.results[index]; r.referee != referee && !slices.Contains(r.others, referee) {
-			return nil, 0, unknown()
-		}
-		return nil, index, nil
-	}
-	x := m.matches[number-1]
-	if !x.holders[referee] {
-		return nil, 0, unknown()
-	}
-	return x, index, nil
+	return fact, m.agents[idA], m.agents[idB], nil
 }
 
 // read makes a result of a report. Points are the manager's to compute, so only
 // the status, the winner and the particulars count; a report without details,
 // or with winner "DRAW", is understood.
-func (m *Manager) read(q *protocol.MatchResultReport, referee *agent) (result, error) {
-	round, number, _ := protocol.ParseMatchID(q.MatchID)
-	pair, _ := m.schedule.Pair(round, number)
-	a, b := m.players[pair.A], m.players[pair.B]
-	r := result{referee: referee}
+func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, referee, a, b *agent) (*journal.MatchReported, error) {
+	r := &journal.MatchReported{MatchID: q.MatchID, Attempt: attemptOf(q, fact, referee), RefereeID: referee.id, Draw: q.Draw}
 	drawn := q.Result.Winner != nil && *q.Result.Winner == "DRAW"
-	switch w := q.Result.Winner; {
-	case w == nil || drawn:
-	case *w == a.id:
-		r.winner = a
-	case *w == b.id:
-		r.winner = b
-	default:
-		return r, protocol.Fault(protocol.ErrInvalidFieldType, "result.winner: %s, %s or null", a.id, b.id)
-	}
-	if d := q.Result.Details; d != nil {
-		r.status, r.reason = d.Status, d.Reason
-		if d.DrawnNumber != nil {
-			r.number = *d.DrawnNumber
+	if w := q.Result.Winner; w != nil && !drawn {
+		if *w != a.id && *w != b.id {
+			return nil, protocol.Fault(protocol.ErrInvalidFieldType, "result.winner: %s, %s or null", a.id, b.id)
 		}
-		r.choiceA, r.choiceB = choiceOf(d.Choices, a.id), choiceOf(d.Choices, b.id)
+		r.WinnerPlayerID = w
+	}
+	var choiceA, choiceB *string
+	if d := q.Result.Details; d != nil {
+		r.Status, r.Reason, r.DrawnNumber = d.Status, d.Reason, d.DrawnNumber
+		choiceA, _ = d.Choices.Get(a.id)
+		choiceB, _ = d.Choices.Get(b.id)
+	}
+	r.Choices = protocol.Both(a.id, choiceA, b.id, choiceB)
+	if n := r.DrawnNumber; n != nil {
+		r.NumberParity = parityOf(*n)
 	}
 	switch {
-	case r.status != "":
+	case r.Status != "":
 	case drawn:
-		r.status = protocol.StatusDraw
+		r.Status = protocol.StatusDraw
 	default:
-		r.status = inferStatus(q.Result.Details, r.winner != nil)
+		r.Status = inferStatus(q.Result.Details, r.WinnerPlayerID != nil)
 	}
-	if (r.status == protocol.StatusWin) != (r.winner != nil) && r.status != protocol.StatusTechnicalLoss {
-		return r, protocol.Fault(protocol.ErrInvalidFieldType, "result: status %s does not go with that winner", r.status)
+	if (r.Status == protocol.StatusWin) != (r.WinnerPlayerID != nil) && r.Status != protocol.StatusTechnicalLoss {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "result: status %s does not go with that winner", r.Status)
 	}
+	outcome, err := m.state.Outcome(r)
+	if err != nil {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+	}
+	pointsA, pointsB := m.state.Table.Points(outcome)
+	r.Score = protocol.Both(a.id, pointsA, b.id, pointsB)
 	return r, nil
+}
+
+func parityOf(number int) *string {
+	parity := "even"
+	if number%2 != 0 {
+		parity = "odd"
+	}
+	return &parity
+}
+
+// attemptOf is the attempt that a report is about: the one it names, if that is
+// the referee's, else the referee's last.
+func attemptOf(q *protocol.MatchResultReport, fact *journal.Match, referee *agent) int {
+	last := 0
+	for _, at := range fact.Attempts {
+		if at.Referee == referee.id {
+			last = at.Number
+			if last == q.Attempt {
+				break
+			}
+		}
+	}
+	return last
 }
 
 // inferStatus is the status of a report that names none (spec 003 §8.7.6).
@@ -163,30 +217,15 @@ func inferStatus(d *protocol.ResultDetails, won bool) string {
 	return protocol.StatusDraw
 }
 
-func choiceOf(choices protocol.PerPlayer[*string], id string) string {
-	if c, _ := choices.Get(id); c != nil {
-		return *c
-	}
-	return ""
-}
-
-// outcome is the result as the table counts it.
-func (r *result) outcome(a, b *agent) table.Outcome {
-	o := table.Outcome{A: a.index, B: b.index, Winner: table.None, Technical: r.status == protocol.StatusTechnicalLoss}
-	if r.winner != nil {
-		o.Winner = r.winner.index
-	}
-	return o
-}
-
 // checkScore warns when a referee counts points otherwise than the league.
-func (m *Manager) checkScore(q *protocol.MatchResultReport, x *match, r *result) {
-	a, b := m.table.Points(r.outcome(x.a, x.b))
-	gotA, _ := q.Result.Score.Get(x.a.id)
-	gotB, _ := q.Result.Score.Get(x.b.id)
-	if gotA != a || gotB != b {
+func (m *Manager) checkScore(q *protocol.MatchResultReport, a, b *agent, r *journal.MatchReported) {
+	countedA, _ := r.Score.Get(a.id)
+	countedB, _ := r.Score.Get(b.id)
+	gotA, _ := q.Result.Score.Get(a.id)
+	gotB, _ := q.Result.Score.Get(b.id)
+	if gotA != countedA || gotB != countedB {
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-			Int("reported_A", gotA).Int("reported_B", gotB).Int("counted_A", a).Int("counted_B", b).
+			Int("reported_A", gotA).Int("reported_B", gotB).Int("counted_A", countedA).Int("counted_B", countedB).
 			Msg("the reported score differs from the league's scoring, which counts")
 	}
 }
@@ -214,22 +253,21 @@ type MatchRecord struct {
 func (m *Manager) Results() []MatchRecord {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	records := make([]MatchRecord, 0, m.recorded)
-	for round := 1; round <= m.schedule.Rounds(); round++ {
-		for i, p := range m.schedule.Round(round) {
-			r := &m.results[m.schedule.Index(round, i+1)]
-			if r.status == "" {
+	records := make([]MatchRecord, 0, m.state.Recorded)
+	for round := 1; round <= m.state.Round; round++ {
+		for i, p := range m.state.Schedule.Round(round) {
+			r := m.state.Matches[m.state.Schedule.Index(round, i+1)].Report
+			if r == nil {
 				continue
 			}
-			record := MatchRecord{
-				MatchID: protocol.MatchID(round, i+1), RoundID: round,
-				PlayerA: m.players[p.A].id, PlayerB: m.players[p.B].id, RefereeID: r.referee.id,
-				Status: r.status, Number: r.number, ChoiceA: r.choiceA, ChoiceB: r.choiceB, Reason: r.reason,
-			}
-			if r.winner != nil {
-				record.Winner = r.winner.id
-			}
-			records = append(records, record)
+			a, b := m.state.Started.Players[p.A], m.state.Started.Players[p.B]
+			choiceA, _ := r.Choices.Get(a)
+			choiceB, _ := r.Choices.Get(b)
+			records = append(records, MatchRecord{
+				MatchID: r.MatchID, RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
+				Status: r.Status, Winner: textOf(r.WinnerPlayerID), Number: numberOf(r.DrawnNumber),
+				ChoiceA: textOf(choiceA), ChoiceB: textOf(choiceB), Reason: r.Reason,
+			})
 		}
 	}
 	return records

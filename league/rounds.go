@@ -5,46 +5,71 @@ import (
 	"fmt"
 	"sync"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/table"
 )
 
 // A match is one match of the current round.
 type match struct {
 	id      string
-	index   int // in schedule order, from 0
+	fact    *journal.Match // what is known of it; guarded by the manager's lock
 	a, b    *agent
-	referee *agent          // the announced one
-	done    chan struct{}   // closed when its result is recorded
-	holders map[*agent]bool // referees that have it, or may have it; guarded by the manager's lock
+	referee *agent        // the announced one
+	done    chan struct{} // closed when its result is on disk
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when
 // every match has a result. What is still to be told of the round before goes
-// out first.
-func (m *Manager) playRound(ctx context.Context, round int, before roundEnd) error {
-	matches := m.openRound(round)
-	announcement := m.announcement(ctx, round, matches)
+// out first. When stop ends nothing more is handed out, and when work ends
+// nothing more is waited for.
+func (m *Manager) playRound(stop, work context.Context, round int, before roundEnd) error {
+	if pace := m.options.Pace; pace > 0 {
+		if err := m.options.Clock.Sleep(stop, pace); err != nil {
+			return err
+		}
+	}
+	if err := stop.Err(); err != nil {
+		return err
+	}
+	m.reviveReferees(stop)
+	matches, err := m.openRound(round)
+	if err == nil {
+		err = m.durable()
+	}
+	if err != nil {
+		return err
+	}
+	announcement := m.announcement(work, round, matches)
 	m.post(m.players, before.table, before.end, announcement)
 	m.post(m.referees, before.end)
 	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
 		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
-		if err := m.options.Clock.Sleep(ctx, lead); err != nil {
+		if err := m.options.Clock.Sleep(stop, lead); err != nil {
 			return err
 		}
 	}
 	var playing sync.WaitGroup
 	for _, x := range matches {
+		if m.recordedMatch(x) {
+			continue
+		}
 		playing.Add(1)
 		select {
-		case m.dispatch <- func() { defer playing.Done(); m.conductMatch(ctx, x) }:
-		case <-ctx.Done():
+		case m.dispatch <- func() { defer playing.Done(); m.conductMatch(stop, work, x) }:
+		case <-stop.Done():
 			playing.Done()
 		}
 	}
 	playing.Wait()
-	return ctx.Err()
+	for _, x := range matches {
+		if !m.recordedMatch(x) {
+			return stop.Err()
+		}
+	}
+	return nil
 }
 
 // conductors are how many matches may run at once: what the options allow and
@@ -57,21 +82,61 @@ func (m *Manager) conductors() int {
 	if limit := m.options.Concurrency; limit > 0 {
 		n = min(n, limit)
 	}
-	return min(n, m.schedule.MatchesPerRound())
+	return min(n, m.state.Schedule.MatchesPerRound())
 }
 
-// openRound makes the matches of a round and chooses a referee for each: the
-// one with the least to do in this round for what it can do at once, then in
-// the whole league, then with the lower id.
-func (m *Manager) openRound(round int) []*match {
+// openRound makes the matches of a round, with the referees that were announced
+// before, or chooses one for each.
+func (m *Manager) openRound(round int) ([]*match, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	pairings := m.schedule.Round(round)
+	if round > m.state.Round {
+		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.chooseReferees()}); err != nil {
+			return nil, err
+		}
+	}
+	referees := m.state.Rounds[round-1].Referees
+	pairings := m.state.Schedule.Round(round)
 	matches := make([]*match, len(pairings))
-	load := make(map[*agent]int, len(m.referees))
 	for i, p := range pairings {
-		best := m.referees[0]
-		for _, r := range m.referees[1:] {
+		matches[i] = &match{
+			id: protocol.MatchID(round, i+1), fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
+			a: m.players[p.A], b: m.players[p.B], referee: m.agents[referees[i]], done: make(chan struct{}),
+		}
+		if matches[i].fact.Report != nil {
+			close(matches[i].done)
+		}
+	}
+	m.matches = matches
+	return matches, nil
+}
+
+// chooseReferees picks a referee for each match of the next round: of those who
+// are not suspended, the one with the least to do in this round for what it can
+// do at once, then in the whole league, then with the lower id. M.mu is held.
+func (m *Manager) chooseReferees() []string {
+	var there []*agent
+	for _, r := range m.referees {
+		if m.state.Agents[r.id].Suspended == "" {
+			there = append(there, r)
+		}
+	}
+	if len(there) == 0 {
+		there = m.referees // one of them may be back in time
+	}
+	if m.assigned == nil {
+		m.assigned = map[string]int{}
+		for _, before := range m.state.Rounds {
+			for _, id := range before.Referees {
+				m.assigned[id]++
+			}
+		}
+	}
+	chosen := make([]string, m.state.Schedule.MatchesPerRound())
+	load := make(map[*agent]int, len(there))
+	for i := range chosen {
+		best := there[0]
+		for _, r := range there[1:] {
 			x, y := load[r]*best.capacity, load[best]*r.capacity
 			if x < y || x == y && m.assigned[r.id] < m.assigned[best.id] {
 				best = r
@@ -79,13 +144,9 @@ func (m *Manager) openRound(round int) []*match {
 		}
 		load[best]++
 		m.assigned[best.id]++
-		matches[i] = &match{
-			id: protocol.MatchID(round, i+1), index: m.schedule.Index(round, i+1),
-			a: m.players[p.A], b: m.players[p.B], referee: best, done: make(chan struct{}), holders: make(map[*agent]bool, 1),
-		}
+		chosen[i] = best.id
 	}
-	m.round, m.matches = round, matches
-	return matches
+	return chosen
 }
 
 // announcement tells every player the matches of the round.
@@ -109,32 +170,45 @@ func (m *Manager) announcement(ctx context.Context, round int, matches []*match)
 // order, before the next announcement.
 type roundEnd struct{ table, end notice }
 
-func (m *Manager) endOfRound(ctx context.Context, round int) roundEnd {
+// endOfRound closes a round: in the journal, in the files, and in what is to be
+// told.
+func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
+	m.mu.Lock()
+	err := m.record(&journal.RoundCompleted{RoundID: round, Summary: m.state.Summary(round)})
+	m.mu.Unlock()
+	if err == nil {
+		err = m.durable()
+	}
+	if err != nil {
+		return roundEnd{}, err
+	}
+	if round < m.state.Schedule.Rounds() { // after the last, the end of the league writes them
+		m.writeFiles()
+	}
+	m.writeMatches(round-1, round-1) // their referees have had a round's time
+	end := m.roundEnd(ctx, round)
+	summary := m.state.Rounds[round-1].Summary
+	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
+		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
+	return end, nil
+}
+
+// roundEnd is what is to be told of a completed round.
+func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
 	rows := m.standings(0, protocol.MaxStandings)
-	summary := protocol.RoundSummary{TotalMatches: len(m.matches)}
-	for _, x := range m.matches {
-		switch m.results[x.index].status {
-		case protocol.StatusWin:
-			summary.Wins++
-		case protocol.StatusDraw:
-			summary.Draws++
-		default:
-			summary.TechnicalLosses++
-		}
-	}
+	summary := m.state.Rounds[round-1].Summary
+	_, head := m.journal.Last()
 	m.mu.Unlock()
 	played := summary.TotalMatches
 	completed := &protocol.RoundCompleted{
 		Envelope: m.voice.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,
-		MatchesCompleted: &played, MatchesPlayed: &played, Summary: &summary,
+		MatchesCompleted: &played, MatchesPlayed: &played, Summary: &summary, JournalHead: head,
 	}
-	if next := round + 1; next <= m.schedule.Rounds() {
+	if next := round + 1; next <= m.state.Schedule.Rounds() {
 		completed.NextRoundID = &next
 	}
-	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
-		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
 	return roundEnd{
 		table: m.standingsUpdate(ctx, round, rows),
 		end:   newBroadcast(ctx, m, &protocol.NotifyRoundCompleted, len(m.players)+len(m.referees), completed),
@@ -147,4 +221,9 @@ func (m *Manager) standingsUpdate(ctx context.Context, round int, rows []protoco
 		Envelope: m.voice.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Standings: rows, TotalPlayers: len(m.players),
 	})
+}
+
+// scoringOf is a scoring as messages and files have it.
+func scoringOf(s table.Scoring) protocol.Scoring {
+	return protocol.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
 }

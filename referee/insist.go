@@ -47,7 +47,7 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 		fault := faultOf(err)
 		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
 		wrong = wrong || !pause
-		again := retries < policy.MaxRetries && (!wrong || m.mendable(&w, fault.Code))
+		again := retries < policy.MaxRetries && (!wrong || m.mendable(&w, fault.Code, retries+1))
 		if again {
 			retries++
 		}
@@ -59,7 +59,7 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 		if !pause {
 			continue
 		}
-		if m.referee.options.Clock.Sleep(m.referee.life, protocol.Seconds(policy.Delay)) != nil {
+		if m.referee.options.Clock.Sleep(m.referee.life, policy.Pause(retries)) != nil {
 			return
 		}
 		if !wrong {
@@ -71,10 +71,10 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 
 // mendable tells whether what was answered wrongly can be put right before the
 // window ends: at once, or after the pause that a broken connection needs.
-func (m *match) mendable(w *window, code protocol.Code) bool {
+func (m *match) mendable(w *window, code protocol.Code, retry int) bool {
 	next := m.referee.options.Clock.Now()
 	if code == protocol.ErrConnection {
-		next = next.Add(protocol.Seconds(m.assignment.RetryPolicy.Delay))
+		next = next.Add(m.assignment.RetryPolicy.Pause(retry))
 	}
 	return code != protocol.ErrTimeout && next.Before(w.end)
 }
@@ -119,7 +119,7 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, retry int, a
 	consequence := "Technical loss"
 	switch {
 	case again && pause:
-		next := now.Add(protocol.Seconds(m.assignment.RetryPolicy.Delay))
+		next := now.Add(m.assignment.RetryPolicy.Pause(retry))
 		info.NextRetryAt = protocol.FormatTimestamp(next)
 		consequence = "Technical loss if max retries exceeded"
 	case again:

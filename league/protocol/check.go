@@ -190,12 +190,16 @@ func (s *AssignedPlayer) sound() bool {
 
 func (r *Record) sound() bool { return tallies(r.Wins, r.Losses, r.Draws) && tallyOrNull(r.Points) }
 
+func knownBackoff(b string) bool {
+	return b == "" || b == BackoffFixed || b == BackoffLinear || b == BackoffExponential
+}
+
 func (q *MatchAssignment) sound() bool {
 	t, s := &q.Timeouts, &q.Scoring
 	return q.Envelope.sound(TypeMatchAssignment) && filled(q.LeagueID, q.MatchID, q.GameType) &&
 		counts(q.RoundID, q.Attempt) && q.PlayerA.sound() && q.PlayerB.sound() &&
 		lengths(t.GameJoinAck, t.Move, t.GameOver, t.Generic, q.RetryPolicy.Delay) &&
-		tallies(q.RetryPolicy.MaxRetries, s.Win, s.Draw, s.Loss, s.TechnicalLoss)
+		knownBackoff(q.RetryPolicy.Backoff) && tallies(q.RetryPolicy.MaxRetries, s.Win, s.Draw, s.Loss, s.TechnicalLoss)
 }
 
 func (q *GameInvitation) sound() bool {
@@ -301,13 +305,14 @@ func (q *RoundCompleted) sound() bool {
 	return q.Envelope.sound(TypeRoundCompleted) && filled(q.LeagueID) && counts(q.RoundID) &&
 		tallyOrNull(q.MatchesCompleted) && tallyOrNull(q.MatchesPlayed) &&
 		(q.NextRoundID == nil || counts(*q.NextRoundID)) &&
-		(s == nil || tallies(s.TotalMatches, s.Wins, s.Draws, s.TechnicalLosses))
+		(s == nil || tallies(s.TotalMatches, s.Wins, s.Draws, s.TechnicalLosses)) && digestOrNone(q.JournalHead)
 }
 
 func (q *LeagueCompleted) sound() bool {
 	c := &q.Champion
 	return q.Envelope.sound(TypeLeagueCompleted) && filled(q.LeagueID, c.PlayerID) && ValidName(c.DisplayName) &&
-		tallies(c.Points, q.TotalPlayers) && counts(q.TotalRounds, q.TotalMatches) && soundStandings(q.FinalStandings)
+		tallies(c.Points, q.TotalPlayers) && counts(q.TotalRounds, q.TotalMatches) && soundStandings(q.FinalStandings) &&
+		digestOrNone(q.JournalHead)
 }
 
 func (q *LeagueQuery) sound() bool {

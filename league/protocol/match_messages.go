@@ -1,5 +1,10 @@
 package protocol
 
+import (
+	"math"
+	"time"
+)
+
 // A Record is how a player stands: matches won, lost and drawn, and points.
 type Record struct {
 	Wins   int  `json:"wins"`
@@ -27,10 +32,31 @@ type Timeouts struct {
 }
 
 // RetryPolicy is how often and after how many seconds a call is made again
-// (spec 003 §2.9.4).
+// (spec 003 §2.9.4). Backoff is how the delay grows from one retry to the next:
+// BackoffFixed, also when it is empty, BackoffLinear or BackoffExponential.
 type RetryPolicy struct {
 	MaxRetries int     `json:"max_retries"`
 	Delay      float64 `json:"delay_sec"`
+	Backoff    string  `json:"backoff_strategy,omitzero"`
+}
+
+// The ways in which the delay between retries grows (spec 003 §9.3.1).
+const (
+	BackoffFixed       = "fixed"
+	BackoffLinear      = "linear"
+	BackoffExponential = "exponential"
+)
+
+// Pause is the delay before the n-th retry, from 1.
+func (p RetryPolicy) Pause(n int) time.Duration {
+	factor := 1.0
+	switch p.Backoff {
+	case BackoffLinear:
+		factor = float64(n)
+	case BackoffExponential:
+		factor = math.Pow(2, float64(n-1))
+	}
+	return Seconds(p.Delay * factor)
 }
 
 // Scoring is what outcomes are worth (spec 003 table 8).

@@ -220,7 +220,9 @@ type RoundSummary struct {
 }
 
 // RoundCompleted is ROUND_COMPLETED (spec 003 §4.8.1). NextRoundID is null
-// after the last round.
+// after the last round. JournalHead is the hash of the last event of the
+// manager's journal: with it in the hands of all agents nobody can cut the tail
+// off unseen.
 type RoundCompleted struct {
 	Envelope
 	LeagueID         string        `json:"league_id,omitzero"`
@@ -229,6 +231,7 @@ type RoundCompleted struct {
 	MatchesPlayed    *int          `json:"matches_played,omitzero"`
 	NextRoundID      *int          `json:"next_round_id"`
 	Summary          *RoundSummary `json:"summary,omitzero"`
+	JournalHead      string        `json:"journal_head,omitzero"`
 }
 
 // A Champion is who won a league.
@@ -247,6 +250,7 @@ type LeagueCompleted struct {
 	Champion       Champion      `json:"champion,omitzero"`
 	FinalStandings []StandingRow `json:"final_standings,omitzero"`
 	TotalPlayers   int           `json:"total_players,omitzero"`
+	JournalHead    string        `json:"journal_head,omitzero"`
 }
 
 // LeagueError is LEAGUE_ERROR (spec 003 §4.10.1).

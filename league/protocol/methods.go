@@ -433,7 +433,10 @@ func decodeLeniently[V any](raw []byte, v *V) error {
 // assignment to report when every call waits as long as it may.
 func (t Timeouts) LongestMatch(retry RetryPolicy, moves int) time.Duration {
 	calls := float64(retry.MaxRetries + 1)
-	waits := float64(retry.MaxRetries) * retry.Delay
+	waits := 0.0
+	for n := 1; n <= retry.MaxRetries; n++ {
+		waits += retry.Pause(n).Seconds()
+	}
 	seconds := calls*t.GameJoinAck + waits + float64(moves)*(calls*t.Move+waits) + t.GameOver + calls*t.Generic
 	return Seconds(seconds)
 }

@@ -70,11 +70,11 @@ func samples() map[string]any {
 		&protocol.RoundCompleted{
 			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
 			MatchesCompleted: pointer(2), MatchesPlayed: pointer(2), NextRoundID: pointer(2),
-			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}},
+			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}, JournalHead: aDigest},
 		&protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
 			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9},
-			FinalStandings: rows, TotalPlayers: 4},
+			FinalStandings: rows, TotalPlayers: 4, JournalHead: aDigest},
 		&protocol.GameInvitation{
 			Envelope: envelope(protocol.TypeGameInvitation, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
 			GameType: "even_odd", RoleInMatch: protocol.RolePlayerB, OpponentID: "P02", Attempt: 1, DrawCommitment: aDigest},
@@ -135,7 +135,7 @@ func samples() map[string]any {
 		&protocol.MatchAssignment{
 			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
 			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
-			RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1}},
+			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: protocol.Scoring{Win: 3, Draw: 1}},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.TypeMatchAssignmentAck, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
 			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, Reason: "two matches already"},

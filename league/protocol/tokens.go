@@ -52,6 +52,13 @@ func (k *TokenKey) sign(parts ...string) string {
 	return string(encoded[:])
 }
 
+// The length of a token's secret part, in characters: 43 hold all 256 bits, 22
+// hold 128.
+const (
+	MinTokenLength = 22
+	MaxTokenLength = 43
+)
+
 // DeriveToken makes an agent's token, tok-p01-…, from the manager's secret.
 // A new generation makes the old token worthless.
 func DeriveToken(secret [32]byte, leagueID, agentID string, generation int) string {

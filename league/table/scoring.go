@@ -44,6 +44,18 @@ func DefaultScoring() Scoring {
 	return Scoring{Win: 3, Draw: 1, Tiebreakers: []string{TiebreakPoints, TiebreakWins, TiebreakDraws}}
 }
 
+// Equal tells whether two scorings rank alike.
+func (s Scoring) Equal(o Scoring) bool {
+	named := func(list []string) []string {
+		if len(list) == 0 {
+			return DefaultScoring().Tiebreakers
+		}
+		return list
+	}
+	return s.Win == o.Win && s.Draw == o.Draw && s.Loss == o.Loss && s.TechnicalLoss == o.TechnicalLoss &&
+		slices.Equal(named(s.Tiebreakers), named(o.Tiebreakers))
+}
+
 // Validate reports the first tie-breaker that is unknown or repeated.
 func (s Scoring) Validate() error {
 	known := []string{

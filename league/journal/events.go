@@ -1,0 +1,225 @@
+package journal
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// SchemaVersion is that of the events written here.
+const SchemaVersion = "1.0.0"
+
+// Algorithm names how the rounds follow from the ordered players: package
+// schedule.
+const Algorithm = "circle-v1"
+
+// The roles of agents.
+const (
+	RolePlayer  = "player"
+	RoleReferee = "referee"
+)
+
+// An Event is one line of the journal: something that happened to the league,
+// after the event before it.
+type Event struct {
+	Seq  int    // from 1
+	At   string // when the manager wrote it, RFC 3339 in UTC with milliseconds; nothing depends on it
+	Prev string // Hash of the line before; Origin in the first
+	Data Data
+}
+
+// Data is what an event says; one of the types of this package.
+type Data interface{ kind() string }
+
+// Created begins a journal: the rules of the league, which never change.
+type Created struct {
+	SchemaVersion string           `json:"schema_version"`
+	LeagueID      string           `json:"league_id"`
+	DisplayName   string           `json:"display_name,omitzero"`
+	GameType      string           `json:"game_type"`
+	Legs          int              `json:"legs"`
+	Scoring       protocol.Scoring `json:"scoring"`
+	Tiebreakers   []string         `json:"tiebreakers"`
+	Simulation    *Simulation      `json:"simulation,omitzero"`
+}
+
+// Simulation is what a simulated league derives from.
+type Simulation struct {
+	Seed        uint64   `json:"seed"`
+	Players     int      `json:"players"`
+	Referees    int      `json:"referees"`
+	Strategies  []string `json:"strategies"`
+	Concurrency int      `json:"concurrency"`
+}
+
+// AgentRegistered is a player or referee let into the league.
+type AgentRegistered struct {
+	AgentID        string `json:"agent_id"`
+	Role           string `json:"role"`
+	DisplayName    string `json:"display_name"`
+	Endpoint       string `json:"endpoint"`
+	Capacity       int    `json:"max_concurrent_matches,omitzero"` // of a referee
+	ConversationID string `json:"conversation_id"`                 // of the registration, to know it when it is repeated
+	Generation     int    `json:"generation"`                      // of its token, from 1
+}
+
+// AgentReturned is an agent that showed its token again: after a crash, or
+// under another endpoint, or for a new token. It ends a suspension.
+type AgentReturned struct {
+	AgentID    string `json:"agent_id"`
+	Endpoint   string `json:"endpoint"`
+	Generation int    `json:"generation"`
+}
+
+// AgentSuspended is an agent that gets nothing to do until it returns.
+type AgentSuspended struct {
+	AgentID string `json:"agent_id"`
+	Reason  string `json:"reason"`
+}
+
+// Started fixes who takes part, in order of ids. Who meets whom, and when,
+// follows by the algorithm.
+type Started struct {
+	Algorithm string   `json:"algorithm"`
+	Players   []string `json:"players"`
+	Referees  []string `json:"referees"`
+}
+
+// RoundAnnounced opens a round. Referees are those of its matches, in order.
+type RoundAnnounced struct {
+	RoundID  int      `json:"round_id"`
+	Referees []string `json:"referees"`
+}
+
+// MatchAssigned is written before a match is handed to a referee: an attempt is
+// never used twice, whatever dies.
+type MatchAssigned struct {
+	MatchID   string `json:"match_id"`
+	Attempt   int    `json:"attempt"`
+	RefereeID string `json:"referee_id"`
+}
+
+// MatchAccepted is the referee's word that it plays the match, and what binds
+// it to its part in the draw.
+type MatchAccepted struct {
+	MatchID        string `json:"match_id"`
+	Attempt        int    `json:"attempt"` // at the match that the referee plays: an earlier one, where it had begun that
+	RefereeID      string `json:"referee_id"`
+	DrawCommitment string `json:"draw_commitment,omitzero"`
+}
+
+// MatchDeclined is the referee's word that it does not play the match it was
+// handed; it may still take the same attempt later.
+type MatchDeclined struct {
+	MatchID   string `json:"match_id"`
+	Attempt   int    `json:"attempt"`
+	RefereeID string `json:"referee_id"`
+	Reason    string `json:"reason,omitzero"`
+}
+
+// MatchReported is the result of a match: the first that was accepted, and the
+// only one.
+type MatchReported struct {
+	MatchID   string `json:"match_id"`
+	Attempt   int    `json:"attempt"`
+	RefereeID string `json:"referee_id"`
+	Outcome
+	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
+	Draw  *protocol.Draw          `json:"draw,omitzero"`
+}
+
+// An Outcome is how a match ended. Winner, number and parity are null where
+// there is none; a choice that was never made is null.
+type Outcome = protocol.GameResult
+
+// MatchDisputed is another result of a match that has one. It changes nothing.
+type MatchDisputed struct {
+	MatchID   string `json:"match_id"`
+	Attempt   int    `json:"attempt"`
+	RefereeID string `json:"referee_id"`
+	Outcome
+}
+
+// RoundCompleted closes a round: every match of it has a result.
+type RoundCompleted struct {
+	RoundID int                   `json:"round_id"`
+	Summary protocol.RoundSummary `json:"summary"`
+}
+
+// LeagueCompleted makes the table final.
+type LeagueCompleted struct {
+	Champion protocol.Champion `json:"champion"`
+}
+
+// AgentInformed is an agent that knows that the league is over.
+type AgentInformed struct {
+	AgentID string `json:"agent_id"`
+}
+
+func (*Created) kind() string         { return "created" }
+func (*AgentRegistered) kind() string { return "registered" }
+func (*AgentReturned) kind() string   { return "agent_returned" }
+func (*AgentSuspended) kind() string  { return "agent_suspended" }
+func (*Started) kind() string         { return "started" }
+func (*RoundAnnounced) kind() string  { return "round_announced" }
+func (*MatchAssigned) kind() string   { return "match_assigned" }
+func (*MatchAccepted) kind() string   { return "match_accepted" }
+func (*MatchDeclined) kind() string   { return "match_declined" }
+func (*MatchReported) kind() string   { return "match_reported" }
+func (*MatchDisputed) kind() string   { return "match_disputed" }
+func (*RoundCompleted) kind() string  { return "round_completed" }
+func (*LeagueCompleted) kind() string { return "completed" }
+func (*AgentInformed) kind() string   { return "agent_informed" }
+
+// empty is a new event of each kind.
+func empty(kind string) (Data, bool) {
+	for _, d := range [...]Data{
+		(*Created)(nil), (*AgentRegistered)(nil), (*AgentReturned)(nil), (*AgentSuspended)(nil), (*Started)(nil),
+		(*RoundAnnounced)(nil), (*MatchAssigned)(nil), (*MatchAccepted)(nil), (*MatchDeclined)(nil), (*MatchReported)(nil),
+		(*MatchDisputed)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*AgentInformed)(nil),
+	} {
+		if d.kind() == kind {
+			return reflect.New(reflect.TypeOf(d).Elem()).Interface().(Data), true
+		}
+	}
+	return nil, false
+}
+
+// A line is how an event is written.
+type line[D any] struct {
+	Seq  int    `json:"seq"`
+	At   string `json:"at"`
+	Prev string `json:"prev"`
+	Type string `json:"type"`
+	Data D      `json:"data"`
+}
+
+// encode is the line of an event, without the line feed.
+func encode(e *Event) ([]byte, error) {
+	return json.Marshal(line[Data]{e.Seq, e.At, e.Prev, e.Data.kind(), e.Data}, json.Deterministic(true))
+}
+
+// Decode reads one line, without the line feed. It is strict: a member that is
+// not known is an error, because what is not understood cannot be folded.
+func Decode(text []byte) (*Event, error) {
+	var l line[jsontext.Value]
+	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("not an event: %w", err)
+	}
+	data, known := empty(l.Type)
+	if !known {
+		return nil, fmt.Errorf("an event of the unknown type %.40q: damaged, or made by a newer evenodd", l.Type)
+	}
+	if err := json.Unmarshal(l.Data, data, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("event %s: %w", l.Type, err)
+	}
+	return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
+}
+
+// FormatTime is how events say when.
+func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,501 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"evenodd/league/protocol"
+	"evenodd/league/schedule"
+	"evenodd/league/store"
+	"evenodd/league/table"
+)
+
+// A State is a league as its events made it: a pure fold, the same from the
+// same events wherever and whenever it is made. Apply is the only thing that
+// changes one. Not safe for concurrent use.
+type State struct {
+	Events  int      // how many were applied
+	Created *Created // nil before the first event
+	Agents  map[string]*Agent
+
+	Started   *Started // nil before the start
+	Schedule  schedule.Schedule
+	Table     *table.Table
+	Matches   []Match // in schedule order, once started
+	Recorded  int     // matches with a result
+	Round     int     // the last announced, from 1; 0 before the first
+	Rounds    []Round // those announced
+	Completed *LeagueCompleted
+
+	places map[string]int // of players in the table, by id
+}
+
+// An Agent is a registered player or referee.
+type Agent struct {
+	ID           string
+	Player       bool
+	Name         string
+	Endpoint     string
+	Capacity     int    // matches at once, of a referee
+	Conversation string // of its registration
+	Generation   int    // of its token
+	Since        string // when it got this token
+	Suspended    string // why it gets nothing to do; "" when it is active
+	Informed     bool   // it knows that the league is over
+}
+
+// A Match is what happened to one match of the schedule.
+type Match struct {
+	Attempts []Attempt
+	Report   *MatchReported // nil while there is no result
+}
+
+// An Attempt is one time that a match was handed to a referee.
+type Attempt struct {
+	Number     int
+	Referee    string
+	Commitment string // "" before the referee accepted, and from a referee that gives none
+	Declined   bool   // the referee does not have it
+}
+
+// Holds tells whether a referee has, or had, the match.
+func (m *Match) Holds(refereeID string) bool {
+	return slices.ContainsFunc(m.Attempts, func(a Attempt) bool { return a.Referee == refereeID && !a.Declined })
+}
+
+// A Round is one that was announced.
+type Round struct {
+	Referees    []string // of its matches, in order
+	AnnouncedAt string
+	CompletedAt string // "" while it is open
+	Summary     protocol.RoundSummary
+}
+
+// NewState is the state before the first event.
+func NewState() *State { return &State{Agents: map[string]*Agent{}, places: map[string]int{}} }
+
+// Open tells whether a round is announced and not completed.
+func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
+
+// Place is a player's place in the table, and false when it does not take part.
+func (s *State) Place(playerID string) (int, bool) {
+	i, ok := s.places[playerID]
+	return i, ok
+}
+
+// Find is a match of an announced round, with its two players.
+func (s *State) Find(matchID string) (m *Match, playerA, playerB string, ok bool) {
+	round, number, ok := protocol.ParseMatchID(matchID)
+	if !ok || s.Started == nil || round > s.Round {
+		return nil, "", "", false
+	}
+	pair, ok := s.Schedule.Pair(round, number)
+	if !ok {
+		return nil, "", "", false
+	}
+	players := s.Started.Players
+	return &s.Matches[s.Schedule.Index(round, number)], players[pair.A], players[pair.B], true
+}
+
+// NextAttempt is the number that the next attempt at a match gets.
+func (m *Match) NextAttempt() int {
+	next := 1
+	for _, a := range m.Attempts {
+		next = max(next, a.Number+1)
+	}
+	return next
+}
+
+// Apply folds one event. An event that cannot have happened is an error, and
+// changes nothing.
+func (s *State) Apply(e *Event) error {
+	if (e.Seq == 1) != (s.Created == nil) {
+		return errors.New("a journal begins with the event created, and has no other")
+	}
+	err := s.apply(e)
+	if err == nil {
+		s.Events++
+	}
+	return err
+}
+
+func (s *State) apply(e *Event) error {
+	switch d := e.Data.(type) {
+	case *Created:
+		return s.create(d)
+	case *AgentRegistered:
+		return s.register(d, e.At)
+	case *AgentReturned:
+		a := s.Agents[d.AgentID]
+		if a == nil {
+			return unregistered(d.AgentID)
+		}
+		if d.Generation != a.Generation {
+			a.Since = e.At
+		}
+		a.Endpoint, a.Generation, a.Suspended = d.Endpoint, d.Generation, ""
+	case *AgentSuspended:
+		a := s.Agents[d.AgentID]
+		if a == nil {
+			return unregistered(d.AgentID)
+		}
+		a.Suspended = d.Reason
+	case *Started:
+		return s.start(d)
+	case *RoundAnnounced:
+		return s.announce(d, e.At)
+	case *MatchAssigned:
+		return s.assign(d)
+	case *MatchAccepted:
+		return s.accept(d)
+	case *MatchDeclined:
+		a, err := s.attempt(d.MatchID, d.Attempt, d.RefereeID)
+		if err != nil {
+			return err
+		}
+		a.Declined = true
+	case *MatchReported:
+		return s.report(d)
+	case *MatchDisputed:
+		m, _, _, ok := s.Find(d.MatchID)
+		if !ok || m.Report == nil {
+			return fmt.Errorf("a dispute about %s, which has no result", d.MatchID)
+		}
+	case *RoundCompleted:
+		return s.completeRound(d, e.At)
+	case *LeagueCompleted:
+		return s.complete(d)
+	case *AgentInformed:
+		a := s.Agents[d.AgentID]
+		if a == nil {
+			return unregistered(d.AgentID)
+		}
+		if s.Completed == nil {
+			return errors.New("nobody can know that a league is over that is not")
+		}
+		a.Informed = true
+	default:
+		return fmt.Errorf("events of type %s are not folded", d.kind())
+	}
+	return nil
+}
+
+func unregistered(id string) error { return fmt.Errorf("agent %.40q is not registered", id) }
+
+func (s *State) create(d *Created) error {
+	if s.Created != nil {
+		return errors.New("a league is created once")
+	}
+	if err := store.CheckSchema(d.SchemaVersion); err != nil {
+		return err
+	}
+	if d.Legs < 1 {
+		return fmt.Errorf("legs: %d", d.Legs)
+	}
+	if err := d.scoring().Validate(); err != nil {
+		return err
+	}
+	s.Created = d
+	return nil
+}
+
+func (d *Created) scoring() table.Scoring {
+	return table.Scoring{
+		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
+		Tiebreakers: d.Tiebreakers,
+	}
+}
+
+func (s *State) register(d *AgentRegistered, at string) error {
+	switch {
+	case s.Agents[d.AgentID] != nil:
+		return fmt.Errorf("agent %s is registered already", d.AgentID)
+	case s.Started != nil:
+		return fmt.Errorf("agent %s registers after the start", d.AgentID)
+	case d.Role != RolePlayer && d.Role != RoleReferee:
+		return fmt.Errorf("role %.40q: player or referee", d.Role)
+	}
+	s.Agents[d.AgentID] = &Agent{
+		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
+		Capacity: d.Capacity, Conversation: d.ConversationID, Generation: d.Generation, Since: at,
+	}
+	return nil
+}
+
+// maxMatches keeps a journal of a few lines from taking all memory: 2 GB.
+const maxMatches = 1 << 26
+
+func (s *State) start(d *Started) error {
+	if s.Started != nil {
+		return errors.New("a league starts once")
+	}
+	if d.Algorithm != Algorithm {
+		return fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", d.Algorithm)
+	}
+	for _, group := range []struct {
+		ids    []string
+		player bool
+	}{{d.Players, true}, {d.Referees, false}} {
+		for i, id := range group.ids {
+			if a := s.Agents[id]; a == nil || a.Player != group.player {
+				return unregistered(id)
+			}
+			if i > 0 && protocol.CompareIDs(group.ids[i-1], id) >= 0 {
+				return fmt.Errorf("%s stands behind %s: ids are in ascending order", id, group.ids[i-1])
+			}
+		}
+	}
+	if len(d.Players)+len(d.Referees) != len(s.Agents) || len(d.Referees) == 0 {
+		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
+	}
+	rounds, err := schedule.RoundRobin(len(d.Players), s.Created.Legs)
+	if err != nil {
+		return err
+	}
+	if rounds.Matches() > maxMatches {
+		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, rounds.Matches(), maxMatches)
+	}
+	counts, err := table.New(len(d.Players), s.Created.scoring())
+	if err != nil {
+		return err
+	}
+	s.Started, s.Schedule, s.Table = d, rounds, counts
+	s.Matches = make([]Match, rounds.Matches())
+	for i, id := range d.Players {
+		s.places[id] = i
+	}
+	return nil
+}
+
+func (s *State) announce(d *RoundAnnounced, at string) error {
+	switch {
+	case s.Started == nil:
+		return errors.New("a round before the start")
+	case s.Open():
+		return fmt.Errorf("round %d is announced while round %d is open", d.RoundID, s.Round)
+	case d.RoundID != s.Round+1 || d.RoundID > s.Schedule.Rounds():
+		return fmt.Errorf("round %d is announced after round %d of %d", d.RoundID, s.Round, s.Schedule.Rounds())
+	case len(d.Referees) != s.Schedule.MatchesPerRound():
+		return fmt.Errorf("round %d has %d matches, but %d referees are named", d.RoundID, s.Schedule.MatchesPerRound(), len(d.Referees))
+	}
+	for _, id := range d.Referees {
+		if err := s.referee(id); err != nil {
+			return err
+		}
+	}
+	s.Round = d.RoundID
+	s.Rounds = append(s.Rounds, Round{Referees: d.Referees, AnnouncedAt: at})
+	return nil
+}
+
+func (s *State) referee(id string) error {
+	if a := s.Agents[id]; a == nil || a.Player {
+		return fmt.Errorf("%.40q is no referee of this league", id)
+	}
+	return nil
+}
+
+func (s *State) assign(d *MatchAssigned) error {
+	m, _, _, ok := s.Find(d.MatchID)
+	switch {
+	case !ok:
+		return fmt.Errorf("match %.40q is not of an announced round", d.MatchID)
+	case d.Attempt != m.NextAttempt():
+		return fmt.Errorf("match %s: attempt %d follows attempt %d", d.MatchID, d.Attempt, m.NextAttempt()-1)
+	}
+	if err := s.referee(d.RefereeID); err != nil {
+		return err
+	}
+	m.Attempts = append(m.Attempts, Attempt{Number: d.Attempt, Referee: d.RefereeID})
+	return nil
+}
+
+func (s *State) accept(d *MatchAccepted) error {
+	a, err := s.attempt(d.MatchID, d.Attempt, d.RefereeID)
+	if err != nil {
+		return err
+	}
+	if a.Commitment != "" && a.Commitment != d.DrawCommitment {
+		return fmt.Errorf("match %s attempt %d: %s gives a second, different commitment", d.MatchID, d.Attempt, d.RefereeID)
+	}
+	a.Commitment, a.Declined = d.DrawCommitment, false
+	return nil
+}
+
+// attempt finds one that was assigned.
+func (s *State) attempt(matchID string, number int, refereeID string) (*Attempt, error) {
+	if m, _, _, ok := s.Find(matchID); ok {
+		for i := range m.Attempts {
+			if a := &m.Attempts[i]; a.Number == number && a.Referee == refereeID {
+				return a, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("attempt %d at match %.40q was not assigned to %.40s", number, matchID, refereeID)
+}
+
+func (s *State) report(d *MatchReported) error {
+	m, idA, idB, ok := s.Find(d.MatchID)
+	switch {
+	case !ok:
+		return fmt.Errorf("a result of match %.40q, which is not of an announced round", d.MatchID)
+	case m.Report != nil:
+		return fmt.Errorf("a second result of match %s", d.MatchID)
+	case !m.Holds(d.RefereeID):
+		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
+	}
+	outcome, err := s.Outcome(d)
+	if err != nil {
+		return err
+	}
+	pointsA, pointsB := s.Table.Points(outcome)
+	gotA, okA := d.Score.Get(idA)
+	gotB, okB := d.Score.Get(idB)
+	if !okA || !okB || gotA != pointsA || gotB != pointsB {
+		return fmt.Errorf("match %s: the score is %d to %d, by the league's scoring it is %d to %d", d.MatchID, gotA, gotB, pointsA, pointsB)
+	}
+	if err := s.Table.Record(outcome); err != nil {
+		return err
+	}
+	m.Report = d
+	s.Recorded++
+	return nil
+}
+
+// Outcome is a result as the table counts it.
+func (s *State) Outcome(d *MatchReported) (table.Outcome, error) {
+	_, idA, idB, ok := s.Find(d.MatchID)
+	if !ok {
+		return table.Outcome{}, fmt.Errorf("match %.40q is not of an announced round", d.MatchID)
+	}
+	o := table.Outcome{A: s.places[idA], B: s.places[idB], Winner: table.None}
+	switch d.Status {
+	case protocol.StatusWin, protocol.StatusDraw:
+	case protocol.StatusTechnicalLoss:
+		o.Technical = true
+	default:
+		return o, fmt.Errorf("match %s: unknown status %.40q", d.MatchID, d.Status)
+	}
+	if w := d.WinnerPlayerID; w != nil {
+		if *w != idA && *w != idB {
+			return o, fmt.Errorf("match %s: the winner %.40s did not play", d.MatchID, *w)
+		}
+		o.Winner = s.places[*w]
+	}
+	if d.Status == protocol.StatusWin && o.Winner == table.None || d.Status == protocol.StatusDraw && o.Winner != table.None {
+		return o, fmt.Errorf("match %s: status %s does not go with that winner", d.MatchID, d.Status)
+	}
+	return o, nil
+}
+
+// Summary counts how the matches of a round ended.
+func (s *State) Summary(round int) protocol.RoundSummary {
+	n := s.Schedule.MatchesPerRound()
+	first := s.Schedule.Index(round, 1)
+	summary := protocol.RoundSummary{TotalMatches: n}
+	for i := range s.Matches[first : first+n] {
+		report := s.Matches[first+i].Report
+		switch {
+		case report == nil:
+		case report.Status == protocol.StatusWin:
+			summary.Wins++
+		case report.Status == protocol.StatusDraw:
+			summary.Draws++
+		default:
+			summary.TechnicalLosses++
+		}
+	}
+	return summary
+}
+
+func (s *State) completeRound(d *RoundCompleted, at string) error {
+	if !s.Open() || d.RoundID != s.Round {
+		return fmt.Errorf("round %d is completed, but it is not open", d.RoundID)
+	}
+	want := s.Summary(d.RoundID)
+	if want.Wins+want.Draws+want.TechnicalLosses != want.TotalMatches {
+		return fmt.Errorf("round %d is completed while matches of it have no result", d.RoundID)
+	}
+	if d.Summary != want {
+		return fmt.Errorf("round %d: the summary is %+v, by its results it is %+v", d.RoundID, d.Summary, want)
+	}
+	r := &s.Rounds[s.Round-1]
+	r.CompletedAt, r.Summary = at, d.Summary
+	return nil
+}
+
+func (s *State) complete(d *LeagueCompleted) error {
+	switch {
+	case s.Completed != nil:
+		return errors.New("a league is completed once")
+	case s.Started == nil || s.Round != s.Schedule.Rounds() || s.Open():
+		return errors.New("the league is completed before its last round is")
+	}
+	first := s.Table.Standings()[0]
+	if id := s.Started.Players[first.Player]; d.Champion.PlayerID != id || d.Champion.Points != first.Points {
+		return fmt.Errorf("the champion is %s with %d points, by the table it is %s with %d",
+			d.Champion.PlayerID, d.Champion.Points, id, first.Points)
+	}
+	s.Completed = d
+	return nil
+}
+
+// Standings are the ranked rows of the table with the players' names, or, before
+// the start, all players in order of their ids.
+func (s *State) Standings() []store.StandingRow {
+	if s.Table == nil {
+		return s.unplayed()
+	}
+	ranked := s.Table.Standings()
+	rows := make([]store.StandingRow, len(ranked))
+	for i, r := range ranked {
+		id := s.Started.Players[r.Player]
+		rows[i] = store.StandingRow{
+			StandingRow: protocol.StandingRow{
+				Rank: r.Rank, PlayerID: id, DisplayName: s.Agents[id].Name,
+				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
+			},
+			TechnicalLosses: r.TechnicalLosses,
+		}
+	}
+	return rows
+}
+
+func (s *State) unplayed() []store.StandingRow {
+	var ids []string
+	for id, a := range s.Agents {
+		if a.Player {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, protocol.CompareIDs)
+	rows := make([]store.StandingRow, len(ids))
+	for i, id := range ids {
+		rows[i].StandingRow = protocol.StandingRow{Rank: i + 1, PlayerID: id, DisplayName: s.Agents[id].Name}
+	}
+	return rows
+}
+
+// RoundRecords are the completed rounds as rounds.json lists them.
+func (s *State) RoundRecords() []store.Round {
+	records := make([]store.Round, 0, len(s.Rounds))
+	for i := range s.Rounds {
+		r := &s.Rounds[i]
+		if r.CompletedAt == "" {
+			break
+		}
+		record := store.Round{RoundID: i + 1, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary}
+		for k, pair := range s.Schedule.Round(i + 1) {
+			report := s.Matches[s.Schedule.Index(i+1, k+1)].Report
+			record.Matches = append(record.Matches, store.RoundMatch{
+				MatchID:   report.MatchID,
+				PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
+				RefereeID: report.RefereeID, Attempt: report.Attempt,
+				Status: report.Status, WinnerPlayerID: report.WinnerPlayerID,
+			})
+		}
+		records = append(records, record)
+	}
+	return records
+}

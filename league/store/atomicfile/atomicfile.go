@@ -1,0 +1,81 @@
+// Package atomicfile writes files that are there whole or not at all, also when
+// the machine loses power in between. It knows nothing of what they hold.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// WriteFile makes path hold data, in place of what it held before. Whoever
+// reads it meanwhile sees the old content or the new, never a part: the data
+// goes to a file beside it first, which then takes the name. The folder must be
+// there. When WriteFile returns without an error, the data is on disk.
+func WriteFile(path string, data []byte, mode os.FileMode) error {
+	temporary, err := stage(path, data, mode)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// CreateFile is WriteFile for a file that is not there yet: one that is there
+// stays as it is, and the error is fs.ErrExist. Of many that create the same
+// file at once, one succeeds.
+func CreateFile(path string, data []byte, mode os.FileMode) error {
+	if _, err := os.Lstat(path); err == nil { // spares the disk the work
+		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	temporary, err := stage(path, data, mode)
+	if err != nil {
+		return err
+	}
+	// A link, unlike a rename, never takes the place of another file.
+	if err := errors.Join(os.Link(temporary, path), os.Remove(temporary)); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// stage writes data to a new file in the folder of path, down to the disk, and
+// returns its name; after an error no such file is left.
+func stage(path string, data []byte, mode os.FileMode) (temporary string, err error) {
+	// The dot hides it from whoever lists the folder for files of its own.
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync() // before the name changes, or a crash could leave an empty file
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// syncFolder brings the names of a folder to the disk.
+func syncFolder(dir string) error {
+	if runtime.GOOS == "windows" { // which cannot, and writes them by itself
+		return nil
+	}
+	f, err := os.Open(dir) //nolint:gosec // the caller names the folder
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("the folder's entry is not safe yet: %w", err)
+	}
+	return nil
+}

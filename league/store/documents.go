@@ -1,0 +1,159 @@
+package store
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// Standings is standings.json (spec 003 §9.4.1).
+type Standings struct {
+	SchemaVersion   string        `json:"schema_version"`
+	LastUpdated     string        `json:"last_updated"`
+	LeagueID        string        `json:"league_id"`
+	Version         int           `json:"version"` // the number of results in it
+	RoundsCompleted int           `json:"rounds_completed"`
+	JournalHead     string        `json:"journal_head"` // hash of the journal's last event when this was written
+	Standings       []StandingRow `json:"standings"`
+}
+
+// A StandingRow is a line of the table with what broadcasts leave out.
+type StandingRow struct {
+	protocol.StandingRow
+	TechnicalLosses int `json:"technical_losses"`
+}
+
+// Rounds is rounds.json (spec 003 §9.4.2).
+type Rounds struct {
+	SchemaVersion string  `json:"schema_version"`
+	LastUpdated   string  `json:"last_updated"`
+	LeagueID      string  `json:"league_id"`
+	TotalRounds   int     `json:"total_rounds"`
+	Rounds        []Round `json:"rounds"`
+}
+
+// A Round is one finished round of rounds.json.
+type Round struct {
+	RoundID     int                   `json:"round_id"`
+	AnnouncedAt string                `json:"announced_at"`
+	CompletedAt string                `json:"completed_at"`
+	Summary     protocol.RoundSummary `json:"summary"`
+	Matches     []RoundMatch          `json:"matches"`
+}
+
+// A RoundMatch is a match in rounds.json.
+type RoundMatch struct {
+	MatchID        string  `json:"match_id"`
+	PlayerAID      string  `json:"player_A_id"`
+	PlayerBID      string  `json:"player_B_id"`
+	RefereeID      string  `json:"referee_id"`
+	Attempt        int     `json:"attempt"`
+	Status         string  `json:"status"`
+	WinnerPlayerID *string `json:"winner_player_id"`
+}
+
+// The states in a match file's lifecycle beyond those of the game (spec 003
+// §3.3): what happened to the report.
+const (
+	StateAssigned     = "ASSIGNED"     // handed over, nobody asked yet
+	StateAcknowledged = "ACKNOWLEDGED" // the manager has the result
+	StateAbandoned    = "ABANDONED"    // another attempt took its place, or the referee stopped
+	StateDisputed     = "DISPUTED"     // the manager has another result
+)
+
+// Who wrote a match file.
+const (
+	WrittenByReferee = "referee"
+	WrittenByManager = "manager" // from the report: the referee's own file is elsewhere, or there is none
+)
+
+// A Match is the identity card of one match (spec 003 §9.4.3).
+type Match struct {
+	SchemaVersion  string           `json:"schema_version"`
+	LastUpdated    string           `json:"last_updated"`
+	LeagueID       string           `json:"league_id"`
+	RoundID        int              `json:"round_id"`
+	MatchID        string           `json:"match_id"`
+	GameType       string           `json:"game_type"`
+	Attempt        int              `json:"attempt"`
+	ConversationID string           `json:"conversation_id"`
+	RefereeID      string           `json:"referee_id"`
+	WrittenBy      string           `json:"written_by"`
+	PlayerA        MatchPlayer      `json:"player_A"`
+	PlayerB        MatchPlayer      `json:"player_B"`
+	Lifecycle      Lifecycle        `json:"lifecycle"`
+	Refusal        *ExchangeError   `json:"refusal,omitzero"`            // why the manager does not take the result, where it is DISPUTED
+	Transcript     []Exchange       `json:"transcript"`                  // empty where the manager wrote it
+	Omitted        int              `json:"transcript_omitted,omitzero"` // exchanges beyond what a transcript holds
+	Draw           *protocol.Draw   `json:"draw,omitzero"`
+	Result         *MatchResult     `json:"result"` // null before FINISHED
+	Scoring        protocol.Scoring `json:"scoring"`
+}
+
+// A MatchPlayer is one side of a match.
+type MatchPlayer struct {
+	PlayerID          string `json:"player_id"`
+	DisplayName       string `json:"display_name"`
+	EntropyCommitment string `json:"entropy_commitment,omitzero"`
+}
+
+// A Lifecycle is the state of a match and when it entered each.
+type Lifecycle struct {
+	State  string       `json:"state"`
+	States []StateEntry `json:"states"`
+}
+
+// A StateEntry is one state a match was in, from a moment on.
+type StateEntry struct {
+	State string `json:"state"`
+	At    string `json:"at"`
+}
+
+// The directions of an exchange, as the referee sees it.
+const (
+	Sent     = "sent"
+	Received = "received"
+)
+
+// An Exchange is one message of a transcript, as it was sent or understood,
+// without its token; or, received, why there was none.
+type Exchange struct {
+	At          string         `json:"at"` // with milliseconds
+	Direction   string         `json:"direction"`
+	PlayerID    string         `json:"player_id"`
+	Method      string         `json:"method"`
+	MessageType string         `json:"message_type,omitzero"`
+	Try         int            `json:"try"` // from 1: the how manieth time this was asked
+	Message     jsontext.Value `json:"message,omitzero"`
+	Error       *ExchangeError `json:"error,omitzero"` // what was wrong with the answer, or with getting one
+}
+
+// An ExchangeError is a failure by the catalogue.
+type ExchangeError struct {
+	ErrorCode string `json:"error_code"`
+	ErrorName string `json:"error_name"`
+	Detail    string `json:"detail"`
+}
+
+// A MatchResult matches GAME_OVER, with the points (spec 003 §9.4.3).
+type MatchResult struct {
+	protocol.GameResult
+	Score protocol.PerPlayer[int] `json:"score"`
+}
+
+// A History is a player's personal memory (spec 003 §9.4.4).
+type History struct {
+	SchemaVersion string               `json:"schema_version"`
+	LastUpdated   string               `json:"last_updated"`
+	PlayerID      string               `json:"player_id"`
+	DisplayName   string               `json:"display_name"`
+	LeagueID      string               `json:"league_id"`
+	Stats         protocol.PlayerStats `json:"stats"`
+	Matches       []HistoryMatch       `json:"matches"`
+}
+
+// A HistoryMatch is one match as the player saw it.
+type HistoryMatch struct {
+	protocol.PlayedMatch
+	Attempt int `json:"attempt"`
+}
