@@ -16,13 +16,14 @@ import (
 
 // newConfig makes 'evenodd config': what is in force, and where from.
 func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.Command {
-	format := "table"
+	format, data := "table", ""
 	commands := slices.Sorted(maps.Keys(flags))
 	c := &cobra.Command{
 		Use:   "config [COMMAND]",
 		Short: "Show the settings in force and where they come from",
 		Long: `Show, for one command or all, every setting, its value, and whether it comes from
-the environment, the file given by --config, or is built in.`,
+the environment, the file given by --config, a file of the data folder, or is
+built in.`,
 		Example:   "  EVENODD_PLAYERS=8 evenodd config simulate",
 		ValidArgs: commands,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -31,14 +32,22 @@ the environment, the file given by --config, or is built in.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = commands
+			}
+			if c.Flags().Changed("data") {
+				for _, name := range args {
+					if err := flags[name].Set("data", data); err != nil {
+						return &usageError{err}
+					}
+				}
 			}
 			return showConfig(s, *file, format, args, flags)
 		},
 	}
 	c.Flags().StringVar(&format, "format", format, "output: table or json")
+	c.Flags().StringVar(&data, "data", data, "data `folder` of the commands (default: that of each)")
 	return c
 }
 
@@ -56,7 +65,7 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 		Commands      []section `json:"commands"`
 	}{SchemaVersion: "1.0.0"}
 	for _, name := range commands {
-		in, err := settings.Apply(name, flags[name])
+		in, err := new(dataFolder).settle(settings, name, flags[name])
 		if err != nil {
 			return &usageError{err}
 		}

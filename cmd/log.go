@@ -10,11 +10,14 @@ import (
 	"golang.org/x/term"
 )
 
+// logTime is how a log writes the time, which is UTC.
+const logTime = "2006-01-02T15:04:05.000Z"
+
 // configureLogs names the fields of a log line as spec 003 table 12 does. The
 // library keeps these names for the whole process.
 func configureLogs() {
 	zerolog.TimestampFieldName = "timestamp"
-	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z"
+	zerolog.TimeFieldFormat = logTime
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 	zerolog.LevelFieldMarshalFunc = func(l zerolog.Level) string { return strings.ToUpper(l.String()) }
 }
@@ -22,6 +25,13 @@ func configureLogs() {
 // newLogger writes human lines to a terminal, and JSON otherwise. Who, asked
 // for every line, is the agent's id: it changes when the league gives it one.
 func newLogger(w io.Writer, level string, who func() string) (zerolog.Logger, error) {
+	return newFileLogger(w, level, who, nil)
+}
+
+// newFileLogger writes to a file as well, unless that is nil. Level is what w
+// shows: the file takes everything from DEBUG on, because an agent documents
+// the messages it sends and receives (spec 003 §9.5.2).
+func newFileLogger(w io.Writer, level string, who func() string, file *logFile) (zerolog.Logger, error) {
 	l, err := zerolog.ParseLevel(strings.ToLower(level))
 	if err != nil || level == "" {
 		return zerolog.Nop(), usage("--log-level %q: one of debug, info, warn, error, disabled", level)
@@ -29,12 +39,21 @@ func newLogger(w io.Writer, level string, who func() string) (zerolog.Logger, er
 	if isTerminal(w) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id"}}
 	}
+	if file != nil {
+		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(zerolog.DebugLevel, file))
+		l = min(l, zerolog.DebugLevel) // who asks the logger whether a line is wanted must hear yes
+	}
 	log := zerolog.New(w).Level(l).With().Timestamp().Logger()
 	return log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
 		if id := who(); id != "" {
 			e.Str("agent_id", id)
 		}
 	})), nil
+}
+
+// atLeast keeps from w the lines below a level.
+func atLeast(l zerolog.Level, w io.Writer) zerolog.LevelWriter {
+	return &zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: w}, Level: l}
 }
 
 func isTerminal(w io.Writer) bool {

@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/protocol"
-	"evenodd/rules/evenodd"
+	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -23,12 +25,15 @@ type managerOptions struct {
 	referees     int
 	legs         int
 	leagueID     string
+	data         string
 	exitWhenDone bool
+	newLeague    bool
+	pace         time.Duration
 	logLevel     string
 }
 
-func newManager(s streams) *cobra.Command {
-	o := &managerOptions{}
+func newManager(s streams, data *dataFolder) *cobra.Command {
+	o := &managerOptions{address: address{ports: ports{8000, 8000}}}
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run a league: register agents, hand out matches, keep the table",
@@ -36,25 +41,39 @@ func newManager(s streams) *cobra.Command {
 --referees referees have registered, or by the method start_league with the admin
 token that the manager writes to standard error. At its end it prints the final
 table; it goes on answering queries until interrupted, unless --exit-when-done is
-given.`,
+given.
+
+The league is kept in the folder given by --data: started again there, the manager
+goes on where it was, whatever ended it.`,
 		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",
 		Args:    noArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return runManager(c.Context(), s, o) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runManager(c.Context(), s, data.loader, o) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.address.host, "host", "localhost", "address to listen at")
-	f.IntVar(&o.address.port, "port", 8000, "port to listen at, 0 for a free one")
-	f.IntVar(&o.players, "players", 4, "start when so many players have registered; 0: only by start_league")
+	f.Var(&o.address.ports, "port", "port to listen at, 0 for a free one; of a range, the first that is free")
+	dataFlag(f, &o.data, defaultData)
+	f.IntVar(&o.players, "players", usualPlayers, "start when so many players have registered; 0: only by start_league")
 	f.IntVar(&o.referees, "referees", 1, "referees to wait for")
 	f.IntVar(&o.legs, "legs", 1, "how often each pair meets")
 	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end when the league is over")
+	f.BoolVar(&o.newLeague, "new-league", false, "begin a new league; the one in the data folder goes to its archive")
+	f.DurationVar(&o.pace, "pace", 0, "wait so long before each round, such as 30s")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
 	return c
 }
 
-func runManager(ctx context.Context, s streams, o *managerOptions) error {
-	log, err := newLogger(s.err, o.logLevel, func() string { return protocol.ManagerSender })
+func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) error {
+	if o.pace < 0 {
+		return usage("--pace %s: cannot be negative", o.pace)
+	}
+	var file *logFile
+	if o.data != "" {
+		file = openLeagueLog(o.data, o.leagueID, s.err)
+	}
+	defer func() { _ = file.Close() }() // a log that cannot be written has said so
+	log, err := newFileLogger(s.err, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	if err != nil {
 		return err
 	}
@@ -66,16 +85,23 @@ func runManager(ctx context.Context, s streams, o *managerOptions) error {
 	var manager *league.Manager
 	var printed error // what came of printing the final table
 	over := false
-	manager, err = league.New(league.Options{
-		LeagueID: o.leagueID, GameType: evenodd.Type, Games: games(),
-		Players: o.players, Referees: o.referees, Legs: o.legs,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Caller: transport.Logged(client, log), Clock: protocol.SystemClock(), Log: log,
-		Over: func() {
-			over = true
-			printed = printStandings(s, manager.Standings(), nil)
-		},
-	})
+	options, rules, err := leagueOptions(files, o.leagueID, o.players, o.referees, o.legs)
+	if err != nil {
+		return err
+	}
+	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
+	options.Pace, options.StopWithin = o.pace, stopPatience
+	keep, err := openKeep(s, o.data, o.leagueID, o.newLeague)
+	if err != nil {
+		return err
+	}
+	defer closeKeep(s, keep)
+	options.Keep = keep
+	options.Over = func() {
+		over = true
+		printed = printStandings(s, manager.Standings(), nil)
+	}
+	manager, err = league.New(options)
 	if err != nil {
 		return &usageError{err}
 	}
@@ -90,8 +116,10 @@ func runManager(ctx context.Context, s streams, o *managerOptions) error {
 		MaxBody: maxRequest, Health: func() any { return managerHealth(manager, o.leagueID) },
 	})
 	defer stop()
-	_, _ = fmt.Fprintf(s.err, "League %s at http://%s%s waits for %d players and %d referees.\nAdmin token for start_league: %s\n",
-		o.leagueID, listener.Addr(), http.Path, o.players, o.referees, manager.AdminToken())
+	_, _ = fmt.Fprintf(s.err, "League %s at http://%s%s %s.\nAdmin token for start_league: %s\n",
+		o.leagueID, listener.Addr(), http.Path, situation(manager, o), manager.AdminToken())
+	log.Info().Str("system_id", rules.System.SystemID).Str("display_name", rules.League.DisplayName).
+		Str("game_type", rules.League.GameType).Msg("registration is open")
 
 	_, err = manager.Run(ctx)
 	switch {
@@ -99,20 +127,84 @@ func runManager(ctx context.Context, s streams, o *managerOptions) error {
 		return printed
 	case over:
 		if !o.exitWhenDone {
-			waitForEnd(ctx, s, log)
+			waitForEnd(ctx, s, manager, log)
 		}
 		return nil
 	case ctx.Err() != nil:
-		status := manager.Status()
-		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded; a new start begins a new league.", status.Recorded, status.Matches)}
+		return &interruptedError{howToGoOn(manager.Status(), o.data)}
 	}
 	return err
 }
 
-// waitForEnd keeps a finished manager answering queries.
-func waitForEnd(ctx context.Context, s streams, log zerolog.Logger) {
+// situation says how far the league is.
+func situation(m *league.Manager, o *managerOptions) string {
+	status := m.Status()
+	switch {
+	case status.State == league.StateLeagueCompleted:
+		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another --league-id", status.Recorded, status.Matches)
+	case status.Matches > 0:
+		return fmt.Sprintf("goes on: round %d of %d, %d of %d matches recorded", status.Round, status.Rounds, status.Recorded, status.Matches)
+	case m.Resumed():
+		return fmt.Sprintf("goes on: %d of %d players and %d of %d referees have registered", status.Players, o.players, status.Referees, o.referees)
+	}
+	return fmt.Sprintf("waits for %d players and %d referees", o.players, o.referees)
+}
+
+// howToGoOn tells whoever stopped a league how to take it up again.
+func howToGoOn(status league.Status, data string) string {
+	recorded := "The league has not begun."
+	if status.Matches > 0 {
+		recorded = fmt.Sprintf("%d of %d matches were recorded.", status.Recorded, status.Matches)
+	}
+	if data == "" {
+		return recorded + " It was kept nowhere: a new start begins a new league."
+	}
+	return fmt.Sprintf("%s Run the same command again to go on; the league is in %s.", recorded, data)
+}
+
+// stopPatience is how long a process that is told to stop lets running matches
+// go on.
+const stopPatience = 10 * time.Second
+
+// openKeep opens the league in a data folder, and says what came of it; nil
+// without a folder.
+func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error) {
+	if data == "" {
+		if fresh {
+			return nil, usage("--new-league needs the --data folder in which the old one is")
+		}
+		return nil, nil //nolint:nilnil // no folder, no keep
+	}
+	if !protocol.ValidLeagueID(leagueID) {
+		return nil, usage("--league-id %q: 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
+	}
+	keep, archived, err := league.OpenKeep(store.Folder(data), leagueID, fresh, time.Now)
+	if archived != "" {
+		_, _ = fmt.Fprintf(s.err, "The old league is in %s.\n", archived)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the league cannot be kept in %s: %w", data, err)
+	}
+	if keep.Torn != nil {
+		_, _ = fmt.Fprintln(s.err, keep.Torn)
+	}
+	return keep, nil
+}
+
+func closeKeep(s streams, keep *league.Keep) {
+	if keep == nil {
+		return
+	}
+	if err := keep.Close(); err != nil {
+		_, _ = fmt.Fprintln(s.err, "evenodd:", err)
+	}
+}
+
+// waitForEnd keeps a finished manager answering queries, and telling agents that
+// come back.
+func waitForEnd(ctx context.Context, s streams, m *league.Manager, log zerolog.Logger) {
 	_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
-	<-ctx.Done()
+	m.Linger(ctx)
 	log.Info().Msg("interrupted after the league was over")
 }
 

@@ -1,17 +1,21 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"evenodd/config"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
-	"evenodd/rules/evenodd"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -21,13 +25,16 @@ type playerOptions struct {
 	manager  string
 	name     string
 	id       string
-	leagueID string
+	leagues  []string
+	data     string
+	seed     uint64
+	seeded   bool // a seed was given
 	strategy string
 	logLevel string
 }
 
-func newPlayer(s streams) *cobra.Command {
-	o := &playerOptions{}
+func newPlayer(s streams, data *dataFolder) *cobra.Command {
+	o := &playerOptions{address: address{ports: ports{8101, 8150}}}
 	c := &cobra.Command{
 		Use:   "player",
 		Short: "Take part in a league as a player",
@@ -37,18 +44,19 @@ that is not up yet; it plays until the league is over, prints its record and end
 Strategies: ` + strings.Join(strategy.Names(), ", ") + `.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian",
 		Args:    noArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return runPlayer(c.Context(), s, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.seeded = c.Flags().Lookup("seed").Changed
+			return runPlayer(c.Context(), s, data.loader, o)
+		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.address.host, "host", "localhost", "address to listen at")
-	f.IntVar(&o.address.port, "port", 8101, "port to listen at, 0 for a free one")
-	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
-	agentFlags(f, &o.manager, &o.name, &o.id, &o.leagueID, &o.logLevel)
+	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.seed, &o.logLevel)
+	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league, or one of these")
 	f.StringVar(&o.strategy, "strategy", "random", "how to choose")
 	return c
 }
 
-func runPlayer(ctx context.Context, s streams, o *playerOptions) error {
+func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
 	decide, err := strategy.New(o.strategy)
 	if err != nil {
 		return &usageError{err}
@@ -56,22 +64,33 @@ func runPlayer(ctx context.Context, s streams, o *playerOptions) error {
 	if !httpURL(o.manager) {
 		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
 	}
+	options, err := playerPreset(files, o.id)
+	if err != nil {
+		return err
+	}
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
 	}
 	var p *player.Player
-	log, err := newLogger(s.err, o.logLevel, func() string { return senderOf(p) })
+	name := defaultName(o.name, "Player", listener)
+	file := agentLog(o.data, "player", name, s.err)
+	defer func() { _ = file.Close() }() // a log that cannot be written has said so
+	log, err := newFileLogger(s.err, o.logLevel, func() string { return senderOf(p) }, file)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	client := http.NewClient(maxFromManager, nil)
 	defer client.Close()
-	p, err = player.New(player.Options{
-		Name: defaultName(o.name, "Player", listener), ID: o.id, LeagueID: o.leagueID, Version: "1.0.0",
-		Games: []string{evenodd.Type}, Endpoint: o.address.endpoint, Manager: o.manager, Strategy: decide,
-		Caller: transport.Logged(client, log), Clock: protocol.SystemClock(), Log: log,
-	})
+	options.Name, options.ID, options.Leagues = name, o.id, o.leagues
+	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide
+	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
+	options.Folder = store.Folder(o.data)
+	if o.seeded {
+		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
+		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
+	}
+	p, err = player.New(options)
 	if err != nil {
 		return errors.Join(&usageError{err}, listener.Close())
 	}
@@ -82,10 +101,40 @@ func runPlayer(ctx context.Context, s streams, o *playerOptions) error {
 	}})
 	defer stop()
 	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
-	if err := takePart(ctx, p); err != nil {
+	l := &life{agent: p, caller: options.Caller, manager: o.manager, log: log, file: file, data: o.data}
+	err = l.takePart(ctx)
+	if kept := p.Close(); kept != nil {
+		log.Error().Err(kept).Msg("the history is not complete on disk")
+	}
+	if err != nil {
 		return err
 	}
 	return printPlayer(s, p.Record())
+}
+
+// playerPreset is what the files say of a player that no flag does.
+func playerPreset(files *config.Loader, id string) (player.Options, error) {
+	system, systemErr := files.System()
+	defaults, defaultsErr := files.PlayerDefaults()
+	if err := errors.Join(systemErr, defaultsErr); err != nil {
+		return player.Options{}, &usageError{err}
+	}
+	o := player.Options{
+		Version: defaults.Version, Games: defaults.GameTypes, RegisterTimeout: inSeconds(system.Timeouts.RegisterPlayer),
+	}
+	switch preset, err := files.Player(id); {
+	case errors.Is(err, config.ErrNoPreset):
+	case err != nil:
+		return player.Options{}, &usageError{err}
+	case !preset.Active:
+		return player.Options{}, inactive(files, "player", id)
+	default:
+		o.Version = cmp.Or(preset.Version, o.Version)
+		if preset.GameTypes != nil {
+			o.Games = preset.GameTypes
+		}
+	}
+	return o, nil
 }
 
 func printPlayer(s streams, r player.Record) error {

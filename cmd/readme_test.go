@@ -98,6 +98,7 @@ var (
 	setUp    = regexp.MustCompile(`^go (mod download|install \.)$`)
 	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
 	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config)\b`)
+	intoDir  = regexp.MustCompile(`^evenodd init$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
@@ -120,6 +121,9 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 				installed := "evenodd " + goRun.FindStringSubmatch(command)[1]
 				assert.Equal(t, sum(stdout), sum(r.does(t, installed)), "%s gives other bytes", installed)
 			}
+		case intoDir.MatchString(command): // of another folder than the module's
+			dir := t.TempDir()
+			assert.Contains(t, r.does(t, command+" "+dir), "created "+filepath.Join(dir, "config", "system.json")+"\n")
 		case oneShot.MatchString(command):
 			r.check(t, command, r.does(t, command))
 		case oneAgent.MatchString(command) && strings.Contains(command, " --"):
@@ -156,7 +160,7 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 func (r *reader) plays(t *testing.T, league []string) bool {
 	t.Helper()
 	port := freePort(t)
-	ports := []string{"EVENODD_MANAGER_PORT=" + port, "EVENODD_MANAGER=http://localhost:" + port + "/mcp"}
+	ports := []string{"EVENODD_MANAGER_PORT=" + port, "EVENODD_MANAGER=http://localhost:" + port + "/mcp", "EVENODD_DATA=" + t.TempDir()}
 	var running []*process
 	for _, command := range league {
 		running = append(running, r.launch(t, regexp.MustCompile(`--port \d+`).ReplaceAllString(command, "--port 0"), ports...))

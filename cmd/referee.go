@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/config"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
 	"evenodd/referee"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -21,12 +25,15 @@ type refereeOptions struct {
 	name          string
 	id            string
 	leagueID      string
+	data          string
+	seed          uint64
+	seeded        bool // a seed was given
 	maxConcurrent int
 	logLevel      string
 }
 
-func newReferee(s streams) *cobra.Command {
-	o := &refereeOptions{}
+func newReferee(s streams, data *dataFolder) *cobra.Command {
+	o := &refereeOptions{address: address{ports: ports{8001, 8010}}}
 	c := &cobra.Command{
 		Use:   "referee",
 		Short: "Take part in a league as a referee",
@@ -35,40 +42,51 @@ that is not up yet; it conducts the matches it is given until the league is over
 prints its record and ends.`,
 		Example: "  evenodd referee --port 8001 --max-concurrent 4",
 		Args:    noArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return runReferee(c.Context(), s, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.seeded = c.Flags().Lookup("seed").Changed
+			return runReferee(c.Context(), s, data.loader, o)
+		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.address.host, "host", "localhost", "address to listen at")
-	f.IntVar(&o.address.port, "port", 8001, "port to listen at, 0 for a free one")
-	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
-	agentFlags(f, &o.manager, &o.name, &o.id, &o.leagueID, &o.logLevel)
+	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.seed, &o.logLevel)
+	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c
 }
 
-func runReferee(ctx context.Context, s streams, o *refereeOptions) error {
+func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {
 	if o.maxConcurrent < 1 || o.maxConcurrent > 10 {
 		return usage("--max-concurrent %d: 1 to 10", o.maxConcurrent)
 	}
 	if !httpURL(o.manager) {
 		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
 	}
+	options, err := refereePreset(files, o.id)
+	if err != nil {
+		return err
+	}
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
 	}
 	var r *referee.Referee
-	log, err := newLogger(s.err, o.logLevel, func() string { return senderOf(r) })
+	name := defaultName(o.name, "Referee", listener)
+	file := agentLog(o.data, "referee", name, s.err)
+	defer func() { _ = file.Close() }() // a log that cannot be written has said so
+	log, err := newFileLogger(s.err, o.logLevel, func() string { return senderOf(r) }, file)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	client := http.NewClient(maxReply, nil)
 	defer client.Close()
-	r, err = referee.New(referee.Options{
-		Name: defaultName(o.name, "Referee", listener), ID: o.id, LeagueID: o.leagueID, Version: "1.0.0",
-		Endpoint: o.address.endpoint, Manager: o.manager, MaxConcurrent: o.maxConcurrent, Games: games(),
-		Caller: transport.Logged(client, log), Clock: protocol.SystemClock(), Log: log,
-	})
+	options.Name, options.ID, options.LeagueID = name, o.id, o.leagueID
+	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent
+	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
+	options.Folder = store.Folder(o.data)
+	if o.seeded {
+		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
+	}
+	r, err = referee.New(options)
 	if err != nil {
 		return errors.Join(&usageError{err}, listener.Close())
 	}
@@ -80,10 +98,38 @@ func runReferee(ctx context.Context, s streams, o *refereeOptions) error {
 	defer stop()
 	defer r.Close()
 	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
-	if err := takePart(ctx, r); err != nil {
+	l := &life{agent: r, caller: options.Caller, manager: o.manager, log: log, file: file, data: o.data}
+	err = l.takePart(ctx)
+	if err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())
+}
+
+// refereePreset is what the files say of a referee that no flag does.
+func refereePreset(files *config.Loader, id string) (referee.Options, error) {
+	system, systemErr := files.System()
+	defaults, defaultsErr := files.RefereeDefaults()
+	if err := errors.Join(systemErr, defaultsErr); err != nil {
+		return referee.Options{}, &usageError{err}
+	}
+	version, types := defaults.Version, defaults.GameTypes
+	switch preset, err := files.Referee(id); {
+	case errors.Is(err, config.ErrNoPreset):
+	case err != nil:
+		return referee.Options{}, &usageError{err}
+	case !preset.Active:
+		return referee.Options{}, inactive(files, "referee", id)
+	default:
+		version = cmp.Or(preset.Version, version)
+		if preset.GameTypes != nil {
+			types = preset.GameTypes
+		}
+	}
+	chosen, err := gamesOf(types)
+	return referee.Options{
+		Version: version, Games: chosen, RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
+	}, err
 }
 
 func printReferee(s streams, r referee.Record) error {

@@ -86,7 +86,8 @@ keeps the table, referees conduct the matches, players decide. They talk JSON-RP
 2.0 at POST /mcp (protocol league.v2).
 
 Every flag can also be set by an environment variable (EVENODD_PORT, or
-EVENODD_PLAYER_PORT for one command) and in a file given by --config.`,
+EVENODD_PLAYER_PORT for one command), in a file given by --config, and many in the
+files of the data folder, which init writes.`,
 		Example:       "  evenodd simulate --players 4",
 		Version:       version,
 		SilenceErrors: true,
@@ -104,14 +105,15 @@ EVENODD_PLAYER_PORT for one command) and in a file given by --config.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` (YAML, TOML or JSON; default: $EVENODD_CONFIG)")
 
-	configurable := []*cobra.Command{newManager(s), newReferee(s), newPlayer(s), newSimulate(s)}
+	data := &dataFolder{}
+	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data)}
 	flags := map[string]*pflag.FlagSet{}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()
 		c.PreRunE = func(c *cobra.Command, _ []string) error {
 			settings, err := config.Load(file, flags)
 			if err == nil {
-				_, err = settings.Apply(c.Name(), c.Flags())
+				_, err = data.settle(settings, c.Name(), c.Flags())
 			}
 			if err != nil {
 				return &usageError{err}
@@ -120,7 +122,7 @@ EVENODD_PLAYER_PORT for one command) and in a file given by --config.`,
 		}
 		root.AddCommand(c)
 	}
-	root.AddCommand(newConfig(s, &file, flags), newSchema(s))
+	root.AddCommand(newConfig(s, &file, flags), newInit(s), newSchema(s))
 	tidy(root)
 	return root
 }

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -34,14 +38,51 @@ func games() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
 // address is where an agent listens, and what it tells others.
 type address struct {
 	host     string
-	port     int
+	ports    ports
 	endpoint string // "" to make it from host and port
 }
 
+// ports are the ports an agent may take, the first free one; 0 is any.
+type ports struct{ first, last int }
+
+var _ pflag.Value = (*ports)(nil)
+
+// Set reads a port or a range: 8101, 8101-8150.
+func (p *ports) Set(s string) error {
+	first, last, isRange := strings.Cut(s, "-")
+	if first == "" || !isRange { // a minus before a number is refused later, with what is right
+		first, last = s, s
+	}
+	from, err := strconv.Atoi(first)
+	if err != nil {
+		return errors.New("a port, or a range such as 8101-8150")
+	}
+	to, err := strconv.Atoi(last)
+	if err != nil {
+		return errors.New("a port, or a range such as 8101-8150")
+	}
+	*p = ports{from, to}
+	return nil
+}
+
+// String is what Set reads.
+func (p *ports) String() string {
+	if p.first == p.last {
+		return strconv.Itoa(p.first)
+	}
+	return fmt.Sprintf("%d-%d", p.first, p.last)
+}
+
+// Type is what the help calls it.
+func (p *ports) Type() string { return "port" }
+
 // listen opens the port.
 func (a *address) listen(ctx context.Context) (net.Listener, error) {
-	if a.port < 0 || a.port > 65535 {
-		return nil, usage("--port %d: 0 to 65535", a.port)
+	if p := a.ports; p.first < 0 || p.last > 65535 || p.first > p.last || p.first == 0 && p.last > 0 {
+		if p.first == p.last {
+			return nil, usage("--port %s: 0 to 65535", &p)
+		}
+		return nil, usage("--port %s: two ports from 1 to 65535, the first not above the last", &p)
 	}
 	if a.endpoint != "" {
 		if !httpURL(a.endpoint) {
@@ -50,18 +91,32 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 	} else if ip := net.ParseIP(a.host); a.host == "" || ip != nil && ip.IsUnspecified() {
 		return nil, usage("--host %q listens everywhere: tell with --endpoint under which URL others reach it", a.host)
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(a.host, strconv.Itoa(a.port)))
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("port %d is taken by another program: choose another with --port, or 0 for a free one", a.port)
-	case err != nil:
-		return nil, fmt.Errorf("cannot listen at %s port %d: %w", a.host, a.port, err)
+	l, err := a.firstFree(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if a.endpoint == "" {
 		port := l.Addr().(*net.TCPAddr).Port
 		a.endpoint = "http://" + net.JoinHostPort(a.host, strconv.Itoa(port)) + http.Path
 	}
 	return l, nil
+}
+
+// firstFree opens the first port that nobody has.
+func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
+	for port := a.ports.first; port <= a.ports.last; port++ {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(a.host, strconv.Itoa(port)))
+		switch {
+		case err == nil:
+			return l, nil
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return nil, fmt.Errorf("cannot listen at %s port %d: %w", a.host, port, err)
+		}
+	}
+	if a.ports.first == a.ports.last {
+		return nil, fmt.Errorf("port %s is taken by another program: choose another with --port, or 0 for a free one", &a.ports)
+	}
+	return nil, fmt.Errorf("all ports of %s are taken by other programs: choose another with --port, or 0 for a free one", &a.ports)
 }
 
 // httpURL tells whether s is a URL that agents can be called at.
@@ -86,12 +141,21 @@ func serve(l net.Listener, mux *transport.Mux, voice func() *protocol.Voice, c h
 }
 
 // agentFlags are the flags that referee and player have in common.
-func agentFlags(f *pflag.FlagSet, manager, name, id, leagueID, logLevel *string) {
+func agentFlags(f *pflag.FlagSet, a *address, manager, name, id, data *string, seed *uint64, logLevel *string) {
+	f.StringVar(&a.host, "host", "localhost", "address to listen at")
+	f.Var(&a.ports, "port", "port to listen at, 0 for a free one; of a range, the first that is free")
+	f.StringVar(&a.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
+	dataFlag(f, data, defaultData)
 	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
 	f.StringVar(name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
 	f.StringVar(id, "id", "", "identifier to ask for, such as P01 or REF01")
-	f.StringVar(leagueID, "league-id", "", "join only this league")
+	f.Uint64Var(seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
 	f.StringVar(logLevel, "log-level", "info", "debug, info, warn, error or disabled")
+}
+
+// dataFlag is the flag of the commands that have a data folder.
+func dataFlag(f *pflag.FlagSet, data *string, folder string) {
+	f.StringVar(data, "data", folder, "data `folder`: settings, see init; leagues, matches, logs")
 }
 
 // defaultName is a name that no other agent of this machine has.
@@ -105,8 +169,10 @@ func defaultName(name, role string, l net.Listener) string {
 // An agent is a player or a referee, as far as the command line drives it.
 type agent interface {
 	Register(ctx context.Context) error
+	Finish(ctx context.Context)
 	Done() <-chan struct{}
 	Voice() *protocol.Voice
+	ID() string
 }
 
 // senderOf is the name an agent goes by, "" before there is one.
@@ -121,18 +187,60 @@ func senderOf[A interface {
 	return a.Voice().Sender()
 }
 
-// takePart registers an agent and waits until its league is over.
-func takePart(ctx context.Context, a agent) error {
-	err := a.Register(ctx)
+// A life is what an agent's process needs beside the agent.
+type life struct {
+	agent   agent
+	caller  protocol.Caller
+	manager string // endpoint
+	log     zerolog.Logger
+	file    *logFile // nil for none
+	data    string   // folder; "" for none
+}
+
+// takePart registers an agent and waits until its league is over. Told to stop,
+// it lets the matches that it is in come to their end, within bounds.
+func (l *life) takePart(ctx context.Context) error {
+	watch, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer stop()
+	err := l.agent.Register(ctx)
 	if err == nil {
+		l.file.agent(l.agent.ID())
+		watching.Go(func() {
+			membership.Watch(watch, protocol.SystemClock(), l.caller, l.manager, 15*time.Second, l.tell)
+		})
 		select {
-		case <-a.Done():
+		case <-l.agent.Done():
 			return nil
 		case <-ctx.Done():
+			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+			defer cancel()
+			l.agent.Finish(bound)
 		}
 	}
-	if ctx.Err() != nil {
-		return &interruptedError{"The league goes on without this agent; its open matches are lost on time."}
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	if l.data == "" {
+		return &interruptedError{"The league goes on without this agent, which was kept nowhere."}
+	}
+	return &interruptedError{"The league goes on. Run the same command again to come back as the same agent; who it is, is kept in " + l.data + "."}
+}
+
+// tell says that the manager is away, or back.
+func (l *life) tell(away bool, err error) {
+	if away {
+		l.log.Warn().Err(err).Str("manager", l.manager).Msg("the manager is away; this agent waits for it")
+		return
+	}
+	l.log.Info().Str("manager", l.manager).Msg("the manager is back")
+}
+
+// agentLog is the log file of an agent in a data folder; nil without one.
+func agentLog(data, role, name string, screen io.Writer) *logFile {
+	if data == "" {
+		return nil
+	}
+	return openAgentLog(data, role, role+"-"+membership.Slug(name), screen)
 }

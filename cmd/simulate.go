@@ -15,37 +15,48 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
-	"evenodd/rules/evenodd"
 )
 
 type simulateOptions struct {
 	simulation.Options
+	data     string
+	resume   bool
+	fresh    bool // --new-league
 	newSeed  bool // none was given
 	format   string
 	quiet    bool
 	logLevel string
 }
 
-func newSimulate(s streams) *cobra.Command {
+func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
 		Use:   "simulate",
 		Short: "Play a whole league in this process",
 		Long: `Play a whole league in one process: manager, referees and players. The same seed
 gives the same output, whatever the transport and the concurrency. Players get ids
-in order and strategies in turn.`,
+in order and strategies in turn.
+
+With --data the league is kept in a folder, as a real one is. One that was
+interrupted goes on with --resume, by the seed, players and strategies that it
+began with.`,
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Lookup("seed").Changed
-			return runSimulate(c.Context(), s, o)
+			return runSimulate(c.Context(), s, data.loader, o)
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&o.Players, "players", 4, "number of players, 2 to 10,000")
+	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
+	dataFlag(f, &o.data, "")
+	f.BoolVar(&o.resume, "resume", false, "go on with the league in the data folder")
+	f.BoolVar(&o.fresh, "new-league", false, "begin a new league; the one in the data folder goes to its archive")
+	f.IntVar(&o.Players, "players", usualPlayers, "number of players, 2 to 10,000")
 	f.IntVar(&o.Referees, "referees", 2, "number of referees")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of everything that chance decides (default: a new one)")
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, taken in turn by the players")
@@ -58,7 +69,7 @@ in order and strategies in turn.`,
 	return c
 }
 
-func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
+func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) error {
 	write, known := map[string]func(streams, *simulation.Result) error{
 		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
 	}[o.format]
@@ -69,18 +80,35 @@ func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
 	if o.quiet {
 		level = "error"
 	}
-	log, err := newLogger(s.err, level, func() string { return "" })
+	var file *logFile
+	if o.data != "" {
+		file = openSystemLog(o.data, s.err)
+	}
+	defer func() { _ = file.Close() }() // a log that cannot be written has said so
+	log, err := newFileLogger(s.err, level, func() string { return "" }, file)
 	if err != nil {
 		return err
 	}
-	o.LeagueID, o.GameType, o.Games, o.Log = defaultLeague, evenodd.Type, games(), log
+	o.Log = log
 	if o.Legs == 0 || o.Concurrency == 0 {
 		return usage("--legs and --concurrency are 1 at least, not 0")
 	}
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
 	}
-	if o.newSeed {
+	rules, _, err := leagueOptions(files, o.LeagueID, o.Players, o.Referees, o.Legs)
+	if err != nil {
+		return err
+	}
+	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
+	o.Rules.StopWithin = stopPatience
+	keep, err := o.openKeep(s)
+	if err != nil {
+		return err
+	}
+	defer closeKeep(s, keep)
+	o.Keep = keep
+	if o.newSeed && !o.resume {
 		o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is no secret; every JSON reader keeps 53 bits
 		if !o.quiet {
 			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
@@ -102,10 +130,13 @@ func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
 	}
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil && keep != nil:
+		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Go on with: evenodd simulate --data %s --league-id %s --resume",
+			keep.State.Recorded, len(keep.State.Matches), o.data, o.LeagueID)}
+	case ctx.Err() != nil:
 		return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	if !o.quiet {
@@ -114,6 +145,29 @@ func runSimulate(ctx context.Context, s streams, o *simulateOptions) error {
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 	}
 	return write(s, result)
+}
+
+// openKeep opens the data folder, in which a league is where --resume says so,
+// and none where it does not.
+func (o *simulateOptions) openKeep(s streams) (*league.Keep, error) {
+	if o.resume && (o.data == "" || o.fresh) {
+		return nil, usage("--resume goes on with the league in a --data folder, and --new-league begins another: not both")
+	}
+	keep, err := openKeep(s, o.data, o.LeagueID, o.fresh)
+	if keep == nil || err != nil {
+		return nil, err
+	}
+	switch is := keep.State.Created != nil; {
+	case is && !o.resume:
+		err = usage("there is a league %s in %s already: --resume goes on with it, --new-league begins another", o.LeagueID, o.data)
+	case !is && o.resume:
+		err = usage("there is no league %s in %s to go on with", o.LeagueID, o.data)
+	}
+	if err != nil {
+		closeKeep(s, keep)
+		return nil, err
+	}
+	return keep, nil
 }
 
 func printSimulation(s streams, r *simulation.Result) error {

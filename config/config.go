@@ -1,6 +1,8 @@
 // Package config finds the value of every setting: from its flag, from the
-// environment, from a file, or built in, in this order. It is the only place
-// that knows viper or reads the environment.
+// environment, from a settings file, from the files of the data folder, or
+// built in, in this order. It is the only place that knows viper or reads the
+// environment. Settings are those of flags; the Loader has those of the data
+// folder's configuration layer (spec 003 §9.3, §10.3, §10.4).
 package config
 
 import (
@@ -21,7 +23,19 @@ const Prefix = "EVENODD"
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
-	Source string `json:"source"` // "flag", "environment NAME", "file PATH" or "default"
+	Source string `json:"source"` // SourceFlag, "environment NAME", "file PATH" or SourceDefault
+}
+
+// Sources of a setting.
+const (
+	SourceFlag    = "flag"
+	SourceDefault = "default"
+)
+
+// A Layer is what one file of the data folder says of a command's flags.
+type Layer struct {
+	Path   string            // of the file
+	Values map[string]string // by flag
 }
 
 // Settings resolves flags from the environment and a file. It is read only
@@ -74,29 +88,46 @@ func (s *Settings) known(key string, commands map[string]*pflag.FlagSet) bool {
 }
 
 // Apply gives every flag of a command that was not set by hand its value from
-// the environment or the file, and lists what is in force. EVENODD_PLAYER_PORT
-// wins over EVENODD_PORT, and player.port in a file over port.
-func (s *Settings) Apply(command string, flags *pflag.FlagSet) ([]Setting, error) {
+// the environment, the settings file or the layers, the first of these first,
+// and lists what is in force. EVENODD_PLAYER_PORT wins over EVENODD_PORT, and
+// player.port in a file over port.
+func (s *Settings) Apply(command string, flags *pflag.FlagSet, layers ...Layer) ([]Setting, error) {
 	var settings []Setting
 	var problems []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" || f.Name == "config" {
 			return
 		}
-		source := "flag"
-		if !f.Changed {
-			value, from := s.find(command, f.Name)
-			source = "default"
-			if from != "" {
-				source = from
-				if err := flags.Set(f.Name, value); err != nil {
-					problems = append(problems, fmt.Errorf("%s: %s: %w", from, f.Name, err))
+		value, source := s.Value(command, f)
+		if source == SourceDefault {
+			for _, l := range layers {
+				if v, there := l.Values[f.Name]; there {
+					value, source = v, "file "+l.Path
+					break
 				}
+			}
+		}
+		if source != SourceFlag && source != SourceDefault {
+			if err := flags.Set(f.Name, value); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, err))
 			}
 		}
 		settings = append(settings, Setting{f.Name, shown(f.Value), source})
 	})
 	return settings, errors.Join(problems...)
+}
+
+// Value is what the command line, the environment or the settings file say of
+// one flag, and which of them; else the value that is built in. The flag stays
+// as it is: this is for the flags that tell where the layers are.
+func (s *Settings) Value(command string, f *pflag.Flag) (value, source string) {
+	if f.Changed {
+		return f.Value.String(), SourceFlag
+	}
+	if value, from := s.find(command, f.Name); from != "" {
+		return value, from
+	}
+	return f.DefValue, SourceDefault
 }
 
 // find looks a flag up outside the command line; from is "" when it is nowhere.

@@ -29,7 +29,7 @@ type agent struct {
 
 	registered   bool
 	decided      chan struct{} // closed when a reservation has become a registration, or nothing
-	conversation string        // of its registration, to know a repeated one
+	registration string        // of the conversation it registered in, to know a repeated one
 	tokenUsed    atomic.Bool
 	returned     atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
 
@@ -63,7 +63,7 @@ func (m *Manager) newAgent(id string, player bool, name, endpoint string, capaci
 // known makes an agent that the state knows.
 func (m *Manager) known(k *journal.Agent) *agent {
 	a := m.newAgent(k.ID, k.Player, k.Name, k.Endpoint, k.Capacity, k.Generation)
-	a.registered, a.conversation = true, k.Conversation
+	a.registered, a.registration = true, k.Registration
 	close(a.decided)
 	return a
 }

@@ -180,6 +180,9 @@ func (m *Manager) openLeague() error {
 	if created.LeagueID != o.LeagueID {
 		return fmt.Errorf("the journal is that of league %s, not of %s", created.LeagueID, o.LeagueID)
 	}
+	if (created.Simulation == nil) != (o.Simulation == nil) {
+		return errors.New("a simulated league goes on by simulate, and a real one by manager: use another folder or another league id")
+	}
 	rules := table.Scoring{
 		Win: created.Scoring.Win, Draw: created.Scoring.Draw, Loss: created.Scoring.Loss,
 		TechnicalLoss: created.Scoring.TechnicalLoss, Tiebreakers: created.Tiebreakers,

@@ -2,6 +2,10 @@ package league
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"net/url"
 	"slices"
 	"strconv"
@@ -123,7 +127,7 @@ func (m *Manager) settle(a applicant, reserved *agent, reachable bool) (_ *agent
 	}
 	err = m.record(&journal.AgentRegistered{
 		AgentID: reserved.id, Role: roleOf(reserved), DisplayName: a.name, Endpoint: a.endpoint,
-		Capacity: a.capacity, ConversationID: a.conversation, Generation: 1,
+		Capacity: a.capacity, Registration: reserved.registration, Generation: 1,
 	})
 	if err != nil {
 		delete(m.agents, reserved.id)
@@ -178,7 +182,7 @@ func (m *Manager) inTheWay(a applicant) *agent {
 		if other.registered || other.player != a.player {
 			continue
 		}
-		if other.conversation == a.conversation && other.name == a.name && other.address() == a.endpoint {
+		if other.registration == m.fingerprint(&a) && other.name == a.name && other.address() == a.endpoint {
 			return other
 		}
 		pending = other
@@ -187,6 +191,15 @@ func (m *Manager) inTheWay(a applicant) *agent {
 		return pending
 	}
 	return nil
+}
+
+// fingerprint is what a registration is known by. The journal is for everybody
+// to read, and whoever knows the conversation of a registration whose answer was
+// lost can ask for that answer: so it is keyed with the manager's secret.
+func (m *Manager) fingerprint(a *applicant) string {
+	mac := hmac.New(sha256.New, m.secret[:])
+	_, _ = io.WriteString(mac, "registration/"+a.conversation) // never fails
+	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
 func (m *Manager) hasStarted() bool {
@@ -201,8 +214,9 @@ func (m *Manager) hasStarted() bool {
 // repeated finds the agent whose registration this is once more: its answer
 // was lost. Once its token has been used it was not.
 func (m *Manager) repeated(a applicant) *agent {
+	fingerprint := m.fingerprint(&a)
 	for _, known := range m.agents {
-		if known.registered && known.player == a.player && known.conversation == a.conversation &&
+		if known.registered && known.player == a.player && known.registration == fingerprint &&
 			known.name == a.name && known.address() == a.endpoint && !known.tokenUsed.Load() {
 			return known
 		}
@@ -264,7 +278,7 @@ func (m *Manager) reserve(a applicant) *agent {
 		}
 	}
 	reserved := m.newAgent(id, a.player, a.name, a.endpoint, a.capacity, 1)
-	reserved.conversation = a.conversation
+	reserved.registration = m.fingerprint(&a)
 	m.agents[id] = reserved
 	return reserved
 }

@@ -5,8 +5,11 @@ package player
 
 import (
 	"context"
+	"crypto/hmac"
 	crand "crypto/rand"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -15,6 +18,7 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/player/strategy"
 )
 
@@ -32,37 +36,54 @@ type Options struct {
 	Name     string   // display name, 1 to 50 characters
 	ID       string   // the id to ask for; "" for any
 	LeagueID string   // the only league to join; "" for any
+	Leagues  []string // where LeagueID is "": the only leagues to join; none means any
 	Version  string   // of the agent; "" means 1.0.0
 	Games    []string // game types it plays
 	Endpoint string   // where others reach it
 	Manager  string   // endpoint of the league manager
 	Strategy strategy.Strategy
 
+	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
+
+	// Folder is where the player keeps who it is and what it has played, so
+	// that it can be restarted; "" keeps nothing.
+	Folder store.Folder
+	// Past is what it has played before, where the caller knows that better
+	// than the player's own file does; nil where it does not.
+	Past []store.HistoryMatch
+
 	Caller protocol.Caller
 	Clock  *protocol.Clock
 	Log    zerolog.Logger
 
-	// Entropy is the player's part in a draw, and Random the source of one
-	// decision. Nil means from the system's randomness.
-	Entropy func(matchID string) protocol.Secret
-	Random  func(playerID, matchID string) *rand.Rand
+	// Entropy is the player's part in the draw of one attempt at a match. Nil
+	// derives it from a secret of the player's own, so that one that was
+	// restarted in the middle of a match can still reveal what it committed to.
+	Entropy func(matchID string, attempt int) protocol.Secret
+	// Random is the source of one decision. Nil means from the system's
+	// randomness.
+	Random func(playerID, matchID string) *rand.Rand
 }
 
 // A Player is one agent. Safe for concurrent use.
 type Player struct {
-	options Options
-	voice   *protocol.Voice
-	member  membership.Current
-	done    chan struct{} // closed by LEAGUE_COMPLETED
+	options   Options
+	applicant string // the sender of a player that has no id yet
+	voice     *protocol.Voice
+	keep      *membership.Keep
+	member    membership.Current
+	diary     diary
+	done      chan struct{} // closed by LEAGUE_COMPLETED
 
 	mu        sync.Mutex
 	state     string
+	restarted bool              // it may have been invited to matches that it does not remember
 	current   map[string]*match // matches it was invited to and that are not over
-	history   []protocol.PlayedMatch
-	played    map[string]played // by match id
-	stats     protocol.PlayerStats
-	memory    *strategy.Memory
+	history   *history
+	unsaved   bool // the history is not on disk as it is here
 	round     *protocol.RoundAnnouncement
+	over      int           // the last round that is over, as far as known
+	quiet     chan struct{} // when somebody waits for it: closed when the player is in no match
 	standings *protocol.StandingsUpdate
 	completed *protocol.LeagueCompleted
 }
@@ -81,17 +102,14 @@ type match struct {
 	choice   string     // what was decided on it
 }
 
-// played is where a finished match stands in the history, and which attempt at
-// it that was.
-type played struct{ place, attempt int }
-
 // referee is who conducts a match, as far as the player knows.
 type referee struct {
 	sender string
 	token  string // the access token it showed; NoToken when none is known
 }
 
-// New makes a player.
+// New makes a player. With a folder it reads who it was; an identity that is of
+// no use is an error.
 func New(o Options) (*Player, error) {
 	switch {
 	case !protocol.ValidName(o.Name):
@@ -102,11 +120,9 @@ func New(o Options) (*Player, error) {
 	if o.Version == "" {
 		o.Version = "1.0.0"
 	}
-	if o.Entropy == nil {
-		o.Entropy = func(string) (s protocol.Secret) {
-			_, _ = crand.Read(s[:]) // never fails
-			return s
-		}
+	keep, err := membership.NewKeep(o.Folder, membership.RolePlayer, o.Name)
+	if err != nil {
+		return nil, err
 	}
 	if o.Random == nil {
 		o.Random = func(string, string) *rand.Rand {
@@ -119,15 +135,30 @@ func New(o Options) (*Player, error) {
 	if o.ID != "" {
 		name = o.ID
 	}
-	return &Player{
-		options: o,
-		voice:   protocol.NewVoice(protocol.PlayerSender(name), o.Clock),
-		done:    make(chan struct{}),
-		state:   StateUnregistered,
-		current: map[string]*match{},
-		played:  map[string]played{},
-		memory:  strategy.NewMemory(),
-	}, nil
+	p := &Player{
+		options:   o,
+		applicant: protocol.PlayerSender(name),
+		voice:     protocol.NewVoice(protocol.PlayerSender(name), o.Clock),
+		keep:      keep,
+		done:      make(chan struct{}),
+		state:     StateUnregistered,
+		current:   map[string]*match{},
+		history:   newHistory(o.Past),
+		unsaved:   len(o.Past) > 0,
+	}
+	if o.Entropy == nil {
+		p.options.Entropy = p.entropy
+	}
+	return p, nil
+}
+
+// entropy is the player's part in a draw, made of its secret and of what is
+// drawn for.
+func (p *Player) entropy(matchID string, attempt int) protocol.Secret {
+	secret := p.keep.Secret()
+	mac := hmac.New(sha256.New, secret[:])
+	_, _ = fmt.Fprintf(mac, "entropy/%s/%s/%d", p.member.Get().LeagueID, matchID, attempt) // a hash takes everything
+	return protocol.Secret(mac.Sum(nil))
 }
 
 // Mount registers the player's tools (spec 003 §5.3.1, §8.11).
@@ -146,9 +177,24 @@ func (p *Player) Mount(mux protocol.Mux) {
 	mux.Fallback(protocol.MethodFor)
 }
 
-// Register gets the player into the league, and keeps trying while the manager
-// cannot be reached, until ctx ends. A refusal is a *membership.RefusedError.
+// Register gets the player into the league, or back into it as who it was, and
+// keeps trying while the manager cannot be reached, until ctx ends. A refusal
+// is a *membership.RefusedError.
 func (p *Player) Register(ctx context.Context) error {
+	o := &p.options
+	leagues := o.Leagues
+	if o.LeagueID != "" {
+		leagues = []string{o.LeagueID}
+	}
+	enrolment := membership.Enrolment{
+		Keep: p.keep, Current: &p.member, Leagues: leagues, Timeout: o.RegisterTimeout,
+		Clock: o.Clock, Log: o.Log, Apply: p.apply, Joined: p.joined,
+	}
+	return enrolment.Enroll(ctx)
+}
+
+// apply prepares a registration.
+func (p *Player) apply(kept *store.Identity) func(context.Context) (*membership.Answer, error) {
 	o := &p.options
 	request := &protocol.LeagueRegisterRequest{
 		Envelope: p.voice.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation("player", o.Name)),
@@ -157,34 +203,41 @@ func (p *Player) Register(ctx context.Context) error {
 			GameTypes: o.Games, ContactEndpoint: o.Endpoint,
 		},
 	}
-	return membership.Insist(ctx, o.Clock, func(ctx context.Context) error {
-		answered := p.member.Registering()
-		defer answered()
-		response, err := protocol.RegisterPlayer.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request)
+	request.Sender = p.applicant
+	if kept != nil {
+		request.Sender, request.AuthToken = protocol.PlayerSender(kept.AgentID), kept.AuthToken
+	}
+	return func(ctx context.Context) (*membership.Answer, error) {
+		r, err := protocol.RegisterPlayer.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return p.join(response)
-	}, func(err error, wait time.Duration) {
-		o.Log.Warn().Err(err).Dur("wait_ms", wait).Msg("cannot register yet, trying again")
-	})
+		return &membership.Answer{AgentID: r.PlayerID, Token: r.AuthToken, Registration: &r.Registration}, nil
+	}
 }
 
-// join takes the place in the league that the manager gave.
-func (p *Player) join(r *protocol.LeagueRegisterResponse) error {
-	if err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken); err != nil {
-		return err
+// joined takes the place in the league that the manager gave. A player that
+// came back goes on where it was; for a new one everything begins.
+func (p *Player) joined(m *membership.Membership, back bool) {
+	p.voice.Rename(protocol.PlayerSender(m.AgentID))
+	before := p.member.Get()
+	if before != nil && back { // it was here all the time, and only showed itself again
+		return
 	}
-	if want := p.options.LeagueID; want != "" && r.LeagueID != want {
-		return &membership.RefusedError{Reason: "the manager runs league " + r.LeagueID + ", not " + want}
-	}
+	p.diary.mu.Lock() // nothing is written while file and history belong to different leagues
+	defer p.diary.mu.Unlock()
+	past := p.open(m, back)
 	p.mu.Lock()
-	p.state = StateRegistered
-	p.mu.Unlock()
-	p.voice.Rename(protocol.PlayerSender(*r.PlayerID))
-	p.member.Set(membership.New(*r.PlayerID, r.AuthToken, &r.Registration))
-	p.options.Log.Info().Str("player_id", *r.PlayerID).Str("league_id", r.LeagueID).Msg("registered")
-	return nil
+	defer p.mu.Unlock()
+	p.state, p.restarted = StateRegistered, back
+	if before != nil { // the league it was in is no more
+		p.history, p.unsaved = newHistory(nil), false
+		p.current, p.round, p.standings, p.over = map[string]*match{}, nil, nil, 0
+		p.settle()
+	}
+	if past != nil && p.options.Past == nil {
+		p.history, p.unsaved = past, false
+	}
 }
 
 // Voice is who the agent speaks as.
@@ -216,7 +269,7 @@ type Record struct {
 func (p *Player) Record() Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := Record{PlayerID: p.ID(), State: p.state, Stats: p.stats}
+	r := Record{PlayerID: p.ID(), State: p.state, Stats: p.history.stats}
 	var rows []protocol.StandingRow
 	switch {
 	case p.completed != nil:
@@ -233,4 +286,51 @@ func (p *Player) Record() Record {
 		r.Players = len(rows)
 	}
 	return r
+}
+
+// Finish returns when the player is in no match any more, or when ctx ends: a
+// process that is told to stop waits for it. The player goes on accepting
+// invitations meanwhile: it is known to be stopping only when it is gone, and
+// to refuse one would lose that match at once.
+func (p *Player) Finish(ctx context.Context) {
+	for {
+		p.mu.Lock()
+		if !p.engaged() {
+			p.mu.Unlock()
+			return
+		}
+		if p.quiet == nil {
+			p.quiet = make(chan struct{})
+		}
+		quiet := p.quiet
+		p.mu.Unlock()
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// engaged tells whether the player is in a match. One whose end got lost is
+// over with its round. p.mu is held.
+func (p *Player) engaged() bool {
+	if p.completed != nil {
+		return false
+	}
+	for _, m := range p.current {
+		if m.round > p.over {
+			return true
+		}
+	}
+	return false
+}
+
+// settle tells those who wait for the player to be in no match, when it is.
+// p.mu is held.
+func (p *Player) settle() {
+	if p.quiet != nil && !p.engaged() {
+		close(p.quiet)
+		p.quiet = nil
+	}
 }

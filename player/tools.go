@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 	"evenodd/rules/evenodd"
@@ -23,21 +24,20 @@ func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.Rou
 		return nil, err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.round = q
+	p.round, p.over = q, q.RoundID-1
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their end got lost
 	p.idle()
+	p.mu.Unlock()
+	p.note()
 	return p.ack("", q.RoundID), nil
 }
 
 // idle is the state of a player in no match of the current round; p.mu is held.
 func (p *Player) idle() {
-	for _, m := range p.current {
-		if p.round == nil || m.round >= p.round.RoundID {
-			return
-		}
+	if !p.engaged() {
+		p.state = StateWaitingForRound
 	}
-	p.state = StateWaitingForRound
+	p.settle()
 }
 
 // authorize tells who conducts a match, and refuses a caller that cannot be
@@ -109,7 +109,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = &match{
 			id: q.MatchID, opponent: q.OpponentID, round: q.RoundID, attempt: attempt,
-			auth: auth, entropy: p.options.Entropy(q.MatchID),
+			auth: auth, entropy: p.options.Entropy(q.MatchID, attempt),
 		}
 		p.current[q.MatchID] = m
 	}
@@ -123,22 +123,66 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	return ack, nil
 }
 
+// A question is what the referee of a match wants to know, and what it says of
+// the match besides.
+type question struct {
+	envelope *protocol.Envelope
+	matchID  string
+	opponent string // "" when it does not say
+	round    int    // 0 when it does not say
+}
+
 // playing finds the match a question is about, and refuses anyone but its
 // referee.
-func (p *Player) playing(e *protocol.Envelope, matchID string) (*match, error) {
+func (p *Player) playing(ctx context.Context, q question) (*match, error) {
+	member := p.member.Await(ctx) // a player that was restarted may be asked before it is let in again
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.current[matchID]
-	switch {
-	case m == nil && p.played[matchID].attempt > 0:
-		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", matchID)
-	case m == nil:
-		return nil, protocol.Fault(protocol.ErrMatchNotFound, "not invited to match %s", matchID)
+	m := p.current[q.matchID]
+	if forgotten := p.forgotten(member, q); forgotten != nil {
+		m = forgotten
 	}
-	if err := m.refuseOthers(e); err != nil {
+	switch {
+	case m == nil && p.history.attempt(q.matchID) > 0:
+		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", q.matchID)
+	case m == nil:
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "not invited to match %s", q.matchID)
+	}
+	if err := m.refuseOthers(q.envelope); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// forgotten takes up a match whose invitation this player answered before it
+// was restarted. The access token tells that there was one: only the referee of
+// this very attempt has it. Nil when there is no such match. p.mu is held.
+func (p *Player) forgotten(member *membership.Membership, q question) *match {
+	if !p.restarted || member == nil || !member.Strict() || len(p.current) >= maxOpenMatches {
+		return nil
+	}
+	attempt := attemptOf(q.envelope.ConversationID)
+	if m := p.current[q.matchID]; m != nil && m.attempt >= attempt || p.history.attempt(q.matchID) >= attempt {
+		return nil
+	}
+	auth := referee{
+		sender: q.envelope.Sender,
+		token:  member.Key.AccessToken(member.LeagueID, q.matchID, attempt, protocol.AgentOf(q.envelope.Sender)),
+	}
+	if !protocol.SameToken(q.envelope.AuthToken, auth.token) {
+		return nil
+	}
+	if q.round == 0 {
+		q.round, _, _ = protocol.ParseMatchID(q.matchID)
+	}
+	m := &match{
+		id: q.matchID, opponent: q.opponent, round: q.round, attempt: attempt,
+		auth: auth, entropy: p.options.Entropy(q.matchID, attempt),
+	}
+	p.current[m.id], p.state = m, StateInMatch
+	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
+		Msg("taking up a match that began before this player was restarted")
+	return m
 }
 
 // refuseOthers lets only the referee that invited go on.
@@ -156,7 +200,7 @@ func (m *match) refuseOthers(e *protocol.Envelope) error {
 
 // chooseParity answers CHOOSE_PARITY_CALL. Asked again it is the same choice.
 func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
-	m, err := p.playing(&q.Envelope, q.MatchID)
+	m, err := p.playing(ctx, question{&q.Envelope, q.MatchID, q.Context.OpponentID, q.Context.RoundID})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +219,8 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 // makeMove answers GAME_MOVE_CALL (spec 003 §3.8.2). The same question asked
 // again gets the same move.
 func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
-	m, err := p.playing(&q.Envelope, q.MatchID)
+	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
+	m, err := p.playing(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, opponent: opponent})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +252,10 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	id := p.ID()
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
-	v.Memory, v.Random = p.memory, p.options.Random(id, key)
+	v.Random = p.options.Random(id, key)
+	p.mu.Lock()
+	v.Memory = p.history.memory
+	p.mu.Unlock()
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil { // the caller is told that something went wrong, but not what
 		p.options.Log.Error().Err(err).Str("match_id", m.id).Msg("the strategy cannot decide")
@@ -239,7 +287,9 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.file(id, attempt, q)
+	if attempt > p.history.attempt(q.MatchID) && p.history.file(Seen(id, q.MatchID, attempt, q.GameResult)) {
+		p.unsaved = true
+	}
 	delete(p.current, q.MatchID)
 	p.idle()
 	ack := p.ack(q.MatchID, 0)
@@ -259,84 +309,6 @@ func attemptOf(conversation string) int {
 		}
 	}
 	return 1
-}
-
-// file puts a finished match into the history, once; a later attempt at it takes
-// the place of an earlier one. p.mu is held.
-func (p *Player) file(id string, attempt int, q *protocol.GameOver) {
-	before := p.played[q.MatchID]
-	if attempt <= before.attempt {
-		return
-	}
-	h := seenBy(id, q)
-	place := len(p.history)
-	if before.attempt > 0 {
-		place = before.place
-		p.count(&p.history[place], -1)
-		p.history[place] = h
-	} else {
-		p.history = append(p.history, h)
-	}
-	p.count(&h, 1)
-	p.played[q.MatchID] = played{place, attempt}
-	parity := ""
-	if h.DrawnNumber > 0 {
-		parity = evenodd.Parity(h.DrawnNumber)
-	}
-	p.memory.Remember(h.OpponentID, h.OpponentChoice, parity)
-}
-
-// seenBy is how a match ended for a player.
-func seenBy(id string, q *protocol.GameOver) protocol.PlayedMatch {
-	result := q.GameResult
-	h := protocol.PlayedMatch{MatchID: q.MatchID}
-	for _, c := range result.Choices {
-		choice := ""
-		if c.Value != nil {
-			choice = *c.Value
-		}
-		if c.ID == id {
-			h.MyChoice = choice
-		} else {
-			h.OpponentID, h.OpponentChoice = c.ID, choice
-		}
-	}
-	switch {
-	case result.Status == protocol.StatusDraw:
-		h.Result = resultDraw
-	case result.WinnerPlayerID != nil && *result.WinnerPlayerID == id:
-		h.Result = resultWin
-	default:
-		h.Result = resultLoss
-	}
-	if result.Status == protocol.StatusTechnicalLoss {
-		h.Result = technical + h.Result
-	}
-	if result.DrawnNumber != nil {
-		h.DrawnNumber = *result.DrawnNumber
-	}
-	return h
-}
-
-// How a match ended for the player.
-const (
-	resultWin  = "WIN"
-	resultDraw = "DRAW"
-	resultLoss = "LOSS"
-	technical  = "TECHNICAL_" // before a win or a loss
-)
-
-// count adds a match to the counts, or with -1 takes it away again.
-func (p *Player) count(h *protocol.PlayedMatch, n int) {
-	p.stats.TotalMatches += n
-	switch strings.TrimPrefix(h.Result, technical) {
-	case resultWin:
-		p.stats.Wins += n
-	case resultDraw:
-		p.stats.Draws += n
-	default:
-		p.stats.Losses += n
-	}
 }
 
 // gameError notes what the referee was not content with.
@@ -361,11 +333,16 @@ func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol
 	return p.ack("", q.RoundID), nil
 }
 
-// roundCompleted takes note.
+// roundCompleted takes note: what the round brought goes to disk.
 func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack, error) {
 	if err := p.member.CheckManager(ctx, bearer); err != nil {
 		return nil, err
 	}
+	p.mu.Lock()
+	p.over = max(p.over, q.RoundID)
+	p.settle()
+	p.mu.Unlock()
+	p.note()
 	return p.ack("", q.RoundID), nil
 }
 
@@ -375,11 +352,13 @@ func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol
 		return nil, err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.completed == nil {
 		p.completed = q
 		close(p.done)
+		p.settle()
 	}
+	p.mu.Unlock()
+	p.note()
 	return p.ack("", 0), nil
 }
 
@@ -393,7 +372,7 @@ func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequ
 	defer p.mu.Unlock()
 	return &protocol.PlayerState{
 		PlayerID: p.ID(), State: p.state, Strategy: p.options.Strategy.Name(),
-		Stats: p.stats, Matches: slices.Clone(p.history),
+		Stats: p.history.stats, Matches: p.history.played(),
 	}, nil
 }
 

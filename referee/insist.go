@@ -16,6 +16,14 @@ type window struct {
 	stamp  string // the deadline as messages say it
 	action string // the message that is awaited
 	length time.Duration
+	turn   *turn // nil where nothing is written
+}
+
+// A turn is what the transcript needs to know of a question.
+type turn struct {
+	method string
+	try    int // from 1
+	answer any // nil while there is none
 }
 
 func (m *match) openWindow(seconds float64) window {
@@ -39,8 +47,11 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 	s := &m.seats[side]
 	policy := m.assignment.RetryPolicy
 	wrong := false // something wrong was answered in this window
+	if m.chronicle != nil {
+		w.turn = &turn{}
+	}
 	for retries := 0; ; {
-		err := question(&w, side)
+		err := m.question(&w, side, question)
 		if err == nil || m.over() {
 			return
 		}
@@ -63,10 +74,23 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 			return
 		}
 		if !wrong {
+			turn := w.turn
 			w = m.openWindow(w.length.Seconds())
+			w.turn = turn
 			defer w.ctx.Stop() //nolint:gocritic // at most max_retries of them
 		}
 	}
+}
+
+// question puts a question once, and has it and its outcome in the transcript.
+func (m *match) question(w *window, side rules.Seat, question func(*window, rules.Seat) error) error {
+	if w.turn == nil {
+		return question(w, side)
+	}
+	w.turn.try++
+	err := question(w, side)
+	m.chronicle.received(m.seats[side].player.PlayerID, w.turn.method, w.turn.try, w.turn.answer, protocol.AsError(err))
+	return err
 }
 
 // mendable tells whether what was answered wrongly can be put right before the
@@ -141,13 +165,27 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, retry int, a
 	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
 		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Int("retry", retry).Bool("retryable", again).
 		Msg("a player failed")
-	peer, conversation := s.peer, m.conversation
-	r.crew.run(func() {
-		if _, err := protocol.NotifyGameError.Call(r.life, r.options.Caller, peer, problem); err != nil {
+	peer, conversation, chronicle, try := s.peer, m.conversation, m.chronicle, 0
+	method := &protocol.NotifyGameError
+	if chronicle != nil {
+		try = w.turn.try
+		chronicle.sent(problem.AffectedPlayer, method.Name, try, problem)
+		chronicle.beside.Add(1)
+	}
+	told := r.crew.run(func() {
+		ack, err := method.Call(r.life, r.options.Caller, peer, problem)
+		if chronicle != nil {
+			chronicle.acknowledged(problem.AffectedPlayer, method.Name, try, ack, err)
+			chronicle.beside.Done()
+		}
+		if err != nil {
 			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).
 				Str("player_id", problem.AffectedPlayer).Msg("GAME_ERROR was not acknowledged")
 		}
 	})
+	if !told && chronicle != nil {
+		chronicle.beside.Done()
+	}
 }
 
 func (m *match) currentState() string {

@@ -3,12 +3,14 @@ package referee
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -34,12 +36,15 @@ type match struct {
 	commitment   string
 	abandoned    atomic.Bool // a later attempt has taken its place
 	seats        [2]seat
-	second       chan struct{} // tells that the second seat is done
+	result       *protocol.GameResult // what GAME_OVER says
+	second       chan struct{}        // tells that the second seat is done
+	chronicle    *chronicle           // nil where nothing is written
+	doc          *store.Match         // its file, from the result until the manager has that; whoever reports may touch it
 
 	mu        sync.Mutex
 	state     string
 	final     *protocol.MatchResultReport // once it is finished
-	reporting bool                        // the report is on its way
+	reporting bool                        // the report is on its way, or will be when the players know the result
 	reported  bool                        // the manager has acknowledged it
 }
 
@@ -70,37 +75,49 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 	}
 	m.seats[0].role, m.seats[0].opponent = protocol.RolePlayerA, a.PlayerB.PlayerID
 	m.seats[1].role, m.seats[1].opponent = protocol.RolePlayerB, a.PlayerA.PlayerID
+	if r.files(a.LeagueID, a.MatchID, member.AgentID) {
+		m.chronicle = newChronicle(r.options.Clock, member.Token, a.PlayerA.AccessToken, a.PlayerB.AccessToken)
+	}
 	return m
 }
 
 // conduct is a whole match, from invitation to report.
 func (m *match) conduct() {
+	defer m.referee.rest()
 	defer m.forget()
+	m.chronicle.enter(StateWaitingForPlayers)
 	m.ask([]rules.Seat{rules.SeatA, rules.SeatB}, m.assignment.Timeouts.GameJoinAck, m.invite)
 	position := m.game.Start()
+	if !m.forfeited() {
+		position = m.play(position)
+	}
+	if m.over() || !m.finish(position) {
+		m.referee.release(false)
+		m.keepAbandoned()
+		return // another attempt, or another referee, plays it again
+	}
+	m.announce()
+	m.referee.release(true) // the manager may hand over the next match while it reads the report
+	m.deliver(m.referee.life)
+}
+
+// play asks for moves until the game is over, or a player has lost it
+// otherwise.
+func (m *match) play(position rules.Position) rules.Position {
 	m.enter(StateCollectingChoices)
-	for !m.forfeited() {
+	for {
 		seats := position.ToMove()
 		if len(seats) == 0 {
-			break
+			m.enter(StateDrawingNumber)
+			return position
 		}
 		now := position
 		m.ask(seats, m.assignment.Timeouts.Move, func(w *window, s rules.Seat) error { return m.askMove(w, now, s) })
 		if m.forfeited() {
-			break
+			return position
 		}
 		position = position.Play([2]string{m.seats[0].move, m.seats[1].move})
 	}
-	if m.over() {
-		m.referee.release(false)
-		return // another attempt, or another referee, plays it again
-	}
-	m.enter(StateDrawingNumber)
-	result := m.decide(position)
-	m.finish(result)
-	m.announce(result)
-	m.referee.release(true) // the manager may hand over the next match while it reads the report
-	m.report(m.referee.life)
 }
 
 // forget drops what only the conduct of the match needed; the report stays.
@@ -108,7 +125,7 @@ func (m *match) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.final != nil {
-		m.assignment, m.game, m.seats = nil, nil, [2]seat{}
+		m.assignment, m.game, m.result, m.seats = nil, nil, nil, [2]seat{}
 	}
 }
 
@@ -116,10 +133,22 @@ func (m *match) forget() {
 // or the referee stops.
 func (m *match) over() bool { return m.abandoned.Load() || m.referee.life.Err() != nil }
 
+// abandon ends an attempt whose place another takes; false when it has a
+// result, which then is that of the match.
+func (m *match) abandon() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.final == nil {
+		m.abandoned.Store(true)
+	}
+	return m.final == nil
+}
+
 func (m *match) enter(state string) {
 	m.mu.Lock()
 	m.state = state
 	m.mu.Unlock()
+	m.chronicle.enter(state)
 }
 
 // forfeited tells whether the match is over before its game is: a player has
@@ -166,17 +195,33 @@ func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 	return nil
 }
 
+// put asks a seat something and waits for the answer.
+func put[Q, R any](m *match, w *window, s *seat, method *protocol.Method[Q, R], q *Q) (*R, error) {
+	if w.turn != nil {
+		w.turn.method, w.turn.answer = method.Name, nil
+		m.chronicle.sent(s.player.PlayerID, method.Name, w.turn.try, q)
+	}
+	answer, err := method.Call(w.ctx, m.referee.options.Caller, s.peer, q)
+	if err != nil {
+		return nil, unanswered(err)
+	}
+	if w.turn != nil {
+		w.turn.answer = answer
+	}
+	return answer, nil
+}
+
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
 func (m *match) invite(w *window, side rules.Seat) error {
 	s, a := &m.seats[side], m.assignment
 	w.action = protocol.TypeGameJoinAck
-	ack, err := protocol.Invite.Call(w.ctx, m.referee.options.Caller, s.peer, &protocol.GameInvitation{
+	ack, err := put(m, w, s, &protocol.Invite, &protocol.GameInvitation{
 		Envelope: m.envelope(protocol.TypeGameInvitation, s),
 		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
 	})
 	if err != nil {
-		return unanswered(err)
+		return err
 	}
 	return m.judgeJoin(s, ack)
 }
@@ -190,14 +235,14 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 	}
 	question := position.Ask(side)
 	w.action = protocol.TypeGameMoveResponse
-	answer, err := protocol.MakeMove.Call(w.ctx, m.referee.options.Caller, s.peer, &protocol.GameMoveCall{
+	answer, err := put(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: question.Context},
 		Deadline:    w.stamp,
 	})
 	if err != nil {
-		return unanswered(err)
+		return err
 	}
 	m.conformance(s, &answer.Envelope, answer.PlayerID)
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
@@ -211,7 +256,7 @@ const evenOdd = "even_odd"
 
 func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s *seat) error {
 	w.action = protocol.TypeChooseParityResponse
-	answer, err := protocol.ChooseParity.Call(w.ctx, m.referee.options.Caller, s.peer, &protocol.ChooseParityCall{
+	answer, err := put(m, w, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
 		Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
 		Context: protocol.ChoiceContext{
@@ -220,7 +265,7 @@ func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s
 		Deadline: w.stamp,
 	})
 	if err != nil {
-		return unanswered(err)
+		return err
 	}
 	m.conformance(s, &answer.Envelope, answer.PlayerID)
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
@@ -264,12 +309,13 @@ func (m *match) judgeMove(s *seat, side rules.Seat, position rules.Position, e *
 	return nil
 }
 
+// clip shortens what a player sent, and makes it text.
 func clip(s string) string {
 	const limit = 60
 	if len(s) > limit {
-		return s[:limit] + "…"
+		return strings.ToValidUTF8(s[:limit], "") + "…"
 	}
-	return s
+	return strings.ToValidUTF8(s, "")
 }
 
 // sameMatch refuses an answer of another type (E002), or about another match
@@ -357,17 +403,13 @@ func optional(choice string) *string {
 	return &choice
 }
 
-// finish makes the report of the result, and the state FINISHED.
-func (m *match) finish(result *protocol.GameResult) {
+// finish decides the match, makes the report of the result, and brings it to
+// the disk. False when another attempt has taken its place.
+func (m *match) finish(position rules.Position) bool {
+	result := m.decide(position)
 	a := m.assignment
 	idA, idB := a.PlayerA.PlayerID, a.PlayerB.PlayerID
 	score := protocol.Both(idA, m.points(result, &m.seats[0]), idB, m.points(result, &m.seats[1]))
-	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
-	for i := range m.seats {
-		if s := &m.seats[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
-			draw.Entropies = append(draw.Entropies, protocol.ForPlayer[string]{ID: s.player.PlayerID, Value: s.entropy.Hex()})
-		}
-	}
 	report := &protocol.MatchResultReport{
 		Envelope: m.referee.voice.Envelope(protocol.TypeMatchResultReport, m.conversation),
 		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType, Attempt: a.Attempt,
@@ -378,12 +420,30 @@ func (m *match) finish(result *protocol.GameResult) {
 				DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
 			},
 		},
-		Draw: draw,
+		Draw: m.draw(),
 	}
 	report.AuthToken = m.member.Token
 	m.mu.Lock()
-	m.state, m.final = StateFinished, report
+	if m.abandoned.Load() {
+		m.mu.Unlock()
+		return false
+	}
+	m.state, m.final, m.result, m.reporting = StateFinished, report, result, true
 	m.mu.Unlock()
+	m.keepResult()
+	return true
+}
+
+// draw reveals what the number came from, as far as the players have revealed
+// their part.
+func (m *match) draw() *protocol.Draw {
+	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
+	for i := range m.seats {
+		if s := &m.seats[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
+			draw.Entropies = append(draw.Entropies, protocol.ForPlayer[string]{ID: s.player.PlayerID, Value: s.entropy.Hex()})
+		}
+	}
+	return draw
 }
 
 // points is what the result is worth to a seat by the league's scoring. The
@@ -403,33 +463,48 @@ func (m *match) points(result *protocol.GameResult, s *seat) int {
 
 // announce sends GAME_OVER to both players and waits for their
 // acknowledgements, 5 s at most; a missing one changes nothing (004 §4.3).
-func (m *match) announce(result *protocol.GameResult) {
+func (m *match) announce() {
 	ctx := protocol.Limit(m.referee.life, protocol.Seconds(m.assignment.Timeouts.GameOver))
 	defer ctx.Stop()
-	tell := func(s *seat) {
-		_, err := protocol.NotifyMatchResult.Call(ctx, m.referee.options.Caller, s.peer, &protocol.GameOver{
-			Envelope: m.envelope(protocol.TypeGameOver, s),
-			MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,
-			GameResult: result, Draw: m.final.Draw,
-		})
-		if err != nil {
-			m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
-				Str("player_id", s.player.PlayerID).Msg("GAME_OVER was not acknowledged")
-		}
-	}
-	m.both(2, func(i int) { tell(&m.seats[i]) })
+	m.both(2, func(i int) { m.tellResult(ctx, &m.seats[i]) })
 }
 
-// report tells the manager the result until it is acknowledged, refused for
-// good, or ctx ends; unless a report is on its way already.
+// tellResult sends GAME_OVER to a player.
+func (m *match) tellResult(ctx context.Context, s *seat) {
+	method := &protocol.NotifyMatchResult
+	over := &protocol.GameOver{
+		Envelope: m.envelope(protocol.TypeGameOver, s),
+		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,
+		GameResult: m.result, Draw: m.final.Draw,
+	}
+	if m.chronicle != nil {
+		m.chronicle.sent(s.player.PlayerID, method.Name, 1, over)
+	}
+	ack, err := method.Call(ctx, m.referee.options.Caller, s.peer, over)
+	if m.chronicle != nil {
+		m.chronicle.acknowledged(s.player.PlayerID, method.Name, 1, ack, err)
+	}
+	if err != nil {
+		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
+			Str("player_id", s.player.PlayerID).Msg("GAME_OVER was not acknowledged")
+	}
+}
+
+// report tells the manager the result again, unless a report is on its way
+// already.
 func (m *match) report(ctx context.Context) {
 	m.mu.Lock()
 	busy := m.reporting
 	m.reporting = true
 	m.mu.Unlock()
-	if busy {
-		return
+	if !busy {
+		m.deliver(ctx)
 	}
+}
+
+// deliver tells the manager the result until it is acknowledged, refused for
+// good, or ctx ends.
+func (m *match) deliver(ctx context.Context) {
 	o := &m.referee.options
 	err := membership.Insist(ctx, o.Clock, func(ctx context.Context) error {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
@@ -437,15 +512,24 @@ func (m *match) report(ctx context.Context) {
 	}, func(err error, wait time.Duration) {
 		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Msg("cannot report yet, trying again")
 	})
+	refusal := protocol.AsError(err)
+	switch {
+	case err == nil:
+		m.settle(nil)
+	case ctx.Err() != nil: // the next time, perhaps of another process
+		m.keepEnding()
+	default:
+		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Msg("the manager refuses the report")
+		if refusal != nil && refusal.Remote {
+			m.settle(refusal)
+		}
+	}
 	m.mu.Lock()
 	m.reporting = false
 	first := err == nil && !m.reported
 	m.reported = m.reported || first
 	m.mu.Unlock()
 	if err != nil {
-		if ctx.Err() == nil {
-			o.Log.Error().Err(err).Str("conversation_id", m.conversation).Msg("the manager refuses the report")
-		}
 		return
 	}
 	if first {

@@ -15,6 +15,7 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -28,6 +29,12 @@ type Options struct {
 	Manager       string // endpoint of the league manager
 	MaxConcurrent int    // matches at once, from 1
 	Games         rules.Registry
+
+	// Folder is where match files go, and where the referee keeps who it is;
+	// "" writes nothing.
+	Folder store.Folder
+
+	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
 
 	Caller protocol.Caller
 	Clock  *protocol.Clock
@@ -45,6 +52,8 @@ type Referee struct {
 	member  membership.Current
 	done    chan struct{} // closed by LEAGUE_COMPLETED
 
+	keep *membership.Keep
+
 	life context.Context //nolint:containedctx // the life of the matches it conducts
 	stop context.CancelFunc
 	crew *crew
@@ -52,9 +61,12 @@ type Referee struct {
 	mu        sync.Mutex
 	matches   map[string]*match // by match id: the newest attempt of each
 	reported  []string          // acknowledged ones, in order, the last keptMatches
+	confirmed int               // all that were ever in reported
 	busy      int               // matches being conducted
 	conducted int               // matches with a result
-	confirmed int               // of these, reports that the manager has
+	working   int               // matches being conducted or reported
+	rested    *sync.Cond        // signals that working is less
+	stopping  bool              // takes no new match
 	warnings  map[string]int    // conformance warnings by player
 	completed *protocol.LeagueCompleted
 }
@@ -80,9 +92,14 @@ func New(o Options) (*Referee, error) {
 	if o.ID != "" {
 		name = o.ID
 	}
+	keep, err := membership.NewKeep(o.Folder, membership.RoleReferee, o.Name)
+	if err != nil {
+		return nil, err
+	}
 	life, stop := context.WithCancel(context.Background())
-	return &Referee{
+	r := &Referee{
 		options:  o,
+		keep:     keep,
 		voice:    protocol.NewVoice(protocol.RefereeSender(name), o.Clock),
 		done:     make(chan struct{}),
 		life:     life,
@@ -90,7 +107,9 @@ func New(o Options) (*Referee, error) {
 		crew:     newCrew(),
 		matches:  map[string]*match{},
 		warnings: map[string]int{},
-	}, nil
+	}
+	r.rested = sync.NewCond(&r.mu)
+	return r, nil
 }
 
 // Mount registers the referee's tools (spec 003 §5.4.1, §8.11).
@@ -103,10 +122,38 @@ func (r *Referee) Mount(mux protocol.Mux) {
 	mux.Fallback(protocol.MethodFor)
 }
 
-// Register gets the referee into the league, and keeps trying while the
-// manager cannot be reached, until ctx ends. A refusal is a
-// *membership.RefusedError.
+// Register gets the referee into the league, or back into it with what its
+// folder has kept, and keeps trying while the manager cannot be reached, until
+// ctx ends. A refusal is a *membership.RefusedError.
+//
+// One that is back reports what it had finished. One that gets a new place
+// moves the match files of an older league of the same name out of the way.
 func (r *Referee) Register(ctx context.Context) error {
+	o := &r.options
+	var old *store.OldMatches
+	if o.Folder != "" {
+		old = o.Folder.OldMatches()
+	}
+	enrolment := membership.Enrolment{
+		Keep: r.keep, Current: &r.member, Timeout: o.RegisterTimeout, Clock: o.Clock, Log: o.Log,
+		Apply: r.apply,
+		Joined: func(m *membership.Membership, back bool) {
+			r.voice.Rename(protocol.RefereeSender(m.AgentID))
+			if back {
+				r.resume(m)
+			} else if old != nil {
+				r.archive(old, m.LeagueID)
+			}
+		},
+	}
+	if o.LeagueID != "" {
+		enrolment.Leagues = []string{o.LeagueID}
+	}
+	return enrolment.Enroll(ctx)
+}
+
+// apply prepares a registration, of the referee that kept says or of a new one.
+func (r *Referee) apply(kept *store.Identity) func(context.Context) (*membership.Answer, error) {
 	o := &r.options
 	request := &protocol.RefereeRegisterRequest{
 		Envelope: r.voice.Envelope(protocol.TypeRefereeRegisterRequest, membership.Conversation("ref", o.Name)),
@@ -115,31 +162,33 @@ func (r *Referee) Register(ctx context.Context) error {
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
 		},
 	}
-	return membership.Insist(ctx, o.Clock, func(ctx context.Context) error {
-		answered := r.member.Registering()
-		defer answered()
+	if kept != nil {
+		request.Sender, request.AuthToken = protocol.RefereeSender(kept.AgentID), kept.AuthToken
+	}
+	return func(ctx context.Context) (*membership.Answer, error) {
 		response, err := protocol.RegisterReferee.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return r.join(response)
-	}, func(err error, wait time.Duration) {
-		o.Log.Warn().Err(err).Dur("wait_ms", wait).Msg("cannot register yet, trying again")
-	})
+		return &membership.Answer{AgentID: response.RefereeID, Token: response.AuthToken, Registration: &response.Registration}, nil
+	}
 }
 
-// join takes the place in the league that the manager gave.
-func (r *Referee) join(a *protocol.RefereeRegisterResponse) error {
-	if err := membership.Admitted(&a.Registration, a.RefereeID, a.AuthToken); err != nil {
-		return err
+// archive moves what an older league has left: its matches have the names of
+// those to come.
+func (r *Referee) archive(old *store.OldMatches, leagueID string) {
+	if !protocol.ValidLeagueID(leagueID) {
+		return // it has no files
 	}
-	if want := r.options.LeagueID; want != "" && a.LeagueID != want {
-		return &membership.RefusedError{Reason: "the manager runs league " + a.LeagueID + ", not " + want}
+	into, err := old.Archive(leagueID, r.options.Clock.Timestamp())
+	switch {
+	case err != nil:
+		r.options.Log.Error().Err(err).Str("league_id", leagueID).
+			Msg("the match files of an older league cannot be moved: they may be taken for those of this one")
+	case into != "":
+		r.options.Log.Warn().Str("league_id", leagueID).Str("folder", into).
+			Msg("there were match files of an older league of this name: they are here now")
 	}
-	r.voice.Rename(protocol.RefereeSender(*a.RefereeID))
-	r.member.Set(membership.New(*a.RefereeID, a.AuthToken, &a.Registration))
-	r.options.Log.Info().Str("referee_id", *a.RefereeID).Str("league_id", a.LeagueID).Msg("registered")
-	return nil
 }
 
 // Voice is who the agent speaks as.
@@ -147,6 +196,23 @@ func (r *Referee) Voice() *protocol.Voice { return r.voice }
 
 // Done is closed when the league is over.
 func (r *Referee) Done() <-chan struct{} { return r.done }
+
+// Finish takes no new match, and returns when those it has are conducted and
+// the manager has their reports, or ctx ends.
+func (r *Referee) Finish(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopping = true
+	stop := context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rested.Broadcast()
+	})
+	defer stop()
+	for r.working > 0 && ctx.Err() == nil {
+		r.rested.Wait()
+	}
+}
 
 // Close breaks off the matches being conducted and waits for them.
 func (r *Referee) Close() {
@@ -201,6 +267,9 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		ack.Status, ack.Reason = protocol.StatusRejected, err.Error()
 		return ack, nil
 	}
+	if r.options.Folder != "" {
+		r.recall(member, q.MatchID)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.matches[q.MatchID]
@@ -210,34 +279,67 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		return ack, nil
 	case known != nil && known.finished():
 		ack.Status, ack.Attempt, ack.DrawCommitment = protocol.StatusAccepted, known.attempt, known.commitment
-		r.crew.run(func() { known.report(r.life) })
+		r.reportAgain(known)
 		return ack, nil
 	case known != nil && known.attempt >= q.Attempt:
 		ack.Status, ack.DrawCommitment = protocol.StatusAccepted, known.commitment
+		return ack, nil
+	case r.stopping:
+		ack.Status, ack.Reason = protocol.StatusRejected, "this referee is stopping"
 		return ack, nil
 	case r.busy >= r.options.MaxConcurrent:
 		ack.Status, ack.Reason = protocol.StatusBusy, "conducting as many matches as it can"
 		return ack, nil
 	}
-	if known != nil {
-		known.abandoned.Store(true)
+	if known != nil && !known.abandon() { // it came to its result this moment, and reports it
+		ack.Status, ack.Attempt, ack.DrawCommitment = protocol.StatusAccepted, known.attempt, known.commitment
+		return ack, nil
 	}
 	m := newMatch(r, member, game, q)
 	r.matches[q.MatchID] = m
 	r.busy++
-	r.crew.run(m.conduct)
+	r.work(m.conduct)
 	ack.Status, ack.DrawCommitment = protocol.StatusAccepted, m.commitment
 	return ack, nil
 }
 
-// keptMatches is how many acknowledged matches a referee can still tell of.
+// reportAgain reports a finished match beside everything else; r.mu is held.
+func (r *Referee) reportAgain(m *match) {
+	r.work(func() {
+		defer r.rest()
+		m.report(r.life)
+	})
+}
+
+// work starts a job that ends with rest; r.mu is held.
+func (r *Referee) work(job func()) {
+	if r.crew.run(job) {
+		r.working++
+	}
+}
+
+// rest tells that a job is done.
+func (r *Referee) rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.working--
+	r.rested.Broadcast()
+}
+
+// keptMatches is how many acknowledged matches a referee knows without looking
+// at its disk.
 const keptMatches = 1000
 
-// acknowledged counts a match whose report the manager has, and forgets the
-// oldest such when there are too many.
+// acknowledged remembers a match whose report the manager has.
 func (r *Referee) acknowledged(matchID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.remember(matchID)
+}
+
+// remember counts an acknowledged match, and forgets the oldest such when there
+// are too many; r.mu is held.
+func (r *Referee) remember(matchID string) {
 	r.confirmed++
 	if len(r.reported) < keptMatches {
 		r.reported = append(r.reported, matchID)
@@ -291,6 +393,9 @@ func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.To
 	r.mu.Lock()
 	m := r.matches[q.MatchID]
 	r.mu.Unlock()
+	if member := r.member.Get(); m == nil && member != nil {
+		m = r.find(member, q.MatchID)
+	}
 	if m == nil {
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "this referee does not know match %q", q.MatchID)
 	}

@@ -208,7 +208,7 @@ func (w *world) newPlayer(id string, traits ...trait) *actor {
 		o.ID = id
 	}
 	if !a.chance {
-		o.Entropy = func(matchID string) protocol.Secret { return w.entropy(matchID, id) }
+		o.Entropy = func(matchID string, _ int) protocol.Secret { return w.entropy(matchID, id) }
 		o.Random = func(_, decision string) *rand.Rand { return keyed(w.seed, "choice", decision, id) }
 	}
 	a.player, err = player.New(o)

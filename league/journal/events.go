@@ -50,22 +50,21 @@ type Created struct {
 
 // Simulation is what a simulated league derives from.
 type Simulation struct {
-	Seed        uint64   `json:"seed"`
-	Players     int      `json:"players"`
-	Referees    int      `json:"referees"`
-	Strategies  []string `json:"strategies"`
-	Concurrency int      `json:"concurrency"`
+	Seed       uint64   `json:"seed"`
+	Players    int      `json:"players"`
+	Referees   int      `json:"referees"`
+	Strategies []string `json:"strategies"`
 }
 
 // AgentRegistered is a player or referee let into the league.
 type AgentRegistered struct {
-	AgentID        string `json:"agent_id"`
-	Role           string `json:"role"`
-	DisplayName    string `json:"display_name"`
-	Endpoint       string `json:"endpoint"`
-	Capacity       int    `json:"max_concurrent_matches,omitzero"` // of a referee
-	ConversationID string `json:"conversation_id"`                 // of the registration, to know it when it is repeated
-	Generation     int    `json:"generation"`                      // of its token, from 1
+	AgentID      string `json:"agent_id"`
+	Role         string `json:"role"`
+	DisplayName  string `json:"display_name"`
+	Endpoint     string `json:"endpoint"`
+	Capacity     int    `json:"max_concurrent_matches,omitzero"` // of a referee
+	Registration string `json:"registration"`                    // what knows the same registration again; no secret, and it gives none away
+	Generation   int    `json:"generation"`                      // of its token, from 1
 }
 
 // AgentReturned is an agent that showed its token again: after a crash, or

@@ -38,7 +38,7 @@ type Agent struct {
 	Name         string
 	Endpoint     string
 	Capacity     int    // matches at once, of a referee
-	Conversation string // of its registration
+	Registration string // what knows the same registration again
 	Generation   int    // of its token
 	Since        string // when it got this token
 	Suspended    string // why it gets nothing to do; "" when it is active
@@ -218,7 +218,7 @@ func (s *State) register(d *AgentRegistered, at string) error {
 	}
 	s.Agents[d.AgentID] = &Agent{
 		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
-		Capacity: d.Capacity, Conversation: d.ConversationID, Generation: d.Generation, Since: at,
+		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
 	}
 	return nil
 }
@@ -352,7 +352,10 @@ func (s *State) report(d *MatchReported) error {
 	pointsA, pointsB := s.Table.Points(outcome)
 	gotA, okA := d.Score.Get(idA)
 	gotB, okB := d.Score.Get(idB)
-	if !okA || !okB || gotA != pointsA || gotB != pointsB {
+	if !okA || !okB {
+		return fmt.Errorf("match %s: the score is not that of %s and %s", d.MatchID, idA, idB)
+	}
+	if gotA != pointsA || gotB != pointsB {
 		return fmt.Errorf("match %s: the score is %d to %d, by the league's scoring it is %d to %d", d.MatchID, gotA, gotB, pointsA, pointsB)
 	}
 	if err := s.Table.Record(outcome); err != nil {

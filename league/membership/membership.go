@@ -144,18 +144,16 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 var retries = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
 
 // Insist makes a call to the manager until it is answered: after a timeout, a
-// broken connection or a rate limit it waits 2, 4, 8 and then always 8
-// seconds, with a tenth of jitter, and tries again. It returns the first other
-// error, or that of ctx.
+// broken connection, a rate limit or an internal error of the manager it waits
+// 2, 4, 8 and then always 8 seconds, with a tenth of jitter, and tries again.
+// It returns the first other error, or that of ctx.
 func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {
 		err := call(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		var refused *RefusedError
-		e := protocol.AsError(err)
-		if errors.As(err, &refused) || e == nil || e.Remote && e.Code != protocol.ErrRateLimited || !e.Code.Retryable() {
+		if !passing(err) {
 			return err
 		}
 		wait := retries[min(i, len(retries)-1)]
@@ -167,6 +165,32 @@ func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Contex
 			return err
 		}
 	}
+}
+
+// passing tells whether a call that failed may succeed later.
+func passing(err error) bool {
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		return false
+	}
+	e := protocol.AsError(err)
+	switch {
+	case e == nil:
+		return false
+	case e.Remote && e.Code == "":
+		return troubled(e)
+	case e.Remote:
+		return e.Code == protocol.ErrRateLimited
+	}
+	return e.Code.Retryable()
+}
+
+// troubled tells whether the manager could not do what it would have done: its
+// disk may be full. That is no refusal. An error message of the protocol with a
+// code that nobody here knows is one, and comes in the same guise.
+func troubled(e *protocol.Error) bool {
+	const internalError = -32603 // of JSON-RPC
+	return e.RPC == internalError && e.Detail != protocol.TypeLeagueError && e.Detail != protocol.TypeGameError
 }
 
 // Slug makes an identifier of a display name: lower case, with dashes for what

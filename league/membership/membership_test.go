@@ -50,6 +50,9 @@ func codeOf(err error) protocol.Code {
 // errNever is an answer that does not come.
 var errNever = fmt.Errorf("no answer: %w", context.DeadlineExceeded)
 
+// errInternal is what a manager answers that cannot do what it would.
+var errInternal = &protocol.Error{RPC: -32603, Detail: "Internal error", Remote: true}
+
 type unreachable struct{}
 
 func (unreachable) Error() string     { return "nobody listens" }
@@ -85,6 +88,7 @@ func TestInsistWaitsLongerAndLonger(t *testing.T) {
 			protocol.Fault(protocol.ErrTimeout, "late"), protocol.Fault(protocol.ErrConnection, "gone"),
 		}, []time.Duration{2 * s, 4 * s}},
 		{"the manager was asked too often", []error{remote(protocol.ErrRateLimited), remote(protocol.ErrRateLimited)}, []time.Duration{2 * s, 4 * s}},
+		{"the manager's disk is full", []error{errInternal, errInternal, errInternal, errInternal}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s}},
 		{"always eight seconds after the third", []error{
 			unreachable{}, errNever, unreachable{}, remote(protocol.ErrRateLimited), unreachable{}, errNever,
 		}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s, 8 * s, 8 * s}},
@@ -148,6 +152,9 @@ func TestInsistStopsWhereAskingAgainIsOfNoUse(t *testing.T) {
 		{"the manager timed out itself", remote(protocol.ErrTimeout)},
 		{"the manager could not reach somebody", remote(protocol.ErrConnection)},
 		{"the manager answered with an error that has no code", &protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true}},
+		{"the manager answered with a code that nobody knows", &protocol.Error{RPC: -32603, Detail: protocol.TypeLeagueError, Remote: true}},
+		{"the manager has an internal error that has a code", &protocol.Error{Code: protocol.ErrInvalidMatchState, RPC: -32603, Remote: true}},
+		{"an internal error on this side", &protocol.Error{RPC: -32603, Detail: "Internal error"}},
 		{"an answer that makes no sense", protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not an object")},
 	}
 	for _, tt := range tests {

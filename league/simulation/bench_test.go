@@ -182,8 +182,8 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 	p, err := player.New(player.Options{
 		Name: id, ID: id, Endpoint: place.endpoint, Manager: manager, Games: []string{evenodd.Type}, Strategy: decide,
 		Caller: w.net, Clock: clock, Log: zerolog.Nop(),
-		Random:  func(playerID, decision string) *rand.Rand { return randomOf(7, playerID, decision) },
-		Entropy: func(matchID string) protocol.Secret { return entropyOf(7, matchID, id) },
+		Random:  func(playerID, decision string) *rand.Rand { return Random(7, playerID, decision) },
+		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(7, matchID, id) },
 	})
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())

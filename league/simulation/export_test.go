@@ -3,7 +3,4 @@ package simulation
 // The keys, for tests that compute a league again.
 var (
 	Derive    = derive
-	NonceOf   = nonceOf
-	EntropyOf = entropyOf
-	RandomOf  = randomOf
 )

@@ -11,13 +11,16 @@ import (
 // Each random decision has a source of its own, made of the seed and of what
 // is decided: then the order in which things happen cannot change a result.
 
-func nonceOf(seed uint64, matchID string) protocol.Secret { return derive(seed, "nonce", matchID, "") }
+// Nonce is a referee's part in the draw of a match.
+func Nonce(seed uint64, matchID string) protocol.Secret { return derive(seed, "nonce", matchID, "") }
 
-func entropyOf(seed uint64, matchID, playerID string) protocol.Secret {
+// Entropy is a player's part in the draw of a match.
+func Entropy(seed uint64, matchID, playerID string) protocol.Secret {
 	return derive(seed, "entropy", matchID, playerID)
 }
 
-func randomOf(seed uint64, playerID, decision string) *rand.Rand {
+// Random is the source of one decision of a player.
+func Random(seed uint64, playerID, decision string) *rand.Rand {
 	key := derive(seed, "choice", decision, playerID)
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:16]))) //nolint:gosec // a seeded simulation
 }

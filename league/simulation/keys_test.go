@@ -19,8 +19,8 @@ func TestKeysStayTheSame(t *testing.T) {
 		key  protocol.Secret
 		want string
 	}{
-		{"nonce", simulation.NonceOf(7, "R1M1"), "e688895195d84613c0ca337cc64136feafcdf1cebede9e81113bb59755debdb7"},
-		{"entropy", simulation.EntropyOf(7, "R1M1", "P02"), "76b48d0ea4cc963dd00be423f2a3f47135bb1ea40ff824d855e634e4e91e0ff4"},
+		{"nonce", simulation.Nonce(7, "R1M1"), "e688895195d84613c0ca337cc64136feafcdf1cebede9e81113bb59755debdb7"},
+		{"entropy", simulation.Entropy(7, "R1M1", "P02"), "76b48d0ea4cc963dd00be423f2a3f47135bb1ea40ff824d855e634e4e91e0ff4"},
 		{"second choice in a match, largest seed", simulation.Derive(1<<64-1, "choice", "R12M3/1", "P100"),
 			"311dc756eab913d4a3919fe20a3fa0a16a7e517b1d4fda79ce84a8619cd14126"},
 	}
@@ -29,7 +29,7 @@ func TestKeysStayTheSame(t *testing.T) {
 	}
 	t.Run("a choice's source begins with its key", func(t *testing.T) {
 		const high, low = 0x311dc756eab913d4, 0xa3919fe20a3fa0a1
-		assert.Equal(t, rand.New(rand.NewPCG(high, low)).Uint64(), simulation.RandomOf(1<<64-1, "P100", "R12M3/1").Uint64())
+		assert.Equal(t, rand.New(rand.NewPCG(high, low)).Uint64(), simulation.Random(1<<64-1, "P100", "R12M3/1").Uint64())
 	})
 }
 

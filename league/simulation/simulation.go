@@ -16,7 +16,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/referee"
@@ -36,6 +38,13 @@ type Options struct {
 	LeagueID    string
 	GameType    string
 	Games       rules.Registry
+
+	// Rules are what else a league goes by: scoring, timeouts, retries and so
+	// on. What stands above takes the place of the same there.
+	Rules league.Options
+	// Keep is where the league is kept; nil keeps nothing. One that is there
+	// already goes on, with the seed and all it began with.
+	Keep *league.Keep
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
@@ -106,9 +115,56 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if err := o.resume(); err != nil {
+		return nil, err
+	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n}
 	defer s.close()
 	return s.run(ctx)
+}
+
+// resume takes what the league derives from out of its journal, if it has begun.
+func (o *Options) resume() error {
+	if o.Keep == nil || o.Keep.State.Created == nil {
+		return nil
+	}
+	created := o.Keep.State.Created
+	from := created.Simulation
+	if from == nil {
+		return fmt.Errorf("the league %s in %s is a real one, no simulation", created.LeagueID, o.Keep.Folder)
+	}
+	o.Seed, o.Players, o.Referees, o.Strategies = from.Seed, from.Players, from.Referees, from.Strategies
+	o.LeagueID, o.GameType, o.Legs = created.LeagueID, created.GameType, created.Legs
+	return o.Validate()
+}
+
+// folder is where the agents keep their files; "" for nowhere.
+func (o *Options) folder() store.Folder {
+	if o.Keep == nil {
+		return ""
+	}
+	return o.Keep.Folder
+}
+
+// past is what a player of a league that goes on has played: the journal knows
+// it better than the player's own file.
+func (o *Options) past(id string) []store.HistoryMatch {
+	if o.Keep == nil {
+		return nil
+	}
+	past := []store.HistoryMatch{}
+	state := o.Keep.State
+	place, takesPart := state.Place(id)
+	for round := 1; takesPart && round <= state.Round; round++ {
+		_, number, ok := state.Schedule.Opponent(round, place)
+		if !ok {
+			continue
+		}
+		if r := state.Matches[state.Schedule.Index(round, number)].Report; r != nil {
+			past = append(past, *player.Seen(id, r.MatchID, r.Attempt, &r.Outcome))
+		}
+	}
+	return past
 }
 
 // simulated is a league while it runs.
@@ -135,10 +191,6 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() {
-		completed, err := s.manager.Run(ctx)
-		ended <- outcome{completed, err}
-	})
 	for i := range o.Referees {
 		if err := s.startReferee(ctx, i+1); err != nil {
 			return nil, err
@@ -149,6 +201,10 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
+	running.Go(func() {
+		completed, err := s.manager.Run(ctx)
+		ended <- outcome{completed, err}
+	})
 	end := <-ended
 	if end.err != nil {
 		return nil, end.err
@@ -184,13 +240,19 @@ type agentContext struct {
 func (s *simulated) startManager(ctx context.Context) error {
 	o := s.options
 	address, err := s.join(ctx, "manager", protocol.ManagerSender, func(a agentContext) (func(protocol.Mux), error) {
-		manager, err := league.New(league.Options{
-			LeagueID: o.LeagueID, GameType: o.GameType, Games: o.Games,
-			Players: o.Players, Referees: o.Referees, MaxReferees: o.Referees, Legs: o.Legs,
-			Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-			Concurrency: o.Concurrency, MaxConcurrentMatches: o.Concurrency, Schemes: []string{Memory, "http"},
-			Caller: a.caller, Clock: s.clock, Log: a.log, Progress: o.Progress,
-		})
+		options := o.Rules
+		options.LeagueID, options.GameType, options.Games = o.LeagueID, o.GameType, o.Games
+		options.Players, options.Referees, options.Legs = o.Players, o.Referees, o.Legs
+		options.MaxPlayers, options.MaxReferees = o.Players, o.Referees
+		options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
+		options.Schemes = []string{Memory, "http"}
+		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
+		options.Keep = o.Keep
+		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies}
+		if options.Timeouts == (protocol.Timeouts{}) {
+			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
+		}
+		manager, err := league.New(options)
 		if err != nil {
 			return nil, err
 		}
@@ -207,9 +269,9 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	_, err := s.join(ctx, id, protocol.RefereeSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		r, err = referee.New(referee.Options{
 			Name: fmt.Sprintf("Referee %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
-			MaxConcurrent: o.Concurrency, Games: o.Games,
+			MaxConcurrent: o.Concurrency, Games: o.Games, Folder: o.folder(),
 			Caller: a.caller, Clock: s.clock, Log: a.log,
-			Nonce: func(matchID string) protocol.Secret { return nonceOf(o.Seed, matchID) },
+			Nonce: func(matchID string) protocol.Secret { return Nonce(o.Seed, matchID) },
 		})
 		if err != nil {
 			return nil, err
@@ -233,10 +295,10 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	_, err = s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		p, err = player.New(player.Options{
 			Name: fmt.Sprintf("Player %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
-			Games: []string{o.GameType}, Strategy: decide,
+			Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: o.past(id),
 			Caller: a.caller, Clock: s.clock, Log: a.log,
-			Entropy: func(matchID string) protocol.Secret { return entropyOf(o.Seed, matchID, id) },
-			Random:  func(playerID, decision string) *rand.Rand { return randomOf(o.Seed, playerID, decision) },
+			Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
+			Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, decision) },
 		})
 		if err != nil {
 			return nil, err

@@ -186,9 +186,9 @@ func everyPairMeets(t *testing.T, o simulation.Options, r *simulation.Result) {
 func everyResultIsRight(t *testing.T, o simulation.Options, r *simulation.Result) {
 	for _, m := range r.Results {
 		number := evenodd.Number(rules.Chance{
-			Nonce:    simulation.NonceOf(o.Seed, m.MatchID),
-			EntropyA: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerA),
-			EntropyB: simulation.EntropyOf(o.Seed, m.MatchID, m.PlayerB),
+			Nonce:    simulation.Nonce(o.Seed, m.MatchID),
+			EntropyA: simulation.Entropy(o.Seed, m.MatchID, m.PlayerA),
+			EntropyB: simulation.Entropy(o.Seed, m.MatchID, m.PlayerB),
 		})
 		assert.Equal(t, number, m.Number, "%s: anyone who has the seed can draw it again", m.MatchID)
 
@@ -223,7 +223,7 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 		require.NoError(t, err)
 		choice, err := s.Choose(t.Context(), strategy.View{
 			Options: []string{"even", "odd"}, RoundID: m.RoundID, PlayerID: id, OpponentID: opponent,
-			Memory: memories[id], Random: simulation.RandomOf(o.Seed, id, m.MatchID),
+			Memory: memories[id], Random: simulation.Random(o.Seed, id, m.MatchID),
 		})
 		require.NoError(t, err)
 		return choice

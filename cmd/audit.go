@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"evenodd/league/audit"
+	"evenodd/league/store"
+)
+
+// A foundError says that an audit has findings: exit code 4.
+type foundError struct{ findings int }
+
+func (e *foundError) Error() string {
+	if e.findings == 1 {
+		return "1 finding"
+	}
+	return fmt.Sprintf("%d findings", e.findings)
+}
+
+type auditOptions struct {
+	leagueID string
+	format   string
+}
+
+// The formats of what commands say about a data folder.
+const (
+	formatText = "text"
+	formatJSON = "json"
+)
+
+func checkTextOrJSON(format string) error {
+	if format != formatText && format != formatJSON {
+		return usage("--format %q: text or json", format)
+	}
+	return nil
+}
+
+// newAudit makes 'evenodd audit': rechecks leagues from their files alone.
+func newAudit(s streams) *cobra.Command {
+	o := &auditOptions{}
+	c := &cobra.Command{
+		Use:   "audit DIR",
+		Short: "Recheck leagues from their files alone",
+		Long: `Recheck the leagues of a data folder. Nothing is trusted but the files, and none of
+them alone: the chain of the journal, the schedule, one result for each match, the
+choices by the transcript, commitments and nonces, the numbers drawn, verdicts,
+points, standings and rounds are computed again, and what players remember is held
+against them.
+
+Each finding names its file and line. Exit code 4 when there is one. Notes are
+worth a word, but no wrong. The folder is only read, also while the league runs.`,
+		Example: "  evenodd audit ./data-of-my-league",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("audit takes one folder: that of --data, in which data/leagues is")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.leagueID, "league-id", "", "audit only this league (default: all)")
+	f.StringVar(&o.format, "format", formatText, "text or json")
+	return c
+}
+
+func runAudit(s streams, o *auditOptions, dir string) error {
+	if err := checkTextOrJSON(o.format); err != nil {
+		return err
+	}
+	report, err := audit.Run(store.Folder(dir), audit.Options{LeagueID: o.leagueID, Games: games()})
+	if err != nil {
+		return err
+	}
+	if o.format == formatJSON {
+		err = printJSON(s.out, report)
+	} else {
+		err = printAudit(s.out, report)
+	}
+	if n := report.Findings(); err == nil && n > 0 {
+		err = &foundError{n}
+	}
+	return err
+}
+
+func printJSON(w io.Writer, document any) error {
+	if err := json.MarshalWrite(w, document, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// printAudit writes one line for each finding, then for each note, and a
+// summary of each league.
+func printAudit(w io.Writer, r *audit.Report) error {
+	for i := range r.Leagues {
+		l := &r.Leagues[i]
+		for _, list := range [][]audit.Finding{l.Findings, l.Notes} {
+			for _, f := range list {
+				if _, err := fmt.Fprintln(w, oneLine(f.String())); err != nil {
+					return err
+				}
+			}
+		}
+		if _, err := fmt.Fprintln(w, l.Summary()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

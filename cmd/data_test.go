@@ -1,0 +1,147 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// dataFolder is a data folder with these files below config.
+func dataFolder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, "config", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}
+
+func TestALeagueOfFiles(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t, map[string]string{
+		"system.json": `{"default_league_id": "cup"}`,
+		"leagues/cup.json": `{"legs": 2, "participants": {"min_players": 2, "max_players": 2},
+			"scoring": {"win_points": 7, "draw_points": 5, "loss_points": 1, "tiebreakers": ["wins"]}}`,
+		"agents/agents_config.json": `{
+			"referees": [{"referee_id": "REF07", "display_name": "Whistle", "max_concurrent_matches": 1}],
+			"players": [{"player_id": "P11", "display_name": "Eleven", "preferred_leagues": ["shield", "cup"]},
+				{"player_id": "P12", "display_name": "Twelve"}]}`,
+		"defaults/player.json": `{"strategy": "even"}`,
+	})
+	m := startManager(t, "--data", data, "--exit-when-done")
+	players := []*process{
+		m.joins(t, "player", "--data", data, "--id", "P11"),
+		m.joins(t, "player", "--data", data, "--id", "P12", "--strategy", "odd"),
+	}
+	referee := m.joins(t, "referee", "--data", data, "--id", "REF07")
+	require.Zero(t, m.ends(t), m.stderr.String())
+	for _, p := range append(players, referee) {
+		require.Zero(t, p.ends(t), p.stderr.String())
+	}
+	assert.Contains(t, referee.stdout.String(), "REF07: 2 matches conducted.")
+	// Even against odd has a winner in each of the two matches.
+	points := 0
+	for _, row := range regexp.MustCompile(`│ P1[12] +│ (?:Eleven|Twelve) +│ +2 │ \d │ 0 │ \d │ +0 │ +(\d+) │`).FindAllStringSubmatch(m.stdout.String(), -1) {
+		n, err := strconv.Atoi(row[1])
+		require.NoError(t, err)
+		points += n
+	}
+	assert.Equal(t, 2*(7+1), points, m.stdout.String())
+}
+
+func TestAPlayerJoinsOnlyTheLeaguesItPrefers(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t, map[string]string{
+		"agents/agents_config.json": `{"players": [{"player_id": "P13", "preferred_leagues": ["shield"]}]}`,
+	})
+	m := startManager(t, "--data", data)
+	p := m.joins(t, "player", "--data", data, "--id", "P13")
+	assert.Equal(t, 1, p.ends(t))
+	assert.Contains(t, p.stderr.String(), "registration refused: the manager runs league league_2025_even_odd, not shield")
+}
+
+func TestWhatARefereeIsToldOfTheRules(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t, map[string]string{
+		"system.json": `{"timeouts": {"move_timeout_sec": 20, "game_join_ack_timeout_sec": 4},
+			"retry_policy": {"max_retries": 1, "delay_sec": 0, "backoff_strategy": "exponential"}}`,
+		"leagues/league_2025_even_odd.json": `{"timeouts": {"move_timeout_sec": 12}, "scoring": {"technical_loss_points": 2}}`,
+	})
+	m := startManager(t, "--data", data, "--players", "2")
+	assigned := make(chan []byte, 1)
+	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if regexp.MustCompile(`"method": ?"start_match"`).Match(body) {
+			select {
+			case assigned <- body:
+			default:
+			}
+		}
+		_, _ = io.WriteString(w, anything)
+	}))
+	t.Cleanup(here.Close)
+	result(t, m.url, example(t, registerReferee, exampleReferee, here.URL+"/mcp"))
+	alpha := example(t, registerPlayer, examplePlayer, here.URL+"/mcp")
+	result(t, m.url, alpha)
+	result(t, m.url, example(t, registerPlayer, examplePlayer, here.URL+"/mcp",
+		"Agent Alpha", "Agent Beta", "player:alpha", "player:beta", "reg-001", "reg-002"))
+	var request struct {
+		Params object `json:"params"`
+	}
+	require.NoError(t, json.Unmarshal(<-assigned, &request))
+	assert.Equal(t, object{"game_join_ack_timeout_sec": 4.0, "move_timeout_sec": 12.0, "game_over_timeout_sec": 5.0, "generic_response_timeout_sec": 10.0},
+		request.Params["timeouts"])
+	assert.Equal(t, object{"max_retries": 1.0, "delay_sec": 0.0, "backoff_strategy": "exponential"}, request.Params["retry_policy"])
+	assert.EqualValues(t, 2, request.Params["scoring"].(object)["technical_loss_points"])
+}
+
+// twoTaken are two ports that follow each other, both taken.
+func twoTaken(t *testing.T) (first int) {
+	t.Helper()
+	for range 100 {
+		a, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = a.Close() })
+		first := a.Addr().(*net.TCPAddr).Port
+		if b, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+1))); err == nil {
+			t.Cleanup(func() { _ = b.Close() })
+			return first
+		}
+	}
+	require.Fail(t, "no two ports in a row")
+	return 0
+}
+
+func TestTheFirstFreePortOfARange(t *testing.T) {
+	t.Parallel()
+	first := twoTaken(t)
+	portsOf := func(last int) string {
+		return dataFolder(t, map[string]string{"system.json": `{"network": {"base_host": "127.0.0.1",
+			"default_player_port_range": [` + strconv.Itoa(first) + `, ` + strconv.Itoa(last) + `]}}`})
+	}
+	p := start(t, "player", "--data", portsOf(min(first+40, 65535)))
+	found := p.awaits(t, `"endpoint":"http://127\.0\.0\.1:(\d+)/mcp".*"message":"listening"`)
+	port, err := strconv.Atoi(found[1])
+	require.NoError(t, err)
+	assert.Greater(t, port, first+1)
+	assert.LessOrEqual(t, port, first+40)
+	p.interrupt(t)
+	p.ends(t)
+
+	p = start(t, "player", "--data", portsOf(first+1))
+	assert.Equal(t, 1, p.ends(t))
+	assert.Equal(t, "evenodd: all ports of "+strconv.Itoa(first)+"-"+strconv.Itoa(first+1)+
+		" are taken by other programs: choose another with --port, or 0 for a free one\n", p.stderr.String())
+}

@@ -1,0 +1,525 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+)
+
+// written is what a log file contains.
+func written(t *testing.T, elements ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(elements...))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// files are all files in a folder, with slashes.
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	}))
+	return names
+}
+
+func say(t *testing.T, f *logFile, text string) {
+	t.Helper()
+	n, err := io.WriteString(f, text)
+	require.NoError(t, err)
+	require.Equal(t, len(text), n)
+}
+
+// numbered is a line of which nothing but a number is of interest.
+func numbered(n int) string { return fmt.Sprintf(`{"level":"INFO","n":%d}`+"\n", n) }
+
+// numbers are the numbers of lines.
+func numbers(t *testing.T, text string) (all []int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var l struct {
+			Data struct{ N int }
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &l), line)
+		all = append(all, l.Data.N)
+	}
+	return all
+}
+
+func TestLogFileArrangesLines(t *testing.T) {
+	tests := []struct{ name, component, line, want string }{
+		{
+			"a line of the manager", "league_manager",
+			`{"level":"INFO","round_id":1,"matches":2,"timestamp":"2025-01-15T10:15:00.000Z","agent_id":"league_manager","message":"round announced"}`,
+			`{"timestamp":"2025-01-15T10:15:00.000Z","level":"INFO","agent_id":"league_manager","component":"league_manager","event_type":"ROUND_ANNOUNCED","message":"round announced","data":{"round_id":1,"matches":2}}`,
+		},
+		{
+			"a message sent", "player",
+			`{"level":"DEBUG","message_type":"GAME_JOIN_ACK","conversation_id":"conv-r1m1-a1","method":"m","endpoint":"http://localhost:8001/mcp","timestamp":"2025-01-15T10:15:00.000Z","agent_id":"player:P01","message":"sent"}`,
+			`{"timestamp":"2025-01-15T10:15:00.000Z","level":"DEBUG","agent_id":"player:P01","component":"player","event_type":"MESSAGE_SENT","message":"sent","message_type":"GAME_JOIN_ACK","conversation_id":"conv-r1m1-a1","data":{"method":"m","endpoint":"http://localhost:8001/mcp"}}`,
+		},
+		{
+			"nothing but what has a place", "referee",
+			`{"message":"sent","agent_id":"referee:REF01"}`,
+			`{"agent_id":"referee:REF01","component":"referee","event_type":"MESSAGE_SENT","message":"sent"}`,
+		},
+		{
+			"an event that has a name", "referee",
+			`{"event_type":"GAME_ERROR","message":"no answer in time"}`,
+			`{"component":"referee","event_type":"GAME_ERROR","message":"no answer in time"}`,
+		},
+		{
+			"no message, no event", "referee",
+			`{"level":"WARN","error":"x"}`,
+			`{"level":"WARN","component":"referee","data":{"error":"x"}}`,
+		},
+		{
+			"values to the last digit and escape", "player",
+			`{"seed":9007199254740993,"took_ms":0.10000000000000000001,"big":1e400,"zero":-0,"none":null,"on":true,"text":"a\u0000\/<é\u00e9","list":[1,[2]],"deep":{"timestamp":"x","b":1,"a":{}}}`,
+			`{"component":"player","data":{"seed":9007199254740993,"took_ms":0.10000000000000000001,"big":1e400,"zero":-0,"none":null,"on":true,"text":"a\u0000\/<é\u00e9","list":[1,[2]],"deep":{"timestamp":"x","b":1,"a":{}}}}`,
+		},
+		{
+			"a name with a quote", "player",
+			`{"a\"b":1}`,
+			`{"component":"player","data":{"a\"b":1}}`,
+		},
+		{
+			"data that is data already", "player",
+			`{"a":1,"data":{"b":2,"a":3},"c":4}`,
+			`{"component":"player","data":{"a":3,"b":2,"c":4}}`,
+		},
+		{
+			"data that is no object", "player",
+			`{"data":[1]}`,
+			`{"component":"player","data":{"data":[1]}}`,
+		},
+		{
+			"the same name twice", "player",
+			`{"agent_id":"player:me","x":1,"y":2,"x":3,"agent_id":"player:P01"}`,
+			`{"agent_id":"player:P01","component":"player","data":{"x":3,"y":2}}`,
+		},
+		{
+			"a value on several lines", "player",
+			"{\"raw\":{\n  \"a\": [1.0,\r\n 2]\n},\"message\":\"sent\"}",
+			`{"component":"player","event_type":"MESSAGE_SENT","message":"sent","data":{"raw":{"a":[1.0,2]}}}`,
+		},
+		{"text of broken bytes", "player", "{\"a\":\"\xff\"}", `{"component":"player","data":{"a":"` + "\uFFFD" + `"}}`},
+		{"an empty object", "player", `{}`, `{"component":"player"}`},
+		{
+			"the manager of a simulation", "",
+			`{"agent_id":"league_manager"}`,
+			`{"agent_id":"league_manager","component":"league_manager"}`,
+		},
+		{
+			"a player of a simulation", "",
+			`{"agent_id":"player:P01"}`,
+			`{"agent_id":"player:P01","component":"player"}`,
+		},
+		{
+			"a referee of a simulation", "",
+			`{"agent_id":"referee:REF01"}`,
+			`{"agent_id":"referee:REF01","component":"referee"}`,
+		},
+		{
+			"the simulation itself", "",
+			`{"message":"it begins"}`,
+			`{"agent_id":"orchestrator","component":"orchestrator","event_type":"IT_BEGINS","message":"it begins"}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			given := []byte(tt.line + "\n")
+			assert.Equal(t, tt.want+"\n", string(arranged(given, tt.component)))
+			assert.Equal(t, tt.line+"\n", string(given), "another writer reads it too")
+		})
+	}
+}
+
+func TestLogFileTakesWhatIsNoObject(t *testing.T) {
+	tests := []struct{ name, line, want string }{
+		{"text", "disk on \"fire\"\n", `disk on \"fire\"`},
+		{"text of several lines", "a\nb\n", `a\nb`},
+		{"nothing", "\n", ``},
+		{"a list", `[1]`, `[1]`},
+		{"half an object", `{"message":"se`, `{\"message\":\"se`},
+		{"half a member", `{"message"`, `{\"message\"`},
+		{"an object and more", `{"a":1} 2`, `{\"a\":1} 2`},
+		{"two objects", "{}\n{}\n", `{}\n{}`},
+		{"an impossible character", `{"a":"\ud800"}`, `{\"a\":\"\\ud800\"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Regexp(t, `^\{"timestamp":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","message":"`+regexp.QuoteMeta(tt.want)+`"\}\n$`,
+				string(arranged([]byte(tt.line), "player")))
+		})
+	}
+}
+
+func TestEventTypes(t *testing.T) {
+	tests := []struct{ message, want string }{
+		{"sent", "MESSAGE_SENT"},
+		{"received", "MESSAGE_RECEIVED"},
+		{"answered", "ANSWER_SENT"},
+		{"received the answer", "ANSWER_RECEIVED"},
+		{"failed", "CALL_FAILED"},
+		{"answered with an error", "ANSWERED_WITH_AN_ERROR"},
+		{"round announced", "ROUND_ANNOUNCED"},
+		{"GAME_OVER was not acknowledged", "GAME_OVER_WAS_NOT_ACKNOWLEDGED"},
+		{"a player's replies do not conform", "A_PLAYERS_REPLIES_DO_NOT_CONFORM"},
+		{"disputed: a result, of 2 -- again!", "DISPUTED_A_RESULT_OF_2_AGAIN"},
+		{"à côté", "À_CÔTÉ"},
+		{"…", ""},
+		{strings.Repeat("é", 70), strings.Repeat("É", 60)},
+		{strings.Repeat("x", 59) + " yz", strings.Repeat("X", 59)},
+	}
+	for _, tt := range tests {
+		assert.Equal(t, tt.want, eventOf(tt.message), tt.message)
+	}
+}
+
+func TestLogFilePlaces(t *testing.T) {
+	tests := []struct {
+		name string
+		open func(dir string) *logFile
+		want string // "" for P01
+	}{
+		{"a league", func(dir string) *logFile { return openLeagueLog(dir, "league_2025_even_odd", nil) }, "logs/league/league_2025_even_odd/league.log.jsonl"},
+		{"a league that cannot be", func(dir string) *logFile { return openLeagueLog(dir, "../..", nil) }, "logs/league/league_manager/league.log.jsonl"},
+		{"a player", func(dir string) *logFile { return openAgentLog(dir, "player", "player-8101", nil) }, "logs/agents/P01.log.jsonl"},
+		{"a simulation", func(dir string) *logFile { return openSystemLog(dir, nil) }, "logs/system/orchestrator.log.jsonl"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			f := tt.open(dir)
+			f.agent("P01")
+			assert.NoDirExists(t, dir, "nothing is made before the first line")
+			say(t, f, numbered(1))
+			assert.Equal(t, []int{1}, numbers(t, written(t, dir, tt.want)), "a line is there at once")
+			require.NoError(t, f.Close())
+			require.NoError(t, f.Close(), "again")
+			say(t, f, numbered(2))
+			assert.Equal(t, []int{1}, numbers(t, written(t, dir, tt.want)), "it is closed")
+
+			f = tt.open(dir)
+			f.agent("P01")
+			say(t, f, numbered(3))
+			require.NoError(t, f.Close())
+			assert.Equal(t, []int{1, 3}, numbers(t, written(t, dir, tt.want)), "it goes on")
+			assert.Equal(t, []string{tt.want}, files(t, dir))
+		})
+	}
+}
+
+func TestLogFileOfNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, openAgentLog(dir, "player", "player-8101", nil).Close())
+	require.NoError(t, openSystemLog(dir, nil).Close())
+	var none *logFile
+	none.agent("P01")
+	require.NoError(t, none.Close())
+	assert.NoDirExists(t, dir)
+}
+
+func TestLogFileWaitsForTheID(t *testing.T) {
+	dir := t.TempDir()
+	f := openAgentLog(dir, "referee", "referee-8001", nil)
+	say(t, f, numbered(1))
+	f.agent("")
+	say(t, f, numbered(2))
+	assert.Empty(t, files(t, dir))
+	f.agent("REF01")
+	say(t, f, numbered(3))
+	f.agent("REF02")
+	say(t, f, numbered(4))
+	require.NoError(t, f.Close())
+	assert.Equal(t, []string{"logs/agents/REF01.log.jsonl"}, files(t, dir))
+	assert.Equal(t, []int{1, 2, 3, 4}, numbers(t, written(t, dir, "logs/agents/REF01.log.jsonl")))
+}
+
+func TestLogFileOfAnAgentThatGetsNoID(t *testing.T) {
+	dir := t.TempDir()
+	f := openAgentLog(dir, "referee", "referee-8001", nil)
+	say(t, f, numbered(1))
+	require.NoError(t, f.Close())
+	f.agent("REF01")
+	say(t, f, numbered(2))
+	assert.Equal(t, []string{"logs/agents/referee-8001.log.jsonl"}, files(t, dir))
+	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/agents/referee-8001.log.jsonl")))
+}
+
+func TestLogFileTrustsNoID(t *testing.T) {
+	tests := []struct{ id, want string }{
+		{"P01", "P01"},
+		{"A_b-c.9", "A_b-c.9"},
+		{"a..b", "a..b"},
+		{strings.Repeat("x", 64), strings.Repeat("x", 64)},
+		{strings.Repeat("x", 65), "slug"},
+		{".", "slug"},
+		{"..", "slug"},
+		{".hidden", "slug"},
+		{"-rf", "slug"},
+		{"../P01", "slug"},
+		{"a/b", "slug"},
+		{`a\b`, "slug"},
+		{"/etc/passwd", "slug"},
+		{"C:", "slug"},
+		{"a b", "slug"},
+		{"a\n", "slug"},
+		{"a\x00", "slug"},
+		{"é", "slug"},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%q", tt.id), func(t *testing.T) {
+			dir := t.TempDir()
+			f := openAgentLog(dir, "player", "slug", nil)
+			say(t, f, numbered(1))
+			f.agent(tt.id)
+			require.NoError(t, f.Close())
+			assert.Equal(t, []string{"logs/agents/" + tt.want + ".log.jsonl"}, files(t, dir))
+		})
+	}
+	assert.Equal(t, "player", openAgentLog("", "player", "../x", nil).slug)
+}
+
+func TestLogFileDropsTheOldestOfTooManyWaitingLines(t *testing.T) {
+	for _, lines := range []int{maxWaiting, maxWaiting + 1, 3*maxWaiting + 7} {
+		t.Run(fmt.Sprint(lines), func(t *testing.T) {
+			dir := t.TempDir()
+			f := openAgentLog(dir, "player", "player-8101", nil)
+			for n := range lines {
+				say(t, f, numbered(n))
+			}
+			f.agent("P01")
+			require.NoError(t, f.Close())
+			text := written(t, dir, "logs/agents/P01.log.jsonl")
+			if lost := lines - maxWaiting; lost > 0 {
+				var note string
+				note, text, _ = strings.Cut(text, "\n")
+				assert.Regexp(t, `^\{"timestamp":"[^"]+Z","level":"WARN","agent_id":"player:P01","component":"player",`+
+					`"event_type":"LINES_DROPPED","message":"[^"]+","data":\{"dropped":`+fmt.Sprint(lost)+`\}\}$`, note)
+			}
+			kept := numbers(t, text)
+			require.Len(t, kept, maxWaiting)
+			assert.Equal(t, lines-maxWaiting, kept[0])
+			assert.Equal(t, lines-1, kept[maxWaiting-1])
+		})
+	}
+}
+
+func TestLogFileFinishesATornLine(t *testing.T) {
+	tests := []struct{ name, before, want string }{
+		{"an empty file", "", ""},
+		{"whole lines", "{}\n{}\n", "{}\n{}\n"},
+		{"a torn line", "{}\n{\"mess", "{}\n{\"mess\n"},
+		{"nothing but a torn line", "{", "{\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "logs", "system", "orchestrator.log.jsonl")
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(tt.before), 0o644))
+			f := openSystemLog(dir, nil)
+			say(t, f, `{"agent_id":"player:P01"}`)
+			require.NoError(t, f.Close())
+			assert.Equal(t, tt.want+`{"agent_id":"player:P01","component":"player"}`+"\n", written(t, path))
+		})
+	}
+}
+
+func TestLogFileThatCannotBeWritten(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(t *testing.T, dir, path string)
+		why   string
+	}{
+		{"a file where a folder should be", func(t *testing.T, dir, _ string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "logs"), nil, 0o644))
+		}, "not a directory"},
+		{"a folder where the file should be", func(t *testing.T, _, path string) {
+			require.NoError(t, os.MkdirAll(path, 0o755))
+		}, "is a directory"},
+		{"a full disk", func(t *testing.T, _, path string) {
+			if _, err := os.Stat("/dev/full"); err != nil {
+				t.Skip("a disk that is always full is needed")
+			}
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.Symlink("/dev/full", path))
+		}, "no space left on device"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "logs", "agents", "P01.log.jsonl")
+			tt.spoil(t, dir, path)
+			var screen bytes.Buffer
+			f := openAgentLog(dir, "player", "player-8101", &screen)
+			say(t, f, numbered(1))
+			say(t, f, numbered(2))
+			assert.Empty(t, screen.String())
+			f.agent("P01")
+			say(t, f, numbered(3))
+			require.NoError(t, f.Close())
+			assert.Equal(t, "evenodd: cannot write the log "+path+": "+tt.why+"; going on without it\n", screen.String())
+		})
+	}
+}
+
+// The disk fills up while the agent runs.
+func TestLogFileThatCanBeWrittenNoMore(t *testing.T) {
+	var screen bytes.Buffer
+	dir := t.TempDir()
+	f := openSystemLog(dir, &screen)
+	say(t, f, numbered(1))
+	require.NoError(t, f.file.Close())
+	say(t, f, numbered(2))
+	say(t, f, numbered(3))
+	require.NoError(t, f.Close())
+	assert.Equal(t, 1, strings.Count(screen.String(), "\n"), screen.String())
+	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/system/orchestrator.log.jsonl")))
+}
+
+// Agents of several processes that write to the same file are several files
+// here; each is written to by many.
+func TestLogFileOfMany(t *testing.T) {
+	const writers, lines = 8, 50
+	dir := t.TempDir()
+	processes := []*logFile{openAgentLog(dir, "player", "a", nil), openAgentLog(dir, "player", "b", nil)}
+	var all sync.WaitGroup
+	for i, f := range processes {
+		all.Go(func() { f.agent("P01") })
+		for w := range writers {
+			all.Go(func() {
+				for n := range lines {
+					_, _ = io.WriteString(f, numbered((i*writers+w)*lines+n))
+				}
+			})
+		}
+	}
+	all.Wait()
+	for _, f := range processes {
+		require.NoError(t, f.Close())
+	}
+	got := numbers(t, written(t, dir, "logs/agents/P01.log.jsonl"))
+	require.Len(t, got, len(processes)*writers*lines)
+	last := map[int]int{} // by writer
+	for _, n := range got {
+		w := n / lines
+		assert.Equal(t, last[w], n%lines, "each writer's lines are in order")
+		last[w]++
+	}
+}
+
+func TestLevelsOfScreenAndFile(t *testing.T) {
+	configureLogs()
+	tests := []struct {
+		level  string
+		screen []string
+	}{
+		{"trace", []string{"DEBUG", "INFO", "WARN", "ERROR"}},
+		{"debug", []string{"DEBUG", "INFO", "WARN", "ERROR"}},
+		{"info", []string{"INFO", "WARN", "ERROR"}},
+		{"WARN", []string{"WARN", "ERROR"}},
+		{"error", []string{"ERROR"}},
+		{"disabled", nil},
+	}
+	levels := func(text string) (all []string) {
+		for line := range strings.Lines(text) {
+			var l struct{ Level string }
+			require.NoError(t, json.Unmarshal([]byte(line), &l), line)
+			if l.Level != "TRACE" {
+				all = append(all, l.Level)
+			}
+		}
+		return all
+	}
+	speak := func(log zerolog.Logger) {
+		log.Trace().Msg("x")
+		log.Debug().Msg("x")
+		log.Info().Msg("x")
+		log.Warn().Msg("x")
+		log.Error().Msg("x")
+	}
+	for _, tt := range tests {
+		t.Run(tt.level, func(t *testing.T) {
+			dir := t.TempDir()
+			var screen, alone bytes.Buffer
+			f := openSystemLog(dir, &screen)
+			log, err := newFileLogger(&screen, tt.level, func() string { return "player:P01" }, f)
+			require.NoError(t, err)
+			speak(log)
+			require.NoError(t, f.Close())
+			text := written(t, dir, "logs/system/orchestrator.log.jsonl")
+			assert.Equal(t, tt.screen, levels(screen.String()))
+			assert.Equal(t, []string{"DEBUG", "INFO", "WARN", "ERROR"}, levels(text))
+			assert.NotContains(t, text, "TRACE")
+			assert.NotContains(t, screen.String(), "component", "the screen shows lines as they were")
+
+			log, err = newLogger(&alone, tt.level, func() string { return "player:P01" })
+			require.NoError(t, err)
+			speak(log)
+			assert.Equal(t, tt.screen, levels(alone.String()), "without a file")
+		})
+	}
+	_, err := newFileLogger(io.Discard, "loud", nil, openSystemLog(t.TempDir(), nil))
+	assert.ErrorContains(t, err, `--log-level "loud"`)
+}
+
+// A caller that answers nothing.
+type silence struct{}
+
+func (silence) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
+	return nil, errors.New("nobody there")
+}
+
+// What an agent sends is documented even when the screen shows nothing.
+func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
+	configureLogs()
+	var screen bytes.Buffer
+	dir := t.TempDir()
+	f := openAgentLog(dir, "player", "player-8101", &screen)
+	id := "player:p"
+	log, err := newFileLogger(&screen, "disabled", func() string { return id }, f)
+	require.NoError(t, err)
+	caller := transport.Logged(silence{}, log)
+	_, err = caller.Call(t.Context(), "http://localhost:8000/mcp", "tok-secret", "ping", nil, nil)
+	require.Error(t, err)
+	id = "player:P01"
+	f.agent("P01")
+	log.Info().Str("league_id", "l").Msg("registered")
+	require.NoError(t, f.Close())
+	assert.Empty(t, screen.String())
+	text := regexp.MustCompile(`"timestamp":"[^"]{24}"|"took_ms":[0-9.e-]+`).ReplaceAllString(written(t, dir, "logs/agents/P01.log.jsonl"), "*")
+	assert.Equal(t, `{*,"level":"DEBUG","agent_id":"player:p","component":"player","event_type":"MESSAGE_SENT","message":"sent","data":{"method":"ping","endpoint":"http://localhost:8000/mcp"}}
+{*,"level":"DEBUG","agent_id":"player:p","component":"player","event_type":"CALL_FAILED","message":"failed","data":{"method":"ping","endpoint":"http://localhost:8000/mcp",*,"error":"nobody there"}}
+{*,"level":"INFO","agent_id":"player:P01","component":"player","event_type":"REGISTERED","message":"registered","data":{"league_id":"l"}}
+`, text)
+}
+
+func BenchmarkArranged(b *testing.B) {
+	line := []byte(`{"level":"DEBUG","message_type":"GAME_JOIN_ACK","conversation_id":"conv-r1m1-a1","method":"m","endpoint":"http://localhost:8001/mcp","took_ms":0.123,"timestamp":"2025-01-15T10:15:00.000Z","agent_id":"player:P01","message":"received the answer"}` + "\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		arranged(line, "player")
+	}
+}

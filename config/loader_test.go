@@ -1,0 +1,565 @@
+package config_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/config"
+	"evenodd/league/protocol"
+)
+
+const league = "league_2025_even_odd"
+
+// known is what a program may have.
+func known() config.Known {
+	return config.Known{
+		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},
+		Strategies:  []string{"random", "even", "odd"},
+		Games: map[string]config.KnownGame{
+			"even_odd": {DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2},
+			"chess":    {DisplayName: "Chess", Module: "rules/chess", MinPlayers: 2, MaxPlayers: 2},
+		},
+	}
+}
+
+// folder is a data folder with these files below config.
+func folder(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, "config", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}
+
+// with is a loader of a folder with one file.
+func with(t *testing.T, name, text string) *config.Loader {
+	t.Helper()
+	return config.NewLoader(folder(t, map[string]string{name: text}), known())
+}
+
+// every loads all files, by name.
+func every(l *config.Loader) map[string]func() (config.File, error) {
+	return map[string]func() (config.File, error){
+		"system.json":                 func() (config.File, error) { return l.System() },
+		"agents/agents_config.json":   func() (config.File, error) { return l.Agents() },
+		"leagues/" + league + ".json": func() (config.File, error) { return l.League(league) },
+		"games/games_registry.json":   func() (config.File, error) { return l.Games() },
+		"defaults/referee.json":       func() (config.File, error) { return l.RefereeDefaults() },
+		"defaults/player.json":        func() (config.File, error) { return l.PlayerDefaults() },
+	}
+}
+
+// values is what a file says, without where and when it was written.
+func values(t *testing.T, f config.File) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(f)
+	require.NoError(t, err)
+	var tree map[string]any
+	require.NoError(t, json.Unmarshal(text, &tree))
+	delete(tree, "last_updated")
+	return tree
+}
+
+func TestWithoutFilesTheBuiltInValuesServe(t *testing.T) {
+	for _, dir := range []string{"", t.TempDir(), filepath.Join(t.TempDir(), "missing")} {
+		l := config.NewLoader(dir, known())
+		system, err := l.System()
+		require.NoError(t, err)
+		assert.Equal(t, "localhost", system.Network.BaseHost)
+		assert.Equal(t, 8000, system.Network.ManagerPort)
+		assert.Equal(t, "8001-8010", system.Network.RefereePortRange.String())
+		assert.Equal(t, "8101-8150", system.Network.PlayerPortRange.String())
+		assert.Equal(t, protocol.Name, system.ProtocolVersion)
+		assert.Empty(t, system.Path())
+		assert.False(t, system.Gives("network.base_host"), "no file gives it")
+
+		r, err := l.Rules(league)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.DefaultTimeouts(), r.Timeouts.Protocol())
+		want := protocol.DefaultRetryPolicy()
+		want.Backoff = protocol.BackoffFixed
+		assert.Equal(t, want, r.Retry.Protocol())
+		assert.Zero(t, r.LongestMatch())
+		assert.Equal(t, config.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, r.League.Scoring)
+		assert.Equal(t, config.Participants{MinPlayers: 2, MaxPlayers: 10_000, MinReferees: 1, MaxReferees: 100}, r.League.Participants)
+		assert.Equal(t, league, r.League.LeagueID)
+
+		agents, err := l.Agents()
+		require.NoError(t, err)
+		assert.Empty(t, agents.Referees)
+		assert.Empty(t, agents.Players)
+	}
+}
+
+func TestTheExamplesOfTheSpecification(t *testing.T) {
+	l := config.NewLoader(folder(t, map[string]string{
+		// Spec 003 §9.3.1 and §9.3.3, to the letter.
+		"system.json": `{
+    "schema_version": "1.0.0",
+    "system_id": "league_system_prod",
+    "protocol_version": "league.v2",
+    "timeouts": {
+        "move_timeout_sec": 30,
+        "generic_response_timeout_sec": 10
+    },
+    "retry_policy": {
+        "max_retries": 3,
+        "backoff_strategy": "exponential"
+    }
+}`,
+		"leagues/" + league + ".json": `{
+    "league_id": "league_2025_even_odd",
+    "game_type": "even_odd",
+    "status": "ACTIVE",
+    "scoring": {
+        "win_points": 3,
+        "draw_points": 1,
+        "loss_points": 0
+    },
+    "participants": {
+        "min_players": 2,
+        "max_players": 10000
+    }
+}`,
+	}), known())
+	r, err := l.Rules(league)
+	require.NoError(t, err)
+	assert.Equal(t, "league_system_prod", r.System.SystemID)
+	assert.Equal(t, config.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: "exponential"}, r.Retry)
+	assert.Equal(t, 10, r.Timeouts.RegisterPlayer, "what a file leaves out is built in")
+	assert.True(t, r.System.Gives("timeouts.move_timeout_sec"))
+	assert.False(t, r.System.Gives("timeouts.register_player_timeout_sec"))
+	assert.False(t, r.System.Gives("system_id.of"))
+	assert.Equal(t, config.StatusActive, r.League.Status)
+}
+
+func TestTheLeagueRulesOverTheSystem(t *testing.T) {
+	l := config.NewLoader(folder(t, map[string]string{
+		"system.json":                 `{"timeouts": {"move_timeout_sec": 20, "game_join_ack_timeout_sec": 7}, "retry_policy": {"max_retries": 1, "delay_sec": 9}}`,
+		"leagues/" + league + ".json": `{"timeouts": {"move_timeout_sec": 8}, "retry_policy": {"delay_sec": 0, "backoff_strategy": "linear"}}`,
+		"games/games_registry.json":   `{"games": [{"game_type": "chess"}, {"game_type": "even_odd", "max_round_time_sec": 90}]}`,
+	}), known())
+	r, err := l.Rules(league)
+	require.NoError(t, err)
+	assert.Equal(t, 8, r.Timeouts.Move, "the league's")
+	assert.Equal(t, 7, r.Timeouts.GameJoinAck, "the system's")
+	assert.Equal(t, 10, r.Timeouts.Generic, "built in")
+	assert.Equal(t, config.RetryPolicy{MaxRetries: 1, Delay: 0, Backoff: "linear"}, r.Retry)
+	assert.Equal(t, 90*time.Second, r.LongestMatch())
+	assert.Equal(t, "rules/evenodd", r.Game.RulesModule, "that of the program")
+	assert.Equal(t, 2, r.Game.MaxPlayers)
+
+	other, err := l.Rules("another")
+	require.NoError(t, err)
+	assert.Equal(t, 20, other.Timeouts.Move, "a league without a file has what the system says")
+	system, err := l.System()
+	require.NoError(t, err)
+	assert.Equal(t, 20, system.Timeouts.Move, "which no league has changed")
+}
+
+func TestPresets(t *testing.T) {
+	l := with(t, "agents/agents_config.json", `{
+		"referees": [{"referee_id": "REF01", "display_name": "Alpha", "endpoint": "http://localhost:8001/mcp", "version": "2.0.0",
+			"game_types": ["even_odd"], "max_concurrent_matches": 4, "active": false}, {"referee_id": "REF02"}],
+		"players": [{"player_id": "P01", "preferred_leagues": ["a", "b"], "default_endpoint": "https://far/mcp"}, {"player_id": "P100", "active": true}]
+	}`)
+	referee, err := l.Referee("REF01")
+	require.NoError(t, err)
+	assert.Equal(t, &config.Referee{
+		RefereeID: "REF01", DisplayName: "Alpha", Endpoint: "http://localhost:8001/mcp", Version: "2.0.0",
+		GameTypes: []string{"even_odd"}, MaxConcurrentMatches: 4,
+	}, referee)
+	referee, err = l.Referee("REF02")
+	require.NoError(t, err)
+	assert.Equal(t, &config.Referee{RefereeID: "REF02", Active: true}, referee, "active unless it says otherwise")
+	player, err := l.Player("P01")
+	require.NoError(t, err)
+	assert.Equal(t, &config.Player{
+		PlayerID: "P01", PreferredLeagues: []string{"a", "b"}, DefaultEndpoint: "https://far/mcp", Active: true,
+	}, player)
+	for _, id := range []string{"P02", "", "REF01"} {
+		_, err = l.Player(id)
+		require.ErrorIs(t, err, config.ErrNoPreset, id)
+	}
+	_, err = l.Referee("P01")
+	require.ErrorIs(t, err, config.ErrNoPreset)
+
+	broken := with(t, "agents/agents_config.json", `[]`)
+	_, err = broken.Referee("REF01")
+	require.ErrorContains(t, err, "must be an object")
+	require.NotErrorIs(t, err, config.ErrNoPreset)
+	_, err = broken.Player("P01")
+	require.ErrorContains(t, err, "must be an object")
+}
+
+func TestFilesAreReadOnceAndOnlyWhenAsked(t *testing.T) {
+	dir := folder(t, map[string]string{"system.json": `{"system_id": "one"}`, "defaults/player.json": `{`})
+	l := config.NewLoader(dir, known())
+	var reading sync.WaitGroup
+	for range 8 {
+		reading.Go(func() {
+			system, err := l.System()
+			assert.NoError(t, err, "the other file is broken, and not asked for")
+			assert.Equal(t, "one", system.SystemID)
+		})
+	}
+	reading.Wait()
+	path := filepath.Join(dir, "config", "system.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"system_id": "two"}`), 0o644))
+	system, err := l.System()
+	require.NoError(t, err)
+	assert.Equal(t, "one", system.SystemID, "from the cache")
+	assert.Equal(t, path, system.Path())
+
+	_, err = l.PlayerDefaults()
+	require.Error(t, err)
+	require.NoError(t, os.Remove(filepath.Join(dir, "config", "defaults", "player.json")))
+	_, again := l.PlayerDefaults()
+	assert.Equal(t, err, again, "an error too is found once")
+}
+
+func TestALeagueIDNamesNoOtherFile(t *testing.T) {
+	l := config.NewLoader(t.TempDir(), known())
+	for _, id := range []string{"", "../system", "a/b", ".hidden", strings.Repeat("x", 65)} {
+		_, err := l.League(id)
+		require.ErrorContains(t, err, "1 to 64 letters", id)
+		_, err = l.Rules(id)
+		require.ErrorContains(t, err, "1 to 64 letters", id)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	const mend = "; mend it, or take it away to use the built-in values"
+	tests := []struct{ name, text, want string }{
+		{"empty", "", "the file is empty" + mend},
+		{"blank", " \n\t\n", "the file is empty" + mend},
+		{"truncated", "{\n  \"schema_version\": \"1.0.0\",\n  \"x\": {\n", "line 3: the file ends before its JSON does" + mend},
+		{"truncated in a text", `{"schema_version": "1.`, "line 1: the file ends before its JSON does" + mend},
+		{"a comma too many", "{\n\"system_id\": \"x\",\n}\n", "line 2: no JSON: invalid character ','"},
+		{"no JSON", "schema_version: 1.0.0\n", "line 1: no JSON: "},
+		{"two values", "{}\n{}\n", "line 2: no JSON: "},
+		{"a member twice", "{\n\"x\": 1,\n\"x\": 2}", "line 3: no JSON: duplicate object member name (at /x)"},
+		{"bad UTF-8", "{\"x\": \"\xff\"}", "no JSON: invalid UTF-8"},
+		{"a list", `[1]`, "must be an object, got [1]"},
+		{"null", `null`, "must be an object, got null"},
+		{"a newer schema", `{"schema_version": "2.0.0", "last_updated": 5}`,
+			"schema_version: it is written for version 2.0.0, and this program reads 1.x: use a newer evenodd, or take the file away and run 'evenodd init DIR'"},
+		{"a much newer schema", `{"schema_version": "10.2"}`, "it is written for version 10.2"},
+		{"a schema that is none", `{"schema_version": "one"}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got "one"`},
+		{"a schema that is a number", `{"schema_version": 1}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got 1`},
+		{"a local time", `{"last_updated": "2025-01-15T10:00:00+02:00"}`, `last_updated: must be a time of the form YYYY-MM-DDTHH:MM:SSZ, got "2025-01-15T10:00:00+02:00"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			files := map[string]string{}
+			for name := range every(nil) {
+				files[name] = tt.text
+			}
+			dir := folder(t, files)
+			for name, load := range every(config.NewLoader(dir, known())) {
+				f, err := load()
+				path := filepath.Join(dir, "config", name)
+				require.ErrorContains(t, err, path+": ")
+				assert.ErrorContains(t, err, strings.ReplaceAll(tt.want, "DIR", dir))
+				assert.Equal(t, 1, strings.Count(err.Error(), path), "named once: %s", err)
+				assert.Nil(t, f)
+			}
+		})
+	}
+	t.Run("a folder in place of the file", func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "config", "system.json")
+		require.NoError(t, os.MkdirAll(path, 0o755))
+		_, err := config.NewLoader(dir, known()).System()
+		require.EqualError(t, err, path+": cannot be read: is a directory; make it a file that you may read, or take it away to use the built-in values")
+	})
+	t.Run("a file in place of the folder", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, os.WriteFile(dir, nil, 0o644))
+		_, err := config.NewLoader(dir, known()).System()
+		require.ErrorContains(t, err, "cannot be read: not a directory; ")
+	})
+	t.Run("a schema that is a little newer is read", func(t *testing.T) {
+		_, err := with(t, "system.json", `{"schema_version": "1.7.0", "new": true}`).System()
+		require.NoError(t, err)
+	})
+	t.Run("a mark that some editors write is no mistake", func(t *testing.T) {
+		system, err := with(t, "system.json", "\ufeff{\"system_id\": \"x\"}").System()
+		require.NoError(t, err)
+		assert.Equal(t, "x", system.SystemID)
+	})
+}
+
+// Whatever stands in a file: it is read, or refused by its name, and nothing
+// breaks.
+func TestAnyTextIsReadOrRefused(t *testing.T) {
+	const sound = `{"schema_version":"1.0.0","games":[{"game_type":"even_odd"}],"timeouts":{"move_timeout_sec":3},"referees":[{"referee_id":"REF01","active":true}],"scoring":{"tiebreakers":["wins"]},"network":{"default_player_port_range":[1,2]}}`
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(sound)
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
+			junk := rapid.SampledFrom([]string{"", "0", "-1", "null", `"`, "[", "{", "]", "}", ",", "1e400", "\x00", "true"}).Draw(t, "junk")
+			until := min(len(text), at+rapid.IntRange(0, 12).Draw(t, "cut"))
+			text = append(append(append([]byte(nil), text[:at]...), junk...), text[until:]...)
+			if len(text) == 0 {
+				break
+			}
+		}
+		l := config.NewLoader(dir, known())
+		for name, load := range every(l) {
+			path := filepath.Join(dir, "config", name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, text, 0o644))
+			if _, err := load(); err != nil {
+				assert.ErrorContains(t, err, path+": ")
+			}
+		}
+	})
+}
+
+func TestUnknownMembersSurviveAWriting(t *testing.T) {
+	texts := map[string]string{
+		"system.json": `{"x": [1, {"y": null}], "network": {"x": 1}, "security": {"x": 2}, "timeouts": {"x": 3.50}, "retry_policy": {"x": "€"}}`,
+		"agents/agents_config.json": `{"x": 1, "league_manager": {"x": 2}, "referees": [{"referee_id": "REF01", "x": 3}, {"referee_id": "REF02", "active": false}],
+			"players": [{"player_id": "P01", "x": {"deep": [true]}}]}`,
+		"leagues/" + league + ".json": `{"x": 1, "scoring": {"x": 2}, "participants": {"x": 3}, "timeouts": {"x": 4, "move_timeout_sec": 8}, "retry_policy": {"x": 5}}`,
+		"games/games_registry.json":   `{"x": 1, "games": [{"game_type": "even_odd", "x": 18446744073709551615}]}`,
+		"defaults/referee.json":       `{"x": 1}`,
+		"defaults/player.json":        `{"x": {"<&>": "<&>"}}`,
+	}
+	dir := folder(t, texts)
+	now := time.Date(2025, 1, 15, 10, 30, 0, 5, time.UTC)
+	l := config.NewLoader(dir, known())
+	for name, load := range every(l) {
+		t.Run(name, func(t *testing.T) {
+			f, err := load()
+			require.NoError(t, err)
+			require.NoError(t, l.Save(f, now))
+			written, err := os.ReadFile(filepath.Join(dir, "config", name))
+			require.NoError(t, err)
+			within(t, jsontext.Value(texts[name]), jsontext.Value(written))
+			assert.Contains(t, string(written), "{\n  \"schema_version\": \"1.0.0\",\n  \"last_updated\": \"2025-01-15T10:30:00Z\",\n")
+			assert.True(t, strings.HasSuffix(string(written), "}\n"))
+			again, err := load()
+			require.NoError(t, err)
+			assert.Equal(t, values(t, f), values(t, again))
+			assert.NotSame(t, f, again, "read anew")
+		})
+	}
+}
+
+// within checks that all that one JSON text says stands in another too.
+func within(t *testing.T, part, whole jsontext.Value) {
+	t.Helper()
+	switch part.Kind() {
+	case '{':
+		var p, w map[string]jsontext.Value
+		require.NoError(t, json.Unmarshal(part, &p))
+		require.NoError(t, json.Unmarshal(whole, &w))
+		for name, value := range p {
+			if assert.Contains(t, w, name) {
+				within(t, value, w[name])
+			}
+		}
+	case '[':
+		var p, w []jsontext.Value
+		require.NoError(t, json.Unmarshal(part, &p))
+		require.NoError(t, json.Unmarshal(whole, &w))
+		require.Len(t, w, len(p))
+		for i := range p {
+			within(t, p[i], w[i])
+		}
+	default:
+		assert.Equal(t, part.String(), whole.String())
+	}
+}
+
+func TestWhatIsSaved(t *testing.T) {
+	dir := folder(t, map[string]string{"agents/agents_config.json": `{"players": [{"player_id": "P01"}]}`})
+	l := config.NewLoader(dir, known())
+	agents, err := l.Agents()
+	require.NoError(t, err)
+	agents.Players[0].Active = false
+	agents.Players = append(agents.Players, config.Player{PlayerID: "P02", Active: true})
+	require.NoError(t, l.Save(agents, time.Now()))
+	again, err := l.Agents()
+	require.NoError(t, err)
+	assert.Equal(t, []config.Player{{PlayerID: "P01"}, {PlayerID: "P02", Active: true}}, again.Players)
+
+	t.Run("nothing that breaks a rule", func(t *testing.T) {
+		path := filepath.Join(dir, "config", "agents", "agents_config.json")
+		before, err := os.ReadFile(path)
+		require.NoError(t, err)
+		again.Players[1].PlayerID = "P01"
+		require.EqualError(t, l.Save(again, time.Now()), path+`: players[1].player_id: must be an id that no other agent has, got "P01"`)
+		again.Players[1].PlayerID = "second"
+		require.ErrorContains(t, l.Save(again, time.Now()), `players[1].player_id: must be an id such as P01, got "second"`)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(before), string(after))
+	})
+	t.Run("also what was built in", func(t *testing.T) {
+		file, err := l.League("cup")
+		require.NoError(t, err)
+		file.Legs = 3
+		require.NoError(t, l.Save(file, time.Now()))
+		file, err = l.League("cup")
+		require.NoError(t, err)
+		assert.Equal(t, 3, file.Legs)
+		assert.Equal(t, filepath.Join(dir, "config", "leagues", "cup.json"), file.Path())
+	})
+	t.Run("not where nothing can be written", func(t *testing.T) {
+		blocked := folder(t, map[string]string{"leagues": "a file"})
+		file, err := l.League("cup")
+		require.NoError(t, err)
+		err = config.NewLoader(blocked, known()).Save(file, time.Now())
+		require.ErrorContains(t, err, "cannot be written: not a directory; choose a folder that you may write to")
+	})
+}
+
+func TestInit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "SHARED")
+	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
+	done, err := config.Init(dir, known(), now)
+	require.NoError(t, err)
+	require.Len(t, done, 6)
+	written := map[string]string{}
+	for _, w := range done {
+		assert.True(t, w.Created, w.Path)
+		text, err := os.ReadFile(w.Path)
+		require.NoError(t, err)
+		written[w.Path] = string(text)
+		assert.True(t, strings.HasPrefix(string(text), "{\n  \"schema_version\": \"1.0.0\",\n  \"last_updated\": \"2025-01-15T10:30:00Z\",\n"), w.Path)
+		assert.True(t, strings.HasSuffix(string(text), "\n}\n"), w.Path)
+	}
+
+	builtIn := every(config.NewLoader("", known()))
+	for name, load := range every(config.NewLoader(dir, known())) {
+		assert.Contains(t, written, filepath.Join(dir, "config", name))
+		f, err := load()
+		require.NoError(t, err, "read back without complaint")
+		want, err := builtIn[name]()
+		require.NoError(t, err)
+		assert.Equal(t, values(t, want), values(t, f), "what is written is what is built in")
+	}
+	file := written[filepath.Join(dir, "config", "leagues", league+".json")]
+	assert.NotContains(t, file, "timeouts", "so that those of the system file take effect")
+	assert.NotContains(t, file, "retry_policy")
+	assert.NotContains(t, written[filepath.Join(dir, "config", "agents", "agents_config.json")], "endpoint", "so that the system's port takes effect")
+
+	t.Run("nothing is overwritten", func(t *testing.T) {
+		mine := filepath.Join(dir, "config", "system.json")
+		require.NoError(t, os.WriteFile(mine, []byte(`{"default_league_id": "cup"}`), 0o644))
+		again, err := config.Init(dir, known(), now.Add(time.Hour))
+		require.NoError(t, err)
+		for _, w := range again {
+			assert.Equal(t, strings.HasSuffix(w.Path, "cup.json"), w.Created, w.Path)
+			text, err := os.ReadFile(w.Path)
+			require.NoError(t, err)
+			switch before, there := written[w.Path]; {
+			case w.Path == mine:
+				assert.JSONEq(t, `{"default_league_id": "cup"}`, string(text))
+			case there:
+				assert.Equal(t, before, string(text))
+			default:
+				assert.Contains(t, string(text), `"league_id": "cup"`)
+			}
+		}
+	})
+	t.Run("nothing is left half done", func(t *testing.T) {
+		require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			assert.False(t, strings.HasSuffix(path, ".tmp"), path)
+			return err
+		}))
+	})
+}
+
+func TestInitThatCannotWrite(t *testing.T) {
+	dir := folder(t, map[string]string{"leagues": "a file"})
+	done, err := config.Init(dir, known(), time.Now())
+	require.ErrorContains(t, err, filepath.Join(dir, "config", "leagues", league+".json")+": cannot be written: not a directory")
+	assert.Len(t, done, 2, "what was done before")
+
+	dir = folder(t, map[string]string{"system.json": `{"default_league_id": ".."}`})
+	done, err = config.Init(dir, known(), time.Now())
+	require.ErrorContains(t, err, "default_league_id: must be 1 to 64 letters")
+	assert.Empty(t, done)
+}
+
+// The order of spec 003 §9 and of the command line, of one setting that all of
+// them name: take away the first again and again.
+func TestPrecedence(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"leagues/" + league + ".json": `{"timeouts": {"move_timeout_sec": 4}}`,
+		"system.json":                 `{"timeouts": {"move_timeout_sec": 5}}`,
+	})
+	settings := written(t, "settings.yaml", "limit: 3\n")
+	r, err := config.NewLoader(dir, known()).Rules(league)
+	require.NoError(t, err)
+	assert.Equal(t, 4, r.Timeouts.Move, "league file before system file")
+
+	layers := []config.Layer{
+		{Path: "league.json", Values: map[string]string{"limit": "4"}},
+		{Path: "system.json", Values: map[string]string{"limit": "5"}},
+		{Path: "defaults/player.json", Values: map[string]string{"limit": "6", "unknown": "x"}},
+	}
+	levels := []config.Setting{
+		{Value: "1", Source: "flag"},
+		{Value: "2", Source: "environment EVENODD_LIMIT"},
+		{Value: "3", Source: "file " + settings},
+		{Value: "4", Source: "file league.json"},
+		{Value: "5", Source: "file system.json"},
+		{Value: "6", Source: "file defaults/player.json"},
+		{Value: "7", Source: "default"},
+	}
+	for i, want := range levels {
+		t.Run(want.Source, func(t *testing.T) {
+			flags := pflag.NewFlagSet("player", pflag.ContinueOnError)
+			flags.Int("limit", 7, "")
+			if i <= 0 {
+				require.NoError(t, flags.Parse([]string{"--limit", "1"}))
+			}
+			if i <= 1 {
+				t.Setenv("EVENODD_LIMIT", "2")
+			}
+			file := ""
+			if i <= 2 {
+				file = settings
+			}
+			s := loaded(t, file, map[string]*pflag.FlagSet{"player": flags})
+			value, source := s.Value("player", flags.Lookup("limit"))
+			if i <= 2 {
+				assert.Equal(t, want, config.Setting{Value: value, Source: source}, "before any layer is asked")
+			} else {
+				assert.Equal(t, config.SourceDefault, source)
+			}
+			all, err := s.Apply("player", flags, layers[min(max(i-3, 0), 3):]...)
+			require.NoError(t, err)
+			want.Name = "limit"
+			assert.Equal(t, []config.Setting{want}, all)
+		})
+	}
+	t.Run("a value that cannot be names its file", func(t *testing.T) {
+		flags := pflag.NewFlagSet("player", pflag.ContinueOnError)
+		flags.Int("limit", 7, "")
+		s := loaded(t, "", nil)
+		_, err := s.Apply("player", flags, config.Layer{Path: "x.json", Values: map[string]string{"limit": "many"}})
+		require.ErrorContains(t, err, `file x.json: limit: invalid argument "many"`)
+	})
+}

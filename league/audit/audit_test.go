@@ -1,0 +1,237 @@
+package audit_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+func TestAnHonestLeagueHasNoFindings(t *testing.T) {
+	l := newWorld(t, 3).audited()
+	assert.Empty(t, told(l.Findings))
+	assert.Empty(t, told(l.Notes))
+	assert.Equal(t, audit.StateCompleted, l.State)
+	assert.Equal(t, 6, l.Matches)
+	assert.Equal(t, 6, l.Recorded)
+	assert.Equal(t, "audited 6 matches of league cup: no findings", l.Summary())
+}
+
+func TestALeagueThatGoesOnHasNoFindings(t *testing.T) {
+	for rounds := range 3 {
+		l := newWorld(t, rounds).audited()
+		require.Empty(t, told(l.Findings))
+		require.Empty(t, told(l.Notes))
+		assert.Equal(t, audit.StateRunning, l.State)
+		assert.Contains(t, l.Summary(), "unfinished: ")
+	}
+}
+
+// An audit leaves everything as it is, and needs no right to write.
+func TestAnAuditChangesNothing(t *testing.T) {
+	w := newWorld(t, 3)
+	before := snapshot(t, w.dir)
+	w.audited()
+	assert.Equal(t, before, snapshot(t, w.dir))
+}
+
+func snapshot(t *testing.T, dir store.Folder) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(string(dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			files[path] = ""
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		files[path] = string(raw)
+		return err
+	}))
+	return files
+}
+
+// What is private, logged or archived is nobody's evidence.
+func TestOnlyDataIsRead(t *testing.T) {
+	w := newWorld(t, 3)
+	for _, file := range []string{"private/cup.key", "logs/manager.log", "archive/cup-1/league/journal.jsonl", "data/leagues/cup/.standings.json.1.tmp", "data/matches/cup/notes.txt"} {
+		w.write(file, "no JSON at all")
+	}
+	assert.Empty(t, told(w.audited().Findings))
+}
+
+// What is no wrong, but worth a word.
+func TestNotes(t *testing.T) {
+	after := func(w *world, kind, matchID string, added ...string) {
+		lines := w.lines()
+		i := indexOf(lines, `"type":"`+kind+`"`, `"`+matchID+`"`)
+		for k := range added {
+			added[k] = `{"seq":0,"at":` + head.FindStringSubmatch(lines[i])[1] + `,"prev":"` + strings.Repeat("0", 64) + `",` + added[k] + `}`
+		}
+		w.chained(slices.Insert(lines, i+1, added...))
+	}
+	another := protocol.DrawCommitment(leagueID, "R1M1", 2, "REF01", secretOf("another"))
+	tests := []struct {
+		name   string
+		rounds int
+		do     func(w *world)
+		want   []place
+	}{
+		{"a history without a match", 3, func(w *world) {
+			h, err := store.Read[store.History](w.dir.History("P01"))
+			require.NoError(w.t, err)
+			last := h.Matches[2]
+			require.NotEqual(w.t, "DRAW", last.Result)
+			h.Matches = h.Matches[:2]
+			h.Stats.TotalMatches--
+			if strings.HasSuffix(last.Result, "WIN") {
+				h.Stats.Wins--
+			} else {
+				h.Stats.Losses--
+			}
+			require.NoError(w.t, store.Write(w.dir.History("P01"), h))
+		}, nil},
+		{"no history", 3, func(w *world) { w.remove("data/players") }, nil},
+		{"a history of another league", 3, func(w *world) { w.edit(historyP01, `"league_id": "cup"`, `"league_id": "other"`) }, nil},
+		{"a history of an earlier attempt", 3, func(w *world) { w.edit(historyP01, `"attempt": 1`, `"attempt": 2`) },
+			[]place{{audit.RuleHistory, historyP01, `"attempt": 2`}}},
+		{"a torn last line", 3, func(w *world) { w.write(journalFile, w.read(journalFile)+`{"seq":34,"at`) },
+			[]place{{audit.RuleEvent, journalFile, `{"seq":34`}}},
+		{"a dispute", 3, func(w *world) {
+			after(w, "match_reported", "R1M1", `"type":"match_disputed","data":{"match_id":"R1M1","attempt":1,"referee_id":"REF01","status":"DRAW","winner_player_id":null,"drawn_number":null,"number_parity":null,"choices":{}}`)
+		}, []place{{audit.RuleDispute, journalFile, `"match_disputed"`}}},
+		{"an attempt that was given up after its commitment", 3, func(w *world) {
+			after(w, "match_accepted", "R1M1",
+				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`,
+				`"type":"match_accepted","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01","draw_commitment":"`+another+`"}`)
+		}, []place{{audit.RuleAbandoned, journalFile, another}}},
+		{"an attempt that was declined", 3, func(w *world) {
+			after(w, "match_accepted", "R1M1",
+				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`,
+				`"type":"match_declined","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01","reason":"busy"}`)
+		}, nil},
+		{"an attempt's file that was left", 3, func(w *world) {
+			after(w, "match_accepted", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
+			w.write("data/matches/cup/attempts/R1M1.a2.REF01.json", strings.Replace(w.read(r1m1), `"attempt": 1`, `"attempt": 2`, 1))
+		}, []place{{audit.RuleAbandoned, "data/matches/cup/attempts/R1M1.a2.REF01.json", `"match_id"`}}},
+		{"a referee without a nonce", 3, func(w *world) {
+			lines := w.lines()
+			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)
+			at := strings.Index(lines[i], `,"draw_commitment"`)
+			lines[i] = lines[i][:at] + "}}"
+			i = indexOf(lines, `"match_reported"`, `"R1M1"`)
+			at = strings.Index(lines[i], `,"draw":{`)
+			lines[i] = lines[i][:at] + "}}"
+			w.chained(lines)
+			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
+			require.NoError(w.t, err)
+			d.WrittenBy, d.Transcript, d.Draw = store.WrittenByManager, nil, nil
+			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
+		}, []place{{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}},
+		{"a match file that is still to come", 2, func(w *world) { w.remove(r1m1) }, []place{{audit.RuleMatchFile, r1m1, ""}}},
+		{"standings of the round before", 2, func(w *world) { w.write(standingsFile, newWorld(w.t, 1).read(standingsFile)) },
+			[]place{{audit.RuleStandings, standingsFile, `"journal_head"`}}},
+		{"a journal without the word that an agent knows the end", 3, func(w *world) { lines := w.lines(); w.keep(lines[:len(lines)-1]) }, nil},
+		{"an answer with a local time", 3, func(w *world) {
+			w.edit(r1m1, `(?s)("received".*?"timestamp": )"[^"]*"`, `${1}"2026-01-01 12:00"`)
+		}, []place{{audit.RuleConformance, r1m1, ""}}},
+		{"an answer that counts although something in it cannot be read", 3, func(w *world) {
+			w.edit(r1m1, `(?s)("received",.*?"try": 1,)(\s+"message")`, `$1"error": {"error_code": "E002", "error_name": "INVALID_FIELD_TYPE", "detail": "arrival_timestamp cannot be read: number"},$2`)
+		}, nil},
+		{"a transcript that leaves something out", 3, func(w *world) {
+			w.edit(r1m1, `(?s)"transcript": \[.*\],(\s+"draw")`, `"transcript": [], "transcript_omitted": 12,$1`)
+		}, []place{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}},
+		{"a clock that was set back", 3, func(w *world) {
+			lines := w.lines()
+			lines[5] = strings.Replace(lines[5], "2026-01-01T12", "2026-01-01T13", 1)
+			w.chained(lines)
+		}, []place{{audit.RuleTime, journalFile, ""}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, tt.rounds)
+			tt.do(w)
+			l := w.audited()
+			assert.Empty(t, told(l.Findings))
+			require.Len(t, l.Notes, len(tt.want), told(l.Notes))
+			for i, p := range tt.want {
+				n := l.Notes[i]
+				assert.Equal(t, audit.SeverityNote, n.Severity)
+				assert.Equal(t, p.rule+" "+p.file, n.Rule+" "+n.File)
+				if p.text != "" {
+					assert.Equal(t, w.lineOf(p.file, p.text), n.Line, n.String())
+				}
+			}
+		})
+	}
+}
+
+func TestFoldersWithoutALeague(t *testing.T) {
+	_, err := audit.Run(store.Folder(filepath.Join(t.TempDir(), "missing")), audit.Options{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = audit.Run(store.Folder(t.TempDir()), audit.Options{})
+	require.ErrorContains(t, err, "no league in")
+	_, err = audit.Run(newWorld(t, 0).dir, audit.Options{LeagueID: "other"})
+	require.ErrorContains(t, err, `no league "other"`)
+	require.ErrorContains(t, err, "there is cup")
+}
+
+func TestSeveralLeagues(t *testing.T) {
+	w := newWorld(t, 3)
+	w.write("data/leagues/another/journal.jsonl", "")
+	report, err := audit.Run(w.dir, audit.Options{Games: games()})
+	require.NoError(t, err)
+	require.Len(t, report.Leagues, 2)
+	assert.Equal(t, "another", report.Leagues[0].LeagueID)
+	assert.Equal(t, audit.StateUnreadable, report.Leagues[0].State)
+	assert.False(t, report.OK)
+	assert.Equal(t, 1, report.Findings())
+	assert.Empty(t, report.Leagues[1].Findings, "the cup is as good as before")
+
+	report, err = audit.Run(w.dir, audit.Options{Games: games(), LeagueID: "cup"})
+	require.NoError(t, err)
+	require.Len(t, report.Leagues, 1)
+	assert.True(t, report.OK)
+	raw, err := json.Marshal(report)
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), `"findings":[],"notes":[]`, "empty lists are lists")
+}
+
+// A game that nobody knows any more is audited as far as that goes.
+func TestAGameThatIsNotKnown(t *testing.T) {
+	w := newWorld(t, 3)
+	report, err := audit.Run(w.dir, audit.Options{})
+	require.NoError(t, err)
+	assert.True(t, report.OK, told(report.Leagues[0].Findings))
+	require.Len(t, report.Leagues[0].Notes, 1)
+	assert.Equal(t, audit.RuleVerdict, report.Leagues[0].Notes[0].Rule)
+}
+
+// However a file is broken, an audit says so and goes on.
+func FuzzAudit(f *testing.F) {
+	f.Add(uint8(0), 100, []byte("x"))
+	f.Add(uint8(3), 2000, []byte(`"},{`))
+	f.Fuzz(func(t *testing.T, which uint8, at int, by []byte) {
+		w := newWorld(t, 3)
+		files := []string{journalFile, standingsFile, roundsFile, r1m1, historyP01}
+		file := files[int(which)%len(files)]
+		text := w.read(file)
+		at = max(0, min(at, len(text)))
+		end := min(at+len(by), len(text))
+		w.write(file, text[:at]+string(by)+text[end:])
+		for _, found := range w.audited().Findings {
+			assert.NotEmpty(t, found.File)
+			assert.NotEmpty(t, found.Detail)
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package audit
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+type historyFile struct {
+	document
+	*store.History
+}
+
+// checkHistories hears the players: each keeps its own record, and none needs
+// to keep all of it.
+func (x *examination) checkHistories() {
+	folders, err := os.ReadDir(x.dir.Players())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && x.lostAndFound {
+		x.find(RuleSchema, spot{file: relative(x.dir, x.dir.Players())}, "the folder cannot be read: %v", err)
+	}
+	for _, f := range folders {
+		if !f.IsDir() {
+			continue
+		}
+		path := x.dir.History(f.Name())
+		doc, d, err := load[store.History](x.dir, path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			if x.lostAndFound { // nobody knows of which league it is
+				x.unreadable(path, err, spot{agentID: f.Name()})
+			}
+		case doc.LeagueID == x.id:
+			x.checkHistory(&historyFile{d, doc}, f.Name())
+		}
+	}
+}
+
+func (x *examination) checkHistory(d *historyFile, folder string) {
+	at := func(path ...any) spot { return spot{file: d.file, line: d.line(path...), agentID: folder} }
+	if d.PlayerID != folder {
+		x.find(RuleHistory, at("player_id"), "it is the history of %s, but stands in the folder of %s", quoted(&d.PlayerID), folder)
+		return
+	}
+	x.checkStats(d)
+	if x.state.Started == nil {
+		if len(d.Matches) > 0 && !x.chain.lost {
+			x.find(RuleHistory, at("matches"), "%s remembers matches of a league that has not started", folder)
+		}
+		return
+	}
+	if _, ok := x.state.Place(folder); !ok {
+		x.find(RuleHistory, at("player_id"), "%s does not take part in league %s", folder, x.id)
+		return
+	}
+	seen := map[string]int{}
+	for i := range d.Matches {
+		m := &d.Matches[i]
+		if first, again := seen[m.MatchID]; again {
+			where := at("matches", i)
+			where.matchID = m.MatchID
+			x.find(RuleHistory, where, "match %s stands in it twice, first in line %d", quoted(&m.MatchID), d.line("matches", first))
+			continue
+		}
+		seen[m.MatchID] = i
+		x.checkMemory(d, i)
+	}
+}
+
+// checkStats counts the history's own matches.
+func (x *examination) checkStats(d *historyFile) {
+	var want protocol.PlayerStats
+	for i := range d.Matches {
+		want.TotalMatches++
+		switch d.Matches[i].Result {
+		case "WIN", "TECHNICAL_WIN":
+			want.Wins++
+		case "DRAW":
+			want.Draws++
+		default:
+			want.Losses++
+		}
+	}
+	if d.Stats != want {
+		x.find(RuleHistory, spot{file: d.file, line: d.line("stats"), agentID: d.PlayerID},
+			"the stats are %+v, by the matches listed they are %+v", d.Stats, want)
+	}
+}
+
+// checkMemory holds one match as the player saw it against the journal.
+func (x *examination) checkMemory(d *historyFile, i int) {
+	got := &d.Matches[i]
+	wrong := func(member string, format string, args ...any) {
+		x.find(RuleHistory, spot{file: d.file, line: d.line("matches", i, member), matchID: got.MatchID, agentID: d.PlayerID}, format, args...)
+	}
+	m, idA, idB, ok := x.state.Find(got.MatchID)
+	switch {
+	case !ok && x.toCome(got.MatchID):
+		return // its round was announced after the journal was read
+	case !ok:
+		wrong("match_id", "%s remembers match %s, which is not of this league", d.PlayerID, quoted(&got.MatchID))
+		return
+	case d.PlayerID != idA && d.PlayerID != idB:
+		wrong("match_id", "%s remembers match %s, but %s and %s play it", d.PlayerID, got.MatchID, idA, idB)
+		return
+	case m.Report == nil:
+		return // its report is still to come, or its absence was named
+	case got.Attempt != m.Report.Attempt:
+		x.note(RuleHistory, spot{file: d.file, line: d.line("matches", i, "attempt"), matchID: got.MatchID, agentID: d.PlayerID},
+			"%s remembers attempt %d at %s; the one that counts is %d", d.PlayerID, got.Attempt, got.MatchID, m.Report.Attempt)
+		return
+	}
+	opponent := idA
+	if d.PlayerID == idA {
+		opponent = idB
+	}
+	want := seenBy(m.Report, d.PlayerID, opponent)
+	if got.OpponentID != opponent {
+		wrong("opponent_id", "the opponent of %s in %s is %s, by the schedule it is %s", d.PlayerID, got.MatchID, quoted(&got.OpponentID), opponent)
+	}
+	if got.Result != want.Result {
+		wrong("result", "%s remembers %s in %s; the journal says %s", d.PlayerID, quoted(&got.Result), got.MatchID, want.Result)
+	}
+	told := func(value string) bool { return m.Report.Draw != nil || value != "" } // some referees report no particulars
+	if got.MyChoice != want.MyChoice && told(want.MyChoice) {
+		wrong("my_choice", "%s remembers that it chose %s in %s; the journal says %s", d.PlayerID, quoted(&got.MyChoice), got.MatchID, quoted(&want.MyChoice))
+	}
+	if got.OpponentChoice != want.OpponentChoice && told(want.OpponentChoice) {
+		wrong("opponent_choice", "%s remembers that %s chose %s in %s; the journal says %s", d.PlayerID, opponent, quoted(&got.OpponentChoice), got.MatchID, quoted(&want.OpponentChoice))
+	}
+	if got.DrawnNumber != want.DrawnNumber && (m.Report.Draw != nil || want.DrawnNumber != 0) {
+		wrong("drawn_number", "%s remembers number %d in %s; the journal says %d", d.PlayerID, got.DrawnNumber, got.MatchID, want.DrawnNumber)
+	}
+}
+
+// toCome tells whether a match is of a round that was not announced yet.
+func (x *examination) toCome(matchID string) bool {
+	round, number, ok := protocol.ParseMatchID(matchID)
+	if ok {
+		_, ok = x.state.Schedule.Pair(round, number)
+	}
+	return ok && !x.completed() && round > x.state.Round
+}
+
+// seenBy is a result as one of its players would write it down.
+func seenBy(r *journal.MatchReported, id, opponent string) protocol.PlayedMatch {
+	seen := protocol.PlayedMatch{MatchID: r.MatchID, OpponentID: opponent}
+	if mine, _ := r.Choices.Get(id); mine != nil {
+		seen.MyChoice = *mine
+	}
+	if other, _ := r.Choices.Get(opponent); other != nil {
+		seen.OpponentChoice = *other
+	}
+	if r.DrawnNumber != nil {
+		seen.DrawnNumber = *r.DrawnNumber
+	}
+	switch {
+	case r.Status == protocol.StatusDraw:
+		seen.Result = "DRAW"
+	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == id:
+		seen.Result = "WIN"
+	default:
+		seen.Result = "LOSS"
+	}
+	if r.Status == protocol.StatusTechnicalLoss {
+		seen.Result = "TECHNICAL_" + seen.Result
+	}
+	return seen
+}

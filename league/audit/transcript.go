@@ -1,0 +1,362 @@
+package audit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+)
+
+// said is what matters of any message of a match.
+type said struct {
+	protocol.Envelope
+	MatchID           string               `json:"match_id"`
+	PlayerID          string               `json:"player_id"`
+	Accept            *bool                `json:"accept"`
+	EntropyCommitment string               `json:"entropy_commitment"`
+	DrawCommitment    string               `json:"draw_commitment"`
+	ParityChoice      string               `json:"parity_choice"`
+	MoveData          protocol.MoveData    `json:"move_data"`
+	Entropy           string               `json:"entropy"`
+	GameResult        *protocol.GameResult `json:"game_result"`
+}
+
+func (s *said) move() string {
+	if s.ParityChoice != "" {
+		return s.ParityChoice
+	}
+	return s.MoveData.Choice
+}
+
+// The parts of a match, by the method that is called.
+const (
+	beside = iota // GAME_ERROR
+	joining
+	moving
+	ending
+)
+
+func part(method string) int {
+	switch method {
+	case protocol.Invite.Name:
+		return joining
+	case protocol.ChooseParity.Name, protocol.MakeMove.Name:
+		return moving
+	case protocol.NotifyMatchResult.Name:
+		return ending
+	}
+	return beside
+}
+
+// A side is what a transcript says of one player.
+type side struct {
+	id       string
+	asked    map[string]int // how often, by method, less the answers
+	joined   bool
+	failed   bool   // its last answer was none, or wrong, or a refusal
+	failedAt int    // the exchange
+	promise  string // its entropy_commitment
+	entropy  string // that it revealed
+	moves    []string
+	movedAt  int // the exchange of the last move
+}
+
+// A hearing goes through one transcript.
+type hearing struct {
+	x     *examination
+	d     *matchFile
+	f     *fixture
+	sides [2]side
+}
+
+func (h *hearing) wrong(rule string, player string, path []any, format string, args ...any) {
+	h.x.find(rule, spot{file: h.d.file, line: h.d.line(path...), matchID: h.f.id, agentID: player}, format, args...)
+}
+
+// checkTranscript holds the result of a match file against what was said.
+func (x *examination) checkTranscript(d *matchFile, f *fixture) {
+	if d.WrittenBy != store.WrittenByReferee || d.Result == nil {
+		return
+	}
+	h := &hearing{x: x, d: d, f: f}
+	for i := range h.sides {
+		h.sides[i] = side{id: f.ids[i], asked: map[string]int{}, movedAt: -1, failedAt: -1}
+	}
+	for i := range d.Transcript {
+		h.hear(i)
+	}
+	if d.Omitted > 0 { // what is left out may have been what counted
+		x.note(RuleTranscript, spot{file: d.file, line: d.line("transcript_omitted"), matchID: f.id},
+			"the transcript of %s leaves out %s: the result cannot be held against it", f.id, counted(d.Omitted, "exchange", "exchanges"))
+		return
+	}
+	for i := range h.sides {
+		h.conclude(&h.sides[i], []*store.MatchPlayer{&d.PlayerA, &d.PlayerB}[i], []string{"player_A", "player_B"}[i])
+	}
+}
+
+// hear takes in one exchange.
+func (h *hearing) hear(i int) {
+	e := &h.d.Transcript[i]
+	at := []any{"transcript", i}
+	k := slices.Index(h.f.ids[:], e.PlayerID)
+	if k < 0 {
+		h.wrong(RuleTranscript, e.PlayerID, append(at, "player_id"), "%s has no part in %s", quoted(&e.PlayerID), h.f.id)
+		return
+	}
+	s := &h.sides[k]
+	var m said
+	err := json.Unmarshal(e.Message, &m)
+	if len(e.Message) == 0 {
+		err = nil
+	}
+	switch e.Direction {
+	case store.Sent:
+		s.asked[e.Method]++
+		if err != nil {
+			h.wrong(RuleTranscript, s.id, append(at, "message"), "the message cannot be read: %s", reason(err))
+			return
+		}
+		h.told(s, e, &m, at)
+	case store.Received:
+		if s.asked[e.Method]--; s.asked[e.Method] < 0 && h.d.Omitted == 0 {
+			h.wrong(RuleTranscript, s.id, append(at, "method"), "%s answered %s without being asked", s.id, quoted(&e.Method))
+		}
+		if e.Error != nil && !(err == nil && h.counted(s, e, &m)) {
+			h.failed(s, e, &m, err, i)
+			return
+		}
+		if err != nil {
+			h.wrong(RuleTranscript, s.id, append(at, "message"), "the answer counts, but cannot be read: %s", reason(err))
+			return
+		}
+		h.heard(s, e, &m, i)
+	default:
+		h.wrong(RuleTranscript, s.id, append(at, "direction"), "direction is %s: sent or received", quoted(&e.Direction))
+	}
+}
+
+// told looks at what the referee said.
+func (h *hearing) told(s *side, e *store.Exchange, m *said, at []any) {
+	if m.MatchID != "" && m.MatchID != h.f.id {
+		h.wrong(RuleTranscript, s.id, append(at, "message", "match_id"), "a message about %s in the transcript of %s", quoted(&m.MatchID), h.f.id)
+	}
+	switch part(e.Method) {
+	case joining:
+		if draw := h.d.Draw; draw != nil && m.DrawCommitment != draw.Commitment {
+			h.wrong(RuleCommitment, s.id, append(at, "message", "draw_commitment"),
+				"%s was invited to %s with commitment %.12q…, revealed is that of %.12q…", s.id, h.f.id, m.DrawCommitment, draw.Commitment)
+		}
+	case ending:
+		h.compareTold(s, m.GameResult, append(at, "message", "game_result"))
+	}
+}
+
+// compareTold holds GAME_OVER against the result.
+func (h *hearing) compareTold(s *side, told *protocol.GameResult, at []any) {
+	if told == nil {
+		h.wrong(RuleTranscript, s.id, at, "%s was told that %s is over, but not how", s.id, h.f.id)
+		return
+	}
+	want := &h.d.Result.GameResult
+	equal := told.Status == want.Status && same(told.WinnerPlayerID, want.WinnerPlayerID) && same(told.DrawnNumber, want.DrawnNumber) && same(told.NumberParity, want.NumberParity)
+	for _, id := range h.f.ids {
+		a, _ := told.Choices.Get(id)
+		b, _ := want.Choices.Get(id)
+		equal = equal && same(a, b)
+	}
+	if !equal {
+		h.wrong(RuleTranscript, s.id, at, "%s was told another result of %s than the file has", s.id, h.f.id)
+	}
+}
+
+// failed takes in an answer that did not count.
+func (h *hearing) failed(s *side, e *store.Exchange, m *said, err error, i int) {
+	p := part(e.Method)
+	if p != joining && p != moving {
+		return // who misses the end has played all the same
+	}
+	s.failed, s.failedAt = true, i
+	if err != nil || p != moving {
+		return
+	}
+	code := protocol.Code(e.Error.ErrorCode)
+	illegal := code == protocol.ErrInvalidParityChoice || code == protocol.ErrIllegalMove
+	if illegal && h.plain() && h.legal(m.move()) {
+		h.wrong(RuleTranscript, s.id, []any{"transcript", i, "error"}, "the answer %q of %s was refused with %s, but is a legal move", m.move(), s.id, code)
+	}
+	if code == protocol.ErrMatchIDMismatch && m.MatchID == h.f.id {
+		h.wrong(RuleTranscript, s.id, []any{"transcript", i, "error"}, "the answer of %s was refused with %s, but it is about %s", s.id, code, h.f.id)
+	}
+}
+
+// counted tells whether an answer was taken although something in it could not
+// be read (E002): what matters of it is right.
+func (h *hearing) counted(s *side, e *store.Exchange, m *said) bool {
+	if e.Error.ErrorCode != string(protocol.ErrInvalidFieldType) || len(e.Message) == 0 || m.MatchID != "" && m.MatchID != h.f.id ||
+		m.MatchID == "" && strings.Contains(e.Error.Detail, "match_id") {
+		return false
+	}
+	expected := protocol.TypeGameJoinAck
+	switch e.Method {
+	case protocol.ChooseParity.Name:
+		expected = protocol.TypeChooseParityResponse
+	case protocol.MakeMove.Name:
+		expected = protocol.TypeGameMoveResponse
+	}
+	if m.MessageType != "" && m.MessageType != expected {
+		return false
+	}
+	switch part(e.Method) {
+	case joining:
+		_, digest := protocol.ParseSecret(m.EntropyCommitment)
+		return m.Accept != nil && (m.EntropyCommitment == "" || digest)
+	case moving:
+		return m.move() != "" && (!h.plain() || h.legal(m.move())) && (s.promise == "" || h.kept(s, m))
+	}
+	return false
+}
+
+// kept tells whether a player revealed the entropy that it had committed to.
+func (h *hearing) kept(s *side, m *said) bool {
+	entropy, ok := protocol.ParseSecret(m.Entropy)
+	return ok && protocol.EntropyCommitment(h.f.id, s.id, entropy) == s.promise
+}
+
+// plain tells whether the game has one move a player, all of which can be
+// checked at its start.
+func (h *hearing) plain() bool {
+	game, err := h.x.games.Game(h.d.GameType)
+	return err == nil && game.Info().MaxMoves == 1
+}
+
+func (h *hearing) legal(move string) bool {
+	game, err := h.x.games.Game(h.d.GameType)
+	return err == nil && game.Start().Check(rules.SeatA, move) == nil
+}
+
+// heard takes in an answer that counted.
+func (h *hearing) heard(s *side, e *store.Exchange, m *said, i int) {
+	h.x.manner(h, s.id, m, i)
+	at := []any{"transcript", i, "message"}
+	switch part(e.Method) {
+	case joining:
+		s.failed = m.Accept == nil || !*m.Accept
+		s.failedAt = i
+		s.joined = !s.failed
+		s.promise = m.EntropyCommitment
+	case moving:
+		s.failed = false
+		s.moves = append(s.moves, m.move())
+		s.movedAt = i
+		if !s.joined {
+			h.wrong(RuleTranscript, s.id, at, "%s moved in %s without having joined it", s.id, h.f.id)
+		}
+		if h.plain() && !h.legal(m.move()) {
+			member := "move_data"
+			if e.Method == protocol.ChooseParity.Name {
+				member = "parity_choice"
+			}
+			h.wrong(RuleTranscript, s.id, append(at, member), "the answer %.40q of %s counts, but is no legal move", m.move(), s.id)
+		}
+		s.entropy = ""
+		if s.promise == "" {
+			return
+		}
+		if !h.kept(s, m) {
+			h.wrong(RuleCommitment, s.id, append(at, "entropy"), "the entropy that %s revealed in %s is not what it committed to", s.id, h.f.id)
+			return
+		}
+		s.entropy = m.Entropy
+	}
+}
+
+// conclude holds the result against what one player said in all.
+func (h *hearing) conclude(s *side, player *store.MatchPlayer, member string) {
+	result := &h.d.Result.GameResult
+	loser := result.Status == protocol.StatusTechnicalLoss && (result.WinnerPlayerID == nil || *result.WinnerPlayerID != s.id)
+	switch {
+	case loser && !s.failed:
+		h.wrong(RuleTranscript, s.id, []any{"result", "status"}, "%s is said to have failed in %s, but the transcript has no failure of it at the end", s.id, h.f.id)
+	case !loser && s.failed:
+		h.wrong(RuleTranscript, s.id, []any{"transcript", s.failedAt}, "%s failed here and did not mend it, but the result of %s does not say so", s.id, h.f.id)
+	case !loser && !s.joined:
+		h.wrong(RuleTranscript, s.id, []any{"transcript"}, "%s is said to have played %s, but never joined it", s.id, h.f.id)
+	}
+	var last string
+	if len(s.moves) > 0 {
+		last = s.moves[len(s.moves)-1]
+	}
+	choice, _ := result.Choices.Get(s.id)
+	if given := choice != nil; given != (last != "") || given && *choice != last {
+		h.wrong(RuleTranscript, s.id, []any{"result", "choices", s.id}, "the choice of %s in %s is %s, the last legal one in the transcript is %s", s.id, h.f.id, quoted(choice), orNone(last))
+	}
+	if player.EntropyCommitment != s.promise {
+		h.wrong(RuleCommitment, s.id, []any{member, "entropy_commitment"}, "the entropy commitment of %s in %s is %.12q…, in its GAME_JOIN_ACK %.12q…", s.id, h.f.id, player.EntropyCommitment, s.promise)
+	}
+	if h.d.Draw != nil {
+		if used, _ := h.d.Draw.Entropies.Get(s.id); used != s.entropy && (used != "" || s.entropy != (protocol.Secret{}).Hex()) {
+			h.wrong(RuleCommitment, s.id, []any{"draw", "entropies", s.id}, "the entropy of %s in the draw of %s is not what it revealed", s.id, h.f.id)
+		}
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return quoted(&s)
+}
+
+// movesOf is what a player played, in order.
+func movesOf(m *store.Match, id string) (moves []string) {
+	for i := range m.Transcript {
+		e := &m.Transcript[i]
+		var s said
+		if e.Direction == store.Received && e.PlayerID == id && e.Error == nil && part(e.Method) == moving && json.Unmarshal(e.Message, &s) == nil {
+			moves = append(moves, s.move())
+		}
+	}
+	return moves
+}
+
+// A manner is how an agent's answers differ from what the protocol asks,
+// although their meaning is clear.
+type manner struct {
+	first  spot
+	what   string
+	number int
+}
+
+func (x *examination) manner(h *hearing, id string, m *said, i int) {
+	what := ""
+	switch {
+	case m.Protocol != protocol.Name || m.MessageType == "" || m.Sender == "" || m.ConversationID == "":
+		what = "the envelope is not complete"
+	case m.ConversationID != h.d.ConversationID:
+		what = "conversation_id is not that of the request"
+	case m.PlayerID != "" && m.PlayerID != id:
+		what = "player_id is not the player's"
+	case !protocol.ValidTimestamp(m.Timestamp):
+		what = "the timestamp is not in UTC"
+	default:
+		return
+	}
+	known := x.manners[id]
+	if known == nil {
+		known = &manner{what: what, first: spot{file: h.d.file, line: h.d.line("transcript", i), matchID: h.f.id, agentID: id}}
+		x.manners[id] = known
+	}
+	known.number++
+}
+
+// mannersNoted makes one note of each agent.
+func (x *examination) mannersNoted() {
+	for id, m := range x.manners {
+		x.note(RuleConformance, m.first, "%s answers not quite as the protocol has it, in %s; here %s", id, counted(m.number, "message", "messages"), m.what)
+	}
+}

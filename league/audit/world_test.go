@@ -1,0 +1,389 @@
+package audit_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+const leagueID = "cup"
+
+// games are those the tests know.
+func games() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
+
+// A world is a folder with a league of four players and one referee, as the
+// agents would have written it. P02 does not answer in R2M1.
+type world struct {
+	t      *testing.T
+	dir    store.Folder
+	state  *journal.State
+	record func(journal.Data)
+	minute int
+	head   func() string
+
+	histories map[string]*store.History
+}
+
+func secretOf(text string) protocol.Secret { return sha256.Sum256([]byte(text)) }
+
+func ptr[T any](v T) *T { return &v }
+
+var playerIDs = []string{"P01", "P02", "P03", "P04"}
+
+// choices are always the same: P01 and P03 even, P02 and P04 odd.
+func choiceOf(id string) string {
+	if id == "P01" || id == "P03" {
+		return evenodd.Even
+	}
+	return evenodd.Odd
+}
+
+// newWorld plays so many rounds; after all three the league is over.
+func newWorld(t *testing.T, rounds int) *world {
+	t.Helper()
+	w := &world{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
+	j, _, _, err := journal.Open(w.dir.Journal(leagueID), time.Now)
+	require.NoError(t, err)
+	w.record = func(d journal.Data) {
+		w.minute++
+		at := w.now()
+		require.NoError(t, w.state.Apply(&journal.Event{Seq: w.state.Events + 1, At: at, Data: d}))
+		require.NoError(t, j.AppendAt(at, d))
+	}
+	w.head = func() string { _, head := j.Last(); return head }
+
+	w.record(&journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
+		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
+	})
+	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: journal.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
+	for i, id := range playerIDs {
+		w.record(&journal.AgentRegistered{
+			AgentID: id, Role: journal.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost:810" + strconv.Itoa(i+1) + "/mcp",
+			Registration: "c" + strconv.Itoa(i+1), Generation: 1,
+		})
+		w.histories[id] = &store.History{
+			SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", PlayerID: id, DisplayName: "Player " + id, LeagueID: leagueID,
+			Matches: []store.HistoryMatch{},
+		}
+	}
+	w.record(&journal.Started{Algorithm: journal.Algorithm, Players: playerIDs, Referees: []string{"REF01"}})
+	for round := 1; round <= rounds; round++ {
+		w.round(round)
+	}
+	if rounds == w.state.Schedule.Rounds() {
+		first := w.state.Standings()[0]
+		w.record(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
+	}
+	w.documents()
+	if rounds == w.state.Schedule.Rounds() {
+		w.record(&journal.AgentInformed{AgentID: "P01"})
+	}
+	require.NoError(t, j.Close())
+	return w
+}
+
+func (w *world) now() string {
+	return journal.FormatTime(time.Date(2026, 1, 1, 12, w.minute, 0, 0, time.UTC))
+}
+
+func (w *world) round(round int) {
+	pairs := w.state.Schedule.Round(round)
+	w.record(&journal.RoundAnnounced{RoundID: round, Referees: slices.Repeat([]string{"REF01"}, len(pairs))})
+	for i, p := range pairs {
+		w.match(round, protocol.MatchID(round, i+1), playerIDs[p.A], playerIDs[p.B])
+	}
+	w.record(&journal.RoundCompleted{RoundID: round, Summary: w.state.Summary(round)})
+}
+
+// match plays one match by the rules and writes all that is written of it.
+func (w *world) match(round int, id, idA, idB string) {
+	nonce := secretOf("nonce " + id)
+	commitment := protocol.DrawCommitment(leagueID, id, 1, "REF01", nonce)
+	w.record(&journal.MatchAssigned{MatchID: id, Attempt: 1, RefereeID: "REF01"})
+	w.record(&journal.MatchAccepted{MatchID: id, Attempt: 1, RefereeID: "REF01", DrawCommitment: commitment})
+
+	s := newScript(w, round, id, idA, idB, commitment)
+	s.invite()
+	failed := ""
+	if id == "R2M1" {
+		failed = idB
+	}
+	s.ask(failed)
+	result := protocol.GameResult{Status: protocol.StatusTechnicalLoss, Reason: "as it is"}
+	draw := &protocol.Draw{Commitment: commitment, Nonce: nonce.Hex()}
+	for _, p := range []string{idA, idB} {
+		if p != failed {
+			draw.Entropies = append(draw.Entropies, protocol.ForPlayer[string]{ID: p, Value: secretOf(id + p).Hex()})
+			result.Choices = append(result.Choices, protocol.ForPlayer[*string]{ID: p, Value: ptr(choiceOf(p))})
+		} else {
+			result.Choices = append(result.Choices, protocol.ForPlayer[*string]{ID: p})
+		}
+	}
+	if failed != "" {
+		result.WinnerPlayerID = &idA
+	} else {
+		v := evenodd.Game{}.Start().Play([2]string{choiceOf(idA), choiceOf(idB)}).Judge(rules.Chance{
+			Nonce: nonce, EntropyA: secretOf(id + idA), EntropyB: secretOf(id + idB)})
+		result.Status, result.DrawnNumber, result.NumberParity = protocol.StatusDraw, &v.Number, &v.Parity
+		if v.Winner != rules.NoSeat {
+			result.Status, result.WinnerPlayerID = protocol.StatusWin, ptr([]string{idA, idB}[v.Winner])
+		}
+	}
+	report := &journal.MatchReported{MatchID: id, Attempt: 1, RefereeID: "REF01", Outcome: result, Draw: draw}
+	points := func(p string) int {
+		switch {
+		case result.Status == protocol.StatusDraw:
+			return 1
+		case result.WinnerPlayerID != nil && *result.WinnerPlayerID == p:
+			return 3
+		}
+		return 0
+	}
+	report.Score = protocol.Both(idA, points(idA), idB, points(idB))
+	w.record(report)
+	s.over(&result, draw)
+	s.write(&store.MatchResult{GameResult: result, Score: report.Score}, draw)
+	w.remember(report, idA, idB)
+	w.remember(report, idB, idA)
+}
+
+func (w *world) remember(r *journal.MatchReported, id, opponent string) {
+	h := w.histories[id]
+	mine, _ := r.Choices.Get(id)
+	theirs, _ := r.Choices.Get(opponent)
+	m := store.HistoryMatch{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: r.MatchID, OpponentID: opponent}}
+	if mine != nil {
+		m.MyChoice = *mine
+	}
+	if theirs != nil {
+		m.OpponentChoice = *theirs
+	}
+	if r.DrawnNumber != nil {
+		m.DrawnNumber = *r.DrawnNumber
+	}
+	h.Stats.TotalMatches++
+	switch {
+	case r.Status == protocol.StatusDraw:
+		m.Result = "DRAW"
+		h.Stats.Draws++
+	case *r.WinnerPlayerID == id:
+		m.Result = "WIN"
+		h.Stats.Wins++
+	default:
+		m.Result = "LOSS"
+		h.Stats.Losses++
+	}
+	if r.Status == protocol.StatusTechnicalLoss {
+		m.Result = "TECHNICAL_" + m.Result
+	}
+	h.Matches = append(h.Matches, m)
+}
+
+// documents writes what the manager and the players keep.
+func (w *world) documents() {
+	records := w.state.RoundRecords()
+	require.NoError(w.t, store.Write(w.dir.Standings(leagueID), &store.Standings{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, Version: w.state.Recorded,
+		RoundsCompleted: len(records), JournalHead: w.head(), Standings: w.state.Standings(),
+	}))
+	require.NoError(w.t, store.Write(w.dir.Rounds(leagueID), &store.Rounds{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID,
+		TotalRounds: w.state.Schedule.Rounds(), Rounds: records,
+	}))
+	for id, h := range w.histories {
+		require.NoError(w.t, store.Write(w.dir.History(id), h))
+	}
+}
+
+// A script is the transcript of one match in the making.
+type script struct {
+	w          *world
+	doc        *store.Match
+	ids        [2]string
+	commitment string
+}
+
+func newScript(w *world, round int, id, idA, idB, commitment string) *script {
+	player := func(p string) store.MatchPlayer {
+		return store.MatchPlayer{PlayerID: p, DisplayName: "Player " + p, EntropyCommitment: protocol.EntropyCommitment(id, p, secretOf(id+p))}
+	}
+	return &script{w: w, ids: [2]string{idA, idB}, commitment: commitment, doc: &store.Match{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: round, MatchID: id,
+		GameType: evenodd.Type, Attempt: 1, ConversationID: protocol.MatchConversation(id, 1), RefereeID: "REF01",
+		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: "2026-01-01T12:00:00.000Z"}}},
+	}}
+}
+
+func (s *script) say(direction, player, method string, try int, message any, fault *store.ExchangeError) {
+	x := store.Exchange{At: s.w.now(), Direction: direction, PlayerID: player, Method: method, Try: try, Error: fault}
+	if message != nil {
+		raw, err := json.Marshal(message)
+		require.NoError(s.w.t, err)
+		x.Message = raw
+		x.MessageType = message.(interface{ Type() string }).Type()
+	}
+	s.doc.Transcript = append(s.doc.Transcript, x)
+}
+
+func (s *script) envelope(messageType, sender string) protocol.Envelope {
+	return protocol.Envelope{Protocol: protocol.Name, MessageType: messageType, Sender: sender, Timestamp: "2026-01-01T12:00:00Z", ConversationID: s.doc.ConversationID}
+}
+
+func (s *script) invite() {
+	for i, p := range s.ids {
+		s.say(store.Sent, p, protocol.Invite.Name, 1, &protocol.GameInvitation{
+			Envelope: s.envelope(protocol.TypeGameInvitation, "referee:REF01"), LeagueID: leagueID, RoundID: s.doc.RoundID, MatchID: s.doc.MatchID,
+			GameType: evenodd.Type, RoleInMatch: []string{protocol.RolePlayerA, protocol.RolePlayerB}[i], OpponentID: s.ids[1-i], Attempt: 1, DrawCommitment: s.commitment,
+		}, nil)
+		s.say(store.Received, p, protocol.Invite.Name, 1, &protocol.GameJoinAck{
+			Envelope: s.envelope(protocol.TypeGameJoinAck, "player:"+p), MatchID: s.doc.MatchID, PlayerID: p, ArrivalTimestamp: "2026-01-01T12:00:00Z",
+			Accept: ptr(true), EntropyCommitment: protocol.EntropyCommitment(s.doc.MatchID, p, secretOf(s.doc.MatchID+p)),
+		}, nil)
+	}
+}
+
+func (s *script) ask(failed string) {
+	for _, p := range s.ids {
+		for try := 1; try <= 4; try++ {
+			s.say(store.Sent, p, protocol.ChooseParity.Name, try, &protocol.ChooseParityCall{
+				Envelope: s.envelope(protocol.TypeChooseParityCall, "referee:REF01"), MatchID: s.doc.MatchID, PlayerID: p, GameType: evenodd.Type,
+				Deadline: "2026-01-01T12:00:30Z",
+			}, nil)
+			if p != failed {
+				s.say(store.Received, p, protocol.ChooseParity.Name, try, &protocol.ChooseParityResponse{
+					Envelope: s.envelope(protocol.TypeChooseParityResponse, "player:"+p), MatchID: s.doc.MatchID, PlayerID: p,
+					ParityChoice: choiceOf(p), Entropy: secretOf(s.doc.MatchID + p).Hex(),
+				}, nil)
+				break
+			}
+			s.say(store.Received, p, protocol.ChooseParity.Name, try, nil, &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", Detail: "no answer in time"})
+		}
+	}
+}
+
+func (s *script) over(result *protocol.GameResult, draw *protocol.Draw) {
+	for _, p := range s.ids {
+		s.say(store.Sent, p, protocol.NotifyMatchResult.Name, 1, &protocol.GameOver{
+			Envelope: s.envelope(protocol.TypeGameOver, "referee:REF01"), MatchID: s.doc.MatchID, GameType: evenodd.Type, GameResult: result, Draw: draw,
+		}, nil)
+	}
+}
+
+func (s *script) write(result *store.MatchResult, draw *protocol.Draw) {
+	s.doc.Result, s.doc.Draw = result, draw
+	require.NoError(s.w.t, store.Write(s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
+}
+
+// The files of a world, as findings name them.
+const (
+	journalFile   = "data/leagues/cup/journal.jsonl"
+	standingsFile = "data/leagues/cup/standings.json"
+	roundsFile    = "data/leagues/cup/rounds.json"
+	r1m1          = "data/matches/cup/R1M1.json"
+	r2m1          = "data/matches/cup/R2M1.json"
+	historyP01    = "data/players/P01/history.json"
+)
+
+func (w *world) path(file string) string {
+	return filepath.Join(string(w.dir), filepath.FromSlash(file))
+}
+
+func (w *world) read(file string) string {
+	raw, err := os.ReadFile(w.path(file))
+	require.NoError(w.t, err)
+	return string(raw)
+}
+
+func (w *world) write(file, text string) {
+	require.NoError(w.t, os.MkdirAll(filepath.Dir(w.path(file)), 0o755))
+	require.NoError(w.t, os.WriteFile(w.path(file), []byte(text), 0o644))
+}
+
+func (w *world) remove(file string) { require.NoError(w.t, os.RemoveAll(w.path(file))) }
+
+// edit replaces the first place that a pattern finds.
+func (w *world) edit(file, pattern, by string) {
+	text := w.read(file)
+	at := regexp.MustCompile(pattern).FindStringSubmatchIndex(text)
+	require.NotNil(w.t, at, "%s has nothing like %s", file, pattern)
+	expanded := regexp.MustCompile(pattern).ExpandString(nil, by, text, at)
+	w.write(file, text[:at[0]]+string(expanded)+text[at[1]:])
+}
+
+// lines are those of the journal, without line feeds.
+func (w *world) lines() []string {
+	return strings.Split(strings.TrimSuffix(w.read(journalFile), "\n"), "\n")
+}
+
+func (w *world) keep(lines []string) { w.write(journalFile, strings.Join(lines, "\n")+"\n") }
+
+// lineOf is the number of the first line with a text; 0 for no text.
+func (w *world) lineOf(file, text string) int {
+	if text == "" {
+		return 0
+	}
+	before, _, found := strings.Cut(w.read(file), text)
+	require.True(w.t, found, "%s has no %s", file, text)
+	return 1 + strings.Count(before, "\n")
+}
+
+var head = regexp.MustCompile(`^\{"seq":\d+,"at":("[^"]*"),"prev":"[0-9a-f]{64}"`)
+
+// chained gives lines a chain that holds, and the standings its head: what a
+// forger who owns all files of the manager would do.
+func (w *world) chained(lines []string) {
+	prev, end := journal.Origin, ""
+	for i, l := range lines {
+		lines[i] = head.ReplaceAllString(l, fmt.Sprintf(`{"seq":%d,"at":$1,"prev":"%s"`, i+1, prev))
+		prev = journal.Hash([]byte(lines[i]))
+		if strings.Contains(l, `"type":"completed"`) {
+			end = prev
+		}
+	}
+	w.keep(lines)
+	w.edit(standingsFile, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+end+`"`)
+}
+
+// indexOf is the index of the first line of the journal with both texts.
+func indexOf(lines []string, texts ...string) int {
+	return slices.IndexFunc(lines, func(l string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(l, text) })
+	})
+}
+
+// audited is what the audit finds.
+func (w *world) audited() audit.League {
+	report, err := audit.Run(w.dir, audit.Options{Games: games()})
+	require.NoError(w.t, err)
+	require.Len(w.t, report.Leagues, 1)
+	require.Equal(w.t, len(report.Leagues[0].Findings) == 0, report.OK)
+	return report.Leagues[0]
+}
+
+func told(findings []audit.Finding) string {
+	var b bytes.Buffer
+	for _, f := range findings {
+		fmt.Fprintln(&b, f)
+	}
+	return b.String()
+}

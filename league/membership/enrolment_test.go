@@ -1,0 +1,236 @@
+package membership_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A desk is where agents register: it answers one call after another.
+type desk struct {
+	answers  []func() (*membership.Answer, error)
+	prepared []string // the tokens of the registrations that were prepared
+	calls    []string // and of the calls that were made
+	limits   []time.Duration
+}
+
+func (d *desk) apply(kept *store.Identity) func(context.Context) (*membership.Answer, error) {
+	shown := "none"
+	if kept != nil {
+		shown = kept.AgentID + " " + kept.AuthToken
+	}
+	d.prepared = append(d.prepared, shown)
+	return func(ctx context.Context) (*membership.Answer, error) {
+		n := len(d.calls)
+		d.calls = append(d.calls, shown)
+		limit := time.Duration(0)
+		if deadline, ok := ctx.Deadline(); ok {
+			limit = time.Until(deadline)
+		}
+		d.limits = append(d.limits, limit)
+		return d.answers[n]()
+	}
+}
+
+func place(id, token, leagueID string, ours bool) func() (*membership.Answer, error) {
+	return func() (*membership.Answer, error) {
+		r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}
+		if ours {
+			r.ManagerAuth = protocol.ManagerAuthBearer
+		}
+		return &membership.Answer{AgentID: &id, Token: token, Registration: r}, nil
+	}
+}
+
+func fails(err error) func() (*membership.Answer, error) {
+	return func() (*membership.Answer, error) { return nil, err }
+}
+
+func TestEnroll(t *testing.T) {
+	rejected := func(code protocol.Code) func() (*membership.Answer, error) {
+		return func() (*membership.Answer, error) {
+			reason := "no"
+			return &membership.Answer{Registration: &protocol.Registration{
+				Status: protocol.StatusRejected, Reason: &reason, ErrorCode: string(code),
+			}}, nil
+		}
+	}
+	type answers = []func() (*membership.Answer, error)
+	const kept, none = "P07 tok-P07", "none"
+	tests := []struct {
+		name     string
+		known    bool // P07 with tok-P07 in league, of before
+		leagues  []string
+		answers  answers
+		prepared []string
+		calls    int
+		id       string // "" when it is refused
+		back     bool
+		file     string // the token in the file at the end, "" for none
+		secret   bool   // the secret is that of before
+	}{
+		{name: "new", answers: answers{place("P01", "tok-1", league, true)}, prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
+		{name: "new, at a manager of another maker", answers: answers{place("P01", "tok-1", league, false)},
+			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
+		{name: "new, after some time", answers: answers{fails(unreachable{}), fails(errInternal), place("P01", "tok-1", league, true)},
+			prepared: []string{none}, calls: 3, id: "P01", file: "tok-1"},
+		{name: "back", known: true, answers: answers{place("P07", "tok-P07", league, true)},
+			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
+		{name: "back, after some time", known: true, answers: answers{fails(unreachable{}), fails(errNever), place("P07", "tok-P07", league, true)},
+			prepared: []string{kept}, calls: 3, id: "P07", back: true, file: "tok-P07", secret: true},
+		{name: "back, with another token", known: true, answers: answers{place("P07", "tok-new", league, true)},
+			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
+		{name: "back, at a manager of another maker that knows it", known: true, answers: answers{place("P07", "tok-P07", league, false)},
+			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
+		{name: "a manager of another maker that does not look at tokens", known: true, answers: answers{place("P07", "tok-new", league, false)},
+			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-new"},
+		{name: "somebody else", known: true, answers: answers{place("P01", "tok-1", league, true)},
+			prepared: []string{kept}, calls: 1, id: "P01", file: "tok-1"},
+		{name: "in another league", known: true, answers: answers{place("P07", "tok-1", "another", true)},
+			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-1"},
+		{name: "the token is unknown", known: true, answers: answers{fails(remote(protocol.ErrTokenInvalid)), place("P01", "tok-1", league, true)},
+			prepared: []string{kept, none}, calls: 2, id: "P01", file: "tok-1"},
+		{name: "the token is rejected", known: true, answers: answers{rejected(protocol.ErrTokenInvalid), place("P01", "tok-1", league, true)},
+			prepared: []string{kept, none}, calls: 2, id: "P01", file: "tok-1"},
+		{name: "the token is unknown, and it is too late for a new one", known: true,
+			answers:  answers{fails(unreachable{}), fails(remote(protocol.ErrTokenInvalid)), fails(unreachable{}), rejected(protocol.ErrLateRegistration)},
+			prepared: []string{kept, none}, calls: 4, file: "tok-P07"},
+		{name: "a new one is told that its token is unknown", answers: answers{fails(remote(protocol.ErrTokenInvalid))}, prepared: []string{none}, calls: 1},
+		{name: "refused", known: true, answers: answers{rejected(protocol.ErrInvalidEndpoint)}, prepared: []string{kept}, calls: 1, file: "tok-P07", secret: true},
+		{name: "one of its leagues", leagues: []string{"another", league}, answers: answers{place("P01", "tok-1", league, true)},
+			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
+		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: answers{place("P01", "tok-1", league, true)},
+			prepared: []string{none}, calls: 1},
+		{name: "its token is not shown to another league", known: true, leagues: []string{"another"}, answers: answers{place("P01", "tok-1", "another", true)},
+			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				folder := store.Folder(t.TempDir())
+				keep := keepOf(t, folder, membership.RolePlayer, "Alpha")
+				if tt.known {
+					keep = remembered(t, folder, membership.RolePlayer, "Alpha", "P07")
+				}
+				secret := keep.Secret()
+				var current membership.Current
+				var joined []bool
+				d := &desk{answers: tt.answers}
+				e := membership.Enrolment{
+					Keep: keep, Current: &current, Leagues: tt.leagues, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+					Joined: func(m *membership.Membership, back bool) {
+						assert.Nil(t, current.Get(), "before anybody goes on")
+						assert.Equal(t, tt.id, m.AgentID)
+						joined = append(joined, back)
+					},
+				}
+				err := e.Enroll(t.Context())
+				assert.Equal(t, tt.prepared, d.prepared, "one message for all calls of a registration")
+				assert.Len(t, d.calls, tt.calls)
+				if tt.id == "" {
+					require.Error(t, err)
+					assert.Nil(t, current.Get())
+					assert.Empty(t, joined)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, tt.id, current.Get().AgentID)
+					assert.Equal(t, []bool{tt.back}, joined)
+				}
+				again := keepOf(t, folder, membership.RolePlayer, "Alpha")
+				file := ""
+				if i := again.Recalled(); i != nil {
+					file = i.AuthToken
+				}
+				assert.Equal(t, tt.file, file)
+				if tt.known && tt.file != "" && tt.id != "" {
+					assert.Equal(t, tt.secret, secret == again.Secret())
+				}
+			})
+		})
+	}
+}
+
+func TestTheTimeOfARegistrationCall(t *testing.T) {
+	for _, timeout := range []time.Duration{0, 3 * time.Second, 25 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{answers: []func() (*membership.Answer, error){fails(errNever), place("P01", "tok-1", league, true)}}
+			e := membership.Enrolment{
+				Keep: &membership.Keep{}, Current: &membership.Current{}, Timeout: timeout,
+				Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+			}
+			require.NoError(t, e.Enroll(t.Context()))
+			assert.Equal(t, []time.Duration{timeout, timeout}, d.limits, "of each call, and 0 is the method's own")
+		})
+	}
+}
+
+// While its manager is away, an agent that comes back lets its callers wait: a
+// refusal would lose the match that it is in. A new agent is in none.
+func TestWhoWaitsForAManagerThatIsAway(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			keep := &membership.Keep{}
+			if known {
+				keep = remembered(t, "", membership.RolePlayer, "Alpha", "P07")
+			}
+			var current membership.Current
+			d := &desk{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), place("P07", "tok-P07", league, true)}}
+			e := membership.Enrolment{
+				Keep: keep, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+			}
+			began := time.Now()
+			var answered *membership.Membership
+			var took time.Duration
+			time.AfterFunc(time.Second, func() {
+				answered, took = current.Await(t.Context()), time.Since(began)
+			})
+			require.NoError(t, e.Enroll(t.Context()))
+			synctest.Wait()
+			if known {
+				require.NotNil(t, answered)
+				assert.Greater(t, took, 6*time.Second)
+			} else {
+				assert.Nil(t, answered)
+				assert.Equal(t, time.Second, took)
+			}
+		})
+	}
+}
+
+func TestRegisteringAgainInTheSameLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{answers: []func() (*membership.Answer, error){place("P01", "tok-1", league, true), place("P01", "tok-1", league, true)}}
+		var backs []bool
+		e := membership.Enrolment{
+			Keep: &membership.Keep{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+			Joined: func(_ *membership.Membership, back bool) { backs = append(backs, back) },
+		}
+		require.NoError(t, e.Enroll(t.Context()))
+		require.NoError(t, e.Enroll(t.Context()))
+		assert.Equal(t, []string{"none", "P01 tok-1"}, d.calls, "it shows what it was given, though nothing is on disk")
+		assert.Equal(t, []bool{false, true}, backs)
+	})
+}
+
+func TestAnIdentityThatCannotBeKeptIsNoReasonToStayAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := store.Folder(t.TempDir())
+		keep := keepOf(t, folder, membership.RolePlayer, "Alpha")
+		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // where the folder would be
+		d := &desk{answers: []func() (*membership.Answer, error){place("P01", "tok-1", league, true)}}
+		e := membership.Enrolment{Keep: keep, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		require.NoError(t, e.Enroll(t.Context()))
+		assert.Equal(t, "P01", e.Current.Get().AgentID)
+	})
+}

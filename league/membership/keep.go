@@ -1,0 +1,140 @@
+package membership
+
+import (
+	crand "crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// The roles of an identity.
+const (
+	RolePlayer  = "player"
+	RoleReferee = "referee"
+)
+
+// A Keep is where an agent keeps who it is: its id, its token, and the secret
+// it derives its own randomness from. The zero value keeps nothing beyond the
+// life of the process. Safe for concurrent use.
+type Keep struct {
+	path       string // "" for nowhere
+	role, name string
+
+	mu       sync.Mutex
+	identity *store.Identity
+	secret   [32]byte
+	made     bool // secret is there
+	saved    bool // the file says what identity and secret do
+}
+
+// NewKeep is the keep of an agent in a folder, or nowhere when that is "". The
+// identity that is there is read. One that is damaged, or made by a newer
+// program, is an error that names the file and what to do: to take a new place
+// in silence could cost the agent the one it has.
+func NewKeep(folder store.Folder, role, name string) (*Keep, error) {
+	k := &Keep{role: role, name: name}
+	if folder == "" {
+		return k, nil
+	}
+	k.path = folder.Identity(role, name)
+	identity, err := store.Read[store.Identity](k.path)
+	var unread *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return k, nil
+	case errors.As(err, &unread):
+		return nil, fmt.Errorf("the identity of %s cannot be read: %w", name, err)
+	case err == nil:
+		err = k.recall(identity)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the identity of %s is of no use: %w; restore it, or delete it to register anew", name, err)
+	}
+	return k, nil
+}
+
+// recall takes in an identity that was read.
+func (k *Keep) recall(i *store.Identity) error {
+	n, err := hex.Decode(k.secret[:], []byte(i.Secret[:min(len(i.Secret), 2*len(k.secret))]))
+	problem := ""
+	switch {
+	case err != nil || n != len(k.secret) || len(i.Secret) != 2*n:
+		problem = "secret: must be 64 hexadecimal digits"
+	case i.AgentID == "":
+		problem = "agent_id: is missing"
+	case i.AuthToken == "":
+		problem = "auth_token: is missing"
+	case i.LeagueID == "":
+		problem = "league_id: is missing"
+	case i.Role != k.role || i.DisplayName != k.name:
+		problem = fmt.Sprintf("it is that of the %.40s %.60q", i.Role, i.DisplayName)
+	}
+	if problem != "" {
+		return fmt.Errorf("%s: %s", k.path, problem)
+	}
+	k.identity, k.made, k.saved = i, true, true
+	return nil
+}
+
+// Recalled is who the agent is, nil when it has not been registered. It must
+// not be changed.
+func (k *Keep) Recalled() *store.Identity {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.identity
+}
+
+// Secret is the agent's own: that of its identity, else a random one that
+// Remember will keep.
+func (k *Keep) Secret() [32]byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ownSecret()
+}
+
+func (k *Keep) ownSecret() [32]byte {
+	if !k.made {
+		_, _ = crand.Read(k.secret[:]) // never fails
+		k.made = true
+	}
+	return k.secret
+}
+
+// Remember keeps the place that a registration gave, for the owner's eyes only,
+// and the secret with it. After an error it is remembered as long as the
+// process lives.
+func (k *Keep) Remember(m *Membership, r *protocol.Registration, now string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if known := k.identity; k.saved && known.LeagueID == m.LeagueID && known.AgentID == m.AgentID &&
+		known.AuthToken == m.Token && known.ManagerAuth == r.ManagerAuth {
+		return nil
+	}
+	identity := &store.Identity{
+		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: k.role, DisplayName: k.name,
+		LeagueID: m.LeagueID, AgentID: m.AgentID, AuthToken: m.Token, ManagerAuth: r.ManagerAuth,
+	}
+	k.identity, k.saved = identity, k.path == ""
+	if k.saved {
+		return nil
+	}
+	secret := k.ownSecret()
+	identity.Secret = hex.EncodeToString(secret[:])
+	err := store.WriteIdentity(k.path, identity)
+	k.saved = err == nil
+	return err
+}
+
+// Forget makes the next registration a new one, with a new secret: the manager
+// does not know the token. The file stays until another identity takes its
+// place, in case it was the wrong manager that was asked.
+func (k *Keep) Forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.identity, k.secret, k.made, k.saved = nil, [32]byte{}, false, false
+}

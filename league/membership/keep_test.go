@@ -1,0 +1,197 @@
+package membership_test
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+const moment = "2025-01-15T10:00:00Z"
+
+func keepOf(t *testing.T, folder store.Folder, role, name string) *membership.Keep {
+	t.Helper()
+	k, err := membership.NewKeep(folder, role, name)
+	require.NoError(t, err)
+	return k
+}
+
+// remembered is a keep that knows who the agent is.
+func remembered(t *testing.T, folder store.Folder, role, name, id string) *membership.Keep {
+	t.Helper()
+	k := keepOf(t, folder, role, name)
+	r := &protocol.Registration{LeagueID: league, ManagerAuth: protocol.ManagerAuthBearer}
+	require.NoError(t, k.Remember(membership.New(id, "tok-"+id, r), r, moment))
+	return k
+}
+
+func TestAnIdentityComesBack(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	k := keepOf(t, folder, membership.RolePlayer, "Agent Alpha")
+	assert.Nil(t, k.Recalled())
+	secret := k.Secret()
+	assert.NotEqual(t, [32]byte{}, secret)
+	assert.Equal(t, secret, k.Secret(), "it is made once")
+	_, err := os.Stat(folder.Identity(membership.RolePlayer, "Agent Alpha"))
+	require.ErrorIs(t, err, os.ErrNotExist, "nothing is written before there is something to keep")
+
+	k = remembered(t, folder, membership.RolePlayer, "Agent Alpha", "P07")
+	secret = k.Secret()
+	again := keepOf(t, folder, membership.RolePlayer, "Agent Alpha")
+	assert.Equal(t, secret, again.Secret())
+	assert.Equal(t, &store.Identity{
+		SchemaVersion: "1.0.0", LastUpdated: moment, Role: "player", DisplayName: "Agent Alpha", LeagueID: league,
+		AgentID: "P07", AuthToken: "tok-P07", ManagerAuth: "bearer", Secret: hex.EncodeToString(secret[:]),
+	}, again.Recalled())
+}
+
+func TestAnIdentityIsForItsOwnerAlone(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	remembered(t, folder, membership.RoleReferee, "Referee Alpha", "REF01")
+	path := folder.Identity(membership.RoleReferee, "Referee Alpha")
+	for name, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		assert.Equal(t, mode, info.Mode().Perm(), name)
+	}
+}
+
+func TestANewTokenKeepsTheSecret(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	k := remembered(t, folder, membership.RolePlayer, "Alpha", "P01")
+	secret := k.Secret()
+	r := &protocol.Registration{LeagueID: league}
+	require.NoError(t, k.Remember(membership.New("P01", "tok-new", r), r, moment))
+	again := keepOf(t, folder, membership.RolePlayer, "Alpha")
+	assert.Equal(t, "tok-new", again.Recalled().AuthToken)
+	assert.Equal(t, secret, again.Secret())
+}
+
+func TestNamesThatLookAlikeAreDifferentAgents(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	names := []string{"Agent Ü", "Agent Ö", "agent ü", "Agent-Ü", "Agent  ", "Agent", strings.Repeat("a", 49), strings.Repeat("a", 50), "../..", "a/b", "a\\b"}
+	for i, name := range names {
+		remembered(t, folder, membership.RolePlayer, name, protocol.PlayerID(i+1))
+		remembered(t, folder, membership.RoleReferee, name, protocol.RefereeID(i+1))
+	}
+	secrets := map[[32]byte]bool{}
+	for i, name := range names {
+		p, r := keepOf(t, folder, membership.RolePlayer, name), keepOf(t, folder, membership.RoleReferee, name)
+		assert.Equal(t, protocol.PlayerID(i+1), p.Recalled().AgentID, name)
+		assert.Equal(t, protocol.RefereeID(i+1), r.Recalled().AgentID, name)
+		secrets[p.Secret()], secrets[r.Secret()] = true, true
+	}
+	assert.Len(t, secrets, 2*len(names))
+	entries, err := os.ReadDir(filepath.Dir(folder.Identity(membership.RolePlayer, "Agent")))
+	require.NoError(t, err)
+	assert.Len(t, entries, 2*len(names), "all in one folder")
+}
+
+func TestAnIdentityThatIsOfNoUse(t *testing.T) {
+	good := store.Identity{
+		SchemaVersion: "1.0.0", Role: "player", DisplayName: "Alpha", LeagueID: league, AgentID: "P01",
+		AuthToken: token, Secret: strings.Repeat("ab", 32),
+	}
+	with := func(change func(*store.Identity)) *store.Identity {
+		i := good
+		change(&i)
+		return &i
+	}
+	for _, tt := range []struct {
+		name     string
+		identity *store.Identity
+		text     string // in place of it
+		want     string
+	}{
+		{"cut off", nil, `{"schema_version": "1.0.0", "agent_id": "P0`, "not a whole JSON document"},
+		{"empty", nil, "", "not a whole JSON document"},
+		{"made by a newer program", with(func(i *store.Identity) { i.SchemaVersion = "2.0.0" }), "", "made by a newer evenodd"},
+		{"of no version", with(func(i *store.Identity) { i.SchemaVersion = "" }), "", "schema_version"},
+		{"without an id", with(func(i *store.Identity) { i.AgentID = "" }), "", "agent_id: is missing"},
+		{"without a token", with(func(i *store.Identity) { i.AuthToken = "" }), "", "auth_token: is missing"},
+		{"without a league", with(func(i *store.Identity) { i.LeagueID = "" }), "", "league_id: is missing"},
+		{"without a secret", with(func(i *store.Identity) { i.Secret = "" }), "", "64 hexadecimal digits"},
+		{"with half a secret", with(func(i *store.Identity) { i.Secret = i.Secret[:32] }), "", "64 hexadecimal digits"},
+		{"with too long a secret", with(func(i *store.Identity) { i.Secret += "ab" }), "", "64 hexadecimal digits"},
+		{"with a secret that is none", with(func(i *store.Identity) { i.Secret = strings.Repeat("xy", 32) }), "", "64 hexadecimal digits"},
+		{"of somebody else", with(func(i *store.Identity) { i.DisplayName = "Beta" }), "", `it is that of the player "Beta"`},
+		{"of a referee", with(func(i *store.Identity) { i.Role = "referee" }), "", "it is that of the referee"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			folder := store.Folder(t.TempDir())
+			path := folder.Identity(membership.RolePlayer, "Alpha")
+			if tt.identity != nil {
+				require.NoError(t, store.WriteIdentity(path, tt.identity))
+			} else {
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
+			}
+			_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha")
+			require.ErrorContains(t, err, tt.want)
+			require.ErrorContains(t, err, path, "which file")
+			require.ErrorContains(t, err, "delete it to register anew", "and what to do")
+			assert.NotContains(t, err.Error(), token)
+			assert.NotContains(t, err.Error(), "abab")
+		})
+	}
+	t.Run("that cannot be read", func(t *testing.T) {
+		folder := store.Folder(t.TempDir())
+		path := folder.Identity(membership.RolePlayer, "Alpha")
+		require.NoError(t, os.MkdirAll(path, 0o700)) // not even root reads a folder as a file
+		_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha")
+		require.ErrorContains(t, err, path)
+		assert.NotContains(t, err.Error(), "delete", "it may be a good one")
+	})
+}
+
+func TestAForgottenIdentity(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	k := remembered(t, folder, membership.RolePlayer, "Alpha", "P07")
+	secret := k.Secret()
+	k.Forget()
+	assert.Nil(t, k.Recalled())
+	assert.NotEqual(t, secret, k.Secret(), "a new one has a new secret")
+	assert.Equal(t, "P07", keepOf(t, folder, membership.RolePlayer, "Alpha").Recalled().AgentID,
+		"the file stays until another takes its place")
+
+	r := &protocol.Registration{LeagueID: "another"}
+	require.NoError(t, k.Remember(membership.New("P01", "tok-P01", r), r, moment))
+	again := keepOf(t, folder, membership.RolePlayer, "Alpha")
+	assert.Equal(t, []string{"P01", "another"}, []string{again.Recalled().AgentID, again.Recalled().LeagueID})
+	assert.Equal(t, k.Secret(), again.Secret())
+}
+
+func TestAKeepWithoutAFolder(t *testing.T) {
+	var zero membership.Keep
+	for name, k := range map[string]*membership.Keep{"zero": &zero, "made": keepOf(t, "", membership.RolePlayer, "Alpha")} {
+		t.Run(name, func(t *testing.T) {
+			assert.Nil(t, k.Recalled())
+			secret := k.Secret()
+			assert.Equal(t, secret, k.Secret())
+			r := &protocol.Registration{LeagueID: league}
+			require.NoError(t, k.Remember(membership.New("P01", token, r), r, moment))
+			assert.Equal(t, token, k.Recalled().AuthToken, "as long as the process lives")
+		})
+	}
+}
+
+func TestAnIdentityThatCannotBeWritten(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	k := keepOf(t, folder, membership.RolePlayer, "Alpha")
+	require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // where the folder would be
+	r := &protocol.Registration{LeagueID: league}
+	m := membership.New("P01", token, r)
+	require.Error(t, k.Remember(m, r, moment))
+	assert.Equal(t, "P01", k.Recalled().AgentID)
+	require.NoError(t, os.Remove(filepath.Join(string(folder), "private")))
+	require.NoError(t, k.Remember(m, r, moment), "it tries again")
+	assert.Equal(t, k.Secret(), keepOf(t, folder, membership.RolePlayer, "Alpha").Secret())
+}

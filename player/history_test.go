@@ -1,0 +1,65 @@
+package player
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A player that was restarted knows what one knows that was not: a history is
+// nothing but its matches.
+func TestAHistoryCanBeMadeAgain(t *testing.T) {
+	choices := rapid.SampledFrom([]string{"", "even", "odd"})
+	drawn := func(t *rapid.T) *store.HistoryMatch {
+		return &store.HistoryMatch{
+			Attempt: rapid.IntRange(1, 4).Draw(t, "attempt"),
+			PlayedMatch: protocol.PlayedMatch{
+				MatchID:        protocol.MatchID(rapid.IntRange(1, 5).Draw(t, "round"), 1),
+				OpponentID:     protocol.PlayerID(rapid.IntRange(2, 4).Draw(t, "opponent")),
+				Result:         rapid.SampledFrom([]string{"WIN", "DRAW", "LOSS", "TECHNICAL_WIN", "TECHNICAL_LOSS"}).Draw(t, "result"),
+				MyChoice:       choices.Draw(t, "choice"),
+				OpponentChoice: choices.Draw(t, "the opponent's"),
+				DrawnNumber:    rapid.IntRange(0, 10).Draw(t, "number"),
+			},
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory(nil)
+		for range rapid.IntRange(0, 20).Draw(t, "matches") {
+			m := drawn(t)
+			before := h.attempt(m.MatchID)
+			assert.Equal(t, m.Attempt > before, h.file(m))
+			assert.Equal(t, max(before, m.Attempt), h.attempt(m.MatchID))
+		}
+		assert.Equal(t, h, newHistory(h.matches))
+		assert.Equal(t, len(h.matches), h.stats.TotalMatches)
+		assert.Equal(t, h.stats.TotalMatches, h.stats.Wins+h.stats.Draws+h.stats.Losses)
+		assert.Len(t, h.played(), len(h.matches))
+	})
+}
+
+func TestWhatIsMovedAsideTakesNobodysPlace(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "history.json")
+	for i, want := range []string{
+		"history-2025-01-15T100000Z.json", "history-2025-01-15T100000Z-2.json", "history-2025-01-15T100000Z-3.json",
+	} {
+		text := []byte{byte('a' + i)}
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		to, err := moveAside(path, "2025-01-15T10:00:00Z")
+		require.NoError(t, err)
+		assert.Equal(t, want, filepath.Base(to))
+		got, err := os.ReadFile(to)
+		require.NoError(t, err)
+		assert.Equal(t, text, got)
+	}
+	_, err := moveAside(path, "2025-01-15T10:00:00Z")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,113 @@
+package referee
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store"
+)
+
+const stamp = "2025-01-15T10:30:00Z"
+
+// play leaves the file of a match of league L.
+func play(t *testing.T, folder store.Folder, matchID string) {
+	t.Helper()
+	require.NoError(t, store.Write(folder.Match("L", matchID), &store.Match{MatchID: matchID}))
+}
+
+func archived(t *testing.T, folder store.Folder) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(string(folder), "archive", "*"))
+	require.NoError(t, err)
+	for i := range found {
+		found[i] = filepath.Base(found[i])
+	}
+	return found
+}
+
+func TestWhatIsArchived(t *testing.T) {
+	old := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name    string
+		before  func(t *testing.T, folder store.Folder)
+		between func(t *testing.T, folder store.Folder)
+		moved   bool
+	}{
+		{name: "nothing was there"},
+		{
+			name: "something was there", moved: true,
+			before: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M1") },
+		},
+		{
+			name:    "it came after",
+			between: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M1") },
+		},
+		{
+			name: "something was added", before: func(t *testing.T, folder store.Folder) {
+				play(t, folder, "R1M1")
+				require.NoError(t, os.Chtimes(folder.Matches("L"), old, old))
+			},
+			between: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M2") },
+		},
+		{
+			name: "an attempt was added", before: func(t *testing.T, folder store.Folder) {
+				require.NoError(t, store.Write(folder.Attempt("L", "R1M1", 1, "REF01"), &store.Match{}))
+				require.NoError(t, os.Chtimes(folder.Attempts("L"), old, old))
+			},
+			between: func(t *testing.T, folder store.Folder) {
+				require.NoError(t, store.Write(folder.Attempt("L", "R1M1", 1, "REF02"), &store.Match{}))
+			},
+		},
+		{
+			name: "another league's", before: func(t *testing.T, folder store.Folder) {
+				require.NoError(t, store.Write(folder.Match("another", "R1M1"), &store.Match{}))
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			folder := store.Folder(t.TempDir())
+			if test.before != nil {
+				test.before(t, folder)
+			}
+			matches := folder.OldMatches()
+			if test.between != nil {
+				test.between(t, folder)
+			}
+			into, err := matches.Archive("L", stamp)
+			require.NoError(t, err)
+			if !test.moved {
+				assert.Empty(t, into)
+				assert.Empty(t, archived(t, folder))
+				return
+			}
+			assert.Equal(t, []string{"L-2025-01-15T103000Z-matches"}, archived(t, folder))
+			assert.FileExists(t, filepath.Join(into, "R1M1.json"))
+			assert.NoDirExists(t, folder.Matches("L"))
+		})
+	}
+}
+
+func TestManyArchiveAtOnce(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	play(t, folder, "R1M1")
+	var archiving sync.WaitGroup
+	for range 8 {
+		matches := folder.OldMatches()
+		archiving.Go(func() {
+			_, err := matches.Archive("L", stamp)
+			assert.NoError(t, err)
+		})
+	}
+	archiving.Wait()
+	assert.Len(t, archived(t, folder), 1)
+	play(t, folder, "R1M1")
+	into, err := folder.OldMatches().Archive("L", stamp)
+	require.NoError(t, err)
+	assert.Equal(t, "L-2025-01-15T103000Z-matches-2", filepath.Base(into), "two leagues within a second")
+}

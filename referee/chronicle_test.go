@@ -1,0 +1,165 @@
+package referee
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+func chronicled(tokens ...string) *chronicle {
+	begin := time.Date(2025, 1, 15, 10, 30, 0, 123_456_789, time.FixedZone("", 3600))
+	return newChronicle(protocol.NewClock(func() time.Time { return begin }, nil), tokens...)
+}
+
+// poured is what a chronicle makes of a file.
+func poured(c *chronicle) *store.Match {
+	doc := &store.Match{}
+	c.pour(doc, true)
+	return doc
+}
+
+func joined(change func(*protocol.GameJoinAck)) *protocol.GameJoinAck {
+	ack := &protocol.GameJoinAck{
+		Envelope: protocol.Envelope{MessageType: protocol.TypeGameJoinAck, Sender: "player:P01", AuthToken: "secret"},
+		MatchID:  "R1M1",
+	}
+	if change != nil {
+		change(ack)
+	}
+	return ack
+}
+
+func TestAnExchange(t *testing.T) {
+	fault := protocol.Fault(protocol.ErrMatchIDMismatch, "not this match")
+	for _, test := range []struct {
+		name    string
+		answer  any
+		fault   *protocol.Error
+		message string
+		kind    string
+		want    *store.ExchangeError
+	}{
+		{
+			name: "a message, without its token", answer: joined(nil), kind: "GAME_JOIN_ACK",
+			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"R1M1"}`,
+		},
+		{
+			name: "a message and what was wrong with it", answer: joined(nil), fault: fault, kind: "GAME_JOIN_ACK",
+			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"R1M1"}`,
+			want:    &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match"},
+		},
+		{
+			name: "no message", fault: protocol.AsError(errors.New("hung up on a token: secret-of-many-letters")),
+			want: &store.ExchangeError{ErrorCode: "E009", ErrorName: "CONNECTION_ERROR", Detail: "hung up on a token: ***"},
+		},
+		{
+			name:   "a token in another member",
+			answer: joined(func(a *protocol.GameJoinAck) { a.MatchID = "secret-of-many-letters" }), kind: "GAME_JOIN_ACK",
+			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"***"}`,
+		},
+		{
+			name:    "text that is none",
+			answer:  joined(func(a *protocol.GameJoinAck) { a.MatchID, a.MessageType = "a\xffb", "" }),
+			message: `{"sender":"player:P01","match_id":"a` + "\uFFFD" + `b"}`,
+		},
+		{
+			name:   "a message that is too large",
+			answer: joined(func(a *protocol.GameJoinAck) { a.MatchID = strings.Repeat("x", maxMessage) }), kind: "GAME_JOIN_ACK",
+			want: &store.ExchangeError{ErrorCode: "E023", ErrorName: "MESSAGE_TOO_LARGE", Detail: "the message is too large to be kept: 65604 bytes"},
+		},
+		{
+			name: "what is no message", answer: make(chan int), fault: fault,
+			want: &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match; the message cannot be written down"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := chronicled("secret-of-many-letters", "", protocol.NoToken)
+			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault)
+			doc := poured(c)
+			require.Len(t, doc.Transcript, 1)
+			assert.Equal(t, test.message, string(doc.Transcript[0].Message))
+			doc.Transcript[0].Message = nil
+			assert.Equal(t, store.Exchange{
+				At: "2025-01-15T09:30:00.123Z", Direction: store.Received, PlayerID: "P01",
+				Method: "handle_game_invitation", MessageType: test.kind, Try: 2, Error: test.want,
+			}, doc.Transcript[0])
+		})
+	}
+}
+
+func TestATranscriptHasBounds(t *testing.T) {
+	c := chronicled()
+	for range 1000 {
+		c.sent("P01", protocol.Invite.Name, 1, joined(nil))
+	}
+	for range 2 { // for the two players
+		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
+		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil)
+	}
+	doc := poured(c)
+	assert.Len(t, doc.Transcript, maxExchanges)
+	assert.Equal(t, 1000+4-maxExchanges, doc.Omitted)
+	for _, x := range doc.Transcript[maxExchanges-4:] {
+		assert.Equal(t, protocol.NotifyMatchResult.Name, x.Method, "the end is never missing")
+	}
+}
+
+func TestAChronicleIsPouredOnce(t *testing.T) {
+	c := chronicled()
+	assert.False(t, c.begun())
+	c.sent("P01", protocol.Invite.Name, 1, joined(nil))
+	assert.True(t, c.begun())
+	doc := &store.Match{}
+	c.pour(doc, false)
+	c.enter(StateFinished)
+	c.sent("P02", protocol.Invite.Name, 1, joined(nil))
+	c.pour(doc, true)
+	c.sent("P02", protocol.Invite.Name, 2, joined(nil))
+	c.pour(doc, true)
+	assert.Len(t, doc.Transcript, 2)
+	assert.Len(t, doc.Lifecycle.States, 2)
+	c.received("P01", protocol.Invite.Name, 1, nil, nil)
+	assert.Empty(t, poured(c).Transcript, "an end of this side's own is nothing that was said")
+}
+
+func TestWithoutAFolderNothingIsCollected(t *testing.T) {
+	var c *chronicle
+	c.enter(StateFinished)
+	c.await()
+	assert.False(t, c.begun())
+	assert.Equal(t, &store.Match{}, poured(c))
+}
+
+func TestTheNameOfAnAttempt(t *testing.T) {
+	folder := store.Folder("f")
+	for _, test := range []struct {
+		file    string
+		matchID string
+		attempt int
+	}{
+		{"R1M1.a1.REF01.json", "R1M1", 1},
+		{"R1M1.a12.REF01.json", "R1M1", 12},
+		{"final.a.a3.REF01.json", "final.a", 3},
+		{"R1M1.a1.REF02.json", "", 0},
+		{"R1M1.a0.REF01.json", "", 0},
+		{"R1M1.ax.REF01.json", "", 0},
+		{"R1M1.REF01.json", "", 0},
+		{".R1M1.a1.REF01.json", "", 0},
+		{".R1M1.a1.REF01.json.123.tmp", "", 0},
+		{"R1M1.json", "", 0},
+	} {
+		matchID, attempt, ok := ownAttempt(test.file, "REF01")
+		assert.Equal(t, test.matchID != "", ok, test.file)
+		if ok {
+			assert.Equal(t, []any{test.matchID, test.attempt}, []any{matchID, attempt}, test.file)
+			assert.True(t, strings.HasSuffix(folder.Attempt("L", matchID, attempt, "REF01"), test.file))
+		}
+	}
+}

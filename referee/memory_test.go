@@ -1,0 +1,28 @@
+package referee
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+func TestAcknowledgedMatchesDoNotFillTheMemory(t *testing.T) {
+	r, err := New(Options{
+		Name: "Referee", MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}), Clock: protocol.SystemClock(),
+	})
+	require.NoError(t, err)
+	defer r.Close()
+	for n := range 3*keptMatches + 1 {
+		id := protocol.MatchID(n+1, 1)
+		r.matches[id] = &match{}
+		r.acknowledged(id)
+		assert.LessOrEqual(t, len(r.matches), keptMatches)
+	}
+	assert.Contains(t, r.matches, protocol.MatchID(3*keptMatches+1, 1))
+	assert.NotContains(t, r.matches, protocol.MatchID(2*keptMatches+1, 1))
+}
