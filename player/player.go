@@ -194,10 +194,10 @@ func (p *Player) Register(ctx context.Context) error {
 }
 
 // apply prepares a registration.
-func (p *Player) apply(kept *store.Identity) func(context.Context) (*membership.Answer, error) {
+func (p *Player) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &p.options
 	request := &protocol.LeagueRegisterRequest{
-		Envelope: p.voice.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation("player", o.Name)),
+		Envelope: p.voice.Envelope(protocol.TypeLeagueRegisterRequest, conversation),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games, ContactEndpoint: o.Endpoint,

@@ -153,10 +153,10 @@ func (r *Referee) Register(ctx context.Context) error {
 }
 
 // apply prepares a registration, of the referee that kept says or of a new one.
-func (r *Referee) apply(kept *store.Identity) func(context.Context) (*membership.Answer, error) {
+func (r *Referee) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &r.options
 	request := &protocol.RefereeRegisterRequest{
-		Envelope: r.voice.Envelope(protocol.TypeRefereeRegisterRequest, membership.Conversation("ref", o.Name)),
+		Envelope: r.voice.Envelope(protocol.TypeRefereeRegisterRequest, conversation),
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,

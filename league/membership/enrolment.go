@@ -34,7 +34,7 @@ type Enrolment struct {
 	// its token under its own id, or of a new one when kept is nil. What it
 	// returns makes the call, over and over with the same message, so that a
 	// manager whose answer was lost can tell a repetition.
-	Apply func(kept *store.Identity) func(context.Context) (*Answer, error)
+	Apply func(kept *store.Identity, conversation string) func(context.Context) (*Answer, error)
 
 	// Joined is told of the place the agent has, before anybody who waits for
 	// the answer goes on; back tells whether it is the one the agent had.
@@ -71,7 +71,7 @@ func (e *Enrolment) Enroll(ctx context.Context) error {
 
 // apply makes one registration until it is answered.
 func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
-	call := e.Apply(kept)
+	call := e.Apply(kept, e.conversation(kept))
 	return Insist(ctx, e.Clock, func(ctx context.Context) error {
 		if kept == nil {
 			answered := e.Current.Registering()
@@ -120,6 +120,19 @@ func (e *Enrolment) join(kept *store.Identity, a *Answer) error {
 // joins tells whether the agent wants to be in a league.
 func (e *Enrolment) joins(leagueID string) bool {
 	return len(e.Leagues) == 0 || slices.Contains(e.Leagues, leagueID)
+}
+
+// conversation names that of a registration. An agent that comes back has a new
+// one each time: its token says who it is.
+func (e *Enrolment) conversation(kept *store.Identity) string {
+	if kept != nil {
+		return Conversation(kept.Role, kept.DisplayName)
+	}
+	name, err := e.Keep.Conversation(e.Clock.Timestamp())
+	if err != nil {
+		e.Log.Error().Err(err).Msg("cannot keep that this agent registers")
+	}
+	return name
 }
 
 // unknown tells whether a manager answered that it does not know a token.

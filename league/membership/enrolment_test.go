@@ -21,16 +21,18 @@ import (
 type desk struct {
 	answers  []func() (*membership.Answer, error)
 	prepared []string // the tokens of the registrations that were prepared
+	talks    []string // and their conversations
 	calls    []string // and of the calls that were made
 	limits   []time.Duration
 }
 
-func (d *desk) apply(kept *store.Identity) func(context.Context) (*membership.Answer, error) {
+func (d *desk) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	shown := "none"
 	if kept != nil {
 		shown = kept.AgentID + " " + kept.AuthToken
 	}
 	d.prepared = append(d.prepared, shown)
+	d.talks = append(d.talks, conversation)
 	return func(ctx context.Context) (*membership.Answer, error) {
 		n := len(d.calls)
 		d.calls = append(d.calls, shown)
@@ -233,4 +235,28 @@ func TestAnIdentityThatCannotBeKeptIsNoReasonToStayAway(t *testing.T) {
 		require.NoError(t, e.Enroll(t.Context()))
 		assert.Equal(t, "P01", e.Current.Get().AgentID)
 	})
+}
+
+func TestARegistrationWhoseAnswerWasLostIsRepeated(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	register := func(answer func() (*membership.Answer, error)) (string, error) {
+		d := &desk{answers: []func() (*membership.Answer, error){answer}}
+		e := membership.Enrolment{
+			Keep: keepOf(t, folder, membership.RoleReferee, "Alpha"), Current: &membership.Current{},
+			Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+		}
+		err := e.Enroll(t.Context())
+		require.Len(t, d.talks, 1)
+		return d.talks[0], err
+	}
+	died := protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not read")
+	first, err := register(fails(died))
+	require.ErrorIs(t, err, died)
+	second, err := register(place("REF01", "tok-1", league, true))
+	require.NoError(t, err)
+	assert.Equal(t, first, second, "the next life asks in the same conversation")
+	assert.NoFileExists(t, folder.Application(membership.RoleReferee, "Alpha"))
+	third, err := register(place("REF01", "tok-1", league, true))
+	require.NoError(t, err)
+	assert.NotEqual(t, second, third, "one that comes back shows its token")
 }

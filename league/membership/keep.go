@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"sync"
 
 	"evenodd/league/protocol"
@@ -22,7 +23,8 @@ const (
 // it derives its own randomness from. The zero value keeps nothing beyond the
 // life of the process. Safe for concurrent use.
 type Keep struct {
-	path       string // "" for nowhere
+	path       string // of the identity; "" for nowhere
+	applying   string // of the application
 	role, name string
 
 	mu       sync.Mutex
@@ -30,6 +32,8 @@ type Keep struct {
 	secret   [32]byte
 	made     bool // secret is there
 	saved    bool // the file says what identity and secret do
+
+	conversation string // of the registration that has no answer yet
 }
 
 // NewKeep is the keep of an agent in a folder, or nowhere when that is "". The
@@ -41,7 +45,10 @@ func NewKeep(folder store.Folder, role, name string) (*Keep, error) {
 	if folder == "" {
 		return k, nil
 	}
-	k.path = folder.Identity(role, name)
+	k.path, k.applying = folder.Identity(role, name), folder.Application(role, name)
+	if sent, err := store.Read[store.Application](k.applying); err == nil && sent.DisplayName == name {
+		k.conversation = sent.ConversationID // one that cannot be read is no loss: it is sent anew
+	}
 	identity, err := store.Read[store.Identity](k.path)
 	var unread *fs.PathError
 	switch {
@@ -105,6 +112,25 @@ func (k *Keep) ownSecret() [32]byte {
 	return k.secret
 }
 
+// Conversation is that of the agent's registration, the same until it is
+// answered: an agent that dies between the manager's answer and its own writing
+// it down asks for that answer again, and is not taken for somebody else who
+// wants its name.
+func (k *Keep) Conversation(now string) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conversation != "" {
+		return k.conversation, nil
+	}
+	k.conversation = Conversation(k.role, k.name)
+	if k.path == "" {
+		return k.conversation, nil
+	}
+	return k.conversation, store.WritePrivate(k.applying, &store.Application{
+		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: k.role, DisplayName: k.name, ConversationID: k.conversation,
+	})
+}
+
 // Remember keeps the place that a registration gave, for the owner's eyes only,
 // and the secret with it. After an error it is remembered as long as the
 // process lives.
@@ -125,8 +151,14 @@ func (k *Keep) Remember(m *Membership, r *protocol.Registration, now string) err
 	}
 	secret := k.ownSecret()
 	identity.Secret = hex.EncodeToString(secret[:])
-	err := store.WriteIdentity(k.path, identity)
+	err := store.WritePrivate(k.path, identity)
 	k.saved = err == nil
+	if k.saved {
+		k.conversation = ""
+		if err := os.Remove(k.applying); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return err
 }
 
@@ -136,5 +168,5 @@ func (k *Keep) Remember(m *Membership, r *protocol.Registration, now string) err
 func (k *Keep) Forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.identity, k.secret, k.made, k.saved = nil, [32]byte{}, false, false
+	k.identity, k.secret, k.made, k.saved, k.conversation = nil, [32]byte{}, false, false, ""
 }

@@ -129,7 +129,7 @@ func TestAnIdentityThatIsOfNoUse(t *testing.T) {
 			folder := store.Folder(t.TempDir())
 			path := folder.Identity(membership.RolePlayer, "Alpha")
 			if tt.identity != nil {
-				require.NoError(t, store.WriteIdentity(path, tt.identity))
+				require.NoError(t, store.WritePrivate(path, tt.identity))
 			} else {
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))

@@ -211,5 +211,8 @@ func Slug(name string) string {
 // Conversation names the conversation of one registration. It is not made up
 // twice, so that a manager can tell a repeated request from a new one.
 func Conversation(role, name string) string {
+	if role == RoleReferee {
+		role = "ref" // as the examples have it
+	}
 	return fmt.Sprintf("conv-%s-%s-reg-%08x", role, Slug(name), rand.Uint32()) //nolint:gosec // a name, no secret
 }

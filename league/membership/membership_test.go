@@ -512,7 +512,7 @@ func TestEveryNameCanRegister(t *testing.T) {
 func TestConversationsAreNotMadeUpTwice(t *testing.T) {
 	made := map[string]bool{}
 	for range 100 {
-		id := membership.Conversation("ref", "Agent Alpha")
+		id := membership.Conversation(membership.RoleReferee, "Agent Alpha")
 		assert.Regexp(t, `^conv-ref-agent-alpha-reg-[0-9a-f]{8}$`, id)
 		made[id] = true
 	}

@@ -2,5 +2,5 @@ package simulation
 
 // The keys, for tests that compute a league again.
 var (
-	Derive    = derive
+	Derive = derive
 )

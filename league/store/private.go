@@ -31,6 +31,21 @@ type Identity struct {
 	Secret        string `json:"secret"` // 64 hexadecimal digits: what the agent derives its own randomness from
 }
 
+// An Application is a registration that was sent and whose answer was not kept
+// yet: repeated in the same conversation, it gets that answer.
+type Application struct {
+	SchemaVersion  string `json:"schema_version"`
+	LastUpdated    string `json:"last_updated"`
+	Role           string `json:"role"`
+	DisplayName    string `json:"display_name"`
+	ConversationID string `json:"conversation_id"`
+}
+
+// Application is the path of an agent's registration while it has no answer.
+func (f Folder) Application(role, name string) string {
+	return strings.TrimSuffix(f.Identity(role, name), ".json") + ".registering.json"
+}
+
 // Identity is the path of an agent's identity: one for each role and name, so
 // that many agents share a folder.
 func (f Folder) Identity(role, name string) string {
@@ -44,9 +59,9 @@ func (f Folder) Identity(role, name string) string {
 	return f.private(fmt.Sprintf("%s-%s-%x.json", role, readable[:min(len(readable), 40)], sum[:4]))
 }
 
-// WriteIdentity keeps an identity, for the owner's eyes only.
-func WriteIdentity(path string, i *Identity) error {
-	raw, err := encode(i)
+// WritePrivate writes an Identity or an Application, for the owner's eyes only.
+func WritePrivate(path string, document any) error {
+	raw, err := encode(document)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
