@@ -99,8 +99,7 @@ type Manager struct {
 	assigned  map[string]int // matches announced for each referee; nil before they are counted
 	completed *protocol.LeagueCompleted
 
-	disputed   map[string]bool // match and referee of disputes that were recorded
-	windowOver bool            // registration has lasted long enough
+	windowOver bool // registration has lasted long enough
 }
 
 // New makes a manager; Mount it, and Run it.
@@ -140,7 +139,6 @@ func New(o Options) (*Manager, error) {
 		late:     make(chan *agent, 100),
 		state:    journal.NewState(),
 		agents:   map[string]*agent{},
-		disputed: map[string]bool{},
 	}
 	m.begin = sync.OnceFunc(func() { close(m.started) })
 	_, _ = crand.Read(m.secret[:]) // never fails

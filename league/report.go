@@ -3,6 +3,7 @@ package league
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -95,7 +96,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 		if known.RefereeID == referee.id && same(known, r) {
 			return nil, nil, nil
 		}
-		m.dispute(q, r)
+		m.dispute(q, fact, r)
 		return nil, nil, protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID)
 	}
 	if err := m.record(r); err != nil {
@@ -117,12 +118,10 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 
 // dispute records a second, different result of a match: once for a referee,
 // because it may go on saying so.
-func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReported) {
+func (m *Manager) dispute(q *protocol.MatchResultReport, fact *journal.Match, r *journal.MatchReported) {
 	m.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 		Str("referee_id", r.RefereeID).Str("status", r.Status).Msg("disputed: a different result of a match that has one")
-	key := r.MatchID + "/" + r.RefereeID
-	if !m.disputed[key] {
-		m.disputed[key] = true
+	if !slices.Contains(fact.Disputed, r.RefereeID) {
 		_ = m.record(&journal.MatchDisputed{MatchID: r.MatchID, Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // it changes nothing
 	}
 }

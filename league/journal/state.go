@@ -49,6 +49,7 @@ type Agent struct {
 type Match struct {
 	Attempts []Attempt
 	Report   *MatchReported // nil while there is no result
+	Disputed []string       // referees that reported another result, later
 }
 
 // An Attempt is one time that a match was handed to a referee.
@@ -162,6 +163,7 @@ func (s *State) apply(e *Event) error {
 		if !ok || m.Report == nil {
 			return fmt.Errorf("a dispute about %s, which has no result", d.MatchID)
 		}
+		m.Disputed = append(m.Disputed, d.RefereeID)
 	case *RoundCompleted:
 		return s.completeRound(d, e.At)
 	case *LeagueCompleted:
