@@ -21,6 +21,7 @@ type reader struct {
 	text        string // of the README
 	bin         string // where it installs
 	environment []string
+	data        string // the folder of the league it has run
 }
 
 func newReader(t *testing.T) *reader {
@@ -28,7 +29,7 @@ func newReader(t *testing.T) *reader {
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
 	bin := t.TempDir()
-	return &reader{string(text), bin, []string{"GOBIN=" + bin, "GOFLAGS=-mod=readonly"}}
+	return &reader{text: string(text), bin: bin, environment: []string{"GOBIN=" + bin, "GOFLAGS=-mod=readonly"}}
 }
 
 // commands are those in the blocks of shell, in order, without comments.
@@ -99,6 +100,7 @@ var (
 	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
 	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config)\b`)
 	intoDir  = regexp.MustCompile(`^evenodd init$`)
+	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
@@ -108,7 +110,7 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 	r := newReader(t)
 	commands := append(r.commands(), r.mentioned()...)
 	require.GreaterOrEqual(t, len(commands), 12)
-	var league []string
+	var league, later []string
 	for _, command := range commands {
 		switch {
 		case itself.MatchString(command):
@@ -124,6 +126,8 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 		case intoDir.MatchString(command): // of another folder than the module's
 			dir := t.TempDir()
 			assert.Contains(t, r.does(t, command+" "+dir), "created "+filepath.Join(dir, "config", "system.json")+"\n")
+		case ofLeague.MatchString(command): // when there is one
+			later = append(later, command)
 		case oneShot.MatchString(command):
 			r.check(t, command, r.does(t, command))
 		case oneAgent.MatchString(command) && strings.Contains(command, " --"):
@@ -140,6 +144,9 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 		played = r.plays(t, league)
 	}
 	assert.True(t, played, "the port was taken twice")
+	require.Len(t, later, 2)
+	assert.Contains(t, r.does(t, strings.Replace(later[0], "SHARED", r.data, 1)), "no findings")
+	assert.Contains(t, r.does(t, later[1]+" --data "+r.data), "R1M1")
 }
 
 // check judges what a command prints.
@@ -160,7 +167,8 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 func (r *reader) plays(t *testing.T, league []string) bool {
 	t.Helper()
 	port := freePort(t)
-	ports := []string{"EVENODD_MANAGER_PORT=" + port, "EVENODD_MANAGER=http://localhost:" + port + "/mcp", "EVENODD_DATA=" + t.TempDir()}
+	r.data = t.TempDir()
+	ports := []string{"EVENODD_MANAGER_PORT=" + port, "EVENODD_MANAGER=http://localhost:" + port + "/mcp", "EVENODD_DATA=" + r.data}
 	var running []*process
 	for _, command := range league {
 		running = append(running, r.launch(t, regexp.MustCompile(`--port \d+`).ReplaceAllString(command, "--port 0"), ports...))

@@ -21,6 +21,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitFound       = 4
 	exitInterrupted = 130
 )
 
@@ -54,7 +55,11 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	}
 	var wrong *usageError
 	var interrupted *interruptedError
+	var found *foundError
 	switch {
+	case errors.As(problem, &found):
+		_, _ = fmt.Fprintln(err, "evenodd:", problem)
+		return exitFound
 	case errors.As(problem, &interrupted):
 		_, _ = fmt.Fprintln(err, "evenodd:", problem)
 		return exitInterrupted
@@ -122,7 +127,7 @@ files of the data folder, which init writes.`,
 		}
 		root.AddCommand(c)
 	}
-	root.AddCommand(newConfig(s, &file, flags), newInit(s), newSchema(s))
+	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newSchema(s))
 	tidy(root)
 	return root
 }

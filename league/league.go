@@ -204,7 +204,11 @@ func (m *Manager) openLeague() error {
 // record makes something happen: it is folded into the state and queued for the
 // journal. Whoever tells others of it waits for durable first. M.mu is held.
 func (m *Manager) record(data journal.Data) error {
-	e := journal.Event{Seq: m.state.Events + 1, At: journal.FormatTime(m.options.Clock.Now()), Data: data}
+	at := m.options.Clock.Timestamp() // which costs nothing, for a league that is kept nowhere
+	if m.journal != nil {
+		at = journal.FormatTime(m.options.Clock.Now())
+	}
+	e := journal.Event{Seq: m.state.Events + 1, At: at, Data: data}
 	if err := m.state.Apply(&e); err != nil {
 		return err
 	}

@@ -201,8 +201,16 @@ func (r *Referee) Done() <-chan struct{} { return r.done }
 // the manager has their reports, or ctx ends.
 func (r *Referee) Finish(ctx context.Context) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.stopping = true
+	r.mu.Unlock()
+	r.Rest(ctx)
+}
+
+// Rest returns when the referee has nothing to do: the manager has the reports
+// of all matches that it has, or ctx ends.
+func (r *Referee) Rest(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -49,7 +50,7 @@ func offset(raw []byte, path []any) int {
 	return 0
 }
 
-// A unreadableError is a file that cannot be read as what it should be.
+// An unreadableError is a file that cannot be read as what it should be.
 type unreadableError struct {
 	line   int
 	reason string
@@ -60,7 +61,7 @@ func (e *unreadableError) Error() string { return e.reason }
 // load reads a document. What is not there is fs.ErrNotExist; every other error
 // is an *unreadableError.
 func load[T any](dir store.Folder, path string) (*T, document, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := os.ReadFile(path) //nolint:gosec // the folder is the caller's to name
 	d := document{relative(dir, path), raw}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, d, err
@@ -134,7 +135,7 @@ func number(n *int) string {
 	if n == nil {
 		return "none"
 	}
-	return fmt.Sprint(*n)
+	return strconv.Itoa(*n)
 }
 
 // same tells whether two optional values are the same.

@@ -36,7 +36,6 @@ type standingHead struct {
 	line  int // 0 while it was not met
 	stale int // the line of the first event of weight after it
 	done  func(line int)
-	after bool
 }
 
 // readJournal follows the chain from line to line and folds the events. It
@@ -44,7 +43,7 @@ type standingHead struct {
 // as the event would have it.
 func (x *examination) readJournal(standings *standingsFile) {
 	path := x.dir.Journal(x.id)
-	file, err := os.Open(path)
+	file, err := os.Open(path) //nolint:gosec // the folder is the caller's to name
 	if err != nil {
 		x.chain.lost = true
 		if errors.Is(err, fs.ErrNotExist) {

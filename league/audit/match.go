@@ -106,13 +106,11 @@ func (x *examination) game() rules.Game {
 func (x *examination) missing(ids []string) {
 	const why = "the match has a result, but this file is not there"
 	for i, id := range ids {
-		switch {
-		case i == maxMissing:
+		if i == maxMissing {
 			x.weigh(RuleMatchFile, spot{file: relative(x.dir, x.dir.Matches(x.id))}, "%d more matches have a result, but no file", len(ids)-i)
 			return
-		default:
-			x.weigh(RuleMatchFile, spot{file: relative(x.dir, x.dir.Match(x.id, id)), matchID: id}, why)
 		}
+		x.weigh(RuleMatchFile, spot{file: relative(x.dir, x.dir.Match(x.id, id)), matchID: id}, why)
 	}
 }
 

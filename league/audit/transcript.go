@@ -126,7 +126,7 @@ func (h *hearing) hear(i int) {
 		if s.asked[e.Method]--; s.asked[e.Method] < 0 && h.d.Omitted == 0 {
 			h.wrong(RuleTranscript, s.id, append(at, "method"), "%s answered %s without being asked", s.id, quoted(&e.Method))
 		}
-		if e.Error != nil && !(err == nil && h.counted(s, e, &m)) {
+		if e.Error != nil && (err != nil || !h.counted(s, e, &m)) {
 			h.failed(s, e, &m, err, i)
 			return
 		}
@@ -333,7 +333,7 @@ type manner struct {
 }
 
 func (x *examination) manner(h *hearing, id string, m *said, i int) {
-	what := ""
+	var what string
 	switch {
 	case m.Protocol != protocol.Name || m.MessageType == "" || m.Sender == "" || m.ConversationID == "":
 		what = "the envelope is not complete"

@@ -282,7 +282,11 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 		return err
 	}
 	s.stops = append(s.stops, r.Close)
-	return r.Register(ctx)
+	if err := r.Register(ctx); err != nil {
+		return err
+	}
+	r.Rest(ctx) // what it had finished before is part of the players' past
+	return ctx.Err()
 }
 
 func (s *simulated) startPlayer(ctx context.Context, n int) error {

@@ -1,0 +1,436 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// crashPatience is how long a league may take whose processes are killed.
+const crashPatience = 5 * time.Minute
+
+// crashLeague is the league that the crash tests play.
+const crashLeague = "league_2025_even_odd"
+
+// A troupe is a league of immortal processes in one data folder.
+type troupe struct {
+	t        *testing.T
+	data     store.Folder
+	began    time.Time
+	deadline time.Time
+	manager  *immortal
+	referees []*immortal
+	players  []*immortal
+
+	mu       sync.Mutex
+	progress *sync.Cond
+	round    int // the last that was announced
+}
+
+// crashSeed is what chance decides in a crash test: that of CRASH_SEED, to play a
+// failure again, else a new one. It does not decide how the processes are
+// scheduled, so that a failure may need several tries.
+func crashSeed(t *testing.T) uint64 {
+	t.Helper()
+	if given := os.Getenv("CRASH_SEED"); given != "" {
+		seed, err := strconv.ParseUint(given, 10, 64)
+		require.NoError(t, err, "CRASH_SEED")
+		return seed
+	}
+	return rand.Uint64N(1_000_000)
+}
+
+// gather starts a manager with these flags, 2 referees and 12 players with those
+// flags, all in a new data folder. Timeouts are as short as whole seconds allow: a death costs
+// little, and no answer is late because the machine is slow.
+func gather(t *testing.T, pause resurrection, managers, agents []string) *troupe {
+	t.Helper()
+	dir := t.TempDir()
+	if keep := os.Getenv("CRASH_DIR"); keep != "" { // to look at it afterwards
+		dir = filepath.Join(keep, strings.ReplaceAll(t.Name(), "/", "-")+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	c := &troupe{t: t, data: store.Folder(filepath.Join(dir, "SHARED")), began: time.Now(), deadline: time.Now().Add(crashPatience)}
+	c.progress = sync.NewCond(&c.mu)
+	output(t, "init", string(c.data))
+	path := filepath.Join(string(c.data), "config", "leagues", crashLeague+".json")
+	var rules map[string]any
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &rules))
+	rules["timeouts"] = object{"move_timeout_sec": 5, "game_join_ack_timeout_sec": 5, "generic_response_timeout_sec": 5}
+	rules["retry_policy"] = object{"max_retries": 3, "delay_sec": 1}
+	raw, err = json.Marshal(rules)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, raw, 0o600))
+
+	ports := steadyPorts(t, 15)
+	agents = slices.Concat(agents, []string{"--data", string(c.data), "--manager", "http://localhost:" + ports[0] + "/mcp"})
+	c.manager = awaken(t, dir, "manager", pause, c.follow, append([]string{
+		"manager", "--port", ports[0], "--data", string(c.data), "--players", "12", "--referees", "2", "--exit-when-done",
+	}, managers...)...)
+	for n := 1; n <= 2; n++ {
+		id := protocol.RefereeID(n)
+		c.referees = append(c.referees, awaken(t, dir, id, pause, nil, append([]string{
+			"referee", "--port", ports[n], "--name", "Referee " + id, "--id", id, "--max-concurrent", "3",
+		}, agents...)...))
+	}
+	strategies := []string{"random", "contrarian", "mirror", "frequency", "alternate", "even"}
+	for n := 1; n <= 12; n++ {
+		id := protocol.PlayerID(n)
+		c.players = append(c.players, awaken(t, dir, id, pause, nil, append([]string{
+			"player", "--port", ports[2+n], "--name", "Player " + id, "--id", id, "--strategy", strategies[n%len(strategies)],
+		}, agents...)...))
+	}
+	return c
+}
+
+var announced = regexp.MustCompile(`"round_id":(\d+),.*"message":"round announced"`)
+
+// afterLast is a round that no league has: it is over.
+const afterLast = 1_000
+
+// follow learns from the manager which round is being played.
+func (c *troupe) follow(line string) {
+	found := announced.FindStringSubmatch(line)
+	if found == nil && !strings.Contains(line, `"message":"the league is over"`) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.round = afterLast
+	if found != nil {
+		c.round, _ = strconv.Atoi(found[1])
+	}
+	c.progress.Broadcast()
+}
+
+// awaits waits until a round is announced, or the league is over.
+func (c *troupe) awaits(round int) (now int) {
+	defer time.AfterFunc(time.Until(c.deadline), c.progress.Broadcast).Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.round < round && time.Now().Before(c.deadline) {
+		c.progress.Wait()
+	}
+	return c.round
+}
+
+// ends waits until all processes have ended by themselves; all must have done
+// what they were there for.
+func (c *troupe) ends() {
+	c.t.Helper()
+	for _, p := range slices.Concat([]*immortal{c.manager}, c.referees, c.players) {
+		assert.Zero(c.t, p.rests(c.t, c.deadline), "%s ends with 0", p.name)
+	}
+}
+
+// killed counts the deaths of processes in a span.
+func killed(from, to time.Time, processes ...*immortal) (n int) {
+	for _, p := range processes {
+		for _, at := range p.deaths() {
+			if at.After(from) && at.Before(to) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// kills lets processes die at random moments in the rounds up to the last, as
+// many in each: first one of the players, then of the others, in that order. A
+// match takes a few milliseconds, and the pause before a round a second: so half
+// of the moments follow quickly on the announcement of the round, or on the
+// death before, and a player that dies in a match makes it last until others
+// die in it too.
+func (c *troupe) kills(chance *rand.Rand, players, others []*immortal, last int) {
+	for round := 1; round <= last; round++ {
+		if c.awaits(round) > last {
+			return
+		}
+		victims := players[(round-1)*len(players)/last : round*len(players)/last]
+		victims = slices.Concat(victims, others[(round-1)*len(others)/last:round*len(others)/last])
+		for _, victim := range victims {
+			longest := 700 * time.Millisecond
+			if chance.IntN(2) == 0 {
+				longest = 40 * time.Millisecond
+			}
+			time.Sleep(time.Duration(chance.Int64N(int64(longest)))) // the moment is chance
+			victim.kill()
+		}
+	}
+}
+
+// A ledger is what the journal of a league tells.
+type ledger struct {
+	state    *journal.State
+	disputes int
+	played   map[string]*span // from when to when each match was with a referee
+	ended    time.Time        // when the last result was recorded
+}
+
+type span struct{ from, to time.Time }
+
+// read folds the journal.
+func (c *troupe) read() ledger {
+	c.t.Helper()
+	path := c.data.Journal(crashLeague)
+	file, err := os.Open(path)
+	require.NoError(c.t, err)
+	defer func() { _ = file.Close() }()
+	l := ledger{played: map[string]*span{}}
+	var torn int
+	l.state, _, _, torn, err = journal.Replay(path, file, func(_ int, e *journal.Event) {
+		at, err := time.Parse(time.RFC3339, e.At)
+		require.NoError(c.t, err)
+		switch d := e.Data.(type) {
+		case *journal.MatchAssigned:
+			if l.played[d.MatchID] == nil {
+				l.played[d.MatchID] = &span{from: at}
+			}
+		case *journal.MatchDisputed:
+			l.disputes++
+		case *journal.MatchReported:
+			l.ended, l.played[d.MatchID].to = at, at
+		}
+	})
+	require.NoError(c.t, err)
+	require.Zero(c.t, torn, "nothing is left unfinished")
+	return l
+}
+
+// check holds the files of a league that is over against each other, and returns
+// what the journal tells and how many matches were lost technically.
+func (c *troupe) check() (l ledger, technical int) {
+	c.t.Helper()
+	t := c.t
+	l = c.read()
+	require.NotNil(t, l.state.Completed)
+	require.Len(t, l.state.Matches, 66)
+	assert.Equal(t, 66, l.state.Recorded, "each match has exactly one result")
+	assert.Zero(t, l.disputes, "no match has another")
+	for i := range l.state.Matches {
+		report := l.state.Matches[i].Report
+		match, err := store.Read[store.Match](c.data.Match(crashLeague, report.MatchID))
+		if !assert.NoError(t, err) {
+			continue
+		}
+		assert.Equal(t, report.Outcome, match.Result.GameResult, match.MatchID)
+		assert.Equal(t, store.StateAcknowledged, match.Lifecycle.State, match.MatchID)
+		if report.Status == protocol.StatusTechnicalLoss {
+			technical++
+			c.excuse(report, match)
+		}
+	}
+	standings, err := store.Read[store.Standings](c.data.Standings(crashLeague))
+	require.NoError(t, err)
+	assert.Equal(t, l.state.Standings(), standings.Standings)
+	assert.Equal(t, []int{66, 11}, []int{standings.Version, standings.RoundsCompleted})
+	for _, row := range standings.Standings {
+		assert.Equal(t, 11, row.Played, row.PlayerID)
+	}
+	output(t, "audit", string(c.data)) // ends with 0 when it finds nothing
+	return l, technical
+}
+
+// excuse demands that whoever lost a match technically was dead in it.
+func (c *troupe) excuse(report *journal.MatchReported, match *store.Match) {
+	c.t.Helper()
+	states := match.Lifecycle.States
+	from, err := time.Parse(time.RFC3339, states[0].At)
+	require.NoError(c.t, err)
+	to := from
+	for _, s := range states {
+		if s.State == "FINISHED" {
+			to, err = time.Parse(time.RFC3339, s.At)
+			require.NoError(c.t, err)
+		}
+	}
+	for _, c2 := range report.Choices {
+		if w := report.WinnerPlayerID; w != nil && *w == c2.ID {
+			continue
+		}
+		n, _ := protocol.ParsePlayerID(c2.ID)
+		assert.True(c.t, c.players[n-1].dead(from, to.Add(time.Millisecond)),
+			"%s lost %s technically between %s and %s, but was not killed: %s", c2.ID, match.MatchID, from, to, report.Reason)
+	}
+}
+
+// deck is so many of each, in an order that is chance.
+func deck(chance *rand.Rand, of ...[]*immortal) []*immortal {
+	cards := slices.Concat(of...)
+	chance.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
+	return cards
+}
+
+func repeated(p *immortal, n int) []*immortal { return slices.Repeat([]*immortal{p}, n) }
+
+// shortly is a pause of up to half a second.
+func shortly(seed uint64) resurrection {
+	var mu sync.Mutex
+	chance := rand.New(rand.NewPCG(seed, 2))
+	return func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Duration(chance.Int64N(int64(500 * time.Millisecond)))
+	}
+}
+
+// skipShort leaves out what takes minutes when -short asks for it, and says so.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT RUN: -short leaves out the crash tests")
+	}
+}
+
+func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
+	skipShort(t)
+	seed := crashSeed(t)
+	// From a seed, a referee that died in a match goes on with the same attempt,
+	// because it draws the same; without, it needs another.
+	t.Run("seeded", func(t *testing.T) { survive(t, seed, "--seed", strconv.FormatUint(seed, 10)) })
+	t.Run("unseeded", func(t *testing.T) { survive(t, seed+1) })
+}
+
+// survive plays a league in which fifty processes are killed.
+func survive(t *testing.T, seed uint64, agents ...string) {
+	t.Helper()
+	t.Logf("CRASH_SEED=%d", seed)
+	chance := rand.New(rand.NewPCG(seed, 1))
+	c := gather(t, shortly(seed), []string{"--pace", "1s"}, agents)
+
+	// Some die while they register; these do not count.
+	everybody := slices.Concat([]*immortal{c.manager}, c.referees, c.players)
+	for range 4 {
+		time.Sleep(time.Duration(chance.Int64N(int64(400 * time.Millisecond)))) // the moment is chance
+		everybody[chance.IntN(len(everybody))].kill()
+	}
+	c.awaits(1)
+	started := time.Now()
+	players := deck(chance, c.players, c.players)[:20]
+	c.kills(chance, players[:10], deck(chance, repeated(c.manager, 16), repeated(c.referees[0], 7), repeated(c.referees[1], 7), players[10:]), 10)
+	c.ends()
+
+	l, technical := c.check()
+	count := func(processes ...*immortal) int { return killed(started, l.ended, processes...) }
+	t.Logf("killed: manager %d, referees %d, players %d, of these in a match of theirs %d (seed %d); "+
+		"%d rounds in %.0f s; %d matches in %d attempts, %d lost technically",
+		count(c.manager), count(c.referees...), count(c.players...), c.interrupted(&l), seed,
+		l.state.Round, l.ended.Sub(started).Seconds(), l.state.Recorded, attempts(l.state), technical)
+	assert.GreaterOrEqual(t, count(everybody...), 40)
+	assert.GreaterOrEqual(t, count(c.manager), 12)
+	assert.GreaterOrEqual(t, count(c.referees...), 10)
+	assert.GreaterOrEqual(t, count(c.players...), 12)
+}
+
+// interrupted counts the deaths in matches: of the manager while one was being
+// played, of the others while one of their own was.
+func (c *troupe) interrupted(l *ledger) int {
+	fatal := map[time.Time]bool{}
+	for matchID, s := range l.played {
+		match, a, b, _ := l.state.Find(matchID)
+		involved := []*immortal{c.manager}
+		for i, p := range c.referees {
+			if match.Holds(protocol.RefereeID(i + 1)) {
+				involved = append(involved, p)
+			}
+		}
+		for i, p := range c.players {
+			if id := protocol.PlayerID(i + 1); id == a || id == b {
+				involved = append(involved, p)
+			}
+		}
+		for _, p := range involved {
+			for _, at := range p.deaths() {
+				if at.After(s.from) && at.Before(s.to) {
+					fatal[at] = true
+				}
+			}
+		}
+	}
+	return len(fatal)
+}
+
+// attempts counts those at all matches.
+func attempts(s *journal.State) (n int) {
+	for i := range s.Matches {
+		n += len(s.Matches[i].Attempts)
+	}
+	return n
+}
+
+// An outcome is what of a match must not depend on who died meanwhile.
+type outcome struct {
+	Status, Winner, ChoiceA, ChoiceB string
+	Number                           int
+}
+
+// outcomes are the results of all matches.
+func (c *troupe) outcomes(s *journal.State) map[string]outcome {
+	all := map[string]outcome{}
+	for i := range s.Matches {
+		r := s.Matches[i].Report
+		_, a, b, ok := s.Find(r.MatchID)
+		require.True(c.t, ok)
+		text := func(p *string) string {
+			if p == nil {
+				return ""
+			}
+			return *p
+		}
+		choiceA, _ := r.Choices.Get(a)
+		choiceB, _ := r.Choices.Get(b)
+		o := outcome{Status: r.Status, Winner: text(r.WinnerPlayerID), ChoiceA: text(choiceA), ChoiceB: text(choiceB)}
+		if r.DrawnNumber != nil {
+			o.Number = *r.DrawnNumber
+		}
+		all[r.MatchID] = o
+	}
+	return all
+}
+
+func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
+	skipShort(t)
+	seed := crashSeed(t)
+	t.Logf("CRASH_SEED=%d", seed)
+	agents := []string{"--seed", strconv.FormatUint(seed, 10)}
+	quiet := gather(t, shortly(seed), nil, agents)
+	quiet.ends()
+	want, technical := quiet.check()
+	require.Zero(t, technical)
+
+	chance := rand.New(rand.NewPCG(seed, 1))
+	c := gather(t, shortly(seed), []string{"--pace", "500ms"}, agents)
+	c.awaits(1)
+	started := time.Now()
+	c.kills(chance, nil, repeated(c.manager, 20), 11)
+	c.awaits(afterLast)
+	for range 3 { // while it tells the agents that the league is over
+		time.Sleep(time.Duration(chance.Int64N(int64(40 * time.Millisecond)))) // the moment is chance
+		c.manager.kill()
+	}
+	c.ends()
+	got, _ := c.check()
+	n := killed(started, got.ended, c.manager)
+	t.Logf("killed: the manager %d times while the league ran, %d times in a match, and %d times afterwards (seed %d); %d matches in %d attempts",
+		n, c.interrupted(&got), len(c.manager.deaths())-n, seed, got.state.Recorded, attempts(got.state))
+	assert.GreaterOrEqual(t, n, 15)
+	assert.Equal(t, quiet.outcomes(want.state), c.outcomes(got.state))
+	assert.Equal(t, want.state.Standings(), got.state.Standings())
+}

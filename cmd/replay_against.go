@@ -1,0 +1,316 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/transport/http"
+)
+
+// A rehearsal is a match said again to a player.
+type rehearsal struct {
+	MatchID     string     `json:"match_id"`
+	Attempt     int        `json:"attempt"`
+	PlayerID    string     `json:"player_id"` // whose requests were sent
+	Endpoint    string     `json:"endpoint"`
+	Requests    []repeated `json:"requests"`
+	Differences int        `json:"differences"` // requests that were answered differently
+	Hint        string     `json:"hint,omitzero"`
+}
+
+// A repeated request is one that was sent again.
+type repeated struct {
+	Method      string   `json:"method"`
+	MessageType string   `json:"message_type"`
+	Try         int      `json:"try"`
+	Then        string   `json:"then"` // the answer in the file
+	Now         string   `json:"now"`
+	Seconds     float64  `json:"seconds"`     // that the answer took
+	Limit       float64  `json:"limit_sec"`   // that it may take
+	Differences []string `json:"differences"` // a sentence each
+}
+
+// An answer is what came of a request.
+type answer struct {
+	message jsontext.Value // nil for none
+	fault   *protocol.Error
+}
+
+// replayAgainst says a match again to a player.
+func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.Match) error {
+	id, err := o.whose(doc)
+	if err != nil {
+		return err
+	}
+	r := &rehearsal{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeated{}}
+	client := http.NewClient(maxReply, nil)
+	defer client.Close()
+	for i := range doc.Transcript {
+		e := &doc.Transcript[i]
+		limit, asks := limitOf(e.Method)
+		if e.PlayerID != id || e.Direction != store.Sent || !asks || len(e.Message) == 0 {
+			continue
+		}
+		one := repeated{Method: e.Method, MessageType: e.MessageType, Try: e.Try, Limit: limit.Seconds()}
+		begun := time.Now()
+		now, err := sayAgain(ctx, client, o.against, e, limit)
+		if err != nil {
+			return err
+		}
+		one.Seconds = time.Since(begun).Seconds()
+		then := answered(doc, i)
+		one.Then, one.Now = then.String(), now.String()
+		one.Differences = differences(then, now)
+		if len(one.Differences) > 0 {
+			r.Differences++
+		}
+		r.Hint = hint(r.Hint, now.fault)
+		r.Requests = append(r.Requests, one)
+	}
+	if len(r.Requests) == 0 {
+		return fmt.Errorf("the file of %s holds no request to %s that could be sent again", doc.MatchID, id)
+	}
+	if o.format == formatJSON {
+		return printJSON(s.out, r)
+	}
+	return r.print(s.out)
+}
+
+// whose are the requests that are sent again.
+func (o *replayOptions) whose(doc *store.Match) (string, error) {
+	a, b := doc.PlayerA.PlayerID, doc.PlayerB.PlayerID
+	switch {
+	case o.as != "" && o.as != a && o.as != b:
+		return "", usage("--as %q: %s or %s play %s", o.as, a, b, doc.MatchID)
+	case o.as != "":
+		return o.as, nil
+	case doc.Result != nil && doc.Result.WinnerPlayerID != nil && *doc.Result.WinnerPlayerID == a:
+		return b, nil
+	}
+	return a, nil
+}
+
+// limitOf is how long the answer to a method may take; false for those that are
+// not part of the match itself.
+func limitOf(method string) (time.Duration, bool) {
+	switch method {
+	case protocol.Invite.Name:
+		return protocol.Invite.Timeout, true
+	case protocol.ChooseParity.Name:
+		return protocol.ChooseParity.Timeout, true
+	case protocol.MakeMove.Name:
+		return protocol.MakeMove.Timeout, true
+	case protocol.NotifyMatchResult.Name:
+		return protocol.NotifyMatchResult.Timeout, true
+	}
+	return 0, false
+}
+
+// sayAgain sends a request of a transcript again. The error is that nobody listens
+// there, or that ctx has ended.
+func sayAgain(ctx context.Context, client *http.Client, endpoint string, e *store.Exchange, limit time.Duration) (answer, error) {
+	params, err := refreshed(e.Message, time.Now(), limit)
+	if err != nil {
+		return answer{}, fmt.Errorf("a message of the transcript cannot be sent again: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	got, err := client.Call(limited, endpoint, "", e.Method, params, func(raw []byte) (any, error) {
+		v := jsontext.Value(slices.Clone(raw))
+		if !v.IsValid() {
+			return nil, errors.New("the answer is not JSON")
+		}
+		return v, nil
+	})
+	if err == nil {
+		message, _ := got.(jsontext.Value)
+		return answer{message: message}, nil
+	}
+	var nobody interface{ Unreachable() bool }
+	if errors.As(err, &nobody) && nobody.Unreachable() {
+		return answer{}, err
+	}
+	if ctx.Err() != nil {
+		return answer{}, &interruptedError{"Nothing was changed; the player may believe that it is in a match."}
+	}
+	return answer{fault: protocol.AsError(err)}, nil
+}
+
+// refreshed is a message with the times of now, and without a token.
+func refreshed(message jsontext.Value, now time.Time, limit time.Duration) (protocol.PerPlayer[jsontext.Value], error) {
+	var members protocol.PerPlayer[jsontext.Value]
+	if err := json.Unmarshal(message, &members); err != nil {
+		return nil, err
+	}
+	quote := func(text string) jsontext.Value {
+		raw, _ := jsontext.AppendQuote(nil, text) // our own words are UTF-8
+		return raw
+	}
+	token := false
+	for i := range members {
+		switch m := &members[i]; m.ID {
+		case "timestamp":
+			m.Value = quote(protocol.FormatTimestamp(now))
+		case "deadline":
+			m.Value = quote(protocol.FormatTimestamp(now.Add(limit)))
+		case "auth_token":
+			m.Value, token = quote(protocol.NoToken), true
+		}
+	}
+	if !token {
+		members = append(members, protocol.ForPlayer[jsontext.Value]{ID: "auth_token", Value: quote(protocol.NoToken)})
+	}
+	return members, nil
+}
+
+// answered is what the file says came of the request with that index.
+func answered(doc *store.Match, request int) answer {
+	asked := &doc.Transcript[request]
+	for i := request + 1; i < len(doc.Transcript); i++ {
+		e := &doc.Transcript[i]
+		if e.PlayerID != asked.PlayerID || e.Method != asked.Method || e.Try != asked.Try {
+			continue
+		}
+		if e.Direction != store.Received {
+			break
+		}
+		a := answer{message: e.Message}
+		if e.Error != nil && len(e.Message) == 0 {
+			a.fault = protocol.Fault(protocol.Code(e.Error.ErrorCode), "%s", e.Error.Detail)
+		}
+		return a
+	}
+	return answer{}
+}
+
+// String is the answer for people.
+func (a answer) String() string {
+	switch {
+	case a.message != nil:
+		var w words
+		if json.Unmarshal(a.message, &w) != nil {
+			return "an answer of a form that cannot be read"
+		}
+		if w.MessageType == "" {
+			w.MessageType = "an answer without message_type"
+		}
+		return w.MessageType + w.details()
+	case a.fault == nil:
+		return "nothing"
+	case a.fault.Remote:
+		return "an error: " + a.fault.Error()
+	case a.fault.Code == protocol.ErrTimeout:
+		return "no answer in time"
+	}
+	return "no answer: " + a.fault.Error()
+}
+
+// differences says how two answers differ in what matters.
+func differences(then, now answer) []string {
+	found := []string{}
+	if then.message == nil || now.message == nil {
+		if then.String() != now.String() && (then.message != nil || now.message != nil || !alike(then.fault, now.fault)) {
+			found = append(found, fmt.Sprintf("then it was %s, now it is %s", then, now))
+		}
+		return found
+	}
+	a, b := answerMembers(then.message), answerMembers(now.message)
+	if a == nil || b == nil {
+		if string(then.message) != string(now.message) {
+			found = append(found, "the answer is another")
+		}
+		return found
+	}
+	for _, m := range a {
+		switch is, ok := b.Get(m.ID); {
+		case passing(m.ID):
+		case !ok:
+			found = append(found, fmt.Sprintf("%s is missing; then it was %s", m.ID, m.Value))
+		case !sameJSON(m.Value, is):
+			found = append(found, fmt.Sprintf("%s is %s; then it was %s", m.ID, is, m.Value))
+		}
+	}
+	for _, m := range b {
+		if _, ok := a.Get(m.ID); !ok && !passing(m.ID) {
+			found = append(found, fmt.Sprintf("%s is new: %s", m.ID, m.Value))
+		}
+	}
+	return found
+}
+
+// alike tells whether two failures are of the same kind.
+func alike(a, b *protocol.Error) bool {
+	return a != nil && b != nil && a.Code == b.Code
+}
+
+// passing tells whether a member may differ from one time to the next.
+func passing(member string) bool {
+	switch member {
+	case "timestamp", "arrival_timestamp", "entropy", "entropy_commitment", "auth_token", "sender":
+		return true
+	}
+	return false
+}
+
+func answerMembers(message jsontext.Value) (members protocol.PerPlayer[jsontext.Value]) {
+	_ = json.Unmarshal(message, &members) // nil when it is no object
+	return members
+}
+
+// sameJSON compares two JSON values whatever their form.
+func sameJSON(a, b jsontext.Value) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
+}
+
+// hint explains the refusals that everybody meets who is not the referee.
+func hint(before string, fault *protocol.Error) string {
+	if before != "" || fault == nil || !fault.Remote {
+		return before
+	}
+	switch fault.Code {
+	case protocol.ErrTokenMissing, protocol.ErrTokenInvalid:
+		return "The player answers only the referee of its match, who shows a token that nobody else has: " +
+			"say it to a player that is in no league, or in one whose manager does not prove itself."
+	case protocol.ErrPlayerNotRegistered:
+		return "The player is in no league yet, and plays no match before it is."
+	case protocol.ErrMatchNotFound, protocol.ErrInvalidMatchState:
+		return "The player was not invited, or has finished this match, and plays it no second time: start it anew."
+	}
+	return before
+}
+
+// print writes the rehearsal for people.
+func (r *rehearsal) print(w io.Writer) error {
+	lines := []string{fmt.Sprintf("%s, attempt %d: the requests to %s, said again to %s", r.MatchID, r.Attempt, r.PlayerID, r.Endpoint)}
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		lines = append(lines, fmt.Sprintf("%s [try %d]: %s, after %.3f s of %.0f s", q.MessageType, q.Try, q.Now, q.Seconds, q.Limit))
+		for _, d := range q.Differences {
+			lines = append(lines, "  differs: "+d)
+		}
+	}
+	if r.Hint != "" {
+		lines = append(lines, r.Hint)
+	}
+	differently := "all answered as then"
+	if r.Differences > 0 {
+		differently = fmt.Sprintf("%d answered differently", r.Differences)
+	}
+	lines = append(lines, fmt.Sprintf("%d requests, %s", len(r.Requests), differently))
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, oneLine(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// oneLine makes of what others wrote a text that stays on its line and does
+// nothing to a terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// print writes the match as a conversation.
+func (r *retelling) print(w io.Writer) error {
+	lines := []string{
+		fmt.Sprintf("%s of league %s: round %d, attempt %d, conducted by %s (%s)", r.MatchID, r.LeagueID, r.RoundID, r.Attempt, r.RefereeID, r.State),
+		fmt.Sprintf("%s (%s) against %s (%s)", r.PlayerA.PlayerID, r.PlayerA.DisplayName, r.PlayerB.PlayerID, r.PlayerB.DisplayName),
+		"",
+	}
+	lines = append(lines, r.conversation()...)
+	lines = append(lines, r.drawLines()...)
+	lines = append(lines, r.resultLine())
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, oneLine(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *retelling) conversation() (lines []string) {
+	if len(r.Conversation) == 0 {
+		return []string{"The file has no transcript: the manager wrote it from the report.", ""}
+	}
+	for i := range r.Conversation {
+		u := &r.Conversation[i]
+		waited := ""
+		if u.Waited != nil {
+			waited = fmt.Sprintf("%+.3fs", *u.Waited)
+		}
+		again := ""
+		if u.Try > 1 {
+			again = fmt.Sprintf(" [try %d]", u.Try)
+		}
+		lines = append(lines, fmt.Sprintf("%s %10s  %s → %s  %s%s", timeOfDay(u.At), waited, u.From, u.To, u.Says, again))
+		if e := u.Error; e != nil {
+			lines = append(lines, fmt.Sprintf("%s %10s    %s %s: %s", strings.Repeat(" ", len(timeOfDay(u.At))), "", e.ErrorCode, e.ErrorName, e.Detail))
+		}
+	}
+	if r.Omitted > 0 {
+		lines = append(lines, fmt.Sprintf("(%d more exchanges are not in the file)", r.Omitted))
+	}
+	return append(lines, "")
+}
+
+// timeOfDay is the time of a timestamp without its date.
+func timeOfDay(at string) string {
+	if _, clock, ok := strings.Cut(at, "T"); ok {
+		return strings.TrimSuffix(clock, "Z")
+	}
+	return at
+}
+
+func (r *retelling) drawLines() []string {
+	d := r.Draw
+	if d == nil {
+		return nil
+	}
+	holds := "which does not belong to the commitment"
+	if d.CommitmentHolds {
+		holds = "which belongs to the commitment"
+	}
+	lines := []string{"Draw: the referee reveals nonce " + d.Nonce + ",", "      " + holds + " " + d.Commitment + "."}
+	for _, e := range d.Entropies {
+		lines = append(lines, "      "+e.ID+" gave entropy "+e.Value+".")
+	}
+	switch {
+	case d.Number == nil:
+		lines = append(lines, "      No number was drawn.")
+	case r.Result.DrawnNumber != nil && *r.Result.DrawnNumber == *d.Number:
+		lines = append(lines, fmt.Sprintf("      Together they make the number %d, as the result says.", *d.Number))
+	default:
+		lines = append(lines, fmt.Sprintf("      Together they make the number %d; the result says another.", *d.Number))
+	}
+	return lines
+}
+
+func (r *retelling) resultLine() string {
+	if r.Result == nil {
+		return "Result: none; the attempt was given up."
+	}
+	return "Result: " + resultOf(r.Result)
+}
+
+func resultOf(m *store.MatchResult) string {
+	text := m.Status
+	switch {
+	case m.WinnerPlayerID != nil:
+		text += ", " + *m.WinnerPlayerID + " wins"
+	case m.Status == protocol.StatusTechnicalLoss:
+		text += " of both"
+	}
+	var points []string
+	for _, s := range m.Score {
+		points = append(points, fmt.Sprintf("%s %d", s.ID, s.Value))
+	}
+	return text + ". " + m.Reason + ". Points: " + strings.Join(points, ", ") + "."
+}

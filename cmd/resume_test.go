@@ -1,0 +1,205 @@
+package cmd_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store"
+)
+
+// A kept league is one of four players whose manager is started again and again
+// with the same command line.
+type keptLeague struct {
+	data store.Folder
+	args []string
+	url  string
+}
+
+func newKeptLeague(t *testing.T) *keptLeague {
+	t.Helper()
+	port := steadyPorts(t, 1)[0]
+	k := &keptLeague{data: store.Folder(filepath.Join(t.TempDir(), "SHARED")), url: "http://localhost:" + port + "/mcp"}
+	k.args = []string{"manager", "--port", port, "--data", string(k.data), "--exit-when-done"}
+	return k
+}
+
+// manager starts it, with more flags.
+func (k *keptLeague) manager(t *testing.T, flags ...string) *process {
+	t.Helper()
+	return start(t, append(k.args[:len(k.args):len(k.args)], flags...)...)
+}
+
+// agents start a referee and four players.
+func (k *keptLeague) agents(t *testing.T) []*process {
+	t.Helper()
+	var all []*process
+	for _, name := range []string{"Whistle", "Alpha", "Beta", "Gamma", "Delta"} {
+		role := "player"
+		if name == "Whistle" {
+			role = "referee"
+		}
+		all = append(all, start(t, role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url))
+	}
+	return all
+}
+
+// overAlready is a league that is over, and the table that its manager printed.
+func overAlready(t *testing.T) (k *keptLeague, table string) {
+	t.Helper()
+	k = newKeptLeague(t)
+	m := k.manager(t)
+	agents := k.agents(t)
+	require.Zero(t, m.ends(t), m.stderr.String())
+	for _, p := range agents {
+		require.Zero(t, p.ends(t), p.stderr.String())
+	}
+	return k, m.stdout.String()
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// add writes something behind the end of a file.
+func add(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(read(t, path)+text), 0o600))
+}
+
+func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	k := newKeptLeague(t)
+	journal := k.data.Journal(crashLeague)
+	m := k.manager(t, "--pace", "300ms")
+	agents := k.agents(t)
+	m.awaits(t, `"round_id":1,.*"message":"round completed"`)
+	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 130, m.ends(t), m.stderr.String())
+	assert.Empty(t, m.stdout.String(), "half a league has no table")
+	assert.Regexp(t, `\nevenodd: interrupted\. [2-4] of 6 matches were recorded\. Run the same command again to go on; the league is in `+
+		regexp.QuoteMeta(string(k.data))+`\.\n$`, m.stderr.String())
+
+	before := read(t, journal)
+	add(t, journal, `{"seq":9`) // as if it had died in a line
+	m = k.manager(t, "--pace", "300ms")
+	require.Zero(t, m.ends(t), m.stderr.String())
+	line := strings.Count(before, "\n") + 1
+	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line was not finished \(8 bytes\); it is cut off\. Nobody had been told of it\.\n`, m.stderr.String())
+	assert.Regexp(t, `\nLeague \S+ at \S+ goes on: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
+	assert.True(t, strings.HasPrefix(read(t, journal), before), "what was written stays")
+	for _, p := range agents {
+		assert.Zero(t, p.ends(t), p.stderr.String())
+	}
+	assert.Contains(t, m.stdout.String(), "\nChampion: ")
+	output(t, "audit", string(k.data))
+}
+
+func TestAManagerOfALeagueThatIsOver(t *testing.T) {
+	t.Parallel()
+	k, table := overAlready(t)
+	journal, standings := k.data.Journal(crashLeague), k.data.Standings(crashLeague)
+	before, rows := read(t, journal), read(t, standings)
+
+	t.Run("shows it again, and changes nothing", func(t *testing.T) {
+		m := k.manager(t)
+		require.Zero(t, m.ends(t), m.stderr.String())
+		assert.Equal(t, table, m.stdout.String())
+		assert.Regexp(t, `League \S+ at \S+ is over already: 6 of 6 matches recorded\. A new one needs --new-league or another --league-id\.\n`, m.stderr.String())
+		assert.Equal(t, before, read(t, journal))
+		assert.Equal(t, rows, read(t, standings))
+	})
+	t.Run("cuts a torn line off", func(t *testing.T) {
+		add(t, journal, "torn")
+		m := k.manager(t)
+		require.Zero(t, m.ends(t), m.stderr.String())
+		assert.Contains(t, m.stderr.String(), "the last line was not finished (4 bytes)")
+		assert.Equal(t, table, m.stdout.String())
+		assert.Equal(t, before, read(t, journal))
+	})
+	t.Run("refuses a journal that is damaged", func(t *testing.T) {
+		damaged := strings.Replace(before, `"display_name":"Beta"`, `"display_name":"Bent"`, 1)
+		require.NotEqual(t, before, damaged)
+		line := 1 + strings.Count(damaged[:strings.Index(damaged, "Bent")], "\n")
+		require.NoError(t, os.WriteFile(journal, []byte(damaged), 0o600))
+		m := k.manager(t)
+		assert.Equal(t, 1, m.ends(t))
+		assert.Empty(t, m.stdout.String())
+		assert.Contains(t, m.stderr.String(), journal+" line "+strconv.Itoa(line+1)+": it does not follow the line before")
+		assert.Equal(t, damaged, read(t, journal), "it is left as it is")
+		require.NoError(t, os.WriteFile(journal, []byte(before), 0o600))
+	})
+	t.Run("begins anew when told to", func(t *testing.T) {
+		m := k.manager(t, "--new-league")
+		archive := m.awaits(t, `The old league is in (\S+)\.\n(?s:.*) waits for 4 players and 1 referees\.\n`)[1]
+		m.interrupt(t)
+		require.Equal(t, 130, m.ends(t), m.stderr.String())
+		assert.Equal(t, before, read(t, filepath.Join(archive, "league", "journal.jsonl")))
+		assert.Equal(t, rows, read(t, filepath.Join(archive, "league", "standings.json")))
+		assert.NoFileExists(t, standings)
+		assert.Equal(t, 1, strings.Count(read(t, journal), "\n"), "a league was created, no more")
+	})
+}
+
+func TestOneManagerForALeague(t *testing.T) {
+	t.Parallel()
+	k := newKeptLeague(t)
+	m := k.manager(t)
+	m.awaits(t, `waits for 4 players`)
+	second := start(t, "manager", "--port", "0", "--data", string(k.data))
+	assert.Equal(t, 1, second.ends(t))
+	assert.Contains(t, second.stderr.String(), "another manager runs this league (it holds "+
+		filepath.Join(string(k.data), "private", crashLeague+".lock")+"): stop it first, or use another --data or --league-id\n")
+	m.interrupt(t)
+	assert.Equal(t, 130, m.ends(t))
+}
+
+// volume runs a script in which $DATA is a small file system of its own, mounted
+// with these options, and evenodd is the program. Where that is not allowed the
+// test is not run.
+func volume(t *testing.T, options, script string, args ...string) *process {
+	t.Helper()
+	if err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+		"mount -t tmpfs -o size=16k none "+t.TempDir()).Run(); err != nil {
+		t.Skipf("NOT RUN: no file system can be mounted here: unshare: %v", err)
+	}
+	data := t.TempDir()
+	args = append([]string{"--user", "--map-root-user", "--mount", "sh", "-c",
+		"mount -t tmpfs -o " + options + " none " + data + " && " + script, "evenodd"}, args...)
+	return launch(t, t.TempDir(), []string{"DATA=" + data}, "unshare", args...)
+}
+
+func TestADataFolderThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	p := volume(t, "ro,size=16k", `evenodd manager --port 0 --data "$DATA"`)
+	assert.Equal(t, 1, p.ends(t))
+	assert.Regexp(t, `\nevenodd: the league cannot be kept in \S+: .*read-only file system\n$`, "\n"+p.stderr.String())
+}
+
+// TestADiskThatIsFull lets the disk of a manager run full in the middle of a
+// league, and then makes it larger.
+func TestADiskThatIsFull(t *testing.T) {
+	t.Parallel()
+	k := newKeptLeague(t)
+	k.args[4] = `"$DATA"`
+	command := "evenodd " + strings.Join(k.args, " ") + " --pace 100ms --legs 5 --log-level error"
+	m := volume(t, "size=48k", command+`; echo "ended with $?" >&2; mount -o remount,size=10m "$DATA"; exec `+command)
+	agents := k.agents(t)
+	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: mend it and start again\nended with 1\n`)
+	assert.Zero(t, m.ends(t), m.stderr.String())
+	assert.Regexp(t, `goes on: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
+	for _, p := range agents {
+		assert.Zero(t, p.ends(t), p.stderr.String())
+	}
+}

@@ -1,0 +1,122 @@
+package conversations
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// mortalLeague is a whole league of four players whose manager dies once. It
+// returns what the journal in the folder says.
+func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
+	w.t.Helper()
+	folder, files := folderOf(w.t), folderOf(w.t)
+	x := w.doomed(end, folder, 4, 1)
+	var known map[string]bool // matches with a result on disk when the manager died
+	var back time.Duration
+	succession := w.meanwhile(func() {
+		if end.event > 0 {
+			<-x.died
+			x.bury()
+			time.Sleep(second)
+			known, back = recordedIn(w, folder), w.now()
+			x = w.tenure(folder, 4, 1)
+		}
+	})
+	w.writer("REF01", files)
+	w.players(4)
+	<-succession
+	final := x.finish()
+	x.w.checkFarewells(end.event != 0)
+	for _, e := range w.said(protocol.StartMatch.Name) {
+		id := read[protocol.MatchAssignment](e.message).MatchID
+		assert.False(w.t, e.at >= back && known[id], "%s has a result, and is handed over again", id)
+	}
+	require.NoError(w.t, x.close())
+	state := w.checkKept(folder)
+	assert.Equal(w.t, state.Completed.Champion, final.Champion)
+	for i := range state.Matches {
+		m := &state.Matches[i]
+		assert.Len(w.t, m.Attempts, 1, "%s", m.Report.MatchID)
+	}
+	assert.Len(w.t, w.said(protocol.Invite.Name), 12, "no match is played twice")
+	return state, x.manager.Results()
+}
+
+// recordedIn are the matches with a result in a journal, as it was left.
+func recordedIn(w *world, folder store.Folder) map[string]bool {
+	recorded := map[string]bool{}
+	j, state, _, err := journal.Open(folder.Journal(leagueID), time.Now)
+	require.NoError(w.t, err)
+	require.NoError(w.t, j.Close())
+	for i := range state.Matches {
+		if r := state.Matches[i].Report; r != nil {
+			recorded[r.MatchID] = true
+		}
+	}
+	return recorded
+}
+
+// checkFarewells wants every agent to be told that the league is over, once, or
+// twice where it is not known who was told.
+func (w *world) checkFarewells(killed bool) {
+	w.t.Helper()
+	for _, a := range w.everybody() {
+		if a.player == nil && a.referee == nil {
+			continue
+		}
+		most := 1
+		if killed {
+			most = 2
+		}
+		n := len(w.said(protocol.NotifyLeagueCompleted.Name, a.host))
+		assert.True(w.t, 1 <= n && n <= most, "%s was told %d times that the league is over", a.id, n)
+	}
+}
+
+// A manager may die at any event, whatever the world has heard of it: the next
+// one ends the league as if nothing had happened.
+func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
+	t.Parallel()
+	var events int
+	var results []league.MatchRecord
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, byValue, zerolog.Nop())
+		state, undisturbed := w.mortalLeague(fate{})
+		events, results = state.Events, undisturbed
+		w.close()
+	})
+	require.Equal(t, 37, events, "created, registered 5, started, 3 rounds of 2 and 2 × 3 events, completed, informed 5")
+	for _, kind := range []string{byValue, byWire, byHTTP} {
+		for _, when := range []when{untold, followed, powerCut} {
+			t.Run(fmt.Sprintf("%s, %s", kind, when), func(t *testing.T) {
+				t.Parallel()
+				for event := 1; event <= events; event++ {
+					if event == events && when != untold {
+						continue // nothing follows the last event
+					}
+					t.Run(fmt.Sprint(event), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							w := newWorld(t, kind, zerolog.Nop())
+							_, got := w.mortalLeague(fate{event, when})
+							assert.Equal(t, results, got)
+							synctest.Wait()
+							w.close()
+							w.checkMessages()
+						})
+					})
+				}
+			})
+		}
+	}
+}

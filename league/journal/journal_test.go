@@ -1,0 +1,474 @@
+package journal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+func clock() func() time.Time {
+	var mu sync.Mutex
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		at = at.Add(time.Millisecond)
+		return at
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// events are a whole league of two players: one match, one round.
+func events() []journal.Data {
+	return []journal.Data{
+		&journal.Created{
+			SchemaVersion: journal.SchemaVersion, LeagueID: "L", DisplayName: "A ✓ league\n", GameType: "even_odd", Legs: 1,
+			Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
+			Simulation: &journal.Simulation{Seed: 1<<64 - 1, Players: 2, Referees: 1, Strategies: []string{"random"}},
+		},
+		&journal.AgentRegistered{AgentID: "REF01", Role: journal.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2, Generation: 1},
+		&journal.AgentRegistered{AgentID: "P01", Role: journal.RolePlayer, DisplayName: "One", Endpoint: "http://1/mcp", Generation: 1},
+		&journal.AgentRegistered{AgentID: "P02", Role: journal.RolePlayer, DisplayName: "Two", Endpoint: "http://2/mcp", Generation: 1},
+		&journal.AgentSuspended{AgentID: "P02", Reason: "gone"},
+		&journal.AgentReturned{AgentID: "P02", Endpoint: "http://2b/mcp", Generation: 2},
+		&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}},
+		&journal.RoundAnnounced{RoundID: 1, Referees: []string{"REF01"}},
+		&journal.MatchAssigned{MatchID: "R1M1", Attempt: 1, RefereeID: "REF01"},
+		&journal.MatchDeclined{MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", Reason: "busy"},
+		&journal.MatchAccepted{MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", DrawCommitment: strings.Repeat("ab", 32)},
+		&journal.MatchReported{
+			MatchID: "R1M1", Attempt: 1, RefereeID: "REF01",
+			Outcome: journal.Outcome{
+				Status: protocol.StatusWin, WinnerPlayerID: ptr("P02"), DrawnNumber: ptr(7), NumberParity: ptr("odd"),
+				Choices: protocol.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
+			},
+			Score: protocol.Both("P01", 0, "P02", 3),
+			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: protocol.PerPlayer[string]{{ID: "P01", Value: strings.Repeat("01", 32)}}},
+		},
+		&journal.MatchDisputed{MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", Outcome: journal.Outcome{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", nil)}},
+		&journal.RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},
+		&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P02", DisplayName: "Two", Points: 3}},
+		&journal.AgentInformed{AgentID: "P01"},
+	}
+}
+
+// written is a journal of all events, as bytes.
+func written(t testing.TB) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	j, _, torn, err := journal.Open(path, clock())
+	require.NoError(t, err)
+	require.Nil(t, torn)
+	for _, e := range events() {
+		require.NoError(t, j.Append(e))
+	}
+	require.NoError(t, j.Close())
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return raw
+}
+
+// folded is the state after the first n events, as JSON: states hold what
+// cannot be compared otherwise.
+func folded(t *testing.T, raw []byte, n int) string {
+	t.Helper()
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	state, _, _, torn, err := journal.Replay("x", bytes.NewReader(bytes.Join(lines[:n], nil)), nil)
+	require.NoError(t, err)
+	require.Zero(t, torn)
+	return said(t, state)
+}
+
+func said(t *testing.T, s *journal.State) string {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{
+		"events": s.Events, "created": s.Created, "agents": s.Agents, "started": s.Started, "matches": s.Matches,
+		"recorded": s.Recorded, "rounds": s.Rounds, "completed": s.Completed, "standings": s.Standings(), "records": s.RoundRecords(),
+	})
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	raw := written(t)
+	want := events()
+	var got []journal.Data
+	state, head, end, torn, err := journal.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event) {
+		assert.Equal(t, number, e.Seq)
+		got = append(got, e.Data)
+	})
+	require.NoError(t, err)
+	assert.Zero(t, torn)
+	assert.EqualValues(t, len(raw), end)
+	assert.Equal(t, len(want), state.Events)
+	lines := bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
+	assert.Equal(t, journal.Hash(lines[len(lines)-1]), head)
+	a, err := json.Marshal(want)
+	require.NoError(t, err)
+	b, err := json.Marshal(got)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(a), string(b))
+	assert.NotNil(t, state.Completed)
+	assert.True(t, state.Agents["P01"].Informed)
+}
+
+// A machine may lose power at any byte.
+func TestCutAfterEveryByteOfTheLastThreeEvents(t *testing.T) {
+	raw := written(t)
+	total := bytes.Count(raw, []byte("\n"))
+	start := 0
+	for range total - 3 {
+		start += bytes.IndexByte(raw[start:], '\n') + 1
+	}
+	for cut := start; cut <= len(raw); cut++ {
+		path := filepath.Join(t.TempDir(), "journal.jsonl")
+		require.NoError(t, os.WriteFile(path, raw[:cut], 0o600))
+		whole := bytes.Count(raw[:cut], []byte("\n"))
+		end := bytes.LastIndexByte(raw[:cut], '\n') + 1
+
+		j, state, torn, err := journal.Open(path, clock())
+		require.NoError(t, err)
+		require.Equal(t, folded(t, raw, whole), said(t, state), "cut after byte %d", cut)
+		if end == cut {
+			require.Nil(t, torn)
+		} else {
+			require.Equal(t, &journal.Torn{Path: path, Line: whole + 1, Bytes: cut - end}, torn)
+			require.Contains(t, torn.String(), fmt.Sprintf("line %d", whole+1))
+		}
+		seq, head := j.Last()
+		require.Equal(t, whole, seq)
+		lines := bytes.Split(raw[:end-1], []byte("\n"))
+		require.Equal(t, journal.Hash(lines[whole-1]), head)
+
+		require.NoError(t, j.Append(&journal.AgentSuspended{AgentID: "P01", Reason: "again"}))
+		require.NoError(t, j.Close())
+		again, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(raw[:end]), string(again[:end]), "what was whole stays")
+		_, state, torn, err = openAndClose(t, path)
+		require.NoError(t, err)
+		require.Nil(t, torn)
+		require.Equal(t, whole+1, state.Events)
+	}
+}
+
+func openAndClose(t *testing.T, path string) (*journal.Journal, *journal.State, *journal.Torn, error) {
+	t.Helper()
+	j, state, torn, err := journal.Open(path, clock())
+	if err == nil {
+		require.NoError(t, j.Close())
+	}
+	return j, state, torn, err
+}
+
+// Whatever single bit of a line that others follow is flipped, the journal is
+// refused, with the line or the next.
+func TestDamageFurtherUpIsRefused(t *testing.T) {
+	raw := written(t)
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	start := 0
+	for number, line := range lines[:len(lines)-2] {
+		for at := 0; at < len(line); at += 5 {
+			damaged := bytes.Clone(raw)
+			damaged[start+at] ^= 1
+			path := filepath.Join(t.TempDir(), "journal.jsonl")
+			require.NoError(t, os.WriteFile(path, damaged, 0o600))
+			_, _, _, err := openAndClose(t, path)
+			var damage *journal.DamageError
+			require.ErrorAs(t, err, &damage, "byte %d of line %d", at, number+1)
+			require.Equal(t, path, damage.Path)
+			require.True(t, damage.Line == number+1 || damage.Line == number+2, "line %d, not %d", damage.Line, number+1)
+			require.NotEmpty(t, damage.Reason)
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(damaged, after), "a damaged journal stays as it is")
+		}
+		start += len(line)
+	}
+}
+
+func TestLinesThatAreMissingOrMoved(t *testing.T) {
+	lines := bytes.SplitAfter(written(t), []byte("\n"))
+	without := bytes.Join(append(append([][]byte{}, lines[:4]...), lines[5:]...), nil)
+	swapped := append([][]byte{}, lines...)
+	swapped[4], swapped[5] = swapped[5], swapped[4]
+	long := bytes.Join([][]byte{lines[0], bytes.Repeat([]byte("x"), journal.MaxLine+1<<17), []byte("\n")}, nil)
+	for name, tt := range map[string]struct {
+		raw  []byte
+		line int
+	}{
+		"a line is missing":      {without, 5},
+		"two lines are swapped":  {bytes.Join(swapped, nil), 5},
+		"the first is missing":   {bytes.Join(lines[1:], nil), 1},
+		"a line is far too long": {long, 2},
+		"an empty line":          {append(bytes.Clone(lines[0]), '\n'), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, _, _, err := journal.Replay("file", bytes.NewReader(tt.raw), nil)
+			var damage *journal.DamageError
+			require.ErrorAs(t, err, &damage)
+			assert.Equal(t, "file", damage.Path)
+			assert.Equal(t, tt.line, damage.Line)
+		})
+	}
+}
+
+// An event that was never possible changes nothing.
+func TestEventsThatCannotHaveHappened(t *testing.T) {
+	tests := []struct {
+		name  string
+		after int // events
+		event journal.Data
+		want  string
+	}{
+		{"a second creation", 3, events()[0], "created once"},
+		{"an agent twice", 3, events()[2], "registered already"},
+		{"an agent of no role", 3, &journal.AgentRegistered{AgentID: "X", Role: "king"}, "player or referee"},
+		{"a stranger returns", 3, &journal.AgentReturned{AgentID: "P09"}, "not registered"},
+		{"a round before the start", 3, events()[7], "before the start"},
+		{"another algorithm", 6, &journal.Started{Algorithm: "circle-v2", Players: []string{"P01", "P02"}, Referees: []string{"REF01"}}, "newer"},
+		{"players in disorder", 6, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P02", "P01"}, Referees: []string{"REF01"}}, "ascending"},
+		{"a match before its round", 7, events()[8], "not of an announced round"},
+		{"an attempt left out", 8, &journal.MatchAssigned{MatchID: "R1M1", Attempt: 2, RefereeID: "REF01"}, "follows attempt 0"},
+		{"a player as referee", 8, &journal.MatchAssigned{MatchID: "R1M1", Attempt: 1, RefereeID: "P01"}, "no referee"},
+		{"a result without a match", 8, events()[11], "was not assigned"},
+		{"a second result", 12, events()[11], "second result"},
+		{"a result of a referee that declined", 10, events()[11], "was not assigned"},
+		{"a second commitment", 11, &journal.MatchAccepted{MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", DrawCommitment: strings.Repeat("00", 32)}, "second, different"},
+		{"a round without results", 11, events()[13], "no result"},
+		{"a dispute about nothing", 11, events()[12], "no result"},
+		{"an end before the end", 13, events()[14], "before its last round"},
+		{"another champion", 14, &journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01"}}, "by the table it is P02"},
+		{"knowledge of an end that is not", 14, events()[15], "not"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := journal.NewState()
+			for i, e := range events()[:tt.after] {
+				require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: "2026-01-01T12:00:00.000Z", Data: e}))
+			}
+			before := said(t, s)
+			require.ErrorContains(t, s.Apply(&journal.Event{Seq: tt.after + 1, Data: tt.event}), tt.want)
+			assert.Equal(t, before, said(t, s))
+		})
+	}
+}
+
+// A journal of five lines must not take the memory of the machine.
+func TestALeagueThatDoesNotFitIsRefused(t *testing.T) {
+	s := journal.NewState()
+	for i, e := range events()[:6] {
+		if c, ok := e.(*journal.Created); ok {
+			c.Legs = 1 << 40
+		}
+		require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: "2026-01-01T12:00:00.000Z", Data: e}))
+	}
+	require.ErrorContains(t, s.Apply(&journal.Event{Seq: 7, Data: events()[6]}), "more than")
+}
+
+// Many report at once, and one write serves many; but nobody is told before
+// the event is in the file.
+func TestWhatIsSyncedIsInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	j, _, _, err := journal.Open(path, clock())
+	require.NoError(t, err)
+	require.NoError(t, j.Append(events()[0]))
+	require.NoError(t, j.Append(events()[2]))
+	const reporters, each = 64, 10
+	var order sync.Mutex
+	var reporting sync.WaitGroup
+	for r := range reporters {
+		reporting.Go(func() {
+			for k := range each {
+				reason := fmt.Sprintf("reporter %d event %d.", r, k)
+				order.Lock()
+				err := j.Append(&journal.AgentSuspended{AgentID: "P01", Reason: reason})
+				seq, _ := j.Last()
+				order.Unlock()
+				if !assert.NoError(t, err) || !assert.NoError(t, j.Sync(seq)) {
+					return
+				}
+				raw, err := os.ReadFile(path)
+				assert.NoError(t, err)
+				assert.Contains(t, string(raw), reason)
+			}
+		})
+	}
+	reporting.Wait()
+	require.NoError(t, j.Close())
+	_, state, torn, err := openAndClose(t, path)
+	require.NoError(t, err)
+	assert.Nil(t, torn)
+	assert.Equal(t, 2+reporters*each, state.Events)
+}
+
+func TestACloseWritesWhatIsQueued(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	j, _, _, err := journal.Open(path, clock())
+	require.NoError(t, err)
+	require.NoError(t, j.Append(events()[0]))
+	require.NoError(t, j.Close())
+	require.NoError(t, j.Sync(1))
+	require.NoError(t, j.Failed(), "a journal that is closed has not failed")
+	require.ErrorContains(t, j.Append(events()[2]), "closed")
+	require.ErrorContains(t, j.Sync(2), "closed", "nobody waits for what was never queued")
+	_, state, _, err := openAndClose(t, path)
+	require.NoError(t, err)
+	assert.Equal(t, 1, state.Events)
+}
+
+// Who waits for an event that nobody appends is sent home when the journal is
+// closed.
+func TestACloseWakesThoseWhoWait(t *testing.T) {
+	j, _, _, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), clock())
+	require.NoError(t, err)
+	var waiting sync.WaitGroup
+	for range 8 {
+		waiting.Go(func() { assert.ErrorContains(t, j.Sync(99), "closed") })
+	}
+	require.NoError(t, j.Close())
+	waiting.Wait()
+}
+
+func TestNoJournal(t *testing.T) {
+	var j *journal.Journal
+	require.NoError(t, j.Append(events()[0]))
+	require.NoError(t, j.Sync(1))
+	require.NoError(t, j.Failed())
+	require.NoError(t, j.Err())
+	require.NoError(t, j.Close())
+	seq, head := j.Last()
+	assert.Zero(t, seq)
+	assert.Empty(t, head)
+}
+
+func TestPathsThatAreNoJournal(t *testing.T) {
+	dir := t.TempDir()
+	_, _, _, err := openAndClose(t, dir)
+	require.Error(t, err)
+	blocked := filepath.Join(dir, "file", "journal.jsonl")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	_, _, _, err = openAndClose(t, blocked)
+	require.Error(t, err)
+	deep := filepath.Join(dir, "a", "b", "c", "journal.jsonl")
+	_, _, _, err = openAndClose(t, deep)
+	require.NoError(t, err, "folders are made")
+	if _, missing := os.Stat("/dev/full"); errors.Is(missing, fs.ErrNotExist) {
+		return
+	}
+	_, _, _, err = openAndClose(t, "/dev/full") // endless zeros
+	var damage *journal.DamageError
+	require.ErrorAs(t, err, &damage)
+}
+
+// FuzzReplay: no file makes the reader panic, and what it accepts is a prefix
+// that means the same when it is read again.
+func FuzzReplay(f *testing.F) {
+	raw := written(f)
+	f.Add(raw)
+	f.Add(raw[:len(raw)/2])
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		state, head, end, torn, err := journal.Replay("x", bytes.NewReader(raw), nil)
+		if err != nil {
+			var damage *journal.DamageError
+			require.ErrorAs(t, err, &damage)
+			require.Equal(t, bytes.Count(raw[:end], []byte("\n"))+1, damage.Line)
+			return
+		}
+		require.Equal(t, len(raw), int(end)+torn)
+		require.Equal(t, state.Events, bytes.Count(raw[:end], []byte("\n")))
+		again, sameHead, _, _, err := journal.Replay("x", bytes.NewReader(raw[:end]), nil)
+		require.NoError(t, err)
+		require.Equal(t, head, sameHead)
+		if len(state.Matches) < 1000 { // a mutated number of legs makes states that take long to print
+			require.Equal(t, said(t, state), said(t, again))
+		}
+	})
+}
+
+// BenchmarkAppendSync is what an event costs that must be on disk before
+// anybody is told, beside the floor: the same bytes with a write and a sync
+// each, by as many who wait for each other.
+func BenchmarkAppendSync(b *testing.B) {
+	event := events()[11]
+	size := 0
+	for line := range bytes.Lines(written(b)) {
+		if bytes.Contains(line, []byte("match_reported")) {
+			size = len(line)
+		}
+	}
+	rate := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s") }
+	for _, reporters := range []int{1, 64} {
+		b.Run(fmt.Sprintf("floor/%d", reporters), func(b *testing.B) {
+			file, err := os.Create(filepath.Join(b.TempDir(), "floor"))
+			require.NoError(b, err)
+			defer file.Close()
+			line := append(bytes.Repeat([]byte("x"), size-1), '\n')
+			var mu sync.Mutex
+			share(b, reporters, func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				_, err := file.Write(line)
+				return errors.Join(err, file.Sync())
+			})
+			rate(b)
+		})
+		b.Run(fmt.Sprintf("journal/%d", reporters), func(b *testing.B) {
+			j, _, _, err := journal.Open(filepath.Join(b.TempDir(), "journal.jsonl"), time.Now)
+			require.NoError(b, err)
+			var order sync.Mutex
+			share(b, reporters, func() error {
+				order.Lock()
+				err := j.Append(event)
+				seq, _ := j.Last()
+				order.Unlock()
+				return errors.Join(err, j.Sync(seq))
+			})
+			rate(b)
+			require.NoError(b, j.Close())
+		})
+	}
+}
+
+// share does the work b.N times, by so many at once.
+func share(b *testing.B, workers int, work func() error) {
+	b.Helper()
+	var left sync.Mutex
+	n := b.N
+	take := func() bool {
+		left.Lock()
+		defer left.Unlock()
+		n--
+		return n >= 0
+	}
+	b.ResetTimer()
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() {
+			for take() {
+				if err := work(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	working.Wait()
+	b.StopTimer()
+}

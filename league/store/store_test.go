@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store"
+)
+
+func TestADocumentComesBack(t *testing.T) {
+	dir := store.Folder(t.TempDir())
+	want := &store.History{SchemaVersion: store.SchemaVersion, PlayerID: "P01", LeagueID: "L", Matches: []store.HistoryMatch{{Attempt: 2}}}
+	require.NoError(t, store.Write(dir.History("P01"), want))
+	got, err := store.Read[store.History](dir.History("P01"))
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	info, err := os.Stat(dir.History("P01"))
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o644), info.Mode().Perm())
+}
+
+func TestAddNeverReplaces(t *testing.T) {
+	path := store.Folder(t.TempDir()).Match("L", "R1M1")
+	require.NoError(t, store.Add(path, &store.Match{SchemaVersion: store.SchemaVersion, MatchID: "R1M1"}))
+	require.ErrorIs(t, store.Add(path, &store.Match{SchemaVersion: store.SchemaVersion, MatchID: "other"}), fs.ErrExist)
+	got, err := store.Read[store.Match](path)
+	require.NoError(t, err)
+	assert.Equal(t, "R1M1", got.MatchID)
+}
+
+func TestWhatCannotBeRead(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"nothing", "", "not a whole JSON document"},
+		{"half of it", `{"schema_version":"1.0.0","player_id":"P`, "not a whole JSON document"},
+		{"two of it", `{"schema_version":"1.0.0"}{}`, "not a whole JSON document"},
+		{"a name twice", `{"schema_version":"1.0.0","player_id":"a","player_id":"b"}`, "duplicate"},
+		{"no object", `[]`, "not a whole JSON document"},
+		{"null", `null`, "schema_version: must be a version"},
+		{"no version", `{"player_id":"P01"}`, "schema_version: must be a version"},
+		{"no version at all", `{"schema_version":"zero"}`, "schema_version: must be a version"},
+		{"a newer one", `{"schema_version":"2.3.4"}`, "made by a newer evenodd"},
+		{"a member of another type", `{"schema_version":"1.0.0","matches":7}`, "matches"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "history.json")
+			require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
+			_, err := store.Read[store.History](path)
+			require.ErrorContains(t, err, tt.want)
+			require.ErrorContains(t, err, path)
+		})
+	}
+	_, err := store.Read[store.History](filepath.Join(t.TempDir(), "missing.json"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	raw := `{"schema_version":"1.9.0","something_new":1}`
+	path := filepath.Join(t.TempDir(), "history.json")
+	require.NoError(t, os.WriteFile(path, []byte(raw), 0o600))
+	_, err = store.Read[store.History](path)
+	require.NoError(t, err, "a program reads what a later one of the same major version adds to")
+}
+
+func mode(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Mode().Perm()
+}
+
+func TestSecretsAreTheOwners(t *testing.T) {
+	root := t.TempDir()
+	dir := store.Folder(root)
+	_, err := dir.Secret("L", true)
+	require.ErrorContains(t, err, "is missing")
+	first, err := dir.Secret("L", false)
+	require.NoError(t, err)
+	again, err := dir.Secret("L", true)
+	require.NoError(t, err)
+	assert.Equal(t, first, again)
+	other, err := dir.Secret("M", false)
+	require.NoError(t, err)
+	assert.NotEqual(t, first, other)
+
+	identity := dir.Identity("player", "Ann")
+	require.NoError(t, store.WritePrivate(identity, &store.Identity{SchemaVersion: store.SchemaVersion, AuthToken: "tok"}))
+	unlock, err := dir.Lock("L")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unlock()) }()
+	private := filepath.Join(root, "private")
+	assert.Equal(t, fs.FileMode(0o700), mode(t, private))
+	entries, err := os.ReadDir(private)
+	require.NoError(t, err)
+	require.Len(t, entries, 4)
+	for _, e := range entries {
+		assert.Equal(t, fs.FileMode(0o600), mode(t, filepath.Join(private, e.Name())), e.Name())
+	}
+}
+
+func TestKeysThatAreNone(t *testing.T) {
+	good := strings.Repeat("ab", 32)
+	for name, tt := range map[string]struct {
+		text string
+		ok   bool
+	}{
+		"as it is written": {good + "\n", true},
+		"without an end":   {good, true},
+		"too short":        {good[:62], false},
+		"a byte too long":  {good + "ab", false},
+		"far too long":     {strings.Repeat(good, 100), false},
+		"no digits":        {strings.Repeat("xy", 32), false},
+		"an odd number":    {good[:63], false},
+		"empty":            {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := store.Folder(t.TempDir())
+			_, err := dir.Secret("L", false)
+			require.NoError(t, err)
+			path := filepath.Join(string(dir), "private", "L.key")
+			require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
+			secret, err := dir.Secret("L", true)
+			if tt.ok {
+				require.NoError(t, err)
+				assert.Equal(t, good, hex.EncodeToString(secret[:]))
+				return
+			}
+			require.ErrorContains(t, err, "not a key of 64 hexadecimal digits")
+			require.NotContains(t, err.Error(), "abab", "a broken key is a secret still")
+		})
+	}
+}
+
+func TestIdentitiesOfNamesThatLookAlike(t *testing.T) {
+	dir := store.Folder("x")
+	seen := map[string]string{}
+	for _, name := range []string{"Ann", "ann", "Änn", "Ånn", "../Ann", "Ann ", strings.Repeat("é", 50)} {
+		path := dir.Identity("player", name)
+		assert.Equal(t, filepath.Join("x", "private"), filepath.Dir(path))
+		assert.Empty(t, seen[path], "%q and %q", seen[path], name)
+		seen[path] = name
+	}
+	assert.NotEqual(t, dir.Identity("player", "Ann"), dir.Identity("referee", "Ann"))
+}
+
+func TestOneManagerALeague(t *testing.T) {
+	dir := store.Folder(t.TempDir())
+	unlock, err := dir.Lock("L")
+	require.NoError(t, err)
+	_, err = dir.Lock("L")
+	var locked *store.LockedError
+	require.ErrorAs(t, err, &locked)
+	assert.Contains(t, err.Error(), "L.lock")
+	other, err := dir.Lock("M")
+	require.NoError(t, err, "another league is another matter")
+	require.NoError(t, other())
+	require.NoError(t, unlock())
+	again, err := dir.Lock("L")
+	require.NoError(t, err)
+	require.NoError(t, again())
+}
+
+func TestArchive(t *testing.T) {
+	root := t.TempDir()
+	dir := store.Folder(root)
+	into, err := dir.Archive("L", "2026-01-01T12:00:00Z")
+	require.NoError(t, err)
+	assert.Empty(t, into, "there was nothing")
+	assert.NoDirExists(t, filepath.Join(root, "archive"))
+
+	require.NoError(t, store.Write(dir.Standings("L"), &store.Standings{SchemaVersion: store.SchemaVersion}))
+	require.NoError(t, store.Write(dir.Match("L", "R1M1"), &store.Match{SchemaVersion: store.SchemaVersion}))
+	require.NoError(t, store.Write(dir.Standings("M"), &store.Standings{SchemaVersion: store.SchemaVersion}))
+	require.NoError(t, store.Write(dir.History("P01"), &store.History{SchemaVersion: store.SchemaVersion}))
+	_, err = dir.Secret("L", false)
+	require.NoError(t, err)
+	into, err = dir.Archive("L", "2026-01-01T12:00:00Z")
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(root, "archive", "L-2026-01-01T120000Z"), into)
+	assert.Equal(t, fs.FileMode(0o700), mode(t, into), "the key of a league is in it")
+	for _, name := range []string{"league/standings.json", "matches/R1M1.json", "key"} {
+		assert.FileExists(t, filepath.Join(into, name))
+	}
+	for _, gone := range []string{dir.Standings("L"), dir.Match("L", "R1M1"), filepath.Join(root, "private", "L.key")} {
+		assert.NoFileExists(t, gone)
+	}
+	assert.FileExists(t, dir.Standings("M"), "other leagues stay")
+	assert.FileExists(t, dir.History("P01"), "a player's memory is its own")
+
+	require.NoError(t, store.Write(dir.Standings("L"), &store.Standings{SchemaVersion: store.SchemaVersion}))
+	_, err = dir.Archive("L", "2026-01-01T12:00:00Z")
+	require.ErrorIs(t, err, fs.ErrExist, "an archive is never written over")
+	assert.FileExists(t, dir.Standings("L"))
+}
