@@ -70,7 +70,9 @@ func nevers() []never {
 		{"roles are not configured by files", "options are passed down, so that a test or a simulation needs no file and no environment",
 			func(p, i string) bool { return role(p) && in(i, "config") }},
 		{"config knows no agent", "settings are values; whoever needs them takes them",
-			func(p, i string) bool { return in(p, "config") && ours(i) && !in(i, "config", "league/protocol", "league/store/atomicfile") }},
+			func(p, i string) bool {
+				return in(p, "config") && ours(i) && !in(i, "config", "league/protocol", "league/store/atomicfile")
+			}},
 		{"viper stays in config", "settings come from one place",
 			func(p, i string) bool { return in(i, "github.com/spf13/viper") && !in(p, "config") }},
 		{"cobra stays in cmd", "the command line is one front among others",

@@ -160,7 +160,8 @@ func Open(path string, now func() time.Time) (j *Journal, state *State, torn *To
 	}
 	if rest > 0 {
 		torn = &Torn{path, state.Events + 1, rest}
-		if err = errors.Join(file.Truncate(end), file.Sync()); err != nil {
+		err = errors.Join(file.Truncate(end), file.Sync())
+		if err != nil {
 			return nil, nil, nil, err
 		}
 	}

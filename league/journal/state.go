@@ -225,8 +225,8 @@ func (s *State) register(d *AgentRegistered, at string) error {
 	return nil
 }
 
-// maxMatches keeps a journal of a few lines from taking all memory: 2 GB.
-const maxMatches = 1 << 26
+// maxMatches keeps a journal of a few lines from taking all memory: 4 GB.
+const maxMatches = 1 << 27
 
 func (s *State) start(d *Started) error {
 	if s.Started != nil {
