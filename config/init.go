@@ -45,7 +45,7 @@ func Init(dir string, known Known, now time.Time) ([]Written, error) {
 		if err != nil {
 			return done, err
 		}
-		if err := os.MkdirAll(filepath.Dir(where), 0o755); err != nil { //nolint:gosec // everyone reads it (spec 003 table 23)
+		if err := os.MkdirAll(filepath.Dir(where), 0o755); err != nil {
 			return done, unwritable(where, err)
 		}
 		err = atomicfile.CreateFile(where, text, 0o644)

@@ -183,7 +183,7 @@ func (l *Loader) read(f File, values string) error {
 		return nil
 	}
 	where := l.Path(f)
-	text, err = os.ReadFile(where) //nolint:gosec // the user names the folder
+	text, err = os.ReadFile(where)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -278,7 +278,7 @@ func (l *Loader) Save(f File, now time.Time) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := os.MkdirAll(filepath.Dir(where), 0o755); err != nil { //nolint:gosec // everyone reads it (spec 003 table 23)
+	if err := os.MkdirAll(filepath.Dir(where), 0o755); err != nil {
 		return unwritable(where, err)
 	}
 	if err := atomicfile.WriteFile(where, text, 0o644); err != nil {

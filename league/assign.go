@@ -284,6 +284,9 @@ const accepted = outcome(-1)
 
 // hand sends start_match (MATCH_ASSIGNMENT), and records what binds the referee.
 func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt int) outcome {
+	over := make(chan struct{})
+	x.handing.Store(&over)
+	defer close(over)
 	ack, err := m.assign(ctx, x, referee, attempt)
 	switch {
 	case ctx.Err() != nil || m.recordedMatch(x):

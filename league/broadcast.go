@@ -108,8 +108,7 @@ func (m *Manager) post(agents []*agent, notices ...notice) {
 // tellCompleted tells every agent that does not know it that the league is over, after what it is
 // still to be told of the last round, and waits until all know.
 func (m *Manager) tellCompleted(ctx context.Context, last roundEnd, completed *protocol.LeagueCompleted) {
-	m.post(m.players, last.table, last.end)
-	m.post(m.referees, last.end)
+	m.postEnd(last)
 	var waiting []*agent
 	m.mu.Lock()
 	for _, a := range slices.Concat(m.players, m.referees) {

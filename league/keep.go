@@ -21,6 +21,7 @@ type Keep struct {
 	journal *journal.Journal
 	secret  [32]byte
 	unlock  func() error
+	ends    map[string]bool // hashes of a completed league's events from its completion on
 }
 
 // OpenKeep opens a league in a folder, or begins one there. Fresh moves a league
@@ -47,10 +48,39 @@ func OpenKeep(folder store.Folder, leagueID string, fresh bool, now func() time.
 	if k.journal, k.State, k.Torn, err = journal.Open(path, now); err != nil {
 		return nil, archived, err
 	}
+	if k.State.Completed != nil {
+		if k.ends, err = endsOf(path); err != nil {
+			return nil, archived, errors.Join(err, k.journal.Close())
+		}
+	}
 	if k.secret, err = folder.Secret(leagueID, len(k.State.Agents) > 0); err != nil {
 		return nil, archived, errors.Join(err, k.journal.Close())
 	}
 	return k, archived, nil
+}
+
+// endsOf are the hashes of the events of a completed league from its completion
+// on: what follows it changes nothing that counts.
+func endsOf(path string) (map[string]bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	var ends map[string]bool
+	_, _, err = journal.Lines(file, func(_ int, text []byte) error {
+		e, err := journal.Decode(text)
+		if err != nil {
+			return err
+		}
+		if _, completed := e.Data.(*journal.LeagueCompleted); completed {
+			ends = map[string]bool{}
+		}
+		if ends != nil {
+			ends[journal.Hash(text)] = true
+		}
+		return nil
+	})
+	return ends, errors.Join(err, file.Close())
 }
 
 // Close writes what is queued and lets other managers in.
@@ -99,7 +129,7 @@ func (m *Manager) filesComplete() bool {
 		return true
 	}
 	standings, err := store.Read[store.Standings](k.Folder.Standings(m.options.LeagueID))
-	return err == nil && standings.Version == m.state.Recorded && standings.RoundsCompleted == m.state.Schedule.Rounds()
+	return err == nil && k.ends[standings.JournalHead]
 }
 
 // writeMatches writes the files of the matches of some rounds that have none:

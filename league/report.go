@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -42,7 +43,8 @@ var errJournal = errors.New("the journal cannot be written")
 // reportMatchResult records a result (spec 003 §8.7.6). It is acknowledged when
 // it is on disk. The same report again is acknowledged again; a different one of
 // the same match is refused.
-func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
+func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
+	m.awaitAcceptance(ctx, q)
 	m.mu.Lock()
 	x, r, err := m.take(q)
 	m.mu.Unlock()
@@ -56,6 +58,33 @@ func (m *Manager) reportMatchResult(_ context.Context, _ string, q *protocol.Mat
 		m.recorded(q, x, r)
 	}
 	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
+}
+
+// awaitAcceptance waits until the handing over of the match is recorded, for a
+// report that is faster: what binds the referee to its draw stands in the
+// journal before the result does.
+func (m *Manager) awaitAcceptance(ctx context.Context, q *protocol.MatchResultReport) {
+	m.mu.Lock()
+	round, number, ok := protocol.ParseMatchID(q.MatchID)
+	var handing *chan struct{}
+	if ok && round == m.state.Round && number <= len(m.matches) {
+		handing = m.matches[number-1].handing.Load()
+	}
+	m.mu.Unlock()
+	if handing == nil {
+		return
+	}
+	select {
+	case <-*handing:
+		return
+	default:
+	}
+	limited, stop := context.WithTimeout(ctx, 5*time.Second) // a referee that reports, and never says that it has the match
+	defer stop()
+	select {
+	case <-*handing:
+	case <-limited.Done():
+	}
 }
 
 // recorded goes on from a result that is on disk.

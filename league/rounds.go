@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -17,6 +18,8 @@ type match struct {
 	a, b    *agent
 	referee *agent        // the announced one
 	done    chan struct{} // closed when its result is on disk
+
+	handing atomic.Pointer[chan struct{}] // of the handing over that goes on, closed at its end; nil when none was
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when
@@ -24,6 +27,7 @@ type match struct {
 // out first. When stop ends nothing more is handed out, and when work ends
 // nothing more is waited for.
 func (m *Manager) playRound(stop, work context.Context, round int, before roundEnd) error {
+	m.postEnd(before) // at once: the time to deliver it runs already
 	if pace := m.options.Pace; pace > 0 {
 		if err := m.options.Clock.Sleep(stop, pace); err != nil {
 			return err
@@ -41,8 +45,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 		return err
 	}
 	announcement := m.announcement(work, round, matches)
-	m.post(m.players, before.table, before.end, announcement)
-	m.post(m.referees, before.end)
+	m.post(m.players, announcement)
 	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
 		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
@@ -169,6 +172,14 @@ func (m *Manager) announcement(ctx context.Context, round int, matches []*match)
 // players, and its end, to all. Nobody waits for these: each agent gets them in
 // order, before the next announcement.
 type roundEnd struct{ table, end notice }
+
+// postEnd has everybody told of the end of a round, if there is one to tell of.
+func (m *Manager) postEnd(last roundEnd) {
+	if last.end != nil {
+		m.post(m.players, last.table, last.end)
+		m.post(m.referees, last.end)
+	}
+}
 
 // endOfRound closes a round: in the journal, in the files, and in what is to be
 // told.

@@ -65,7 +65,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		referee: r, member: member, game: game, assignment: a,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
-		nonce:        r.options.Nonce(a.MatchID),
+		nonce:        r.nonce(a.LeagueID, a.MatchID, a.Attempt),
 		state:        StateWaitingForPlayers,
 		second:       make(chan struct{}, 1),
 	}

@@ -86,6 +86,9 @@ func (m *match) keepAbandoned() {
 		return
 	}
 	doc := m.document()
+	if !m.abandoned.Load() {
+		doc.Draw = nil // the referee stops; it may go on with this attempt, and its nonce, when it is back
+	}
 	m.advance(doc, store.StateAbandoned)
 	m.write(m.attemptFile(doc), doc, "nothing will tell of the abandoned attempt")
 }

@@ -6,7 +6,6 @@ package referee
 
 import (
 	"context"
-	crand "crypto/rand"
 	"errors"
 	"sync"
 	"time"
@@ -40,8 +39,10 @@ type Options struct {
 	Clock  *protocol.Clock
 	Log    zerolog.Logger
 
-	// Nonce is the referee's part in a draw. Nil means from the system's
-	// randomness; anything else is for simulations and tests.
+	// Nonce is the referee's part in a draw. Nil derives it from a secret of the
+	// referee's own, so that one that was restarted in the middle of a match is
+	// still bound by what it committed to; anything else is for simulations and
+	// tests.
 	Nonce func(matchID string) protocol.Secret
 }
 
@@ -81,12 +82,6 @@ func New(o Options) (*Referee, error) {
 	}
 	if o.Version == "" {
 		o.Version = "1.0.0"
-	}
-	if o.Nonce == nil {
-		o.Nonce = func(string) (s protocol.Secret) {
-			_, _ = crand.Read(s[:]) // never fails
-			return s
-		}
 	}
 	name := membership.Slug(o.Name)
 	if o.ID != "" {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -36,12 +37,41 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 	}
 	report := &Report{SchemaVersion: SchemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
-		x := newExamination(dir, id, o.Games)
-		x.lostAndFound = i == 0
-		report.Leagues = append(report.Leagues, x.run())
+		report.Leagues = append(report.Leagues, examine(dir, id, o.Games, i == 0))
 	}
 	report.OK = report.Findings() == 0
 	return report, nil
+}
+
+// maxLooks is how often a league is looked at that does not stand still.
+const maxLooks = 5
+
+// examine audits one league. What was found while the manager was writing may
+// come from files of different moments: then it looks again.
+func examine(dir store.Folder, id string, games rules.Registry, lostAndFound bool) (l League) {
+	for range maxLooks {
+		before := moment(dir, id)
+		x := newExamination(dir, id, games)
+		x.lostAndFound = lostAndFound
+		l = x.run()
+		if len(l.Findings) == 0 || moment(dir, id) == before {
+			break
+		}
+	}
+	return l
+}
+
+// moment changes when the manager writes.
+func moment(dir store.Folder, id string) (m [3]struct {
+	size int64
+	at   time.Time
+}) {
+	for i, path := range []string{dir.Journal(id), dir.Standings(id), dir.Rounds(id)} {
+		if info, err := os.Stat(path); err == nil {
+			m[i].size, m[i].at = info.Size(), info.ModTime()
+		}
+	}
+	return m
 }
 
 // Leagues lists the leagues that a folder has anything of, in order.

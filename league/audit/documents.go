@@ -61,7 +61,7 @@ func (e *unreadableError) Error() string { return e.reason }
 // load reads a document. What is not there is fs.ErrNotExist; every other error
 // is an *unreadableError.
 func load[T any](dir store.Folder, path string) (*T, document, error) {
-	raw, err := os.ReadFile(path) //nolint:gosec // the folder is the caller's to name
+	raw, err := os.ReadFile(path)
 	d := document{relative(dir, path), raw}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, d, err

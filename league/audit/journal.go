@@ -43,7 +43,7 @@ type standingHead struct {
 // as the event would have it.
 func (x *examination) readJournal(standings *standingsFile) {
 	path := x.dir.Journal(x.id)
-	file, err := os.Open(path) //nolint:gosec // the folder is the caller's to name
+	file, err := os.Open(path)
 	if err != nil {
 		x.chain.lost = true
 		if errors.Is(err, fs.ErrNotExist) {

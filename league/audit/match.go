@@ -49,11 +49,12 @@ func (x *examination) checkMatches(names []string) {
 		for number := 1; number <= s.Schedule.MatchesPerRound(); number++ {
 			f := x.fixture(round, number)
 			var file *matchFile
-			if left[f.id] {
-				delete(left, f.id)
-				file = x.matchFile(f)
-			} else if f.Report != nil {
-				missing = append(missing, f.id)
+			there := left[f.id]
+			delete(left, f.id)
+			if there || f.Report != nil { // it may have come since the folder was listed
+				if file, there = x.matchFile(f); !there && f.Report != nil {
+					missing = append(missing, f.id)
+				}
 			}
 			x.checkAbandoned(f)
 			if f.Report != nil {
@@ -286,29 +287,28 @@ func (x *examination) compareVerdict(f *fixture, v rules.Verdict, at spot) {
 }
 
 // matchFile loads the file of a match and holds it against schedule, journal
-// and itself; nil when it cannot be read.
-func (x *examination) matchFile(f *fixture) *matchFile {
+// and itself; nil when it cannot be read, and false when it is not there.
+func (x *examination) matchFile(f *fixture) (file *matchFile, there bool) {
 	path := x.dir.Match(x.id, f.id)
 	doc, read, err := load[store.Match](x.dir, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) { // it was there a moment ago
-			x.missing([]string{f.id})
-		} else {
-			x.unreadable(path, err, spot{matchID: f.id})
-		}
-		return nil
+		x.unreadable(path, err, spot{matchID: f.id})
+		return nil, true
 	}
 	d := &matchFile{read, doc}
 	if !x.identify(d, f) {
-		return nil
+		return nil, true
 	}
 	if f.Report == nil {
 		x.find(RuleMatchFile, spot{file: d.file, line: d.line("result"), matchID: f.id}, "a file of match %s, of which the journal has no result", f.id)
-		return nil
+		return nil, true
 	}
 	x.compareFile(d, f)
 	x.checkTranscript(d, f)
-	return d
+	return d, true
 }
 
 // identify tells whether a match file is about the match that its name says.

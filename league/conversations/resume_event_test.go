@@ -16,12 +16,15 @@ import (
 	"evenodd/league/store"
 )
 
+// pacing gives agents the time to ask again for the answers that they lost.
+func pacing(o *league.Options) { o.Pace = 5 * second }
+
 // mortalLeague is a whole league of four players whose manager dies once. It
 // returns what the journal in the folder says.
 func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
 	w.t.Helper()
 	folder, files := folderOf(w.t), folderOf(w.t)
-	x := w.doomed(end, folder, 4, 1)
+	x := w.doomed(end, folder, 4, 1, pacing)
 	var known map[string]bool // matches with a result on disk when the manager died
 	var back time.Duration
 	succession := w.meanwhile(func() {
@@ -30,7 +33,7 @@ func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
 			x.bury()
 			time.Sleep(second)
 			known, back = recordedIn(w, folder), w.now()
-			x = w.tenure(folder, 4, 1)
+			x = w.tenure(folder, 4, 1, pacing)
 		}
 	})
 	w.writer("REF01", files)
@@ -49,7 +52,7 @@ func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
 		m := &state.Matches[i]
 		assert.Len(w.t, m.Attempts, 1, "%s", m.Report.MatchID)
 	}
-	assert.Len(w.t, w.said(protocol.Invite.Name), 12, "no match is played twice")
+	assert.Equal(w.t, 12, len(w.said(protocol.Invite.Name)), "no match is played twice") //nolint:testifylint // the record is long
 	return state, x.manager.Results()
 }
 
@@ -119,4 +122,76 @@ func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Each life lasts for one event.
+func TestAManagerThatDiesAfterEveryEvent(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		folder, files := folderOf(t), folderOf(t)
+		x := w.doomed(fate{1, untold}, folder, 4, 2, pacing)
+		lives := w.meanwhile(func() {
+			for event := 2; ; event++ {
+				if <-x.over; !x.dead.Load() {
+					return
+				}
+				x.bury()
+				time.Sleep(second)
+				x = w.doomed(fate{event, untold}, folder, 4, 2, pacing)
+			}
+		})
+		w.writer("REF01", files, capacity(1))
+		w.writer("REF02", files)
+		w.players(4)
+		<-lives
+		x.finish()
+		require.NoError(t, x.close())
+		state := w.checkKept(folder)
+		count := map[string]int{}
+		for _, kind := range w.kinds(folder) {
+			count[kind]++
+		}
+		assert.LessOrEqual(t, count["match_accepted"], 6)
+		delete(count, "match_accepted") // that of a result that was reported at once is not waited for
+		assert.Equal(t, map[string]int{
+			"created": 1, "registered": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
+			"round_completed": 3, "completed": 1, "agent_informed": 6,
+		}, count, "no event happens twice")
+		for i := range state.Matches {
+			assert.Len(t, state.Matches[i].Attempts, 1)
+		}
+		assert.Equal(t, 12, len(w.said(protocol.Invite.Name)), "no match is played twice") //nolint:testifylint // the record is long
+	})
+}
+
+// The first life has two events of its own and the next each one more, and
+// players and referees that take their time.
+func TestAManagerThatDiesAgainAndAgainWhileMatchesGoOn(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		folder, files := folderOf(t), folderOf(t)
+		x := w.doomed(fate{2, followed}, folder, 4, 2, pacing)
+		lives := w.meanwhile(func() {
+			for n := 3; ; n++ {
+				if <-x.over; !x.dead.Load() {
+					return
+				}
+				x.bury()
+				time.Sleep(time.Duration(n) * second)
+				x = w.doomed(fate{x.fate.event + n, followed}, folder, 4, 2, pacing)
+			}
+		})
+		w.writer("REF01", files)
+		w.writer("REF02", files)
+		for i := range 4 {
+			w.player(protocol.PlayerID(i+1), slow(second, 3*second, 2*second))
+		}
+		<-lives
+		x.finish()
+		require.NoError(t, x.close())
+		state := w.checkKept(folder)
+		for i := range state.Matches {
+			assert.Len(t, state.Matches[i].Attempts, 1)
+		}
+		assert.Equal(t, 12, len(w.said(protocol.Invite.Name)), "no match is played twice") //nolint:testifylint // the record is long
+		assert.Empty(t, w.complaints())
+	})
 }

@@ -70,7 +70,7 @@ func syncFolder(dir string) error {
 	if runtime.GOOS == "windows" { // which cannot, and writes them by itself
 		return nil
 	}
-	f, err := os.Open(dir) //nolint:gosec // the caller names the folder
+	f, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
