@@ -1,13 +1,10 @@
 package cmd
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -73,11 +70,7 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 	}
 	switch format {
 	case "json":
-		if err := json.MarshalWrite(s.out, shown, jsontext.WithIndent("  ")); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(s.out)
-		return err
+		return printJSON(s.out, shown)
 	case "table":
 	default:
 		return usage("--format %q: one of table, json", format)

@@ -143,7 +143,7 @@ func situation(m *league.Manager, o *managerOptions) string {
 	case status.State == league.StateLeagueCompleted:
 		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another --league-id", status.Recorded, status.Matches)
 	case status.Matches > 0:
-		return fmt.Sprintf("goes on: round %d of %d, %d of %d matches recorded", status.Round, status.Rounds, status.Recorded, status.Matches)
+		return fmt.Sprintf("goes on: round %d of %d, %d of %d matches recorded", max(status.Round, 1), status.Rounds, status.Recorded, status.Matches)
 	case m.Resumed():
 		return fmt.Sprintf("goes on: %d of %d players and %d of %d referees have registered", status.Players, o.players, status.Referees, o.referees)
 	}

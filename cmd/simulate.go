@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
@@ -241,11 +239,7 @@ func writeJSON(s streams, r *simulation.Result) error {
 		}
 		document.Results = append(document.Results, one)
 	}
-	if err := json.MarshalWrite(s.out, document, jsontext.WithIndent("  ")); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(s.out)
-	return err
+	return printJSON(s.out, document)
 }
 
 func orNull(text string) *string {
