@@ -33,7 +33,7 @@ type immortal struct {
 	doomed  bool       // this life is being ended by kill
 	over    bool       // it is at rest, or no more lives begin
 	lives   []lifetime
-	stdout  bytes.Buffer // of the last life
+	stdout  bytes.Buffer // of the last life; to be read once it is at rest
 	endedBy *os.ProcessState
 }
 
@@ -42,8 +42,8 @@ type lifetime struct {
 	started, registered, killed time.Time // zero for what has not happened
 }
 
-// A resurrection decides how long a killed process stays dead.
-type resurrection func() time.Duration
+// A resurrection decides how long a process stays dead that was killed.
+type resurrection func(name string) time.Duration
 
 // awaken starts a process for the first time. Told gets every line that it writes
 // to standard error; it may be nil.
@@ -57,7 +57,7 @@ func awaken(t *testing.T, dir, name string, pause resurrection, told func(line s
 		defer close(p.rest)
 		defer func() { _ = log.Close() }()
 		for p.live(log) {
-			time.Sleep(pause()) // how long it is dead is chance
+			time.Sleep(pause(name)) // how long it is dead is chance
 		}
 	}()
 	t.Cleanup(func() {

@@ -122,14 +122,19 @@ func (m *Manager) write(path string, document any) {
 	}
 }
 
-// filesComplete tells whether standings.json is that of the final table.
+// filesComplete tells whether standings.json is that of the final table, and
+// rounds.json has all rounds.
 func (m *Manager) filesComplete() bool {
 	k := m.options.Keep
 	if k == nil {
 		return true
 	}
 	standings, err := store.Read[store.Standings](k.Folder.Standings(m.options.LeagueID))
-	return err == nil && k.ends[standings.JournalHead]
+	if err != nil || !k.ends[standings.JournalHead] {
+		return false
+	}
+	rounds, err := store.Read[store.Rounds](k.Folder.Rounds(m.options.LeagueID))
+	return err == nil && len(rounds.Rounds) == m.state.Schedule.Rounds()
 }
 
 // writeMatches writes the files of the matches of some rounds that have none:

@@ -363,28 +363,12 @@ func (m *Manager) enough() bool {
 	return enough
 }
 
-// createSchedule fixes who takes part, and with that who meets whom.
+// createSchedule takes up who takes part, and with that who meets whom.
 func (m *Manager) createSchedule() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.state.Started == nil {
-		started := &journal.Started{Algorithm: journal.Algorithm}
-		for id, a := range m.agents {
-			switch {
-			case !a.registered:
-			case a.player:
-				started.Players = append(started.Players, id)
-			default:
-				started.Referees = append(started.Referees, id)
-			}
-		}
-		slices.SortFunc(started.Players, protocol.CompareIDs)
-		slices.SortFunc(started.Referees, protocol.CompareIDs)
-		if err := m.record(started); err != nil {
-			return err
-		}
-		m.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
-			Int("rounds", m.state.Schedule.Rounds()).Int("matches", m.state.Schedule.Matches()).Msg("the league begins")
+	if err := m.start(); err != nil {
+		return err
 	}
 	for i, id := range m.state.Started.Players {
 		m.agents[id].index = i
@@ -393,6 +377,31 @@ func (m *Manager) createSchedule() error {
 	for _, id := range m.state.Started.Referees {
 		m.referees = append(m.referees, m.agents[id])
 	}
+	return nil
+}
+
+// start fixes who takes part: those who have registered until now. M.mu is held.
+func (m *Manager) start() error {
+	if m.state.Started != nil {
+		return nil
+	}
+	started := &journal.Started{Algorithm: journal.Algorithm}
+	for id, a := range m.agents {
+		switch {
+		case !a.registered:
+		case a.player:
+			started.Players = append(started.Players, id)
+		default:
+			started.Referees = append(started.Referees, id)
+		}
+	}
+	slices.SortFunc(started.Players, protocol.CompareIDs)
+	slices.SortFunc(started.Referees, protocol.CompareIDs)
+	if err := m.record(started); err != nil {
+		return err
+	}
+	m.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
+		Int("rounds", m.state.Schedule.Rounds()).Int("matches", m.state.Schedule.Matches()).Msg("the league begins")
 	return nil
 }
 
@@ -463,6 +472,12 @@ func (m *Manager) Linger(ctx context.Context) {
 	for completed != nil {
 		select {
 		case a := <-m.late:
+			m.mu.Lock()
+			told := m.state.Agents[a.id].Informed // meanwhile: it has asked more than once
+			m.mu.Unlock()
+			if told {
+				continue
+			}
 			(&farewell{manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(1)}).deliver(a)
 		case <-ctx.Done():
 			return

@@ -424,6 +424,26 @@ func (m *Manager) identify(e *protocol.Envelope) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.whoSent(e)
+}
+
+// reporter is identify for a report, for which a token that has expired is good
+// enough: its referee was handed the match, and would it be refused, the match
+// would never have a result.
+func (m *Manager) reporter(e *protocol.Envelope) (*agent, error) {
+	a, generation, err := m.owner(e.AuthToken)
+	if err != nil {
+		return nil, err
+	}
+	if generation == m.state.Agents[a.id].Generation {
+		a.tokenUsed.Store(true)
+	}
+	return a.whoSent(e)
+}
+
+// whoSent is the agent, unless the message names another sender than the owner
+// of its token.
+func (a *agent) whoSent(e *protocol.Envelope) (*agent, error) {
 	if !e.NamelessSender() && protocol.AgentOf(e.Sender) != a.id {
 		return nil, protocol.Fault(protocol.ErrNotAuthorized, "auth_token is that of %s, not of %.60s", a.id, e.Sender)
 	}
@@ -452,6 +472,14 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 	if !protocol.SameToken(q.AuthToken, m.adminToken) {
 		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
 	}
+	started, err := m.startByHand()
+	if err != nil {
+		return nil, err
+	}
+	return started, m.durable() // what was said to have begun has begun, whatever dies now
+}
+
+func (m *Manager) startByHand() (*protocol.LeagueStarted, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.state.Completed != nil {
@@ -462,10 +490,12 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 		return nil, protocol.Fault(protocol.ErrLeagueNotStarted, "a league needs 2 players and a referee; registered: %d and %d", players, referees)
 	}
 	m.begin()
-	rounds := players - 1 + players%2
+	if err := m.start(); err != nil {
+		return nil, err
+	}
 	return &protocol.LeagueStarted{
 		Status: "STARTED", LeagueID: m.options.LeagueID, Players: players, Referees: referees,
-		Rounds: rounds * m.options.Legs, Matches: players * (players - 1) / 2 * m.options.Legs,
+		Rounds: m.state.Schedule.Rounds(), Matches: m.state.Schedule.Matches(),
 	}, nil
 }
 

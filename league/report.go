@@ -103,7 +103,7 @@ func (m *Manager) recorded(q *protocol.MatchResultReport, x *match, r *journal.M
 // take records the result of a report, and tells which match has it now; none
 // when it was recorded before. M.mu is held.
 func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
-	referee, err := m.identify(&q.Envelope)
+	referee, err := m.reporter(&q.Envelope)
 	if err != nil {
 		return nil, nil, err
 	}

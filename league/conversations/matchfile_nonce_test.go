@@ -20,9 +20,10 @@ func TestARefereeThatWasKilledInAMatchIsBoundByItsCommitment(t *testing.T) {
 	}{{"told to stop", false}, {"killed", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.varies = true
 				folder := folderOf(t)
 				boss := w.boss()
-				r := w.writer("REF01", folder)
+				r := w.writer("REF01", folder, byChance)
 				w.player("P01", does(protocol.ChooseParity.Name, inTurn(silent, honestly)))
 				w.player("P02")
 				before := w.hand(boss, r, "R1M1", 1)
@@ -34,7 +35,7 @@ func TestARefereeThatWasKilledInAMatchIsBoundByItsCommitment(t *testing.T) {
 					require.NoError(t, os.Remove(folder.Attempt(leagueID, "R1M1", 1, "REF01")))
 				}
 
-				r = w.writer("REF01", folder)
+				r = w.writer("REF01", folder, byChance)
 				again := w.hand(boss, r, "R1M1", 1)
 				assert.Equal(t, 1, again.Attempt)
 				assert.Equal(t, before.DrawCommitment, again.DrawCommitment)

@@ -27,7 +27,10 @@ func (w *world) newWriter(id string, folder store.Folder, traits ...trait) *acto
 	a.caller = w.caller(a.host, 64<<10)
 	o := referee.Options{
 		Name: a.name, Endpoint: endpointOf(a.host), Manager: endpointOf(theBoss), MaxConcurrent: a.capacity,
-		Games: rules.NewRegistry(evenodd.Game{}), Folder: folder, Caller: a.caller, Clock: w.clock, Log: w.log, Nonce: w.nonce,
+		Games: rules.NewRegistry(evenodd.Game{}), Folder: folder, Caller: a.caller, Clock: w.clock, Log: w.log,
+	}
+	if !a.chance {
+		o.Nonce = w.nonce
 	}
 	if a.wantsID {
 		o.ID = id

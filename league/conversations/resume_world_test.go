@@ -260,6 +260,9 @@ func (w *world) meanwhile(do func()) (done <-chan struct{}) {
 	return over
 }
 
+// often is how many calls of a method were made, to the given hosts or to all.
+func (w *world) often(method string, to ...string) int { return len(w.said(method, to...)) }
+
 func journalOf(w *world, folder store.Folder) []byte {
 	w.t.Helper()
 	text, err := os.ReadFile(folder.Journal(leagueID))

@@ -72,10 +72,13 @@ func (e *Enrolment) Enroll(ctx context.Context) error {
 // apply makes one registration until it is answered.
 func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
 	call := e.Apply(kept, e.conversation(kept))
+	answered := func() {} // from when on the manager may have let the agent in, until it says so
+	open := kept != nil   // Enroll waits for the answer
+	sent := false         // a call may have reached the manager
+	defer func() { answered() }()
 	return Insist(ctx, e.Clock, func(ctx context.Context) error {
-		if kept == nil {
-			answered := e.Current.Registering()
-			defer answered()
+		if !open {
+			answered, open = e.Current.Registering(), true
 		}
 		if e.Timeout > 0 {
 			limited := protocol.Limit(ctx, e.Timeout)
@@ -84,6 +87,11 @@ func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
 		}
 		answer, err := call(ctx)
 		if err != nil {
+			sent = sent || !protocol.Unreachable(err)
+			if !sent && kept == nil {
+				answered()
+				answered, open = func() {}, false
+			}
 			return err
 		}
 		return e.join(kept, answer)

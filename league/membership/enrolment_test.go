@@ -260,3 +260,19 @@ func TestARegistrationWhoseAnswerWasLostIsRepeated(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEqual(t, second, third, "one that comes back shows its token")
 }
+
+// A manager that lets an agent in may begin the league before the agent knows:
+// its calls wait until a repeated registration has told it.
+func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{answers: []func() (*membership.Answer, error){fails(errNever), place("P01", "tok-1", league, true)}}
+		var current membership.Current
+		e := membership.Enrolment{Keep: &membership.Keep{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		invited := make(chan *membership.Membership, 1)
+		time.AfterFunc(time.Second, func() { invited <- current.Await(t.Context()) }) // between the two calls
+		require.NoError(t, e.Enroll(t.Context()))
+		m := <-invited
+		require.NotNil(t, m, "the call was answered before the agent was let in")
+		assert.Equal(t, "P01", m.AgentID)
+	})
+}

@@ -149,6 +149,9 @@ var retries = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Seco
 // It returns the first other error, or that of ctx.
 func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		err := call(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
