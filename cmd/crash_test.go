@@ -172,7 +172,7 @@ func (c *troupe) kills(chance *rand.Rand, players, others []*immortal, last int)
 			if i == 0 || chance.IntN(2) == 0 {
 				longest = 20 * time.Millisecond
 			}
-			time.Sleep(time.Duration(chance.Int64N(int64(longest)))) // the moment is chance
+			linger(time.Duration(chance.Int64N(int64(longest))))
 			victim.kill()
 		}
 	}
@@ -339,7 +339,7 @@ func survive(t *testing.T, seed uint64, agents ...string) {
 	// Some die while they register; these do not count.
 	everybody := slices.Concat([]*immortal{c.manager}, c.referees, c.players)
 	for range 4 {
-		time.Sleep(time.Duration(chance.Int64N(int64(400 * time.Millisecond)))) // the moment is chance
+		linger(time.Duration(chance.Int64N(int64(400 * time.Millisecond))))
 		everybody[chance.IntN(len(everybody))].kill()
 	}
 	c.awaits(1)
@@ -443,7 +443,7 @@ func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
 	c.kills(chance, nil, repeated(c.manager, 20), 11)
 	c.awaits(afterLast)
 	for range 3 { // while it tells the agents that the league is over
-		time.Sleep(time.Duration(chance.Int64N(int64(10 * time.Millisecond)))) // the moment is chance
+		linger(time.Duration(chance.Int64N(int64(10 * time.Millisecond))))
 		c.manager.kill()
 	}
 	c.ends()

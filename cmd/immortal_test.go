@@ -45,6 +45,10 @@ type lifetime struct {
 // A resurrection decides how long a process stays dead that was killed.
 type resurrection func(name string) time.Duration
 
+// linger waits for a time that was drawn by lot. When a process dies, and for how
+// long, is what these tests try out; nothing is waited for that an event tells.
+func linger(d time.Duration) { <-time.After(d) }
+
 // awaken starts a process for the first time. Told gets every line that it writes
 // to standard error; it may be nil.
 func awaken(t *testing.T, dir, name string, pause resurrection, told func(line string), args ...string) *immortal {
@@ -57,7 +61,7 @@ func awaken(t *testing.T, dir, name string, pause resurrection, told func(line s
 		defer close(p.rest)
 		defer func() { _ = log.Close() }()
 		for p.live(log) {
-			time.Sleep(pause(name)) // how long it is dead is chance
+			linger(pause(name))
 		}
 	}()
 	t.Cleanup(func() {
@@ -92,7 +96,8 @@ func (p *immortal) live(log io.Writer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cmd, p.endedBy = nil, cmd.ProcessState
-	if p.doomed && p.endedBy.Exited() { // it was faster than the killer
+	p.over = p.over || err != nil
+	if err == nil && p.doomed && p.endedBy.Exited() { // it was faster than the killer
 		p.doomed, p.lives[len(p.lives)-1].killed = false, time.Time{}
 	}
 	p.over = p.over || !p.doomed

@@ -31,6 +31,7 @@ type agent struct {
 	decided      chan struct{} // closed when a reservation has become a registration, or nothing
 	registration string        // of the conversation it registered in, to know a repeated one
 	tokenUsed    atomic.Bool
+	late         atomic.Bool                   // it came back when the league was over, and is being told
 	returned     atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
 
 	notices chan []notice // on their way to it, in order

@@ -469,16 +469,15 @@ func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Lock()
 	completed := m.completed
 	m.mu.Unlock()
+	var telling sync.WaitGroup
+	defer telling.Wait()
 	for completed != nil {
 		select {
 		case a := <-m.late:
-			m.mu.Lock()
-			told := m.state.Agents[a.id].Informed // meanwhile: it has asked more than once
-			m.mu.Unlock()
-			if told {
-				continue
-			}
-			(&farewell{manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(1)}).deliver(a)
+			telling.Go(func() { // a slow one keeps nobody waiting
+				(&farewell{manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(1)}).deliver(a)
+				a.late.Store(false)
+			})
 		case <-ctx.Done():
 			return
 		}

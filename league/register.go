@@ -365,11 +365,12 @@ func (m *Manager) comeBack(known *agent, endpoint string, generation int) error 
 		known.proof.Store(m.prove(known.id, generation))
 	}
 	m.options.Log.Info().Str("id", known.id).Str("endpoint", endpoint).Msg("an agent is back")
-	close(*known.expect()) // whoever waits for it hands its matches over again
-	if m.completed != nil && !is.Informed {
+	close(*known.expect())                                            // whoever waits for it hands its matches over again
+	if m.completed != nil && known.late.CompareAndSwap(false, true) { // also if an earlier life of it was told
 		select {
 		case m.late <- known:
 		default: // it will ask again
+			known.late.Store(false)
 		}
 	}
 	return nil

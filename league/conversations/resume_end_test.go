@@ -115,9 +115,10 @@ func TestAnAgentThatIsAwayAtTheEnd(t *testing.T) {
 				}
 				lingering := w.meanwhile(func() { x.manager.Linger(w.life) })
 				synctest.Wait()
+				assert.Equal(t, tries+1, w.often(protocol.NotifyLeagueCompleted.Name, "p02"), "it is told once")
 				require.NoError(t, away.player.Register(w.life))
 				synctest.Wait()
-				assert.Equal(t, tries+1, w.often(protocol.NotifyLeagueCompleted.Name, "p02"), "it is told once")
+				assert.Equal(t, tries+2, w.often(protocol.NotifyLeagueCompleted.Name, "p02"), "one that comes back may have forgotten it")
 				assert.True(t, ended(away.player.Done()))
 				assert.Equal(t, 3, informed())
 				w.end()
