@@ -91,6 +91,12 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
 	options.Pace, options.StopWithin = o.pace, stopPatience
+	o.address.endpoint = "http://manager/" // a manager tells nobody where it is
+	listener, err := o.address.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // nearly always closed by then
 	keep, err := openKeep(s, o.data, o.leagueID, o.newLeague)
 	if err != nil {
 		return err
@@ -105,11 +111,6 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return &usageError{err}
 	}
-	o.address.endpoint = "http://manager/" // a manager tells nobody where it is
-	listener, err := o.address.listen(ctx)
-	if err != nil {
-		return err
-	}
 	mux := transport.NewMux(log)
 	manager.Mount(mux)
 	stop := serve(listener, mux, manager.Voice, http.Config{
@@ -119,7 +120,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	_, _ = fmt.Fprintf(s.err, "League %s at http://%s%s %s.\nAdmin token for start_league: %s\n",
 		o.leagueID, listener.Addr(), http.Path, situation(manager, o), manager.AdminToken())
 	log.Info().Str("system_id", rules.System.SystemID).Str("display_name", rules.League.DisplayName).
-		Str("game_type", rules.League.GameType).Msg("registration is open")
+		Str("game_type", rules.League.GameType).Msg("listening")
 
 	_, err = manager.Run(ctx)
 	switch {
@@ -187,6 +188,10 @@ func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error
 	}
 	if keep.Torn != nil {
 		_, _ = fmt.Fprintln(s.err, keep.Torn)
+	}
+	if keep.LostTail() {
+		_, _ = fmt.Fprintf(s.err, "The journal of league %s lacks events that were on disk before: somebody cut its tail off, or restored an older one. "+
+			"The league goes on from what is there, and the journal says so.\n", leagueID)
 	}
 	return keep, nil
 }

@@ -28,9 +28,9 @@ type agent struct {
 	index    int                    // place in the table, of a player
 
 	registered   bool
-	decided      chan struct{} // closed when a reservation has become a registration, or nothing
-	registration string        // of the conversation it registered in, to know a repeated one
-	tokenUsed    atomic.Bool
+	decided      chan struct{}                 // closed when a reservation has become a registration, or nothing
+	registration string                        // of the conversation it registered in, to know a repeated one
+	confirmed    atomic.Bool                   // it has used its token: what spares a lock
 	late         atomic.Bool                   // it came back when the league was over, and is being told
 	returned     atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
 

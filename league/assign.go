@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"evenodd/league/journal"
@@ -17,13 +18,16 @@ import (
 func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 	referee := m.holder(x)
 	fresh := false // the last attempt is given up
+	anew := 0      // how often a referee has begun again what it had accepted
 	for tries := 0; ; tries++ {
 		if referee == nil {
 			if referee = m.refereeFor(stop, x, tries); referee == nil {
 				return // told to stop
 			}
 		}
-		switch m.play(stop, work, x, referee, fresh) {
+		givenUp := fresh
+		fresh = false
+		switch m.play(stop, work, x, referee, givenUp) {
 		case settled:
 			return
 		case lost: // it may have it all the same
@@ -36,6 +40,9 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 			referee = nil
 		case begunAnew:
 			fresh = true
+			if anew++; anew > 1 { // it may have its chance, but not for ever
+				referee = nil
+			}
 		case unfinished:
 			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Msg("no report in time: another attempt")
 			referee, fresh = nil, true
@@ -59,21 +66,28 @@ func (m *Manager) pauseBetweenAsking(stop context.Context, tries int) error {
 	if (tries+1)%len(m.referees) != 0 {
 		return stop.Err()
 	}
-	return m.options.Clock.Sleep(stop, m.patience())
+	return m.options.Clock.Sleep(stop, m.patience(tries))
 }
 
-// patience is the pause before referees are asked again.
-func (m *Manager) patience() time.Duration {
-	return max(protocol.Seconds(m.options.Retry.Delay), time.Second)
+// patience is the pause before referees are asked again: longer and longer, up
+// to a minute, when they have been asked many times.
+func (m *Manager) patience(tries int) time.Duration {
+	const often = 5
+	pause := max(protocol.Seconds(m.options.Retry.Delay), time.Second)
+	for n := tries / len(m.referees); n >= often && pause < time.Minute; n-- {
+		pause *= 2
+	}
+	return min(pause, max(time.Minute, protocol.Seconds(m.options.Retry.Delay)))
 }
 
-// play hands a match to a referee and waits for its report.
+// play hands a match to a referee and waits for its report, no longer in all
+// than the longest match can take, however often the referee comes back.
 func (m *Manager) play(stop, work context.Context, x *match, referee *agent, fresh bool) outcome {
 	if !m.takeSlot(stop, x, referee) {
 		return settled
 	}
 	defer func() { <-referee.slots }()
-	for {
+	for end := time.Now().Add(m.longestMatch()); ; {
 		returned := *referee.returned.Load() // before it is called: what happens meanwhile counts
 		attempt, again, err := m.attempt(x, referee, fresh)
 		if err != nil {
@@ -83,7 +97,7 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, fre
 		if result != accepted && (result != lost || !again) {
 			return result
 		}
-		switch m.awaitReport(work, x, referee, returned, result == accepted) {
+		switch m.awaitReport(work, x, referee, returned, result == accepted, end) {
 		case reported:
 			return settled
 		case gone:
@@ -92,6 +106,9 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, fre
 			return unfinished
 		case back: // it may have forgotten the match, or has a result on disk
 			fresh = false
+			if !time.Now().Before(end) {
+				return unfinished
+			}
 		}
 	}
 }
@@ -132,7 +149,7 @@ func (m *Manager) refereeFor(ctx context.Context, x *match, try int) *agent {
 		if len(there) > 0 {
 			return there[(first+try)%len(there)]
 		}
-		if m.options.Clock.Sleep(ctx, m.patience()) != nil {
+		if m.options.Clock.Sleep(ctx, m.patience(try)) != nil {
 			return nil
 		}
 		m.reviveReferees(ctx)
@@ -204,9 +221,8 @@ const (
 // the longest match can take; no longer when the referee has been gone for a
 // while. One that had the match, and could not be reached now, is back as soon
 // as it can.
-func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, returned <-chan struct{}, reached bool) sight {
+func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, returned <-chan struct{}, reached bool, end time.Time) sight {
 	const glance = 5 * time.Second
-	end := time.Now().Add(m.longestMatch())
 	timer := time.NewTimer(glance)
 	defer timer.Stop()
 	missed := 0 // glances in a row at which nobody listened there
@@ -259,7 +275,8 @@ func (m *Manager) longestMatch() time.Duration {
 }
 
 // attempt is the number under which a referee gets a match: that of the last
-// attempt, if it is the referee's own and not given up; else the next, which is
+// attempt, if it is the referee's own and not given up, or of one that it
+// declined, if nobody has accepted one since; else the next, which is
 // on disk before anybody hears of it, so that none is used twice. Again
 // tells that the referee may have it already.
 func (m *Manager) attempt(x *match, referee *agent, fresh bool) (number int, again bool, err error) {
@@ -268,6 +285,16 @@ func (m *Manager) attempt(x *match, referee *agent, fresh bool) (number int, aga
 		if last := &x.fact.Attempts[n-1]; last.Referee == referee.id {
 			m.mu.Unlock()
 			return last.Number, true, nil
+		}
+		for i := n - 1; i >= 0; i-- {
+			at := &x.fact.Attempts[i]
+			if at.Accepted || !at.Declined {
+				break
+			}
+			if at.Referee == referee.id {
+				m.mu.Unlock()
+				return at.Number, true, nil
+			}
 		}
 	}
 	number = x.fact.NextAttempt()
@@ -305,22 +332,33 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range x.fact.Attempts {
-		at := &x.fact.Attempts[i]
-		switch {
-		case at.Number != ack.Attempt || at.Referee != referee.id || at.Commitment == ack.DrawCommitment && !at.Declined:
-		case at.Commitment != "" && at.Commitment != ack.DrawCommitment:
-			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("attempt", ack.Attempt).
-				Msg("the referee has begun this attempt again with another commitment: another attempt")
-			return begunAnew
-		default:
-			accept := &journal.MatchAccepted{MatchID: x.id, Attempt: ack.Attempt, RefereeID: referee.id, DrawCommitment: ack.DrawCommitment}
-			if m.record(accept) != nil {
-				return settled // the journal fails, and with it the manager
-			}
+	at := held(x.fact, referee, ack.Attempt)
+	if at == nil {
+		at = held(x.fact, referee, attempt) // it names none that is its own: that of the request is meant
+	}
+	switch {
+	case at.Accepted && !at.Declined && at.Commitment == ack.DrawCommitment:
+	case at.Commitment != "" && at.Commitment != ack.DrawCommitment:
+		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("attempt", at.Number).
+			Msg("the referee has begun this attempt again with another commitment: another attempt")
+		return begunAnew
+	default:
+		accept := &journal.MatchAccepted{MatchID: x.id, Attempt: at.Number, RefereeID: referee.id, DrawCommitment: ack.DrawCommitment}
+		if m.record(accept) != nil {
+			return settled // the journal fails, and with it the manager
 		}
 	}
 	return accepted
+}
+
+// held is an attempt that was assigned to a referee; nil when there is no such.
+func held(fact *journal.Match, referee *agent, number int) *journal.Attempt {
+	for i := range fact.Attempts {
+		if at := &fact.Attempts[i]; at.Number == number && at.Referee == referee.id {
+			return at
+		}
+	}
+	return nil
 }
 
 // decline records, once, that a referee does not have the match it was handed.
@@ -328,13 +366,15 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 func (m *Manager) decline(x *match, referee *agent, attempt int, ack *protocol.MatchAssignmentAck) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, at := range x.fact.Attempts {
-		if at.Number == attempt && !at.Declined && at.Commitment == "" {
-			_ = m.record(&journal.MatchDeclined{ // if it cannot be, the journal fails, and with it the manager
-				MatchID: x.id, Attempt: attempt, RefereeID: referee.id, Reason: ack.Reason,
-			})
-		}
+	at := held(x.fact, referee, attempt)
+	if at.Accepted || at.Declined {
+		return
 	}
+	const longest = 200
+	reason := strings.ToValidUTF8(ack.Reason[:min(len(ack.Reason), longest)], "")
+	_ = m.record(&journal.MatchDeclined{ // if it cannot be, the journal fails, and with it the manager
+		MatchID: x.id, Attempt: attempt, RefereeID: referee.id, Reason: reason,
+	})
 }
 
 // assign sends start_match.

@@ -1,11 +1,15 @@
 package league
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league/journal"
 	"evenodd/league/store"
@@ -21,7 +25,8 @@ type Keep struct {
 	journal *journal.Journal
 	secret  [32]byte
 	unlock  func() error
-	ends    map[string]bool // hashes of a completed league's events from its completion on
+	heads   map[string]bool // hashes of all events
+	lost    string          // the head that standings.json knows and the journal does not; "" nearly always
 }
 
 // OpenKeep opens a league in a folder, or begins one there. Fresh moves a league
@@ -48,10 +53,8 @@ func OpenKeep(folder store.Folder, leagueID string, fresh bool, now func() time.
 	if k.journal, k.State, k.Torn, err = journal.Open(path, now); err != nil {
 		return nil, archived, err
 	}
-	if k.State.Completed != nil {
-		if k.ends, err = endsOf(path); err != nil {
-			return nil, archived, errors.Join(err, k.journal.Close())
-		}
+	if err = k.compare(leagueID, path); err != nil {
+		return nil, archived, errors.Join(err, k.journal.Close())
 	}
 	if k.secret, err = folder.Secret(leagueID, len(k.State.Agents) > 0); err != nil {
 		return nil, archived, errors.Join(err, k.journal.Close())
@@ -59,29 +62,41 @@ func OpenKeep(folder store.Folder, leagueID string, fresh bool, now func() time.
 	return k, archived, nil
 }
 
-// endsOf are the hashes of the events of a completed league from its completion
-// on: what follows it changes nothing that counts.
-func endsOf(path string) (map[string]bool, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	var ends map[string]bool
-	_, _, err = journal.Lines(file, func(_ int, text []byte) error {
-		e, err := journal.Decode(text)
-		if err != nil {
-			return err
-		}
-		if _, completed := e.Data.(*journal.LeagueCompleted); completed {
-			ends = map[string]bool{}
-		}
-		if ends != nil {
-			ends[journal.Hash(text)] = true
+// compare holds the journal against what is there beside it. A journal that is
+// gone while other files of its league are there is an error: to begin anew in
+// silence would be to lose it. One that lacks what standings.json knows has lost
+// its tail.
+func (k *Keep) compare(leagueID, path string) error {
+	if k.State.Events == 0 {
+		if traces := k.Folder.Traces(leagueID); len(traces) > 0 {
+			return fmt.Errorf("%s has no event, but there is %s: restore the journal, or begin again with --new-league",
+				path, strings.Join(traces, " and "))
 		}
 		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	k.heads = make(map[string]bool, k.State.Events)
+	_, _, err = journal.Lines(file, func(_ int, text []byte) error {
+		k.heads[journal.Hash(text)] = true
+		return nil
 	})
-	return ends, errors.Join(err, file.Close())
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	standings, err := store.Read[store.Standings](k.Folder.Standings(leagueID))
+	if err == nil && standings.LeagueID == leagueID && standings.JournalHead != "" && !k.heads[standings.JournalHead] {
+		k.lost = standings.JournalHead
+	}
+	return nil
 }
+
+// LostTail tells whether events are missing at the journal's end that were on
+// disk before: not by a crash, which loses nothing that was said. The league
+// goes on from what the journal has.
+func (k *Keep) LostTail() bool { return k.lost != "" }
 
 // Close writes what is queued and lets other managers in.
 func (k *Keep) Close() error { return errors.Join(k.journal.Close(), k.unlock()) }
@@ -122,19 +137,23 @@ func (m *Manager) write(path string, document any) {
 	}
 }
 
-// filesComplete tells whether standings.json is that of the final table, and
-// rounds.json has all rounds.
+// filesComplete tells whether standings.json and rounds.json are those of the
+// final table.
 func (m *Manager) filesComplete() bool {
-	k := m.options.Keep
+	k, id := m.options.Keep, m.options.LeagueID
 	if k == nil {
 		return true
 	}
-	standings, err := store.Read[store.Standings](k.Folder.Standings(m.options.LeagueID))
-	if err != nil || !k.ends[standings.JournalHead] {
+	m.mu.Lock()
+	want, _ := json.Marshal([]any{m.state.Standings(), m.state.RoundRecords()}) // plain values
+	m.mu.Unlock()
+	standings, err := store.Read[store.Standings](k.Folder.Standings(id))
+	rounds, errRounds := store.Read[store.Rounds](k.Folder.Rounds(id))
+	if err != nil || errRounds != nil || !k.heads[standings.JournalHead] {
 		return false
 	}
-	rounds, err := store.Read[store.Rounds](k.Folder.Rounds(m.options.LeagueID))
-	return err == nil && len(rounds.Rounds) == m.state.Schedule.Rounds()
+	is, err := json.Marshal([]any{standings.Standings, rounds.Rounds})
+	return err == nil && bytes.Equal(is, want) && standings.Version == m.state.Recorded && standings.RoundsCompleted == len(rounds.Rounds)
 }
 
 // writeMatches writes the files of the matches of some rounds that have none:

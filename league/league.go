@@ -167,13 +167,7 @@ func (m *Manager) openLeague() error {
 	o := &m.options
 	created := m.state.Created
 	if created == nil {
-		s := o.Scoring
-		return m.record(&journal.Created{
-			SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
-			GameType: o.GameType, Legs: o.Legs, Tiebreakers: s.Tiebreakers,
-			Scoring:    scoringOf(s),
-			Simulation: o.Simulation,
-		})
+		return m.record(m.created())
 	}
 	if created.LeagueID != o.LeagueID {
 		return fmt.Errorf("the journal is that of league %s, not of %s", created.LeagueID, o.LeagueID)
@@ -190,7 +184,16 @@ func (m *Manager) openLeague() error {
 			Msg("the settings of game, legs or scoring have changed: this league keeps those it began with")
 	}
 	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, rules
+	if o.TokenLength = created.TokenLength; o.TokenLength == 0 {
+		o.TokenLength = protocol.MaxTokenLength
+	}
 	m.resumed = true
+	if k := o.Keep; k != nil && k.lost != "" {
+		if err := m.record(&journal.TailLost{Head: k.lost}); err != nil {
+			return err
+		}
+		k.lost = ""
+	}
 	for id := range m.state.Agents {
 		m.agents[id] = m.known(m.state.Agents[id])
 	}
@@ -212,7 +215,10 @@ func (m *Manager) record(data journal.Data) error {
 	if err := m.state.Apply(&e); err != nil {
 		return err
 	}
-	return m.journal.AppendAt(e.At, data)
+	if err := m.journal.AppendAt(e.At, data); err != nil {
+		return fmt.Errorf("%w: %w", errJournal, err)
+	}
+	return nil
 }
 
 // durable waits until what was recorded is on disk. M.mu is not held.
@@ -252,6 +258,20 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.StartLeague.Handle(mux, m.voice, m.startLeague)
 	protocol.Ping.Handle(mux, m.voice, m.ping)
 	mux.Fallback(protocol.MethodFor)
+}
+
+// created are the rules of a new league.
+func (m *Manager) created() *journal.Created {
+	o := &m.options
+	length := o.TokenLength
+	if length == protocol.MaxTokenLength {
+		length = 0
+	}
+	return &journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
+		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
+		TokenLength: length, Simulation: o.Simulation,
+	}
 }
 
 // Resumed tells whether the league was there before this manager.

@@ -134,7 +134,8 @@ func (m *Manager) settle(a applicant, reserved *agent, reachable bool) (_ *agent
 		return nil, nil, err
 	}
 	reserved.registered = true
-	m.options.Log.Info().Str("conversation_id", a.conversation).Str("id", reserved.id).Str("name", a.name).
+	// Not the conversation: whoever knows it can ask for the answer once more.
+	m.options.Log.Info().Str("id", reserved.id).Str("name", a.name).
 		Str("endpoint", a.endpoint).Msg("registered")
 	m.enough()
 	return reserved, nil, nil
@@ -217,7 +218,7 @@ func (m *Manager) repeated(a applicant) *agent {
 	fingerprint := m.fingerprint(&a)
 	for _, known := range m.agents {
 		if known.registered && known.player == a.player && known.registration == fingerprint &&
-			known.name == a.name && known.address() == a.endpoint && !known.tokenUsed.Load() {
+			known.name == a.name && known.address() == a.endpoint && !m.state.Agents[known.id].Confirmed {
 			return known
 		}
 	}
@@ -359,10 +360,8 @@ func (m *Manager) comeBack(known *agent, endpoint string, generation int) error 
 			return err
 		}
 		known.endpoint.Store(&endpoint)
-		if renewed {
-			known.tokenUsed.Store(false)
-		}
 		known.proof.Store(m.prove(known.id, generation))
+		known.confirmed.Store(false)
 	}
 	m.options.Log.Info().Str("id", known.id).Str("endpoint", endpoint).Msg("an agent is back")
 	close(*known.expect())                                            // whoever waits for it hands its matches over again
@@ -396,7 +395,7 @@ func (m *Manager) owner(token string) (*agent, int, error) {
 		if protocol.SameToken(token, a.proof.Load().token) {
 			return a, generation, nil
 		}
-		if generation > 1 && !a.tokenUsed.Load() && protocol.SameToken(token, m.prove(a.id, generation-1).token) {
+		if generation > 1 && !m.state.Agents[a.id].Confirmed && protocol.SameToken(token, m.prove(a.id, generation-1).token) {
 			return a, generation - 1, nil
 		}
 	}
@@ -414,8 +413,18 @@ func (m *Manager) authenticate(token string) (*agent, error) {
 	if is := m.state.Agents[a.id]; generation != is.Generation || m.expired(is) {
 		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token has expired: register again with it")
 	}
-	a.tokenUsed.Store(true)
-	return a, nil
+	return a, m.confirm(a)
+}
+
+// confirm records that an agent has its token. M.mu is held.
+func (m *Manager) confirm(a *agent) error {
+	is := m.state.Agents[a.id]
+	if is.Confirmed {
+		return nil
+	}
+	err := m.record(&journal.AgentConfirmed{AgentID: a.id, Generation: is.Generation})
+	a.confirmed.Store(err == nil)
+	return err
 }
 
 // identify is authenticate for a message, whose sender must be the token's
@@ -437,7 +446,9 @@ func (m *Manager) reporter(e *protocol.Envelope) (*agent, error) {
 		return nil, err
 	}
 	if generation == m.state.Agents[a.id].Generation {
-		a.tokenUsed.Store(true)
+		if err := m.confirm(a); err != nil {
+			return nil, err
+		}
 	}
 	return a.whoSent(e)
 }

@@ -129,7 +129,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 		return nil, nil, protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID)
 	}
 	if err := m.record(r); err != nil {
-		if m.journal.Err() != nil {
+		if errors.Is(err, errJournal) {
 			return nil, nil, errJournal
 		}
 		return nil, nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)

@@ -211,6 +211,9 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	summary := m.state.Rounds[round-1].Summary
 	_, head := m.journal.Last()
 	m.mu.Unlock()
+	if m.durable() != nil {
+		head = "" // the manager ends
+	}
 	played := summary.TotalMatches
 	completed := &protocol.RoundCompleted{
 		Envelope: m.voice.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),

@@ -3,7 +3,6 @@ package conversations
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -82,7 +81,6 @@ func (w *world) doomed(end fate, folder store.Folder, players, referees int, cha
 // accession opens the league in a folder for a manager.
 func (w *world) accession(end fate, folder store.Folder, players, referees int, change ...func(*league.Options)) (*tenure, league.Options) {
 	w.t.Helper()
-	w.keepSecret(folder)
 	keep, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
 	require.NoError(w.t, err)
 	x := &tenure{
@@ -94,7 +92,7 @@ func (w *world) accession(end fate, folder store.Folder, players, referees int, 
 	o := league.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
 		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Keep: keep, Caller: &mortalCaller{x, w.caller(theBoss, 64<<10)}, Log: w.log,
+		Secret: &w.secret, Keep: keep, Caller: &mortalCaller{x, w.caller(theBoss, 64<<10)}, Log: w.log,
 		Clock: protocol.NewClock(x.now, w.clock.Sleep),
 	}
 	for _, set := range change {
@@ -123,17 +121,6 @@ func (x *tenure) reign(o league.Options) (err error) {
 		x.final, x.failed = x.manager.Run(ctx)
 	})
 	return nil
-}
-
-// keepSecret makes the tokens of a kept league those that the world knows.
-func (w *world) keepSecret(folder store.Folder) {
-	w.t.Helper()
-	path := filepath.Join(string(folder), "private", leagueID+".key")
-	if _, err := os.Stat(path); err == nil {
-		return
-	}
-	require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(w.t, os.WriteFile(path, []byte(hex.EncodeToString(w.secret[:])+"\n"), 0o600))
 }
 
 // kill ends a manager at once, wherever it is.

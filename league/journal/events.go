@@ -45,6 +45,7 @@ type Created struct {
 	Legs          int              `json:"legs"`
 	Scoring       protocol.Scoring `json:"scoring"`
 	Tiebreakers   []string         `json:"tiebreakers"`
+	TokenLength   int              `json:"token_length,omitzero"` // 0 for all of it
 	Simulation    *Simulation      `json:"simulation,omitzero"`
 }
 
@@ -72,6 +73,13 @@ type AgentRegistered struct {
 type AgentReturned struct {
 	AgentID    string `json:"agent_id"`
 	Endpoint   string `json:"endpoint"`
+	Generation int    `json:"generation"`
+}
+
+// AgentConfirmed is an agent that has used its token: from then on the answer
+// that gave it away is given to nobody again.
+type AgentConfirmed struct {
+	AgentID    string `json:"agent_id"`
 	Generation int    `json:"generation"`
 }
 
@@ -155,6 +163,12 @@ type LeagueCompleted struct {
 	Champion protocol.Champion `json:"champion"`
 }
 
+// TailLost is a manager that found standings.json to know an event that the
+// journal does not have any more, and went on from what it has.
+type TailLost struct {
+	Head string `json:"head"` // of the journal, as standings.json has it
+}
+
 // AgentInformed is an agent that knows that the league is over.
 type AgentInformed struct {
 	AgentID string `json:"agent_id"`
@@ -163,6 +177,7 @@ type AgentInformed struct {
 func (*Created) kind() string         { return "created" }
 func (*AgentRegistered) kind() string { return "registered" }
 func (*AgentReturned) kind() string   { return "agent_returned" }
+func (*AgentConfirmed) kind() string  { return "agent_confirmed" }
 func (*AgentSuspended) kind() string  { return "agent_suspended" }
 func (*Started) kind() string         { return "started" }
 func (*RoundAnnounced) kind() string  { return "round_announced" }
@@ -173,14 +188,15 @@ func (*MatchReported) kind() string   { return "match_reported" }
 func (*MatchDisputed) kind() string   { return "match_disputed" }
 func (*RoundCompleted) kind() string  { return "round_completed" }
 func (*LeagueCompleted) kind() string { return "completed" }
+func (*TailLost) kind() string        { return "tail_lost" }
 func (*AgentInformed) kind() string   { return "agent_informed" }
 
 // empty is a new event of each kind.
 func empty(kind string) (Data, bool) {
 	for _, d := range [...]Data{
-		(*Created)(nil), (*AgentRegistered)(nil), (*AgentReturned)(nil), (*AgentSuspended)(nil), (*Started)(nil),
+		(*Created)(nil), (*AgentRegistered)(nil), (*AgentReturned)(nil), (*AgentConfirmed)(nil), (*AgentSuspended)(nil), (*Started)(nil),
 		(*RoundAnnounced)(nil), (*MatchAssigned)(nil), (*MatchAccepted)(nil), (*MatchDeclined)(nil), (*MatchReported)(nil),
-		(*MatchDisputed)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*AgentInformed)(nil),
+		(*MatchDisputed)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*TailLost)(nil), (*AgentInformed)(nil),
 	} {
 		if d.kind() == kind {
 			return reflect.New(reflect.TypeOf(d).Elem()).Interface().(Data), true

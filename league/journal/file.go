@@ -158,6 +158,11 @@ func Open(path string, now func() time.Time) (j *Journal, state *State, torn *To
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	// What a manager that was killed had written, but not synced, was read from
+	// memory: it counts from here on.
+	if err = file.Sync(); err != nil {
+		return nil, nil, nil, err
+	}
 	if rest > 0 {
 		torn = &Torn{path, state.Events + 1, rest}
 		err = errors.Join(file.Truncate(end), file.Sync())
@@ -239,8 +244,10 @@ func (j *Journal) AppendAt(at string, data Data) error {
 	}
 	e := Event{Seq: j.seq + 1, At: at, Prev: j.head, Data: data}
 	text, err := encode(&e)
-	if err != nil {
-		return err
+	if err != nil { // it was folded already: what follows could not be trusted
+		j.failure = fmt.Errorf("cannot encode an event: %w", err)
+		j.changed.Broadcast()
+		return j.failure
 	}
 	j.seq, j.head = e.Seq, Hash(text)
 	j.queued = append(append(j.queued, text...), '\n')

@@ -41,6 +41,7 @@ type Agent struct {
 	Registration string // what knows the same registration again
 	Generation   int    // of its token
 	Since        string // when it got this token
+	Confirmed    bool   // it has used this token
 	Suspended    string // why it gets nothing to do; "" when it is active
 	Informed     bool   // it knows that the league is over
 }
@@ -57,6 +58,7 @@ type Attempt struct {
 	Number     int
 	Referee    string
 	Commitment string // "" before the referee accepted, and from a referee that gives none
+	Accepted   bool   // the referee said that it plays it
 	Declined   bool   // the referee does not have it
 }
 
@@ -133,9 +135,15 @@ func (s *State) apply(e *Event) error {
 			return unregistered(d.AgentID)
 		}
 		if d.Generation != a.Generation {
-			a.Since = e.At
+			a.Since, a.Confirmed = e.At, false
 		}
 		a.Endpoint, a.Generation, a.Suspended = d.Endpoint, d.Generation, ""
+	case *AgentConfirmed:
+		a := s.Agents[d.AgentID]
+		if a == nil {
+			return unregistered(d.AgentID)
+		}
+		a.Confirmed = a.Confirmed || d.Generation == a.Generation
 	case *AgentSuspended:
 		a := s.Agents[d.AgentID]
 		if a == nil {
@@ -168,6 +176,7 @@ func (s *State) apply(e *Event) error {
 		return s.completeRound(d, e.At)
 	case *LeagueCompleted:
 		return s.complete(d)
+	case *TailLost: // changes nothing
 	case *AgentInformed:
 		a := s.Agents[d.AgentID]
 		if a == nil {
@@ -321,7 +330,7 @@ func (s *State) accept(d *MatchAccepted) error {
 	if a.Commitment != "" && a.Commitment != d.DrawCommitment {
 		return fmt.Errorf("match %s attempt %d: %s gives a second, different commitment", d.MatchID, d.Attempt, d.RefereeID)
 	}
-	a.Commitment, a.Declined = d.DrawCommitment, false
+	a.Commitment, a.Accepted, a.Declined = d.DrawCommitment, true, false
 	return nil
 }
 
@@ -423,11 +432,15 @@ func (s *State) completeRound(d *RoundCompleted, at string) error {
 		return fmt.Errorf("round %d is completed while matches of it have no result", d.RoundID)
 	}
 	if d.Summary != want {
-		return fmt.Errorf("round %d: the summary is %+v, by its results it is %+v", d.RoundID, d.Summary, want)
+		return fmt.Errorf("round %d: the summary is %s, by its results it is %s", d.RoundID, counts(d.Summary), counts(want))
 	}
 	r := &s.Rounds[s.Round-1]
 	r.CompletedAt, r.Summary = at, d.Summary
 	return nil
+}
+
+func counts(s protocol.RoundSummary) string {
+	return fmt.Sprintf("%d matches, %d won, %d drawn, %d technical losses", s.TotalMatches, s.Wins, s.Draws, s.TechnicalLosses)
 }
 
 func (s *State) complete(d *LeagueCompleted) error {

@@ -57,13 +57,16 @@ func (f Folder) changes(leagueID string) (c changes, ok bool) {
 // folder has changed since: then the new league is being played already, and
 // who began it has moved the old files. Many agents may do it at once.
 func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
+	if _, err := os.Lstat(o.folder.Journal(leagueID)); err == nil {
+		return "", nil // the league is kept here: its manager sees to its files
+	}
 	before, known := o.changed[leagueID]
 	now, there := o.folder.changes(leagueID)
 	if !known || !there || now != before {
 		return "", nil
 	}
 	archive := filepath.Join(string(o.folder), "archive")
-	if err := os.MkdirAll(archive, 0o700); err != nil {
+	if err := os.MkdirAll(archive, 0o755); err != nil {
 		return "", err
 	}
 	name := fmt.Sprintf("%s-%s-matches", leagueID, strings.ReplaceAll(stamp, ":", ""))

@@ -59,11 +59,23 @@ func (f Folder) Identity(role, name string) string {
 	return f.private(fmt.Sprintf("%s-%s-%x.json", role, readable[:min(len(readable), 40)], sum[:4]))
 }
 
+// makePrivate makes a folder for its owner's eyes only; the one that it is in is
+// for everybody.
+func makePrivate(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
 // WritePrivate writes an Identity or an Application, for the owner's eyes only.
 func WritePrivate(path string, document any) error {
 	raw, err := encode(document)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
+		err = makePrivate(filepath.Dir(path))
 	}
 	if err == nil {
 		err = atomicfile.WriteFile(path, raw, 0o600)
@@ -72,28 +84,49 @@ func WritePrivate(path string, document any) error {
 }
 
 // Secret is what the tokens of a league are derived from: 32 bytes in a file
-// that only its owner can read. It is made unless it must be there already.
-func (f Folder) Secret(leagueID string, mustExist bool) (secret [32]byte, err error) {
+// that only its owner can read. A league that has agents needs the one they got
+// their tokens from; a new league gets a new one, whatever an older league of
+// the name has left.
+func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err error) {
 	path := f.private(leagueID + ".key")
+	if !hasAgents {
+		_, _ = crand.Read(secret[:]) // never fails
+		if err = makePrivate(filepath.Dir(path)); err == nil {
+			err = atomicfile.WriteFile(path, []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
+		}
+		return secret, err
+	}
 	raw, err := os.ReadFile(path)
 	switch {
-	case err == nil:
-		digits := strings.TrimSpace(string(raw))
-		key, err := hex.DecodeString(digits[:min(len(digits), 66)])
-		if copy(secret[:], key); err != nil || len(key) != len(secret) {
-			return secret, fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or begin again with --new-league", path)
-		}
-		return secret, nil
-	case !missing(err):
-		return secret, err
-	case mustExist:
+	case missing(err):
 		return secret, fmt.Errorf("%s is missing: without it the agents' tokens are not known; restore it, or begin again with --new-league", path)
+	case err != nil:
+		return secret, err
 	}
-	_, _ = crand.Read(secret[:]) // never fails
-	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		err = atomicfile.CreateFile(path, []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
+	text := strings.TrimSpace(string(raw))
+	if n, err := hex.Decode(secret[:], []byte(text[:min(len(text), 2*len(secret))])); err != nil || n != len(secret) || len(text) != 2*n {
+		return secret, fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or begin again with --new-league", path)
 	}
-	return secret, err
+	return secret, nil
+}
+
+// Traces are files that a league has left outside its journal: what a league
+// that has none cannot have.
+func (f Folder) Traces(leagueID string) []string {
+	var found []string
+	for _, path := range []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID)} {
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() {
+			entries, _ := os.ReadDir(path) // one that cannot be read is not empty, as far as is known
+			if len(entries) == 0 {
+				continue
+			}
+		}
+		if err == nil {
+			found = append(found, path)
+		}
+	}
+	return found
 }
 
 // A LockedError says that another process runs the league.
@@ -108,7 +141,7 @@ func (e *LockedError) Error() string {
 // called or the process is gone. A league that is locked is a *LockedError.
 func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 	path := f.private(leagueID + ".lock")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makePrivate(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600))
@@ -122,32 +155,53 @@ func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 	return lock.Close, nil
 }
 
-// Archive moves what there is of a league out of the way, into a folder below
-// archive/ whose name it returns; "" when there was nothing. The league must be
-// locked.
+// Archive moves what there is of a league out of the way, the players' histories
+// included, into a folder below archive/ whose name it returns; "" when there
+// was nothing. What is there is laid out as it was, so that it can be audited.
+// The league must be locked.
 func (f Folder) Archive(leagueID, stamp string) (string, error) {
-	moves := []struct{ from, name string }{
-		{filepath.Dir(f.Journal(leagueID)), "league"},
-		{f.Matches(leagueID), "matches"},
-		{f.private(leagueID + ".key"), "key"},
+	into := Folder(filepath.Join(string(f), "archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
+	type move struct{ from, to string }
+	// The key first: what is left behind without it begins nothing.
+	moves := []move{
+		{f.private(leagueID + ".key"), into.private(leagueID + ".key")},
+		{filepath.Dir(f.Journal(leagueID)), filepath.Dir(into.Journal(leagueID))},
+		{f.Matches(leagueID), into.Matches(leagueID)},
 	}
-	into := ""
+	players, err := os.ReadDir(f.Players())
+	if err != nil && !missing(err) {
+		return "", err
+	}
+	for _, p := range players {
+		history, err := Read[History](f.History(p.Name()))
+		if err == nil && history.LeagueID == leagueID {
+			moves = append(moves, move{f.History(p.Name()), into.History(p.Name())})
+		}
+	}
+	moved := ""
 	for _, m := range moves {
-		if _, err := os.Lstat(m.from); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(m.from); missing(err) {
 			continue
 		}
-		if into == "" {
-			into = filepath.Join(string(f), "archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", ""))
-			if err := os.MkdirAll(filepath.Dir(into), 0o700); err != nil {
+		if moved == "" {
+			if err := os.MkdirAll(filepath.Dir(string(into)), 0o755); err != nil {
 				return "", err
 			}
-			if err := os.Mkdir(into, 0o700); err != nil {
+			if err := os.Mkdir(string(into), 0o755); err != nil { // an archive is never written over
 				return "", err
 			}
 		}
-		if err := os.Rename(m.from, filepath.Join(into, m.name)); err != nil {
-			return into, err
+		moved = string(into)
+		open := func(dir string) error { return os.MkdirAll(dir, 0o755) }
+		if filepath.Base(filepath.Dir(m.to)) == "private" {
+			open = makePrivate
+		}
+		if err := open(filepath.Dir(m.to)); err != nil {
+			return moved, err
+		}
+		if err := os.Rename(m.from, m.to); err != nil {
+			return moved, err
 		}
 	}
-	return into, nil
+	return moved, nil
 }

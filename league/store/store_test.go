@@ -175,21 +175,24 @@ func TestArchive(t *testing.T) {
 	require.NoError(t, store.Write(dir.Standings("L"), &store.Standings{SchemaVersion: store.SchemaVersion}))
 	require.NoError(t, store.Write(dir.Match("L", "R1M1"), &store.Match{SchemaVersion: store.SchemaVersion}))
 	require.NoError(t, store.Write(dir.Standings("M"), &store.Standings{SchemaVersion: store.SchemaVersion}))
-	require.NoError(t, store.Write(dir.History("P01"), &store.History{SchemaVersion: store.SchemaVersion}))
+	require.NoError(t, store.Write(dir.History("P01"), &store.History{SchemaVersion: store.SchemaVersion, LeagueID: "L"}))
+	require.NoError(t, store.Write(dir.History("P02"), &store.History{SchemaVersion: store.SchemaVersion, LeagueID: "M"}))
 	_, err = dir.Secret("L", false)
 	require.NoError(t, err)
 	into, err = dir.Archive("L", "2026-01-01T12:00:00Z")
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(root, "archive", "L-2026-01-01T120000Z"), into)
-	assert.Equal(t, fs.FileMode(0o700), mode(t, into), "the key of a league is in it")
-	for _, name := range []string{"league/standings.json", "matches/R1M1.json", "key"} {
-		assert.FileExists(t, filepath.Join(into, name))
+	old := store.Folder(into)
+	assert.Equal(t, fs.FileMode(0o755), mode(t, into), "anybody may audit it")
+	assert.Equal(t, fs.FileMode(0o700), mode(t, filepath.Join(into, "private")))
+	for _, moved := range []string{old.Standings("L"), old.Match("L", "R1M1"), old.History("P01"), filepath.Join(into, "private", "L.key")} {
+		assert.FileExists(t, moved)
 	}
-	for _, gone := range []string{dir.Standings("L"), dir.Match("L", "R1M1"), filepath.Join(root, "private", "L.key")} {
+	for _, gone := range []string{dir.Standings("L"), dir.History("P01"), dir.Match("L", "R1M1"), filepath.Join(root, "private", "L.key")} {
 		assert.NoFileExists(t, gone)
 	}
 	assert.FileExists(t, dir.Standings("M"), "other leagues stay")
-	assert.FileExists(t, dir.History("P01"), "a player's memory is its own")
+	assert.FileExists(t, dir.History("P02"), "of another league")
 
 	require.NoError(t, store.Write(dir.Standings("L"), &store.Standings{SchemaVersion: store.SchemaVersion}))
 	_, err = dir.Archive("L", "2026-01-01T12:00:00Z")
