@@ -95,6 +95,8 @@ type match struct {
 	attempt      int
 	auth         referee
 	entropy      protocol.Secret
+	restored     bool   // after a restart, without its invitation
+	commitment   string // of the referee to its part in the draw; "" when it gave none
 
 	deciding sync.Mutex // held while the strategy thinks, for this match alone
 	asked    int        // questions decided so far

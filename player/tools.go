@@ -109,15 +109,21 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = &match{
 			id: q.MatchID, opponent: q.OpponentID, round: q.RoundID, attempt: attempt,
-			auth: auth, entropy: p.options.Entropy(q.MatchID, attempt),
+			auth: auth, entropy: p.options.Entropy(q.MatchID, attempt), commitment: q.DrawCommitment,
 		}
 		p.current[q.MatchID] = m
+	}
+	if m.commitment != q.DrawCommitment {
+		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
+			Msg("the referee binds itself to another draw than before: the first counts")
 	}
 	p.state = StateInMatch
 	accept := true
 	ack := &protocol.GameJoinAck{
 		MatchID: q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
-		EntropyCommitment: protocol.EntropyCommitment(q.MatchID, id, m.entropy),
+	}
+	if m.gives() {
+		ack.EntropyCommitment = protocol.EntropyCommitment(q.MatchID, id, m.entropy)
 	}
 	ack.AuthToken = m.auth.token
 	return ack, nil
@@ -177,7 +183,7 @@ func (p *Player) forgotten(member *membership.Membership, q question) *match {
 	}
 	m := &match{
 		id: q.matchID, opponent: q.opponent, round: q.round, attempt: attempt,
-		auth: auth, entropy: p.options.Entropy(q.matchID, attempt),
+		auth: auth, entropy: p.options.Entropy(q.matchID, attempt), restored: true,
 	}
 	p.current[m.id], p.state = m, StateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
@@ -211,7 +217,10 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	if err != nil {
 		return nil, err
 	}
-	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice, Entropy: m.entropy.Hex()}
+	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice}
+	if m.gives() {
+		r.Entropy = m.entropy.Hex()
+	}
 	r.AuthToken = m.auth.token
 	return r, nil
 }
@@ -232,8 +241,11 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 		return nil, err
 	}
 	r := &protocol.GameMoveResponse{
-		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType, Entropy: m.entropy.Hex(),
+		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
 		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice},
+	}
+	if m.gives() {
+		r.Entropy = m.entropy.Hex()
 	}
 	r.AuthToken = m.auth.token
 	return r, nil
@@ -285,9 +297,17 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if err != nil {
 		return nil, err
 	}
+	seen := Seen(id, q.MatchID, attempt, q.GameResult)
+	if m != nil {
+		seen.DrawCommitment = m.commitment
+		if m.gives() {
+			seen.Entropy = m.entropy.Hex()
+		}
+		p.checkDraw(m, q)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if attempt > p.history.attempt(q.MatchID) && p.history.file(Seen(id, q.MatchID, attempt, q.GameResult)) {
+	if attempt > p.history.attempt(q.MatchID) && p.history.file(seen) {
 		p.unsaved = true
 	}
 	delete(p.current, q.MatchID)
@@ -298,6 +318,29 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 		ack.AuthToken = m.auth.token
 	}
 	return ack, nil
+}
+
+// gives tells whether the player takes part in the draw: with a referee that
+// has bound itself first. One that proves itself and has not could still choose
+// its part when it knows the player's. A player that was restarted in a match
+// does not know, and keeps what it may have promised.
+func (m *match) gives() bool {
+	return m.commitment != "" || m.restored || m.auth.token == protocol.NoToken
+}
+
+// checkDraw looks whether the draw is what the referee was bound to. It changes
+// nothing here: the history says what the commitment was, and an audit sees it.
+func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
+	if m.commitment == "" || q.Draw == nil {
+		return
+	}
+	member := p.member.Get()
+	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
+	made := protocol.DrawCommitment(member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
+	if !ok || q.Draw.Commitment != m.commitment || !protocol.SameDigest(made, m.commitment) {
+		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
+			Msg("the draw is not the one that the referee was bound to: the audit of the league will tell")
+	}
 }
 
 // attemptOf reads the attempt from a match's conversation id; 1 when it has

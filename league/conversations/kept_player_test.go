@@ -190,10 +190,14 @@ func TestTheHistoryIsWrittenOnceARound(t *testing.T) {
 		assert.Equal(t, &store.History{
 			SchemaVersion: "1.0.0", LastUpdated: h.LastUpdated, PlayerID: "P01", DisplayName: "Agent P01", LeagueID: leagueID,
 			Stats: protocol.PlayerStats{TotalMatches: 1, Wins: 1},
-			Matches: []store.HistoryMatch{{Attempt: 1, PlayedMatch: protocol.PlayedMatch{
-				MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8,
-			}}},
+			Matches: []store.HistoryMatch{{
+				Attempt: 1, DrawCommitment: w.conducts(p, "R1M1", 1).commitment(), Entropy: h.Matches[0].Entropy,
+				PlayedMatch: protocol.PlayedMatch{
+					MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8,
+				},
+			}},
 		}, h)
+		assert.Len(t, h.Matches[0].Entropy, 64)
 		time.Sleep(time.Minute)
 		w.announce(p, 2, protocol.RefereeAuthAccessToken)
 		assert.Equal(t, h.LastUpdated, historyOf(t, folder, "P01").LastUpdated, "nothing has changed")

@@ -20,11 +20,20 @@ type conductor struct {
 	token   string // what it shows; "" for nothing
 	matchID string
 	attempt int
+	free    bool // it binds itself to nothing in the draw
 }
 
 // conducts is REF01 in an attempt at a match of P01, with the right token.
 func (w *world) conducts(to *actor, matchID string, attempt int) *conductor {
-	return &conductor{w, to, "REF01", w.access(to.id, matchID, attempt, "REF01"), matchID, attempt}
+	return &conductor{w, to, "REF01", w.access(to.id, matchID, attempt, "REF01"), matchID, attempt, false}
+}
+
+// commitment is what the caller is bound to in the draw.
+func (c *conductor) commitment() string {
+	if c.free {
+		return ""
+	}
+	return protocol.DrawCommitment(leagueID, c.matchID, c.attempt, "REF01", secretOf("nonce", c.matchID))
 }
 
 func (c *conductor) envelope(messageType string) protocol.Envelope {
@@ -41,6 +50,7 @@ func (c *conductor) invite() (*protocol.GameJoinAck, error) {
 	return protocol.Invite.Call(c.w.life, c.w.stranger, c.peer(), &protocol.GameInvitation{
 		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: leagueID, RoundID: round, MatchID: c.matchID,
 		GameType: evenodd.Type, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: c.attempt,
+		DrawCommitment: c.commitment(),
 	})
 }
 
@@ -352,4 +362,38 @@ func TestThePlayerTellsItsStateToItsOwner(t *testing.T) {
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, s.Stats)
 		assert.Equal(t, []string{"P01", "even"}, []string{s.PlayerID, s.Strategy})
 	})
+}
+
+// A referee that proves itself, and has not bound itself to its part in the
+// draw, does not get to know the player's: it could still choose its own.
+func TestAPlayerGivesNothingToARefereeThatIsNotBound(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.varies = true
+		w.startManager(4, 1) // it does not begin
+		p := w.player("P01")
+		bound := w.conducts(p, "R1M1", 1)
+		ack, err := bound.invite()
+		require.NoError(t, err)
+		assert.NotEmpty(t, ack.EntropyCommitment)
+		answer, err := bound.choose()
+		require.NoError(t, err)
+		assert.Equal(t, ack.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", mustSecret(t, answer.Entropy)))
+
+		free := w.conducts(p, "R2M1", 1)
+		free.free = true
+		ack, err = free.invite()
+		require.NoError(t, err)
+		assert.Empty(t, ack.EntropyCommitment)
+		answer, err = free.choose()
+		require.NoError(t, err)
+		assert.Empty(t, answer.Entropy)
+		assert.NotEmpty(t, answer.ParityChoice, "it plays all the same")
+	})
+}
+
+func mustSecret(t *testing.T, text string) protocol.Secret {
+	t.Helper()
+	secret, ok := protocol.ParseSecret(text)
+	require.True(t, ok, text)
+	return secret
 }

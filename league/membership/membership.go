@@ -5,6 +5,7 @@ package membership
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -217,5 +218,7 @@ func Conversation(role, name string) string {
 	if role == RoleReferee {
 		role = "ref" // as the examples have it
 	}
-	return fmt.Sprintf("conv-%s-%s-reg-%08x", role, Slug(name), rand.Uint32()) //nolint:gosec // a name, no secret
+	var unique [16]byte          // nobody guesses it, and asks for the answer in another's place
+	_, _ = crand.Read(unique[:]) // never fails
+	return fmt.Sprintf("conv-%s-%s-reg-%x", role, Slug(name), unique)
 }

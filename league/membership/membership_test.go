@@ -513,9 +513,9 @@ func TestConversationsAreNotMadeUpTwice(t *testing.T) {
 	made := map[string]bool{}
 	for range 100 {
 		id := membership.Conversation(membership.RoleReferee, "Agent Alpha")
-		assert.Regexp(t, `^conv-ref-agent-alpha-reg-[0-9a-f]{8}$`, id)
+		assert.Regexp(t, `^conv-ref-agent-alpha-reg-[0-9a-f]{32}$`, id)
 		made[id] = true
 	}
 	assert.Len(t, made, 100)
-	assert.Regexp(t, `^conv-player-agent-reg-[0-9a-f]{8}$`, membership.Conversation("player", "★"))
+	assert.Regexp(t, `^conv-player-agent-reg-[0-9a-f]{32}$`, membership.Conversation("player", "★"))
 }

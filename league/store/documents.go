@@ -156,4 +156,8 @@ type History struct {
 type HistoryMatch struct {
 	protocol.PlayedMatch
 	Attempt int `json:"attempt"`
+	// What bound the referee to its part in the draw before this player chose, as
+	// the invitation had it, and this player's own part; "" where there was none.
+	DrawCommitment string `json:"draw_commitment,omitzero"`
+	Entropy        string `json:"entropy,omitzero"`
 }
