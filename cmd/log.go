@@ -8,6 +8,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/term"
+
+	"evenodd/league/protocol"
 )
 
 // logTime is how a log writes the time, which is UTC.
@@ -39,8 +41,9 @@ func newFileLogger(w io.Writer, level string, who func() string, file *logFile) 
 	if isTerminal(w) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id"}}
 	}
+	w = withoutTokens{w}
 	if file != nil {
-		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(zerolog.DebugLevel, file))
+		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(zerolog.DebugLevel, withoutTokens{file}))
 		l = min(l, zerolog.DebugLevel) // who asks the logger whether a line is wanted must hear yes
 	}
 	log := zerolog.New(w).Level(l).With().Timestamp().Logger()
@@ -49,6 +52,15 @@ func newFileLogger(w io.Writer, level string, who func() string, file *logFile) 
 			e.Str("agent_id", id)
 		}
 	})), nil
+}
+
+// withoutTokens writes lines without what looks like a token: agents send them
+// where they do not belong, and what they send is logged.
+type withoutTokens struct{ io.Writer }
+
+func (w withoutTokens) Write(line []byte) (int, error) {
+	_, err := w.Writer.Write(protocol.HideTokens(line))
+	return len(line), err
 }
 
 // atLeast keeps from w the lines below a level.

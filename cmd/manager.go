@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -111,10 +112,15 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return &usageError{err}
 	}
+	presets, err := files.Agents()
+	if err != nil {
+		return &usageError{err}
+	}
+	name := cmp.Or(presets.LeagueManager.DisplayName, "League Manager")
 	mux := transport.NewMux(log)
 	manager.Mount(mux)
 	stop := serve(listener, mux, manager.Voice, http.Config{
-		MaxBody: maxRequest, Health: func() any { return managerHealth(manager, o.leagueID) },
+		MaxBody: maxRequest, Health: func() any { return managerHealth(manager, o.leagueID, name) },
 	})
 	defer stop()
 	_, _ = fmt.Fprintf(s.err, "League %s at http://%s%s %s.\nAdmin token for start_league: %s\n",
@@ -213,10 +219,10 @@ func waitForEnd(ctx context.Context, s streams, m *league.Manager, log zerolog.L
 	log.Info().Msg("interrupted after the league was over")
 }
 
-func managerHealth(m *league.Manager, leagueID string) any {
+func managerHealth(m *league.Manager, leagueID, name string) any {
 	status := m.Status()
 	return map[string]any{
-		"status": "ok", "role": protocol.ManagerSender, "league_id": leagueID, "state": status.State,
+		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
 		"players": status.Players, "referees": status.Referees,
 	}

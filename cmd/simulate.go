@@ -3,7 +3,9 @@ package cmd
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
@@ -17,6 +19,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/store"
 )
 
 type simulateOptions struct {
@@ -148,8 +151,15 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 // openKeep opens the data folder, in which a league is where --resume says so,
 // and none where it does not.
 func (o *simulateOptions) openKeep(s streams) (*league.Keep, error) {
-	if o.resume && (o.data == "" || o.fresh) {
-		return nil, usage("--resume goes on with the league in a --data folder, and --new-league begins another: not both")
+	switch {
+	case o.resume && o.data == "":
+		return nil, usage("--resume goes on with the league in a folder: name it with --data")
+	case o.resume && o.fresh:
+		return nil, usage("--resume goes on with a league, and --new-league begins another: not both")
+	case o.resume:
+		if _, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID)); errors.Is(err, fs.ErrNotExist) {
+			return nil, usage("there is no league %s in %s to go on with", o.LeagueID, o.data)
+		}
 	}
 	keep, err := openKeep(s, o.data, o.LeagueID, o.fresh)
 	if keep == nil || err != nil {

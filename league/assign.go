@@ -371,7 +371,7 @@ func (m *Manager) decline(x *match, referee *agent, attempt int, ack *protocol.M
 		return
 	}
 	const longest = 200
-	reason := strings.ToValidUTF8(ack.Reason[:min(len(ack.Reason), longest)], "")
+	reason := string(protocol.HideTokens([]byte(strings.ToValidUTF8(ack.Reason[:min(len(ack.Reason), longest)], ""))))
 	_ = m.record(&journal.MatchDeclined{ // if it cannot be, the journal fails, and with it the manager
 		MatchID: x.id, Attempt: attempt, RefereeID: referee.id, Reason: reason,
 	})

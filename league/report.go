@@ -182,7 +182,8 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 	}
 	var choiceA, choiceB *string
 	if d := q.Result.Details; d != nil {
-		r.Status, r.Reason, r.DrawnNumber = d.Status, d.Reason, d.DrawnNumber
+		r.Status, r.DrawnNumber = d.Status, d.DrawnNumber
+		r.Reason = string(protocol.HideTokens([]byte(d.Reason))) // the journal is for everybody to read
 		choiceA, _ = d.Choices.Get(a.id)
 		choiceB, _ = d.Choices.Get(b.id)
 	}

@@ -202,6 +202,7 @@ func hidden(text string, tokens []string) string {
 	for _, token := range tokens {
 		text = strings.ReplaceAll(text, token, cutOut)
 	}
+	text = string(protocol.HideTokens([]byte(text)))
 	return strings.ToValidUTF8(text[:min(len(text), maxDetail)], "")
 }
 
@@ -235,7 +236,8 @@ func encodedWithoutToken(message any) (jsontext.Value, error) {
 		return nil, err
 	}
 	members = slices.DeleteFunc(members, func(m protocol.ForPlayer[jsontext.Value]) bool { return m.ID == tokenMember })
-	return json.Marshal(members)
+	raw, err = json.Marshal(members)
+	return protocol.HideTokens(raw), err // it may stand elsewhere, too
 }
 
 // milliseconds is a time as match files have it: RFC 3339, UTC.

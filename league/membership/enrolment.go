@@ -3,6 +3,7 @@ package membership
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +72,11 @@ func (e *Enrolment) Enroll(ctx context.Context) error {
 
 // apply makes one registration until it is answered.
 func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
-	call := e.Apply(kept, e.conversation(kept))
+	conversation, err := e.conversation(kept)
+	if err != nil {
+		return err
+	}
+	call := e.Apply(kept, conversation)
 	answered := func() {} // from when on the manager may have let the agent in, until it says so
 	open := kept != nil   // Enroll waits for the answer
 	sent := false         // a call may have reached the manager
@@ -132,15 +137,18 @@ func (e *Enrolment) joins(leagueID string) bool {
 
 // conversation names that of a registration. An agent that comes back has a new
 // one each time: its token says who it is.
-func (e *Enrolment) conversation(kept *store.Identity) string {
+//
+// One that cannot be written down is an error, before anybody is told: an agent
+// that keeps nothing where it was told to would not be let in again.
+func (e *Enrolment) conversation(kept *store.Identity) (string, error) {
 	if kept != nil {
-		return Conversation(kept.Role, kept.DisplayName)
+		return Conversation(kept.Role, kept.DisplayName), nil
 	}
 	name, err := e.Keep.Conversation(e.Clock.Timestamp())
 	if err != nil {
-		e.Log.Error().Err(err).Msg("cannot keep that this agent registers")
+		return "", fmt.Errorf("cannot keep who this agent is: %w: make the folder writable, or use another", err)
 	}
-	return name
+	return name, nil
 }
 
 // unknown tells whether a manager answered that it does not know a token.

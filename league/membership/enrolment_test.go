@@ -225,15 +225,17 @@ func TestRegisteringAgainInTheSameLife(t *testing.T) {
 	})
 }
 
-func TestAnIdentityThatCannotBeKeptIsNoReasonToStayAway(t *testing.T) {
+func TestAnAgentThatCannotBeKeptDoesNotRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
 		keep := keepOf(t, folder, membership.RolePlayer, "Alpha")
 		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // where the folder would be
-		d := &desk{answers: []func() (*membership.Answer, error){place("P01", "tok-1", league, true)}}
+		d := &desk{}
 		e := membership.Enrolment{Keep: keep, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
-		require.NoError(t, e.Enroll(t.Context()))
-		assert.Equal(t, "P01", e.Current.Get().AgentID)
+		err := e.Enroll(t.Context())
+		require.ErrorContains(t, err, "cannot keep who this agent is")
+		require.ErrorContains(t, err, "make the folder writable, or use another")
+		assert.Empty(t, d.calls, "nobody was asked for a place that would be lost")
 	})
 }
 

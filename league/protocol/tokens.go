@@ -84,3 +84,33 @@ func (k *TokenKey) ManagerCredential(leagueID string) string {
 func SameToken(a, b string) bool {
 	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }
+
+// HideTokens puts three stars in the place of whatever looks like a token of a
+// league: what others send may hold one where none belongs, and files and logs
+// are read by many. It returns text itself when there is none.
+func HideTokens(text []byte) []byte {
+	var hidden []byte // what is done of text; nil while it is the same
+	done := 0
+	for i := 0; i+4 <= len(text); i++ {
+		if prefix := string(text[i : i+4]); prefix != "tok-" && prefix != "adm-" {
+			continue
+		}
+		end := i + 4
+		for end < len(text) && ofToken(text[end]) {
+			end++
+		}
+		if end-i-4 < MinTokenLength {
+			continue
+		}
+		hidden = append(append(hidden, text[done:i]...), "***"...)
+		done, i = end, end-1
+	}
+	if done == 0 {
+		return text
+	}
+	return append(hidden, text[done:]...)
+}
+
+func ofToken(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
