@@ -84,8 +84,11 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 		return err
 	}
 	doc, err := store.Read[store.Match](path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return err
+	case err != nil:
+		return errors.New(audit.Reason(err))
 	}
 	if o.against != "" {
 		return replayAgainst(ctx, s, o, doc)

@@ -127,7 +127,7 @@ func TestReplayOfWhatIsNotThere(t *testing.T) {
 		{"no match at all", []string{"../x", "--data", dir}, "matches are called R1M1"},
 		{"no such attempt", []string{"R1M1", "--data", dir, "--attempt", "9"}, "no file of attempt 9 at R1M1; of its attempts there are R1M1.a2.REF02"},
 		{"no such league", []string{"R1M1", "--data", dir, "--league-id", "x"}, `no league "x"`},
-		{"no folder", []string{"R1M1", "--data", dir + "/missing"}, "no such file"},
+		{"no folder", []string{"R1M1", "--data", dir + "/missing"}, "there is no folder"},
 		{"as somebody else", []string{"R1M1", "--data", dir, "--against", "http://localhost:1/mcp", "--as", "P07"}, "P01 or P02 play R1M1"},
 		{"as without against", []string{"R1M1", "--data", dir, "--as", "P01"}, "--against"},
 		{"no URL", []string{"R1M1", "--data", dir, "--against", "localhost"}, "a URL such as"},

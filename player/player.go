@@ -122,7 +122,7 @@ func New(o Options) (*Player, error) {
 	if o.Version == "" {
 		o.Version = "1.0.0"
 	}
-	keep, err := membership.NewKeep(o.Folder, membership.RolePlayer, o.Name)
+	keep, err := membership.NewKeep(o.Folder, membership.RolePlayer, o.Name, o.Manager, append([]string{o.LeagueID}, o.Leagues...))
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func New(o Options) (*Referee, error) {
 	if o.ID != "" {
 		name = o.ID
 	}
-	keep, err := membership.NewKeep(o.Folder, membership.RoleReferee, o.Name)
+	keep, err := membership.NewKeep(o.Folder, membership.RoleReferee, o.Name, o.Manager, []string{o.LeagueID})
 	if err != nil {
 		return nil, err
 	}

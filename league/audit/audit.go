@@ -29,6 +29,7 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := ids
 	if o.LeagueID != "" {
 		if !slices.Contains(ids, o.LeagueID) {
 			return nil, fmt.Errorf("there is no league %.64q in %s; there is %s", o.LeagueID, dir, strings.Join(ids, ", "))
@@ -37,7 +38,7 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 	}
 	report := &Report{SchemaVersion: SchemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
-		report.Leagues = append(report.Leagues, examine(dir, id, o.Games, i == 0))
+		report.Leagues = append(report.Leagues, examine(dir, id, o.Games, known, i == 0))
 	}
 	report.OK = report.Findings() == 0
 	return report, nil
@@ -48,11 +49,11 @@ const maxLooks = 5
 
 // examine audits one league. What was found while the manager was writing may
 // come from files of different moments: then it looks again.
-func examine(dir store.Folder, id string, games rules.Registry, lostAndFound bool) (l League) {
+func examine(dir store.Folder, id string, games rules.Registry, known []string, lostAndFound bool) (l League) {
 	for range maxLooks {
 		before := moment(dir, id)
 		x := newExamination(dir, id, games)
-		x.lostAndFound = lostAndFound
+		x.known, x.lostAndFound = known, lostAndFound
 		l = x.run()
 		if len(l.Findings) == 0 || moment(dir, id) == before {
 			break
@@ -76,6 +77,14 @@ func moment(dir store.Folder, id string) (m [3]struct {
 
 // Leagues lists the leagues that a folder has anything of, in order.
 func Leagues(dir store.Folder) ([]string, error) {
+	switch info, err := os.Stat(string(dir)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &noFolderError{string(dir)}
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is no folder: give the one that --data of the league named, in which data/leagues is", dir)
+	}
 	var ids []string
 	for _, parent := range []string{
 		filepath.Dir(filepath.Dir(dir.Journal("x"))), filepath.Dir(dir.Matches("x")),
@@ -91,14 +100,20 @@ func Leagues(dir store.Folder) ([]string, error) {
 		}
 	}
 	if len(ids) == 0 {
-		if _, err := os.Stat(string(dir)); err != nil {
-			return nil, err
-		}
 		return nil, fmt.Errorf("no league in %s: it has no folder data/leagues/…", dir)
 	}
 	slices.Sort(ids)
 	return ids, nil
 }
+
+// A noFolderError says that there is nothing at all where a league should be.
+type noFolderError struct{ dir string }
+
+func (e *noFolderError) Error() string {
+	return fmt.Sprintf("there is no folder %s: give the one that --data of the league named, in which data/leagues is", e.dir)
+}
+
+func (*noFolderError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // An examination is the audit of one league.
 type examination struct {
@@ -109,6 +124,8 @@ type examination struct {
 	state     *journal.State
 	journal   string // the file, as findings name it
 	chain     chain
+	known     []string          // the leagues of the folder
+	lost      map[string]bool   // heads of the journal that it has lost
 	places    []places          // of the schedule's matches
 	starts    int               // the line of the start
 	ends      int               // the line of the completion
@@ -130,7 +147,7 @@ func newExamination(dir store.Folder, id string, games rules.Registry) *examinat
 	return &examination{
 		dir: dir, id: id, games: games,
 		state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-		nonces: map[string]string{}, manners: map[string]*manner{},
+		lost: map[string]bool{}, nonces: map[string]string{}, manners: map[string]*manner{},
 		league: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 	}
 }

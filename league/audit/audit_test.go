@@ -101,9 +101,21 @@ func TestNotes(t *testing.T) {
 			require.NoError(w.t, store.Write(w.dir.History("P01"), h))
 		}, nil},
 		{"no history", 3, func(w *world) { w.remove("data/players") }, nil},
-		{"a history of another league", 3, func(w *world) { w.edit(historyP01, `"league_id": "cup"`, `"league_id": "other"`) }, nil},
-		{"a history of an earlier attempt", 3, func(w *world) { w.edit(historyP01, `"attempt": 1`, `"attempt": 2`) },
-			[]place{{audit.RuleHistory, historyP01, `"attempt": 2`}}},
+		{"a history of a league of which nothing is here", 3, func(w *world) { w.edit(historyP01, `"league_id": "cup"`, `"league_id": "other"`) },
+			[]place{{audit.RuleHistory, historyP01, `"other"`}}},
+		{"a history of another attempt", 3, func(w *world) {
+			after(w, "match_assigned", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
+			w.edit(historyP01, `"attempt": 1`, `"attempt": 2`)
+		}, []place{{audit.RuleHistory, historyP01, `"attempt": 2`}}},
+		{"a history with what nobody knows", 3, func(w *world) { w.edit(historyP01, `"stats"`, `"mood": "good", "stats"`) },
+			[]place{{audit.RuleSchema, historyP01, `"mood"`}}},
+		{"standings with what nobody knows", 3, func(w *world) { w.edit(standingsFile, `"rank": 2`, `"colour": "red", "rank": 2`) },
+			[]place{{audit.RuleSchema, standingsFile, `"colour"`}}},
+		{"rounds with what nobody knows", 3, func(w *world) { w.edit(roundsFile, `"total_rounds"`, `"weather": "fair", "total_rounds"`) },
+			[]place{{audit.RuleSchema, roundsFile, `"weather"`}}},
+		{"an agent that is told of the end twice", 3, func(w *world) {
+			after(w, "agent_informed", "P01", `"type":"agent_informed","data":{"agent_id":"P01"}`)
+		}, []place{{audit.RuleEvent, journalFile, ""}}},
 		{"a torn last line", 3, func(w *world) { w.write(journalFile, w.read(journalFile)+`{"seq":34,"at`) },
 			[]place{{audit.RuleEvent, journalFile, `{"seq":34`}}},
 		{"a dispute", 3, func(w *world) {
@@ -121,8 +133,8 @@ func TestNotes(t *testing.T) {
 		}, nil},
 		{"an attempt's file that was left", 3, func(w *world) {
 			after(w, "match_accepted", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
-			w.write("data/matches/cup/attempts/R1M1.a2.REF01.json", strings.Replace(w.read(r1m1), `"attempt": 1`, `"attempt": 2`, 1))
-		}, []place{{audit.RuleAbandoned, "data/matches/cup/attempts/R1M1.a2.REF01.json", `"match_id"`}}},
+			w.write("data/matches/cup/attempts/R1M1.a2.REF01.json", strings.NewReplacer(`"attempt": 1`, `"attempt": 2`, "conv-r1m1-a1", "conv-r1m1-a2", "ACKNOWLEDGED", "DISPUTED").Replace(w.read(r1m1)))
+		}, []place{{audit.RuleDispute, "data/matches/cup/attempts/R1M1.a2.REF01.json", `"match_id"`}}},
 		{"a referee without a nonce", 3, func(w *world) {
 			lines := w.lines()
 			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)
@@ -134,7 +146,8 @@ func TestNotes(t *testing.T) {
 			w.chained(lines)
 			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
 			require.NoError(w.t, err)
-			d.WrittenBy, d.Transcript, d.Draw = store.WrittenByManager, nil, nil
+			d.WrittenBy, d.Transcript, d.Draw, d.ConversationID = store.WrittenByManager, nil, nil, ""
+			d.PlayerA.EntropyCommitment, d.PlayerB.EntropyCommitment = "", ""
 			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
 		}, []place{{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}},
 		{"a match file that is still to come", 2, func(w *world) { w.remove(r1m1) }, []place{{audit.RuleMatchFile, r1m1, ""}}},
@@ -148,8 +161,40 @@ func TestNotes(t *testing.T) {
 			w.edit(r1m1, `(?s)("received",.*?"try": 1,)(\s+"message")`, `$1"error": {"error_code": "E002", "error_name": "INVALID_FIELD_TYPE", "detail": "arrival_timestamp cannot be read: number"},$2`)
 		}, nil},
 		{"a transcript that leaves something out", 3, func(w *world) {
-			w.edit(r1m1, `(?s)"transcript": \[.*\],(\s+"draw")`, `"transcript": [], "transcript_omitted": 12,$1`)
+			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
+			require.NoError(w.t, err)
+			told := slices.Clone(d.Transcript[len(d.Transcript)-2:])
+			d.Transcript = d.Transcript[:len(d.Transcript)-2]
+			for len(d.Transcript) < 196 {
+				d.Transcript = append(d.Transcript, store.Exchange{At: told[0].At, Direction: store.Received, PlayerID: "P01", Method: protocol.NotifyGameError.Name, Try: 1, Error: &store.ExchangeError{}})
+			}
+			d.Transcript = append(d.Transcript, told...)
+			d.Omitted = 12
+			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
 		}, []place{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}},
+		{"a referee that came back before it told the result", 3, func(w *world) {
+			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
+			require.NoError(w.t, err)
+			d.Transcript = d.Transcript[:len(d.Transcript)-2]
+			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
+		}, []place{{audit.RuleTranscript, r1m1, `"transcript"`}}},
+		{"an exchange at an earlier time", 3, func(w *world) {
+			w.edit(r1m1, `(?s)("at": "2026-01-01T12:)\d\d(:00.000Z",\s+"direction": "received")`, `${1}00$2`)
+		},
+			[]place{{audit.RuleTime, r1m1, ""}}},
+		{"a journal that lost its tail, as its manager says", 2, func(w *world) {
+			lost := strings.Repeat("ab", 32)
+			after(w, "round_completed", "summary", `"type":"tail_lost","data":{"head":"`+lost+`"}`)
+			w.edit(standingsFile, `"journal_head": "[^"]*"`, `"journal_head": "`+lost+`"`)
+		}, []place{{audit.RuleJournalHead, journalFile, `"tail_lost"`}}},
+		{"an answer too large to be kept", 3, func(w *world) {
+			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"error": {"error_code": "E023", "error_name": "MESSAGE_TOO_LARGE", "detail": "the message is too large to be kept: 70000 bytes"}`)
+		}, []place{{audit.RuleTranscript, r1m1, ""}}},
+		{"a clock that was set back by hours", 3, func(w *world) {
+			lines := w.lines()
+			lines[5] = strings.Replace(lines[5], "2026-01-01T12", "2026-01-01T15", 1)
+			w.chained(lines)
+		}, []place{{audit.RuleTime, journalFile, ""}, {audit.RuleTime, journalFile, "\"seq\":7,"}}},
 		{"a clock that was set back", 3, func(w *world) {
 			lines := w.lines()
 			lines[5] = strings.Replace(lines[5], "2026-01-01T12", "2026-01-01T13", 1)
@@ -177,13 +222,48 @@ func TestNotes(t *testing.T) {
 }
 
 func TestFoldersWithoutALeague(t *testing.T) {
-	_, err := audit.Run(store.Folder(filepath.Join(t.TempDir(), "missing")), audit.Options{})
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, err := audit.Run(store.Folder(missing), audit.Options{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.EqualError(t, err, "there is no folder "+missing+": give the one that --data of the league named, in which data/leagues is")
+	require.NoError(t, os.WriteFile(missing, nil, 0o600))
+	_, err = audit.Run(store.Folder(missing), audit.Options{})
+	require.ErrorContains(t, err, "is no folder: give the one")
 	_, err = audit.Run(store.Folder(t.TempDir()), audit.Options{})
 	require.ErrorContains(t, err, "no league in")
 	_, err = audit.Run(newWorld(t, 0).dir, audit.Options{LeagueID: "other"})
 	require.ErrorContains(t, err, `no league "other"`)
 	require.ErrorContains(t, err, "there is cup")
+}
+
+// What is found is said in words of the files, not of the program.
+func TestWords(t *testing.T) {
+	tests := []struct {
+		name, file, pattern, by, want string
+	}{
+		{"a text for a number", standingsFile, `"version": 6`, `"version": "six"`, `it is not what it should be: version must be a whole number, not a text`},
+		{"an object for a list", standingsFile, `(?s)"standings": \[.*\]`, `"standings": {}`, "standings must be a list, not an object"},
+		{"a number for a list of states", r1m1, `(?s)"states": \[[^\]]*\]`, `"states": 5`, "lifecycle/states must be a list, not a number"},
+		{"a number for a winner", roundsFile, `"winner_player_id": ("\w+"|null)`, `"winner_player_id": 5`, "rounds/0/matches/0/winner_player_id must be a text, not a number"},
+		{"a list for choices", r1m1, `(?s)("result": .*?"choices": )\{[^}]*\}`, `$1[]`, "result/choices must be an object, not a list"},
+		{"a text for a round", journalFile, `"round_id":1`, `"round_id":"one"`, `event round_announced: round_id must be a whole number, not a text`},
+		{"a member too many", journalFile, `"round_id":1`, `"round_id":1,"mood":2`, "event round_announced: mood is no member that is known"},
+		{"a summary", roundsFile, `"technical_losses": 0`, `"technical_losses": 1`, "the summary of round 1 is 2 matches with "},
+		{"stats", historyP01, `"total_matches": 3`, `"total_matches": 4`, "the stats are 4 matches with "},
+		{"half a file", r1m1, `(?s)"draw".*$`, ``, "it is not a whole JSON document: unexpected EOF"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 3)
+			w.edit(tt.file, tt.pattern, tt.by)
+			said := told(w.audited().Findings)
+			assert.Contains(t, said, tt.want)
+			for _, internal := range []string{" json:", "jsontext", "Go ", "unmarshal", "{TotalMatches", "TechnicalLosses", "store.", "protocol."} {
+				assert.NotContains(t, said, internal)
+			}
+		})
+	}
 }
 
 func TestSeveralLeagues(t *testing.T) {

@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -104,14 +106,88 @@ func lineOf(raw []byte, err error) int {
 	return 1 + bytes.Count(raw[:at], []byte("\n"))
 }
 
-// reason shortens what the decoder says.
+// Reason says why JSON could not be read, to people who know the file and not
+// the program: which member, what belongs there, and what is there.
+func Reason(err error) string { return reason(err) }
+
 func reason(err error) string {
-	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "jsontext: "), "json: ")
-	const limit = 200
+	text := err.Error()
+	var wrong *json.SemanticError
+	if errors.As(err, &wrong) {
+		about, _, _ := strings.Cut(text, wrong.Error())
+		text = about + misfit(wrong)
+	}
+	text = strings.ReplaceAll(text, "jsontext: ", "")
+	const limit = 300
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + "…"
 	}
 	return text
+}
+
+// misfit says which member is of the wrong kind.
+func misfit(e *json.SemanticError) string {
+	member := strings.TrimPrefix(string(e.JSONPointer), "/")
+	if member == "" {
+		member = "the document"
+	}
+	if e.Err != nil && errors.Is(e.Err, json.ErrUnknownName) {
+		return member + " is no member that is known"
+	}
+	is := map[jsontext.Kind]string{
+		'n': "null", 't': "true", 'f': "false", '"': "a text", '0': "a number", '{': "an object", '[': "a list",
+	}[e.JSONKind]
+	if len(e.JSONValue) > 0 {
+		is = clip(string(e.JSONValue))
+	}
+	if is == "" {
+		is = "something else"
+	}
+	return fmt.Sprintf("%s must be %s, not %s", member, kindOf(e.GoType), is)
+}
+
+// kindOf is what belongs where a type is read.
+func kindOf(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+		return "something else"
+	case strings.HasPrefix(t.Name(), "PerPlayer"):
+		return "an object"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "something else"
+}
+
+// written looks at what every document says of itself: when it was written, and
+// nothing that is not known.
+func written[T any](x *examination, d *document, rule, lastUpdated string, at spot) {
+	at.file = d.file
+	if _, err := protocol.ParseTimestamp(lastUpdated); err != nil {
+		at := at
+		at.line = d.line("last_updated")
+		x.find(rule, at, "last_updated: %v", err)
+	}
+	if err := json.Unmarshal(d.raw, new(T), json.RejectUnknownMembers(true)); errors.Is(err, json.ErrUnknownName) {
+		at.line = lineOf(d.raw, err)
+		x.note(RuleSchema, at, "%s: another program wrote it, or somebody added it", reason(err))
+	}
 }
 
 // relative is a path as findings name it.

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"evenodd/league/audit"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // A place is where something must be found: in the first line of the file, as
@@ -97,7 +99,7 @@ func TestForgeries(t *testing.T) {
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.Replace(lines[i], secretOf("nonce R1M1").Hex(), strings.Repeat("ab", 32), 1)
 			w.chained(lines)
-		}, []place{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
+		}, []place{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 4},
 		{"a forged nonce with its commitment", func(w *world) { // the players have seen the old one
 			nonce := secretOf("another")
 			was := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", secretOf("nonce R1M1"))
@@ -113,7 +115,7 @@ func TestForgeries(t *testing.T) {
 			lines[i] = strings.Replace(lines[i], secretOf("R1M1P01").Hex(), strings.Repeat("cd", 32), 1)
 			w.chained(lines)
 			w.edit(r1m1, `(?s)^(.*"entropies": \{\s+"P01": )"[0-9a-f]{64}"(.*"result")`, `${1}"`+strings.Repeat("cd", 32)+`"$2`)
-		}, []place{{audit.RuleCommitment, r1m1, ""}}, 5},
+		}, []place{{audit.RuleCommitment, r1m1, ""}}, 7},
 		{"another commitment of the player", func(w *world) {
 			w.edit(r1m1, `("entropy_commitment": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
 		}, []place{{audit.RuleCommitment, r1m1, `"entropy_commitment"`}}, 1},
@@ -267,11 +269,17 @@ func TestForgeries(t *testing.T) {
 			lines[i] = lines[i][:at] + "}}"
 			w.chained(lines)
 			w.edit(r1m1, `(?s)^(.*)"draw": \{\s+"commitment".*?\}\s+\},(\s+"result")`, `$1$2`)
-		}, []place{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
+		}, []place{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
 		{"a contradicting history", func(w *world) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": "odd"`) },
 			[]place{{audit.RuleHistory, historyP01, `"my_choice": "odd"`}}, 1},
 		{"a history with another result", func(w *world) { w.edit(historyP01, `"result": "\w+"`, `"result": "LOST"`) },
 			[]place{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
+		{"a referee that drew again", func(w *world) {
+			w.edit(historyP01, `"draw_commitment": "\w{8}`, `"draw_commitment": "00000000`)
+		}, []place{{audit.RuleHistory, historyP01, `"draw_commitment": "00000000`}}, 1},
+		{"a part in the draw that was not counted", func(w *world) {
+			w.edit(historyP01, `"entropy": "\w{8}`, `"entropy": "00000000`)
+		}, []place{{audit.RuleHistory, historyP01, `"entropy": "00000000`}}, 1},
 		{"wrong stats", func(w *world) { w.edit(historyP01, `"total_matches": 3`, `"total_matches": 4`) },
 			[]place{{audit.RuleHistory, historyP01, `"stats"`}}, 1},
 		{"a history of somebody else", func(w *world) { w.edit(historyP01, `"player_id": "P01"`, `"player_id": "P02"`) },
@@ -294,7 +302,7 @@ func TestForgeries(t *testing.T) {
 		{"a match file of another league", func(w *world) { w.edit(r1m1, `"league_id": "cup"`, `"league_id": "other"`) },
 			[]place{{audit.RuleMatchFile, r1m1, `"other"`}}, 1},
 		{"a match file with another attempt", func(w *world) { w.edit(r1m1, `"attempt": 1`, `"attempt": 2`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"attempt": 2`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 2},
+			[]place{{audit.RuleMatchFile, r1m1, `"attempt": 2`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
 		{"a match file of other players", func(w *world) { w.edit(r1m1, `(?s)("player_A": \{\s+"player_id": )"P01"`, `${1}"P04"`) },
 			[]place{{audit.RuleSchedule, r1m1, `"player_A"`}}, 1},
 		{"a match file without a result", func(w *world) { w.edit(r1m1, `(?s)"result": \{.*\},(\s+"scoring")`, `"result": null,$1`) },
@@ -329,10 +337,10 @@ func TestForgeries(t *testing.T) {
 		{"a technical loss of one who answered", func(w *world) {
 			// The last of the four failures becomes an answer.
 			w.edit(r2m1, `(?s)(.*)"error": \{[^}]*\}`, `$1"message": {"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P03", "timestamp": "2026-01-01T12:00:00Z", "conversation_id": "conv-r2m1-a1", "match_id": "R2M1", "player_id": "P03", "parity_choice": "even", "entropy": "`+secretOf("R2M1P03").Hex()+`"}`)
-		}, []place{{audit.RuleTranscript, r2m1, ""}}, 4},
+		}, []place{{audit.RuleTranscript, r2m1, ""}}, 5},
 		{"a legal answer that was refused", func(w *world) {
 			w.edit(r2m1, `(?s)(.*)"error": \{[^}]*\}`, `$1"message": {"match_id": "R2M1", "parity_choice": "even"}, "error": {"error_code": "E004", "error_name": "INVALID_PARITY_CHOICE", "detail": "no"}`)
-		}, []place{{audit.RuleTranscript, r2m1, `"E004"`}}, 1},
+		}, []place{{audit.RuleTranscript, r2m1, `"E004"`}}, 2},
 		{"a failure of one who did not lose", func(w *world) {
 			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"error": {"error_code": "E001", "error_name": "TIMEOUT_ERROR", "detail": "no"}`)
 		}, []place{{audit.RuleTranscript, r1m1, ""}}, 3},
@@ -350,6 +358,149 @@ func TestForgeries(t *testing.T) {
 		{"an attempt under another name", func(w *world) {
 			w.write("data/matches/cup/attempts/R1M1.a7.REF01.json", w.read(r1m1))
 		}, []place{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a7.REF01.json", `"match_id"`}}, 1},
+		{"a match file of no known writer", func(w *world) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "someone"`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"someone"`}}, 1},
+		{"a match file that is said to be the manager's", func(w *world) {
+			w.edit(r1m1, `"written_by": "referee"`, `"written_by": "manager"`)
+		}, []place{{audit.RuleMatchFile, r1m1, `"transcript"`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
+		{"a transcript that leaves out what fits", func(w *world) {
+			w.edit(r1m1, `(\s+)"draw": \{\s+"commitment": "[^"]*",\s+"nonce": "[^"]*",\s+"entropies": \{[^}]*\}\s+\},(\s+"result")`, `$1"transcript_omitted": 12,$0`)
+		}, []place{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}, 1},
+		{"a forged message in a transcript that leaves something out", func(w *world) {
+			w.edit(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`)
+			w.edit(r1m1, `(\s+)"draw": \{\s+"commitment": "[^"]*",\s+"nonce": "[^"]*",\s+"entropies": \{[^}]*\}\s+\},(\s+"result")`, `$1"transcript_omitted": 12,$0`)
+		}, []place{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}, {audit.RuleTranscript, r1m1, `"role_in_match"`}}, 2},
+		{"one player who was not told the end", func(w *world) {
+			w.transcript(func(d *store.Match) { d.Transcript = d.Transcript[:len(d.Transcript)-1] })
+		}, []place{{audit.RuleTranscript, r1m1, `"transcript"`}}, 1},
+		{"a choice behind the end", func(w *world) {
+			w.transcript(func(d *store.Match) {
+				n := len(d.Transcript)
+				d.Transcript = slices.Concat(d.Transcript[:n-4], d.Transcript[n-2:], d.Transcript[n-4:n-2])
+			})
+		}, []place{{audit.RuleTranscript, r1m1, ""}}, 2},
+		{"an invitation behind a choice", func(w *world) {
+			w.transcript(func(d *store.Match) {
+				d.Transcript = slices.Concat(d.Transcript[2:6], d.Transcript[:2], d.Transcript[6:])
+			})
+		}, []place{{audit.RuleTranscript, r1m1, ""}}, 4},
+		{"an answer after its deadline", func(w *world) {
+			w.edit(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`)
+		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"a deadline that is none", func(w *world) { w.edit(r1m1, `"deadline": "2026-01-01T12:`, `"deadline": "2026-13-01T12:`) },
+			[]place{{audit.RuleTranscript, r1m1, `"2026-13-`}}, 1},
+		{"an exchange at no time", func(w *world) { w.edit(r1m1, `("at": "2026-01-01T12:\d\d:00.000)Z",(\s+"direction")`, `${1}",$2`) },
+			[]place{{audit.RuleTranscript, r1m1, `.000",`}}, 1},
+		{"a state that is none", func(w *world) { w.edit(r1m1, `"state": "DRAWING_NUMBER"`, `"state": "DREAMING"`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"DREAMING"`}}, 2},
+		{"states in another order", func(w *world) { w.edit(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"COLLECTING_CHOICES"`}}, 2},
+		{"a state that is not the last", func(w *world) { w.edit(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "FINISHED"`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
+		{"no states", func(w *world) { w.edit(r1m1, `(?s)"states": \[[^\]]*\]`, `"states": []`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"state":`}}, 1},
+		{"a result before the end", func(w *world) { w.edit(r1m1, `(?s)\{\s+"state": "FINISHED"[^}]*\},`, ``) },
+			[]place{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
+		{"a match that was never acknowledged", func(w *world) {
+			w.transcript(func(d *store.Match) {
+				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
+			})
+		}, []place{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
+		{"a state at no time", func(w *world) { w.edit(r1m1, `(?s)("states": .*?"at": )"[^"]*"`, `$1"noon"`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
+		{"a match file of no time", func(w *world) { w.edit(r1m1, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
+		{"a player by another name", func(w *world) { w.edit(r1m1, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
+			[]place{{audit.RuleMatchFile, r1m1, `"Nobody"`}}, 1},
+		{"an invitation to another match", func(w *world) {
+			w.edit(r1m1, `(?s)("role_in_match".*?|"round_id": 1,\s+)"match_id": "R1M1"(,\s+"game_type": "even_odd",\s+"role_in_match")`, `$1"match_id": "R1M2"$2`)
+		}, []place{{audit.RuleTranscript, r1m1, `"R1M2"`}}, 1},
+		{"an invitation as somebody else", func(w *world) { w.edit(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`) },
+			[]place{{audit.RuleTranscript, r1m1, `"role_in_match": "PLAYER_B"`}}, 1},
+		{"an invitation against somebody else", func(w *world) { w.edit(r1m1, `"opponent_id": "\w+"`, `"opponent_id": "P09"`) },
+			[]place{{audit.RuleTranscript, r1m1, `"P09"`}}, 1},
+		{"an invitation to another attempt", func(w *world) { w.edit(r1m1, `(?s)("opponent_id".*?"attempt": )1`, `${1}3`) },
+			[]place{{audit.RuleTranscript, r1m1, `"attempt": 3`}}, 1},
+		{"a question of another referee", func(w *world) { w.edit(r1m1, `"sender": "referee:REF01"`, `"sender": "referee:REF09"`) },
+			[]place{{audit.RuleTranscript, r1m1, `REF09`}}, 1},
+		{"a question in another round", func(w *world) { w.edit(r1m1, `(?s)("context": \{.*?"round_id": )1`, `${1}2`) },
+			[]place{{audit.RuleTranscript, r1m1, `"round_id": 2`}}, 1},
+		{"a question to somebody else", func(w *world) {
+			w.edit(r1m1, `(?s)("CHOOSE_PARITY_CALL",\s+"sender".*?"player_id": )"P01"`, `${1}"P07"`)
+		},
+			[]place{{audit.RuleTranscript, r1m1, `"P07"`}}, 1},
+		{"an answer about another match", func(w *world) {
+			w.edit(r1m1, `(?s)("CHOOSE_PARITY_RESPONSE",\s+"sender".*?"match_id": )"R1M1"`, `${1}"R9M9"`)
+		}, []place{{audit.RuleTranscript, r1m1, `"R9M9"`}}, 1},
+		{"an answer of another type", func(w *world) {
+			w.edit(r1m1, `(?s)"message_type": "CHOOSE_PARITY_RESPONSE"(.*?)"message_type": "CHOOSE_PARITY_RESPONSE"`, `"message_type": "PONG"$1"message_type": "PONG"`)
+		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"another label on a message", func(w *world) { w.edit(r1m1, `"message_type": "GAME_JOIN_ACK"`, `"message_type": "GAME_OVER"`) },
+			[]place{{audit.RuleTranscript, r1m1, `"message_type": "GAME_OVER"`}}, 1},
+		{"a try that is left out", func(w *world) {
+			w.transcriptOf("R2M1", func(d *store.Match) {
+				i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Try == 2 })
+				d.Transcript = slices.Delete(d.Transcript, i, i+3)
+			})
+		}, []place{{audit.RuleTranscript, r2m1, `"try": 3`}}, 1},
+		{"an answer to another try", func(w *world) { w.edit(r1m1, `(?s)("received".*?"try": )1`, `${1}5`) },
+			[]place{{audit.RuleTranscript, r1m1, `"try": 5`}}, 1},
+		{"a second chance for one who had chosen", func(w *world) {
+			w.transcript(func(d *store.Match) {
+				again := slices.Clone(d.Transcript[4:6])
+				again[0].Try, again[1].Try = 2, 2
+				d.Transcript = slices.Insert(d.Transcript, 6, again...)
+			})
+		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"other standings in a question", func(w *world) { w.edit(r2m1, `"wins": \d`, `"wins": 9`) },
+			[]place{{audit.RuleTranscript, r2m1, `"your_standings"`}}, 1},
+		{"no standings in a question", func(w *world) { w.edit(r2m1, `,\s+"your_standings": \{[^}]*\}`, ``) },
+			[]place{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"an error nobody made", func(w *world) {
+			w.edit(r1m1, `"transcript": \[`, `"transcript": [{"at": "2026-01-01T12:00:00.000Z", "direction": "sent", "player_id": "P01", "method": "notify_game_error", "message_type": "GAME_ERROR", "try": 1,
+				"message": {"message_type": "GAME_ERROR", "sender": "referee:REF01", "conversation_id": "conv-r1m1-a1", "match_id": "R1M1", "player_id": "P01", "affected_player": "P01", "error_code": "E001"}},`)
+		}, []place{{audit.RuleTranscript, r1m1, `"notify_game_error"`}}, 1},
+		{"an error of another kind", func(w *world) { w.edit(r2m1, `(?s)("GAME_ERROR".*?"error_code": )"E001"`, `${1}"E004"`) },
+			[]place{{audit.RuleTranscript, r2m1, `"E004"`}}, 1},
+		{"an exchange by no method", func(w *world) { w.edit(r1m1, `"method": "notify_match_result"`, `"method": "whisper"`) },
+			[]place{{audit.RuleTranscript, r1m1, `"whisper"`}}, 3},
+		{"a token in a message", func(w *world) { w.edit(r1m1, `"arrival_timestamp"`, `"auth_token": "secret", "arrival_timestamp"`) },
+			[]place{{audit.RuleTranscript, r1m1, `"auth_token"`}}, 1},
+		{"a token deep in a message", func(w *world) {
+			w.edit(r1m1, `"arrival_timestamp"`, `"a": [{"auth_token": "secret"}], "arrival_timestamp"`)
+		},
+			[]place{{audit.RuleTranscript, r1m1, `"auth_token"`}}, 1},
+		{"a text that looks like a token", func(w *world) {
+			w.edit(r1m1, `"arrival_timestamp": "`, `"arrival_timestamp": "tok-p01-0123456789abcdef`)
+		},
+			[]place{{audit.RuleTranscript, r1m1, `tok-p01`}}, 1},
+		{"a token in an error", func(w *world) { w.edit(r2m1, `"no answer in time"`, `"not adm-0123456789abcdef"`) },
+			[]place{{audit.RuleTranscript, r2m1, `adm-`}}, 1},
+		{"players told of another draw", func(w *world) {
+			w.edit(r1m1, `(?s)("game_result": .*?"nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
+		}, []place{{audit.RuleTranscript, r1m1, `"draw"`}}, 1},
+		{"an attempt that was acknowledged", func(w *world) {
+			w.write("data/matches/cup/attempts/R1M1.a1.REF01.json", w.read(r1m1))
+		}, []place{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", `"state"`}}, 1},
+		{"an attempt with another result than the match", func(w *world) {
+			w.transcript(func(d *store.Match) {
+				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
+				*d.Result.DrawnNumber += 2
+				require.NoError(w.t, store.Write(w.path("data/matches/cup/attempts/R1M1.a1.REF01.json"), d))
+				*d.Result.DrawnNumber -= 2
+				d.Lifecycle.State, d.Lifecycle.States = "ACKNOWLEDGED", d.Lifecycle.States[:6]
+			})
+		}, []place{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", ""}}, 3},
+		{"a history by another name", func(w *world) { w.edit(historyP01, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
+			[]place{{audit.RuleHistory, historyP01, `"Nobody"`}}, 1},
+		{"a history of an attempt that never was", func(w *world) { w.edit(historyP01, `"attempt": 1`, `"attempt": 4`) },
+			[]place{{audit.RuleHistory, historyP01, `"attempt": 4`}}, 1},
+		{"a history of no time", func(w *world) { w.edit(historyP01, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]place{{audit.RuleHistory, historyP01, `"noon"`}}, 1},
+		{"standings of no time", func(w *world) { w.edit(standingsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]place{{audit.RuleStandings, standingsFile, `"noon"`}}, 1},
+		{"rounds of no time", func(w *world) { w.edit(roundsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]place{{audit.RuleRounds, roundsFile, `"noon"`}}, 1},
 		{"another champion", func(w *world) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)

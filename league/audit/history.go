@@ -1,9 +1,12 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -36,6 +39,9 @@ func (x *examination) checkHistories() {
 			}
 		case doc.LeagueID == x.id:
 			x.checkHistory(&historyFile{d, doc}, f.Name())
+		case x.lostAndFound && !slices.Contains(x.known, doc.LeagueID):
+			x.note(RuleHistory, spot{file: d.file, line: d.line("league_id"), agentID: f.Name()},
+				"it is the history of %s in league %s, of which nothing is here", quoted(&doc.PlayerID), quoted(&doc.LeagueID))
 		}
 	}
 }
@@ -46,7 +52,11 @@ func (x *examination) checkHistory(d *historyFile, folder string) {
 		x.find(RuleHistory, at("player_id"), "it is the history of %s, but stands in the folder of %s", quoted(&d.PlayerID), folder)
 		return
 	}
+	written[store.History](x, &d.document, RuleHistory, d.LastUpdated, spot{agentID: folder})
 	x.checkStats(d)
+	if a := x.state.Agents[folder]; a != nil && a.Name != "" && a.Name != d.DisplayName {
+		x.find(RuleHistory, at("display_name"), "%s calls itself %s, but registered as %s", folder, quoted(&d.DisplayName), quoted(&a.Name))
+	}
 	if x.state.Started == nil {
 		if len(d.Matches) > 0 && !x.chain.lost {
 			x.find(RuleHistory, at("matches"), "%s remembers matches of a league that has not started", folder)
@@ -87,8 +97,13 @@ func (x *examination) checkStats(d *historyFile) {
 	}
 	if d.Stats != want {
 		x.find(RuleHistory, spot{file: d.file, line: d.line("stats"), agentID: d.PlayerID},
-			"the stats are %+v, by the matches listed they are %+v", d.Stats, want)
+			"the stats are %s; by the matches listed they are %s", stats(&d.Stats), stats(&want))
 	}
+}
+
+func stats(s *protocol.PlayerStats) string {
+	return counted(s.TotalMatches, "match", "matches") + " with " + counted(s.Wins, "win", "wins") + ", " +
+		counted(s.Draws, "draw", "draws") + ", " + counted(s.Losses, "loss", "losses")
 }
 
 // checkMemory holds one match as the player saw it against the journal.
@@ -109,6 +124,9 @@ func (x *examination) checkMemory(d *historyFile, i int) {
 		return
 	case m.Report == nil:
 		return // its report is still to come, or its absence was named
+	case !slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }) && len(x.lost) == 0:
+		wrong("attempt", "%s remembers attempt %d at %s, which was never assigned", d.PlayerID, got.Attempt, got.MatchID)
+		return
 	case got.Attempt != m.Report.Attempt:
 		x.note(RuleHistory, spot{file: d.file, line: d.line("matches", i, "attempt"), matchID: got.MatchID, agentID: d.PlayerID},
 			"%s remembers attempt %d at %s; the one that counts is %d", d.PlayerID, got.Attempt, got.MatchID, m.Report.Attempt)
@@ -132,8 +150,27 @@ func (x *examination) checkMemory(d *historyFile, i int) {
 	if got.OpponentChoice != want.OpponentChoice && told(want.OpponentChoice) {
 		wrong("opponent_choice", "%s remembers that %s chose %s in %s; the journal says %s", d.PlayerID, opponent, quoted(&got.OpponentChoice), got.MatchID, quoted(&want.OpponentChoice))
 	}
+	x.checkBond(d, i, m.Report, wrong)
 	if got.DrawnNumber != want.DrawnNumber && (m.Report.Draw != nil || want.DrawnNumber != 0) {
 		wrong("drawn_number", "%s remembers number %d in %s; the journal says %d", d.PlayerID, got.DrawnNumber, got.MatchID, want.DrawnNumber)
+	}
+}
+
+// checkBond holds what a player knows of the draw against what was reported: the
+// referee was bound before it knew the player's part, and has counted that part.
+func (x *examination) checkBond(d *historyFile, i int, r *journal.MatchReported, wrong func(member string, format string, args ...any)) {
+	got := &d.Matches[i]
+	if r.Draw == nil {
+		return
+	}
+	if got.DrawCommitment != "" && got.DrawCommitment != r.Draw.Commitment {
+		wrong("draw_commitment", "%s was invited to %s with the commitment %.12s…, but the draw reported is that of %.12s…: the referee has drawn again",
+			d.PlayerID, got.MatchID, got.DrawCommitment, r.Draw.Commitment)
+	}
+	counted, _ := r.Draw.Entropies.Get(d.PlayerID)
+	if got.Entropy != "" && counted != got.Entropy && r.Status != protocol.StatusTechnicalLoss {
+		wrong("entropy", "%s gave its part in the draw of %s, but the referee has counted %s", d.PlayerID, got.MatchID,
+			cmp.Or(strings.TrimSpace(counted), "none"))
 	}
 }
 

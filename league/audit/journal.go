@@ -19,6 +19,9 @@ const maxOddEvents = 20
 // events are stamped before they are put in order.
 const setBack = 5 * time.Second
 
+// longSetBack is how far back no clock is set that only goes wrong a little.
+const longSetBack = time.Hour
+
 // A chain is how far the journal was read.
 type chain struct {
 	next     int    // the seq that belongs to the next line
@@ -105,6 +108,7 @@ func (x *examination) readLine(number int, text []byte) {
 		}
 		c.next = e.Seq + 1
 		x.readTime(e, here)
+		x.look(e, here)
 		x.fold(e, here)
 	}
 	if s := c.standing; s != nil {
@@ -115,6 +119,20 @@ func (x *examination) readLine(number int, text []byte) {
 		case s.line > 0 && s.stale == 0 && (err != nil || weighs(e.Data)):
 			s.stale = number
 		}
+	}
+}
+
+// look sees what in an event is worth a word before it is folded.
+func (x *examination) look(e *journal.Event, here spot) {
+	switch d := e.Data.(type) {
+	case *journal.AgentInformed:
+		if a := x.state.Agents[d.AgentID]; a != nil && a.Informed {
+			here.agentID = d.AgentID
+			x.note(RuleEvent, here, "%s is said once more to know that the league is over", clip(d.AgentID))
+		}
+	case *journal.TailLost:
+		x.lost[d.Head] = true
+		x.note(RuleJournalHead, here, "the journal's tail was cut off before line %d: its manager found that %.12q…, the head that standings.json named, was not in it", here.line, d.Head)
 	}
 }
 
@@ -134,7 +152,9 @@ func (x *examination) readTime(e *journal.Event, here spot) {
 		x.find(RuleTime, here, "at: %v", err)
 		return
 	case at.Add(setBack).Before(x.chain.at):
-		x.chain.steps++
+		if x.chain.steps++; x.chain.at.Sub(at) > longSetBack {
+			x.note(RuleTime, here, "this event is %s earlier than the one before: the clock was set back, or the times were changed", x.chain.at.Sub(at))
+		}
 	}
 	x.chain.at = at
 }

@@ -44,6 +44,7 @@ func (x *examination) checkMatches(names []string) {
 	}
 	s := x.state
 	game := x.game()
+	before := x.nothingYet()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
 		for number := 1; number <= s.Schedule.MatchesPerRound(); number++ {
@@ -52,7 +53,7 @@ func (x *examination) checkMatches(names []string) {
 			there := left[f.id]
 			delete(left, f.id)
 			if there || f.Report != nil { // it may have come since the folder was listed
-				if file, there = x.matchFile(f); !there && f.Report != nil {
+				if file, there = x.matchFile(f, before); !there && f.Report != nil {
 					missing = append(missing, f.id)
 				}
 			}
@@ -61,6 +62,7 @@ func (x *examination) checkMatches(names []string) {
 				x.checkReport(f, game, file)
 			}
 		}
+		before = x.settled(before, round)
 	}
 	x.missing(missing)
 	names = names[:0]
@@ -288,7 +290,7 @@ func (x *examination) compareVerdict(f *fixture, v rules.Verdict, at spot) {
 
 // matchFile loads the file of a match and holds it against schedule, journal
 // and itself; nil when it cannot be read, and false when it is not there.
-func (x *examination) matchFile(f *fixture) (file *matchFile, there bool) {
+func (x *examination) matchFile(f *fixture, before []protocol.Record) (file *matchFile, there bool) {
 	path := x.dir.Match(x.id, f.id)
 	doc, read, err := load[store.Match](x.dir, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -307,7 +309,8 @@ func (x *examination) matchFile(f *fixture) (file *matchFile, there bool) {
 		return nil, true
 	}
 	x.compareFile(d, f)
-	x.checkTranscript(d, f)
+	x.checkForm(d, f, true)
+	x.checkTranscript(d, f, before)
 	return d, true
 }
 
@@ -446,8 +449,15 @@ func (x *examination) checkAttempt(d *matchFile, at spot) {
 			}
 		}
 	}
+	round, number, _ := protocol.ParseMatchID(d.MatchID)
+	f := x.fixture(round, number)
+	if !x.identify(d, f) {
+		return
+	}
+	x.checkForm(d, f, false)
+	x.checkTranscript(d, f, nil)
 	if m.Report == nil && !x.completed() && i == len(m.Attempts)-1 {
 		return // it is being played
 	}
-	x.note(RuleAbandoned, at, "attempt %d at %s by %s was left in state %s", d.Attempt, d.MatchID, clip(d.RefereeID), quoted(&d.Lifecycle.State))
+	x.left(d, f, at)
 }

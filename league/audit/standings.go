@@ -113,6 +113,11 @@ func row(r store.StandingRow) string {
 		counted(r.Losses, "loss", "losses") + " (" + counted(r.TechnicalLosses, "technical one", "technical ones") + ")"
 }
 
+func summary(s protocol.RoundSummary) string {
+	return counted(s.TotalMatches, "match", "matches") + " with " + counted(s.Wins, "win", "wins") + ", " +
+		counted(s.Draws, "draw", "draws") + ", " + counted(s.TechnicalLosses, "technical loss", "technical losses")
+}
+
 func completedRounds(s *journal.State) int {
 	n := 0
 	for i := range s.Rounds {
@@ -130,6 +135,7 @@ func (x *examination) checkStandings(d *standingsFile) {
 		x.absent(RuleStandings, x.dir.Standings(x.id))
 		return
 	}
+	written[store.Standings](x, &d.document, RuleStandings, d.LastUpdated, spot{})
 	at := spot{file: d.file, line: d.line("league_id")}
 	if d.LeagueID != x.id {
 		x.find(RuleStandings, at, "league_id is %s, not %s", quoted(&d.LeagueID), x.id)
@@ -139,6 +145,7 @@ func (x *examination) checkStandings(d *standingsFile) {
 	switch {
 	case head == nil: // no journal
 	case head.hash == journal.Origin && x.chain.head == journal.Origin:
+	case head.line == 0 && x.lost[head.hash]: // it was noted
 	case head.line == 0:
 		x.find(RuleJournalHead, at, "journal_head %.12q… is the hash of no line of the journal: its tail was cut off, or lines were changed", head.hash)
 	case head.stale > 0:
@@ -154,6 +161,7 @@ func (x *examination) checkRounds(d *roundsFile) {
 		x.absent(RuleRounds, x.dir.Rounds(x.id))
 		return
 	}
+	written[store.Rounds](x, &d.document, RuleRounds, d.LastUpdated, spot{})
 	s := x.state
 	at := func(path ...any) spot { return spot{file: d.file, line: d.line(path...)} }
 	if d.LeagueID != x.id {
@@ -193,7 +201,7 @@ func (x *examination) compareRound(d *roundsFile, i int) {
 		wrong("completed_at", "round %d was completed at %s, not at %.40q", i+1, r.CompletedAt, got.CompletedAt)
 	}
 	if want := s.Summary(i + 1); got.Summary != want {
-		wrong("summary", "the summary of round %d is %+v, by its results it is %+v", i+1, got.Summary, want)
+		wrong("summary", "the summary of round %d is %s, by its results it is %s", i+1, summary(got.Summary), summary(want))
 	}
 	if n := s.Schedule.MatchesPerRound(); len(got.Matches) != n {
 		wrong("matches", "round %d lists %s, by the schedule it has %d", i+1, counted(len(got.Matches), "match", "matches"), n)

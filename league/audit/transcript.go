@@ -3,6 +3,7 @@ package audit
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -56,6 +57,10 @@ func part(method string) int {
 type side struct {
 	id       string
 	asked    map[string]int // how often, by method, less the answers
+	asking   map[string]question
+	deadline time.Time       // of the last move it was asked for
+	untold   *store.Exchange // its last failure, until it is told of it
+	unknown  bool            // what it said is not in the file
 	joined   bool
 	failed   bool   // its last answer was none, or wrong, or a refusal
 	failedAt int    // the exchange
@@ -63,6 +68,7 @@ type side struct {
 	entropy  string // that it revealed
 	moves    []string
 	movedAt  int // the exchange of the last move
+	overs    int // how often it was told how the match ended
 }
 
 // A hearing goes through one transcript.
@@ -71,6 +77,11 @@ type hearing struct {
 	d     *matchFile
 	f     *fixture
 	sides [2]side
+
+	before []protocol.Record // what players had before the round; nil where that is not known
+	at     time.Time         // of the exchange before
+	back   bool              // a time that goes back was noted
+	part   int               // the part that the match is in
 }
 
 func (h *hearing) wrong(rule string, player string, path []any, format string, args ...any) {
@@ -78,24 +89,60 @@ func (h *hearing) wrong(rule string, player string, path []any, format string, a
 }
 
 // checkTranscript holds the result of a match file against what was said.
-func (x *examination) checkTranscript(d *matchFile, f *fixture) {
-	if d.WrittenBy != store.WrittenByReferee || d.Result == nil {
+func (x *examination) checkTranscript(d *matchFile, f *fixture, before []protocol.Record) {
+	if d.WrittenBy == store.WrittenByManager {
 		return
 	}
-	h := &hearing{x: x, d: d, f: f}
+	h := &hearing{x: x, d: d, f: f, before: before}
 	for i := range h.sides {
-		h.sides[i] = side{id: f.ids[i], asked: map[string]int{}, movedAt: -1, failedAt: -1}
+		h.sides[i] = side{id: f.ids[i], asked: map[string]int{}, asking: map[string]question{}, movedAt: -1, failedAt: -1}
 	}
 	for i := range d.Transcript {
 		h.hear(i)
 	}
+	if d.Result == nil {
+		return
+	}
+	if d.Lifecycle.State == store.StateAcknowledged { // before, they may still be told
+		h.ended()
+	}
 	if d.Omitted > 0 { // what is left out may have been what counted
-		x.note(RuleTranscript, spot{file: d.file, line: d.line("transcript_omitted"), matchID: f.id},
-			"the transcript of %s leaves out %s: the result cannot be held against it", f.id, counted(d.Omitted, "exchange", "exchanges"))
+		here := spot{file: d.file, line: d.line("transcript_omitted"), matchID: f.id}
+		if len(d.Transcript) < fullTranscript {
+			x.find(RuleTranscript, here, "the transcript of %s is said to leave out %s, but with %s it is not full", f.id,
+				counted(d.Omitted, "exchange", "exchanges"), counted(len(d.Transcript), "exchange", "exchanges"))
+			return
+		}
+		x.note(RuleTranscript, here, "the transcript of %s leaves out %s: the result cannot be held against it", f.id, counted(d.Omitted, "exchange", "exchanges"))
 		return
 	}
 	for i := range h.sides {
 		h.conclude(&h.sides[i], []*store.MatchPlayer{&d.PlayerA, &d.PlayerB}[i], []string{"player_A", "player_B"}[i])
+	}
+}
+
+// fullTranscript is how many exchanges a transcript has at least that leaves
+// some out.
+const fullTranscript = 190
+
+// ended notes that players were not told how the match ended: a referee that
+// comes back after it died reports the result, and does not tell it again. It
+// tells both, or none.
+func (h *hearing) ended() {
+	at := []any{"transcript"}
+	a, b := &h.sides[0], &h.sides[1]
+	if len(h.d.Transcript) == 0 {
+		return
+	}
+	if a.overs == 0 && b.overs == 0 {
+		h.x.note(RuleTranscript, spot{file: h.d.file, line: h.d.line(at...), matchID: h.f.id},
+			"nobody was told in the transcript how %s ended: its referee came back in between, or that was cut out", h.f.id)
+		return
+	}
+	for i := range h.sides {
+		if s := &h.sides[i]; s.overs != 1 {
+			h.wrong(RuleTranscript, s.id, at, "%s was told %s how %s ended, where each player is told once", s.id, counted(s.overs, "time", "times"), h.f.id)
+		}
 	}
 }
 
@@ -109,6 +156,8 @@ func (h *hearing) hear(i int) {
 		return
 	}
 	s := &h.sides[k]
+	h.inOrder(s, e, i)
+	h.keepsSecrets(s.id, e, at)
 	var m said
 	err := json.Unmarshal(e.Message, &m)
 	if len(e.Message) == 0 {
@@ -117,6 +166,11 @@ func (h *hearing) hear(i int) {
 	switch e.Direction {
 	case store.Sent:
 		s.asked[e.Method]++
+		if len(e.Message) == 0 && unwritten(e) {
+			return
+		}
+		h.labelled(s, e, &m, at)
+		h.addressed(s, e, at)
 		if err != nil {
 			h.wrong(RuleTranscript, s.id, append(at, "message"), "the message cannot be read: %s", reason(err))
 			return
@@ -125,6 +179,16 @@ func (h *hearing) hear(i int) {
 	case store.Received:
 		if s.asked[e.Method]--; s.asked[e.Method] < 0 && h.d.Omitted == 0 {
 			h.wrong(RuleTranscript, s.id, append(at, "method"), "%s answered %s without being asked", s.id, quoted(&e.Method))
+		}
+		if err == nil {
+			h.labelled(s, e, &m, at)
+		}
+		if p := part(e.Method); e.Error != nil && (p == joining || p == moving) {
+			s.untold = e
+		}
+		if e.Error != nil && unwritten(e) {
+			h.unheard(s, i)
+			return
 		}
 		if e.Error != nil && (err != nil || !h.counted(s, e, &m)) {
 			h.failed(s, e, &m, err, i)
@@ -142,9 +206,6 @@ func (h *hearing) hear(i int) {
 
 // told looks at what the referee said.
 func (h *hearing) told(s *side, e *store.Exchange, m *said, at []any) {
-	if m.MatchID != "" && m.MatchID != h.f.id {
-		h.wrong(RuleTranscript, s.id, append(at, "message", "match_id"), "a message about %s in the transcript of %s", quoted(&m.MatchID), h.f.id)
-	}
 	switch part(e.Method) {
 	case joining:
 		if draw := h.d.Draw; draw != nil && m.DrawCommitment != draw.Commitment {
@@ -152,6 +213,7 @@ func (h *hearing) told(s *side, e *store.Exchange, m *said, at []any) {
 				"%s was invited to %s with commitment %.12q…, revealed is that of %.12q…", s.id, h.f.id, m.DrawCommitment, draw.Commitment)
 		}
 	case ending:
+		s.overs++
 		h.compareTold(s, m.GameResult, append(at, "message", "game_result"))
 	}
 }
@@ -160,6 +222,12 @@ func (h *hearing) told(s *side, e *store.Exchange, m *said, at []any) {
 func (h *hearing) compareTold(s *side, told *protocol.GameResult, at []any) {
 	if told == nil {
 		h.wrong(RuleTranscript, s.id, at, "%s was told that %s is over, but not how", s.id, h.f.id)
+		return
+	}
+	if h.d.Result == nil {
+		if h.d.Lifecycle.State == store.StateAbandoned { // elsewhere the absence was named
+			h.wrong(RuleTranscript, s.id, at, "%s was told how %s ended, but it was given up", s.id, h.f.id)
+		}
 		return
 	}
 	want := &h.d.Result.GameResult
@@ -172,6 +240,17 @@ func (h *hearing) compareTold(s *side, told *protocol.GameResult, at []any) {
 	if !equal {
 		h.wrong(RuleTranscript, s.id, at, "%s was told another result of %s than the file has", s.id, h.f.id)
 	}
+}
+
+// unheard takes in an answer that the referee did not write down: nobody can
+// tell whether it counted.
+func (h *hearing) unheard(s *side, i int) {
+	s.unknown = true
+	last := s.asking[h.d.Transcript[i].Method]
+	last.answered = true
+	s.asking[h.d.Transcript[i].Method] = last
+	h.x.note(RuleTranscript, spot{file: h.d.file, line: h.d.line("transcript", i), matchID: h.f.id, agentID: s.id},
+		"what %s answered here is not written down: the result of %s cannot be held against it", s.id, h.f.id)
 }
 
 // failed takes in an answer that did not count.
@@ -242,6 +321,7 @@ func (h *hearing) legal(move string) bool {
 // heard takes in an answer that counted.
 func (h *hearing) heard(s *side, e *store.Exchange, m *said, i int) {
 	h.x.manner(h, s.id, m, i)
+	h.answered(s, e, m, []any{"transcript", i})
 	at := []any{"transcript", i, "message"}
 	switch part(e.Method) {
 	case joining:
@@ -277,6 +357,9 @@ func (h *hearing) heard(s *side, e *store.Exchange, m *said, i int) {
 
 // conclude holds the result against what one player said in all.
 func (h *hearing) conclude(s *side, player *store.MatchPlayer, member string) {
+	if s.unknown {
+		return
+	}
 	result := &h.d.Result.GameResult
 	loser := result.Status == protocol.StatusTechnicalLoss && (result.WinnerPlayerID == nil || *result.WinnerPlayerID != s.id)
 	switch {

@@ -105,6 +105,18 @@ func (w *world) now() string {
 	return journal.FormatTime(time.Date(2026, 1, 1, 12, w.minute, 0, 0, time.UTC))
 }
 
+// deadline is that of what is asked now.
+func (w *world) deadline() string {
+	return protocol.FormatTimestamp(time.Date(2026, 1, 1, 12, w.minute, 30, 0, time.UTC))
+}
+
+// standings are what a player has until now.
+func (w *world) standings(id string) *protocol.Record {
+	place, _ := w.state.Place(id)
+	row := w.state.Table.Row(place)
+	return &protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points}
+}
+
 func (w *world) round(round int) {
 	pairs := w.state.Schedule.Round(round)
 	w.record(&journal.RoundAnnounced{RoundID: round, Referees: slices.Repeat([]string{"REF01"}, len(pairs))})
@@ -177,6 +189,10 @@ func (w *world) remember(r *journal.MatchReported, id, opponent string) {
 	if theirs != nil {
 		m.OpponentChoice = *theirs
 	}
+	if r.Draw != nil {
+		m.DrawCommitment = r.Draw.Commitment
+		m.Entropy, _ = r.Draw.Entropies.Get(id)
+	}
 	if r.DrawnNumber != nil {
 		m.DrawnNumber = *r.DrawnNumber
 	}
@@ -230,8 +246,15 @@ func newScript(w *world, round int, id, idA, idB, commitment string) *script {
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: round, MatchID: id,
 		GameType: evenodd.Type, Attempt: 1, ConversationID: protocol.MatchConversation(id, 1), RefereeID: "REF01",
 		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: protocol.Scoring{Win: 3, Draw: 1},
-		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: "2026-01-01T12:00:00.000Z"}}},
+		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAssigned, "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED", store.StateAcknowledged)},
 	}}
+}
+
+func lifecycle(states ...string) (entries []store.StateEntry) {
+	for _, s := range states {
+		entries = append(entries, store.StateEntry{State: s, At: "2026-01-01T12:00:00.000Z"})
+	}
+	return entries
 }
 
 func (s *script) say(direction, player, method string, try int, message any, fault *store.ExchangeError) {
@@ -263,11 +286,12 @@ func (s *script) invite() {
 }
 
 func (s *script) ask(failed string) {
-	for _, p := range s.ids {
+	for i, p := range s.ids {
 		for try := 1; try <= 4; try++ {
 			s.say(store.Sent, p, protocol.ChooseParity.Name, try, &protocol.ChooseParityCall{
 				Envelope: s.envelope(protocol.TypeChooseParityCall, "referee:REF01"), MatchID: s.doc.MatchID, PlayerID: p, GameType: evenodd.Type,
-				Deadline: "2026-01-01T12:00:30Z",
+				Context:  protocol.ChoiceContext{OpponentID: s.ids[1-i], RoundID: s.doc.RoundID, YourStandings: s.w.standings(p)},
+				Deadline: s.w.deadline(),
 			}, nil)
 			if p != failed {
 				s.say(store.Received, p, protocol.ChooseParity.Name, try, &protocol.ChooseParityResponse{
@@ -277,6 +301,9 @@ func (s *script) ask(failed string) {
 				break
 			}
 			s.say(store.Received, p, protocol.ChooseParity.Name, try, nil, &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", Detail: "no answer in time"})
+			s.say(store.Sent, p, protocol.NotifyGameError.Name, try, &protocol.GameError{
+				Envelope: s.envelope(protocol.TypeGameError, "referee:REF01"), MatchID: s.doc.MatchID, PlayerID: p, AffectedPlayer: p, ErrorCode: "E001",
+			}, nil)
 		}
 	}
 }
@@ -328,6 +355,17 @@ func (w *world) edit(file, pattern, by string) {
 	require.NotNil(w.t, at, "%s has nothing like %s", file, pattern)
 	expanded := regexp.MustCompile(pattern).ExpandString(nil, by, text, at)
 	w.write(file, text[:at[0]]+string(expanded)+text[at[1]:])
+}
+
+// transcript changes the file of R1M1, whose exchanges are: two invitations and
+// their answers, two questions and their answers, the result told twice.
+func (w *world) transcript(change func(d *store.Match)) { w.transcriptOf("R1M1", change) }
+
+func (w *world) transcriptOf(matchID string, change func(d *store.Match)) {
+	d, err := store.Read[store.Match](w.dir.Match(leagueID, matchID))
+	require.NoError(w.t, err)
+	change(d)
+	require.NoError(w.t, store.Write(w.dir.Match(leagueID, matchID), d))
 }
 
 // lines are those of the journal, without line feeds.

@@ -223,7 +223,7 @@ func TestTheHistoryIsWrittenOnceARound(t *testing.T) {
 			}
 			return err
 		}))
-		assert.ElementsMatch(t, []string{folder.History("P01"), folder.Identity("player", "Agent P01")}, files, "it writes nothing else")
+		assert.ElementsMatch(t, []string{folder.History("P01"), folder.Identity("player", "Agent P01 at "+endpointOf(theBoss))}, files, "it writes nothing else")
 	})
 }
 
@@ -336,7 +336,7 @@ func TestADiskThatFailsChangesNothingElse(t *testing.T) {
 
 func TestAPlayerWhoseIdentityIsDamagedDoesNotBegin(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	path := folder.Identity(membership.RolePlayer, "Alpha")
+	path := folder.Identity(membership.RolePlayer, "Alpha at ")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	decide, err := strategy.New("even")

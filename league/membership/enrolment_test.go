@@ -257,7 +257,7 @@ func TestARegistrationWhoseAnswerWasLostIsRepeated(t *testing.T) {
 	second, err := register(place("REF01", "tok-1", league, true))
 	require.NoError(t, err)
 	assert.Equal(t, first, second, "the next life asks in the same conversation")
-	assert.NoFileExists(t, folder.Application(membership.RoleReferee, "Alpha"))
+	assert.NoFileExists(t, folder.Application(membership.RoleReferee, "Alpha at "+boss))
 	third, err := register(place("REF01", "tok-1", league, true))
 	require.NoError(t, err)
 	assert.NotEqual(t, second, third, "one that comes back shows its token")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 
 	"evenodd/league/protocol"
@@ -36,24 +37,31 @@ type Keep struct {
 	conversation string // of the registration that has no answer yet
 }
 
-// NewKeep is the keep of an agent in a folder, or nowhere when that is "". The
-// identity that is there is read. One that is damaged, or made by a newer
-// program, is an error that names the file and what to do: to take a new place
-// in silence could cost the agent the one it has.
-func NewKeep(folder store.Folder, role, name string) (*Keep, error) {
+// NewKeep is the keep of an agent at a manager, in a folder, or nowhere when
+// that is "". The identity that is there is read. One that is damaged, or made by
+// a newer program, is an error that names the file and what to do: to take a new
+// place in silence could cost the agent the one it has.
+//
+// A token is shown to no other manager than the one it is from, which could use
+// it. If the manager has moved, the league's name says so: an agent that is told
+// to join one of leagues, and knows it from another address, is who it was there.
+func NewKeep(folder store.Folder, role, name, manager string, leagues []string) (*Keep, error) {
 	k := &Keep{role: role, name: name}
 	if folder == "" {
 		return k, nil
 	}
-	k.path, k.applying = folder.Identity(role, name), folder.Application(role, name)
+	place := name + " at " + manager
+	k.path, k.applying = folder.Identity(role, place), folder.Application(role, place)
 	if sent, err := store.Read[store.Application](k.applying); err == nil && sent.DisplayName == name {
 		k.conversation = sent.ConversationID // one that cannot be read is no loss: it is sent anew
 	}
 	identity, err := store.Read[store.Identity](k.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		k.adopt(folder, leagues)
+		return k, nil
+	}
 	var unread *fs.PathError
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return k, nil
 	case errors.As(err, &unread):
 		return nil, fmt.Errorf("the identity of %s cannot be read: %w", name, err)
 	case err == nil:
@@ -63,6 +71,18 @@ func NewKeep(folder store.Folder, role, name string) (*Keep, error) {
 		return nil, fmt.Errorf("the identity of %s is of no use: %w; restore it, or delete it to register anew", name, err)
 	}
 	return k, nil
+}
+
+// adopt takes the identity that the agent has in one of leagues under another
+// address of the manager.
+func (k *Keep) adopt(folder store.Folder, leagues []string) {
+	for _, path := range folder.Identities(k.role) {
+		identity, err := store.Read[store.Identity](path)
+		if err == nil && identity.DisplayName == k.name && slices.Contains(leagues, identity.LeagueID) && k.recall(identity) == nil {
+			k.saved = false // not under this address
+			return
+		}
+	}
 }
 
 // recall takes in an identity that was read.

@@ -17,9 +17,12 @@ import (
 
 const moment = "2025-01-15T10:00:00Z"
 
+// boss is where the manager of these tests is.
+const boss = "http://boss/mcp"
+
 func keepOf(t *testing.T, folder store.Folder, role, name string) *membership.Keep {
 	t.Helper()
-	k, err := membership.NewKeep(folder, role, name)
+	k, err := membership.NewKeep(folder, role, name, boss, nil)
 	require.NoError(t, err)
 	return k
 }
@@ -40,7 +43,7 @@ func TestAnIdentityComesBack(t *testing.T) {
 	secret := k.Secret()
 	assert.NotEqual(t, [32]byte{}, secret)
 	assert.Equal(t, secret, k.Secret(), "it is made once")
-	_, err := os.Stat(folder.Identity(membership.RolePlayer, "Agent Alpha"))
+	_, err := os.Stat(folder.Identity(membership.RolePlayer, "Agent Alpha"+" at "+boss))
 	require.ErrorIs(t, err, os.ErrNotExist, "nothing is written before there is something to keep")
 
 	k = remembered(t, folder, membership.RolePlayer, "Agent Alpha", "P07")
@@ -56,7 +59,7 @@ func TestAnIdentityComesBack(t *testing.T) {
 func TestAnIdentityIsForItsOwnerAlone(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	remembered(t, folder, membership.RoleReferee, "Referee Alpha", "REF01")
-	path := folder.Identity(membership.RoleReferee, "Referee Alpha")
+	path := folder.Identity(membership.RoleReferee, "Referee Alpha"+" at "+boss)
 	for name, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
 		info, err := os.Stat(name)
 		require.NoError(t, err)
@@ -90,7 +93,7 @@ func TestNamesThatLookAlikeAreDifferentAgents(t *testing.T) {
 		secrets[p.Secret()], secrets[r.Secret()] = true, true
 	}
 	assert.Len(t, secrets, 2*len(names))
-	entries, err := os.ReadDir(filepath.Dir(folder.Identity(membership.RolePlayer, "Agent")))
+	entries, err := os.ReadDir(filepath.Dir(folder.Identity(membership.RolePlayer, "Agent"+" at "+boss)))
 	require.NoError(t, err)
 	assert.Len(t, entries, 2*len(names), "all in one folder")
 }
@@ -127,14 +130,14 @@ func TestAnIdentityThatIsOfNoUse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			folder := store.Folder(t.TempDir())
-			path := folder.Identity(membership.RolePlayer, "Alpha")
+			path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+boss)
 			if tt.identity != nil {
 				require.NoError(t, store.WritePrivate(path, tt.identity))
 			} else {
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
 			}
-			_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha")
+			_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", boss, nil)
 			require.ErrorContains(t, err, tt.want)
 			require.ErrorContains(t, err, path, "which file")
 			require.ErrorContains(t, err, "delete it to register anew", "and what to do")
@@ -144,9 +147,9 @@ func TestAnIdentityThatIsOfNoUse(t *testing.T) {
 	}
 	t.Run("that cannot be read", func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
-		path := folder.Identity(membership.RolePlayer, "Alpha")
+		path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+boss)
 		require.NoError(t, os.MkdirAll(path, 0o700)) // not even root reads a folder as a file
-		_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha")
+		_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", boss, nil)
 		require.ErrorContains(t, err, path)
 		assert.NotContains(t, err.Error(), "delete", "it may be a good one")
 	})
@@ -194,4 +197,28 @@ func TestAnIdentityThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(string(folder), "private")))
 	require.NoError(t, k.Remember(m, r, moment), "it tries again")
 	assert.Equal(t, k.Secret(), keepOf(t, folder, membership.RolePlayer, "Alpha").Secret())
+}
+
+// A token is for the manager that gave it; another one sees a stranger, and what
+// it gives stands beside the first place. A manager that has moved is known by
+// the league that the agent is told to join.
+func TestAnIdentityIsForOneManager(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	remembered(t, folder, membership.RolePlayer, "Alpha", "P07")
+	at := func(manager string, leagues ...string) *store.Identity {
+		k, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", manager, leagues)
+		require.NoError(t, err)
+		return k.Recalled()
+	}
+	assert.Equal(t, "P07", at(boss).AgentID)
+	assert.Nil(t, at("http://another/mcp"))
+	assert.Nil(t, at("http://another/mcp", "another league"))
+	assert.Equal(t, "P07", at("http://another/mcp", "another league", league).AgentID)
+
+	stranger, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", "http://another/mcp", nil)
+	require.NoError(t, err)
+	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L2"}
+	require.NoError(t, stranger.Remember(membership.New("P01", "tok-2", r), r, "2026-01-01T00:00:00Z"))
+	assert.Equal(t, "P01", at("http://another/mcp").AgentID)
+	assert.Equal(t, "P07", at(boss).AgentID, "the first place is still there")
 }

@@ -46,8 +46,8 @@ func (f Folder) Application(role, name string) string {
 	return strings.TrimSuffix(f.Identity(role, name), ".json") + ".registering.json"
 }
 
-// Identity is the path of an agent's identity: one for each role and name, so
-// that many agents share a folder.
+// Identity is the path of an agent's identity: one for each role and name, and
+// what else tells agents apart, so that many share a folder.
 func (f Folder) Identity(role, name string) string {
 	readable := strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
@@ -69,6 +69,18 @@ func makePrivate(dir string) error {
 		return err
 	}
 	return nil
+}
+
+// Identities are the paths of all identities of a role.
+func (f Folder) Identities(role string) []string {
+	var paths []string
+	entries, _ := os.ReadDir(f.private("")) // none, when there is no such folder
+	for _, e := range entries {
+		if name := e.Name(); strings.HasPrefix(name, role+"-") && !strings.HasSuffix(name, ".registering.json") {
+			paths = append(paths, f.private(name))
+		}
+	}
+	return paths
 }
 
 // WritePrivate writes an Identity or an Application, for the owner's eyes only.
