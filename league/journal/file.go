@@ -160,7 +160,8 @@ func Open(path string, now func() time.Time) (j *Journal, state *State, torn *To
 	}
 	// What a manager that was killed had written, but not synced, was read from
 	// memory: it counts from here on.
-	if err = file.Sync(); err != nil {
+	err = file.Sync()
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	if rest > 0 {
