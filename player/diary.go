@@ -41,6 +41,11 @@ func (p *Player) open(m *membership.Membership, back bool) *history {
 		return nil
 	}
 	path := folder.History(m.AgentID)
+	if own := beside(path, m.LeagueID); back && protocol.ValidLeagueID(m.LeagueID) {
+		if _, err := os.Lstat(own); err == nil {
+			path = own
+		}
+	}
 	doc, err := store.Read[store.History](path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -63,6 +68,12 @@ func (p *Player) open(m *membership.Membership, back bool) *history {
 	log.Info().Str("path", moved).Msg("the history that was there is now here")
 	d.path = path
 	return nil
+}
+
+// beside is where a history goes when that of another league has its place.
+func beside(path, leagueID string) string {
+	extension := filepath.Ext(path)
+	return strings.TrimSuffix(path, extension) + "." + leagueID + extension
 }
 
 // moveAside gives a file a name with a moment in it, and returns that.
@@ -101,6 +112,9 @@ func (p *Player) save() error {
 	}
 	p.unsaved = false
 	p.mu.Unlock()
+	if other, err := store.Read[store.History](d.path); err == nil && other.LeagueID != m.LeagueID && protocol.ValidLeagueID(m.LeagueID) {
+		d.path = beside(d.path, m.LeagueID) // a player of the same id, in another league of this folder, is at work
+	}
 	err := store.Write(d.path, doc)
 	if err != nil {
 		p.mu.Lock()

@@ -441,3 +441,28 @@ func TestTheHistoryIsCompleteHoweverMuchHappensAtOnce(t *testing.T) {
 		assert.Equal(t, matches, h.Stats.TotalMatches)
 	})
 }
+
+// Players of two leagues may have the same id in one folder: neither writes over
+// what the other knows, and each finds its own again.
+func TestTwoLeaguesInOneFolder(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	other := &store.History{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2000-01-01T00:00:00Z", PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another",
+	}
+	told(t, func(t *testing.T, w *world) {
+		w.boss()
+		p := w.lives("P01", folder, choosing("even"))
+		w.announce(p, 1, protocol.RefereeAuthAccessToken)
+		w.conducts(p, "R1M1", 1).plays(8)
+		require.NoError(t, store.Write(folder.History("P01"), other))
+		w.completes(p, 1)
+		assert.Equal(t, "another", historyOf(t, folder, "P01").LeagueID)
+		own, err := store.Read[store.History](filepath.Join(filepath.Dir(folder.History("P01")), "history."+leagueID+".json"))
+		require.NoError(t, err)
+		assert.Len(t, own.Matches, 1)
+		require.NoError(t, p.player.Close())
+		p.stop()
+		again := w.lives("P01", folder, choosing("even"))
+		assert.Equal(t, 1, again.player.Record().Stats.TotalMatches, "it goes on")
+	})
+}
