@@ -123,7 +123,7 @@ type Exchange struct {
 	PlayerID    string         `json:"player_id"`
 	Method      string         `json:"method"`
 	MessageType string         `json:"message_type,omitzero"`
-	Try         int            `json:"try"` // from 1: the how manieth time this was asked
+	Try         int            `json:"try"` // from 1: which time this was asked
 	Message     jsontext.Value `json:"message,omitzero"`
 	Error       *ExchangeError `json:"error,omitzero"` // what was wrong with the answer, or with getting one
 }
