@@ -165,3 +165,32 @@ func TestARefereeThatIsBusyWithTheMatch(t *testing.T) {
 		})
 	}
 }
+
+// A clock that jumps back in mid-league changes what files say of times, and
+// nothing else.
+func TestAClockThatJumpsBack(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		folder := folderOf(t)
+		back := func(o *league.Options) {
+			o.Pace, o.TokenTTL = 2*second, 24*time.Hour
+			o.Clock = protocol.NewClock(func() time.Time {
+				if w.now() > 3*second {
+					return time.Now().Add(-time.Hour)
+				}
+				return time.Now()
+			}, w.clock.Sleep)
+		}
+		x := w.tenure(folder, 4, 1, back)
+		w.referee("REF01")
+		w.players(4)
+		w.at(5 * second)
+		x.kill()
+		x = w.tenure(folder, 4, 1, back)
+		x.finish()
+		require.NoError(t, x.close())
+		state := w.checkKept(folder)
+		require.NotNil(t, state.Completed)
+		assert.Less(t, state.Rounds[2].CompletedAt, state.Rounds[0].AnnouncedAt, "the clock did jump")
+		assert.Less(t, w.now(), 20*second, "nothing waited for it")
+	})
+}
