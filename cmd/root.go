@@ -123,6 +123,9 @@ files of the data folder, which init writes.`,
 			if err != nil {
 				return &usageError{err}
 			}
+			for _, member := range data.loader.Unknown() {
+				_, _ = fmt.Fprintf(s.err, "%s has no effect: is it a slip of the pen?\n", member)
+			}
 			return nil
 		}
 		root.AddCommand(c)
