@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -21,14 +20,14 @@ import (
 func registering(t *testing.T) store.Folder {
 	t.Helper()
 	dir := store.Folder(t.TempDir())
-	j, _, _, err := journal.Open(dir.Journal("cup"), time.Now)
+	j, _, _, err := journal.Open(dir.Journal("cup"), nil)
 	require.NoError(t, err)
-	require.NoError(t, j.Append(&journal.Created{
+	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1,
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
 	}))
 	for _, id := range []string{"P01", "P02"} {
-		require.NoError(t, j.Append(&journal.AgentRegistered{
+		require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
 			AgentID: id, Role: journal.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost/mcp", Generation: 1,
 		}))
 	}

@@ -197,7 +197,7 @@ func (c *troupe) read() ledger {
 	defer func() { _ = file.Close() }()
 	l := ledger{played: map[string]*span{}}
 	var torn int
-	l.state, _, _, torn, err = journal.Replay(path, file, func(_ int, e *journal.Event) {
+	l.state, _, _, torn, err = journal.Replay(path, file, func(_ int, e *journal.Event, _ string) {
 		at, err := time.Parse(time.RFC3339, e.At)
 		require.NoError(c.t, err)
 		switch d := e.Data.(type) {

@@ -229,8 +229,7 @@ func managerHealth(m *league.Manager, leagueID, name string) any {
 }
 
 // printStandings prints the final table, which has a row at least, and the
-// champion; strategies, by player
-// id, may be nil.
+// champion; strategies, by player id, may be nil.
 func printStandings(s streams, standings []league.Standing, strategies map[string]string) error {
 	header := []string{"Rank", "Player", "Name", "Strategy", "Played", "W", "D", "L", "Technical", "Points"}
 	numeric := map[int]bool{0: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}

@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,35 +18,35 @@ import (
 // when there is one, or work ends, or stop before it was handed over.
 func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 	referee := m.holder(x)
-	fresh := false // the last attempt is given up
-	anew := 0      // how often a referee has begun again what it had accepted
+	givenUp := false // the last attempt
+	anew := 0        // how often a referee has begun again what it had accepted
 	for tries := 0; ; tries++ {
 		if referee == nil {
 			if referee = m.refereeFor(stop, x, tries); referee == nil {
 				return // told to stop
 			}
 		}
-		givenUp := fresh
-		fresh = false
-		switch m.play(stop, work, x, referee, givenUp) {
+		came := m.play(stop, work, x, referee, givenUp)
+		givenUp = false
+		switch came {
 		case settled:
 			return
 		case lost: // it may have it all the same
 			m.suspend(referee, "cannot be reached for match "+x.id)
-			referee, fresh = nil, true
+			referee, givenUp = nil, true
 		case declined:
 			if m.pauseBetweenAsking(stop, tries) != nil {
 				return
 			}
 			referee = nil
 		case begunAnew:
-			fresh = true
+			givenUp = true
 			if anew++; anew > 1 { // it may have its chance, but not for ever
 				referee = nil
 			}
 		case unfinished:
 			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Msg("no report in time: another attempt")
-			referee, fresh = nil, true
+			referee, givenUp = nil, true
 		}
 	}
 }
@@ -82,14 +83,14 @@ func (m *Manager) patience(tries int) time.Duration {
 
 // play hands a match to a referee and waits for its report, no longer in all
 // than the longest match can take, however often the referee comes back.
-func (m *Manager) play(stop, work context.Context, x *match, referee *agent, fresh bool) outcome {
+func (m *Manager) play(stop, work context.Context, x *match, referee *agent, givenUp bool) outcome {
 	if !m.takeSlot(stop, x, referee) {
 		return settled
 	}
 	defer func() { <-referee.slots }()
 	for end := time.Now().Add(m.longestMatch()); ; {
 		returned := *referee.returned.Load() // before it is called: what happens meanwhile counts
-		attempt, again, err := m.attempt(x, referee, fresh)
+		attempt, again, err := m.attempt(x, referee, givenUp)
 		if err != nil {
 			return settled // the journal fails, and with it the manager
 		}
@@ -105,7 +106,7 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, fre
 		case late:
 			return unfinished
 		case back: // it may have forgotten the match, or has a result on disk
-			fresh = false
+			givenUp = false
 			if !time.Now().Before(end) {
 				return unfinished
 			}
@@ -274,36 +275,40 @@ func (m *Manager) longestMatch() time.Duration {
 	return m.options.Timeouts.LongestMatch(m.options.Retry, m.maxMoves) + margin
 }
 
-// attempt is the number under which a referee gets a match: that of the last
-// attempt, if it is the referee's own and not given up, or of one that it
-// declined, if nobody has accepted one since; else the next, which is
-// on disk before anybody hears of it, so that none is used twice. Again
-// tells that the referee may have it already.
-func (m *Manager) attempt(x *match, referee *agent, fresh bool) (number int, again bool, err error) {
+// attempt is the number under which a referee gets a match: that of an attempt
+// of its own that stands, unless it is given up; else the next, which is on disk
+// before anybody hears of it, so that none is used twice. Again tells that the
+// referee may have it already.
+func (m *Manager) attempt(x *match, referee *agent, givenUp bool) (number int, again bool, err error) {
 	m.mu.Lock()
-	if n := len(x.fact.Attempts); n > 0 && !fresh {
-		if last := &x.fact.Attempts[n-1]; last.Referee == referee.id {
-			m.mu.Unlock()
-			return last.Number, true, nil
-		}
-		for i := n - 1; i >= 0; i-- {
-			at := &x.fact.Attempts[i]
-			if at.Accepted || !at.Declined {
-				break
-			}
-			if at.Referee == referee.id {
-				m.mu.Unlock()
-				return at.Number, true, nil
-			}
-		}
+	if !givenUp {
+		number = standing(x.fact, referee)
 	}
-	number = x.fact.NextAttempt()
-	err = m.record(&journal.MatchAssigned{MatchID: x.id, Attempt: number, RefereeID: referee.id})
+	if again = number > 0; !again {
+		number = x.fact.NextAttempt()
+		err = m.record(&journal.MatchAssigned{MatchID: x.id, Attempt: number, RefereeID: referee.id})
+	}
 	m.mu.Unlock()
-	if err != nil {
-		return 0, false, err
+	if err == nil {
+		err = m.durable()
 	}
-	return number, false, m.durable()
+	return number, again, err
+}
+
+// standing is the attempt that a referee may be handed once more: the last, or
+// one that it declined, if nobody has accepted one since; 0 for none.
+func standing(fact *journal.Match, referee *agent) int {
+	for i, at := range slices.Backward(fact.Attempts) {
+		last := i == len(fact.Attempts)-1
+		untouched := at.Declined && !at.Accepted
+		switch {
+		case at.Referee == referee.id && (last || untouched):
+			return at.Number
+		case !untouched:
+			return 0
+		}
+	}
+	return 0
 }
 
 // accepted is what hand returns beside the outcomes that end a try.

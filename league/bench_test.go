@@ -153,15 +153,15 @@ func perSecond(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()
 // together does the work n times, by so many at once.
 func together(b *testing.B, workers, n int, work func(i int) error) {
 	b.Helper()
-	todo := make(chan int, n)
+	waiting := make(chan int, n)
 	for i := range n {
-		todo <- i
+		waiting <- i
 	}
-	close(todo)
+	close(waiting)
 	var working sync.WaitGroup
 	for range workers {
 		working.Go(func() {
-			for i := range todo {
+			for i := range waiting {
 				if err := work(i); err != nil {
 					b.Error(err)
 				}

@@ -105,8 +105,8 @@ func (m *Manager) post(agents []*agent, notices ...notice) {
 	}
 }
 
-// tellCompleted tells every agent that does not know it that the league is over, after what it is
-// still to be told of the last round, and waits until all know.
+// tellCompleted tells every agent that does not know it that the league is over,
+// after what it is still to be told of the last round, and waits until all know.
 func (m *Manager) tellCompleted(ctx context.Context, last roundEnd, completed *protocol.LeagueCompleted) {
 	m.postEnd(last)
 	var waiting []*agent

@@ -1,15 +1,13 @@
 package league
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"evenodd/league/journal"
 	"evenodd/league/store"
@@ -25,8 +23,7 @@ type Keep struct {
 	journal *journal.Journal
 	secret  [32]byte
 	unlock  func() error
-	heads   map[string]bool // hashes of all events
-	lost    string          // the head that standings.json knows and the journal does not; "" nearly always
+	lost    string // the head that standings.json knows and the journal does not; "" nearly always
 }
 
 // OpenKeep opens a league in a folder, or begins one there. Fresh moves a league
@@ -48,12 +45,20 @@ func OpenKeep(folder store.Folder, leagueID string, fresh bool, now func() time.
 			return nil, archived, fmt.Errorf("cannot move the old league to the archive: %w", err)
 		}
 	}
-	path := folder.Journal(leagueID)
-	k = &Keep{Folder: folder, unlock: unlock}
-	if k.journal, k.State, k.Torn, err = journal.Open(path, now); err != nil {
+	known, err := store.Read[store.Standings](folder.Standings(leagueID))
+	if err != nil || known.LeagueID != leagueID {
+		known = &store.Standings{} // they are written again
+	}
+	k = &Keep{Folder: folder, unlock: unlock, lost: known.JournalHead}
+	k.journal, k.State, k.Torn, err = journal.Open(folder.Journal(leagueID), func(_ int, _ *journal.Event, hash string) {
+		if hash == k.lost {
+			k.lost = ""
+		}
+	})
+	if err != nil {
 		return nil, archived, err
 	}
-	if err = k.compare(leagueID, path); err != nil {
+	if err = k.missed(leagueID); err != nil {
 		return nil, archived, errors.Join(err, k.journal.Close())
 	}
 	if k.secret, err = folder.Secret(leagueID, len(k.State.Agents) > 0); err != nil {
@@ -62,35 +67,15 @@ func OpenKeep(folder store.Folder, leagueID string, fresh bool, now func() time.
 	return k, archived, nil
 }
 
-// compare holds the journal against what is there beside it. A journal that is
-// gone while other files of its league are there is an error: to begin anew in
-// silence would be to lose it. One that lacks what standings.json knows has lost
-// its tail.
-func (k *Keep) compare(leagueID, path string) error {
-	if k.State.Events == 0 {
-		if traces := k.Folder.Traces(leagueID); len(traces) > 0 {
-			return fmt.Errorf("%s has no event, but there is %s: restore the journal, or begin again with --new-league",
-				path, strings.Join(traces, " and "))
-		}
+// missed is an error when the journal is gone while other files of its league
+// are there: to begin anew in silence would be to lose it.
+func (k *Keep) missed(leagueID string) error {
+	traces := k.Folder.Traces(leagueID)
+	if k.State.Events > 0 || len(traces) == 0 {
 		return nil
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	k.heads = make(map[string]bool, k.State.Events)
-	_, _, err = journal.Lines(file, func(_ int, text []byte) error {
-		k.heads[journal.Hash(text)] = true
-		return nil
-	})
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	standings, err := store.Read[store.Standings](k.Folder.Standings(leagueID))
-	if err == nil && standings.LeagueID == leagueID && standings.JournalHead != "" && !k.heads[standings.JournalHead] {
-		k.lost = standings.JournalHead
-	}
-	return nil
+	return fmt.Errorf("%s has no event, but there is %s: restore the journal, or begin again with --new-league",
+		k.Folder.Journal(leagueID), strings.Join(traces, " and "))
 }
 
 // LostTail tells whether events are missing at the journal's end that were on
@@ -144,16 +129,19 @@ func (m *Manager) filesComplete() bool {
 	if k == nil {
 		return true
 	}
-	m.mu.Lock()
-	want, _ := json.Marshal([]any{m.state.Standings(), m.state.RoundRecords()}) // plain values
-	m.mu.Unlock()
 	standings, err := store.Read[store.Standings](k.Folder.Standings(id))
-	rounds, errRounds := store.Read[store.Rounds](k.Folder.Rounds(id))
-	if err != nil || errRounds != nil || !k.heads[standings.JournalHead] {
+	if err != nil || k.LostTail() {
 		return false
 	}
-	is, err := json.Marshal([]any{standings.Standings, rounds.Rounds})
-	return err == nil && bytes.Equal(is, want) && standings.Version == m.state.Recorded && standings.RoundsCompleted == len(rounds.Rounds)
+	rounds, err := store.Read[store.Rounds](k.Folder.Rounds(id))
+	if err != nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return reflect.DeepEqual(standings.Standings, m.state.Standings()) && standings.JournalHead != "" &&
+		standings.Version == m.state.Recorded && standings.RoundsCompleted == len(rounds.Rounds) &&
+		reflect.DeepEqual(rounds.Rounds, m.state.RoundRecords())
 }
 
 // writeMatches writes the files of the matches of some rounds that have none:

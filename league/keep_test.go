@@ -39,10 +39,10 @@ func begun(t *testing.T) store.Folder {
 	_, err = league.New(options(keep))
 	require.NoError(t, err)
 	require.NoError(t, keep.Close())
-	j, state, _, err := journal.Open(folder.Journal(leagueID), time.Now)
+	j, state, _, err := journal.Open(folder.Journal(leagueID), nil)
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
-	require.NoError(t, j.Append(&journal.AgentRegistered{
+	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
 		AgentID: "P01", Role: journal.RolePlayer, DisplayName: "Alpha", Endpoint: "http://localhost:8101/mcp", Generation: 1,
 	}))
 	require.NoError(t, j.Close())

@@ -192,7 +192,6 @@ func (m *Manager) openLeague() error {
 		if err := m.record(&journal.TailLost{Head: k.lost}); err != nil {
 			return err
 		}
-		k.lost = ""
 	}
 	for id := range m.state.Agents {
 		m.agents[id] = m.known(m.state.Agents[id])
@@ -215,7 +214,7 @@ func (m *Manager) record(data journal.Data) error {
 	if err := m.state.Apply(&e); err != nil {
 		return err
 	}
-	if err := m.journal.AppendAt(e.At, data); err != nil {
+	if err := m.journal.Append(e.At, data); err != nil {
 		return fmt.Errorf("%w: %w", errJournal, err)
 	}
 	return nil

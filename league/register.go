@@ -420,6 +420,7 @@ func (m *Manager) authenticate(token string) (*agent, error) {
 func (m *Manager) confirm(a *agent) error {
 	is := m.state.Agents[a.id]
 	if is.Confirmed {
+		a.confirmed.Store(true)
 		return nil
 	}
 	err := m.record(&journal.AgentConfirmed{AgentID: a.id, Generation: is.Generation})

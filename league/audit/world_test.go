@@ -60,13 +60,13 @@ func choiceOf(id string) string {
 func newWorld(t *testing.T, rounds int) *world {
 	t.Helper()
 	w := &world{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
-	j, _, _, err := journal.Open(w.dir.Journal(leagueID), time.Now)
+	j, _, _, err := journal.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	w.record = func(d journal.Data) {
 		w.minute++
 		at := w.now()
 		require.NoError(t, w.state.Apply(&journal.Event{Seq: w.state.Events + 1, At: at, Data: d}))
-		require.NoError(t, j.AppendAt(at, d))
+		require.NoError(t, j.Append(at, d))
 	}
 	w.head = func() string { _, head := j.Last(); return head }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 )
 
 // Origin is the Prev of the first event.
@@ -70,11 +69,15 @@ func Lines(r io.Reader, visit func(number int, text []byte) error) (end int64, t
 	}
 }
 
+// A Visit is told of every line of a journal that is read: its number, from 1,
+// its event, and its hash. It may be nil.
+type Visit func(number int, e *Event, hash string)
+
 // Replay reads a journal from its beginning and folds it, checking that every
 // event follows the one before. What is wrong is a *DamageError. It returns
 // where the last whole line ends, how many bytes of a torn one follow, and the
 // hash of the last event.
-func Replay(path string, r io.Reader, visit func(number int, e *Event)) (state *State, head string, end int64, torn int, err error) {
+func Replay(path string, r io.Reader, visit Visit) (state *State, head string, end int64, torn int, err error) {
 	state, head = NewState(), Origin
 	last := 0
 	end, torn, err = Lines(r, func(number int, text []byte) error {
@@ -94,7 +97,7 @@ func Replay(path string, r io.Reader, visit func(number int, e *Event)) (state *
 		}
 		head = Hash(text)
 		if visit != nil {
-			visit(number, e)
+			visit(number, e, head)
 		}
 		return nil
 	})
@@ -113,9 +116,7 @@ func Replay(path string, r io.Reader, visit func(number int, e *Event)) (state *
 // goroutine writes: all that is queued while the disk is busy goes to it with
 // the next write, and is made durable by one sync.
 type Journal struct {
-	path string
 	file *os.File
-	now  func() time.Time
 
 	mu      sync.Mutex
 	changed *sync.Cond // durable, failure, queued or closing has changed
@@ -144,7 +145,7 @@ func (t *Torn) String() string {
 // Open reads the journal at path, or begins one, and goes on with it. Torn is
 // nil unless something was cut off. Damage further up is a *DamageError, and
 // the file stays as it is. Whoever opens a journal holds the league's lock.
-func Open(path string, now func() time.Time) (j *Journal, state *State, torn *Torn, err error) {
+func Open(path string, visit Visit) (j *Journal, state *State, torn *Torn, err error) {
 	file, err := open(path)
 	if err != nil {
 		return nil, nil, nil, err
@@ -154,7 +155,7 @@ func Open(path string, now func() time.Time) (j *Journal, state *State, torn *To
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	state, head, end, rest, err := Replay(path, file, nil)
+	state, head, end, rest, err := Replay(path, file, visit)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -174,7 +175,7 @@ func Open(path string, now func() time.Time) (j *Journal, state *State, torn *To
 	if _, err = file.Seek(end, io.SeekStart); err != nil {
 		return nil, nil, nil, err
 	}
-	j = &Journal{path: path, file: file, now: now, seq: state.Events, durable: state.Events, head: head}
+	j = &Journal{file: file, seq: state.Events, durable: state.Events, head: head}
 	j.changed = sync.NewCond(&j.mu)
 	j.writer.Go(j.write)
 	return j, state, torn, nil
@@ -222,16 +223,9 @@ func syncFolder(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Append queues an event of now. After a failure nothing more is taken.
-func (j *Journal) Append(data Data) error {
-	if j == nil {
-		return nil
-	}
-	return j.AppendAt(FormatTime(j.now()), data)
-}
-
-// AppendAt is Append for an event that was folded with its time already.
-func (j *Journal) AppendAt(at string, data Data) error {
+// Append queues an event, which was folded, with its time. After a failure
+// nothing more is taken.
+func (j *Journal) Append(at string, data Data) error {
 	if j == nil {
 		return nil
 	}

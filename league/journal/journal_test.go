@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,16 +19,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-func clock() func() time.Time {
-	var mu sync.Mutex
-	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	return func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		at = at.Add(time.Millisecond)
-		return at
-	}
-}
+// when is the time of all events of these tests: nothing depends on it.
+const when = "2026-01-01T00:00:00.000Z"
 
 func ptr[T any](v T) *T { return &v }
 
@@ -71,11 +62,11 @@ func events() []journal.Data {
 func written(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, torn, err := journal.Open(path, clock())
+	j, _, torn, err := journal.Open(path, nil)
 	require.NoError(t, err)
 	require.Nil(t, torn)
 	for _, e := range events() {
-		require.NoError(t, j.Append(e))
+		require.NoError(t, j.Append(when, e))
 	}
 	require.NoError(t, j.Close())
 	raw, err := os.ReadFile(path)
@@ -108,7 +99,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	raw := written(t)
 	want := events()
 	var got []journal.Data
-	state, head, end, torn, err := journal.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event) {
+	state, head, end, torn, err := journal.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event, _ string) {
 		assert.Equal(t, number, e.Seq)
 		got = append(got, e.Data)
 	})
@@ -141,7 +132,7 @@ func TestCutAfterEveryByteOfTheLastThreeEvents(t *testing.T) {
 		whole := bytes.Count(raw[:cut], []byte("\n"))
 		end := bytes.LastIndexByte(raw[:cut], '\n') + 1
 
-		j, state, torn, err := journal.Open(path, clock())
+		j, state, torn, err := journal.Open(path, nil)
 		require.NoError(t, err)
 		require.Equal(t, folded(t, raw, whole), said(t, state), "cut after byte %d", cut)
 		if end == cut {
@@ -155,7 +146,7 @@ func TestCutAfterEveryByteOfTheLastThreeEvents(t *testing.T) {
 		lines := bytes.Split(raw[:end-1], []byte("\n"))
 		require.Equal(t, journal.Hash(lines[whole-1]), head)
 
-		require.NoError(t, j.Append(&journal.AgentSuspended{AgentID: "P01", Reason: "again"}))
+		require.NoError(t, j.Append(when, &journal.AgentSuspended{AgentID: "P01", Reason: "again"}))
 		require.NoError(t, j.Close())
 		again, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -169,7 +160,7 @@ func TestCutAfterEveryByteOfTheLastThreeEvents(t *testing.T) {
 
 func openAndClose(t *testing.T, path string) (*journal.Journal, *journal.State, *journal.Torn, error) {
 	t.Helper()
-	j, state, torn, err := journal.Open(path, clock())
+	j, state, torn, err := journal.Open(path, nil)
 	if err == nil {
 		require.NoError(t, j.Close())
 	}
@@ -285,10 +276,10 @@ func TestALeagueThatDoesNotFitIsRefused(t *testing.T) {
 // the event is in the file.
 func TestWhatIsSyncedIsInTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, _, err := journal.Open(path, clock())
+	j, _, _, err := journal.Open(path, nil)
 	require.NoError(t, err)
-	require.NoError(t, j.Append(events()[0]))
-	require.NoError(t, j.Append(events()[2]))
+	require.NoError(t, j.Append(when, events()[0]))
+	require.NoError(t, j.Append(when, events()[2]))
 	const reporters, each = 64, 10
 	var order sync.Mutex
 	var reporting sync.WaitGroup
@@ -297,7 +288,7 @@ func TestWhatIsSyncedIsInTheFile(t *testing.T) {
 			for k := range each {
 				reason := fmt.Sprintf("reporter %d event %d.", r, k)
 				order.Lock()
-				err := j.Append(&journal.AgentSuspended{AgentID: "P01", Reason: reason})
+				err := j.Append(when, &journal.AgentSuspended{AgentID: "P01", Reason: reason})
 				seq, _ := j.Last()
 				order.Unlock()
 				if !assert.NoError(t, err) || !assert.NoError(t, j.Sync(seq)) {
@@ -319,13 +310,13 @@ func TestWhatIsSyncedIsInTheFile(t *testing.T) {
 
 func TestACloseWritesWhatIsQueued(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, _, err := journal.Open(path, clock())
+	j, _, _, err := journal.Open(path, nil)
 	require.NoError(t, err)
-	require.NoError(t, j.Append(events()[0]))
+	require.NoError(t, j.Append(when, events()[0]))
 	require.NoError(t, j.Close())
 	require.NoError(t, j.Sync(1))
 	require.NoError(t, j.Failed(), "a journal that is closed has not failed")
-	require.ErrorContains(t, j.Append(events()[2]), "closed")
+	require.ErrorContains(t, j.Append(when, events()[2]), "closed")
 	require.ErrorContains(t, j.Sync(2), "closed", "nobody waits for what was never queued")
 	_, state, _, err := openAndClose(t, path)
 	require.NoError(t, err)
@@ -335,7 +326,7 @@ func TestACloseWritesWhatIsQueued(t *testing.T) {
 // Who waits for an event that nobody appends is sent home when the journal is
 // closed.
 func TestACloseWakesThoseWhoWait(t *testing.T) {
-	j, _, _, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), clock())
+	j, _, _, err := journal.Open(filepath.Join(t.TempDir(), "journal.jsonl"), nil)
 	require.NoError(t, err)
 	var waiting sync.WaitGroup
 	for range 8 {
@@ -347,7 +338,7 @@ func TestACloseWakesThoseWhoWait(t *testing.T) {
 
 func TestNoJournal(t *testing.T) {
 	var j *journal.Journal
-	require.NoError(t, j.Append(events()[0]))
+	require.NoError(t, j.Append(when, events()[0]))
 	require.NoError(t, j.Sync(1))
 	require.NoError(t, j.Failed())
 	require.NoError(t, j.Err())
@@ -430,12 +421,12 @@ func BenchmarkAppendSync(b *testing.B) {
 			rate(b)
 		})
 		b.Run(fmt.Sprintf("journal/%d", reporters), func(b *testing.B) {
-			j, _, _, err := journal.Open(filepath.Join(b.TempDir(), "journal.jsonl"), time.Now)
+			j, _, _, err := journal.Open(filepath.Join(b.TempDir(), "journal.jsonl"), nil)
 			require.NoError(b, err)
 			var order sync.Mutex
 			share(b, reporters, func() error {
 				order.Lock()
-				err := j.Append(event)
+				err := j.Append(when, event)
 				seq, _ := j.Last()
 				order.Unlock()
 				return errors.Join(err, j.Sync(seq))
