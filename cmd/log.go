@@ -24,16 +24,12 @@ func configureLogs() {
 	zerolog.LevelFieldMarshalFunc = func(l zerolog.Level) string { return strings.ToUpper(l.String()) }
 }
 
-// newLogger writes human lines to a terminal, and JSON otherwise. Who, asked
-// for every line, is the agent's id: it changes when the league gives it one.
-func newLogger(w io.Writer, level string, who func() string) (zerolog.Logger, error) {
-	return newFileLogger(w, level, who, nil)
-}
-
-// newFileLogger writes to a file as well, unless that is nil. Level is what w
-// shows: the file takes everything from DEBUG on, because an agent documents
-// the messages it sends and receives (spec 003 §9.5.2).
-func newFileLogger(w io.Writer, level string, who func() string, file *logFile) (zerolog.Logger, error) {
+// newLogger writes human lines to a terminal, and JSON otherwise, and to a file
+// as well, unless that is nil. Who, asked for every line, is the agent's id: it
+// changes when the league gives it one. Level is what w shows: the file takes
+// everything from DEBUG on, because an agent documents the messages it sends and
+// receives (spec 003 §9.5.2).
+func newLogger(w io.Writer, level string, who func() string, file *logFile) (zerolog.Logger, error) {
 	l, err := zerolog.ParseLevel(strings.ToLower(level))
 	if err != nil || level == "" {
 		return zerolog.Nop(), usage("--log-level %q: one of debug, info, warn, error, disabled", level)

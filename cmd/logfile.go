@@ -48,8 +48,12 @@ type logFile struct {
 
 var _ io.WriteCloser = (*logFile)(nil)
 
-// openLeagueLog is the log of a league's manager (spec 003 §9.5.1).
+// openLeagueLog is the log of a league's manager (spec 003 §9.5.1). As those
+// below it is nil, which takes nothing, where there is no data folder.
 func openLeagueLog(dir, leagueID string, screen io.Writer) *logFile {
+	if dir == "" {
+		return nil
+	}
 	folder := filepath.Join(dir, "logs", "league", fileName(leagueID, protocol.ManagerSender))
 	return &logFile{
 		folder: folder, path: filepath.Join(folder, "league.log.jsonl"),
@@ -60,6 +64,9 @@ func openLeagueLog(dir, leagueID string, screen io.Writer) *logFile {
 // openAgentLog is the log of a referee or a player (spec 003 §9.5.2). Its lines
 // wait until the agent has an id; without one they go to a file called slug.
 func openAgentLog(dir, component, slug string, screen io.Writer) *logFile {
+	if dir == "" {
+		return nil
+	}
 	return &logFile{
 		folder: filepath.Join(dir, "logs", "agents"), slug: fileName(slug, component),
 		component: component, screen: screen,
@@ -68,6 +75,9 @@ func openAgentLog(dir, component, slug string, screen io.Writer) *logFile {
 
 // openSystemLog is the log of all agents of a simulation.
 func openSystemLog(dir string, screen io.Writer) *logFile {
+	if dir == "" {
+		return nil
+	}
 	folder := filepath.Join(dir, "logs", "system")
 	return &logFile{folder: folder, path: filepath.Join(folder, orchestrator+".log.jsonl"), screen: screen}
 }

@@ -465,7 +465,7 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 			dir := t.TempDir()
 			var screen, alone bytes.Buffer
 			f := openSystemLog(dir, &screen)
-			log, err := newFileLogger(&screen, tt.level, func() string { return "player:P01" }, f)
+			log, err := newLogger(&screen, tt.level, func() string { return "player:P01" }, f)
 			require.NoError(t, err)
 			speak(log)
 			require.NoError(t, f.Close())
@@ -475,13 +475,13 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 			assert.NotContains(t, text, "TRACE")
 			assert.NotContains(t, screen.String(), "component", "the screen shows lines as they were")
 
-			log, err = newLogger(&alone, tt.level, func() string { return "player:P01" })
+			log, err = newLogger(&alone, tt.level, func() string { return "player:P01" }, nil)
 			require.NoError(t, err)
 			speak(log)
 			assert.Equal(t, tt.screen, levels(alone.String()), "without a file")
 		})
 	}
-	_, err := newFileLogger(io.Discard, "loud", nil, openSystemLog(t.TempDir(), nil))
+	_, err := newLogger(io.Discard, "loud", nil, openSystemLog(t.TempDir(), nil))
 	assert.ErrorContains(t, err, `--log-level "loud"`)
 }
 
@@ -499,7 +499,7 @@ func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
 	dir := t.TempDir()
 	f := openAgentLog(dir, "player", "player-8101", &screen)
 	id := "player:p"
-	log, err := newFileLogger(&screen, "disabled", func() string { return id }, f)
+	log, err := newLogger(&screen, "disabled", func() string { return id }, f)
 	require.NoError(t, err)
 	caller := transport.Logged(silence{}, log)
 	_, err = caller.Call(t.Context(), "http://localhost:8000/mcp", "tok-secret", "ping", nil, nil)

@@ -69,12 +69,9 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if o.pace < 0 {
 		return usage("--pace %s: cannot be negative", o.pace)
 	}
-	var file *logFile
-	if o.data != "" {
-		file = openLeagueLog(o.data, o.leagueID, s.err)
-	}
+	file := openLeagueLog(o.data, o.leagueID, s.err)
 	defer func() { _ = file.Close() }() // a log that cannot be written has said so
-	log, err := newFileLogger(s.err, o.logLevel, func() string { return protocol.ManagerSender }, file)
+	log, err := newLogger(s.err, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -74,9 +75,9 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	}
 	var p *player.Player
 	name := defaultName(o.name, "Player", listener)
-	file := agentLog(o.data, "player", name, s.err)
+	file := openAgentLog(o.data, "player", "player-"+membership.Slug(name), s.err)
 	defer func() { _ = file.Close() }() // a log that cannot be written has said so
-	log, err := newFileLogger(s.err, o.logLevel, func() string { return senderOf(p) }, file)
+	log, err := newLogger(s.err, o.logLevel, func() string { return senderOf(p) }, file)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

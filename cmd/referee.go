@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -71,9 +72,9 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	var r *referee.Referee
 	name := defaultName(o.name, "Referee", listener)
-	file := agentLog(o.data, "referee", name, s.err)
+	file := openAgentLog(o.data, "referee", "referee-"+membership.Slug(name), s.err)
 	defer func() { _ = file.Close() }() // a log that cannot be written has said so
-	log, err := newFileLogger(s.err, o.logLevel, func() string { return senderOf(r) }, file)
+	log, err := newLogger(s.err, o.logLevel, func() string { return senderOf(r) }, file)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

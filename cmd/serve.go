@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"strconv"
@@ -235,12 +234,4 @@ func (l *life) tell(away bool, err error) {
 		return
 	}
 	l.log.Info().Str("manager", l.manager).Msg("the manager is back")
-}
-
-// agentLog is the log file of an agent in a data folder; nil without one.
-func agentLog(data, role, name string, screen io.Writer) *logFile {
-	if data == "" {
-		return nil
-	}
-	return openAgentLog(data, role, role+"-"+membership.Slug(name), screen)
 }

@@ -81,12 +81,9 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.quiet {
 		level = "error"
 	}
-	var file *logFile
-	if o.data != "" {
-		file = openSystemLog(o.data, s.err)
-	}
+	file := openSystemLog(o.data, s.err)
 	defer func() { _ = file.Close() }() // a log that cannot be written has said so
-	log, err := newFileLogger(s.err, level, func() string { return "" }, file)
+	log, err := newLogger(s.err, level, func() string { return "" }, file)
 	if err != nil {
 		return err
 	}

@@ -176,26 +176,15 @@ func checkOwn(member *membership.Membership, doc *store.Match, matchID string, a
 
 // recalled is a finished match as its file has it.
 func recalled(r *Referee, member *membership.Membership, doc *store.Match) *match {
-	conversation := protocol.MatchConversation(doc.MatchID, doc.Attempt)
-	result := doc.Result
-	report := &protocol.MatchResultReport{
-		Envelope: r.voice.Envelope(protocol.TypeMatchResultReport, conversation),
-		LeagueID: doc.LeagueID, RoundID: doc.RoundID, MatchID: doc.MatchID, GameType: doc.GameType, Attempt: doc.Attempt,
-		Result: protocol.MatchResult{
-			Winner: result.WinnerPlayerID, Score: result.Score,
-			Details: &protocol.ResultDetails{
-				DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
-			},
-		},
-		Draw: doc.Draw,
-	}
-	report.AuthToken = member.Token
 	m := &match{
 		referee: r, member: member, matchID: doc.MatchID, attempt: doc.Attempt,
-		players: [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}, conversation: conversation,
-		commitment: doc.Draw.Commitment, state: StateFinished, final: report,
+		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},
+		conversation: protocol.MatchConversation(doc.MatchID, doc.Attempt),
+		commitment:   doc.Draw.Commitment, state: StateFinished,
 		reported: doc.Lifecycle.State == store.StateAcknowledged,
 	}
+	m.final = m.reportOf(&doc.Result.GameResult, doc.Result.Score, doc.Draw)
+	m.final.RoundID, m.final.GameType = doc.RoundID, doc.GameType
 	if !m.reported {
 		m.doc = doc
 	}

@@ -44,9 +44,7 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 		folder, files := folderOf(t), folderOf(t)
 		x := w.tenure(folder, 4, 1)
 		w.writer("REF01", files)
-		for i := range 4 {
-			w.player(protocol.PlayerID(i+1), slow(0, 3*second, 0))
-		}
+		w.players(4, slow(0, 3*second, 0))
 		w.at(1 * second)
 		x.fillDisk()
 		<-x.over

@@ -181,9 +181,7 @@ func TestAManagerThatDiesAgainAndAgainWhileMatchesGoOn(t *testing.T) {
 		})
 		w.writer("REF01", files)
 		w.writer("REF02", files)
-		for i := range 4 {
-			w.player(protocol.PlayerID(i+1), slow(second, 3*second, 2*second))
-		}
+		w.players(4, slow(second, 3*second, 2*second))
 		<-lives
 		x.finish()
 		require.NoError(t, x.close())

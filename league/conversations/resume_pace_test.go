@@ -80,9 +80,7 @@ func TestAManagerThatIsToldToStop(t *testing.T) {
 				o.StopWithin, o.Concurrency = protocol.Seconds(float64(test.patience)), 1
 				require.NoError(t, x.reign(o))
 				w.writer("REF01", files)
-				for i := range 4 {
-					w.player(protocol.PlayerID(i+1), slow(0, 4*second, 0))
-				}
+				w.players(4, slow(0, 4*second, 0))
 				w.at(1 * second)
 				x.cancel()
 				<-x.over

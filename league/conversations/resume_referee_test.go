@@ -25,9 +25,7 @@ func TestAReportBeforeTheRoundIsTakenUpAgain(t *testing.T) {
 		folder, files := folderOf(t), folderOf(t)
 		x := w.tenure(folder, 4, 1)
 		w.writer("REF01", files)
-		for i := range 4 {
-			w.player(protocol.PlayerID(i+1), slow(0, 3*second, 0))
-		}
+		w.players(4, slow(0, 3*second, 0))
 		w.at(1 * second)
 		x.kill()
 		w.at(2 * second)
@@ -55,9 +53,7 @@ func TestAManagerIsAwayWhileAMatchIsPlayed(t *testing.T) {
 				folder, files := folderOf(t), folderOf(t)
 				x := w.tenure(folder, 2, 1)
 				r := w.writer("REF01", files)
-				for i := range 2 {
-					w.player(protocol.PlayerID(i+1), slow(0, 3*second, 0))
-				}
+				w.players(2, slow(0, 3*second, 0))
 				w.at(1 * second)
 				x.kill()
 				w.at(6 * second)
@@ -95,9 +91,7 @@ func TestARefereeThatComesBackGetsItsMatchAtOnce(t *testing.T) {
 				x := w.tenure(folder, 2, 2)
 				r := w.writer("REF01", files)
 				w.writer("REF02", files)
-				for i := range 2 {
-					w.player(protocol.PlayerID(i+1), slow(0, 15*second, 0))
-				}
+				w.players(2, slow(0, 15*second, 0))
 				w.at(1 * second)
 				r.halt()
 				if test.manager {
@@ -136,9 +130,7 @@ func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
 				x := w.tenure(folder, 4, 2)
 				r := w.writer("REF01", files, capacity(1))
 				w.writer("REF02", files, capacity(1))
-				for i := range 4 {
-					w.player(protocol.PlayerID(i+1), slow(0, 4*second, 0))
-				}
+				w.players(4, slow(0, 4*second, 0))
 				w.at(1 * second)
 				r.halt()
 				w.at(17 * second)
@@ -194,9 +186,7 @@ func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
 				folder, files := folderOf(t), folderOf(t)
 				x := w.tenure(folder, 2, 1)
 				r := w.writer("REF01", files)
-				for i := range 2 {
-					w.player(protocol.PlayerID(i+1), slow(0, 5*second, 0))
-				}
+				w.players(2, slow(0, 5*second, 0))
 				w.at(1 * second)
 				r.halt()
 				w.at(2 * second)
@@ -244,9 +234,7 @@ func TestTheSettingsHaveChangedBetweenTwoLives(t *testing.T) {
 		folder := folderOf(t)
 		x := w.tenure(folder, 4, 1)
 		w.referee("REF01")
-		for i := range 4 {
-			w.player(protocol.PlayerID(i+1), slow(0, 3*second, 0))
-		}
+		w.players(4, slow(0, 3*second, 0))
 		w.at(4 * second)
 		x.kill()
 		book := w.logged()

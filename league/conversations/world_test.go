@@ -260,12 +260,13 @@ func (w *world) referee(id string, traits ...trait) *actor {
 	return a
 }
 
-// players registers ordinary players P01, P02, ….
-func (w *world) players(n int) []*actor {
+// players registers players P01, P02, …, ordinary ones or all with the same
+// traits.
+func (w *world) players(n int, traits ...trait) []*actor {
 	w.t.Helper()
 	list := make([]*actor, n)
 	for i := range list {
-		list[i] = w.player(protocol.PlayerID(i + 1))
+		list[i] = w.player(protocol.PlayerID(i+1), traits...)
 	}
 	return list
 }

@@ -1,0 +1,87 @@
+package journal
+
+import (
+	"slices"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// Summary counts how the matches of a round ended.
+func (s *State) Summary(round int) protocol.RoundSummary {
+	n := s.Schedule.MatchesPerRound()
+	first := s.Schedule.Index(round, 1)
+	summary := protocol.RoundSummary{TotalMatches: n}
+	for i := range s.Matches[first : first+n] {
+		report := s.Matches[first+i].Report
+		switch {
+		case report == nil:
+		case report.Status == protocol.StatusWin:
+			summary.Wins++
+		case report.Status == protocol.StatusDraw:
+			summary.Draws++
+		default:
+			summary.TechnicalLosses++
+		}
+	}
+	return summary
+}
+
+// Standings are the ranked rows of the table with the players' names, or, before
+// the start, all players in order of their ids.
+func (s *State) Standings() []store.StandingRow {
+	if s.Table == nil {
+		return s.unplayed()
+	}
+	ranked := s.Table.Standings()
+	rows := make([]store.StandingRow, len(ranked))
+	for i, r := range ranked {
+		id := s.Started.Players[r.Player]
+		rows[i] = store.StandingRow{
+			StandingRow: protocol.StandingRow{
+				Rank: r.Rank, PlayerID: id, DisplayName: s.Agents[id].Name,
+				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
+			},
+			TechnicalLosses: r.TechnicalLosses,
+		}
+	}
+	return rows
+}
+
+func (s *State) unplayed() []store.StandingRow {
+	var ids []string
+	for id, a := range s.Agents {
+		if a.Player {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, protocol.CompareIDs)
+	rows := make([]store.StandingRow, len(ids))
+	for i, id := range ids {
+		rows[i].StandingRow = protocol.StandingRow{Rank: i + 1, PlayerID: id, DisplayName: s.Agents[id].Name}
+	}
+	return rows
+}
+
+// RoundRecords are the completed rounds as rounds.json lists them.
+func (s *State) RoundRecords() []store.Round {
+	records := make([]store.Round, 0, len(s.Rounds))
+	for i := range s.Rounds {
+		r := &s.Rounds[i]
+		if r.CompletedAt == "" {
+			break
+		}
+		record := store.Round{RoundID: i + 1, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary}
+		for k, pair := range s.Schedule.Round(i + 1) {
+			report := s.Matches[s.Schedule.Index(i+1, k+1)].Report
+			record.Matches = append(record.Matches, store.RoundMatch{
+				MatchID:   report.MatchID,
+				PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
+				RefereeID: report.RefereeID, Attempt: report.Attempt,
+				Status: report.Status, WinnerPlayerID: report.WinnerPlayerID,
+			})
+		}
+		records = append(records, record)
+	}
+	return records
+}

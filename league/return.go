@@ -1,0 +1,162 @@
+package league
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// welcomeBack gives an agent that shows its token its own id again, also after
+// the start. It may move to another endpoint while nobody answers at the old
+// one. A token that has expired is good for this alone, and gets a successor.
+func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusal, error) {
+	m.mu.Lock()
+	known, generation, err := m.owner(a.token)
+	if err == nil && known.player != a.player {
+		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
+	}
+	var old string
+	if err == nil {
+		old = known.address()
+	}
+	m.mu.Unlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	if old != a.endpoint {
+		if m.answers(ctx, old) {
+			return nil, refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old), nil
+		}
+		if no := m.vet(a.endpoint); no != nil {
+			return nil, no, nil
+		}
+		if !m.reachable(ctx, a.endpoint, 5*time.Second) {
+			return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
+		}
+	}
+	if err := m.comeBack(known, a.endpoint, generation); err != nil {
+		return nil, nil, err
+	}
+	return known, nil, m.durable()
+}
+
+// comeBack records what has changed with an agent that is there again.
+func (m *Manager) comeBack(known *agent, endpoint string, generation int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.state.Agents[known.id]
+	if generation == is.Generation && m.expired(is) {
+		generation++
+	}
+	generation = max(generation, is.Generation) // the answer with the new token was lost
+	if renewed := is.Generation != generation; renewed || is.Endpoint != endpoint || is.Suspended != "" {
+		err := m.record(&journal.AgentReturned{AgentID: known.id, Endpoint: endpoint, Generation: generation})
+		if err != nil {
+			return err
+		}
+		known.endpoint.Store(&endpoint)
+		known.proof.Store(m.prove(known.id, generation))
+		known.confirmed.Store(false)
+	}
+	m.options.Log.Info().Str("id", known.id).Str("endpoint", endpoint).Msg("an agent is back")
+	close(*known.expect())                                            // whoever waits for it hands its matches over again
+	if m.completed != nil && known.late.CompareAndSwap(false, true) { // also if an earlier life of it was told
+		select {
+		case m.late <- known:
+		default: // it will ask again
+			known.late.Store(false)
+		}
+	}
+	return nil
+}
+
+// expired tells whether an agent's token has had its time; m.mu is held.
+func (m *Manager) expired(a *journal.Agent) bool {
+	since, err := time.Parse(time.RFC3339, a.Since)
+	return m.options.TokenTTL > 0 && err == nil && m.options.Clock.Now().Sub(since) > m.options.TokenTTL
+}
+
+// owner finds the agent whose token it is, and of which generation: the last, or
+// the one before, in case the answer that brought the last was lost. M.mu is
+// held.
+func (m *Manager) owner(token string) (*agent, int, error) {
+	if token == "" {
+		return nil, 0, protocol.Fault(protocol.ErrTokenMissing, "auth_token is required after registration").
+			With("expected_format", "tok-{agent_id}-{hash}")
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(token, "tok-"), "-")
+	if a := m.agents[strings.ToUpper(id)]; a != nil && a.registered {
+		generation := m.state.Agents[a.id].Generation
+		if protocol.SameToken(token, a.proof.Load().token) {
+			return a, generation, nil
+		}
+		if generation > 1 && !m.state.Agents[a.id].Confirmed && protocol.SameToken(token, m.prove(a.id, generation-1).token) {
+			return a, generation - 1, nil
+		}
+	}
+	return nil, 0, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not that of a registered agent").
+		With("expected_format", "tok-{agent_id}-{hash}")
+}
+
+// authenticate finds the agent whose token it is, which must be good for all;
+// m.mu is held.
+func (m *Manager) authenticate(token string) (*agent, error) {
+	a, generation, err := m.owner(token)
+	if err != nil {
+		return nil, err
+	}
+	if is := m.state.Agents[a.id]; generation != is.Generation || m.expired(is) {
+		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token has expired: register again with it")
+	}
+	return a, m.confirm(a)
+}
+
+// confirm records that an agent has its token. M.mu is held.
+func (m *Manager) confirm(a *agent) error {
+	is := m.state.Agents[a.id]
+	if is.Confirmed {
+		a.confirmed.Store(true)
+		return nil
+	}
+	err := m.record(&journal.AgentConfirmed{AgentID: a.id, Generation: is.Generation})
+	a.confirmed.Store(err == nil)
+	return err
+}
+
+// identify is authenticate for a message, whose sender must be the token's
+// owner.
+func (m *Manager) identify(e *protocol.Envelope) (*agent, error) {
+	a, err := m.authenticate(e.AuthToken)
+	if err != nil {
+		return nil, err
+	}
+	return a.whoSent(e)
+}
+
+// reporter is identify for a report, for which a token that has expired is good
+// enough: its referee was handed the match, and would it be refused, the match
+// would never have a result.
+func (m *Manager) reporter(e *protocol.Envelope) (*agent, error) {
+	a, generation, err := m.owner(e.AuthToken)
+	if err != nil {
+		return nil, err
+	}
+	if generation == m.state.Agents[a.id].Generation {
+		if err := m.confirm(a); err != nil {
+			return nil, err
+		}
+	}
+	return a.whoSent(e)
+}
+
+// whoSent is the agent, unless the message names another sender than the owner
+// of its token.
+func (a *agent) whoSent(e *protocol.Envelope) (*agent, error) {
+	if !e.NamelessSender() && protocol.AgentOf(e.Sender) != a.id {
+		return nil, protocol.Fault(protocol.ErrNotAuthorized, "auth_token is that of %s, not of %.60s", a.id, e.Sender)
+	}
+	return a, nil
+}

@@ -1,0 +1,42 @@
+package league
+
+import (
+	"context"
+
+	"evenodd/league/protocol"
+)
+
+// startLeague begins the league by hand, with the admin token (spec 003 §8.5).
+func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueStarted, error) {
+	if q.AuthToken == "" {
+		return nil, protocol.Fault(protocol.ErrTokenMissing, "start_league needs the admin token as auth_token")
+	}
+	if !protocol.SameToken(q.AuthToken, m.adminToken) {
+		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
+	}
+	started, err := m.startByHand()
+	if err != nil {
+		return nil, err
+	}
+	return started, m.durable() // what was said to have begun has begun, whatever dies now
+}
+
+func (m *Manager) startByHand() (*protocol.LeagueStarted, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.Completed != nil {
+		return nil, protocol.Fault(protocol.ErrLeagueComplete, "the league is over")
+	}
+	players, referees := m.registeredCounts()
+	if players < 2 || referees < 1 {
+		return nil, protocol.Fault(protocol.ErrLeagueNotStarted, "a league needs 2 players and a referee; registered: %d and %d", players, referees)
+	}
+	m.begin()
+	if err := m.start(); err != nil {
+		return nil, err
+	}
+	return &protocol.LeagueStarted{
+		Status: "STARTED", LeagueID: m.options.LeagueID, Players: players, Referees: referees,
+		Rounds: m.state.Schedule.Rounds(), Matches: m.state.Schedule.Matches(),
+	}, nil
+}
