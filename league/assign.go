@@ -314,11 +314,19 @@ func standing(fact *journal.Match, referee *agent) int {
 // accepted is what hand returns beside the outcomes that end a try.
 const accepted = outcome(-1)
 
-// hand sends start_match (MATCH_ASSIGNMENT), and records what binds the referee.
+// hand sends start_match (MATCH_ASSIGNMENT), and records what came of it: above
+// all what binds the referee. A report that is faster waits for that.
 func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt int) outcome {
-	over := make(chan struct{})
-	x.handing.Store(&over)
-	defer close(over)
+	handing := make(chan struct{})
+	m.mu.Lock()
+	x.handing = handing
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		x.handing = nil
+		m.mu.Unlock()
+		close(handing)
+	}()
 	ack, err := m.assign(ctx, x, referee, attempt)
 	switch {
 	case ctx.Err() != nil || m.recordedMatch(x):
@@ -335,6 +343,11 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 		m.decline(x, referee, attempt, ack)
 		return declined
 	}
+	return m.accept(x, referee, attempt, ack)
+}
+
+// accept records that a referee plays a match, and what binds it.
+func (m *Manager) accept(x *match, referee *agent, attempt int, ack *protocol.MatchAssignmentAck) outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := held(x.fact, referee, ack.Attempt)

@@ -62,29 +62,37 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 
 // awaitAcceptance waits until the handing over of the match is recorded, for a
 // report that is faster: what binds the referee to its draw stands in the
-// journal before the result does.
+// journal before the result does. Nobody waits whose report is refused anyway.
 func (m *Manager) awaitAcceptance(ctx context.Context, q *protocol.MatchResultReport) {
-	m.mu.Lock()
-	round, number, ok := protocol.ParseMatchID(q.MatchID)
-	var handing *chan struct{}
-	if ok && round == m.state.Round && number <= len(m.matches) {
-		handing = m.matches[number-1].handing.Load()
-	}
-	m.mu.Unlock()
+	handing := m.handing(q)
 	if handing == nil {
 		return
-	}
-	select {
-	case <-*handing:
-		return
-	default:
 	}
 	limited, stop := context.WithTimeout(ctx, 5*time.Second) // a referee that reports, and never says that it has the match
 	defer stop()
 	select {
-	case <-*handing:
+	case <-handing:
 	case <-limited.Done():
 	}
+}
+
+// handing is closed when the match of a report has been handed over; nil when
+// nothing of the kind goes on, or the report is not one of its referee.
+func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	round, number, ok := protocol.ParseMatchID(q.MatchID)
+	if !ok || round != m.state.Round || number > len(m.matches) {
+		return nil
+	}
+	x := m.matches[number-1]
+	if x.handing == nil {
+		return nil
+	}
+	if referee, _, err := m.owner(q.AuthToken); err != nil || !x.fact.Holds(referee.id) {
+		return nil
+	}
+	return x.handing
 }
 
 // recorded goes on from a result that is on disk.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -18,8 +17,7 @@ type match struct {
 	a, b    *agent
 	referee *agent        // the announced one
 	done    chan struct{} // closed when its result is on disk
-
-	handing atomic.Pointer[chan struct{}] // of the handing over that goes on, closed at its end; nil when none was
+	handing chan struct{} // closed when the handing over that goes on is recorded; nil when none does; guarded by the manager's lock
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when

@@ -194,3 +194,31 @@ func TestAClockThatJumpsBack(t *testing.T) {
 		assert.Less(t, w.now(), 20*second, "nothing waited for it")
 	})
 }
+
+// A report of a stranger is refused at once, also while the match is being
+// handed over: only its referee's own waits for that.
+func TestAStrangersReportDoesNotWait(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		w.startManager(2, 1)
+		w.referee("REF01", does(protocol.StartMatch.Name, inTurn(silent, honestly)))
+		w.players(2)
+		w.at(1 * second)
+		report := func(token string) error {
+			q := &protocol.MatchResultReport{
+				Envelope: protocol.NewVoice("referee:REF01", w.clock).Envelope(protocol.TypeMatchResultReport, "conv-r1m1-a1"),
+				LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", GameType: "even_odd",
+				Result: protocol.MatchResult{Score: protocol.Both("P01", 1, "P02", 1)},
+			}
+			q.AuthToken = token
+			_, err := protocol.ReportMatchResult.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(theBoss)}, q)
+			return err
+		}
+		for _, token := range []string{"", "tok-ref01-forged", w.token("P01")} {
+			require.Error(t, report(token))
+			assert.Equal(t, 1*second, w.now(), "it was not kept waiting")
+		}
+		require.NoError(t, report(w.token("REF01")))
+		assert.Equal(t, 6*second, w.now(), "the referee's own waits, but not for ever")
+		w.finish()
+	})
+}

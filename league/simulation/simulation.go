@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"github.com/rs/zerolog"
 
@@ -182,15 +181,6 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if err := s.startManager(ctx); err != nil {
 		return nil, err
 	}
-	type outcome struct {
-		completed *protocol.LeagueCompleted
-		err       error
-	}
-	ended := make(chan outcome, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
 	for i := range o.Referees {
 		if err := s.startReferee(ctx, i+1); err != nil {
 			return nil, err
@@ -201,15 +191,11 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	running.Go(func() {
-		completed, err := s.manager.Run(ctx)
-		ended <- outcome{completed, err}
-	})
-	end := <-ended
-	if end.err != nil {
-		return nil, end.err
+	completed, err := s.manager.Run(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return s.result(end.completed), nil
+	return s.result(completed), nil
 }
 
 // join gives an agent a place on the network: build makes it for the endpoint,
