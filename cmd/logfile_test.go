@@ -267,6 +267,14 @@ func TestLogFileOfAnAgentThatGetsNoID(t *testing.T) {
 	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/agents/referee-8001.log.jsonl")))
 }
 
+func TestWithoutAFolderThereIsNoLog(t *testing.T) {
+	for _, f := range []*logFile{openLeagueLog("", "L", nil), openAgentLog("", "player", "slug", nil), openSystemLog("", nil)} {
+		assert.Nil(t, f)
+		f.agent("P01")
+		require.NoError(t, f.Close())
+	}
+}
+
 func TestLogFileTrustsNoID(t *testing.T) {
 	tests := []struct{ id, want string }{
 		{"P01", "P01"},
@@ -298,7 +306,7 @@ func TestLogFileTrustsNoID(t *testing.T) {
 			assert.Equal(t, []string{"logs/agents/" + tt.want + ".log.jsonl"}, files(t, dir))
 		})
 	}
-	assert.Equal(t, "player", openAgentLog("", "player", "../x", nil).slug)
+	assert.Equal(t, "player", openAgentLog("shared", "player", "../x", nil).slug)
 }
 
 func TestLogFileDropsTheOldestOfTooManyWaitingLines(t *testing.T) {
