@@ -223,7 +223,7 @@ const (
 // while. One that had the match, and could not be reached now, is back as soon
 // as it can.
 func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, returned <-chan struct{}, reached bool, end time.Time) sight {
-	const glance = 5 * time.Second
+	glance := m.options.Glance
 	timer := time.NewTimer(glance)
 	defer timer.Stop()
 	missed := 0 // glances in a row at which nobody listened there

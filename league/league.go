@@ -57,6 +57,7 @@ type Options struct {
 	Pace                 time.Duration // wait before each round
 	StopWithin           time.Duration // when Run is told to stop, running matches may go on for so long
 	LongestMatch         time.Duration // most a match may take before another referee gets it; 0: computed from the timeouts
+	Glance               time.Duration // how often it is looked whether the referee of a running match is still there; 0 means 5 s
 	EveryMatch           bool          // broadcast the standings after every result as well (002 §7.2)
 	Schemes              []string      // of endpoints; nil means http and https
 
@@ -126,6 +127,9 @@ func New(o Options) (*Manager, error) {
 	}
 	if o.TokenLength == 0 {
 		o.TokenLength = protocol.MaxTokenLength
+	}
+	if o.Glance == 0 {
+		o.Glance = 5 * time.Second
 	}
 	if o.Schemes == nil {
 		o.Schemes = []string{"http", "https"}

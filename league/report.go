@@ -194,6 +194,7 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 		r.Reason = string(protocol.HideTokens([]byte(d.Reason))) // the journal is for everybody to read
 		choiceA, _ = d.Choices.Get(a.id)
 		choiceB, _ = d.Choices.Get(b.id)
+		r.Faults = faultsOf(d, a.id, b.id)
 	}
 	r.Choices = protocol.Both(a.id, choiceA, b.id, choiceB)
 	if n := r.DrawnNumber; n != nil {
@@ -216,6 +217,17 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 	pointsA, pointsB := m.state.Table.Points(outcome)
 	r.Score = protocol.Both(a.id, pointsA, b.id, pointsB)
 	return r, nil
+}
+
+// faultsOf are the failures by which the players of a match lost, as far as they
+// are known to the catalogue.
+func faultsOf(d *protocol.ResultDetails, players ...string) (faults protocol.PerPlayer[string]) {
+	for _, id := range players {
+		if code, ok := d.Faults.Get(id); ok && protocol.Code(code).Name() != "" && d.Status == protocol.StatusTechnicalLoss {
+			faults = append(faults, protocol.ForPlayer[string]{ID: id, Value: code})
+		}
+	}
+	return faults
 }
 
 func parityOf(number int) *string {

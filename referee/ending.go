@@ -19,6 +19,11 @@ func (m *match) decide(position rules.Position) *protocol.GameResult {
 			Status:  protocol.StatusTechnicalLoss,
 			Choices: protocol.Both(idA, optional(a.move), idB, optional(b.move)),
 		}
+		for _, s := range [...]*seat{a, b} {
+			if s.fault != "" {
+				result.Faults = append(result.Faults, protocol.ForPlayer[string]{ID: s.player.PlayerID, Value: string(s.fault)})
+			}
+		}
 		switch {
 		case a.lost != "" && b.lost != "":
 			result.Reason = fmt.Sprintf("%s %s, %s %s - both lose", idA, a.lost, idB, b.lost)
@@ -85,6 +90,7 @@ func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[i
 			Score:  score,
 			Details: &protocol.ResultDetails{
 				DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
+				Faults: result.Faults,
 			},
 		},
 		Draw: draw,
@@ -213,7 +219,7 @@ func (m *match) tell() *protocol.MatchState {
 		details := m.final.Result.Details
 		state.GameResult = &protocol.GameResult{
 			Status: details.Status, WinnerPlayerID: m.final.Result.Winner, DrawnNumber: details.DrawnNumber,
-			Choices: details.Choices, Reason: details.Reason,
+			Choices: details.Choices, Reason: details.Reason, Faults: details.Faults,
 		}
 		if n := details.DrawnNumber; n != nil {
 			parity := "even"

@@ -64,7 +64,7 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 		}
 		m.complain(&w, s, fault, retries, again, pause)
 		if !again {
-			s.lost = lossReason(fault, w.action)
+			s.lost, s.fault = lossReason(fault, w.action), fault.Code
 			return
 		}
 		if !pause {

@@ -52,8 +52,9 @@ type seat struct {
 	opponent          string
 	entropyCommitment string
 	entropy           protocol.Secret
-	move              string // the last legal one
-	lost              string // why it lost technically, "" while it has not
+	move              string        // the last legal one
+	lost              string        // why it lost technically, "" while it has not
+	fault             protocol.Code // the failure by which it lost; "" for none
 }
 
 func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment) *match {

@@ -377,6 +377,9 @@ func (x *examination) compareFile(d *matchFile, f *fixture) {
 		differs("the choice of "+id, quoted(got), quoted(want), "result", "choices", id)
 		scored, _ := g.Score.Get(id)
 		points, _ := r.Score.Get(id)
+		failed, _ := g.Faults.Get(id)
+		fault, _ := r.Faults.Get(id)
+		differs("the fault of "+id, quoted(&failed), quoted(&fault), "result", "faults", id)
 		differs("the score of "+id, number(&scored), number(&points), "result", "score", id)
 	}
 	if g.Reason != "" && r.Reason != "" {

@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,18 +54,25 @@ func TestBothPlayersFail(t *testing.T) {
 				assert.Empty(t, record.Winner)
 				assert.Equal(t, test.reason, record.Reason)
 
-				told := map[string]int{}
+				told, last := map[string]int{}, map[string]protocol.Code{}
 				for _, c := range w.complaints() {
 					told[c.To]++
+					last[c.To] = c.Code
 				}
 				assert.Equal(t, test.told, told)
+				var faults protocol.PerPlayer[string]
+				for _, id := range []string{"P01", "P02"} {
+					if code := last[strings.ToLower(id)]; code != "" {
+						faults = append(faults, protocol.ForPlayer[string]{ID: id, Value: string(code)})
+					}
+				}
 
 				for _, host := range []string{"p01", "p02"} {
 					over := w.only(protocol.NotifyMatchResult.Name, host)
 					assert.Equal(t, test.over, over.at)
 					assert.Equal(t, &protocol.GameResult{
 						Status: protocol.StatusTechnicalLoss, Reason: test.reason,
-						Choices: protocol.Both("P01", (*string)(nil), "P02", (*string)(nil)),
+						Choices: protocol.Both("P01", (*string)(nil), "P02", (*string)(nil)), Faults: faults,
 					}, w.gameOver(host).GameResult)
 				}
 				report := read[protocol.MatchResultReport](w.only(protocol.ReportMatchResult.Name, theBoss).message)

@@ -83,10 +83,15 @@ func (f *failure) check(t *testing.T, w *world, method string) {
 		assert.Empty(t, w.said(protocol.ChooseParity.Name), "nobody is asked for a choice")
 	}
 	one := "P01"
+	var faults protocol.PerPlayer[string]
+	if n := len(f.complaints); n > 0 { // a refusal is no failure
+		faults = protocol.PerPlayer[string]{{ID: "P02", Value: string(f.complaints[n-1].Code)}}
+	}
 	assert.Equal(t, &protocol.GameResult{
 		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &one,
 		Choices: protocol.Both("P01", wantA, "P02", (*string)(nil)),
 		Reason:  "P02 " + f.lost + " - P01 wins by default",
+		Faults:  faults,
 	}, result)
 	report := read[protocol.MatchResultReport](w.only(protocol.ReportMatchResult.Name, theBoss).message)
 	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), report.Result.Score)

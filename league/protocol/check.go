@@ -247,7 +247,17 @@ func (d *Draw) sound() bool {
 
 func (r *GameResult) sound() bool {
 	return r != nil && soundStatus(r.Status) && filledOrNull(r.WinnerPlayerID) && tallyOrNull(r.DrawnNumber) &&
-		filledOrNull(r.NumberParity) && r.Choices != nil && soundChoices(r.Choices) && short(r.Reason, 500)
+		filledOrNull(r.NumberParity) && r.Choices != nil && soundChoices(r.Choices) && short(r.Reason, 500) &&
+		soundFaults(r.Faults)
+}
+
+func soundFaults(faults PerPlayer[string]) bool {
+	for i := range faults {
+		if !codeForm.valid(faults[i].Value) {
+			return false
+		}
+	}
+	return true
 }
 
 func (q *GameOver) sound() bool {
@@ -268,7 +278,7 @@ func (q *GameError) sound() bool {
 
 func (d *ResultDetails) sound() bool {
 	return d == nil || tallyOrNull(d.DrawnNumber) && soundChoices(d.Choices) &&
-		(d.Status == "" || soundStatus(d.Status)) && short(d.Reason, 500)
+		(d.Status == "" || soundStatus(d.Status)) && short(d.Reason, 500) && soundFaults(d.Faults)
 }
 
 func (q *MatchResultReport) sound() bool {

@@ -161,6 +161,7 @@ var (
 		integer("played", 0).orAbsent(), integer("wins", 0).orAbsent(), integer("draws", 0).orAbsent(),
 		integer("losses", 0).orAbsent(), integer("points", 0))
 	choicesField = keyed1("choices", field{kind: kindString, null: true, max: 200})
+	faultsField  = keyed1("faults", formed("", codeForm)).orAbsent()
 	drawField    = object("draw",
 		formed("commitment", digestForm), formed("nonce", digestForm),
 		keyed1("entropies", formed("", digestForm)).orAbsent()).orAbsent()
@@ -224,14 +225,14 @@ var bodies = map[string][]field{
 		object("game_result", word("status", StatusWin, StatusDraw, StatusTechnicalLoss),
 			text("winner_player_id").orAbsent().orNull(),
 			integer("drawn_number", 0).orAbsent().orNull(), text("number_parity").orAbsent().orNull(),
-			choicesField, field{name: "reason", kind: kindString, max: 500}.orAbsent()),
+			choicesField, field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField),
 		drawField, field{name: "reason", kind: kindString, max: 500}.orAbsent()},
 	TypeMatchResultReport: {text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
 		integer("attempt", 1).orAbsent(),
 		object("result", text("winner").orNull(), keyed1("score", integer("", 0)),
 			object("details", integer("drawn_number", 0).orAbsent().orNull(), choicesField.orAbsent(),
 				word("status", StatusWin, StatusDraw, StatusTechnicalLoss).orAbsent(),
-				field{name: "reason", kind: kindString, max: 500}.orAbsent()).orAbsent()),
+				field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField).orAbsent()),
 		drawField},
 	TypeStandingsUpdate: {text("league_id"), integer("round_id", 1), array("standings", 1, standingField),
 		integer("total_players", 1).orAbsent()},

@@ -187,7 +187,9 @@ type Draw struct {
 }
 
 // A GameResult is how a match ended. Winner, number and parity are null where
-// there is none; a choice that was never made is null.
+// there is none; a choice that was never made is null. Faults is, of each player
+// that lost technically by a failure, the code of the one that decided it, such
+// as E001; a refused invitation is none.
 type GameResult struct {
 	Status         string             `json:"status,omitzero"`
 	WinnerPlayerID *string            `json:"winner_player_id"`
@@ -195,6 +197,7 @@ type GameResult struct {
 	NumberParity   *string            `json:"number_parity"`
 	Choices        PerPlayer[*string] `json:"choices"`
 	Reason         string             `json:"reason,omitzero"`
+	Faults         PerPlayer[string]  `json:"faults,omitzero"`
 }
 
 // GameOver is GAME_OVER (spec 003 §4.6.1). Reason is accepted here too.
@@ -213,6 +216,7 @@ type ResultDetails struct {
 	Choices     PerPlayer[*string] `json:"choices"`
 	Status      string             `json:"status,omitzero"`
 	Reason      string             `json:"reason,omitzero"`
+	Faults      PerPlayer[string]  `json:"faults,omitzero"` // as in GameResult
 }
 
 // A MatchResult is what a referee reports. Winner is null for a draw and for a
