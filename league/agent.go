@@ -34,8 +34,9 @@ type agent struct {
 	late         atomic.Bool                   // it came back when the league was over, and is being told
 	returned     atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
 
-	notices chan []notice // on their way to it, in order
-	slots   chan struct{} // matches it conducts now
+	throttle throttle      // what it may ask
+	notices  chan []notice // on their way to it, in order
+	slots    chan struct{} // matches it conducts now
 }
 
 // A proof is an agent's token and what is made of it.
@@ -49,7 +50,7 @@ type proof struct {
 func (m *Manager) newAgent(id string, player bool, name, endpoint string, capacity, generation int) *agent {
 	a := &agent{
 		id: id, player: player, name: name, capacity: capacity,
-		decided: make(chan struct{}),
+		decided: make(chan struct{}), throttle: newThrottle(),
 		notices: make(chan []notice, maxNotices),
 	}
 	a.expect()

@@ -242,7 +242,7 @@ func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, ret
 			return late
 		}
 		missed++
-		if m.reachable(ctx, referee.address(), 0) {
+		if m.reachable(ctx, referee.address()) {
 			if !reached {
 				return back
 			}

@@ -14,6 +14,9 @@ func (m *Manager) query(_ context.Context, _ string, q *protocol.LeagueQuery) (*
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	asker, err := m.identify(&q.Envelope)
+	if err == nil {
+		err = m.allow(asker.throttle.asks)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +163,11 @@ func (m *Manager) answerPlayerStats(p *agent) *protocol.LeagueQueryResponse {
 func (m *Manager) getStandings(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.authenticate(q.AuthToken); err != nil {
+	asker, err := m.authenticate(q.AuthToken)
+	if err == nil {
+		err = m.allow(asker.throttle.asks)
+	}
+	if err != nil {
 		return nil, err
 	}
 	response := m.answerStandings(0, 0)

@@ -104,23 +104,23 @@ func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, err
 		}
 		return known, no, err
 	}
-	reachable := m.reachable(ctx, a.endpoint, 5*time.Second)
-	known, no, err = m.settle(a, reserved, reachable)
+	known, no, err = m.settle(a, reserved, m.visit(ctx, a.endpoint))
 	if known != nil {
 		err = m.durable() // a token that was given away is not forgotten
 	}
 	return known, no, err
 }
 
-// settle makes a registration of a reservation, or nothing.
-func (m *Manager) settle(a applicant, reserved *agent, reachable bool) (_ *agent, _ *refusal, err error) {
+// settle makes a registration of a reservation, or nothing when something speaks
+// against the endpoint.
+func (m *Manager) settle(a applicant, reserved *agent, no *refusal) (_ *agent, _ *refusal, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer close(reserved.decided)
 	switch {
-	case !reachable:
+	case no != nil:
 		delete(m.agents, reserved.id)
-		return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
+		return nil, no, nil
 	case m.hasStarted():
 		delete(m.agents, reserved.id)
 		return nil, refuse(protocol.ErrLateRegistration, "the league has started"), nil
@@ -284,23 +284,45 @@ func (m *Manager) reserve(a applicant) *agent {
 	return reserved
 }
 
-// reachable tells whether anybody answers at an endpoint, whatever the answer.
-// An agent may register before it listens, so a refused connection is tried
-// again until patience ends.
-func (m *Manager) reachable(ctx context.Context, endpoint string, patience time.Duration) bool {
+// visit pings a new endpoint, and tells what speaks against it: nobody listens
+// there, it is at an address that is not called, or it is a league manager, this
+// one above all, which would be asked to play.
+func (m *Manager) visit(ctx context.Context, endpoint string) *refusal {
+	pong, err := m.knock(ctx, endpoint, 5*time.Second)
+	switch {
+	case protocol.Forbidden(err):
+		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint "+endpoint+" is at an address that this league does not call")
+	case protocol.Unreachable(err):
+		return refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+endpoint)
+	case err == nil && pong.Role == roleManager:
+		return refuse(protocol.ErrInvalidEndpoint, "a league manager answers at contact_endpoint "+endpoint+": give the agent's own")
+	}
+	return nil
+}
+
+// reachable tells whether anybody answers at an endpoint now, whatever the
+// answer.
+func (m *Manager) reachable(ctx context.Context, endpoint string) bool {
+	_, err := m.knock(ctx, endpoint, 0)
+	return !protocol.Unreachable(err)
+}
+
+// knock pings an endpoint. An agent may register before it listens, so a refused
+// connection is tried again until patience ends.
+func (m *Manager) knock(ctx context.Context, endpoint string, patience time.Duration) (*protocol.Pong, error) {
 	const pause = 250 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		ping, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err := protocol.Ping.Call(ping, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+		pong, err := protocol.Ping.Call(ping, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
 		cancel()
-		if !protocol.Unreachable(err) {
-			return true
-		}
-		if waited >= patience || m.options.Clock.Sleep(ctx, pause) != nil {
-			return false
+		if !protocol.Unreachable(err) || waited >= patience || m.options.Clock.Sleep(ctx, pause) != nil {
+			return pong, err
 		}
 	}
 }
+
+// roleManager is what a manager says it is when it is pinged.
+const roleManager = "league_manager"
 
 // answers tells whether an agent is there, and not merely no refusal.
 func (m *Manager) answers(ctx context.Context, endpoint string) bool {
@@ -328,5 +350,5 @@ func (m *Manager) registeredCounts() (players, referees int) {
 func (m *Manager) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: "league_manager", State: m.phase()}, nil
+	return &protocol.Pong{Status: "ok", Role: roleManager, State: m.phase()}, nil
 }

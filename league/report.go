@@ -1,6 +1,7 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -122,6 +123,9 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 		return nil, nil, m.otherLeague(q.LeagueID)
 	}
 	fact, a, b, err := m.reported(q, referee)
+	if err != nil || fact.Report != nil {
+		err = cmp.Or(m.allow(referee.throttle.asks), err) // nothing that the league waits for
+	}
 	if err != nil {
 		return nil, nil, err
 	}

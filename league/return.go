@@ -33,8 +33,8 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 		if no := m.vet(a.endpoint); no != nil {
 			return nil, no, nil
 		}
-		if !m.reachable(ctx, a.endpoint, 5*time.Second) {
-			return nil, refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+a.endpoint), nil
+		if no := m.visit(ctx, a.endpoint); no != nil {
+			return nil, no, nil
 		}
 	}
 	if err := m.comeBack(known, a.endpoint, generation); err != nil {
@@ -53,6 +53,9 @@ func (m *Manager) comeBack(known *agent, endpoint string, generation int) error 
 	}
 	generation = max(generation, is.Generation) // the answer with the new token was lost
 	if renewed := is.Generation != generation; renewed || is.Endpoint != endpoint || is.Suspended != "" {
+		if err := m.allow(known.throttle.moves); err != nil {
+			return err
+		}
 		err := m.record(&journal.AgentReturned{AgentID: known.id, Endpoint: endpoint, Generation: generation})
 		if err != nil {
 			return err

@@ -146,7 +146,8 @@ var retries = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Seco
 
 // Insist makes a call to the manager until it is answered: after a timeout, a
 // broken connection, a rate limit or an internal error of the manager it waits
-// 2, 4, 8 and then always 8 seconds, with a tenth of jitter, and tries again.
+// 2, 4, 8 and then always 8 seconds, or as long as a rate limit asks for if that
+// is longer, with a tenth of jitter, and tries again.
 // It returns the first other error, or that of ctx.
 func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {
@@ -161,6 +162,9 @@ func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Contex
 			return err
 		}
 		wait := retries[min(i, len(retries)-1)]
+		if e := protocol.AsError(err); e.Code == protocol.ErrRateLimited && e.RetryAfter() > wait {
+			wait = e.RetryAfter()
+		}
 		wait += time.Duration(rand.Int64N(int64(wait / 10))) //nolint:gosec // jitter, no secret
 		if waiting != nil {
 			waiting(err, wait)

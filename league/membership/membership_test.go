@@ -60,6 +60,13 @@ func (unreachable) Unreachable() bool { return true }
 
 func remote(code protocol.Code) error { return &protocol.Error{Code: code, Remote: true} }
 
+// remoteFor is a manager that asks to wait.
+func remoteFor(wait time.Duration) error {
+	e := protocol.RateLimited(wait)
+	e.Remote = true
+	return e
+}
+
 // attempts answers the n-th call with the n-th error, and then with success.
 type attempts struct {
 	errors []error
@@ -88,6 +95,7 @@ func TestInsistWaitsLongerAndLonger(t *testing.T) {
 			protocol.Fault(protocol.ErrTimeout, "late"), protocol.Fault(protocol.ErrConnection, "gone"),
 		}, []time.Duration{2 * s, 4 * s}},
 		{"the manager was asked too often", []error{remote(protocol.ErrRateLimited), remote(protocol.ErrRateLimited)}, []time.Duration{2 * s, 4 * s}},
+		{"the manager says how long to wait", []error{remoteFor(90 * s), remoteFor(3 * s), remoteFor(3 * s)}, []time.Duration{90 * s, 4 * s, 8 * s}},
 		{"the manager's disk is full", []error{errInternal, errInternal, errInternal, errInternal}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s}},
 		{"always eight seconds after the third", []error{
 			unreachable{}, errNever, unreachable{}, remote(protocol.ErrRateLimited), unreachable{}, errNever,

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -218,6 +220,16 @@ func AsError(err error) *Error {
 	if errors.As(err, &remote) {
 		return fromRemote(remote.RPCError())
 	}
+	var busy interface {
+		RateLimited() (wait time.Duration, is bool)
+	}
+	if errors.As(err, &busy) { // the carrier was told so, without a message
+		if wait, is := busy.RateLimited(); is {
+			e := RateLimited(wait)
+			e.Remote, e.cause = true, err
+			return e
+		}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &Error{Code: ErrTimeout, RPC: catalogue[ErrTimeout].rpc, Detail: "no answer in time", cause: err}
 	}
@@ -254,6 +266,35 @@ func (l *LeagueError) describe(e *Error) bool {
 func Unreachable(err error) bool {
 	var u interface{ Unreachable() bool }
 	return errors.As(err, &u) && u.Unreachable()
+}
+
+// RateLimited refuses a caller that asks too often (E022), and says how long to
+// wait: in context.retry_after_sec, in whole seconds.
+func RateLimited(wait time.Duration) *Error {
+	seconds := int(math.Ceil(wait.Seconds()))
+	return Fault(ErrRateLimited, "too many requests: wait %d seconds", seconds).With(retryAfter, seconds)
+}
+
+const retryAfter = "retry_after_sec"
+
+// RetryAfter is how long the caller is asked to wait, an hour at most; 0 when
+// nothing is said of it.
+func (e *Error) RetryAfter() time.Duration {
+	var seconds float64
+	switch n := e.Context[retryAfter].(type) {
+	case int:
+		seconds = float64(n)
+	case float64:
+		seconds = n
+	}
+	return Seconds(max(0, min(seconds, time.Hour.Seconds())))
+}
+
+// Forbidden tells whether a call was not made because the endpoint is at an
+// address that this side does not call.
+func Forbidden(err error) bool {
+	var f interface{ Forbidden() bool }
+	return errors.As(err, &f) && f.Forbidden()
 }
 
 // A FieldError is one broken field of a message.

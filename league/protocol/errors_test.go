@@ -2,8 +2,10 @@ package protocol_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -52,4 +54,31 @@ func TestStrangersAreCutShort(t *testing.T) {
 	assert.Less(t, len(broken[0].Got), 100)
 	broken = protocol.Examine(flood, []byte(`{}`))
 	assert.Less(t, len(broken[0].Got), 100)
+}
+
+// carried is what a carrier says of an answer that was no message.
+type carried struct{ wait time.Duration }
+
+func (c carried) Error() string                      { return "HTTP 429 Too Many Requests" }
+func (c carried) RateLimited() (time.Duration, bool) { return c.wait, true }
+
+func TestHowLongACallerIsAskedToWait(t *testing.T) {
+	for name, test := range map[string]struct {
+		e    *protocol.Error
+		wait time.Duration
+	}{
+		"whole seconds, rounded up": {protocol.RateLimited(1200 * time.Millisecond), 2 * time.Second},
+		"as JSON has it":            {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", 1.5), 1500 * time.Millisecond},
+		"nothing is said":           {protocol.Fault(protocol.ErrRateLimited, ""), 0},
+		"a text":                    {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", "soon"), 0},
+		"the past":                  {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", -3.0), 0},
+		"for ever":                  {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", 1e300), time.Hour},
+		"by the carrier":            {protocol.AsError(fmt.Errorf("call: %w", carried{7 * time.Second})), 7 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, protocol.ErrRateLimited, test.e.Code)
+			assert.Equal(t, test.wait, test.e.RetryAfter())
+		})
+	}
+	assert.True(t, protocol.AsError(carried{time.Second}).Remote, "the other side said so")
 }

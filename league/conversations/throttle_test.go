@@ -1,0 +1,155 @@
+package conversations
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+)
+
+// limited asserts that a call was refused for coming too soon, and is how long
+// to wait.
+func limited(t *testing.T, err error) time.Duration {
+	t.Helper()
+	e := protocol.AsError(err)
+	require.NotNil(t, e, "a refusal, not %v", err)
+	require.Equal(t, protocol.ErrRateLimited, e.Code)
+	require.True(t, e.Code.Retryable())
+	require.Positive(t, e.RetryAfter())
+	return e.RetryAfter()
+}
+
+// An agent that asks without end is told to wait, and how long; it alone.
+func TestAnAgentThatAsksWithoutEnd(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		w.players(2)
+		greedy, modest := w.query("P01", protocol.QueryStatus), w.query("P02", protocol.QueryStatus)
+		for range 100 {
+			_, err := greedy.send()
+			require.NoError(t, err)
+		}
+		_, err := greedy.send()
+		wait := limited(t, err)
+		assert.Equal(t, second, wait, "20 a second: whole seconds are told")
+		_, err = protocol.GetStandings.Call(w.life, w.stranger, w.manage(), &protocol.ToolRequest{Envelope: greedy.Envelope})
+		limited(t, err)
+		_, err = modest.send()
+		require.NoError(t, err, "others are not held up")
+		w.at(w.now() + wait)
+		for range 20 {
+			_, err = greedy.send()
+			require.NoError(t, err)
+		}
+		_, err = greedy.send()
+		limited(t, err)
+	})
+}
+
+// A referee may say the same result again, but not without end; the first
+// report of a match is never held up.
+func TestAReportThatIsRepeatedWithoutEnd(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(4, 1)
+		w.referee("REF01", w.idle())
+		w.players(4)
+		w.at(second)
+		for range 101 {
+			_, err := w.report(w.wins("REF01"))
+			require.NoError(t, err)
+		}
+		_, err := w.report(w.wins("REF01"))
+		limited(t, err)
+		other := w.wins("REF01")
+		other.Result.Winner = nil
+		_, err = w.report(other)
+		limited(t, err)
+		second := w.verdict("REF01", "R1M2", nil, "P03", "P04", 1, 1)
+		_, err = w.report(second)
+		require.NoError(t, err, "what the league waits for")
+		assert.Equal(t, 2, w.manager.Status().Recorded)
+	})
+}
+
+// An agent that moves again and again does not fill the journal.
+func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		folder := folderOf(t)
+		x := w.tenure(folder, 0, 1)
+		w.listener("alpha")
+		q := w.application("Alpha")
+		first, err := w.apply(q)
+		require.NoError(t, err)
+		q.AuthToken = first.AuthToken
+		moved, wait := 0, time.Duration(0)
+		for i := range 30 {
+			w.everybody()[len(w.everybody())-1].stop()
+			host := fmt.Sprintf("alpha%d", i)
+			w.listener(host)
+			q.PlayerMeta.ContactEndpoint = endpointOf(host)
+			if _, err = w.apply(q); err != nil {
+				wait = limited(t, err)
+				break
+			}
+			moved++
+		}
+		assert.Equal(t, 20, moved)
+		assert.Equal(t, 10*second, wait)
+		w.at(w.now() + wait)
+		_, err = w.apply(q)
+		require.NoError(t, err, "it may move when it has waited")
+		x.kill()
+	})
+}
+
+// An endpoint at which a league manager answers is no agent's: this manager
+// would be asked to play.
+func TestAnEndpointThatIsAManagers(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		q := w.application("Alpha")
+		q.PlayerMeta.ContactEndpoint = endpointOf(theBoss)
+		r, err := w.apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
+		assert.Contains(t, *r.Reason, "a league manager answers")
+		ref := w.refereeApplication("Beta")
+		ref.RefereeMeta.ContactEndpoint = endpointOf(theBoss)
+		answer, err := w.applyReferee(ref)
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrInvalidEndpoint), answer.ErrorCode)
+		players, referees := w.manager.Status().Players, w.manager.Status().Referees
+		assert.Zero(t, players+referees)
+	})
+}
+
+// forbidden is a call that was not made: the address is not called.
+type forbidden struct{}
+
+func (forbidden) Error() string   { return "10.0.0.7 is not an allowed address" }
+func (forbidden) Forbidden() bool { return true }
+
+// never makes no call.
+type never struct{ because error }
+
+func (n never) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
+	return nil, n.because
+}
+
+// An endpoint at an address that the manager does not call is refused, whatever
+// its name says.
+func TestAnEndpointThatIsNotCalled(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1, func(o *league.Options) { o.Caller = never{forbidden{}} })
+		r, err := w.apply(w.application("Alpha"))
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
+		assert.Contains(t, *r.Reason, "an address that this league does not call")
+	})
+}
