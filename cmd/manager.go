@@ -75,7 +75,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	client := http.NewClient(maxReply, nil)
+	client := http.NewClient(http.ClientConfig{MaxReply: maxReply})
 	defer client.Close()
 	if o.referees < 1 {
 		return usage("--referees %d: a league needs at least one", o.referees)

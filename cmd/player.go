@@ -81,7 +81,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	client := http.NewClient(maxFromManager, nil)
+	client := http.NewClient(http.ClientConfig{MaxReply: maxFromManager})
 	defer client.Close()
 	options.Name, options.ID, options.Leagues = name, o.id, o.leagues
 	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide

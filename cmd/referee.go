@@ -78,7 +78,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	client := http.NewClient(maxReply, nil)
+	client := http.NewClient(http.ClientConfig{MaxReply: maxReply})
 	defer client.Close()
 	options.Name, options.ID, options.LeagueID = name, o.id, o.leagueID
 	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent

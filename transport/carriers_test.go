@@ -41,7 +41,7 @@ func carriers() []carrier {
 		{"wire", onBus(memory.NewWireBus)},
 		{"http", func(mux *transport.Mux) (protocol.Caller, string, func()) {
 			l := pipenet.Listen("agent.test:80")
-			server, client := http.NewServer(mux, http.Config{MaxBody: 10 << 10}), http.NewClient(64<<10, l.Dial)
+			server, client := http.NewServer(mux, http.Config{MaxBody: 10 << 10}), http.NewClient(http.ClientConfig{MaxReply: 64 << 10, Dial: l.Dial})
 			var serving sync.WaitGroup
 			serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
 			return client, "http://agent.test:80" + http.Path, func() {
