@@ -145,7 +145,7 @@ func (b *Breaker) add(endpoint string) *circuit {
 		return nil
 	}
 	c := &circuit{CircuitBreaker: circuitbreaker.NewBuilder[any]().
-		WithFailureThreshold(uint(b.options.Failures)). //nolint:gosec // not negative
+		WithFailureThreshold(uint(b.options.Failures)).
 		WithSuccessThreshold(1).
 		WithDelay(b.options.Delay).
 		Build()}

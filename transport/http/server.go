@@ -100,9 +100,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // bounded lets a call in, unless there are too many.
 func (s *Server) bounded(w http.ResponseWriter, r *http.Request) {
-	if s.room.crowded() {
-		w.Header().Set("Connection", "close")
-	}
+	s.makeRoom(w)
 	caller, wait := s.callers.enter(addressOf(r.RemoteAddr))
 	switch {
 	case caller != nil:
@@ -113,6 +111,13 @@ func (s *Server) bounded(w http.ResponseWriter, r *http.Request) {
 	default: // not this caller's fault
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
+	}
+}
+
+// makeRoom ends a connection with its answer when others wait for its place.
+func (s *Server) makeRoom(w http.ResponseWriter) {
+	if s.room.crowded() {
+		w.Header().Set("Connection", "close")
 	}
 }
 
@@ -139,6 +144,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := s.mux.Answer(r.Context(), bearer, body)
+	s.makeRoom(w) // others may have come meanwhile
 	switch {
 	case answer.Body == nil:
 		w.WriteHeader(http.StatusNoContent)
@@ -235,5 +241,5 @@ func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be; a caller that has gone away is its own loss
+	_, _ = w.Write(body) // a caller that has gone away is its own loss
 }
