@@ -271,3 +271,22 @@ func decoded[R any](raw []byte) (any, error) {
 	r := new(R)
 	return r, jsonv2.Unmarshal(raw, r)
 }
+
+// How long to wait before the next try travels beside an error, on every
+// carrier.
+func TestRetryAfterOnEveryCarrier(t *testing.T) {
+	for _, c := range carriers() {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mux := transport.NewMux(zerolog.Nop())
+				mux.Handle("busy", func(params []byte) (any, error) { return params, nil }, func(context.Context, string, any) (any, error) {
+					return nil, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second}
+				})
+				caller, endpoint, stop := c.serve(mux)
+				defer stop()
+				_, err := caller.Call(t.Context(), endpoint, "", "busy", map[string]int{}, raw)
+				require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second}, err)
+			})
+		})
+	}
+}

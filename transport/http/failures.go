@@ -3,6 +3,7 @@ package http
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"mime"
@@ -110,11 +111,14 @@ func classify(ctx context.Context, endpoint string, err error) error {
 	}
 	var forbidden *transport.ForbiddenError
 	var dns *net.DNSError
+	var stranger x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &forbidden):
 		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}
 	case errors.As(err, &dns) && dns.IsNotFound, errors.Is(err, syscall.ECONNREFUSED):
 		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
+	case errors.As(err, &stranger):
+		return fmt.Errorf("%w; --tls-ca names one that is to be believed", err)
 	case isLocal(err):
 		return &transport.LocalError{Err: err}
 	}

@@ -81,7 +81,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 func (s *Server) Serve(l net.Listener) error {
 	l = newDoor(l, s.room)
 	if s.config.TLS != nil {
-		l = tls.NewListener(l, s.config.TLS)
+		l = overTLS(l, s.config.TLS)
 	}
 	if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
