@@ -142,10 +142,10 @@ func (a *address) names(l net.Listener) []string {
 	if u, err := url.Parse(a.endpoint); err == nil && !a.untold {
 		names = append(names, u.Hostname())
 	}
-	if a.host != "" {
+	ip := l.Addr().(*net.TCPAddr).IP
+	if !ip.IsUnspecified() {
 		names = append(names, a.host)
 	}
-	ip := l.Addr().(*net.TCPAddr).IP
 	if ip.IsLoopback() || ip.IsUnspecified() {
 		names = append(names, "localhost", "127.0.0.1", "::1")
 	}

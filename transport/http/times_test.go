@@ -143,3 +143,9 @@ func TestTheTimeOfCallsThatFail(t *testing.T) {
 		require.Empty(t, s.departed)
 	})
 }
+
+// An idle stopwatch writes nothing down.
+type idle struct{ context.Context }
+
+func (*idle) Departed(_, _ time.Duration) {}
+func (*idle) Answered(_, _ time.Duration) {}
