@@ -72,7 +72,8 @@ func (m *Mux) Serve(ctx context.Context, bearer string, body []byte) []byte {
 
 // An Answer is what Serve gives, and what a carrier may say beside it.
 type Answer struct {
-	Body []byte // nil when there is nothing to answer
+	Body  []byte // nil when there is nothing to answer
+	Calls int    // how many there were: 1, or those of a batch
 	// RetryAfter is how long the error in the body asks to wait, if it has a
 	// method of that name; 0 for results, and for a batch, whose calls may
 	// have fared differently.
@@ -83,19 +84,21 @@ type Answer struct {
 func (m *Mux) Answer(ctx context.Context, bearer string, body []byte) Answer {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if len(body) > 0 && body[0] == '[' {
-		return Answer{Body: m.serveBatch(ctx, bearer, body)}
+		return m.serveBatch(ctx, bearer, body)
 	}
-	return m.serveOne(ctx, bearer, body)
+	answer := m.serveOne(ctx, bearer, body)
+	answer.Calls = 1
+	return answer
 }
 
-func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) []byte {
+func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) Answer {
 	var calls []jsontext.Value
 	if err := json.Unmarshal(body, &calls); err != nil {
-		return encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil)
+		return Answer{Body: encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil), Calls: 1}
 	}
 	if len(calls) == 0 || len(calls) > maxBatch {
-		return encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request",
-			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil)
+		return Answer{Body: encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request",
+			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil), Calls: 1}
 	}
 	var out []byte
 	for _, call := range calls {
@@ -110,10 +113,10 @@ func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) []byte
 		}
 		out = append(out, answer...)
 	}
-	if out == nil {
-		return nil
+	if out != nil {
+		out = append(out, ']')
 	}
-	return append(out, ']')
+	return Answer{Body: out, Calls: len(calls)}
 }
 
 func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {

@@ -120,6 +120,12 @@ func (t *callers) leave(c *caller) {
 	c.calls--
 }
 
+// charge makes a caller pay for calls that came as one, after the fact: nobody
+// knows before it has been read what a body holds.
+func (t *callers) charge(c *caller, calls int) {
+	c.rate.ReserveN(time.Now(), min(calls, t.limits.Burst))
+}
+
 // know finds or begins the caller of an address.
 func (t *callers) know(from netip.Addr) *caller {
 	if c := t.young[from]; c != nil {

@@ -105,7 +105,9 @@ func (s *Server) bounded(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case caller != nil:
 		defer s.callers.leave(caller)
-		s.call(w, r)
+		if calls := s.call(w, r); calls > 1 {
+			s.callers.charge(caller, calls-1)
+		}
 	case wait > 0:
 		s.rateLimited(w, wait)
 	default: // not this caller's fault
@@ -121,12 +123,13 @@ func (s *Server) makeRoom(w http.ResponseWriter) {
 	}
 }
 
-func (s *Server) call(w http.ResponseWriter, r *http.Request) {
+// call answers a request, and returns how many calls it held.
+func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 	if problem := contentProblem(r.Header); problem != "" {
 		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
 			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
 		}))
-		return
+		return 1
 	}
 	bearer := bearerOf(r)
 	limit := s.config.MaxBody
@@ -137,11 +140,11 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		s.tooLarge(w, limit)
-		return
+		return 1
 	}
 	if err != nil {
 		http.Error(w, "the request could not be read", http.StatusBadRequest)
-		return
+		return 1
 	}
 	answer := s.mux.Answer(r.Context(), bearer, body)
 	s.makeRoom(w) // others may have come meanwhile
@@ -153,6 +156,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 	default:
 		write(w, http.StatusOK, answer.Body)
 	}
+	return answer.Calls
 }
 
 // contentProblem is what is wrong with the form of a body, "" for nothing. Only

@@ -201,7 +201,11 @@ func (l *crossing) visit(t *testing.T) *visitor {
 // asks sends a call of a method.
 func (v *visitor) asks(t *testing.T, method, words string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words)
+	v.posts(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words))
+}
+
+func (v *visitor) posts(t *testing.T, body string) {
+	t.Helper()
 	_, err := fmt.Fprintf(v, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	require.NoError(t, err)
 }
@@ -258,6 +262,26 @@ func TestCallersThatAreTooFast(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A batch counts as what it holds.
+func TestBatchesAreNoWayAroundTheLimit(t *testing.T) {
+	config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 10}}
+	besieged(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
+		v := l.visit(t)
+		for _, calls := range []int{5, 8} { // the second is paid for later
+			v.posts(t, "["+strings.Repeat(say1+",", calls-1)+say1+"]")
+			status, _, body := v.gets(t)
+			require.Equal(t, http.StatusOK, status)
+			require.Equal(t, calls, strings.Count(body, "result"))
+		}
+		status, retryAfter, _ := v.calls(t, "echo", "hi")
+		require.Equal(t, http.StatusTooManyRequests, status)
+		require.Equal(t, "4", retryAfter)
+		time.Sleep(4 * time.Second)
+		status, _, _ = v.calls(t, "echo", "hi")
+		require.Equal(t, http.StatusOK, status)
+	})
 }
 
 // Whom a limit counts as one.
