@@ -100,14 +100,8 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		}
 		return nil, usage("--port %s: two ports from 1 to 65535, the first not above the last", &p)
 	}
-	if a.untold {
-		// Nobody is told what others cannot reach.
-	} else if a.endpoint != "" {
-		if !httpURL(a.endpoint) {
-			return nil, usage("--endpoint %q: a URL such as http://my-host:8101/mcp", a.endpoint)
-		}
-	} else if ip := net.ParseIP(a.host); a.host == "" || ip != nil && ip.IsUnspecified() {
-		return nil, usage("--host %q listens everywhere: tell with --endpoint under which URL others reach it", a.host)
+	if err := a.checkEndpoint(); err != nil {
+		return nil, err
 	}
 	secrets, err := a.files.tlsConfig()
 	if err != nil {
@@ -125,6 +119,20 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		a.endpoint = "https://" + rest // nobody is answered there without
 	}
 	return l, nil
+}
+
+// checkEndpoint tells whether others can be told where the agent is.
+func (a *address) checkEndpoint() error {
+	ip := net.ParseIP(a.host)
+	switch {
+	case a.untold:
+		return nil
+	case a.endpoint != "" && !httpURL(a.endpoint):
+		return usage("--endpoint %q: a URL such as http://my-host:8101/mcp", a.endpoint)
+	case a.endpoint == "" && (a.host == "" || ip != nil && ip.IsUnspecified()):
+		return usage("--host %q listens everywhere: tell with --endpoint under which URL others reach it", a.host)
+	}
+	return nil
 }
 
 // url is where calls go at host:port.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -262,6 +263,29 @@ func TestCallersThatAreTooFast(t *testing.T) {
 			})
 		})
 	}
+}
+
+// However many addresses call, a bounded number is known: those that were quiet
+// while thousands of others called begin anew.
+func TestManyAddresses(t *testing.T) {
+	const others = 2*4096 + 2
+	config := carrier.Config{Limits: carrier.Limits{Rate: 1e-6, Burst: 1}}
+	besieged(t, config, []string{""}, func(t *testing.T, l *crossing) {
+		status := func(address int) int {
+			l.from = []string{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(address >> 8), byte(address)}), 1).String()}
+			v := l.visit(t)
+			defer func() { require.NoError(t, v.Close()) }()
+			status, _, _ := v.calls(t, "echo", "hi")
+			return status
+		}
+		require.Equal(t, http.StatusOK, status(0))
+		require.Equal(t, http.StatusTooManyRequests, status(0))
+		for address := 1; address < others; address++ {
+			require.Equal(t, http.StatusOK, status(address))
+		}
+		require.Equal(t, http.StatusTooManyRequests, status(others-1), "of the others the last are known")
+		require.Equal(t, http.StatusOK, status(0))
+	})
 }
 
 // A batch counts as what it holds.

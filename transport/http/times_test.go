@@ -149,3 +149,38 @@ type idle struct{ context.Context }
 
 func (*idle) Departed(_, _ time.Duration) {}
 func (*idle) Answered(_, _ time.Duration) {}
+
+// A fragile connection takes one request; what is written after that fails
+// before its first byte, and the connection looks well until then.
+type fragile struct {
+	net.Conn
+
+	written bool
+}
+
+func (c *fragile) Write(b []byte) (int, error) {
+	if c.written {
+		return 0, net.ErrClosed
+	}
+	c.written = true
+	return c.Conn.Write(b)
+}
+
+// A call departs again when the connection that was kept for it was of no use.
+func TestACallThatDepartsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := foreign(t, unhurried)
+		client := newClient(t, dialling(func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := l.Dial(ctx, network, address)
+			return &fragile{Conn: c}, err
+		}, 4*second))
+		first, again := &stopwatch{Context: t.Context()}, &stopwatch{Context: t.Context()}
+		for _, s := range []*stopwatch{first, again} {
+			_, err := say(s, client, pipeEndpoint, "echo", "hi")
+			require.NoError(t, err)
+			require.Equal(t, [][2]time.Duration{{second, 2 * second}}, s.answered)
+		}
+		require.Equal(t, [][2]time.Duration{{0, 4 * second}}, first.departed)
+		require.Equal(t, [][2]time.Duration{{0, 0}, {0, 4 * second}}, again.departed)
+	})
+}
