@@ -27,6 +27,7 @@ type managerOptions struct {
 	legs         int
 	leagueID     string
 	data         string
+	ca           string
 	exitWhenDone bool
 	newLeague    bool
 	pace         time.Duration
@@ -34,7 +35,7 @@ type managerOptions struct {
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
-	o := &managerOptions{address: address{ports: ports{8000, 8000}}}
+	o := &managerOptions{address: address{ports: ports{8000, 8000}, untold: true}} // agents are told by their operators
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run a league: register agents, hand out matches, keep the table",
@@ -51,8 +52,8 @@ goes on where it was, whatever ended it.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return runManager(c.Context(), s, data.loader, o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.address.host, "host", "localhost", "address to listen at")
-	f.Var(&o.address.ports, "port", "port to listen at, 0 for a free one; of a range, the first that is free")
+	addressFlags(f, &o.address)
+	tlsCAFlag(f, &o.ca)
 	dataFlag(f, &o.data, defaultData)
 	f.IntVar(&o.players, "players", usualPlayers, "start when so many players have registered; 0: only by start_league")
 	f.IntVar(&o.referees, "referees", 1, "referees to wait for")
@@ -75,7 +76,10 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	client := http.NewClient(maxReply, nil)
+	client, err := newClient(maxReply, o.ca, nil)
+	if err != nil {
+		return err
+	}
 	defer client.Close()
 	if o.referees < 1 {
 		return usage("--referees %d: a league needs at least one", o.referees)
@@ -87,9 +91,8 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
+	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
 	options.Pace, options.StopWithin = o.pace, stopPatience
-	o.address.endpoint = "http://manager/" // a manager tells nobody where it is
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -116,12 +119,12 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	name := cmp.Or(presets.LeagueManager.DisplayName, "League Manager")
 	mux := transport.NewMux(log)
 	manager.Mount(mux)
-	stop := serve(listener, mux, manager.Voice, http.Config{
+	stop := o.address.serve(listener, mux, manager.Voice, http.Config{
 		MaxBody: maxRequest, Health: func() any { return managerHealth(manager, o.leagueID, name) },
 	})
 	defer stop()
-	_, _ = fmt.Fprintf(s.err, "League %s at http://%s%s %s.\nAdmin token for start_league: %s\n",
-		o.leagueID, listener.Addr(), http.Path, situation(manager, o), manager.AdminToken())
+	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
+		o.leagueID, o.address.url(listener.Addr().String()), situation(manager, o), manager.AdminToken())
 	log.Info().Str("system_id", rules.System.SystemID).Str("display_name", rules.League.DisplayName).
 		Str("game_type", rules.League.GameType).Msg("listening")
 

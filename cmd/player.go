@@ -28,6 +28,7 @@ type playerOptions struct {
 	id       string
 	leagues  []string
 	data     string
+	ca       string
 	seed     uint64
 	seeded   bool // a seed was given
 	strategy string
@@ -51,7 +52,7 @@ Strategies: ` + strings.Join(strategy.Names(), ", ") + `.`,
 		},
 	}
 	f := c.Flags()
-	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.seed, &o.logLevel)
+	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.ca, &o.seed, &o.logLevel)
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league, or one of these")
 	f.StringVar(&o.strategy, "strategy", "random", "how to choose")
 	return c
@@ -69,6 +70,11 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return err
 	}
+	client, err := newClient(maxFromManager, o.ca, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -81,8 +87,6 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	client := http.NewClient(maxFromManager, nil)
-	defer client.Close()
 	options.Name, options.ID, options.Leagues = name, o.id, o.leagues
 	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide
 	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
@@ -97,7 +101,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	}
 	mux := transport.NewMux(log)
 	p.Mount(mux)
-	stop := serve(listener, mux, p.Voice, http.Config{MaxBody: maxFromManager, Health: func() any {
+	stop := o.address.serve(listener, mux, p.Voice, http.Config{MaxBody: maxFromManager, Health: func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}})
 	defer stop()

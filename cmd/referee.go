@@ -27,6 +27,7 @@ type refereeOptions struct {
 	id            string
 	leagueID      string
 	data          string
+	ca            string
 	seed          uint64
 	seeded        bool // a seed was given
 	maxConcurrent int
@@ -49,7 +50,7 @@ prints its record and ends.`,
 		},
 	}
 	f := c.Flags()
-	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.seed, &o.logLevel)
+	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.ca, &o.seed, &o.logLevel)
 	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c
@@ -66,6 +67,11 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
+	client, err := newClient(maxReply, o.ca, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -78,11 +84,9 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	client := http.NewClient(maxReply, nil)
-	defer client.Close()
 	options.Name, options.ID, options.LeagueID = name, o.id, o.leagueID
 	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent
-	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
+	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
 	options.Folder = store.Folder(o.data)
 	if o.seeded {
 		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
@@ -93,7 +97,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	mux := transport.NewMux(log)
 	r.Mount(mux)
-	stop := serve(listener, mux, r.Voice, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Health: func() any {
+	stop := o.address.serve(listener, mux, r.Voice, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Health: func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}})
 	defer stop()

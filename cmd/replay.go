@@ -27,6 +27,7 @@ type replayOptions struct {
 	attempt  int
 	format   string
 	against  string
+	ca       string
 	as       string
 }
 
@@ -64,6 +65,7 @@ referee of its match.`,
 	f.IntVar(&o.attempt, "attempt", 0, "an attempt at the match that was given up, from 1 (default: the one that counts)")
 	f.StringVar(&o.format, "format", formatText, "text or json")
 	f.StringVar(&o.against, "against", "", "`URL` of a player to say it again to")
+	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.as, "as", "", "the player whose requests are sent (default: the one who lost, or player A)")
 	return c
 }

@@ -52,7 +52,10 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 		return err
 	}
 	r := &rehearsal{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeated{}}
-	client := http.NewClient(maxReply, nil)
+	client, err := newClient(maxReply, o.ca, nil)
+	if err != nil {
+		return err
+	}
 	defer client.Close()
 	for i := range doc.Transcript {
 		e := &doc.Transcript[i]

@@ -2,10 +2,14 @@ package cmd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +42,21 @@ func games() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
 type address struct {
 	host     string
 	ports    ports
-	endpoint string // "" to make it from host and port
+	endpoint string   // "" to make it from host and port
+	untold   bool     // nobody is told an endpoint
+	allowed  []string // names beside host and endpoint
+	files    keyPair
+	secrets  *tls.Config // nil for plain HTTP; from when it listens
+}
+
+// addressFlags are the flags of the commands that listen.
+func addressFlags(f *pflag.FlagSet, a *address) {
+	f.StringVar(&a.host, "host", "localhost", "address to listen at")
+	f.Var(&a.ports, "port", "port to listen at, 0 for a free one; of a range, the first that is free")
+	f.StringSliceVar(&a.allowed, "allowed-host", nil,
+		"another `name` that requests may call this agent by, such as that of a proxy before it; may be repeated")
+	f.StringVar(&a.files.cert, "tls-cert", "", "PEM `file` of the certificate: speak HTTPS")
+	f.StringVar(&a.files.key, "tls-key", "", "PEM `file` of the certificate's key")
 }
 
 // ports are the ports an agent may take, the first free one; 0 is any.
@@ -83,22 +101,67 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		}
 		return nil, usage("--port %s: two ports from 1 to 65535, the first not above the last", &p)
 	}
-	if a.endpoint != "" {
-		if !httpURL(a.endpoint) {
-			return nil, usage("--endpoint %q: a URL such as http://my-host:8101/mcp", a.endpoint)
-		}
-	} else if ip := net.ParseIP(a.host); a.host == "" || ip != nil && ip.IsUnspecified() {
-		return nil, usage("--host %q listens everywhere: tell with --endpoint under which URL others reach it", a.host)
+	if err := a.checkEndpoint(); err != nil {
+		return nil, err
 	}
+	secrets, err := a.files.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	a.secrets = secrets
 	l, err := a.firstFree(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if a.endpoint == "" {
 		port := l.Addr().(*net.TCPAddr).Port
-		a.endpoint = "http://" + net.JoinHostPort(a.host, strconv.Itoa(port)) + http.Path
+		a.endpoint = a.url(net.JoinHostPort(a.host, strconv.Itoa(port)))
+	} else if rest, plain := strings.CutPrefix(a.endpoint, "http://"); plain && secrets != nil {
+		a.endpoint = "https://" + rest // nobody is answered there without
 	}
 	return l, nil
+}
+
+// checkEndpoint tells whether others can be told where the agent is.
+func (a *address) checkEndpoint() error {
+	ip := net.ParseIP(a.host)
+	switch {
+	case a.untold:
+		return nil
+	case a.endpoint != "" && !httpURL(a.endpoint):
+		return usage("--endpoint %q: a URL such as http://my-host:8101/mcp", a.endpoint)
+	case a.endpoint == "" && (a.host == "" || ip != nil && ip.IsUnspecified()):
+		return usage("--host %q listens everywhere: tell with --endpoint under which URL others reach it", a.host)
+	}
+	return nil
+}
+
+// url is where calls go at host:port.
+func (a *address) url(hostPort string) string {
+	scheme := "http://"
+	if a.secrets != nil {
+		scheme = "https://"
+	}
+	return scheme + hostPort + http.Path
+}
+
+// names are the names that requests may call the agent by.
+func (a *address) names(l net.Listener) []string {
+	names := slices.Clone(a.allowed)
+	if u, err := url.Parse(a.endpoint); err == nil && !a.untold {
+		names = append(names, u.Hostname())
+	}
+	ip := l.Addr().(*net.TCPAddr).IP
+	if !ip.IsUnspecified() {
+		names = append(names, a.host)
+	}
+	if ip.IsLoopback() || ip.IsUnspecified() {
+		names = append(names, "localhost", "127.0.0.1", "::1")
+	}
+	if own, err := os.Hostname(); err == nil && ip.IsUnspecified() {
+		names = append(names, own)
+	}
+	return names
 }
 
 // firstFree opens the first port that nobody has.
@@ -126,8 +189,10 @@ func httpURL(s string) bool {
 
 // serve answers calls on l in the background until the returned function is
 // called, which lets running calls end.
-func serve(l net.Listener, mux *transport.Mux, voice func() *protocol.Voice, c http.Config) (stop func()) {
+func (a *address) serve(l net.Listener, mux *transport.Mux, voice func() *protocol.Voice, c http.Config) (stop func()) {
+	c.Hosts, c.TLS = a.names(l), a.secrets
 	c.TooLarge = func(limit int64) error { return protocol.TooLarge(voice(), limit) }
+	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(voice(), wait) }
 	server := http.NewServer(mux, c)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
@@ -139,10 +204,35 @@ func serve(l net.Listener, mux *transport.Mux, voice func() *protocol.Voice, c h
 	}
 }
 
+// newClient makes a client that believes the authorities in a file, too, and
+// calls the addresses that are allowed; nil for all.
+func newClient(maxReply int64, ca string, allow func(netip.Addr) bool) (*http.Client, error) {
+	believed, err := roots(ca)
+	if err != nil {
+		return nil, err
+	}
+	return http.NewClient(http.ClientConfig{MaxReply: maxReply, Roots: believed, Allow: allow}), nil
+}
+
+// sparing holds notices back from agents that keep failing.
+func sparing(client transport.Caller, log zerolog.Logger) transport.Caller {
+	return transport.NewBreaker(client, transport.BreakerOptions{Essential: essential, Log: log})
+}
+
+// essential are the methods that are part of a match, or of being in a league:
+// every try at one counts, and some agents take no further match before they
+// were told how the last one ended. The others tell what an agent may also ask
+// for.
+func essential(method string) bool {
+	return !slices.Contains([]string{
+		protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name, protocol.NotifyGameError.Name,
+	}, method)
+}
+
 // agentFlags are the flags that referee and player have in common.
-func agentFlags(f *pflag.FlagSet, a *address, manager, name, id, data *string, seed *uint64, logLevel *string) {
-	f.StringVar(&a.host, "host", "localhost", "address to listen at")
-	f.Var(&a.ports, "port", "port to listen at, 0 for a free one; of a range, the first that is free")
+func agentFlags(f *pflag.FlagSet, a *address, manager, name, id, data, ca *string, seed *uint64, logLevel *string) {
+	addressFlags(f, a)
+	tlsCAFlag(f, ca)
 	f.StringVar(&a.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
 	dataFlag(f, data, defaultData)
 	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")

@@ -41,7 +41,7 @@ func carriers() []carrier {
 		{"wire", onBus(memory.NewWireBus)},
 		{"http", func(mux *transport.Mux) (protocol.Caller, string, func()) {
 			l := pipenet.Listen("agent.test:80")
-			server, client := http.NewServer(mux, http.Config{MaxBody: 10 << 10}), http.NewClient(64<<10, l.Dial)
+			server, client := http.NewServer(mux, http.Config{MaxBody: 10 << 10}), http.NewClient(http.ClientConfig{MaxReply: 64 << 10, Dial: l.Dial})
 			var serving sync.WaitGroup
 			serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
 			return client, "http://agent.test:80" + http.Path, func() {
@@ -270,4 +270,23 @@ func slowly(took time.Duration) pinged {
 func decoded[R any](raw []byte) (any, error) {
 	r := new(R)
 	return r, jsonv2.Unmarshal(raw, r)
+}
+
+// How long to wait before the next try travels beside an error, on every
+// carrier.
+func TestRetryAfterOnEveryCarrier(t *testing.T) {
+	for _, c := range carriers() {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mux := transport.NewMux(zerolog.Nop())
+				mux.Handle("busy", func(params []byte) (any, error) { return params, nil }, func(context.Context, string, any) (any, error) {
+					return nil, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second}
+				})
+				caller, endpoint, stop := c.serve(mux)
+				defer stop()
+				_, err := caller.Call(t.Context(), endpoint, "", "busy", map[string]int{}, raw)
+				require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second}, err)
+			})
+		})
+	}
 }

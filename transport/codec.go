@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,25 +67,42 @@ func (o *object) member(name string) *jsontext.Value {
 // Serve answers a request body, a single call or a batch, as JSON-RPC 2.0
 // wants it. The answer is nil when there is nothing to answer: a notification.
 func (m *Mux) Serve(ctx context.Context, bearer string, body []byte) []byte {
+	return m.Answer(ctx, bearer, body).Body
+}
+
+// An Answer is what Serve gives, and what a carrier may say beside it.
+type Answer struct {
+	Body  []byte // nil when there is nothing to answer
+	Calls int    // how many there were: 1, or those of a batch
+	// RetryAfter is how long the error in the body asks to wait, if it has a
+	// method of that name; 0 for results, and for a batch, whose calls may
+	// have fared differently.
+	RetryAfter time.Duration
+}
+
+// Answer is Serve for carriers that have a way to ask a caller to wait.
+func (m *Mux) Answer(ctx context.Context, bearer string, body []byte) Answer {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if len(body) > 0 && body[0] == '[' {
 		return m.serveBatch(ctx, bearer, body)
 	}
-	return m.serveOne(ctx, bearer, body)
+	answer := m.serveOne(ctx, bearer, body)
+	answer.Calls = 1
+	return answer
 }
 
-func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) []byte {
+func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) Answer {
 	var calls []jsontext.Value
 	if err := json.Unmarshal(body, &calls); err != nil {
-		return encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil)
+		return Answer{Body: encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil), Calls: 1}
 	}
 	if len(calls) == 0 || len(calls) > maxBatch {
-		return encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request",
-			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil)
+		return Answer{Body: encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request",
+			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil), Calls: 1}
 	}
 	var out []byte
 	for _, call := range calls {
-		answer := m.serveOne(ctx, bearer, call)
+		answer := m.serveOne(ctx, bearer, call).Body
 		if answer == nil {
 			continue
 		}
@@ -95,19 +113,19 @@ func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) []byte
 		}
 		out = append(out, answer...)
 	}
-	if out == nil {
-		return nil
+	if out != nil {
+		out = append(out, ']')
 	}
-	return append(out, ']')
+	return Answer{Body: out, Calls: len(calls)}
 }
 
-func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) []byte {
+func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 	if answer, ok := m.servePlain(ctx, bearer, body); ok {
 		return answer
 	}
 	call := object{body: body}
 	if err := json.Unmarshal(body, &call); err != nil {
-		return encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil)
+		return refusal(&Error{Code: CodeParse, Message: "Parse error"}, nil)
 	}
 	method, problem := call.request()
 	if problem != "" {
@@ -115,16 +133,21 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) []byte {
 		if !validID(id) {
 			id = nil
 		}
-		return encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
+		return refusal(&Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
 	}
 	answer, err := m.answer(method, call.id, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.params) })
 	switch {
 	case call.id == nil:
-		return nil
+		return Answer{}
 	case err != nil:
-		return encodeError(asRPC(err), call.id)
+		return refusal(err, call.id)
 	}
-	return answer
+	return Answer{Body: answer}
+}
+
+// refusal is the answer of a call that failed.
+func refusal(err error, id jsontext.Value) Answer {
+	return Answer{Body: encodeError(asRPC(err), id), RetryAfter: retryAfter(err)}
 }
 
 // answer carries out a call and encodes its result; without an id there is
@@ -153,22 +176,22 @@ const (
 )
 
 // servePlain answers a request in plain form; ok is false when it is not.
-func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answer []byte, ok bool) {
+func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answer Answer, ok bool) {
 	middle, id, ok := cutPlain(body, requestHead)
 	if !ok {
-		return nil, false
+		return Answer{}, false
 	}
 	name, params, ok := bytes.Cut(middle, []byte(paramsHead))
 	if !ok || !plainName(name) || len(params) == 0 || params[0] != '{' {
-		return nil, false
+		return Answer{}, false
 	}
 	r, known := m.routes[string(name)]
 	if !known {
-		return nil, false
+		return Answer{}, false
 	}
 	method := string(name)
 	var readable bool
-	answer, err := m.answer(method, id, func() (any, error) {
+	encoded, err := m.answer(method, id, func() (any, error) {
 		value, err := r.decode(params)
 		if readable = err == nil; !readable {
 			return nil, err
@@ -177,11 +200,11 @@ func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answe
 	})
 	switch {
 	case !readable:
-		return nil, false
+		return Answer{}, false
 	case err != nil:
-		return encodeError(asRPC(err), id), true
+		return refusal(err, id), true
 	}
-	return answer, true
+	return Answer{Body: encoded}, true
 }
 
 // cutPlain finds the middle and the number at the end of an object in plain

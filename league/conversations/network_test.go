@@ -76,7 +76,7 @@ type pipes struct {
 func (p *pipes) caller(maxReply int64) protocol.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := http.NewClient(maxReply, p.dial)
+	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: p.dial})
 	p.clients = append(p.clients, c)
 	return c
 }

@@ -162,9 +162,7 @@ func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Contex
 			return err
 		}
 		wait := retries[min(i, len(retries)-1)]
-		if e := protocol.AsError(err); e.Code == protocol.ErrRateLimited && e.RetryAfter() > wait {
-			wait = e.RetryAfter()
-		}
+		wait = max(wait, protocol.AsError(err).RetryAfter())
 		wait += time.Duration(rand.Int64N(int64(wait / 10))) //nolint:gosec // jitter, no secret
 		if waiting != nil {
 			waiting(err, wait)

@@ -218,17 +218,9 @@ func AsError(err error) *Error {
 		RPCError() (code int, message string, data any)
 	}
 	if errors.As(err, &remote) {
-		return fromRemote(remote.RPCError())
-	}
-	var busy interface {
-		RateLimited() (wait time.Duration, is bool)
-	}
-	if errors.As(err, &busy) { // the carrier was told so, without a message
-		if wait, is := busy.RateLimited(); is {
-			e := RateLimited(wait)
-			e.Remote, e.cause = true, err
-			return e
-		}
+		e := fromRemote(remote.RPCError())
+		e.cause = err
+		return e
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &Error{Code: ErrTimeout, RPC: catalogue[ErrTimeout].rpc, Detail: "no answer in time", cause: err}
@@ -277,10 +269,14 @@ func RateLimited(wait time.Duration) *Error {
 
 const retryAfter = "retry_after_sec"
 
-// RetryAfter is how long the caller is asked to wait, an hour at most; 0 when
-// nothing is said of it.
+// RetryAfter is how long the caller is asked to wait, an hour at most, by the
+// error or by the carrier it came with; 0 when nothing is said of it.
 func (e *Error) RetryAfter() time.Duration {
 	var seconds float64
+	var carried interface{ RetryAfter() time.Duration }
+	if errors.As(e.cause, &carried) {
+		seconds = carried.RetryAfter().Seconds()
+	}
 	switch n := e.Context[retryAfter].(type) {
 	case int:
 		seconds = float64(n)
@@ -332,6 +328,11 @@ func brokenFields(broken []FieldError) *Error {
 		detail += fmt.Sprintf(" (and %d more)", len(broken)-1)
 	}
 	return Fault(worst.kind.code(), "%s", detail).With("fields", broken[:min(len(broken), maxListed)])
+}
+
+// TooFast answers a caller that asks too often, whose request nobody has read.
+func TooFast(voice *Voice, wait time.Duration) error {
+	return RateLimited(wait).travelling(voice, &Envelope{}, catalogue[ErrRateLimited].rpc)
 }
 
 // TooLarge answers a request of more than limit bytes, which nobody has read.

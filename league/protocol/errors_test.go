@@ -59,8 +59,8 @@ func TestStrangersAreCutShort(t *testing.T) {
 // carried is what a carrier says of an answer that was no message.
 type carried struct{ wait time.Duration }
 
-func (c carried) Error() string                      { return "HTTP 429 Too Many Requests" }
-func (c carried) RateLimited() (time.Duration, bool) { return c.wait, true }
+func (c carried) Error() string             { return "HTTP 429 Too Many Requests" }
+func (c carried) RetryAfter() time.Duration { return c.wait }
 
 func TestHowLongACallerIsAskedToWait(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -76,9 +76,8 @@ func TestHowLongACallerIsAskedToWait(t *testing.T) {
 		"by the carrier":            {protocol.AsError(fmt.Errorf("call: %w", carried{7 * time.Second})), 7 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, protocol.ErrRateLimited, test.e.Code)
 			assert.Equal(t, test.wait, test.e.RetryAfter())
 		})
 	}
-	assert.True(t, protocol.AsError(carried{time.Second}).Remote, "the other side said so")
+	assert.Equal(t, protocol.ErrConnection, protocol.AsError(carried{time.Second}).Code, "no message says so")
 }

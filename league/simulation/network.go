@@ -31,7 +31,7 @@ func newNetwork(kind string) network {
 	case Wire:
 		return inMemory{memory.NewWireBus()}
 	case HTTP:
-		return loopback{http.NewClient(maxMessage, nil)}
+		return loopback{http.NewClient(http.ClientConfig{MaxReply: maxMessage, MaxConns: -1})}
 	}
 	return inMemory{memory.NewBus()}
 }
@@ -64,7 +64,7 @@ func (n loopback) reserve(ctx context.Context, _ string) (place, error) {
 		endpoint: "http://" + l.Addr().String() + http.Path,
 		giveUp:   l.Close,
 		serve: func(mux *transport.Mux) func() {
-			server := http.NewServer(mux, http.Config{MaxBody: maxMessage})
+			server := http.NewServer(mux, http.Config{MaxBody: maxMessage, Limits: http.NoLimits()})
 			var serving sync.WaitGroup
 			serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
 			return func() {

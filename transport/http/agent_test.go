@@ -108,7 +108,7 @@ func startForeign(t *testing.T, h http.HandlerFunc) (endpoint string) {
 // newClient makes a client that the test's end closes.
 func newClient(t *testing.T, dial carrier.Dialer) *carrier.Client {
 	t.Helper()
-	client := carrier.NewClient(maxReply, dial)
+	client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Dial: dial})
 	t.Cleanup(client.Close)
 	return client
 }

@@ -3,20 +3,38 @@ package http
 import (
 	"bytes"
 	"context"
-	"errors"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
+	"net/netip"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"evenodd/transport"
 )
+
+// ClientConfig is what a client allows itself and others.
+type ClientConfig struct {
+	MaxReply int64 // bytes of an answer
+	// MaxConns is how many connections there may be to one endpoint, so that
+	// one that is slow cannot take all that this process may have: further
+	// calls wait until one is free. 0 means 64; negative means no bound.
+	MaxConns int
+	// Allow judges the address that is really connected to, when the name has
+	// been resolved: a name server that answers differently the second time
+	// gains nothing. Nil means every address.
+	Allow func(netip.Addr) bool
+	Roots *x509.CertPool // whose certificates are believed; nil: those that the system believes
+	Dial  Dialer         // nil: the network's own; any other asks Allow itself
+}
+
+// A Dialer makes connections.
+type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // A Client calls agents over HTTP. It keeps connections alive, follows no
 // redirects and reads no answer beyond its limit. Safe for concurrent use.
@@ -28,21 +46,34 @@ type Client struct {
 
 var _ transport.Caller = (*Client)(nil)
 
-// A Dialer makes connections; nil means the network's own.
-type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
+const (
+	usualConns      = 64
+	maxReplyHeader  = 64 << 10
+	dialPatience    = 10 * time.Second
+	secretsPatience = 10 * time.Second // for a TLS handshake
+)
 
-// NewClient makes a client that reads answers of at most maxReply bytes.
-func NewClient(maxReply int64, dial Dialer) *Client {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+// NewClient makes a client.
+func NewClient(c ClientConfig) *Client {
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{Timeout: dialPatience, KeepAlive: 30 * time.Second, ControlContext: guard(c.Allow)}).DialContext
+	}
+	if c.MaxConns == 0 {
+		c.MaxConns = usualConns
 	}
 	return &Client{
-		maxReply: maxReply,
+		maxReply: c.MaxReply,
 		http: &http.Client{
+			// Without HTTP/2: its calls would share one connection, and with it
+			// what happens to that.
 			Transport: &http.Transport{
-				DialContext:         dial,
-				MaxIdleConns:        2048,
-				MaxIdleConnsPerHost: 128,
+				DialContext:            timedDial(c.Dial),
+				TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
+				TLSHandshakeTimeout:    secretsPatience,
+				MaxConnsPerHost:        max(0, c.MaxConns),
+				MaxIdleConns:           2048,
+				MaxIdleConnsPerHost:    128,
+				MaxResponseHeaderBytes: maxReplyHeader,
 				// Shorter than a server's idle timeout, so that it is this
 				// side that closes, and no call meets a closed connection.
 				IdleConnTimeout:    30 * time.Second,
@@ -50,6 +81,24 @@ func NewClient(maxReply int64, dial Dialer) *Client {
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
+	}
+}
+
+// guard asks allow before a connection is made.
+func guard(allow func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
+	if allow == nil {
+		return nil
+	}
+	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		// An IPv4 address in the clothes of an IPv6 one is the same host.
+		if host := to.Addr().Unmap().WithZone(""); !allow(host) {
+			return &transport.ForbiddenError{Address: host}
+		}
+		return nil
 	}
 }
 
@@ -62,7 +111,9 @@ func (c *Client) Call(ctx context.Context, endpoint, bearer, method string, para
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
+	traced, times := timed(ctx)
+	defer times.done()
+	request, err := http.NewRequestWithContext(traced, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {
 		return nil, &transport.UnreachableError{Endpoint: endpoint, Err: err}
 	}
@@ -81,17 +132,23 @@ func (c *Client) Call(ctx context.Context, endpoint, bearer, method string, para
 		return nil, classify(ctx, endpoint, err)
 	}
 	if response.StatusCode >= 300 {
-		return nil, refused(response.StatusCode, answer)
+		return nil, refused(response, answer)
 	}
-	return transport.DecodeResponse(answer, decode)
+	times.done() // what decode does is not on the way
+	value, err := transport.DecodeResponse(answer, decode)
+	return value, unreadable(response, answer, err)
 }
+
+// smallBody is how many bytes are made room for because somebody says that he
+// will send them. What is larger gets its room as it arrives.
+const smallBody = 32 << 10
 
 // readAll reads a body of at most limit bytes.
 func readAll(response *http.Response, limit int64) ([]byte, error) {
-	if response.ContentLength > limit {
-		return nil, fmt.Errorf("the answer has %d bytes, more than the %d allowed", response.ContentLength, limit)
-	}
-	if n := response.ContentLength; n >= 0 {
+	switch n := response.ContentLength; {
+	case n > limit:
+		return nil, fmt.Errorf("the answer has %s bytes, more than the %d allowed", strconv.FormatInt(n, 10), limit)
+	case n >= 0 && n <= smallBody:
 		b := make([]byte, n)
 		_, err := io.ReadFull(response.Body, b)
 		return b, err
@@ -101,47 +158,4 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 		err = fmt.Errorf("the answer has more than the %d bytes allowed", limit)
 	}
 	return b, err
-}
-
-// A StatusError is an answer with an HTTP status that is no success.
-type StatusError struct{ Status int }
-
-// Error names the status.
-func (e *StatusError) Error() string {
-	if e.Status == http.StatusNotFound {
-		return "HTTP 404 Not Found: agents are called at " + Path
-	}
-	return fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
-}
-
-// refused is the JSON-RPC error in a refusal, if it holds one.
-func refused(status int, body []byte) error {
-	var holds struct {
-		Error any `json:"error"`
-	}
-	if status < 500 && json.Unmarshal(body, &holds) == nil && holds.Error != nil {
-		var e *transport.Error
-		_, err := transport.DecodeResponse(body, func([]byte) (any, error) { return struct{}{}, nil })
-		if errors.As(err, &e) {
-			return e
-		}
-	}
-	return &StatusError{status}
-}
-
-// classify tells the end of ctx and an endpoint where nobody listens from
-// other failures.
-func classify(ctx context.Context, endpoint string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var call *url.Error
-	if errors.As(err, &call) {
-		err = call.Err // the endpoint is named anyway
-	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) && dns.IsNotFound || errors.Is(err, syscall.ECONNREFUSED) {
-		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
-	}
-	return err
 }

@@ -1,15 +1,22 @@
 // Package http carries calls over HTTP: POST /mcp with a JSON-RPC 2.0 body
 // (spec 003 §1.3), and GET /healthz beside it.
+//
+// A server takes every caller for a stranger: what one may send, how long and
+// how often, is bounded for each address and for all together. A client takes
+// every endpoint for a stranger's.
 package http
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"io"
 	"log"
+	"mime"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,31 +28,45 @@ const Path = "/mcp"
 
 // Config is what a server allows.
 type Config struct {
-	MaxBody       int64                   // bytes of a request
-	MaxBearerBody int64                   // bytes of a request that shows a bearer credential; 0 means MaxBody
-	TooLarge      func(limit int64) error // how a larger request is answered; nil for a plain 413
-	Health        func() any              // what GET /healthz says; nil for {"status":"ok"}
+	MaxBody       int64                          // bytes of a request
+	MaxBearerBody int64                          // bytes of a request that shows a bearer credential; 0 means MaxBody
+	TooLarge      func(limit int64) error        // how a larger request is answered; nil for a plain 413
+	RateLimited   func(wait time.Duration) error // how a caller that is too fast is answered; nil for a plain 429
+	Health        func() any                     // what GET /healthz says; nil for {"status":"ok"}
+	Limits        Limits                         // of callers; those that are 0 are the usual ones
+	// Hosts are the names that the server goes by, without port. A request
+	// for another is refused: it was made by a page that has bent its own name
+	// to this address. The address at which a request arrives is always right.
+	// Nil means any name.
+	Hosts []string
+	TLS   *tls.Config // nil for plain HTTP
 }
 
 // A Server serves one agent.
 type Server struct {
-	mux    *transport.Mux
-	config Config
-	server *http.Server
+	mux     *transport.Mux
+	config  Config
+	hosts   map[string]bool // nil for any
+	callers *callers
+	room    *room
+	server  *http.Server
 }
 
 // NewServer makes a server of mux.
 func NewServer(mux *transport.Mux, config Config) *Server {
 	config.MaxBearerBody = max(config.MaxBearerBody, config.MaxBody)
+	config.Limits = config.Limits.orUsual()
 	if config.Health == nil {
 		config.Health = func() any { return map[string]string{"status": "ok"} }
 	}
-	s := &Server{mux: mux, config: config}
+	s := &Server{mux: mux, config: config, hosts: hostNames(config.Hosts), callers: newCallers(config.Limits), room: newRoom(config.Limits)}
 	routes := http.NewServeMux()
-	routes.HandleFunc("POST "+Path, s.call)
+	routes.HandleFunc("POST "+Path, s.bounded)
+	// Health is not bounded: whoever watches an agent would take one that is
+	// busy for one that is dead, and to refuse costs as much as to answer.
 	routes.HandleFunc("GET /healthz", s.health)
 	s.server = &http.Server{
-		Handler:           routes,
+		Handler:           s.forThisHost(http.NewCrossOriginProtection().Handler(routes)),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second, // a move may take 30
@@ -58,6 +79,10 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 
 // Serve answers calls on the listener until Shutdown; it then returns nil.
 func (s *Server) Serve(l net.Listener) error {
+	l = newDoor(l, s.room)
+	if s.config.TLS != nil {
+		l = overTLS(l, s.config.TLS)
+	}
 	if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -73,7 +98,39 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) call(w http.ResponseWriter, r *http.Request) {
+// bounded lets a call in, unless there are too many.
+func (s *Server) bounded(w http.ResponseWriter, r *http.Request) {
+	s.makeRoom(w)
+	caller, wait := s.callers.enter(addressOf(r.RemoteAddr))
+	switch {
+	case caller != nil:
+		defer s.callers.leave(caller)
+		if calls := s.call(w, r); calls > 1 {
+			s.callers.charge(caller, calls-1)
+		}
+	case wait > 0:
+		s.rateLimited(w, wait)
+	default: // not this caller's fault
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
+	}
+}
+
+// makeRoom ends a connection with its answer when others wait for its place.
+func (s *Server) makeRoom(w http.ResponseWriter) {
+	if s.room.crowded() {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// call answers a request, and returns how many calls it held.
+func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
+	if problem := contentProblem(r.Header); problem != "" {
+		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
+			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
+		}))
+		return 1
+	}
 	bearer := bearerOf(r)
 	limit := s.config.MaxBody
 	if bearer != "" {
@@ -83,18 +140,41 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		s.tooLarge(w, limit)
-		return
+		return 1
 	}
 	if err != nil {
 		http.Error(w, "the request could not be read", http.StatusBadRequest)
-		return
+		return 1
 	}
-	answer := s.mux.Serve(r.Context(), bearer, body)
-	if answer == nil {
+	answer := s.mux.Answer(r.Context(), bearer, body)
+	s.makeRoom(w) // others may have come meanwhile
+	switch {
+	case answer.Body == nil:
 		w.WriteHeader(http.StatusNoContent)
-		return
+	case answer.RetryAfter > 0:
+		writeRetry(w, answer.RetryAfter, answer.Body)
+	default:
+		write(w, http.StatusOK, answer.Body)
 	}
-	write(w, http.StatusOK, answer)
+	return answer.Calls
+}
+
+// contentProblem is what is wrong with the form of a body, "" for nothing. Only
+// JSON is taken, because a browser sends that to other sites only when they
+// have allowed it; and nothing is unpacked, because what is small when packed
+// may be large.
+func contentProblem(h http.Header) string {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return "send the body as it is, without Content-Encoding"
+	}
+	said := h.Get("Content-Type")
+	if said == "application/json" {
+		return ""
+	}
+	if kind, _, err := mime.ParseMediaType(said); err != nil || kind != "application/json" {
+		return "send the body with Content-Type: application/json"
+	}
+	return ""
 }
 
 // bearerOf is the credential of a request, "" for none and for those of other
@@ -115,7 +195,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	switch n := r.ContentLength; {
 	case n > limit:
 		limit = 0 // nothing of it is wanted
-	case n >= 0:
+	case n >= 0 && n <= smallBody:
 		b := make([]byte, n)
 		_, err := io.ReadFull(r.Body, b)
 		return b, err
@@ -132,6 +212,15 @@ func (s *Server) tooLarge(w http.ResponseWriter, limit int64) {
 	write(w, http.StatusRequestEntityTooLarge, transport.EncodeError(s.config.TooLarge(limit)))
 }
 
+func (s *Server) rateLimited(w http.ResponseWriter, wait time.Duration) {
+	if s.config.RateLimited == nil {
+		w.Header().Set("Retry-After", inSeconds(wait))
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+		return
+	}
+	writeRetry(w, wait, transport.EncodeError(s.config.RateLimited(wait)))
+}
+
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	body, err := json.Marshal(s.config.Health())
 	if err != nil {
@@ -141,9 +230,20 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	write(w, http.StatusOK, append(body, '\n'))
 }
 
+// inSeconds is a wait as Retry-After has it: in whole seconds, never less than
+// it was.
+func inSeconds(wait time.Duration) string {
+	return strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10)
+}
+
+func writeRetry(w http.ResponseWriter, wait time.Duration, body []byte) {
+	w.Header().Set("Retry-After", inSeconds(wait))
+	write(w, http.StatusTooManyRequests, body)
+}
+
 func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be; a caller that has gone away is its own loss
+	_, _ = w.Write(body) // a caller that has gone away is its own loss
 }

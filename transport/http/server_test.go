@@ -28,8 +28,12 @@ func send(t *testing.T, method, url string, body io.Reader, header http.Header) 
 	t.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), method, url, body)
 	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
 	for name, values := range header {
 		request.Header[name] = values
+	}
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)

@@ -143,7 +143,7 @@ func TestIdleConnectionsAreClosedByTheClient(t *testing.T) {
 
 // Clients that send too slowly are cut off; virtual time tells exactly when.
 func TestSlowClients(t *testing.T) {
-	const header = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Length: 100\r\n\r\n"
+	const header = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 	tests := []struct {
 		name    string
 		sent    string
@@ -192,7 +192,7 @@ func TestTheRefusalOfALargeBodyCanBeRead(t *testing.T) {
 				c, err := a.listener.Dial(t.Context(), "tcp", "agent.test:80")
 				require.NoError(t, err)
 				start := time.Now()
-				_, err = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nConnection: close\r\n"+tt.header)
+				_, err = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nConnection: close\r\n"+tt.header)
 				require.NoError(t, err)
 				answer, err := io.ReadAll(c)
 				require.NoError(t, err)

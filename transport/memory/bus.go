@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,7 +76,7 @@ func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params 
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
 	}
 	c := b.calls.Get().(*call)
-	c.ctx, c.bearer, c.method, c.params = ctx, bearer, method, params
+	c.ctx, c.bearer, c.method, c.params, c.watch = ctx, bearer, method, params, watchOf(ctx)
 	if b.wire {
 		body, err := transport.EncodeRequest(method, params, b.lastID.Add(1))
 		if err != nil {
@@ -87,15 +88,26 @@ func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params 
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
 	}
 	a, err := c.wait(ctx)
+	c.watch.answered()
 	if err != nil {
 		return nil, err // the handler may still hold c
 	}
 	*c = call{done: c.done, timer: c.timer}
 	b.calls.Put(c)
-	if b.wire && a.err == nil {
-		return transport.DecodeResponse(a.value.([]byte), decode)
+	if b.wire {
+		return read(a.value.(transport.Answer), decode)
 	}
 	return a.value, a.err
+}
+
+// read decodes an answer, and puts beside its error what was said beside it.
+func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error) {
+	value, err := transport.DecodeResponse(answer.Body, decode)
+	var refused *transport.Error
+	if answer.RetryAfter > 0 && errors.As(err, &refused) {
+		refused.After = answer.RetryAfter
+	}
+	return value, err
 }
 
 type call struct {
@@ -104,6 +116,7 @@ type call struct {
 	params         any
 	done           chan answer // buffered, so that nobody who left is waited for
 	timer          *time.Timer
+	watch          *watch // nil when nobody wants to know
 }
 
 // wait returns the answer, or the error of ctx when that ends first. A context
@@ -179,13 +192,14 @@ func (l *listener) deliver(c *call) bool {
 
 func (l *listener) work(c *call) {
 	for ; c != nil; c = <-l.inbox {
+		c.watch.departed()
 		c.done <- l.answer(c)
 	}
 }
 
 func (l *listener) answer(c *call) answer {
 	if l.wire {
-		return answer{value: l.mux.Serve(c.ctx, c.bearer, c.params.([]byte))}
+		return answer{value: l.mux.Answer(c.ctx, c.bearer, c.params.([]byte))}
 	}
 	value, err := l.mux.Dispatch(c.ctx, c.bearer, c.method, c.params)
 	return answer{value, err}

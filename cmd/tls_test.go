@@ -1,0 +1,173 @@
+package cmd_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An authority signs certificates, and is believed by whoever has its file.
+type authority struct {
+	file string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{file: filepath.Join(t.TempDir(), "ca.pem")}
+	a.cert = &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the league's own authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	a.key = newKey(t)
+	der, err := x509.CreateCertificate(rand.Reader, a.cert, a.cert, &a.key.PublicKey, a.key)
+	require.NoError(t, err)
+	writePEM(t, a.file, "CERTIFICATE", der)
+	return a
+}
+
+// signs writes a certificate for this machine and its key, and returns them as
+// flags.
+func (a *authority) signs(t *testing.T, dir string, serial int64) []string {
+	t.Helper()
+	key := newKey(t)
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}, a.cert, &key.PublicKey, a.key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	writePEM(t, filepath.Join(dir, "cert.pem"), "CERTIFICATE", der)
+	writePEM(t, filepath.Join(dir, "key.pem"), "PRIVATE KEY", private)
+	return []string{"--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key", filepath.Join(dir, "key.pem")}
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	return key
+}
+
+func writePEM(t *testing.T, file, kind string, der []byte) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+}
+
+// startSecretly runs a manager that speaks HTTPS.
+func startSecretly(t *testing.T, args ...string) *manager {
+	t.Helper()
+	m := &manager{process: start(t, append([]string{"manager", "--port", "0", "--exit-when-done"}, args...)...)}
+	m.url = m.awaits(t, `^League \S+ at (https://\S+/mcp) waits`)[1]
+	return m
+}
+
+func TestALeagueOverTLS(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	secrets := slices.Clip(append(ca.signs(t, t.TempDir(), 2), "--tls-ca", ca.file))
+	data := t.TempDir()
+	m := startSecretly(t, append(secrets, "--players", "2")...)
+	agents := []*process{m.joins(t, "referee", append(secrets, "--data", data)...), m.joins(t, "player", secrets...), m.joins(t, "player", secrets...)}
+	for _, p := range append(agents, m.process) {
+		assert.Zero(t, p.ends(t), p.name)
+	}
+	for _, p := range agents {
+		p.awaits(t, `"endpoint":"https://localhost:\d+/mcp"`)
+	}
+	assert.Contains(t, m.stdout.String(), "Champion: ")
+
+	p := m.joins(t, "player", secrets...) // the manager is gone, but this one listens
+	endpoint := p.awaits(t, `"endpoint":"(https://localhost:\d+/mcp)"`)[1]
+	again := []string{"replay", "R1M1", "--data", data, "--against", endpoint}
+	assert.Contains(t, output(t, again...), "signed by unknown authority")
+	assert.NotContains(t, output(t, append(again, "--tls-ca", ca.file)...), "E009")
+}
+
+// Whoever is not believed, or called in the wrong way, is told from one that is
+// not there.
+func TestAgentsThatCannotSpeakTLSWithTheManager(t *testing.T) {
+	t.Parallel()
+	ca, other := newAuthority(t), newAuthority(t)
+	m := startSecretly(t, ca.signs(t, t.TempDir(), 2)...)
+	plain := "http" + m.url[len("https"):]
+	tests := []struct {
+		name, url, want string
+		args            []string
+	}{
+		{"no authority", m.url, `certificate signed by unknown authority.*; --tls-ca names one that is to be believed`, nil},
+		{"another authority", m.url, `certificate signed by unknown authority.*; --tls-ca names one`, []string{"--tls-ca", other.file}},
+		{"no TLS", plain, `HTTPS is spoken there: call it by https://`, []string{"--tls-ca", ca.file}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := start(t, append([]string{"player", "--port", "0", "--manager", tt.url}, tt.args...)...)
+			p.awaits(t, tt.want)
+			p.interrupt(t)
+			assert.Equal(t, 130, p.ends(t))
+		})
+	}
+	t.Run("a certificate with the key of another", func(t *testing.T) {
+		first, second := ca.signs(t, t.TempDir(), 3), ca.signs(t, t.TempDir(), 4)
+		p := start(t, append([]string{"player", "--port", "0"}, append(first[:2], second[2:]...)...)...)
+		assert.Equal(t, 1, p.ends(t))
+		assert.Contains(t, p.stderr.String(), "cannot be used: tls: private key does not match public key")
+	})
+}
+
+// A league may outlive its certificate.
+func TestCertificatesThatAreReplaced(t *testing.T) {
+	t.Parallel()
+	ca, dir := newAuthority(t), t.TempDir()
+	m := startSecretly(t, ca.signs(t, dir, 2)...)
+	at, err := url.Parse(m.url)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.signed(t))
+	shown := func() int64 {
+		c, err := (&tls.Dialer{Config: &tls.Config{RootCAs: pool}}).DialContext(t.Context(), "tcp", at.Host)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, c.Close()) }()
+		return c.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	later := func(file string, by time.Duration) {
+		when := time.Now().Add(by)
+		require.NoError(t, os.Chtimes(filepath.Join(dir, file), when, when))
+	}
+	require.EqualValues(t, 2, shown())
+	ca.signs(t, dir, 3)
+	later("cert.pem", time.Minute)
+	require.EqualValues(t, 3, shown())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "key.pem"), nil, 0o600))
+	later("key.pem", 2*time.Minute)
+	require.EqualValues(t, 3, shown(), "a key that is half written changes nothing")
+}
+
+// signed is the authority's certificate as its file has it.
+func (a *authority) signed(t *testing.T) *x509.Certificate {
+	t.Helper()
+	text, err := os.ReadFile(a.file)
+	require.NoError(t, err)
+	block, _ := pem.Decode(text)
+	cert, err := x509.ParseCertificate(block.Bytes)
+	require.NoError(t, err)
+	return cert
+}

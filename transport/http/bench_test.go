@@ -1,0 +1,46 @@
+package http_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	carrier "evenodd/transport/http"
+)
+
+// What it costs to bound strangers, and to know where the time goes.
+func BenchmarkCall(b *testing.B) {
+	open := carrier.Config{MaxBody: maxBody, Limits: carrier.NoLimits()}
+	bounded := carrier.Config{MaxBody: maxBody, Hosts: []string{"localhost"}, Limits: carrier.Limits{Rate: 1e9, Burst: 1e9}}
+	benchmarks := []struct {
+		name   string
+		config carrier.Config
+		ctx    func(context.Context) context.Context
+	}{
+		{"open", open, func(ctx context.Context) context.Context { return ctx }},
+		{"bounded", bounded, func(ctx context.Context) context.Context { return ctx }},
+		{"timed", bounded, func(ctx context.Context) context.Context { return &idle{ctx} }},
+	}
+	for _, bb := range benchmarks {
+		b.Run(bb.name, func(b *testing.B) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(b, err)
+			server := carrier.NewServer(serving(nil), bb.config)
+			var running sync.WaitGroup
+			running.Go(func() { _ = server.Serve(l) })
+			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply})
+			endpoint := "http://" + l.Addr().String() + carrier.Path
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := client.Call(bb.ctx(b.Context()), endpoint, "", "echo", &text{"hi"}, textOf)
+				require.NoError(b, err)
+			}
+			client.Close()
+			require.NoError(b, server.Shutdown(context.Background()))
+			running.Wait()
+		})
+	}
+}

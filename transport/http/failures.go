@@ -1,0 +1,136 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/transport"
+)
+
+// A StatusError is an answer with an HTTP status that is no success.
+type StatusError struct {
+	Status int
+	After  time.Duration // Retry-After; 0 for none
+	TLS    bool          // the other side speaks HTTPS, and was called without
+}
+
+// Error names the status, and what may be wrong.
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
+	switch {
+	case e.TLS:
+		return text + ": HTTPS is spoken there: call it by https://"
+	case e.Status == http.StatusNotFound:
+		return text + ": agents are called at " + Path
+	case e.Status >= 300 && e.Status < 400:
+		return text + ": a redirect, and none is followed; call the agent where it is"
+	case e.Status == http.StatusMisdirectedRequest:
+		return text + ": the agent does not go by this name; its operator can allow it by --allowed-host"
+	case e.After > 0:
+		return text + ": to be tried again after " + e.After.String()
+	}
+	return text
+}
+
+// RetryAfter is how long the other side asks to wait; 0 when it does not.
+func (e *StatusError) RetryAfter() time.Duration { return e.After }
+
+// refused is the JSON-RPC error in a refusal, if it holds one.
+func refused(response *http.Response, body []byte) error {
+	status, after := response.StatusCode, retryAfter(response)
+	var holds struct {
+		Error any `json:"error"`
+	}
+	if status < 500 && json.Unmarshal(body, &holds) == nil && holds.Error != nil {
+		var e *transport.Error
+		_, err := transport.DecodeResponse(body, func([]byte) (any, error) { return struct{}{}, nil })
+		if errors.As(err, &e) {
+			e.After = after
+			return e
+		}
+	}
+	// So say net/http ("an HTTPS server") and nginx ("HTTPS port").
+	spoken := status == http.StatusBadRequest && response.Request.URL.Scheme == "http" && bytes.Contains(body, []byte("HTTP request")) &&
+		bytes.Contains(body, []byte("HTTPS"))
+	return &StatusError{status, after, spoken}
+}
+
+// maxRetryAfter is as long as anybody may ask to wait: a league ends some time.
+const maxRetryAfter = 10 * time.Minute
+
+// retryAfter is how long a busy server asks to wait, in seconds or until a date
+// (RFC 9110 §10.2.3).
+func retryAfter(response *http.Response) time.Duration {
+	said := response.Header.Get("Retry-After")
+	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	var after time.Duration
+	if seconds, err := strconv.Atoi(said); err == nil {
+		after = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
+	} else if date, err := http.ParseTime(said); err == nil {
+		after = time.Until(date)
+	}
+	return min(max(0, after), maxRetryAfter)
+}
+
+// unreadable says of an answer that is no JSON what it is instead, if it knows.
+func unreadable(response *http.Response, body []byte, err error) error {
+	if err == nil || json.Unmarshal(body, new(any)) == nil {
+		return err // whoever decoded it knows better
+	}
+	said := response.Header.Get("Content-Type")
+	if kind, _, _ := mime.ParseMediaType(said); kind != "" && !strings.Contains(kind, "json") {
+		return fmt.Errorf("the answer is %s, no JSON: %w", kind, err)
+	}
+	return fmt.Errorf("the answer is no JSON: %w", err)
+}
+
+// classify tells the end of ctx, an endpoint where nobody listens and what is
+// missing at this side from other failures.
+func classify(ctx context.Context, endpoint string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var call *url.Error
+	if errors.As(err, &call) {
+		err = call.Err // the endpoint is named anyway
+	}
+	var forbidden *transport.ForbiddenError
+	var dns *net.DNSError
+	var stranger x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &forbidden):
+		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}
+	case errors.As(err, &dns) && dns.IsNotFound, errors.Is(err, syscall.ECONNREFUSED):
+		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
+	case errors.As(err, &stranger):
+		return fmt.Errorf("%w; --tls-ca names one that is to be believed", err)
+	case isLocal(err):
+		return &transport.LocalError{Err: err}
+	}
+	return err
+}
+
+// isLocal tells whether it is this side that has run out of something.
+func isLocal(err error) bool {
+	for _, missing := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, missing) {
+			return true
+		}
+	}
+	return false
+}

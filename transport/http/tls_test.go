@@ -1,0 +1,95 @@
+package http_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	carrier "evenodd/transport/http"
+	"evenodd/transport/internal/pipenet"
+)
+
+// secrets are a certificate of agent.test, and who believes it.
+func secrets(t *testing.T) (*tls.Config, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"agent.test"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	cert, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, pool
+}
+
+func TestTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, roots := secrets(t)
+		l := pipenet.Listen("agent.test:80")
+		server := carrier.NewServer(patient(), carrier.Config{MaxBody: maxBody, TLS: config, Limits: carrier.Limits{Conns: 8}})
+		var serving sync.WaitGroup
+		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
+		defer serving.Wait()
+		defer func() { require.NoError(t, server.Shutdown(context.Background())) }()
+		calls := func(roots *x509.CertPool, endpoint string) (*stopwatch, error) {
+			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Roots: roots, Dial: dialling(l.Dial, second)})
+			defer client.Close()
+			s := &stopwatch{Context: t.Context()}
+			_, err := say(s, client, endpoint, "wait", "2s")
+			return s, err
+		}
+		const endpoint = "https://agent.test:80/mcp"
+		for range 10 { // more than there are places: each gives its own back
+			s, err := calls(roots, endpoint)
+			require.NoError(t, err)
+			require.Equal(t, [][2]time.Duration{{0, second}}, s.departed)
+			require.Equal(t, [][2]time.Duration{{2 * second, 0}}, s.answered)
+
+			s, err = calls(nil, endpoint)
+			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one that is to be believed")
+			require.Equal(t, [][2]time.Duration{{0, second}}, s.departed, "it came as far as that")
+			require.Empty(t, s.answered)
+
+			_, err = calls(roots, pipeEndpoint)
+			require.Equal(t, &carrier.StatusError{Status: 400, TLS: true}, err)
+		}
+	})
+}
+
+// Who begins TLS and does not go on is cut off like who sends half a header.
+func TestAHandshakeThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, _ := secrets(t)
+		l := pipenet.Listen("agent.test:80")
+		server := carrier.NewServer(patient(), carrier.Config{MaxBody: maxBody, TLS: config})
+		var serving sync.WaitGroup
+		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
+		defer serving.Wait()
+		defer func() { require.NoError(t, server.Shutdown(context.Background())) }()
+		c, err := l.Dial(t.Context(), "tcp", "agent.test:80")
+		require.NoError(t, err)
+		start := time.Now()
+		_, err = c.Write([]byte{22, 3, 1, 2, 0, 1})
+		require.NoError(t, err)
+		_, err = c.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.Equal(t, 5*time.Second, time.Since(start))
+		require.NoError(t, c.Close())
+	})
+}
