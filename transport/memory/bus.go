@@ -103,9 +103,11 @@ func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params 
 // read decodes an answer, and puts beside its error what was said beside it.
 func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error) {
 	value, err := transport.DecodeResponse(answer.Body, decode)
-	var refused *transport.Error
-	if answer.RetryAfter > 0 && errors.As(err, &refused) {
-		refused.After = answer.RetryAfter
+	if answer.RetryAfter > 0 {
+		var refused *transport.Error
+		if errors.As(err, &refused) {
+			refused.After = answer.RetryAfter
+		}
 	}
 	return value, err
 }
