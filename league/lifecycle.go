@@ -63,8 +63,12 @@ func (m *Manager) judge() error {
 // missed says what an agent's failures were.
 func missed(a *journal.Agent) string {
 	switch {
+	case !a.Player && a.Failures == 1:
+		return "failed with the last match it was handed"
 	case !a.Player:
 		return fmt.Sprintf("failed %d times in a row with matches it was handed", a.Failures)
+	case a.Failures == 1:
+		return "did not answer in its last match"
 	case a.Suspended != "": // some of them it was not even asked for
 		return fmt.Sprintf("missed its last %d matches", a.Failures)
 	}
