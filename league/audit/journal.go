@@ -255,6 +255,9 @@ func (x *examination) broken(d journal.Data) string {
 		if absent := s.Forfeiting(idA, idB); len(absent) == 0 || !slices.Equal(absent, d.Players) {
 			return RuleLifecycle
 		}
+		if w := d.WinnerPlayerID; d.Status != protocol.StatusTechnicalLoss || w == nil && len(d.Players) == 1 || w != nil && slices.Contains(d.Players, *w) {
+			return RuleVerdict
+		}
 		return x.brokenResult(&journal.MatchReported{MatchID: d.MatchID, Outcome: d.Outcome, Score: d.Score}, idA, idB)
 	}
 	return RuleEvent
