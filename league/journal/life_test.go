@@ -73,7 +73,7 @@ func (l *life) reports(id string, attempt int, referee string, o journal.Outcome
 }
 
 func (l *life) score(r *journal.MatchReported) protocol.PerPlayer[int] {
-	outcome, err := l.State.Outcome(r)
+	outcome, err := l.Outcome(r)
 	require.NoError(l.t, err)
 	_, a, b, _ := l.Find(r.MatchID)
 	pointsA, pointsB := l.Table.Points(outcome)
@@ -141,12 +141,12 @@ func TestALifeFromBeginningToEnd(t *testing.T) {
 	l := newLife(t, 2, 5)
 	silent := lostBy("P02", "P01", "E001")
 	l.plays(silent)
-	assert.Equal(t, "", l.due("P02"))
+	assert.Empty(t, l.due("P02"))
 	l.plays(silent)
 	assert.Equal(t, "suspend", l.due("P02"))
 	l.does(&journal.AgentSuspended{AgentID: "P02", Reason: "away"})
 	assert.Equal(t, "SUSPENDED", l.state("P02"))
-	assert.Equal(t, "", l.due("P02"))
+	assert.Empty(t, l.due("P02"))
 
 	id := l.begins()
 	assert.Equal(t, []string{"P02"}, l.Forfeiting("P01", "P02"))
@@ -170,14 +170,14 @@ func TestALifeFromBeginningToEnd(t *testing.T) {
 
 	l.does(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1, Reason: "it answers again"})
 	assert.Equal(t, "ACTIVE", l.state("P02"))
-	assert.Equal(t, "", l.due("P02"), "nothing new has happened")
+	assert.Empty(t, l.due("P02"), "nothing new has happened")
 	l.plays(silent)
 	assert.Equal(t, "suspend", l.due("P02"), "one more is enough")
 	l.plays(silent)
 	assert.Equal(t, "shutdown", l.due("P02"))
 	l.does(&journal.AgentShutdown{AgentID: "P02", Reason: "gone"})
 	assert.Equal(t, "SHUTDOWN", l.state("P02"))
-	assert.Equal(t, "", l.due("P02"))
+	assert.Empty(t, l.due("P02"))
 	assert.Error(t, l.tries(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1}))
 	assert.Error(t, l.tries(&journal.AgentSuspended{AgentID: "P02", Reason: "again"}))
 	assert.Error(t, l.tries(&journal.AgentShutdown{AgentID: "P02", Reason: "again"}))
@@ -188,7 +188,7 @@ func TestLimitsThatAreNone(t *testing.T) {
 	for range 30 {
 		l.plays(lostBy("P02", "P01", "E001"))
 	}
-	assert.Equal(t, "", l.due("P02"))
+	assert.Empty(t, l.due("P02"))
 	l = newLife(t, 0, 0)
 	suspend, shutdown := l.Limits()
 	assert.Equal(t, []int{journal.DefaultSuspendAfter, journal.DefaultShutdownAfter}, []int{suspend, shutdown})
@@ -210,7 +210,7 @@ func (l *life) fails(reporter string, order ...string) {
 	}
 	assigned(reporter)
 	l.reports(id, attempt, reporter, journal.Outcome{Status: protocol.StatusDraw})
-	assert.Equal(l.t, "", l.due("REF01"), "a round is weighed when it is over")
+	assert.Empty(l.t, l.due("REF01"), "a round is weighed when it is over")
 	l.ends()
 }
 
