@@ -18,9 +18,8 @@ import (
 // when there is one, or work ends, or stop before it was handed over.
 func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 	referee := m.holder(x)
-	failed := failures{}
-	givenUp := false // the last attempt
-	anew := 0        // how often a referee has begun again what it had accepted
+	failed, givenUp := m.failedBefore(x) // at it, and whether the last attempt was given up
+	anew := 0                            // how often a referee has begun again what it had accepted
 	for tries := 0; ; tries++ {
 		if referee == nil {
 			if referee = m.refereeFor(stop, x, tries, failed); referee == nil {
@@ -119,7 +118,7 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, giv
 }
 
 // holder is the referee that a match was handed to last, nil when it was to
-// nobody, or to one that gets nothing to do.
+// nobody, or to one that failed with it, or gets nothing to do.
 func (m *Manager) holder(x *match) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,7 +127,7 @@ func (m *Manager) holder(x *match) *agent {
 		return nil
 	}
 	id := x.fact.Attempts[n-1].Referee
-	if m.state.Agents[id].Absent() {
+	if x.fact.Attempts[n-1].Failed || m.state.Agents[id].Absent() {
 		return nil
 	}
 	return m.agents[id]

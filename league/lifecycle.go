@@ -196,6 +196,20 @@ func (f failures) has(referee *agent) bool {
 	return failed && since == *referee.returned.Load()
 }
 
+// failedBefore are the referees that failed at a match under the manager before,
+// and whether its last attempt was one of theirs.
+func (m *Manager) failedBefore(x *match) (failed failures, last bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	failed = failures{}
+	for _, at := range x.fact.Attempts {
+		if last = at.Failed; last {
+			failed.add(m.agents[at.Referee])
+		}
+	}
+	return failed, last
+}
+
 // failed records that a referee did not do what it was handed. It costs nothing
 // before the round is over; more than what it takes to be suspended is not kept.
 func (m *Manager) failed(x *match, referee *agent, reason string) {

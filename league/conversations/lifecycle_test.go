@@ -421,6 +421,24 @@ func TestLifecycleUnderTheNextManager(t *testing.T) {
 	}
 }
 
+// An attempt that was given up stays given up under the next manager.
+func TestLifecycleOfAnAttemptThatFailedBefore(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		folder := folderOf(t)
+		x := w.tenure(folder, 2, 1)
+		w.writer("REF01", folder, does(protocol.StartMatch.Name, inTurn(silent, honestly)))
+		w.players(2)
+		w.at(11 * second)
+		assert.Equal(t, []string{"REF01 agent_failed"}, w.decisions(folder))
+		x.kill()
+		x = w.tenure(folder, 2, 1)
+		x.finish()
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 13s"}, w.assignments())
+		require.NoError(t, x.close())
+		w.checkAudited(folder)
+	})
+}
+
 // A manager that dies between an announcement and its forfeits makes up for them.
 func TestLifecycleOfAManagerThatDiesAtABarrier(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {

@@ -109,12 +109,14 @@ func (s *State) fail(d *AgentFailed) error {
 	if err := s.referee(d.AgentID); err != nil {
 		return err
 	}
-	if _, err := s.attempt(d.MatchID, d.Attempt, d.AgentID); err != nil {
+	a, err := s.attempt(d.MatchID, d.Attempt, d.AgentID)
+	if err != nil {
 		return err
 	}
 	if !s.Open() {
 		return fmt.Errorf("%s fails while no round is open", d.AgentID)
 	}
+	a.Failed = true
 	s.Agents[d.AgentID].Failing++
 	return nil
 }

@@ -69,6 +69,7 @@ type Attempt struct {
 	Commitment string // "" before the referee accepted, and from a referee that gives none
 	Accepted   bool   // the referee said that it plays it
 	Declined   bool   // the referee does not have it
+	Failed     bool   // the referee did not do it
 }
 
 // Holds tells whether a referee has, or had, the match.
