@@ -189,7 +189,8 @@ func TestAStudentRegistersAndAsks(t *testing.T) {
 	status, body := fetch(t, http.MethodGet, strings.TrimSuffix(m.url, "/mcp")+"/healthz", nil)
 	assert.Equal(t, http.StatusOK, status)
 	assert.JSONEq(t, `{"status": "ok", "role": "league_manager", "display_name": "League Manager", "league_id": "league_2025_even_odd", "state": "WAITING_FOR_REGISTRATIONS",
-		"round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 2, "referees": 1}`, string(body))
+		"round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 2, "referees": 1,
+		"agent_states": {"REGISTERED": 3, "ACTIVE": 0, "SUSPENDED": 0, "SHUTDOWN": 0}}`, string(body))
 }
 
 func TestAStudentIsTurnedDown(t *testing.T) {

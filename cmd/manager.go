@@ -224,7 +224,7 @@ func managerHealth(m *league.Manager, leagueID, name string) any {
 	return map[string]any{
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
-		"players": status.Players, "referees": status.Referees,
+		"players": status.Players, "referees": status.Referees, "agent_states": status.Agents,
 	}
 }
 

@@ -23,8 +23,12 @@ func oneLine(s string) string {
 
 // print writes the match as a conversation.
 func (r *retelling) print(w io.Writer) error {
+	conducted := fmt.Sprintf("attempt %d, conducted by %s", r.Attempt, r.RefereeID)
+	if r.RefereeID == "" {
+		conducted = "forfeited before it began"
+	}
 	lines := []string{
-		fmt.Sprintf("%s of league %s: round %d, attempt %d, conducted by %s (%s)", r.MatchID, r.LeagueID, r.RoundID, r.Attempt, r.RefereeID, r.State),
+		fmt.Sprintf("%s of league %s: round %d, %s (%s)", r.MatchID, r.LeagueID, r.RoundID, conducted, r.State),
 		fmt.Sprintf("%s (%s) against %s (%s)", r.PlayerA.PlayerID, r.PlayerA.DisplayName, r.PlayerB.PlayerID, r.PlayerB.DisplayName),
 		"",
 	}
@@ -40,6 +44,9 @@ func (r *retelling) print(w io.Writer) error {
 }
 
 func (r *retelling) conversation() (lines []string) {
+	if len(r.Conversation) == 0 && r.RefereeID == "" {
+		return []string{"Nobody said anything: no referee heard of the match.", ""}
+	}
 	if len(r.Conversation) == 0 {
 		return []string{"The file has no transcript: the manager wrote it from the report.", ""}
 	}

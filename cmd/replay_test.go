@@ -214,3 +214,21 @@ func TestReplayAgainstNobody(t *testing.T) {
 	_, err = ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url)
 	require.ErrorContains(t, err, "nobody listens at")
 }
+
+func TestReplayOfAForfeit(t *testing.T) {
+	dir := played(t)
+	doc, err := store.Read[store.Match](dir.Match("cup", "R1M1"))
+	require.NoError(t, err)
+	doc.Attempt, doc.RefereeID, doc.ConversationID, doc.WrittenBy = 0, "", "", store.WrittenByManager
+	doc.Transcript, doc.Draw = nil, nil
+	doc.Result.GameResult = protocol.GameResult{
+		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: new("P01"), Choices: protocol.Both("P01", (*string)(nil), "P02", (*string)(nil)),
+		Reason: "P02 is suspended: it did not answer in its last 3 matches - P01 wins by default",
+	}
+	require.NoError(t, store.Write(dir.Match("cup", "R1M1"), doc))
+	out, err := ran(t, newReplay, "R1M1", "--data", string(dir))
+	require.NoError(t, err)
+	assert.Contains(t, out, "R1M1 of league cup: round 1, forfeited before it began (ACKNOWLEDGED)")
+	assert.Contains(t, out, "Nobody said anything: no referee heard of the match.")
+	assert.Contains(t, out, "Result: TECHNICAL_LOSS, P01 wins. P02 is suspended")
+}

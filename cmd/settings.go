@@ -298,10 +298,20 @@ func leagueOptions(files *config.Loader, id string, players, referees, legs int)
 			Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss, Tiebreakers: s.Tiebreakers,
 		},
 		Timeouts: r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
+		SuspendAfter: failuresOf(l.Lifecycle.SuspendAfter), ShutdownAfter: failuresOf(l.Lifecycle.ShutdownAfter),
 		EveryMatch:  l.Broadcast == config.BroadcastMatch,
 		TokenLength: r.System.Security.TokenLength,
 		TokenTTL:    time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
 	}, r, nil
+}
+
+// failuresOf is a limit as a manager takes it, for whom 0 is the usual one, and
+// never is below.
+func failuresOf(limit int) int {
+	if limit == 0 {
+		return -1
+	}
+	return limit
 }
 
 func inSeconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -175,6 +175,7 @@ type League struct {
 	UniqueDisplayNames bool         `json:"unique_display_names"`
 	RegistrationWindow int          `json:"registration_window_sec"` // 0: none
 	AnnounceLead       int          `json:"announce_lead_sec"`
+	Lifecycle          Lifecycle    `json:"lifecycle"`
 
 	// What the league has otherwise than the system, if anything: members of
 	// Timeouts and of RetryPolicy. Loader.Rules has what is in force.
@@ -208,6 +209,15 @@ type Participants struct {
 	MinReferees int            `json:"min_referees"`
 	MaxReferees int            `json:"max_referees"`
 	Extra       jsontext.Value `json:",embed"`
+}
+
+// Lifecycle is after how many failures in a row an agent gets nothing to do until
+// it answers again, and after how many its part in the league is over (spec 003
+// §2.8); 0 for never.
+type Lifecycle struct {
+	SuspendAfter  int            `json:"suspend_after"`
+	ShutdownAfter int            `json:"shutdown_after"`
+	Extra         jsontext.Value `json:",embed"`
 }
 
 // Games is config/games/games_registry.json: the games that leagues may play

@@ -145,6 +145,10 @@ func (l *League) rules(known Known) check {
 		field{name: "unique_display_names", check: boolean()},
 		field{name: "registration_window_sec", check: wholeSeconds(0)},
 		field{name: "announce_lead_sec", check: wholeSeconds(0)},
+		field{name: "lifecycle", check: object(
+			field{name: "suspend_after", check: whole(0, 1000)},
+			field{name: "shutdown_after", check: whole(0, 1000)},
+		)},
 		field{name: "timeouts", check: timeouts()},
 		field{name: "retry_policy", check: retryPolicy()},
 	)

@@ -8,13 +8,6 @@ import (
 	"evenodd/league/protocol"
 )
 
-// The life of an agent as queries show it (spec 003 §2.8).
-const (
-	lifeRegistered = "REGISTERED"
-	lifeActive     = "ACTIVE"
-	lifeSuspended  = "SUSPENDED"
-)
-
 // An agent is a registered player or referee, or an id reserved for one whose
 // registration is being looked at. What is known of it stands in the league's
 // state; this is what the manager needs to talk to it.

@@ -18,11 +18,11 @@ import (
 // when there is one, or work ends, or stop before it was handed over.
 func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 	referee := m.holder(x)
-	givenUp := false // the last attempt
-	anew := 0        // how often a referee has begun again what it had accepted
+	failed, givenUp := m.failedBefore(x) // at it, and whether the last attempt was given up
+	anew := 0                            // how often a referee has begun again what it had accepted
 	for tries := 0; ; tries++ {
 		if referee == nil {
-			if referee = m.refereeFor(stop, x, tries); referee == nil {
+			if referee = m.refereeFor(stop, x, tries, failed); referee == nil {
 				return // told to stop
 			}
 		}
@@ -32,7 +32,8 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 		case settled:
 			return
 		case lost: // it may have it all the same
-			m.suspend(referee, "cannot be reached for match "+x.id)
+			failed.add(referee)
+			m.failed(x, referee, "it could not be reached for match "+x.id)
 			referee, givenUp = nil, true
 		case declined:
 			if m.pauseBetweenAsking(stop, tries) != nil {
@@ -46,6 +47,8 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 			}
 		case unfinished:
 			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Msg("no report in time: another attempt")
+			failed.add(referee)
+			m.failed(x, referee, "it did not report match "+x.id+" in time")
 			referee, givenUp = nil, true
 		}
 	}
@@ -115,7 +118,7 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, giv
 }
 
 // holder is the referee that a match was handed to last, nil when it was to
-// nobody, or to one that is suspended.
+// nobody, or to one that failed with it, or gets nothing to do.
 func (m *Manager) holder(x *match) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,73 +127,42 @@ func (m *Manager) holder(x *match) *agent {
 		return nil
 	}
 	id := x.fact.Attempts[n-1].Referee
-	if m.state.Agents[id].Suspended != "" {
+	if x.fact.Attempts[n-1].Failed || m.state.Agents[id].Absent() {
 		return nil
 	}
 	return m.agents[id]
 }
 
-// refereeFor goes through the referees that are not suspended, beginning with
-// the announced one. While all are, it waits until one of them answers; nil when
-// ctx ends first.
-func (m *Manager) refereeFor(ctx context.Context, x *match, try int) *agent {
-	for ctx.Err() == nil {
-		m.mu.Lock()
-		var there []*agent
-		first := 0
-		for _, r := range m.referees {
-			if m.state.Agents[r.id].Suspended == "" {
-				if r == x.referee {
-					first = len(there)
-				}
-				there = append(there, r)
-			}
+// refereeFor goes through the referees that are not suspended and have not failed
+// at this match, beginning with the announced one. When there is none, it waits,
+// longer and longer, until one of the others answers; nil when ctx ends first.
+func (m *Manager) refereeFor(ctx context.Context, x *match, try int, failed failures) *agent {
+	for pause := m.patience(try); ctx.Err() == nil; pause = max(pause, min(2*pause, recallEvery)) {
+		if r := m.nextReferee(x, try, failed); r != nil {
+			return r
 		}
-		m.mu.Unlock()
-		if len(there) > 0 {
-			return there[(first+try)%len(there)]
-		}
-		if m.options.Clock.Sleep(ctx, m.patience(try)) != nil {
+		if m.options.Clock.Sleep(ctx, pause) != nil {
 			return nil
 		}
-		m.reviveReferees(ctx)
+		for _, r := range m.recall(ctx, m.referees, failed) {
+			delete(failed, r)
+		}
 	}
 	return nil
 }
 
-// suspend keeps a referee from getting more matches until it is back.
-func (m *Manager) suspend(referee *agent, reason string) {
+// nextReferee is the first in turn that may have the match; nil for none.
+func (m *Manager) nextReferee(x *match, try int, failed failures) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.state.Agents[referee.id].Suspended != "" {
-		return
-	}
-	if m.record(&journal.AgentSuspended{AgentID: referee.id, Reason: reason}) == nil {
-		m.options.Log.Warn().Str("referee_id", referee.id).Str("reason", reason).Msg("a referee is suspended until it answers again")
-	}
-}
-
-// reviveReferees looks whether suspended referees answer again.
-func (m *Manager) reviveReferees(ctx context.Context) {
-	m.mu.Lock()
-	var suspended []*agent
-	for _, r := range m.referees {
-		if m.state.Agents[r.id].Suspended != "" {
-			suspended = append(suspended, r)
+	first := slices.Index(m.referees, x.referee)
+	for i := range m.referees {
+		r := m.referees[(first+try+i)%len(m.referees)]
+		if !m.state.Agents[r.id].Absent() && !failed.has(r) {
+			return r
 		}
 	}
-	m.mu.Unlock()
-	for _, r := range suspended {
-		if !m.answers(ctx, r.address()) {
-			continue
-		}
-		m.mu.Lock()
-		is := m.state.Agents[r.id]
-		if is.Suspended != "" && m.record(&journal.AgentReturned{AgentID: r.id, Endpoint: is.Endpoint, Generation: is.Generation}) == nil {
-			m.options.Log.Info().Str("id", r.id).Msg("an agent is back")
-		}
-		m.mu.Unlock()
-	}
+	return nil
 }
 
 // takeSlot waits until the referee has room; false when the match has a result

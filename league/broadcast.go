@@ -38,6 +38,9 @@ type barrier struct {
 func newBarrier(n int) *barrier {
 	b := &barrier{complete: make(chan struct{})}
 	b.missing.Store(int64(n))
+	if n == 0 {
+		close(b.complete)
+	}
 	return b
 }
 

@@ -4,6 +4,7 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"encoding/base64"
@@ -58,6 +59,8 @@ type Options struct {
 	StopWithin           time.Duration // when Run is told to stop, running matches may go on for so long
 	LongestMatch         time.Duration // most a match may take before another referee gets it; 0: computed from the timeouts
 	Glance               time.Duration // how often it is looked whether the referee of a running match is still there; 0 means 5 s
+	SuspendAfter         int           // failures in a row after which an agent is suspended; 0 means 3, below 0 never
+	ShutdownAfter        int           // failures in a row after which its part in the league is over; 0 means 10, below 0 never
 	EveryMatch           bool          // broadcast the standings after every result as well (002 §7.2)
 	Schemes              []string      // of endpoints; nil means http and https
 
@@ -128,6 +131,8 @@ func New(o Options) (*Manager, error) {
 	if o.TokenLength == 0 {
 		o.TokenLength = protocol.MaxTokenLength
 	}
+	o.SuspendAfter = limitOf(o.SuspendAfter, journal.DefaultSuspendAfter)
+	o.ShutdownAfter = limitOf(o.ShutdownAfter, journal.DefaultShutdownAfter)
 	if o.Glance == 0 {
 		o.Glance = 5 * time.Second
 	}
@@ -164,6 +169,10 @@ func New(o Options) (*Manager, error) {
 	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])
 	return m, nil
 }
+
+// limitOf is a limit as the journal has it: its default stands there too, so
+// that it stays what it was.
+func limitOf(given, usual int) int { return max(cmp.Or(given, usual), -1) }
 
 // openLeague begins the journal of a new league, or takes up one that goes on.
 func (m *Manager) openLeague() error {
@@ -272,7 +281,7 @@ func (m *Manager) created() *journal.Created {
 	return &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
 		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
-		TokenLength: length, Simulation: o.Simulation,
+		TokenLength: length, SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation,
 	}
 }
 
@@ -299,6 +308,7 @@ type Status struct {
 	Recorded int
 	Players  int
 	Referees int
+	Agents   protocol.AgentStates // players and referees together
 }
 
 // Status tells how far the league is.
@@ -313,7 +323,7 @@ func (m *Manager) status() Status {
 	s := m.state
 	return Status{
 		State: m.phase(), Round: s.Round, Rounds: s.Schedule.Rounds(), Matches: s.Schedule.Matches(),
-		Recorded: s.Recorded, Players: players, Referees: referees,
+		Recorded: s.Recorded, Players: players, Referees: referees, Agents: m.states(),
 	}
 }
 

@@ -50,6 +50,9 @@ func (m *Manager) answer(q *protocol.LeagueQuery, asker *agent) (*protocol.Leagu
 			id = asker.id
 		}
 		p := m.agents[id]
+		if p != nil && p.registered && !p.player && q.QueryType == protocol.QueryPlayerStats && q.QueryParams.PlayerID != "" {
+			return &protocol.LeagueQueryResponse{Data: protocol.RefereeStatsData{RefereeID: p.id, DisplayName: p.name, AgentLife: m.lifeOf(p)}}, nil
+		}
 		if p == nil || !p.player || !p.registered {
 			return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
 		}
@@ -82,6 +85,7 @@ func (m *Manager) answerStatus() *protocol.LeagueQueryResponse {
 	data := protocol.StatusData{
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: []string{m.options.GameType},
+		AgentStates: &s.Agents, Inactive: m.inactive(),
 	}
 	type status struct {
 		CurrentRound int `json:"current_round"`
@@ -113,7 +117,8 @@ func (m *Manager) answerSchedule(round int) (*protocol.LeagueQueryResponse, erro
 	return &protocol.LeagueQueryResponse{Data: data}, nil
 }
 
-// refereeEndpoint is known once a round is announced.
+// refereeEndpoint is known once a round is announced. A match that is forfeited
+// has no referee.
 func (m *Manager) refereeEndpoint(round, number int) *string {
 	if round > m.state.Round {
 		return nil
@@ -121,6 +126,9 @@ func (m *Manager) refereeEndpoint(round, number int) *string {
 	id := m.state.Rounds[round-1].Referees[number-1]
 	if r := m.state.Matches[m.state.Schedule.Index(round, number)].Report; r != nil {
 		id = r.RefereeID
+	}
+	if id == "" {
+		return nil
 	}
 	return m.agents[id].endpoint.Load()
 }
@@ -144,12 +152,8 @@ func (m *Manager) answerNextMatch(p *agent) *protocol.LeagueQueryResponse {
 }
 
 func (m *Manager) answerPlayerStats(p *agent) *protocol.LeagueQueryResponse {
-	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: p.id, DisplayName: p.name}, State: lifeRegistered}
+	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: p.id, DisplayName: p.name}, AgentLife: m.lifeOf(p)}
 	if m.state.Started != nil {
-		data.State = lifeActive
-		if m.state.Agents[p.id].Suspended != "" {
-			data.State = lifeSuspended
-		}
 		for _, r := range m.state.Standings() {
 			if r.PlayerID == p.id {
 				data.StandingRow, data.TechnicalLosses = r.StandingRow, r.TechnicalLosses

@@ -102,9 +102,10 @@ func (m *Manager) recorded(q *protocol.MatchResultReport, x *match, r *journal.M
 		Str("status", r.Status).Str("reason", r.Reason).Msg("result recorded")
 	if m.options.EveryMatch {
 		m.mu.Lock()
-		update := m.standingsUpdate(m.life, m.state.Round, m.standings(0, protocol.MaxStandings))
+		there := m.present(m.players)
+		update := m.standingsUpdate(m.life, m.state.Round, len(there), m.standings(0, protocol.MaxStandings))
 		m.mu.Unlock()
-		m.post(m.players, update)
+		m.post(there, update)
 	}
 	close(x.done)
 }

@@ -19,12 +19,13 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
 	}
 	var old string
+	var over *refusal
 	if err == nil {
-		old = known.address()
+		old, over = known.address(), m.over(known)
 	}
 	m.mu.Unlock()
-	if err != nil {
-		return nil, nil, err
+	if err != nil || over != nil {
+		return nil, over, err
 	}
 	if old != a.endpoint {
 		if m.answers(ctx, old) {
@@ -37,28 +38,40 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 			return nil, no, nil
 		}
 	}
-	if err := m.comeBack(known, a.endpoint, generation); err != nil {
-		return nil, nil, err
+	if no, err := m.comeBack(known, a.endpoint, generation); no != nil || err != nil {
+		return nil, no, err
 	}
 	return known, nil, m.durable()
 }
 
+// over is what an agent is told whose part in the league is over. M.mu is held.
+func (m *Manager) over(known *agent) *refusal {
+	why := m.state.Agents[known.id].Shutdown
+	if why == "" {
+		return nil
+	}
+	return refuse(protocol.ErrNotAuthorized, "the part of "+known.id+" in this league is over: it "+why)
+}
+
 // comeBack records what has changed with an agent that is there again.
-func (m *Manager) comeBack(known *agent, endpoint string, generation int) error {
+func (m *Manager) comeBack(known *agent, endpoint string, generation int) (*refusal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	is := m.state.Agents[known.id]
+	if over := m.over(known); over != nil { // meanwhile
+		return over, nil
+	}
 	if generation == is.Generation && m.expired(is) {
 		generation++
 	}
 	generation = max(generation, is.Generation) // the answer with the new token was lost
 	if renewed := is.Generation != generation; renewed || is.Endpoint != endpoint || is.Suspended != "" {
 		if err := m.allow(known.throttle.moves); err != nil {
-			return err
+			return nil, err
 		}
-		err := m.record(&journal.AgentReturned{AgentID: known.id, Endpoint: endpoint, Generation: generation})
+		err := m.record(&journal.AgentReturned{AgentID: known.id, Endpoint: endpoint, Generation: generation, Reason: "it registered again"})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		known.endpoint.Store(&endpoint)
 		known.proof.Store(m.prove(known.id, generation))
@@ -73,7 +86,7 @@ func (m *Manager) comeBack(known *agent, endpoint string, generation int) error 
 			known.late.Store(false)
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // expired tells whether an agent's token has had its time; m.mu is held.

@@ -3,6 +3,7 @@ package league
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"evenodd/league/journal"
@@ -16,6 +17,7 @@ type match struct {
 	fact    *journal.Match // what is known of it; guarded by the manager's lock
 	a, b    *agent
 	referee *agent        // the announced one
+	absent  []string      // who forfeits it
 	done    chan struct{} // closed when its result is on disk
 	handing chan struct{} // closed when the handing over that goes on is recorded; nil when none does; guarded by the manager's lock
 }
@@ -34,16 +36,17 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	if err := stop.Err(); err != nil {
 		return err
 	}
-	m.reviveReferees(stop)
-	matches, err := m.openRound(round)
+	if err := m.atBarrier(stop); err != nil {
+		return err
+	}
+	matches, forfeits, err := m.openRound(round)
 	if err == nil {
 		err = m.durable()
 	}
 	if err != nil {
 		return err
 	}
-	announcement := m.announcement(work, round, matches)
-	m.post(m.players, announcement)
+	announcement := m.announce(work, round, matches, forfeits)
 	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
 		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
@@ -53,7 +56,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 		}
 	}
 	var playing sync.WaitGroup
-	for _, x := range matches {
+	for _, x := range m.inOrder(matches) {
 		if m.recordedMatch(x) {
 			continue
 		}
@@ -87,55 +90,54 @@ func (m *Manager) conductors() int {
 }
 
 // openRound makes the matches of a round, with the referees that were announced
-// before, or chooses one for each.
-func (m *Manager) openRound(round int) ([]*match, error) {
+// before, or chooses one for each, and ends those that are forfeited: so many.
+func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
 		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.chooseReferees()}); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	referees := m.state.Rounds[round-1].Referees
 	pairings := m.state.Schedule.Round(round)
 	matches := make([]*match, len(pairings))
 	for i, p := range pairings {
-		matches[i] = &match{
+		x := &match{
 			id: protocol.MatchID(round, i+1), fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
 			a: m.players[p.A], b: m.players[p.B], referee: m.agents[referees[i]], done: make(chan struct{}),
 		}
-		if matches[i].fact.Report != nil {
-			close(matches[i].done)
+		forfeited, err := m.forfeitMatch(x)
+		if err != nil {
+			return nil, 0, err
 		}
+		if forfeited {
+			forfeits++
+		}
+		if x.fact.Report != nil {
+			x.absent = x.fact.Forfeited
+			close(x.done)
+		}
+		matches[i] = x
 	}
 	m.matches = matches
-	return matches, nil
+	return matches, forfeits, nil
 }
 
 // chooseReferees picks a referee for each match of the next round: of those who
 // are not suspended, the one with the least to do in this round for what it can
-// do at once, then in the whole league, then with the lower id. M.mu is held.
+// do at once, then in the whole league, then with the lower id. A match that will
+// be forfeited gives none of them anything to do. M.mu is held.
 func (m *Manager) chooseReferees() []string {
-	var there []*agent
-	for _, r := range m.referees {
-		if m.state.Agents[r.id].Suspended == "" {
-			there = append(there, r)
-		}
+	there := m.present(m.referees)
+	if len(there) == 0 { // one of them may be back in time
+		there = slices.DeleteFunc(slices.Clone(m.referees), func(r *agent) bool { return m.state.Agents[r.id].Shutdown != "" })
 	}
-	if len(there) == 0 {
-		there = m.referees // one of them may be back in time
-	}
-	if m.assigned == nil {
-		m.assigned = map[string]int{}
-		for _, before := range m.state.Rounds {
-			for _, id := range before.Referees {
-				m.assigned[id]++
-			}
-		}
-	}
-	chosen := make([]string, m.state.Schedule.MatchesPerRound())
+	m.countAssigned()
+	pairs := m.state.Schedule.Round(m.state.Round + 1)
+	chosen := make([]string, len(pairs))
 	load := make(map[*agent]int, len(there))
-	for i := range chosen {
+	for i, p := range pairs {
 		best := there[0]
 		for _, r := range there[1:] {
 			x, y := load[r]*best.capacity, load[best]*r.capacity
@@ -143,39 +145,75 @@ func (m *Manager) chooseReferees() []string {
 				best = r
 			}
 		}
-		load[best]++
-		m.assigned[best.id]++
+		if len(m.state.Forfeiting(m.players[p.A].id, m.players[p.B].id)) == 0 {
+			load[best]++
+			m.assigned[best.id]++
+		}
 		chosen[i] = best.id
 	}
 	return chosen
 }
 
-// announcement tells every player the matches of the round.
-func (m *Manager) announcement(ctx context.Context, round int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
+// countAssigned takes up how often each referee was chosen before this manager
+// began. M.mu is held.
+func (m *Manager) countAssigned() {
+	if m.assigned != nil {
+		return
+	}
+	m.assigned = map[string]int{}
+	for i, before := range m.state.Rounds {
+		for k, id := range before.Referees {
+			if m.state.Matches[m.state.Schedule.Index(i+1, k+1)].Forfeited == nil {
+				m.assigned[id]++
+			}
+		}
+	}
+}
+
+// announce tells every player that is there the matches of the round, and, where
+// the table is told after every result, what the forfeits made of it.
+func (m *Manager) announce(ctx context.Context, round int, matches []*match, forfeits int) *broadcast[protocol.RoundAnnouncement] {
+	m.mu.Lock()
+	there := m.present(m.players)
+	announcement := m.announcement(ctx, round, len(there), matches)
+	var table notice
+	if forfeits > 0 && m.options.EveryMatch {
+		table = m.standingsUpdate(ctx, round, len(there), m.standings(0, protocol.MaxStandings))
+	}
+	m.mu.Unlock()
+	m.post(there, announcement, table)
+	return announcement
+}
+
+// announcement is what so many players are told of a round.
+func (m *Manager) announcement(ctx context.Context, round, receivers int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
 	announced := make([]protocol.AnnouncedMatch, len(matches))
 	for i, x := range matches {
 		announced[i] = protocol.AnnouncedMatch{
 			MatchID: x.id, GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
 			RefereeEndpoint: x.referee.address(), RefereeID: x.referee.id,
-			RefereeAuth: protocol.RefereeAuthAccessToken,
+			RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: x.absent,
 		}
 	}
-	return newBroadcast(ctx, m, &protocol.NotifyRound, len(m.players), &protocol.RoundAnnouncement{
+	return newBroadcast(ctx, m, &protocol.NotifyRound, receivers, &protocol.RoundAnnouncement{
 		Envelope: m.voice.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Matches: announced,
 	})
 }
 
 // A roundEnd is what is to be told when a round is over: the table, to the
-// players, and its end, to all. Nobody waits for these: each agent gets them in
-// order, before the next announcement.
-type roundEnd struct{ table, end notice }
+// players, and its end, to all that are there. Nobody waits for these: each agent
+// gets them in order, before the next announcement.
+type roundEnd struct {
+	table, end        notice
+	players, referees []*agent
+}
 
 // postEnd has everybody told of the end of a round, if there is one to tell of.
 func (m *Manager) postEnd(last roundEnd) {
 	if last.end != nil {
-		m.post(m.players, last.table, last.end)
-		m.post(m.referees, last.end)
+		m.post(last.players, last.table, last.end)
+		m.post(last.referees, last.end)
 	}
 }
 
@@ -208,6 +246,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	rows := m.standings(0, protocol.MaxStandings)
 	summary := m.state.Rounds[round-1].Summary
 	_, head := m.journal.Last()
+	players, referees := m.present(m.players), m.present(m.referees)
 	m.mu.Unlock()
 	if m.durable() != nil {
 		head = "" // the manager ends
@@ -222,14 +261,15 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		completed.NextRoundID = &next
 	}
 	return roundEnd{
-		table: m.standingsUpdate(ctx, round, rows),
-		end:   newBroadcast(ctx, m, &protocol.NotifyRoundCompleted, len(m.players)+len(m.referees), completed),
+		table:   m.standingsUpdate(ctx, round, len(players), rows),
+		end:     newBroadcast(ctx, m, &protocol.NotifyRoundCompleted, len(players)+len(referees), completed),
+		players: players, referees: referees,
 	}
 }
 
-// standingsUpdate tells every player the first rows of the table.
-func (m *Manager) standingsUpdate(ctx context.Context, round int, rows []protocol.StandingRow) notice {
-	return newBroadcast(ctx, m, &protocol.UpdateStandings, len(m.players), &protocol.StandingsUpdate{
+// standingsUpdate tells so many players the first rows of the table.
+func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int, rows []protocol.StandingRow) notice {
+	return newBroadcast(ctx, m, &protocol.UpdateStandings, receivers, &protocol.StandingsUpdate{
 		Envelope: m.voice.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Standings: rows, TotalPlayers: len(m.players),
 	})

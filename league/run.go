@@ -60,6 +60,9 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		})
 	}
 	defer close(m.dispatch)
+	if m.options.Simulation == nil {
+		running.Go(func() { m.watch(notifiers) })
+	}
 	round, last := m.takeUp(work)
 	for ; round <= m.state.Schedule.Rounds(); round++ {
 		if err := m.playRound(stop, work, round, last); err != nil {

@@ -109,6 +109,7 @@ func (x *examination) readLine(number int, text []byte) {
 		c.next = e.Seq + 1
 		x.readTime(e, here)
 		x.look(e, here)
+		x.lookAtLife(e.Data, here)
 		x.fold(e, here)
 	}
 	if s := c.standing; s != nil {
@@ -139,7 +140,7 @@ func (x *examination) look(e *journal.Event, here spot) {
 // weighs tells whether an event changes what standings.json or rounds.json say.
 func weighs(d journal.Data) bool {
 	switch d.(type) {
-	case *journal.Created, *journal.AgentRegistered, *journal.Started, *journal.MatchReported, *journal.RoundCompleted, *journal.LeagueCompleted:
+	case *journal.Created, *journal.AgentRegistered, *journal.Started, *journal.MatchReported, *journal.MatchForfeited, *journal.RoundCompleted, *journal.LeagueCompleted:
 		return true
 	}
 	return false
@@ -202,6 +203,10 @@ func matchOf(d journal.Data) string {
 		return d.MatchID
 	case *journal.MatchReported:
 		return d.MatchID
+	case *journal.MatchForfeited:
+		return d.MatchID
+	case *journal.AgentFailed:
+		return d.MatchID
 	case *journal.MatchDisputed:
 		return d.MatchID
 	}
@@ -229,17 +234,46 @@ func (x *examination) broken(d journal.Data) string {
 		if !ok || m.Report != nil || !m.Holds(d.RefereeID) {
 			return RuleOneResult
 		}
-		if _, err := s.Outcome(d); err != nil {
+		return x.brokenResult(d, idA, idB)
+	case *journal.AgentReturned:
+		if s.Agents[d.AgentID] != nil {
+			return RuleLifecycle
+		}
+	case *journal.AgentSuspended:
+		if s.Agents[d.AgentID] != nil {
+			return RuleLifecycle
+		}
+	case *journal.AgentShutdown:
+		if s.Agents[d.AgentID] != nil {
+			return RuleLifecycle
+		}
+	case *journal.MatchForfeited:
+		m, idA, idB, ok := s.Find(d.MatchID)
+		if !ok || m.Report != nil {
+			return RuleOneResult
+		}
+		if absent := s.Forfeiting(idA, idB); len(absent) == 0 || !slices.Equal(absent, d.Players) {
+			return RuleLifecycle
+		}
+		if w := d.WinnerPlayerID; d.Status != protocol.StatusTechnicalLoss || w == nil && len(d.Players) == 1 || w != nil && slices.Contains(d.Players, *w) {
 			return RuleVerdict
 		}
-		_, okA := d.Score.Get(idA)
-		_, okB := d.Score.Get(idB)
-		if !okA || !okB {
-			return RuleSchedule
-		}
-		return RulePoints
+		return x.brokenResult(&journal.MatchReported{MatchID: d.MatchID, Outcome: d.Outcome, Score: d.Score}, idA, idB)
 	}
 	return RuleEvent
+}
+
+// brokenResult is the rule that a result breaks in itself.
+func (x *examination) brokenResult(d *journal.MatchReported, idA, idB string) string {
+	if _, err := x.state.Outcome(d); err != nil {
+		return RuleVerdict
+	}
+	_, okA := d.Score.Get(idA)
+	_, okB := d.Score.Get(idB)
+	if !okA || !okB {
+		return RuleSchedule
+	}
+	return RulePoints
 }
 
 // remember keeps the lines of what happened.
@@ -263,6 +297,10 @@ func (x *examination) remember(e *journal.Event, here spot) {
 		}
 	case *journal.MatchReported:
 		if m, _, _, ok := s.Find(d.MatchID); ok && m.Report == d {
+			x.place(d.MatchID).report = int32(here.line) //nolint:gosec // as above
+		}
+	case *journal.MatchForfeited:
+		if m, _, _, ok := s.Find(d.MatchID); ok && m.Forfeited != nil {
 			x.place(d.MatchID).report = int32(here.line) //nolint:gosec // as above
 		}
 	case *journal.MatchDisputed:
@@ -335,6 +373,8 @@ func (x *examination) mend(e *journal.Event) {
 		}
 	case *journal.MatchReported:
 		x.mendReport(d, e.Seq)
+	case *journal.MatchForfeited:
+		x.mendForfeit(d, e.Seq)
 	case *journal.RoundCompleted:
 		if s.Open() && d.RoundID == s.Round {
 			s.Rounds[s.Round-1].CompletedAt, s.Rounds[s.Round-1].Summary = e.At, d.Summary

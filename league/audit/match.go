@@ -148,7 +148,10 @@ func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) 
 			}
 		}
 	}
-	if attempt == nil {
+	switch {
+	case f.Forfeited != nil:
+		x.checkForfeit(f, at)
+	case attempt == nil:
 		at.agentID = r.RefereeID
 		x.find(RuleOneResult, at, "the result of %s is that of attempt %d, which was not assigned to %s", f.id, r.Attempt, clip(r.RefereeID))
 		at.agentID = ""
@@ -306,6 +309,11 @@ func (x *examination) matchFile(f *fixture, before []protocol.Record) (file *mat
 	}
 	if f.Report == nil {
 		x.find(RuleMatchFile, spot{file: d.file, line: d.line("result"), matchID: f.id}, "a file of match %s, of which the journal has no result", f.id)
+		return nil, true
+	}
+	if f.Forfeited != nil && d.WrittenBy == store.WrittenByReferee {
+		x.find(RuleMatchFile, spot{file: d.file, line: d.line("written_by"), matchID: f.id},
+			"%s was forfeited before any referee heard of it, but its file is said to be written by one", f.id)
 		return nil, true
 	}
 	x.compareFile(d, f)

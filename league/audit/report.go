@@ -26,6 +26,7 @@ const (
 	RuleDraw        = "draw"         // the number follows from the secrets
 	RuleVerdict     = "verdict"      // status and winner follow from choices and number
 	RulePoints      = "points"       // points follow from the verdict by the league's scoring
+	RuleLifecycle   = "lifecycle"    // agents are suspended, shut down and made to forfeit by their failures alone
 	RuleStandings   = "standings"    // the table follows from the results
 	RuleRounds      = "rounds"       // rounds are played one after the other, and rounds.json says how
 	RuleHistory     = "history"      // what players remember is what happened

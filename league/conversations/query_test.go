@@ -74,11 +74,12 @@ func TestQueriesBeforeTheStart(t *testing.T) {
 			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,
 			string(w.ask("REF01", protocol.QueryStandings)))
 		assert.JSONEq(t, `{"current_round":0,"state":"WAITING_FOR_REGISTRATIONS","rounds":0,"matches":0,"recorded":0,
-			"players":2,"referees":1,"games":["even_odd"]}`, string(w.ask("P01", protocol.QueryStatus)))
+			"players":2,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":3,"ACTIVE":0,"SUSPENDED":0,"SHUTDOWN":0}}`,
+			string(w.ask("P01", protocol.QueryStatus)))
 		assert.JSONEq(t, `{"round_id":1,"rounds":0,"matches":[]}`, string(w.ask("P01", protocol.QuerySchedule)))
 		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P01", protocol.QueryNextMatch)))
 		assert.JSONEq(t, `{"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0,
-			"technical_losses":0,"state":"REGISTERED"}`, string(w.ask("P02", protocol.QueryPlayerStats)))
+			"technical_losses":0,"state":"REGISTERED","failures":0}`, string(w.ask("P02", protocol.QueryPlayerStats)))
 	})
 }
 
@@ -89,7 +90,8 @@ func TestQueriesDuringALeague(t *testing.T) {
 		w.evens(3)
 		w.at(1500 * time.Millisecond) // the second round is being played: P01 against P03
 		assert.JSONEq(t, `{"current_round":2,"state":"RUNNING_LEAGUE","rounds":3,"matches":3,"recorded":1,
-			"players":3,"referees":1,"games":["even_odd"]}`, string(w.ask("P01", protocol.QueryStatus)))
+			"players":3,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":0,"ACTIVE":4,"SUSPENDED":0,"SHUTDOWN":0}}`,
+			string(w.ask("P01", protocol.QueryStatus)))
 		assert.JSONEq(t, `{"current_round":2,"total_players":3,"standings":[
 			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1},
 			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":1,"losses":0,"points":1},
@@ -120,7 +122,7 @@ func TestQueriesDuringALeague(t *testing.T) {
 		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01","referee_endpoint":"http://ref01:8000/mcp"}}`,
 			string(data), "anybody may ask about anybody")
 		assert.JSONEq(t, `{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1,
-			"technical_losses":0,"state":"ACTIVE"}`, string(w.ask("P01", protocol.QueryPlayerStats)))
+			"technical_losses":0,"state":"ACTIVE","failures":0}`, string(w.ask("P01", protocol.QueryPlayerStats)))
 
 		w.at(2500 * time.Millisecond) // the last round: P01 has played all its matches
 		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P01", protocol.QueryNextMatch)))
@@ -135,7 +137,8 @@ func TestQueriesAfterALeague(t *testing.T) {
 		w.player("P02", does(protocol.Invite.Name, editing("accept", false)))
 		w.finish()
 		assert.JSONEq(t, `{"current_round":1,"state":"LEAGUE_COMPLETED","rounds":1,"matches":1,"recorded":1,
-			"players":2,"referees":1,"games":["even_odd"]}`, string(w.ask("P01", protocol.QueryStatus)))
+			"players":2,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":0,"ACTIVE":0,"SUSPENDED":0,"SHUTDOWN":3}}`,
+			string(w.ask("P01", protocol.QueryStatus)))
 		assert.JSONEq(t, `{"current_round":1,"total_players":2,"standings":[
 			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":1,"draws":0,"losses":0,"points":3},
 			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":0,"losses":1,"points":0}]}`,
@@ -145,7 +148,13 @@ func TestQueriesAfterALeague(t *testing.T) {
 			string(w.ask("P01", protocol.QuerySchedule)))
 		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P02", protocol.QueryNextMatch)))
 		assert.JSONEq(t, `{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":0,"losses":1,"points":0,
-			"technical_losses":1,"state":"ACTIVE"}`, string(w.ask("P02", protocol.QueryPlayerStats)))
+			"technical_losses":1,"state":"SHUTDOWN","state_reason":"it knows that the league is over","failures":0}`,
+			string(w.ask("P02", protocol.QueryPlayerStats)))
+		ofReferee := w.query("P01", protocol.QueryPlayerStats)
+		ofReferee.QueryParams.PlayerID = "REF01"
+		_, data := ofReferee.answer()
+		assert.JSONEq(t, `{"referee_id":"REF01","display_name":"Agent REF01","state":"SHUTDOWN",
+			"state_reason":"it knows that the league is over","failures":0}`, string(data))
 	})
 }
 

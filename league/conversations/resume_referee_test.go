@@ -127,17 +127,19 @@ func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
 				folder, files := folderOf(t), folderOf(t)
-				x := w.tenure(folder, 4, 2)
+				atOnce := func(o *league.Options) { o.SuspendAfter = 1 }
+				x := w.tenure(folder, 4, 2, atOnce)
 				r := w.writer("REF01", files, capacity(1))
 				w.writer("REF02", files, capacity(1))
 				w.players(4, slow(0, 4*second, 0))
 				w.at(1 * second)
 				r.halt()
 				w.at(17 * second)
-				assert.Contains(t, w.kinds(folder), "agent_suspended")
+				assert.Contains(t, w.kinds(folder), "agent_failed")
+				assert.NotContains(t, w.kinds(folder), "agent_suspended", "the round is not over")
 				if test.next {
 					x.kill()
-					x = w.tenure(folder, 4, 2)
+					x = w.tenure(folder, 4, 2, atOnce)
 				}
 				w.at(22 * second) // in the second round, of which it has none
 				w.writer("REF01", files, capacity(1))

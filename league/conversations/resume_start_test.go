@@ -23,7 +23,9 @@ func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
 		w.at(1 * second)
 		x = w.tenure(folder, 4, 1)
 		assert.True(t, x.manager.Resumed())
-		assert.Equal(t, league.Status{State: league.StateWaitingForRegistrations, Players: 2, Referees: 1}, x.manager.Status())
+		assert.Equal(t, league.Status{
+			State: league.StateWaitingForRegistrations, Players: 2, Referees: 1, Agents: protocol.AgentStates{Registered: 3},
+		}, x.manager.Status())
 		assert.Equal(t, "REF01", r.referee.ID())
 		_, data := w.query("P01", protocol.QueryStatus).answer() // with its old token
 		assert.Contains(t, string(data), "WAITING_FOR_REGISTRATIONS")

@@ -45,7 +45,9 @@ type Created struct {
 	Legs          int              `json:"legs"`
 	Scoring       protocol.Scoring `json:"scoring"`
 	Tiebreakers   []string         `json:"tiebreakers"`
-	TokenLength   int              `json:"token_length,omitzero"` // 0 for all of it
+	TokenLength   int              `json:"token_length,omitzero"`   // 0 for all of it
+	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, below for never
+	ShutdownAfter int              `json:"shutdown_after,omitzero"` // the same, with DefaultShutdownAfter
 	Simulation    *Simulation      `json:"simulation,omitzero"`
 }
 
@@ -69,11 +71,13 @@ type AgentRegistered struct {
 }
 
 // AgentReturned is an agent that showed its token again: after a crash, or
-// under another endpoint, or for a new token. It ends a suspension.
+// under another endpoint, or for a new token; or one that answers again. It ends
+// a suspension.
 type AgentReturned struct {
 	AgentID    string `json:"agent_id"`
 	Endpoint   string `json:"endpoint"`
 	Generation int    `json:"generation"`
+	Reason     string `json:"reason,omitzero"`
 }
 
 // AgentConfirmed is an agent that has used its token: from then on the answer
@@ -85,6 +89,23 @@ type AgentConfirmed struct {
 
 // AgentSuspended is an agent that gets nothing to do until it returns.
 type AgentSuspended struct {
+	AgentID string `json:"agent_id"`
+	Reason  string `json:"reason"`
+}
+
+// AgentFailed is a referee that did not do what it was handed: it could not be
+// reached for an attempt at a match, or was gone, or did not report. What it
+// costs is decided when the round is over.
+type AgentFailed struct {
+	AgentID string `json:"agent_id"`
+	MatchID string `json:"match_id"`
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// AgentShutdown is an agent whose part in the league is over: it has failed too
+// often, and cannot come back.
+type AgentShutdown struct {
 	AgentID string `json:"agent_id"`
 	Reason  string `json:"reason"`
 }
@@ -144,6 +165,16 @@ type MatchReported struct {
 // there is none; a choice that was never made is null.
 type Outcome = protocol.GameResult
 
+// MatchForfeited is the result of a match that is not played, because players
+// of it are suspended or shut down when its round begins: they lose it, and no
+// referee hears of it.
+type MatchForfeited struct {
+	MatchID string   `json:"match_id"`
+	Players []string `json:"players"` // who forfeit, in the order of the match
+	Outcome
+	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
+}
+
 // MatchDisputed is another result of a match that has one. It changes nothing.
 type MatchDisputed struct {
 	MatchID   string `json:"match_id"`
@@ -179,12 +210,15 @@ func (*AgentRegistered) kind() string { return "registered" }
 func (*AgentReturned) kind() string   { return "agent_returned" }
 func (*AgentConfirmed) kind() string  { return "agent_confirmed" }
 func (*AgentSuspended) kind() string  { return "agent_suspended" }
+func (*AgentFailed) kind() string     { return "agent_failed" }
+func (*AgentShutdown) kind() string   { return "agent_shutdown" }
 func (*Started) kind() string         { return "started" }
 func (*RoundAnnounced) kind() string  { return "round_announced" }
 func (*MatchAssigned) kind() string   { return "match_assigned" }
 func (*MatchAccepted) kind() string   { return "match_accepted" }
 func (*MatchDeclined) kind() string   { return "match_declined" }
 func (*MatchReported) kind() string   { return "match_reported" }
+func (*MatchForfeited) kind() string  { return "match_forfeited" }
 func (*MatchDisputed) kind() string   { return "match_disputed" }
 func (*RoundCompleted) kind() string  { return "round_completed" }
 func (*LeagueCompleted) kind() string { return "completed" }
@@ -194,9 +228,9 @@ func (*AgentInformed) kind() string   { return "agent_informed" }
 // empty is a new event of each kind.
 func empty(kind string) (Data, bool) {
 	for _, d := range [...]Data{
-		(*Created)(nil), (*AgentRegistered)(nil), (*AgentReturned)(nil), (*AgentConfirmed)(nil), (*AgentSuspended)(nil), (*Started)(nil),
-		(*RoundAnnounced)(nil), (*MatchAssigned)(nil), (*MatchAccepted)(nil), (*MatchDeclined)(nil), (*MatchReported)(nil),
-		(*MatchDisputed)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*TailLost)(nil), (*AgentInformed)(nil),
+		(*Created)(nil), (*AgentRegistered)(nil), (*AgentReturned)(nil), (*AgentConfirmed)(nil), (*AgentSuspended)(nil), (*AgentFailed)(nil), (*AgentShutdown)(nil),
+		(*Started)(nil), (*RoundAnnounced)(nil), (*MatchAssigned)(nil), (*MatchAccepted)(nil), (*MatchDeclined)(nil), (*MatchReported)(nil),
+		(*MatchForfeited)(nil), (*MatchDisputed)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*TailLost)(nil), (*AgentInformed)(nil),
 	} {
 		if d.kind() == kind {
 			return reflect.New(reflect.TypeOf(d).Elem()).Interface().(Data), true

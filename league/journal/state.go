@@ -42,15 +42,24 @@ type Agent struct {
 	Generation   int    // of its token
 	Since        string // when it got this token
 	Confirmed    bool   // it has used this token
-	Suspended    string // why it gets nothing to do; "" when it is active
 	Informed     bool   // it knows that the league is over
+
+	Suspended string // why it gets nothing to do; "" when it does
+	Shutdown  string // why its part in the league is over; "" when it is not
+	Returned  string // why its last suspension ended
+	Failures  int    // in a row: of a player in matches, of a referee with what it was handed
+	Forgiven  int    // the failures it had when it returned: without another it is not suspended again
+	Fault     string // the code of a player's last failure
+	Failing   int    // failures of a referee in this round
+	Reported  bool   // a referee's: results in this round
 }
 
 // A Match is what happened to one match of the schedule.
 type Match struct {
-	Attempts []Attempt
-	Report   *MatchReported // nil while there is no result
-	Disputed []string       // referees that reported another result, later
+	Attempts  []Attempt
+	Report    *MatchReported // nil while there is no result; of no referee and attempt 0 when it was forfeited
+	Forfeited []string       // the players that forfeit it, in its order
+	Disputed  []string       // referees that reported another result, later
 }
 
 // An Attempt is one time that a match was handed to a referee.
@@ -60,6 +69,7 @@ type Attempt struct {
 	Commitment string // "" before the referee accepted, and from a referee that gives none
 	Accepted   bool   // the referee said that it plays it
 	Declined   bool   // the referee does not have it
+	Failed     bool   // the referee did not do it
 }
 
 // Holds tells whether a referee has, or had, the match.
@@ -134,10 +144,14 @@ func (s *State) apply(e *Event) error {
 		if a == nil {
 			return unregistered(d.AgentID)
 		}
+		if a.Shutdown != "" {
+			return gone(a)
+		}
 		if d.Generation != a.Generation {
 			a.Since, a.Confirmed = e.At, false
 		}
-		a.Endpoint, a.Generation, a.Suspended = d.Endpoint, d.Generation, ""
+		a.Endpoint, a.Generation = d.Endpoint, d.Generation
+		a.comeBack(d.Reason)
 	case *AgentConfirmed:
 		a := s.Agents[d.AgentID]
 		if a == nil {
@@ -149,7 +163,21 @@ func (s *State) apply(e *Event) error {
 		if a == nil {
 			return unregistered(d.AgentID)
 		}
+		if a.Shutdown != "" {
+			return gone(a)
+		}
 		a.Suspended = d.Reason
+	case *AgentFailed:
+		return s.fail(d)
+	case *AgentShutdown:
+		a := s.Agents[d.AgentID]
+		if a == nil {
+			return unregistered(d.AgentID)
+		}
+		if a.Shutdown != "" {
+			return gone(a)
+		}
+		a.Shutdown = d.Reason
 	case *Started:
 		return s.start(d)
 	case *RoundAnnounced:
@@ -166,6 +194,8 @@ func (s *State) apply(e *Event) error {
 		a.Declined = true
 	case *MatchReported:
 		return s.report(d)
+	case *MatchForfeited:
+		return s.forfeit(d)
 	case *MatchDisputed:
 		m, _, _, ok := s.Find(d.MatchID)
 		if !ok || m.Report == nil {
@@ -356,6 +386,17 @@ func (s *State) report(d *MatchReported) error {
 	case !m.Holds(d.RefereeID):
 		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
 	}
+	if err := s.result(m, d, idA, idB); err != nil {
+		return err
+	}
+	s.Agents[d.RefereeID].Reported = true
+	s.Agents[idA].played(&d.Outcome)
+	s.Agents[idB].played(&d.Outcome)
+	return nil
+}
+
+// result counts the result of a match between two players.
+func (s *State) result(m *Match, d *MatchReported, idA, idB string) error {
 	outcome, err := s.Outcome(d)
 	if err != nil {
 		return err
@@ -416,6 +457,9 @@ func (s *State) completeRound(d *RoundCompleted, at string) error {
 	}
 	r := &s.Rounds[s.Round-1]
 	r.CompletedAt, r.Summary = at, d.Summary
+	for _, id := range s.Started.Referees {
+		s.Agents[id].conducted()
+	}
 	return nil
 }
 

@@ -177,7 +177,7 @@ func (q *RoundAnnouncement) sound() bool {
 		if !filled(m.MatchID, m.GameType, m.PlayerAID, m.PlayerBID) || !brief(m.RefereeID) || !soundURL(m.RefereeEndpoint) {
 			return false
 		}
-		if m.RefereeAuth != "" && m.RefereeAuth != RefereeAuthAccessToken && m.RefereeAuth != RefereeAuthNone {
+		if m.RefereeAuth != "" && m.RefereeAuth != RefereeAuthAccessToken && m.RefereeAuth != RefereeAuthNone || !filled(m.ForfeitedBy...) {
 			return false
 		}
 	}

@@ -157,15 +157,17 @@ type LeagueRegisterResponse struct {
 	Registration
 }
 
-// An AnnouncedMatch is one match of a ROUND_ANNOUNCEMENT.
+// An AnnouncedMatch is one match of a ROUND_ANNOUNCEMENT. One that players
+// forfeit, because they are suspended or shut down, is not played.
 type AnnouncedMatch struct {
-	MatchID         string `json:"match_id,omitzero"`
-	GameType        string `json:"game_type,omitzero"`
-	PlayerAID       string `json:"player_A_id,omitzero"`
-	PlayerBID       string `json:"player_B_id,omitzero"`
-	RefereeEndpoint string `json:"referee_endpoint,omitzero"`
-	RefereeID       string `json:"referee_id,omitzero"`
-	RefereeAuth     string `json:"referee_auth,omitzero"`
+	MatchID         string   `json:"match_id,omitzero"`
+	GameType        string   `json:"game_type,omitzero"`
+	PlayerAID       string   `json:"player_A_id,omitzero"`
+	PlayerBID       string   `json:"player_B_id,omitzero"`
+	RefereeEndpoint string   `json:"referee_endpoint,omitzero"`
+	RefereeID       string   `json:"referee_id,omitzero"`
+	RefereeAuth     string   `json:"referee_auth,omitzero"`
+	ForfeitedBy     []string `json:"forfeited_by,omitzero"`
 }
 
 // RoundAnnouncement is ROUND_ANNOUNCEMENT (spec 003 §4.3.1).

@@ -31,7 +31,28 @@ type StandingsData struct {
 	Offset       int           `json:"offset,omitzero"`
 }
 
-// StatusData answers GET_STATUS: the manager's state (004 §9.2) and counts.
+// AgentStates counts the agents of a league by the state of their life (spec 003
+// §2.8).
+type AgentStates struct {
+	Registered int `json:"REGISTERED"`
+	Active     int `json:"ACTIVE"`
+	Suspended  int `json:"SUSPENDED"`
+	Shutdown   int `json:"SHUTDOWN"`
+}
+
+// An InactiveAgent is one that is suspended or shut down, and why.
+type InactiveAgent struct {
+	AgentID  string `json:"agent_id"`
+	State    string `json:"state"`
+	Reason   string `json:"reason"`
+	Failures int    `json:"failures"` // in a row
+}
+
+// MaxInactive is how many inactive agents stand in an answer to GET_STATUS.
+const MaxInactive = 100
+
+// StatusData answers GET_STATUS: the manager's state (004 §9.2), counts, and who
+// gets nothing to do, in order of ids.
 type StatusData struct {
 	State    string   `json:"state,omitzero"`
 	Rounds   *int     `json:"rounds,omitzero"`
@@ -40,6 +61,9 @@ type StatusData struct {
 	Players  *int     `json:"players,omitzero"`
 	Referees *int     `json:"referees,omitzero"`
 	Games    []string `json:"games,omitzero"`
+
+	AgentStates *AgentStates    `json:"agent_states,omitzero"`
+	Inactive    []InactiveAgent `json:"inactive,omitzero"`
 }
 
 // A NextMatch is the next match of a player. The referee's endpoint is null
@@ -74,11 +98,27 @@ type ScheduleData struct {
 	Matches []ScheduledMatch `json:"matches"`
 }
 
+// AgentLife is the state of an agent's life (spec 003 §2.8), why it is in it
+// where there is more to say, and how often it has failed in a row.
+type AgentLife struct {
+	State       string `json:"state"`
+	StateReason string `json:"state_reason,omitzero"`
+	Failures    int    `json:"failures"`
+}
+
 // PlayerStatsData answers GET_PLAYER_STATS.
 type PlayerStatsData struct {
 	StandingRow
-	TechnicalLosses int    `json:"technical_losses"`
-	State           string `json:"state"`
+	TechnicalLosses int `json:"technical_losses"`
+	AgentLife
+}
+
+// RefereeStatsData answers GET_PLAYER_STATS about a referee, which has no place
+// in the table.
+type RefereeStatsData struct {
+	RefereeID   string `json:"referee_id"`
+	DisplayName string `json:"display_name"`
+	AgentLife
 }
 
 // LeagueQueryResponse is LEAGUE_QUERY_RESPONSE. The data of GET_STANDINGS and

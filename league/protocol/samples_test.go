@@ -66,7 +66,7 @@ func samples() map[string]any {
 		&protocol.RoundAnnouncement{
 			Envelope: envelope(protocol.TypeRoundAnnouncement, manager), LeagueID: "L", RoundID: 1,
 			Matches: []protocol.AnnouncedMatch{{MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02",
-				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken}}},
+				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: []string{"P02"}}}},
 		&protocol.RoundCompleted{
 			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
 			MatchesCompleted: pointer(2), MatchesPlayed: pointer(2), NextRoundID: pointer(2),
@@ -129,7 +129,9 @@ func samples() map[string]any {
 			CurrentRound:  pointer(1),
 			StandingsData: protocol.StandingsData{Standings: rows, TotalPlayers: 200, Offset: 100},
 			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
-				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"}}},
+				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"},
+				AgentStates: &protocol.AgentStates{Active: 4, Suspended: 1},
+				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}}},
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",

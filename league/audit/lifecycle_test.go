@@ -1,0 +1,174 @@
+package audit_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules/evenodd"
+)
+
+// A saga is the beginning of a journal, as somebody wrote it: two players who
+// meet again and again, and two referees. Nobody checks it but the audit.
+type saga []journal.Data
+
+func begun(suspend, shutdown int) saga {
+	s := saga{&journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 9,
+		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
+	}}
+	for _, id := range []string{"P01", "P02", "REF01", "REF02"} {
+		role := journal.RolePlayer
+		if _, ok := protocol.ParseRefereeID(id); ok {
+			role = journal.RoleReferee
+		}
+		s = append(s, &journal.AgentRegistered{AgentID: id, Role: role, DisplayName: id, Endpoint: "http://" + id + "/mcp", Generation: 1})
+	}
+	return append(s, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01", "REF02"}})
+}
+
+func (s saga) and(events ...journal.Data) saga { return append(s[:len(s):len(s)], events...) }
+
+func (s saga) announced(round int) saga {
+	return s.and(&journal.RoundAnnounced{RoundID: round, Referees: []string{"REF01"}})
+}
+
+func (s saga) completed(round int) saga {
+	return s.and(&journal.RoundCompleted{RoundID: round, Summary: protocol.RoundSummary{TotalMatches: 1, TechnicalLosses: 1}})
+}
+
+func lossOf(id, winner, fault string) journal.Outcome {
+	return journal.Outcome{
+		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &winner, Choices: protocol.Both("P01", (*string)(nil), "P02", (*string)(nil)),
+		Reason: "as it is", Faults: protocol.PerPlayer[string]{{ID: id, Value: fault}},
+	}
+}
+
+// played is a match that P02 loses by a fault.
+func (s saga) played(round int, fault string) saga {
+	id := protocol.MatchID(round, 1)
+	return s.and(&journal.MatchAssigned{MatchID: id, Attempt: 1, RefereeID: "REF01"},
+		&journal.MatchAccepted{MatchID: id, Attempt: 1, RefereeID: "REF01"},
+		&journal.MatchReported{MatchID: id, Attempt: 1, RefereeID: "REF01", Outcome: lossOf("P02", "P01", fault), Score: protocol.Both("P01", 3, "P02", 0)})
+}
+
+// lost is a whole round of that.
+func (s saga) lost(round int, fault string) saga {
+	return s.announced(round).played(round, fault).completed(round)
+}
+
+func (s saga) forfeited(round int) saga {
+	return s.and(&journal.MatchForfeited{
+		MatchID: protocol.MatchID(round, 1), Players: []string{"P02"}, Outcome: lossOf("P02", "P01", "E001"), Score: protocol.Both("P01", 3, "P02", 0),
+	})
+}
+
+func (s saga) suspended(id string) saga {
+	return s.and(&journal.AgentSuspended{AgentID: id, Reason: "failed"})
+}
+func (s saga) shutdown(id string) saga {
+	return s.and(&journal.AgentShutdown{AgentID: id, Reason: "failed"})
+}
+func (s saga) returned(id string) saga {
+	return s.and(&journal.AgentReturned{AgentID: id, Endpoint: "http://" + id + "/mcp", Generation: 1})
+}
+
+// failed is a round in which REF02 fails, and REF01 plays its match.
+func (s saga) failed(round int) saga {
+	id := protocol.MatchID(round, 1)
+	return s.announced(round).and(&journal.MatchAssigned{MatchID: id, Attempt: 1, RefereeID: "REF02"},
+		&journal.AgentFailed{AgentID: "REF02", MatchID: id, Attempt: 1, Reason: "away"},
+		&journal.MatchAssigned{MatchID: id, Attempt: 2, RefereeID: "REF01"},
+		&journal.MatchReported{MatchID: id, Attempt: 2, RefereeID: "REF01", Outcome: lossOf("P02", "P01", "E004"), Score: protocol.Both("P01", 3, "P02", 0)},
+	).completed(round)
+}
+
+// TestLives tells what a manager may do about its agents, and what it may not.
+// Each finding is about the last event of its story.
+func TestLives(t *testing.T) {
+	twice := begun(2, 4).lost(1, "E001").lost(2, "E009")
+	gone := twice.suspended("P02").announced(3).forfeited(3).completed(3).announced(4).forfeited(4).completed(4)
+	swapped := func() journal.Data {
+		winner := "P02"
+		f := &journal.MatchForfeited{MatchID: "R3M1", Players: []string{"P02"}, Outcome: lossOf("P02", winner, "E001"), Score: protocol.Both("P01", 0, "P02", 3)}
+		return f
+	}
+	for _, tt := range []struct {
+		name string
+		saga saga
+		rule string // "" when all is well
+	}{
+		{"a player is suspended, forfeits, and is shut down", gone.shutdown("P02").announced(5).forfeited(5).completed(5), ""},
+		{"a player comes back, and fails once more", twice.suspended("P02").returned("P02").lost(3, "E001").suspended("P02"), ""},
+		{"a referee is suspended after a round", begun(1, 2).failed(1).suspended("REF02").announced(2), ""},
+		{"a referee is shut down", begun(1, 2).failed(1).suspended("REF02").returned("REF02").failed(2).shutdown("REF02").announced(3), ""},
+		{"an old manager suspends a referee at once", begun(0, 0).announced(1).suspended("REF02"), ""},
+
+		{"a player is suspended that has failed once", begun(2, 4).lost(1, "E001").suspended("P02"), audit.RuleLifecycle},
+		{"a player is suspended that answered wrongly", begun(2, 4).lost(1, "E004").lost(2, "E004").suspended("P02"), audit.RuleLifecycle},
+		{"a player is suspended that won", twice.suspended("P01"), audit.RuleLifecycle},
+		{"a player is suspended in a league that suspends nobody", begun(-1, 4).lost(1, "E001").lost(2, "E001").suspended("P02"), audit.RuleLifecycle},
+		{"a player is suspended again that has come back", twice.suspended("P02").returned("P02").suspended("P02"), audit.RuleLifecycle},
+		{"a player is suspended in a round", twice.suspended("P02").returned("P02").announced(3).played(3, "E001").suspended("P02"), audit.RuleLifecycle},
+		{"a player is spared", twice.announced(3), audit.RuleLifecycle},
+		{"a player is shut down too early", twice.shutdown("P02"), audit.RuleLifecycle},
+		{"a player is not shut down", gone.announced(5), audit.RuleLifecycle},
+		{"a player comes back that was shut down", gone.shutdown("P02").returned("P02"), audit.RuleLifecycle},
+		{"a match is forfeited by a player that is there", begun(2, 4).announced(1).forfeited(1), audit.RuleLifecycle},
+		{"a match is forfeited by a player that has come back", twice.suspended("P02").returned("P02").announced(3).forfeited(3), audit.RuleLifecycle},
+		{"a forfeit is won by who forfeits it", twice.suspended("P02").announced(3).and(swapped()), audit.RuleVerdict},
+		{"a match is forfeited twice", twice.suspended("P02").announced(3).forfeited(3).forfeited(3), audit.RuleOneResult},
+		{"a forfeited match was handed over", twice.suspended("P02").announced(3).and(&journal.MatchAssigned{MatchID: "R3M1", Attempt: 1, RefereeID: "REF01"}).forfeited(3), audit.RuleLifecycle},
+		{"a referee is suspended that has reported", begun(1, 2).lost(1, "E001").suspended("P02").suspended("REF01"), audit.RuleLifecycle},
+		{"a round is given to a suspended referee", begun(1, 2).failed(1).suspended("REF02").and(&journal.RoundAnnounced{RoundID: 2, Referees: []string{"REF02"}}), audit.RuleLifecycle},
+		{"a referee fails with what it was not handed", begun(1, 2).announced(1).and(&journal.AgentFailed{AgentID: "REF02", MatchID: "R1M1", Attempt: 1, Reason: "away"}), audit.RuleEvent},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := tt.saga.written(t)
+			findings := w.audited().Findings
+			if tt.rule == "" {
+				assert.Empty(t, told(findings))
+				return
+			}
+			require.Len(t, findings, 1, told(findings))
+			assert.Equal(t, []any{tt.rule, journalFile, len(tt.saga)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
+		})
+	}
+}
+
+func (s saga) written(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: store.Folder(t.TempDir())}
+	j, _, _, err := journal.Open(w.dir.Journal(leagueID), nil)
+	require.NoError(t, err)
+	for _, d := range s {
+		w.minute++
+		require.NoError(t, j.Append(w.now(), d))
+	}
+	require.NoError(t, j.Close())
+	return w
+}
+
+func TestNoRefereeWritesOfAForfeit(t *testing.T) {
+	w := begun(2, 4).lost(1, "E001").lost(2, "E009").suspended("P02").announced(3).forfeited(3).written(t)
+	doc := &store.Match{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: 3, MatchID: "R3M1", GameType: evenodd.Type,
+		WrittenBy: store.WrittenByManager, PlayerA: store.MatchPlayer{PlayerID: "P01", DisplayName: "P01"}, PlayerB: store.MatchPlayer{PlayerID: "P02", DisplayName: "P02"},
+		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
+		Transcript: []store.Exchange{}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Result: &store.MatchResult{GameResult: lossOf("P02", "P01", "E001"), Score: protocol.Both("P01", 3, "P02", 0)},
+	}
+	require.NoError(t, store.Write(w.dir.Match(leagueID, "R3M1"), doc))
+	assert.Empty(t, told(w.audited().Findings), "the manager may")
+	doc.WrittenBy = store.WrittenByReferee
+	require.NoError(t, store.Write(w.dir.Match(leagueID, "R3M1"), doc))
+	findings := w.audited().Findings
+	require.Len(t, findings, 1, told(findings))
+	assert.Equal(t, audit.RuleMatchFile, findings[0].Rule)
+}

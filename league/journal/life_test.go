@@ -1,0 +1,232 @@
+package journal_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// A life is a league of two players and two referees that meet often, in the
+// making.
+type life struct {
+	t *testing.T
+	*journal.State
+	round int
+}
+
+func newLife(t *testing.T, suspend, shutdown int) *life {
+	l := &life{t: t, State: journal.NewState()}
+	l.does(&journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 99, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
+	})
+	for _, id := range []string{"P01", "P02"} {
+		l.does(&journal.AgentRegistered{AgentID: id, Role: journal.RolePlayer, DisplayName: id, Endpoint: "x", Generation: 1})
+	}
+	for _, id := range []string{"REF01", "REF02"} {
+		l.does(&journal.AgentRegistered{AgentID: id, Role: journal.RoleReferee, DisplayName: id, Endpoint: "x", Generation: 1})
+	}
+	assert.Equal(t, "REGISTERED", l.state("P02"))
+	l.does(&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01", "REF02"}})
+	return l
+}
+
+func (l *life) does(d journal.Data) { l.t.Helper(); require.NoError(l.t, l.tries(d)) }
+
+func (l *life) tries(d journal.Data) error {
+	return l.Apply(&journal.Event{Seq: l.Events + 1, At: when, Data: d})
+}
+
+func (l *life) state(id string) string {
+	state, _ := l.Life(l.Agents[id])
+	return state
+}
+
+func (l *life) begins() string {
+	l.round++
+	l.does(&journal.RoundAnnounced{RoundID: l.round, Referees: []string{"REF01"}})
+	return protocol.MatchID(l.round, 1)
+}
+
+func (l *life) ends() {
+	l.does(&journal.RoundCompleted{RoundID: l.round, Summary: l.Summary(l.round)})
+}
+
+// plays is a round whose match ends so, by REF01.
+func (l *life) plays(o journal.Outcome) {
+	l.t.Helper()
+	id := l.begins()
+	l.does(&journal.MatchAssigned{MatchID: id, Attempt: 1, RefereeID: "REF01"})
+	l.reports(id, 1, "REF01", o)
+	l.ends()
+}
+
+func (l *life) reports(id string, attempt int, referee string, o journal.Outcome) {
+	l.t.Helper()
+	r := &journal.MatchReported{MatchID: id, Attempt: attempt, RefereeID: referee, Outcome: o}
+	r.Score = l.score(r)
+	l.does(r)
+}
+
+func (l *life) score(r *journal.MatchReported) protocol.PerPlayer[int] {
+	outcome, err := l.Outcome(r)
+	require.NoError(l.t, err)
+	_, a, b, _ := l.Find(r.MatchID)
+	pointsA, pointsB := l.Table.Points(outcome)
+	return protocol.Both(a, pointsA, b, pointsB)
+}
+
+func lostBy(id, winner string, faults ...string) journal.Outcome {
+	o := journal.Outcome{Status: protocol.StatusTechnicalLoss}
+	if winner != "" {
+		o.WinnerPlayerID = &winner
+	}
+	for _, f := range faults {
+		o.Faults = append(o.Faults, protocol.ForPlayer[string]{ID: id, Value: f})
+	}
+	return o
+}
+
+func TestFailuresOfAPlayer(t *testing.T) {
+	draw := journal.Outcome{Status: protocol.StatusDraw}
+	silent, away := lostBy("P02", "P01", "E001"), lostBy("P02", "P01", "E009")
+	for _, tt := range []struct {
+		name string
+		ends []journal.Outcome
+		want int
+	}{
+		{"no answer", []journal.Outcome{silent}, 1},
+		{"no connection", []journal.Outcome{away, silent}, 2},
+		{"a draw", []journal.Outcome{silent, draw}, 0},
+		{"a defeat", []journal.Outcome{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P01")}}, 0},
+		{"a win", []journal.Outcome{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P02")}}, 0},
+		{"a wrong answer", []journal.Outcome{silent, lostBy("P02", "P01", "E004")}, 0},
+		{"the opponent does not answer", []journal.Outcome{silent, lostBy("P01", "P02", "E001")}, 0},
+		{"both do not answer", []journal.Outcome{silent, {
+			Status: protocol.StatusTechnicalLoss, Faults: protocol.PerPlayer[string]{{ID: "P01", Value: "E001"}, {ID: "P02", Value: "E001"}},
+		}}, 2},
+		{"the opponent's failure is all that both lost by", []journal.Outcome{silent, lostBy("P01", "", "E001")}, 0},
+		{"lost, and nobody says why", []journal.Outcome{silent, lostBy("P02", "P01")}, 1},
+		{"won, and nobody says why", []journal.Outcome{silent, lostBy("P01", "P02")}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLife(t, 3, 10)
+			for _, o := range tt.ends {
+				l.plays(o)
+			}
+			assert.Equal(t, tt.want, l.Agents["P02"].Failures)
+		})
+	}
+}
+
+// due is what a player's failures ask for.
+func (l *life) due(id string) string {
+	suspend, shutdown := l.Due(l.Agents[id])
+	switch {
+	case suspend && shutdown:
+		return "both"
+	case suspend:
+		return "suspend"
+	case shutdown:
+		return "shutdown"
+	}
+	return ""
+}
+
+func TestALifeFromBeginningToEnd(t *testing.T) {
+	l := newLife(t, 2, 5)
+	silent := lostBy("P02", "P01", "E001")
+	l.plays(silent)
+	assert.Empty(t, l.due("P02"))
+	l.plays(silent)
+	assert.Equal(t, "suspend", l.due("P02"))
+	l.does(&journal.AgentSuspended{AgentID: "P02", Reason: "away"})
+	assert.Equal(t, "SUSPENDED", l.state("P02"))
+	assert.Empty(t, l.due("P02"))
+
+	id := l.begins()
+	assert.Equal(t, []string{"P02"}, l.Forfeiting("P01", "P02"))
+	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, Outcome: silent, Score: protocol.Both("P01", 3, "P02", 0)}
+	wrong := *forfeit
+	wrong.Players = []string{"P01"}
+	assert.Error(t, l.tries(&wrong))
+	wrong = *forfeit
+	wrong.WinnerPlayerID = ptr("P02")
+	assert.Error(t, l.tries(&wrong))
+	wrong = *forfeit
+	wrong.Status = protocol.StatusWin
+	assert.Error(t, l.tries(&wrong))
+	l.does(forfeit)
+	assert.Error(t, l.tries(forfeit), "once")
+	l.ends()
+	assert.Equal(t, []int{0, 3}, []int{l.Agents["P01"].Failures, l.Agents["P02"].Failures})
+	assert.Equal(t, 3, l.Recorded)
+	record := l.RoundRecords()[2].Matches[0]
+	assert.Equal(t, []any{"", 0, protocol.StatusTechnicalLoss}, []any{record.RefereeID, record.Attempt, record.Status})
+
+	l.does(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1, Reason: "it answers again"})
+	assert.Equal(t, "ACTIVE", l.state("P02"))
+	assert.Empty(t, l.due("P02"), "nothing new has happened")
+	l.plays(silent)
+	assert.Equal(t, "suspend", l.due("P02"), "one more is enough")
+	l.plays(silent)
+	assert.Equal(t, "shutdown", l.due("P02"))
+	l.does(&journal.AgentShutdown{AgentID: "P02", Reason: "gone"})
+	assert.Equal(t, "SHUTDOWN", l.state("P02"))
+	assert.Empty(t, l.due("P02"))
+	assert.Error(t, l.tries(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1}))
+	assert.Error(t, l.tries(&journal.AgentSuspended{AgentID: "P02", Reason: "again"}))
+	assert.Error(t, l.tries(&journal.AgentShutdown{AgentID: "P02", Reason: "again"}))
+}
+
+func TestLimitsThatAreNone(t *testing.T) {
+	l := newLife(t, -1, -1)
+	for range 30 {
+		l.plays(lostBy("P02", "P01", "E001"))
+	}
+	assert.Empty(t, l.due("P02"))
+	l = newLife(t, 0, 0)
+	suspend, shutdown := l.Limits()
+	assert.Equal(t, []int{journal.DefaultSuspendAfter, journal.DefaultShutdownAfter}, []int{suspend, shutdown})
+}
+
+// fails is a round in which referees fail, in any order, and who reports in the
+// end.
+func (l *life) fails(reporter string, order ...string) {
+	l.t.Helper()
+	id := l.begins()
+	attempt := 0
+	assigned := func(referee string) {
+		attempt++
+		l.does(&journal.MatchAssigned{MatchID: id, Attempt: attempt, RefereeID: referee})
+	}
+	for _, r := range order {
+		assigned(r)
+		l.does(&journal.AgentFailed{AgentID: r, MatchID: id, Attempt: attempt, Reason: "away"})
+	}
+	assigned(reporter)
+	l.reports(id, attempt, reporter, journal.Outcome{Status: protocol.StatusDraw})
+	assert.Empty(l.t, l.due("REF01"), "a round is weighed when it is over")
+	l.ends()
+}
+
+func TestFailuresOfAReferee(t *testing.T) {
+	l := newLife(t, 2, 4)
+	assert.Error(t, l.tries(&journal.AgentFailed{AgentID: "P01", MatchID: "R1M1", Attempt: 1}), "a player")
+	assert.Error(t, l.tries(&journal.AgentFailed{AgentID: "REF01", MatchID: "R1M1", Attempt: 1}), "never assigned")
+	l.fails("REF01", "REF01", "REF01")
+	assert.Equal(t, 0, l.Agents["REF01"].Failures, "it has reported: it is there")
+	l.fails("REF02", "REF01", "REF02", "REF01")
+	assert.Equal(t, []int{2, 0}, []int{l.Agents["REF01"].Failures, l.Agents["REF02"].Failures})
+	assert.Equal(t, "suspend", l.due("REF01"))
+	l.does(&journal.AgentSuspended{AgentID: "REF01", Reason: "away"})
+	l.does(&journal.AgentReturned{AgentID: "REF01", Endpoint: "x", Generation: 1})
+	l.fails("REF02", "REF01", "REF01")
+	assert.Equal(t, "shutdown", l.due("REF01"))
+	l.does(&journal.AgentShutdown{AgentID: "REF02", Reason: "as if it were gone"})
+	assert.Equal(t, "suspend", l.due("REF01"), "the last referee keeps its part")
+}
