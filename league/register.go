@@ -286,7 +286,8 @@ func (m *Manager) reserve(a applicant) *agent {
 
 // reachable tells whether anybody answers at an endpoint, whatever the answer.
 // An agent may register before it listens, so a refused connection is tried
-// again until patience ends.
+// again until patience ends. An applicant that has hung up before anybody
+// answered is not known to be reachable.
 func (m *Manager) reachable(ctx context.Context, endpoint string, patience time.Duration) bool {
 	const pause = 250 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
@@ -294,7 +295,7 @@ func (m *Manager) reachable(ctx context.Context, endpoint string, patience time.
 		_, err := protocol.Ping.Call(ping, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
 		cancel()
 		if !protocol.Unreachable(err) {
-			return true
+			return err == nil || ctx.Err() == nil
 		}
 		if waited >= patience || m.options.Clock.Sleep(ctx, pause) != nil {
 			return false

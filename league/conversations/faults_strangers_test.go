@@ -3,6 +3,7 @@ package conversations
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	nethttp "net/http"
@@ -57,7 +58,7 @@ func strangerFaults() []*fault {
 			after: func(w *hostileWorld) {
 				w.flooding.Wait()
 				w.tidy()
-				w.t.Log("P04 was in after", w.waited)
+				assert.LessOrEqual(w.t, w.waited, time.Minute, "P04 got in")
 			}}
 	}
 	each := func(do func(w *hostileWorld, host string)) func(w *hostileWorld) {
@@ -284,6 +285,21 @@ func strangerFaults() []*fault {
 		registering("endpoint-of-another-scheme", "registers with the endpoint gopher://mallory/", endpoint("gopher://mallory:8000/")),
 		registering("endpoint-is-no-URL", `registers with the endpoint "mallory"`, endpoint("mallory")),
 		registering("endpoint-nobody-listens-at", "registers with an endpoint where nobody listens", endpoint(endpointOf("nowhere"))),
+		registering("applies-and-hangs-up", "registers with an endpoint that nobody answers at, and hangs up before the manager has found out", func(w *hostileWorld) {
+			for i, url := range []string{endpointOf("nowhere"), endpointOf("mallory")} {
+				x := (&wire{connect: neverAccepts}).ready(w)
+				x.bad.Store(true)
+				w.hostile.wires.Store("mallory", x)
+				ctx, hangUp := context.WithTimeout(w.life, second/2)
+				q := w.application(fmt.Sprintf("Mallory%d", i))
+				q.PlayerMeta.ContactEndpoint = url
+				_, err := protocol.RegisterPlayer.Call(ctx, w.stranger, w.manage(), q)
+				hangUp()
+				w.saw("register_player", answerOf(err))
+			}
+			w.at(w.now() + 10*second)
+			assert.Equal(w.t, 3, w.manager.Status().Players, "whoever hangs up is not in")
+		}),
 		registering("endpoint-that-says-nothing", "registers with an endpoint that accepts connections and says nothing", func(w *hostileWorld) {
 			x := (&wire{greet: hangs}).ready(w)
 			w.hostile.wires.Store("mallory", x)
