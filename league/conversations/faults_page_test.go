@@ -32,6 +32,7 @@ type fault struct {
 	script func(w *hostileWorld) []trait // traits that need the world
 	wire   *wire                         // of the offending player
 	league []func(*league.Options)       // the league's settings
+	vague  bool                          // how many reports of an offending referee come before the end is chance
 	slowly bool                          // the honest ones take a second for a choice
 	last   func(w *hostileWorld)         // what happens when all but P04 are registered
 	during func(w *hostileWorld)         // what happens beside the league
@@ -117,7 +118,7 @@ func (w *hostileWorld) row(f *fault) string {
 	case ofPlayer, ofWire:
 		seen = w.seenOfPlayer()
 	case ofReferee:
-		seen = w.seenOfReferee()
+		seen = w.seenOfReferee(f)
 	case ofStranger:
 		if w.suspect != "" {
 			seen = w.seenOfIntruder()
@@ -279,7 +280,7 @@ func (w *hostileWorld) failedCalls() string {
 }
 
 // seenOfReferee is what became of an offending referee.
-func (w *hostileWorld) seenOfReferee() []string {
+func (w *hostileWorld) seenOfReferee(f *fault) []string {
 	var seen []string
 	var handed, reported counted
 	for _, e := range w.said(protocol.StartMatch.Name, w.offender.host) {
@@ -287,7 +288,7 @@ func (w *hostileWorld) seenOfReferee() []string {
 			handed.add(answerOf(e.err))
 			continue
 		}
-		handed.add(read[protocol.MatchAssignmentAck](e.answer).Status)
+		handed.add(cmp.Or(read[protocol.MatchAssignmentAck](e.answer).Status, "no status"))
 	}
 	if s := handed.inOrder(); s != "" {
 		seen = append(seen, "start_match: "+s)
@@ -298,6 +299,9 @@ func (w *hostileWorld) seenOfReferee() []string {
 		reported.add(answerOf(e.err))
 	}
 	if s := reported.inOrder(); s != "" {
+		if f.vague {
+			s = strings.Join(reported.order, ", ")
+		}
 		seen = append(seen, "its reports: "+s)
 	}
 	var by counted

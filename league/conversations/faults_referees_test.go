@@ -57,7 +57,8 @@ func refereeFaults() []*fault {
 		referee("another-commitment", "gives the manager another commitment for the draw than the players", editing("draw_commitment", protocol.Secret{9}.Hex())),
 		referee("no-commitment", "gives the manager no commitment for the draw", editing("draw_commitment", nil)),
 		referee("unreadable-commitment", "gives the manager a commitment that is no digest", editing("draw_commitment", "trust me")),
-		referee("refuses-and-conducts", "refuses every match, and conducts it all the same", editing("status", protocol.StatusRejected)),
+		{name: "refuses-and-conducts", does: "refuses every match, and conducts it all the same", of: ofReferee, vague: true,
+			traits: with(does(protocol.StartMatch.Name, editing("status", protocol.StatusRejected)))},
 
 		tells("accepts-and-never-reports", "takes matches and does nothing", func(*falseReferee) {}),
 		tells("goes-away-with-a-match", "takes its first match, and its server goes away for good", func(r *falseReferee) { go r.w.offender.stop() }),
