@@ -94,7 +94,8 @@ func refereeFaults() []*fault {
 		}),
 		wrongly("winner-who-did-not-play", "reports that P99 has won", func(r *falseReferee, q *protocol.MatchResultReport) { *q = *r.victory("P99") }),
 		wrongly("match-of-another", "reports the match that REF02 has", func(r *falseReferee, q *protocol.MatchResultReport) {
-			q.MatchID = map[string]string{"R1M1": "R1M2", "R1M2": "R1M1"}[q.MatchID]
+			round, number, _ := protocol.ParseMatchID(q.MatchID)
+			q.MatchID = protocol.MatchID(round, 3-number) // of two
 		}),
 		wrongly("match-to-come", "reports a match of round 3", func(_ *falseReferee, q *protocol.MatchResultReport) { q.MatchID, q.RoundID = "R3M1", 3 }),
 		wrongly("match-there-is-not", "reports match R77M77", func(_ *falseReferee, q *protocol.MatchResultReport) { q.MatchID, q.RoundID = "R77M77", 77 }),
