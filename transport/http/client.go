@@ -47,6 +47,9 @@ func NewClient(maxReply int64, dial Dialer) *Client {
 				// side that closes, and no call meets a closed connection.
 				IdleConnTimeout:    30 * time.Second,
 				DisableCompression: true,
+				// Without a limit it is 10 MB, also of endless HTTP 100s, which
+				// cost a second of computing for every call.
+				MaxResponseHeaderBytes: 64 << 10,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
