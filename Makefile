@@ -32,6 +32,6 @@ fuzz:
 	@set -e; for package in $$(go list ./...); do \
 		for fuzzer in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$fuzzer"; \
-			go test -run '^$$' -fuzz "^$$fuzzer\$$" -fuzztime $(FUZZTIME) $$package; \
+			go test -run '^$$' -fuzz "^$$fuzzer\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s $$package; \
 		done; \
 	done

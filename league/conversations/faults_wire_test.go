@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"evenodd/league/protocol"
@@ -25,6 +26,7 @@ func wireFaults() []*fault {
 		return &fault{name: name, does: does, of: ofWire, fate: fate, wire: x}
 	}
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	bomb := sync.OnceValue(func() []byte { return packed(bytes.Repeat([]byte(" "), 10<<20)) })
 	redirect := func(line, to string) reply { return status(line, "Location: "+to+"\r\n") }
 	return []*fault{
 		// Connections.
@@ -103,7 +105,7 @@ func wireFaults() []*fault {
 			_, _ = c.conn.Write(bytes.Repeat([]byte(" "), 10<<20))
 		}),
 		choice("gzip-bomb", "answers 10 MB of spaces packed into 10 KB, Content-Encoding gzip", loses, func(c *rawCall) {
-			_, _ = c.conn.Write(plainHTTP("Content-Encoding: gzip\r\nConnection: close\r\n", packed(bytes.Repeat([]byte(" "), 10<<20))))
+			_, _ = c.conn.Write(plainHTTP("Content-Encoding: gzip\r\nConnection: close\r\n", bomb()))
 		}),
 		choice("gzip-unasked", "packs its right answer with gzip although nobody offered to unpack", loses, func(c *rawCall) {
 			_, _ = c.conn.Write(plainHTTP("Content-Encoding: gzip\r\nConnection: close\r\n", packed(c.honest)))

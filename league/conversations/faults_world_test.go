@@ -40,8 +40,9 @@ type hostileWorld struct {
 	suspect  string // the player whose matches may go wrong; "" when there is none
 
 	mu    sync.Mutex
-	notes []note // what a stranger saw, in the order of seeing
-	begun time.Duration
+	notes []note        // what a stranger saw, in the order of seeing
+	begun time.Duration // when all were registered
+	took  time.Duration // the league, from then on
 
 	flooding sync.WaitGroup
 	waited   time.Duration // from P04's wish to register until it was
