@@ -408,5 +408,6 @@ The codes are those of the error catalogue: E001 no answer in time, E002 a value
 E003 a missing member, E004 a choice that is neither "even" nor "odd", E009 no readable answer, E015
 another match; the others are in ` + "`league/protocol/errors.go`" + `. A failed question is put again up to three
 times. One league is run alone by ` + "`go test ./league/conversations -run 'TestFaults/<name>'`" + `.
-"The league took" is virtual time: what people would have waited.
+"The league took" is virtual time: what people would have waited. Some leagues wait on purpose, 30 s for
+registrations or before each round, so that there is time to misbehave in.
 `

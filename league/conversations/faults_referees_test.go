@@ -71,6 +71,15 @@ func refereeFaults() []*fault {
 			w.at(w.begun + second/2)
 			w.offender.referee.Close()
 		}},
+		{name: "reports-before-it-acknowledges", does: "reports each match before it answers the assignment, which takes it 8 s", of: ofReferee,
+			script: func(w *hostileWorld) []trait {
+				carrier := w.caller(strings.ToLower(badReferee), 64<<10)
+				return with(does(protocol.StartMatch.Name, func(c *call) (jsontext.Value, error) {
+					r := &falseReferee{w, carrier, read[protocol.MatchAssignment](c.message)}
+					r.report(r.draw())
+					return after(8*second, w.accepting)(c)
+				}))
+			}},
 		tells("reports-after-its-time", "takes matches, and reports them ten minutes later, when another referee has played them", func(r *falseReferee) {
 			time.Sleep(10 * time.Minute)
 			r.report(r.draw())
