@@ -89,6 +89,7 @@ func TestFaults(t *testing.T) {
 				w.took = w.now() - w.begun
 				w.assertUnharmed()
 				w.assertFate(f.fate)
+				w.assertNoSecret(slices.DeleteFunc(slices.Clone(honestIDs), func(id string) bool { return id == w.suspect })...)
 				if f.after != nil {
 					f.after(w)
 				}
@@ -402,6 +403,7 @@ how its matches ended, what its calls were answered. In every league of this pag
 
 - nobody honest lost a match technically,
 - every match without the offender ended on the board, as WIN or DRAW,
+- no stranger was told a token or a credential of somebody else,
 - the league completed.
 
 The codes are those of the error catalogue: E001 no answer in time, E002 a value of a wrong type,

@@ -48,6 +48,9 @@ type hostileWorld struct {
 	waited   time.Duration // from P04's wish to register until it was
 }
 
+// honestIDs are those whose secrets nobody else may be told.
+var honestIDs = []string{"P01", "P03", "P04", "REF01", "REF02"}
+
 // The offender among the players, and among the referees.
 const (
 	badPlayer  = "P02"
@@ -180,6 +183,10 @@ func (w *hostileWorld) request(method, url string, body io.Reader, header ...str
 	}
 	defer r.Body.Close()
 	raw, _ := io.ReadAll(r.Body)
+	for _, id := range honestIDs {
+		assert.NotContains(w.t, string(raw), w.token(id))
+		assert.NotContains(w.t, string(raw), w.credential(id))
+	}
 	return "HTTP " + strconv.Itoa(r.StatusCode) + rpcOf(raw)
 }
 
