@@ -89,6 +89,7 @@ func TestFaults(t *testing.T) {
 				w.took = w.now() - w.begun
 				w.assertUnharmed()
 				w.assertFate(f.fate)
+				w.assertTold()
 				w.assertNoSecret(slices.DeleteFunc(slices.Clone(honestIDs), func(id string) bool { return id == w.suspect })...)
 				if f.after != nil {
 					f.after(w)

@@ -61,6 +61,43 @@ func refereeFaults() []*fault {
 			traits: with(does(protocol.StartMatch.Name, editing("status", protocol.StatusRejected)))},
 
 		tells("accepts-and-never-reports", "takes matches and does nothing", func(*falseReferee) {}),
+		tells("invites-and-leaves", "invites both players, and leaves it at that", func(r *falseReferee) { r.invite() }),
+		tells("asks-and-leaves", "invites both players, asks both for their choices, and leaves it at that", func(r *falseReferee) {
+			r.invite()
+			r.ask()
+		}),
+		tells("ends-before-it-asks", "invites both players, tells both at once that they have lost, and reports nothing", func(r *falseReferee) {
+			r.invite()
+			r.end("P99")
+		}),
+		tells("ends-twice", "plays, tells both that one has won, then that the other has, and reports nothing", func(r *falseReferee) {
+			r.invite()
+			r.ask()
+			r.end(r.about.PlayerA.PlayerID)
+			r.end(r.about.PlayerB.PlayerID)
+		}),
+		tells("asks-a-hundred-times", "asks both players for their choices a hundred times, and complains of each answer", func(r *falseReferee) {
+			r.invite()
+			for range 100 {
+				r.ask()
+				r.complain()
+			}
+		}),
+		tells("invites-to-other-matches", "invites its players, with the tokens of its match, to a hundred others", func(r *falseReferee) {
+			id := r.about.MatchID
+			for n := range 100 {
+				r.about.MatchID = protocol.MatchID(n+4, 1)
+				r.invite()
+			}
+			r.about.MatchID = id
+		}),
+		tells("invites-the-others", "invites the players of the other match, with the tokens of its own", func(r *falseReferee) {
+			for _, p := range []string{"P01", "P02", "P03", "P04"} {
+				r.about.PlayerA.Endpoint, r.about.PlayerB.Endpoint = endpointOf(strings.ToLower(p)), endpointOf(strings.ToLower(p))
+				r.invite()
+				r.end("P99")
+			}
+		}),
 		tells("goes-away-with-a-match", "takes its first match, and its server goes away for good", func(r *falseReferee) { go r.w.offender.stop() }),
 		{name: "crashes-in-a-match", does: "dies in the middle of its first match", of: ofReferee, slowly: true, during: func(w *hostileWorld) {
 			w.at(w.begun + second/2)
@@ -185,4 +222,65 @@ func (r *falseReferee) victory(winner string) *protocol.MatchResultReport {
 
 func (r *falseReferee) report(q *protocol.MatchResultReport) {
 	_, _ = protocol.ReportMatchResult.Call(r.w.life, r.carrier, r.w.manage(), q) // the record has what came of it
+}
+
+// each says something to both players of the match, and notes what came of it.
+func (r *falseReferee) each(what string, say func(to protocol.Peer, seat, opponent *protocol.AssignedPlayer) error) {
+	a, b := &r.about.PlayerA, &r.about.PlayerB
+	r.w.saw(what, answerOf(say(protocol.Peer{Endpoint: a.Endpoint}, a, b)))
+	r.w.saw(what, answerOf(say(protocol.Peer{Endpoint: b.Endpoint}, b, a)))
+}
+
+// envelope begins a message to a player, with the token of its seat.
+func (r *falseReferee) envelope(messageType string, seat *protocol.AssignedPlayer) protocol.Envelope {
+	e := protocol.NewVoice(protocol.RefereeSender(badReferee), r.w.clock).Envelope(messageType, r.about.ConversationID)
+	e.AuthToken = seat.AccessToken
+	return e
+}
+
+func (r *falseReferee) invite() {
+	r.each("invite", func(to protocol.Peer, seat, opponent *protocol.AssignedPlayer) error {
+		round, _, _ := protocol.ParseMatchID(r.about.MatchID)
+		_, err := protocol.Invite.Call(r.w.life, r.carrier, to, &protocol.GameInvitation{
+			Envelope: r.envelope(protocol.TypeGameInvitation, seat), LeagueID: leagueID, RoundID: round, MatchID: r.about.MatchID,
+			GameType: r.about.GameType, RoleInMatch: protocol.RolePlayerA, OpponentID: opponent.PlayerID, Attempt: r.about.Attempt,
+			DrawCommitment: protocol.Secret{3}.Hex(),
+		})
+		return err
+	})
+}
+
+func (r *falseReferee) ask() {
+	r.each("ask", func(to protocol.Peer, seat, opponent *protocol.AssignedPlayer) error {
+		_, err := protocol.ChooseParity.Call(r.w.life, r.carrier, to, &protocol.ChooseParityCall{
+			Envelope: r.envelope(protocol.TypeChooseParityCall, seat), MatchID: r.about.MatchID, PlayerID: seat.PlayerID, GameType: r.about.GameType,
+			Context:  protocol.ChoiceContext{OpponentID: opponent.PlayerID, RoundID: r.about.RoundID},
+			Deadline: r.w.clock.Timestamp(),
+		})
+		return err
+	})
+}
+
+// end tells both players who has won.
+func (r *falseReferee) end(winner string) {
+	r.each("end", func(to protocol.Peer, seat, opponent *protocol.AssignedPlayer) error {
+		_, err := protocol.NotifyMatchResult.Call(r.w.life, r.carrier, to, &protocol.GameOver{
+			Envelope: r.envelope(protocol.TypeGameOver, seat), MatchID: r.about.MatchID, GameType: r.about.GameType,
+			GameResult: &protocol.GameResult{
+				Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &winner, Reason: "because",
+				Choices: protocol.Both(seat.PlayerID, (*string)(nil), opponent.PlayerID, (*string)(nil)),
+			},
+		})
+		return err
+	})
+}
+
+func (r *falseReferee) complain() {
+	r.each("complain", func(to protocol.Peer, seat, _ *protocol.AssignedPlayer) error {
+		_, err := protocol.NotifyGameError.Call(r.w.life, r.carrier, to, &protocol.GameError{
+			Envelope: r.envelope(protocol.TypeGameError, seat), MatchID: r.about.MatchID, AffectedPlayer: seat.PlayerID, ErrorCode: "E004",
+			ErrorDescription: "INVALID_PARITY_CHOICE", ActionRequired: protocol.TypeChooseParityResponse,
+		})
+		return err
+	})
 }

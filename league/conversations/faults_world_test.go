@@ -543,6 +543,31 @@ func (w *hostileWorld) assertUnharmed() {
 	}
 }
 
+// assertTold holds that everybody honest knows that the league is over, and,
+// where all results are of honest referees, remembers of its matches what the
+// table has.
+func (w *hostileWorld) assertTold() {
+	w.t.Helper()
+	honest := true
+	for _, r := range w.manager.Results() {
+		honest = honest && (w.offender == nil || r.RefereeID != w.offender.id)
+	}
+	rows := map[string]protocol.StandingRow{}
+	for _, row := range w.final.FinalStandings {
+		rows[row.PlayerID] = row
+	}
+	for _, a := range w.everybody() {
+		if a.player == nil || a.player.ID() == w.suspect {
+			continue
+		}
+		assert.True(w.t, ended(a.player.Done()), "%s knows that the league is over", a.id)
+		if row, stats := rows[a.player.ID()], a.player.Record().Stats; honest {
+			assert.Equal(w.t, []int{row.Played, row.Wins, row.Losses, row.Draws},
+				[]int{stats.TotalMatches, stats.Wins, stats.Losses, stats.Draws}, "what %s remembers", a.id)
+		}
+	}
+}
+
 // matches are the results of the suspect, and all others.
 func (w *hostileWorld) matches() (own, others []league.MatchRecord) {
 	for _, r := range w.manager.Results() {
