@@ -94,6 +94,9 @@ func TestFaults(t *testing.T) {
 				if f.after != nil {
 					f.after(w)
 				}
+				if f.wire != nil {
+					assert.LessOrEqual(t, f.wire.endless.Load(), int64(3*4*80<<10), "3 matches, 4 questions, not much more than 64 KB of each answer")
+				}
 				row := w.row(f)
 				mu.Lock()
 				defer mu.Unlock()

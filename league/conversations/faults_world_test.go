@@ -353,6 +353,7 @@ type wire struct {
 	bad     atomic.Bool
 	calls   map[string]*atomic.Int64
 	world   *hostileWorld
+	endless atomic.Int64 // bytes that somebody read of what has no end
 }
 
 func (x *wire) ready(w *hostileWorld) *wire {
@@ -376,6 +377,7 @@ type reply func(c *rawCall)
 
 // A rawCall is a request that has been read from a connection.
 type rawCall struct {
+	wire   *wire
 	conn   net.Conn
 	n      int // of the method, from 1
 	honest []byte
@@ -444,7 +446,7 @@ func (x *wire) serve(c net.Conn, mux *transport.Mux) {
 		bearer, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
 		honest := mux.Serve(context.Background(), bearer, body)
 		if play, n := x.reply(asked.Method); play != nil {
-			play(&rawCall{c, n, honest})
+			play(&rawCall{x, c, n, honest})
 			return
 		}
 		if _, err := c.Write(plainHTTP("", honest)); err != nil {
@@ -512,7 +514,9 @@ func endlessly(head, piece string, pause time.Duration) reply {
 		_, err := io.WriteString(c.conn, head)
 		for err == nil {
 			time.Sleep(pause)
-			_, err = io.WriteString(c.conn, piece)
+			var n int
+			n, err = io.WriteString(c.conn, piece)
+			c.wire.endless.Add(int64(n))
 		}
 	}
 }
