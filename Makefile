@@ -22,3 +22,16 @@ bench:
 .PHONY: tools
 tools:
 	go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
+
+# Every fuzzer there is, each for FUZZTIME. What one finds becomes a file under
+# testdata/fuzz, which every later test run tries again.
+FUZZTIME ?= 30s
+
+.PHONY: fuzz
+fuzz:
+	@set -e; for package in $$(go list ./...); do \
+		for fuzzer in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$fuzzer"; \
+			go test -run '^$$' -fuzz "^$$fuzzer\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s $$package; \
+		done; \
+	done

@@ -286,13 +286,14 @@ func (m *Manager) reserve(a applicant) *agent {
 
 // visit pings a new endpoint, and tells what speaks against it: nobody listens
 // there, it is at an address that is not called, or it is a league manager, this
-// one above all, which would be asked to play.
+// one above all, which would be asked to play. An applicant that has hung up
+// before anybody answered is not known to be reachable.
 func (m *Manager) visit(ctx context.Context, endpoint string) *refusal {
 	pong, err := m.knock(ctx, endpoint, 5*time.Second)
 	switch {
 	case protocol.Forbidden(err):
 		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint "+endpoint+" is at an address that this league does not call")
-	case protocol.Unreachable(err):
+	case protocol.Unreachable(err), err != nil && ctx.Err() != nil:
 		return refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+endpoint)
 	case err == nil && pong.Role == roleManager:
 		return refuse(protocol.ErrInvalidEndpoint, "a league manager answers at contact_endpoint "+endpoint+": give the agent's own")

@@ -53,9 +53,6 @@ func (p *Player) open(m *membership.Membership, back bool) *history {
 		return nil
 	case err == nil && back && doc.PlayerID == m.AgentID && doc.LeagueID == m.LeagueID:
 		d.path = path
-		for i := range doc.Matches {
-			doc.Matches[i].Attempt = max(doc.Matches[i].Attempt, 1)
-		}
 		return newHistory(doc.Matches)
 	case err != nil:
 		log.Error().Err(err).Msg("the history cannot be used")

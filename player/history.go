@@ -1,6 +1,7 @@
 package player
 
 import (
+	"slices"
 	"strings"
 
 	"evenodd/league/protocol"
@@ -99,6 +100,23 @@ const (
 	resultLoss = "LOSS"
 	technical  = "TECHNICAL_" // before a win or a loss
 )
+
+// forfeit is a match that ends with its announcement, for one of its players;
+// nil when it does not, or is not the player's. It has no attempt.
+func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
+	opponent := m.PlayerBID
+	if id == m.PlayerBID {
+		opponent = m.PlayerAID
+	}
+	if len(m.ForfeitedBy) == 0 || id != m.PlayerAID && id != m.PlayerBID {
+		return nil
+	}
+	result := technical + resultWin
+	if slices.Contains(m.ForfeitedBy, id) {
+		result = technical + resultLoss
+	}
+	return &store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: m.MatchID, OpponentID: opponent, Result: result}}
+}
 
 // Seen is how an attempt at a match ended for one of its players.
 func Seen(id, matchID string, attempt int, result *protocol.GameResult) *store.HistoryMatch {

@@ -26,6 +26,11 @@ func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.Rou
 	p.mu.Lock()
 	p.round, p.over = q, q.RoundID-1
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their end got lost
+	for i := range q.Matches {
+		if m := forfeit(p.ID(), &q.Matches[i]); m != nil && p.history.file(m) {
+			p.unsaved = true
+		}
+	}
 	p.idle()
 	p.mu.Unlock()
 	p.note()

@@ -124,7 +124,8 @@ func (x *examination) checkMemory(d *historyFile, i int) {
 		return
 	case m.Report == nil:
 		return // its report is still to come, or its absence was named
-	case !slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }) && len(x.lost) == 0:
+	case m.Forfeited == nil && len(x.lost) == 0 &&
+		!slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }):
 		wrong("attempt", "%s remembers attempt %d at %s, which was never assigned", d.PlayerID, got.Attempt, got.MatchID)
 		return
 	case got.Attempt != m.Report.Attempt:

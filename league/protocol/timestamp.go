@@ -57,11 +57,12 @@ func two(s string, i int) int {
 	return int(a)*10 + int(b)
 }
 
-// clip shortens what a stranger sent before it goes into an error text.
+// clip shortens what a stranger sent before it goes into an error text, and
+// makes it text.
 func clip(s string) string {
 	const limit = 60
 	if len(s) <= limit {
-		return s
+		return strings.ToValidUTF8(s, "")
 	}
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

@@ -48,7 +48,7 @@ var _ transport.Caller = (*Client)(nil)
 
 const (
 	usualConns      = 64
-	maxReplyHeader  = 64 << 10
+	maxReplyHeader  = 64 << 10 // else it is 10 MB, also of endless HTTP 100s: a second of computing for each call
 	dialPatience    = 10 * time.Second
 	secretsPatience = 10 * time.Second // for a TLS handshake
 )

@@ -1,0 +1,164 @@
+package protocol_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// An endpoint is a method with its types forgotten: one end answers requests,
+// and the other reads replies.
+type endpoint struct {
+	name, request, result string
+
+	serve func(protocol.Mux)
+	call  func(protocol.Caller) (protocol.Envelope, error) // the envelope of the reply
+}
+
+func endpointOf[Q, R any](m *protocol.Method[Q, R], envelope func(*R) *protocol.Envelope) endpoint {
+	return endpoint{
+		name: m.Name, request: m.Request, result: m.Result,
+		serve: func(mux protocol.Mux) {
+			m.Handle(mux, protocol.NewVoice(protocol.ManagerSender, stopped()), func(context.Context, string, *Q) (*R, error) { return new(R), nil })
+		},
+		call: func(caller protocol.Caller) (protocol.Envelope, error) {
+			r, err := m.Call(context.Background(), caller, protocol.Peer{}, new(Q))
+			if err != nil {
+				return protocol.Envelope{}, err
+			}
+			return *envelope(r), nil
+		},
+	}
+}
+
+// endpoints are all methods of the table. Their order is part of the corpora.
+func endpoints() []endpoint {
+	ack := func(r *protocol.Ack) *protocol.Envelope { return &r.Envelope }
+	query := func(r *protocol.LeagueQueryResponse) *protocol.Envelope { return &r.Envelope }
+	return []endpoint{
+		endpointOf(&protocol.RegisterReferee, func(r *protocol.RefereeRegisterResponse) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.RegisterPlayer, func(r *protocol.LeagueRegisterResponse) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.NotifyRound, ack),
+		endpointOf(&protocol.StartMatch, func(r *protocol.MatchAssignmentAck) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.Invite, func(r *protocol.GameJoinAck) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.ChooseParity, func(r *protocol.ChooseParityResponse) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.MakeMove, func(r *protocol.GameMoveResponse) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.NotifyMatchResult, ack),
+		endpointOf(&protocol.NotifyGameError, ack),
+		endpointOf(&protocol.ReportMatchResult, ack),
+		endpointOf(&protocol.UpdateStandings, ack),
+		endpointOf(&protocol.NotifyRoundCompleted, ack),
+		endpointOf(&protocol.NotifyLeagueCompleted, ack),
+		endpointOf(&protocol.Query, query),
+		endpointOf(&protocol.GetStandings, query),
+		endpointOf(&protocol.GetMatchState, func(r *protocol.MatchState) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.GetPlayerState, func(r *protocol.PlayerState) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.Ping, func(r *protocol.Pong) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.StartLeague, func(r *protocol.LeagueStarted) *protocol.Envelope { return &r.Envelope }),
+	}
+}
+
+// seedMessages adds every example of the documents and one message of ours of
+// each type, to the methods that take them.
+func seedMessages(f *testing.F, add func(method int, message []byte), of func(endpoint) string) {
+	f.Helper()
+	examples := originals(f)
+	for i, e := range endpoints() {
+		for _, v := range examples[of(e)] {
+			add(i, text(v))
+		}
+		add(i, []byte(`{"auth_token":"tok-p01-abc"}`))
+	}
+}
+
+// FuzzRequest: whatever comes as a request, nothing panics; what the fast check
+// takes, the exact one does not complain of; an error is bounded, and says no
+// token that it was shown.
+func FuzzRequest(f *testing.F) {
+	seedMessages(f, func(method int, message []byte) { f.Add(uint8(method), message) }, func(e endpoint) string { return e.request })
+	all := endpoints()
+	mux := newMux()
+	for _, e := range all {
+		e.serve(mux)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, raw []byte) {
+		if len(raw) > 64<<10 {
+			return // a request has 10 KB, and a MB from the manager
+		}
+		e := all[int(which)%len(all)]
+		value, err := mux.routes[e.name].decode(raw)
+		if e.request != "" {
+			broken := protocol.Examine(e.request, raw)
+			q := newMessage[e.request]()
+			if json.Unmarshal(raw, q) == nil && protocol.FastCheck(e.request, raw, q) {
+				require.Empty(t, broken, "the fast check is laxer")
+				require.NoError(t, err)
+			}
+			if len(broken) == 0 {
+				require.NoError(t, err)
+			}
+		}
+		if err == nil {
+			_, err = mux.routes[e.name].handle(context.Background(), "", value)
+			require.NoError(t, err)
+			return
+		}
+		var fault *protocol.Error
+		require.ErrorAs(t, err, &fault)
+		_, message, data := fault.RPCError()
+		told, encoding := json.Marshal(data)
+		require.NoError(t, encoding)
+		require.Less(t, len(told), 32<<10, "an error is not much larger than a request may be")
+		if token := tokenIn(raw); token != "" {
+			require.NotContains(t, message+string(told), token)
+		}
+	})
+}
+
+// tokenIn is the token that a message shows, if it is nowhere else in it.
+func tokenIn(raw []byte) string {
+	var shown struct {
+		AuthToken jsontext.Value `json:"auth_token"`
+	}
+	var token string
+	if json.Unmarshal(raw, &shown) != nil || json.Unmarshal(shown.AuthToken, &token) != nil {
+		return ""
+	}
+	if len(token) < 8 || strings.Count(string(raw), token) != 1 || strings.Contains(`"protocol league.v2"`, token) {
+		return ""
+	}
+	return token
+}
+
+// FuzzReply: whatever comes as the result of a call is a message or an error,
+// and nothing panics.
+func FuzzReply(f *testing.F) {
+	add := func(method int, message []byte) { f.Add(uint8(method), message) }
+	seedMessages(f, add, func(e endpoint) string { return e.result })
+	for i := range endpoints() {
+		add(i, sampleJSON(f, protocol.TypeLeagueError))
+		add(i, []byte("null"))
+	}
+	all := endpoints()
+	f.Fuzz(func(t *testing.T, which uint8, raw []byte) {
+		if len(raw) > 64<<10 {
+			return // nobody reads more
+		}
+		e := all[int(which)%len(all)]
+		envelope, err := e.call(callerFunc(func(_ context.Context, c sent) (any, error) { return c.decode(raw) }))
+		if err != nil {
+			require.NotNil(t, protocol.AsError(err))
+			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			require.NotErrorIs(t, err, context.Canceled)
+			return
+		}
+		require.NotEqual(t, protocol.TypeLeagueError, envelope.MessageType)
+		require.NotEqual(t, protocol.TypeGameError, envelope.MessageType)
+	})
+}

@@ -1,0 +1,178 @@
+package referee_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+)
+
+// The others in a match of the fuzzer.
+const (
+	theManager  = "http://manager/mcp"
+	theHonest   = "http://p01/mcp"
+	theStranger = "http://p02/mcp"
+)
+
+// A ring is a carrier between a referee, its manager, an honest player, and one
+// whose answers are anything.
+type ring struct {
+	steps  uint8 // at which it answers anything
+	bodies [2][]byte
+	clock  *protocol.Clock
+
+	mu     sync.Mutex
+	calls  int
+	asked  map[string]int // the second player, by method
+	report *protocol.MatchResultReport
+}
+
+// The steps of a match at which the second player may answer anything.
+const (
+	atInvitation = 1 << iota
+	atChoice
+	atEnd
+	atComplaint
+	hangsUp // it answers the second question of a kind not at all
+	insists // it answers nothing rightly in the end
+)
+
+var errHungUp = errors.New("the connection is closed")
+
+func (r *ring) Call(_ context.Context, endpoint, _, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls++
+	switch endpoint {
+	case theManager:
+		return r.manager(method, params)
+	case theStranger:
+		step := map[string]uint8{
+			protocol.Invite.Name: atInvitation, protocol.ChooseParity.Name: atChoice,
+			protocol.NotifyMatchResult.Name: atEnd, protocol.NotifyGameError.Name: atComplaint,
+		}[method]
+		n := r.asked[method]
+		r.asked[method]++
+		switch {
+		case r.steps&step == 0, n >= 2 && r.steps&insists == 0:
+		case n == 1 && r.steps&hangsUp != 0:
+			return nil, errHungUp
+		default:
+			return transport.DecodeResponse(r.bodies[n%2], decode)
+		}
+	}
+	return r.answer(endpoint, params), nil
+}
+
+// manager registers the referee, and takes its report.
+func (r *ring) manager(method string, params any) (any, error) {
+	voice := protocol.NewVoice(protocol.ManagerSender, r.clock)
+	switch method {
+	case protocol.RegisterReferee.Name:
+		id := "REF01"
+		answer := &protocol.RefereeRegisterResponse{
+			Envelope: voice.Envelope(protocol.TypeRefereeRegisterResponse, "conv"), RefereeID: &id,
+			Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L"},
+		}
+		answer.AuthToken = "tok-ref01-fuzz"
+		return answer, nil
+	case protocol.ReportMatchResult.Name:
+		r.report, _ = params.(*protocol.MatchResultReport)
+		return &protocol.Ack{Envelope: voice.Envelope(protocol.TypeMatchResultAck, "conv"), Status: protocol.StatusAccepted}, nil
+	}
+	return nil, errHungUp
+}
+
+// answer is what an honest player says.
+func (r *ring) answer(endpoint string, params any) any {
+	id := map[string]string{theHonest: "P01", theStranger: "P02"}[endpoint]
+	voice := protocol.NewVoice(protocol.PlayerSender(id), r.clock)
+	const conversation = "conv-r1m1-a1"
+	switch params.(type) {
+	case *protocol.GameInvitation:
+		yes := true
+		return &protocol.GameJoinAck{Envelope: voice.Envelope(protocol.TypeGameJoinAck, conversation), MatchID: "R1M1", PlayerID: id, Accept: &yes}
+	case *protocol.ChooseParityCall:
+		return &protocol.ChooseParityResponse{
+			Envelope: voice.Envelope(protocol.TypeChooseParityResponse, conversation), MatchID: "R1M1", PlayerID: id, ParityChoice: "even",
+		}
+	case *protocol.GameError:
+		return &protocol.Ack{Envelope: voice.Envelope(protocol.TypeGameErrorAck, conversation), Status: protocol.StatusAcknowledged}
+	}
+	return &protocol.Ack{Envelope: voice.Envelope(protocol.TypeGameOverAck, conversation), Status: protocol.StatusAcknowledged}
+}
+
+// FuzzReply: whatever a player answers at any step, the referee does not panic,
+// the match ends with a report after a bounded number of messages, and its
+// honest opponent does not lose technically.
+func FuzzReply(f *testing.F) {
+	choice := `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P02","timestamp":"2026-01-01T00:00:00Z",` +
+		`"conversation_id":"conv-r1m1-a1","match_id":"R1M1","player_id":"P02","parity_choice":"odd"}`
+	join := `{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","sender":"player:P02","timestamp":"2026-01-01T00:00:00Z",` +
+		`"conversation_id":"conv-r1m1-a1","match_id":"R1M1","player_id":"P02","accept":true,"entropy_commitment":"` + protocol.Secret{1}.Hex() + `"}`
+	response := func(result string) []byte { return []byte(`{"jsonrpc":"2.0","result":` + result + `,"id":1}`) }
+	for _, body := range [][]byte{
+		response(choice), response(join), response("null"), response("[]"), response(`{"accept":false}`), response(`{"accept":"yes"}`),
+		response(`{"parity_choice":"Even"}`), response(`{"message_type":"LEAGUE_ERROR","error_code":"E022"}`), response(`{"match_id":7}`),
+		[]byte(`{"jsonrpc":"2.0","error":{"code":4004,"message":"no","data":{"error_code":"E009"}},"id":1}`), []byte("<html>"), nil,
+	} {
+		for _, steps := range []uint8{atInvitation, atChoice, atChoice | insists, atChoice | hangsUp, atEnd | atComplaint | atChoice, 63} {
+			f.Add(steps, body, response(choice))
+		}
+	}
+	f.Fuzz(func(t *testing.T, steps uint8, first, second []byte) {
+		if len(first) > 64<<10 || len(second) > 64<<10 {
+			return // nobody reads more
+		}
+		clock := protocol.NewClock(time.Now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
+		r := &ring{steps: steps, bodies: [2][]byte{first, second}, clock: clock, asked: map[string]int{}}
+		judge, err := referee.New(referee.Options{
+			Name: "Referee", Endpoint: "http://ref01/mcp", Manager: theManager, MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
+			Caller: r, Clock: clock, Nonce: func(string) protocol.Secret { return protocol.Secret{7} },
+		})
+		require.NoError(t, err)
+		require.NoError(t, judge.Register(context.Background()))
+		mux := transport.NewMux(zerolog.Nop())
+		judge.Mount(mux)
+		seat := func(id, endpoint string) protocol.AssignedPlayer {
+			return protocol.AssignedPlayer{PlayerID: id, Endpoint: endpoint, DisplayName: id, AccessToken: "access-to-" + id}
+		}
+		assignment := &protocol.MatchAssignment{
+			Envelope: protocol.NewVoice(protocol.ManagerSender, clock).Envelope(protocol.TypeMatchAssignment, "conv-r1m1-a1"),
+			LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
+			PlayerA: seat("P01", theHonest), PlayerB: seat("P02", theStranger),
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		}
+		_, err = mux.Dispatch(context.Background(), "", protocol.StartMatch.Name, assignment)
+		require.NoError(t, err)
+		judge.Rest(context.Background())
+		judge.Close()
+
+		require.NotNil(t, r.report, "the match has a result")
+		require.LessOrEqual(t, r.calls, 2+2*4+2*4+8+2, "registration, report, 4 times each question, GAME_ERRORs, GAME_OVERs")
+		result := r.report.Result
+		if result.Details.Status == protocol.StatusTechnicalLoss {
+			require.NotNil(t, result.Winner)
+			require.Equal(t, "P01", *result.Winner)
+		} else {
+			require.NotNil(t, result.Details.DrawnNumber)
+			ours, _ := result.Details.Choices.Get("P01")
+			require.Equal(t, "even", *ours)
+		}
+		encoded, err := json.Marshal(r.report)
+		require.NoError(t, err, "the manager can read it")
+		require.Empty(t, protocol.Examine(protocol.TypeMatchResultReport, encoded))
+		require.Less(t, len(encoded), 10<<10, "the manager reads no more")
+	})
+}
