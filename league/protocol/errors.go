@@ -256,6 +256,16 @@ func Unreachable(err error) bool {
 	return errors.As(err, &u) && u.Unreachable()
 }
 
+// Local tells whether a call failed by this side's own fault: it had no file
+// descriptor, no port, no memory. What another agent answered is never that.
+func Local(err error) bool {
+	if e := AsError(err); e == nil || e.Remote {
+		return false
+	}
+	var l interface{ Local() bool }
+	return errors.As(err, &l) && l.Local()
+}
+
 // A FieldError is one broken field of a message.
 type FieldError struct {
 	Field string `json:"field"` // dotted path, such as player_meta.display_name
