@@ -28,45 +28,57 @@ const maxVoid = 10
 //     than the margin before it was sent. The player then had all of its window,
 //     which was moved, but the deadline in the message was earlier than that; or
 //   - no answer came in time, and this process stood still for more than the
-//     margin at the window's end.
+//     margin when the window ended, or when the question left.
 //
 // An answer counts when it was read before the end. What arrives while the
 // process stands still is read when it goes on. When it goes on a margin or more
 // before the end, there was time to read what had come; when it stops only after
 // the end, there was nothing more to read. So a stall matters if it reaches into
-// the last margin of the window, and it matters as a whole: how much earlier the
-// answer came nobody can tell, and the doubt is the player's. There are two
-// witnesses: the stall monitor, and this very call, which must come back at the
-// deadline and not later.
+// the last margin of the window. And it matters if it reaches into the first
+// margin after the request began to be written, because then the player may have
+// got it only afterwards; later than that it had been sent. In between, the time
+// is the player's, whatever happens here.
 //
-// A connection that broke is the player's failure whatever happened here.
+// Such a stall matters as a whole: how much of the player's time it took nobody
+// can tell, and the doubt is the player's. There are two witnesses: the stall
+// monitor, and this very call, which must come back at the deadline and not
+// later. A connection that broke is the player's failure whatever happened here.
 func (m *match) account(w *window, err error) account {
 	a := account{timing: w.ctx.Timing()}
 	fault := protocol.AsError(err)
 	switch {
 	case fault == nil:
-		return a
 	case protocol.Local(err):
 		a.void, a.local = "the call failed at the referee's side", true
-		return a
-	case fault.Code != protocol.ErrTimeout:
-		return a
+	case fault.Code == protocol.ErrTimeout:
+		margin := protocol.Margin(w.length)
+		var when string
+		if a.stalled, when = m.stalled(w, margin); a.stalled > margin {
+			a.void = fmt.Sprintf("the referee stood still for %v when %s", a.stalled.Round(time.Millisecond), when)
+			return a
+		}
+		a.stalled = 0
+		if a.timing != nil && a.timing.Queued > margin {
+			a.void = fmt.Sprintf("the question waited for %v at the referee before it was sent", a.timing.Queued.Round(time.Millisecond))
+		}
 	}
-	margin := protocol.Margin(w.length)
-	end, _ := w.ctx.Deadline()
-	a.stalled = time.Since(end)
-	if stalls := m.referee.options.Stalls; stalls != nil {
-		a.stalled = max(a.stalled, stalls(end.Add(-margin), end))
-	}
-	switch {
-	case a.stalled > margin:
-		a.void = fmt.Sprintf("the referee stood still for %v when the time to answer ended", a.stalled.Round(time.Millisecond))
-		return a
-	case a.timing != nil && a.timing.Queued > margin:
-		a.void = fmt.Sprintf("the question waited for %v at the referee before it was sent", a.timing.Queued.Round(time.Millisecond))
-	}
-	a.stalled = 0
 	return a
+}
+
+// stalled is for how long this process stood still where that matters to a
+// question whose window has ended, and where that was.
+func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, when string) {
+	end, _ := w.ctx.Deadline()
+	length, when = time.Since(end), "the time to answer ended"
+	stalls := m.referee.options.Stalls
+	if stalls == nil {
+		return length, when
+	}
+	length = max(length, stalls(end.Add(-margin), end))
+	if left := w.ctx.Left(); length <= margin && !left.IsZero() {
+		length, when = stalls(left, left.Add(margin)), "the question left"
+	}
+	return length, when
 }
 
 // void notes that a try counts for nothing, for the n-th time, and waits where

@@ -94,19 +94,21 @@ func (w *world) burdened(folder store.Folder, carrier *slowCarrier, stalls func(
 }
 
 // stalling says how long the process stood still at the end of one window after
-// the other, and looks whether it is asked for that end.
-func stalling(t *testing.T, lengths ...time.Duration) func(from, to time.Time) time.Duration {
+// the other, or at its begin, and looks whether it is asked for these.
+func stalling(t *testing.T, begin []time.Duration, end ...time.Duration) func(from, to time.Time) time.Duration {
 	var mu sync.Mutex
-	return func(from, to time.Time) time.Duration {
-		assert.Equal(t, 250*time.Millisecond, to.Sub(from), "the last margin of the window")
-		assert.Zero(t, time.Since(to))
+	return func(from, to time.Time) (length time.Duration) {
+		assert.Equal(t, 250*time.Millisecond, to.Sub(from), "a margin of the window")
+		list := &end
+		if !to.Equal(time.Now()) {
+			assert.Equal(t, 5*second, time.Since(from), "from when on it was sent")
+			list = &begin
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		if len(lengths) == 0 {
-			return 0
+		if len(*list) > 0 {
+			length, *list = (*list)[0], (*list)[1:]
 		}
-		length := lengths[0]
-		lengths = lengths[1:]
 		return length
 	}
 }
@@ -116,7 +118,8 @@ func TestWhoIsToBlame(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		trouble    []trouble
-		stalls     []time.Duration
+		stalls     []time.Duration // at the end of a window
+		begin      []time.Duration
 		answers    part // of P02 to the invitation
 		complaints []complaint
 		over       time.Duration // when GAME_OVER goes out
@@ -152,6 +155,15 @@ func TestWhoIsToBlame(t *testing.T) {
 			name: "the player is late, and nobody else", answers: inTurn(silent, honestly), complaints: blamed, over: 7 * second, asked: 2,
 		},
 		{
+			name: "it stood still when the question left", begin: []time.Duration{second},
+			answers: inTurn(silent, honestly), over: 5 * second, asked: 2,
+			void: []string{"the referee stood still for 1s when the question left"},
+		},
+		{
+			name: "it stood still for a moment when the question left", begin: []time.Duration{250 * time.Millisecond},
+			answers: inTurn(silent, honestly), complaints: blamed, over: 7 * second, asked: 2,
+		},
+		{
 			name: "no file descriptors", trouble: []trouble{{err: noDescriptors{}}}, answers: honestly, over: 2 * second, asked: 1,
 			void: []string{"the call failed at the referee's side"},
 		},
@@ -173,7 +185,7 @@ func TestWhoIsToBlame(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
 				folder := folderOf(t)
 				boss := w.boss()
-				r := w.burdened(folder, &slowCarrier{method: protocol.Invite.Name, list: slices.Clone(test.trouble)}, stalling(t, test.stalls...))
+				r := w.burdened(folder, &slowCarrier{method: protocol.Invite.Name, list: slices.Clone(test.trouble)}, stalling(t, test.begin, test.stalls...))
 				w.player("P01")
 				w.player("P02", does(protocol.Invite.Name, test.answers))
 				w.hand(boss, r, "R1M1", 1)
@@ -245,7 +257,7 @@ func TestAQuestionThatNeverComesThroughIsNobodysLoss(t *testing.T) {
 					into = folderOf(t)
 				}
 				w.startManager(2, 1, func(o *league.Options) { o.LongestMatch = time.Hour })
-				w.burdened(into, &slowCarrier{}, stalling(t, slices.Repeat([]time.Duration{second}, 10)...))
+				w.burdened(into, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{second}, 10)...))
 				w.player("P01", choosing("even"))
 				w.player("P02", choosing("even"), does(protocol.Invite.Name, inTurn(nTimes(10, silent, honestly))))
 				w.finish()

@@ -30,6 +30,7 @@ import (
 type load struct {
 	t        *testing.T
 	timeouts protocol.Timeouts
+	retries  int
 	slowness float64 // after how much of its time a player answers
 
 	hosts   []string // of the players' servers
@@ -184,7 +185,7 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
 		LeagueID: leagueID, RoundID: 1, MatchID: matchID, Attempt: 1, GameType: evenodd.Type,
 		PlayerA: seat(2 * n), PlayerB: seat(2*n + 1), Timeouts: l.timeouts,
-		RetryPolicy: protocol.RetryPolicy{MaxRetries: 1, Delay: 0.2}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		RetryPolicy: protocol.RetryPolicy{MaxRetries: l.retries, Delay: 0.2}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
 	}
 }
 
@@ -204,7 +205,7 @@ func TestNobodyLosesByALoadedReferee(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 2, Move: 4, GameOver: 5, Generic: 10}, slowness: 0.9}
+	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 2, Move: 4, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
 	began := time.Now()
 	results := l.run()
 	t.Logf("%d matches at once in %v: %d void tries, %d failures", len(results), time.Since(began).Round(time.Millisecond), l.void.Load(), l.failed.Load())
@@ -216,7 +217,7 @@ func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 1, Move: 2, GameOver: 5, Generic: 10}, slowness: 1.1}
+	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 1, Move: 2, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
 	began := time.Now()
 	results := l.run()
 	t.Logf("%d matches at once in %v: %d void tries, %d failures", len(results), time.Since(began).Round(time.Millisecond), l.void.Load(), l.failed.Load())

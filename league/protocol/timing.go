@@ -110,6 +110,17 @@ func (l *Limited) move(by time.Duration) {
 	}
 }
 
+// Left is when the request began to be written, for the last time; zero when it
+// did not, or the carrier told nothing.
+func (l *Limited) Left() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.call == nil {
+		return time.Time{}
+	}
+	return l.call.departed
+}
+
 // Timing is where the time of the call went, until now where no answer came;
 // nil when the carrier told nothing.
 func (l *Limited) Timing() *Timing {
