@@ -9,17 +9,17 @@ import (
 )
 
 func TestStalls(t *testing.T) {
-	const ms = time.Millisecond
 	began := time.Now()
-	at := func(d time.Duration) time.Time { return began.Add(d) }
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	at := func(n int) time.Time { return began.Add(ms(n)) }
 	m := &StallMonitor{last: began}
-	for _, tick := range []time.Duration{20, 40, 120, 140, 189, 209, 1229, 1249} { // late by 60, 29 and 1000 ms
-		m.tick(at(tick * ms))
+	for _, tick := range []int{20, 40, 120, 140, 189, 209, 1229, 1249} { // late by 60, 29 and 1000 ms
+		m.tick(at(tick))
 	}
 	for _, test := range []struct {
 		name          string
-		from, to, now time.Duration
-		longest       time.Duration
+		from, to, now int
+		longest       int // ms
 	}{
 		{"before all", -100, 30, 1250, 0},
 		{"from before a stall into it", 0, 50, 1250, 60},
@@ -33,7 +33,7 @@ func TestStalls(t *testing.T) {
 		{"one that is just ending and shorter than another", 1000, 1300, 1469, 1000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.longest*ms, m.longest(at(test.from*ms), at(test.to*ms), at(test.now*ms)))
+			assert.Equal(t, ms(test.longest), m.longest(at(test.from), at(test.to), at(test.now)))
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"evenodd/league/protocol"
 )
 
@@ -86,11 +88,11 @@ func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, 
 // given up.
 func (m *match) void(w *window, s *seat, fault *protocol.Error, why string, local bool, n int) bool {
 	o := &m.referee.options
-	log := o.Log.Warn()
+	level := zerolog.WarnLevel
 	if n >= maxVoid {
-		log = o.Log.Error()
+		level = zerolog.ErrorLevel
 	}
-	log.Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.action).
+	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.action).
 		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", why).Int("times", n).
 		Bool("given_up", n >= maxVoid).Msg("a question was put to no avail, by no fault of the player")
 	if n >= maxVoid {
