@@ -32,8 +32,15 @@ type playerOptions struct {
 	seed     uint64
 	seeded   bool // a seed was given
 	strategy string
+	verify   string // of referees
 	logLevel string
 }
+
+// What --verify-referee may be.
+const (
+	verifyAnnounced = "announced"
+	verifyStrict    = "strict"
+)
 
 func newPlayer(s streams, data *dataFolder) *cobra.Command {
 	o := &playerOptions{address: address{ports: ports{8101, 8150}}}
@@ -55,6 +62,7 @@ Strategies: ` + strings.Join(strategy.Names(), ", ") + `.`,
 	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.ca, &o.seed, &o.logLevel)
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league, or one of these")
 	f.StringVar(&o.strategy, "strategy", "random", "how to choose")
+	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "whom to play with: announced (also referees that cannot prove themselves, where the manager says so) or strict (only those that do)")
 	return c
 }
 
@@ -65,6 +73,9 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	}
 	if !httpURL(o.manager) {
 		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
+	}
+	if o.verify != verifyAnnounced && o.verify != verifyStrict {
+		return usage("--verify-referee %q: announced or strict", o.verify)
 	}
 	options, err := playerPreset(files, o.id)
 	if err != nil {
@@ -89,6 +100,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	}
 	options.Name, options.ID, options.Leagues = name, o.id, o.leagues
 	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide
+	options.StrictReferees = o.verify == verifyStrict
 	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
 	options.Folder = store.Folder(o.data)
 	if o.seeded {

@@ -84,10 +84,12 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	stalls := referee.WatchStalls()
+	defer stalls.Stop()
 	options.Name, options.ID, options.LeagueID = name, o.id, o.leagueID
 	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent
 	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
-	options.Folder = store.Folder(o.data)
+	options.Folder, options.Stalls = store.Folder(o.data), stalls.Longest
 	if o.seeded {
 		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}

@@ -375,11 +375,15 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 	m.mu.Unlock()
 	seatA.AccessToken = x.a.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
 	seatB.AccessToken = x.b.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+	replies := ""
+	if m.options.StrictReplies {
+		replies = protocol.RepliesStrict
+	}
 	return protocol.StartMatch.Call(ctx, m.options.Caller, referee.peer(), &protocol.MatchAssignment{
 		Envelope: m.voice.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
 		LeagueID: m.options.LeagueID, RoundID: round, MatchID: x.id, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
-		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring),
+		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring), Replies: replies,
 	})
 }
 

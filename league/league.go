@@ -52,6 +52,10 @@ type Options struct {
 	Timeouts protocol.Timeouts
 	Retry    protocol.RetryPolicy
 
+	// StrictReplies has referees refuse every reply of a player that is not as the
+	// protocol has it; else one counts whose meaning is clear.
+	StrictReplies bool
+
 	Concurrency          int           // matches at once in the whole league; 0: as many as referees can
 	MaxConcurrentMatches int           // most a referee may offer; 0 means 10 (002 §3.1.2)
 	AnnounceLead         time.Duration // wait between announcement and first match

@@ -43,6 +43,11 @@ type Options struct {
 	Manager  string   // endpoint of the league manager
 	Strategy strategy.Strategy
 
+	// StrictReferees refuses every referee that does not prove itself, also where
+	// the manager announces that it will not, and where the manager does not prove
+	// itself either: there nobody can.
+	StrictReferees bool
+
 	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
 
 	// Folder is where the player keeps who it is and what it has played, so

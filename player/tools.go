@@ -48,14 +48,15 @@ func (p *Player) idle() {
 // authorize tells who conducts a match, and refuses a caller that cannot be
 // it. In a league whose manager proves itself, a referee shows the access token
 // of this match and attempt, unless the round was announced with referee_auth
-// none for it: a referee of another maker.
+// none for it: a referee of another maker. A player that wants all referees to
+// prove themselves makes no such exception.
 func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID string, attempt int) (referee, error) {
 	r := referee{sender: e.Sender, token: protocol.NoToken}
 	m := p.member.Await(ctx)
 	if m == nil {
 		return r, protocol.Fault(protocol.ErrPlayerNotRegistered, "this player is not registered in a league")
 	}
-	if !m.Strict() {
+	if !m.Strict() && !p.options.StrictReferees {
 		return r, nil
 	}
 	expected := m.Key.AccessToken(m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
@@ -63,7 +64,7 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 		r.token = expected
 		return r, nil
 	}
-	if p.refereeAuth(matchID) == protocol.RefereeAuthNone {
+	if !p.options.StrictReferees && p.announced(matchID).RefereeAuth == protocol.RefereeAuthNone {
 		p.options.Log.Warn().Str("match_id", matchID).Str("sender", e.Sender).Msg("the referee of this match does not prove itself")
 		return r, nil
 	}
@@ -73,20 +74,36 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 	return r, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of %s in match %s", e.Sender, matchID)
 }
 
-// refereeAuth is how the announcement says the referee of a match proves
-// itself, "" when the match was not announced.
-func (p *Player) refereeAuth(matchID string) string {
+// announced is a match as the current round was announced, empty when it was
+// not.
+func (p *Player) announced(matchID string) protocol.AnnouncedMatch {
 	p.mu.Lock()
 	round := p.round
 	p.mu.Unlock()
+	return announcedIn(round, matchID)
+}
+
+func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protocol.AnnouncedMatch) {
 	if round == nil {
-		return ""
+		return none
 	}
 	i := slices.IndexFunc(round.Matches, func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID })
 	if i < 0 {
-		return ""
+		return none
 	}
-	return round.Matches[i].RefereeAuth
+	return round.Matches[i]
+}
+
+// mayConduct tells whether a caller may take a match over from the referee that
+// invited first: one that proves itself may. Of those that do not, only the
+// announced one may, and only from another: else a stranger that knows of the
+// match could have the player refuse its referee. p.mu is held.
+func (p *Player) mayConduct(m *match, by referee) bool {
+	if by.token != protocol.NoToken || by.sender == m.auth.sender && m.auth.token == protocol.NoToken {
+		return true
+	}
+	announced := announcedIn(p.round, m.id).RefereeID
+	return m.auth.token == protocol.NoToken && announced != "" && by.sender == protocol.RefereeSender(announced)
 }
 
 // maxOpenMatches is how many matches a player is in at once, at most: a
@@ -110,6 +127,9 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m != nil && attempt < m.attempt {
 		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "attempt %d at match %s has begun", m.attempt, m.id)
+	}
+	if m != nil && !p.mayConduct(m, auth) {
+		return nil, protocol.Fault(protocol.ErrTokenInvalid, "%s does not conduct match %s", q.Sender, m.id)
 	}
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = &match{

@@ -41,7 +41,9 @@ func (m *match) invite(w *window, side rules.Seat) error {
 
 // judgeJoin decides what a GAME_JOIN_ACK means.
 func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
-	m.conformance(s, &a.Envelope, a.PlayerID)
+	if err := m.conformance(s, &a.Envelope, a.PlayerID); err != nil {
+		return err
+	}
 	if err := m.sameMatch(&a.Envelope, protocol.TypeGameJoinAck, a.MatchID); err != nil {
 		return err
 	}
@@ -82,7 +84,9 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 	if err != nil {
 		return err
 	}
-	m.conformance(s, &answer.Envelope, answer.PlayerID)
+	if err := m.conformance(s, &answer.Envelope, answer.PlayerID); err != nil {
+		return err
+	}
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
 		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", choice: answer.MoveData.Choice,
 		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove, options: question.Options,
@@ -102,7 +106,9 @@ func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s
 	if err != nil {
 		return err
 	}
-	m.conformance(s, &answer.Envelope, answer.PlayerID)
+	if err := m.conformance(s, &answer.Envelope, answer.PlayerID); err != nil {
+		return err
+	}
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
 		messageType: protocol.TypeChooseParityResponse, matchID: answer.MatchID, field: "parity_choice", choice: answer.ParityChoice,
 		entropy: answer.Entropy, illegal: protocol.ErrInvalidParityChoice,
@@ -159,19 +165,45 @@ func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) err
 	return nil
 }
 
-// conformance counts what is not as the protocol has it although its meaning
-// is clear: replies are judged by meaning.
-func (m *match) conformance(s *seat, e *protocol.Envelope, playerID string) {
-	switch {
-	case e.Protocol != protocol.Name || e.MessageType == "" || e.Sender == "" || e.ConversationID == "":
-		m.referee.warn(s.player.PlayerID, "the envelope is not complete")
-	case e.ConversationID != m.conversation:
-		m.referee.warn(s.player.PlayerID, "conversation_id is not that of the request")
-	case playerID != s.player.PlayerID:
-		m.referee.warn(s.player.PlayerID, "player_id is not the player's")
-	case !protocol.ValidTimestamp(e.Timestamp):
-		m.referee.warn(s.player.PlayerID, "the timestamp is not in UTC")
+// conformance looks for what is not as the protocol has it although its meaning
+// is clear. Replies are judged by meaning, so it is only counted; where the
+// league wants its replies strict, it is an error like any other.
+func (m *match) conformance(s *seat, e *protocol.Envelope, playerID string) error {
+	fault := m.breach(s, e, playerID)
+	if fault == nil {
+		return nil
 	}
+	m.referee.warn(s.player.PlayerID, fault.Detail)
+	if m.assignment.Replies == protocol.RepliesStrict {
+		return fault
+	}
+	return nil
+}
+
+// breach is the first thing about a reply that is not as the protocol has it;
+// nil for none.
+func (m *match) breach(s *seat, e *protocol.Envelope, playerID string) *protocol.Error {
+	for _, f := range e.Broken() {
+		switch f.Field {
+		case "protocol", "message_type", "sender", "timestamp", "conversation_id", "player_id":
+			return protocol.Fault(protocol.ErrInvalidFieldType, "%s cannot be read, got %s", f.Field, clip(f.Got))
+		}
+	}
+	switch {
+	case e.Protocol != "" && e.Protocol != protocol.Name:
+		return protocol.Fault(protocol.ErrProtocolVersion, "protocol must be %s, got %.60q", protocol.Name, e.Protocol)
+	case e.Protocol == "" || e.MessageType == "" || e.Sender == "" || e.ConversationID == "":
+		return protocol.Fault(protocol.ErrMissingField, "the envelope is not complete")
+	case playerID == "":
+		return protocol.Fault(protocol.ErrMissingField, "player_id is missing")
+	case !protocol.ValidTimestamp(e.Timestamp):
+		return protocol.Fault(protocol.ErrInvalidTimestamp, "the timestamp is not in UTC")
+	case e.ConversationID != m.conversation:
+		return protocol.Fault(protocol.ErrNotAuthorized, "conversation_id is not that of the request")
+	case playerID != s.player.PlayerID:
+		return protocol.Fault(protocol.ErrNotAuthorized, "player_id is not the player's")
+	}
+	return nil
 }
 
 // clip shortens what a player sent, and makes it text.

@@ -50,6 +50,7 @@ type entry struct {
 	try       int
 	message   any // nil for none
 	fault     *protocol.Error
+	account   account
 }
 
 func newChronicle(clock *protocol.Clock, tokens ...string) *chronicle {
@@ -78,21 +79,24 @@ func (c *chronicle) sent(playerID, method string, try int, message any) {
 	c.add(entry{direction: store.Sent, playerID: playerID, method: method, try: try, message: message})
 }
 
-// received notes what came of it: an answer, or nil, and what was wrong.
-func (c *chronicle) received(playerID, method string, try int, answer any, fault *protocol.Error) {
+// received notes what came of it: an answer, or nil, what was wrong, and what is
+// known of how that came about.
+func (c *chronicle) received(playerID, method string, try int, answer any, fault *protocol.Error, known account) {
 	if answer == nil && fault == nil {
 		return // this side gave up
 	}
-	c.add(entry{direction: store.Received, playerID: playerID, method: method, try: try, message: answer, fault: fault})
+	c.add(entry{
+		direction: store.Received, playerID: playerID, method: method, try: try, message: answer, fault: fault, account: known,
+	})
 }
 
 // acknowledged notes what came of something a player is told.
-func (c *chronicle) acknowledged(playerID, method string, try int, ack *protocol.Ack, err error) {
+func (c *chronicle) acknowledged(playerID, method string, try int, ack *protocol.Ack, err error, timing *protocol.Timing) {
 	if err != nil {
-		c.received(playerID, method, try, nil, protocol.AsError(err))
+		c.received(playerID, method, try, nil, protocol.AsError(err), account{timing: timing})
 		return
 	}
-	c.received(playerID, method, try, ack, nil)
+	c.received(playerID, method, try, ack, nil, account{timing: timing})
 }
 
 func (c *chronicle) add(e entry) {
@@ -154,7 +158,8 @@ func (c *chronicle) pour(into *store.Match, last bool) {
 func (e *entry) exchange(tokens []string) store.Exchange {
 	x := store.Exchange{
 		At: milliseconds(e.at), Direction: e.direction, PlayerID: e.playerID, Method: e.method, Try: e.try,
-		Error: exchangeError(e.fault, tokens),
+		Error:  exchangeError(e.fault, tokens),
+		Timing: e.account.timing, Void: e.account.void, Stalled: protocol.Milliseconds(e.account.stalled), Local: e.account.local,
 	}
 	if e.message == nil {
 		return x

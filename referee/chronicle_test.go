@@ -81,7 +81,7 @@ func TestAnExchange(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := chronicled("secret-of-many-letters", "", protocol.NoToken)
-			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault)
+			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault, account{})
 			doc := poured(c)
 			require.Len(t, doc.Transcript, 1)
 			assert.Equal(t, test.message, string(doc.Transcript[0].Message))
@@ -101,7 +101,7 @@ func TestATranscriptHasBounds(t *testing.T) {
 	}
 	for range 2 { // for the two players
 		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
-		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil)
+		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, account{})
 	}
 	doc := poured(c)
 	assert.Len(t, doc.Transcript, maxExchanges)
@@ -125,7 +125,7 @@ func TestAChronicleIsPouredOnce(t *testing.T) {
 	c.pour(doc, true)
 	assert.Len(t, doc.Transcript, 2)
 	assert.Len(t, doc.Lifecycle.States, 2)
-	c.received("P01", protocol.Invite.Name, 1, nil, nil)
+	c.received("P01", protocol.Invite.Name, 1, nil, nil, account{})
 	assert.Empty(t, poured(c).Transcript, "an end of this side's own is nothing that was said")
 }
 

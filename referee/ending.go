@@ -129,13 +129,13 @@ func (m *match) points(result *protocol.GameResult, s *seat) int {
 // announce sends GAME_OVER to both players and waits for their
 // acknowledgements, 5 s at most; a missing one changes nothing (004 §4.3).
 func (m *match) announce() {
-	ctx := protocol.Limit(m.referee.life, protocol.Seconds(m.assignment.Timeouts.GameOver))
-	defer ctx.Stop()
-	m.both(2, func(i int) { m.tellResult(ctx, &m.seats[i]) })
+	m.both(2, func(i int) { m.tellResult(&m.seats[i]) })
 }
 
 // tellResult sends GAME_OVER to a player.
-func (m *match) tellResult(ctx context.Context, s *seat) {
+func (m *match) tellResult(s *seat) {
+	ctx := protocol.Limit(m.referee.life, protocol.Seconds(m.assignment.Timeouts.GameOver))
+	defer ctx.Stop()
 	method := &protocol.NotifyMatchResult
 	over := &protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, s),
@@ -147,7 +147,7 @@ func (m *match) tellResult(ctx context.Context, s *seat) {
 	}
 	ack, err := method.Call(ctx, m.referee.options.Caller, s.peer, over)
 	if m.chronicle != nil {
-		m.chronicle.acknowledged(s.player.PlayerID, method.Name, 1, ack, err)
+		m.chronicle.acknowledged(s.player.PlayerID, method.Name, 1, ack, err, ctx.Timing())
 	}
 	if err != nil {
 		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).

@@ -12,10 +12,11 @@ import (
 // be mended inside it; a lost or late one opens another after a pause.
 type window struct {
 	ctx    *protocol.Limited
-	end    time.Time
-	stamp  string // the deadline as messages say it
-	action string // the message that is awaited
+	end    time.Time // as the question says; what it waited at this side comes on top
+	stamp  string    // the deadline as messages say it
+	action string    // the message that is awaited
 	length time.Duration
+	asked  bool
 	turn   *turn // nil where nothing is written
 }
 
@@ -27,13 +28,19 @@ type turn struct {
 }
 
 func (m *match) openWindow(seconds float64) window {
-	length := protocol.Seconds(seconds)
+	return m.window(protocol.Seconds(seconds), nil)
+}
+
+func (m *match) window(length time.Duration, turn *turn) window {
 	end := m.referee.options.Clock.Now().Add(length)
 	return window{
-		ctx: protocol.Limit(m.referee.life, length), end: end, length: length,
-		stamp: m.referee.options.Clock.Format(end),
+		ctx: protocol.Window(m.referee.life, length), end: end, length: length,
+		stamp: m.referee.options.Clock.Format(end), turn: turn,
 	}
 }
+
+// until is when the window really ends.
+func (w *window) until() time.Time { return w.end.Add(w.ctx.Extended()) }
 
 // insist puts a question to a seat until it is answered rightly or the seat's
 // chances are used up; then the seat has lost technically.
@@ -43,6 +50,9 @@ func (m *match) openWindow(seconds float64) window {
 // is asked again at once, as long as retries and the window last (002 §6.2.4);
 // after one the window stays the same, whatever else happens in it.
 // Each failure is told to the player by GAME_ERROR, beside the match.
+//
+// A try that failed by the fault of this side (see account) is no failure: it
+// is made again with a new window, and the player hears nothing of it.
 func (m *match) insist(w window, side rules.Seat, question func(*window, rules.Seat) error) {
 	s := &m.seats[side]
 	policy := m.assignment.RetryPolicy
@@ -50,19 +60,27 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 	if m.chronicle != nil {
 		w.turn = &turn{}
 	}
-	for retries := 0; ; {
-		err := m.question(&w, side, question)
+	defer func() { w.ctx.Stop() }()
+	for retries, voids := 0, 0; ; {
+		known, err := m.question(&w, side, question)
 		if err == nil || m.over() {
 			return
 		}
 		fault := faultOf(err)
+		if known.void != "" {
+			if voids++; !m.void(&w, s, fault, known.void, known.local, voids) {
+				return
+			}
+			m.renew(&w)
+			continue
+		}
 		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
 		wrong = wrong || !pause
 		again := retries < policy.MaxRetries && (!wrong || m.mendable(&w, fault.Code, retries+1))
 		if again {
 			retries++
 		}
-		m.complain(&w, s, fault, retries, again, pause)
+		m.complain(&w, s, fault, known.timing, retries, again, pause)
 		if !again {
 			s.lost, s.fault = lossReason(fault, w.action), fault.Code
 			return
@@ -74,23 +92,32 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 			return
 		}
 		if !wrong {
-			turn := w.turn
-			w = m.openWindow(w.length.Seconds())
-			w.turn = turn
-			defer w.ctx.Stop() //nolint:gocritic // at most max_retries of them
+			m.renew(&w)
 		}
 	}
 }
 
+// renew opens the window again.
+func (m *match) renew(w *window) {
+	w.ctx.Stop()
+	*w = m.window(w.length, w.turn)
+}
+
 // question puts a question once, and has it and its outcome in the transcript.
-func (m *match) question(w *window, side rules.Seat, question func(*window, rules.Seat) error) error {
+func (m *match) question(w *window, side rules.Seat, question func(*window, rules.Seat) error) (account, error) {
+	if w.asked {
+		w.ctx = w.ctx.Again()
+	}
+	w.asked = true
 	if w.turn == nil {
-		return question(w, side)
+		err := question(w, side)
+		return m.account(w, err), err
 	}
 	w.turn.try++
 	err := question(w, side)
-	m.chronicle.received(m.seats[side].player.PlayerID, w.turn.method, w.turn.try, w.turn.answer, protocol.AsError(err))
-	return err
+	known := m.account(w, err)
+	m.chronicle.received(m.seats[side].player.PlayerID, w.turn.method, w.turn.try, w.turn.answer, protocol.AsError(err), known)
+	return known, err
 }
 
 // mendable tells whether what was answered wrongly can be put right before the
@@ -100,7 +127,7 @@ func (m *match) mendable(w *window, code protocol.Code, retry int) bool {
 	if code == protocol.ErrConnection {
 		next = next.Add(m.assignment.RetryPolicy.Pause(retry))
 	}
-	return code != protocol.ErrTimeout && next.Before(w.end)
+	return code != protocol.ErrTimeout && next.Before(w.until())
 }
 
 // faultOf reads what went wrong with a question as the GAME_ERROR it makes.
@@ -133,11 +160,11 @@ func lossReason(fault *protocol.Error, action string) string {
 }
 
 // complain tells a player by GAME_ERROR what was wrong (spec 003 §4.10.2). It
-// waits for nothing.
-func (m *match) complain(w *window, s *seat, fault *protocol.Error, retry int, again, pause bool) {
+// waits for nothing. Its context says where the time went.
+func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *protocol.Timing, retry int, again, pause bool) {
 	r := m.referee
 	now := r.options.Clock.Now()
-	remaining := max(w.end.Sub(now).Seconds(), 0)
+	remaining := max(w.until().Sub(now).Seconds(), 0)
 	limit := m.assignment.RetryPolicy.MaxRetries
 	info := &protocol.RetryInfo{RetryCount: retry, MaxRetries: limit}
 	consequence := "Technical loss"
@@ -162,6 +189,12 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, retry int, a
 	for key, value := range fault.Context {
 		problem.Context[key] = value
 	}
+	if timing != nil {
+		problem.Context["timing"] = *timing
+	}
+	if fault.Code == protocol.ErrTimeout {
+		problem.Context["deadline"] = r.options.Clock.Format(w.until())
+	}
 	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
 		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Int("retry", retry).Bool("retryable", again).
 		Msg("a player failed")
@@ -173,9 +206,11 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, retry int, a
 		chronicle.beside.Add(1)
 	}
 	told := r.crew.run(func() {
-		ack, err := method.Call(r.life, r.options.Caller, peer, problem)
+		ctx := protocol.Limit(r.life, method.Timeout)
+		defer ctx.Stop()
+		ack, err := method.Call(ctx, r.options.Caller, peer, problem)
 		if chronicle != nil {
-			chronicle.acknowledged(problem.AffectedPlayer, method.Name, try, ack, err)
+			chronicle.acknowledged(problem.AffectedPlayer, method.Name, try, ack, err, ctx.Timing())
 			chronicle.beside.Done()
 		}
 		if err != nil {

@@ -31,6 +31,8 @@ type match struct {
 	nonce        protocol.Secret
 	commitment   string
 	abandoned    atomic.Bool // a later attempt has taken its place
+	givenUp      atomic.Bool // it could not be played, by no fault of a player
+	handedBack   bool        // it was given up, and may be begun again; the referee's mu guards it
 	seats        [2]seat
 	result       *protocol.GameResult // what GAME_OVER says
 	second       chan struct{}        // tells that the second seat is done
@@ -57,12 +59,12 @@ type seat struct {
 	fault             protocol.Code // the failure by which it lost; "" for none
 }
 
-func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment) *match {
+func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment, nonce protocol.Secret) *match {
 	m := &match{
 		referee: r, member: member, game: game, assignment: a,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
-		nonce:        r.nonce(a.LeagueID, a.MatchID, a.Attempt),
+		nonce:        nonce,
 		state:        StateWaitingForPlayers,
 		second:       make(chan struct{}, 1),
 	}
@@ -91,6 +93,9 @@ func (m *match) conduct() {
 	if m.over() || !m.finish(position) {
 		m.referee.release(false)
 		m.keepAbandoned()
+		if m.givenUp.Load() {
+			m.referee.handBack(m)
+		}
 		return // another attempt, or another referee, plays it again
 	}
 	m.announce()
@@ -126,9 +131,11 @@ func (m *match) forget() {
 	}
 }
 
-// over tells whether the attempt need not go on: another has taken its place,
-// or the referee stops.
-func (m *match) over() bool { return m.abandoned.Load() || m.referee.life.Err() != nil }
+// over tells whether the attempt need not go on: another has taken its place, it
+// was given up, or the referee stops.
+func (m *match) over() bool {
+	return m.abandoned.Load() || m.givenUp.Load() || m.referee.life.Err() != nil
+}
 
 // abandon ends an attempt whose place another takes; false when it has a
 // result, which then is that of the match.
@@ -157,9 +164,7 @@ func (m *match) forfeited() bool {
 // ask puts a question to the seats, to all at the same time, and returns when
 // the outcome of each is known: it answered, or it lost.
 func (m *match) ask(seats []rules.Seat, timeout float64, question func(*window, rules.Seat) error) {
-	first := m.openWindow(timeout)
-	defer first.ctx.Stop()
-	m.both(len(seats), func(i int) { m.insist(first, seats[i], question) })
+	m.both(len(seats), func(i int) { m.insist(m.openWindow(timeout), seats[i], question) })
 }
 
 // both does the same for one or two seats at the same time.

@@ -44,6 +44,11 @@ type Options struct {
 	// still bound by what it committed to; anything else is for simulations and
 	// tests.
 	Nonce func(matchID string) protocol.Secret
+
+	// Stalls tells the longest time for which this process stood still, of all
+	// such times that reach into a span: a player that did not answer then is not
+	// to blame. Nil knows of none; see WatchStalls.
+	Stalls func(from, to time.Time) time.Duration
 }
 
 // A Referee is one agent. Safe for concurrent use.
@@ -66,6 +71,8 @@ type Referee struct {
 	busy      int               // matches being conducted
 	conducted int               // matches with a result
 	working   int               // matches being conducted or reported
+	handed    int               // matches that were handed back, ever
+	returning bool              // it is registering again for those
 	rested    *sync.Cond        // signals that working is less
 	stopping  bool              // takes no new match
 	warnings  map[string]int    // conformance warnings by player
@@ -284,7 +291,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		ack.Status, ack.Attempt, ack.DrawCommitment = protocol.StatusAccepted, known.attempt, known.commitment
 		r.reportAgain(known)
 		return ack, nil
-	case known != nil && known.attempt >= q.Attempt:
+	case known != nil && (known.attempt > q.Attempt || known.attempt == q.Attempt && !known.handedBack):
 		ack.Status, ack.DrawCommitment = protocol.StatusAccepted, known.commitment
 		return ack, nil
 	case r.stopping:
@@ -298,7 +305,13 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		ack.Status, ack.Attempt, ack.DrawCommitment = protocol.StatusAccepted, known.attempt, known.commitment
 		return ack, nil
 	}
-	m := newMatch(r, member, game, q)
+	var nonce protocol.Secret
+	if known != nil && known.attempt == q.Attempt { // it was given up, and nobody may draw twice
+		nonce = known.nonce
+	} else {
+		nonce = r.nonce(q.LeagueID, q.MatchID, q.Attempt)
+	}
+	m := newMatch(r, member, game, q, nonce)
 	r.matches[q.MatchID] = m
 	r.busy++
 	r.work(m.conduct)

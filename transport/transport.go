@@ -30,7 +30,8 @@ type Caller interface {
 //
 // A call that fails tells what is known: one that never departed how long it
 // queued and tried to connect, one without an answer how long it waited for
-// it. The figures that were told last add up to the time of the whole call.
+// it. The figures that were told last add up to the time of the whole call. The
+// memory bus, where nothing is queued and nothing travels, tells nothing.
 type Stopwatch interface {
 	context.Context
 

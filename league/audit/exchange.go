@@ -239,7 +239,7 @@ func (h *hearing) answered(s *side, e *store.Exchange, m *said, at []any) {
 	if p != moving || s.deadline.IsZero() {
 		return
 	}
-	if when, err := protocol.ParseTimestamp(e.At); err == nil && when.After(s.deadline.Add(late)) {
+	if when, err := protocol.ParseTimestamp(e.At); err == nil && when.After(s.deadline.Add(late+queued(e))) {
 		h.wrong(RuleTranscript, s.id, append(at, "at"), "the answer of %s counts, but came %s after its deadline", s.id, when.Sub(s.deadline))
 	}
 }

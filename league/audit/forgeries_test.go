@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -501,6 +503,52 @@ func TestForgeries(t *testing.T) {
 			[]place{{audit.RuleStandings, standingsFile, `"noon"`}}, 1},
 		{"rounds of no time", func(w *world) { w.edit(roundsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
 			[]place{{audit.RuleRounds, roundsFile, `"noon"`}}, 1},
+		{"a failure that is called void, and why is not said", func(w *world) {
+			w.failure(func(e *store.Exchange) { e.Void = "the referee was slow" })
+		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void try that had not waited for long", func(w *world) {
+			w.failure(func(e *store.Exchange) {
+				e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 99 * time.Millisecond}
+			})
+		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void try in which the referee stood still for a moment", func(w *world) {
+			w.failure(func(e *store.Exchange) { e.Void, e.Stalled = "the referee was slow", 60 })
+		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void try that waited for longer than it took", func(w *world) {
+			w.failure(func(e *store.Exchange) {
+				e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 3 * time.Second}
+			})
+		}, []place{{audit.RuleTranscript, r2m1, `"timing"`}}, 2},
+		{"a broken connection that is called void", func(w *world) {
+			w.failure(func(e *store.Exchange) {
+				e.Void, e.Stalled, e.Error.ErrorCode = "the referee was slow", 5000, "E009"
+			})
+		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a wrong answer that is called void", func(w *world) {
+			w.failure(func(e *store.Exchange) {
+				e.Void, e.Local, e.Error.ErrorCode = "the referee was slow", true, "E004"
+				e.Message, e.MessageType = jsontext.Value(`{"message_type": "CHOOSE_PARITY_RESPONSE"}`), "CHOOSE_PARITY_RESPONSE"
+			})
+		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void end", func(w *world) {
+			w.transcript(func(d *store.Match) {
+				last := d.Transcript[len(d.Transcript)-1]
+				last.Direction, last.Message, last.MessageType = store.Received, nil, ""
+				last.Error = &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR"}
+				last.Void, last.Stalled = "the referee was slow", 9000
+				d.Transcript = append(d.Transcript, last)
+			})
+		}, []place{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
+		{"a stall that excuses nobody", func(w *world) {
+			w.failure(func(e *store.Exchange) { e.Stalled = 5000 })
+		}, []place{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"the time of a call where it is sent", func(w *world) {
+			w.transcript(func(d *store.Match) { d.Transcript[0].Timing = &protocol.Timing{} })
+		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"a time that is less than none", func(w *world) {
+			w.failure(func(e *store.Exchange) { e.Timing = &protocol.Timing{Waiting: -time.Second} })
+		},
+			[]place{{audit.RuleTranscript, r2m1, `"timing"`}}, 1},
 		{"another champion", func(w *world) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)
@@ -540,6 +588,44 @@ func TestForgeries(t *testing.T) {
 			assert.LessOrEqual(t, len(l.Findings), limit, told(l.Findings))
 			again := w.audited()
 			assert.Equal(t, l, again, "the same files, the same words in the same order")
+		})
+	}
+}
+
+// failure changes the first failure in R2M1, of four that lose the match.
+func (w *world) failure(change func(e *store.Exchange)) {
+	w.transcriptOf("R2M1", func(d *store.Match) {
+		i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Error != nil })
+		change(&d.Transcript[i])
+	})
+}
+
+// TestAVoidTry: what the referee's own side failed is no failure of the player,
+// and it was told of none.
+func TestAVoidTry(t *testing.T) {
+	for name, excuse := range map[string]func(e *store.Exchange){
+		"the question waited": func(e *store.Exchange) {
+			e.At = "2026-01-01T23:00:08.000Z"
+			e.Timing = &protocol.Timing{Queued: 3 * time.Second, Waiting: 5 * time.Second}
+		},
+		"the referee stood still": func(e *store.Exchange) { e.Stalled = 1200 },
+		"the call failed there": func(e *store.Exchange) {
+			e.Local, e.Error.ErrorCode, e.Error.ErrorName = true, "E009", "CONNECTION_ERROR"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 3)
+			w.transcript(func(d *store.Match) { // P01 is asked once more than it was, in vain
+				asked, void := d.Transcript[4], d.Transcript[4]
+				asked.At = "2026-01-01T23:00:00.000Z"
+				void.At, void.Direction, void.Message, void.MessageType, void.Void = asked.At, store.Received, nil, "", "not its fault"
+				void.Error = &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", Detail: "no answer in time"}
+				excuse(&void)
+				d.Transcript[4].Try, d.Transcript[5].Try = 2, 2
+				d.Transcript = slices.Insert(d.Transcript, 4, asked, void)
+			})
+			l := w.audited()
+			assert.Empty(t, l.Findings, told(l.Findings))
 		})
 	}
 }

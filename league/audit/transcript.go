@@ -58,9 +58,10 @@ type side struct {
 	id       string
 	asked    map[string]int // how often, by method, less the answers
 	asking   map[string]question
-	deadline time.Time       // of the last move it was asked for
-	untold   *store.Exchange // its last failure, until it is told of it
-	unknown  bool            // what it said is not in the file
+	spokenTo map[call]time.Time // when it was called
+	deadline time.Time          // of the last move it was asked for
+	untold   *store.Exchange    // its last failure, until it is told of it
+	unknown  bool               // what it said is not in the file
 	joined   bool
 	failed   bool   // its last answer was none, or wrong, or a refusal
 	failedAt int    // the exchange
@@ -95,7 +96,7 @@ func (x *examination) checkTranscript(d *matchFile, f *fixture, before []protoco
 	}
 	h := &hearing{x: x, d: d, f: f, before: before}
 	for i := range h.sides {
-		h.sides[i] = side{id: f.ids[i], asked: map[string]int{}, asking: map[string]question{}, movedAt: -1, failedAt: -1}
+		h.sides[i] = side{id: f.ids[i], asked: map[string]int{}, asking: map[string]question{}, spokenTo: map[call]time.Time{}, movedAt: -1, failedAt: -1}
 	}
 	for i := range d.Transcript {
 		h.hear(i)
@@ -166,6 +167,10 @@ func (h *hearing) hear(i int) {
 	switch e.Direction {
 	case store.Sent:
 		s.asked[e.Method]++
+		s.spokenTo[call{e.Method, e.Try}] = h.at
+		if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local {
+			h.wrong(RuleTranscript, s.id, append(at, "direction"), "what became of a call is said of what was sent to %s, not of what came back", s.id)
+		}
 		if len(e.Message) == 0 && unwritten(e) {
 			return
 		}
@@ -183,6 +188,11 @@ func (h *hearing) hear(i int) {
 		if err == nil {
 			h.labelled(s, e, &m, at)
 		}
+		h.timed(s, e, at)
+		if e.Void != "" {
+			h.voided(s, e, at)
+			return
+		}
 		if p := part(e.Method); e.Error != nil && (p == joining || p == moving) {
 			s.untold = e
 		}
@@ -190,7 +200,7 @@ func (h *hearing) hear(i int) {
 			h.unheard(s, i)
 			return
 		}
-		if e.Error != nil && (err != nil || !h.counted(s, e, &m)) {
+		if e.Error != nil && (err != nil || !h.counted(s, e, &m, i)) {
 			h.failed(s, e, &m, err, i)
 			return
 		}
@@ -274,9 +284,9 @@ func (h *hearing) failed(s *side, e *store.Exchange, m *said, err error, i int) 
 }
 
 // counted tells whether an answer was taken although something in it could not
-// be read (E002): what matters of it is right.
-func (h *hearing) counted(s *side, e *store.Exchange, m *said) bool {
-	if e.Error.ErrorCode != string(protocol.ErrInvalidFieldType) || len(e.Message) == 0 || m.MatchID != "" && m.MatchID != h.f.id ||
+// be read (E002): what matters of it is right, and nobody complained.
+func (h *hearing) counted(s *side, e *store.Exchange, m *said, i int) bool {
+	if h.complainedOf(i) || e.Error.ErrorCode != string(protocol.ErrInvalidFieldType) || len(e.Message) == 0 || m.MatchID != "" && m.MatchID != h.f.id ||
 		m.MatchID == "" && strings.Contains(e.Error.Detail, "match_id") {
 		return false
 	}
@@ -296,6 +306,17 @@ func (h *hearing) counted(s *side, e *store.Exchange, m *said) bool {
 		return m.Accept != nil && (m.EntropyCommitment == "" || digest)
 	case moving:
 		return m.move() != "" && (!h.plain() || h.legal(m.move())) && (s.promise == "" || h.kept(s, m))
+	}
+	return false
+}
+
+// complainedOf tells whether the next that a player was told after an exchange is
+// a GAME_ERROR.
+func (h *hearing) complainedOf(i int) bool {
+	for j := i + 1; j < len(h.d.Transcript); j++ {
+		if next := &h.d.Transcript[j]; next.Direction == store.Sent && next.PlayerID == h.d.Transcript[i].PlayerID {
+			return next.Method == protocol.NotifyGameError.Name
+		}
 	}
 	return false
 }

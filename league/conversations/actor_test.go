@@ -186,6 +186,7 @@ type actor struct {
 	league   string
 	chance   bool // its secrets come from the system, not from its name
 	wantsID  bool
+	strict   bool // plays only with referees that prove themselves
 }
 
 // A trait is how an agent differs from an ordinary one.
@@ -198,6 +199,7 @@ func capacity(matches int) trait          { return func(a *actor) { a.capacity =
 func onlyLeague(id string) trait          { return func(a *actor) { a.league = id } }
 func byChance(a *actor)                   { a.chance = true }
 func withoutID(a *actor)                  { a.wantsID = false }
+func strictOfReferees(a *actor)           { a.strict = true }
 
 func newActor(id string, traits []trait) *actor {
 	a := &actor{

@@ -217,7 +217,7 @@ func (w *world) complaints() []complaint {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.To, b.To), cmp.Compare(a.Retry, b.Retry), last(a)-last(b))
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.To, b.To), cmp.Compare(b.Action, a.Action), cmp.Compare(a.Retry, b.Retry), last(a)-last(b))
 	})
 	return list
 }

@@ -200,7 +200,7 @@ func (w *world) newPlayer(id string, traits ...trait) *actor {
 	}
 	o := player.Options{
 		Name: a.name, LeagueID: a.league, Games: []string{evenodd.Type}, Endpoint: endpointOf(a.host),
-		Manager: endpointOf(theBoss), Strategy: decide,
+		Manager: endpointOf(theBoss), Strategy: decide, StrictReferees: a.strict,
 		Caller: w.caller(a.host, 1<<20), Clock: w.clock, Log: w.log,
 	}
 	a.caller = o.Caller

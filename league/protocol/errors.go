@@ -293,6 +293,16 @@ func Forbidden(err error) bool {
 	return errors.As(err, &f) && f.Forbidden()
 }
 
+// Local tells whether a call failed by this side's own fault: it had no file
+// descriptor, no port, no memory. What another agent answered is never that.
+func Local(err error) bool {
+	if e := AsError(err); e == nil || e.Remote {
+		return false
+	}
+	var l interface{ Local() bool }
+	return errors.As(err, &l) && l.Local()
+}
+
 // A FieldError is one broken field of a message.
 type FieldError struct {
 	Field string `json:"field"` // dotted path, such as player_meta.display_name

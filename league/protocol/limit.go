@@ -17,24 +17,62 @@ func Limit(parent context.Context, length time.Duration) *Limited {
 	return l
 }
 
-// A Limited is a context that ends at a deadline, or with its parent.
+// Window is Limit for a question whose time belongs to the one who is asked: it
+// ends later by what the request has waited at this side, as the carrier tells
+// by Departed. It never outlasts its parent.
+func Window(parent context.Context, length time.Duration) *Limited {
+	l := Limit(parent, length)
+	l.movable = true
+	return l
+}
+
+// A Limited is a context that ends at a deadline, or with its parent. A carrier
+// may tell it where the time of its call goes, by Departed and Answered.
 type Limited struct {
 	context.Context //nolint:containedctx // it is one
 
-	deadline time.Time
+	movable bool // what is queued moves the deadline
 
-	mu     sync.Mutex
-	inner  context.Context //nolint:containedctx // made when somebody waits
-	cancel context.CancelFunc
-	err    error // why it has ended, once that is known; it never changes then
+	mu       sync.Mutex
+	deadline time.Time
+	extended time.Duration   // by so much the deadline was moved, for all calls
+	inner    context.Context //nolint:containedctx // made when somebody waits
+	cancel   context.CancelFunc
+	timer    *time.Timer // of inner
+	err      error       // why it has ended, once that is known; it never changes then
+
+	call *progress // nil while the carrier told nothing
 }
 
-// Deadline is when the context ends.
-func (l *Limited) Deadline() (time.Time, bool) { return l.deadline, true }
+// Again is the same window for the next call in it, of which nothing is known
+// yet. The call before must be over: its own part is stopped.
+func (l *Limited) Again() *Limited {
+	l.mu.Lock()
+	next := &Limited{Context: l.Context, movable: l.movable, deadline: l.deadline, extended: l.extended}
+	l.mu.Unlock()
+	l.Stop()
+	return next
+}
+
+// Deadline is when the context ends. It may be moved, but never back.
+func (l *Limited) Deadline() (time.Time, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.deadline, true
+}
+
+// Extended is by how much the deadline was moved, for all calls of the window.
+func (l *Limited) Extended() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.extended
+}
 
 // Limit is what a carrier waits for in place of Done: the end of the parent,
-// or the deadline.
+// or the deadline. Who calls Departed while it waits must ask again.
 func (l *Limited) Limit() (parent <-chan struct{}, deadline time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.Context.Done(), l.deadline
 }
 
@@ -44,12 +82,23 @@ func (l *Limited) Done() <-chan struct{} {
 	defer l.mu.Unlock()
 	if l.inner == nil {
 		ended := l.ended()
-		l.inner, l.cancel = context.WithDeadline(l.Context, l.deadline)
+		l.inner, l.cancel = context.WithCancel(l.Context)
 		if ended != nil {
 			l.cancel()
+		} else {
+			l.timer = time.AfterFunc(time.Until(l.deadline), l.expire)
 		}
 	}
 	return l.inner.Done()
+}
+
+// expire ends the context at its deadline, which may have been moved meanwhile.
+func (l *Limited) expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended() == nil {
+		l.timer.Reset(time.Until(l.deadline))
+	}
 }
 
 // Err says why the context has ended; nil while it has not.
@@ -59,16 +108,20 @@ func (l *Limited) Err() error {
 	return l.ended()
 }
 
-// ended is Err while the lock is held.
+// ended is Err while the lock is held. Who waits for Done learns it too.
 func (l *Limited) ended() error {
 	switch {
 	case l.err != nil:
-	case l.inner != nil:
+		return l.err
+	case l.inner != nil && l.inner.Err() != nil: // it had this end before any other
 		l.err = l.inner.Err()
 	case l.Context.Err() != nil:
 		l.err = l.Context.Err()
 	case !time.Now().Before(l.deadline):
 		l.err = context.DeadlineExceeded
+	}
+	if l.err != nil && l.cancel != nil {
+		l.cancel()
 	}
 	return l.err
 }
@@ -82,5 +135,8 @@ func (l *Limited) Stop() {
 	}
 	if l.cancel != nil {
 		l.cancel()
+	}
+	if l.timer != nil {
+		l.timer.Stop()
 	}
 }

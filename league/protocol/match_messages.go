@@ -81,7 +81,12 @@ type MatchAssignment struct {
 	Timeouts    Timeouts       `json:"timeouts"`
 	RetryPolicy RetryPolicy    `json:"retry_policy"`
 	Scoring     Scoring        `json:"scoring"`
+	Replies     string         `json:"replies,omitzero"`
 }
+
+// RepliesStrict in an assignment has the referee refuse every reply that is not
+// as the protocol has it; without it a reply counts whose meaning is clear.
+const RepliesStrict = "strict"
 
 // MatchAssignmentAck answers it at once; the result comes as
 // MATCH_RESULT_REPORT. Status is ACCEPTED, BUSY (ask later, or another) or

@@ -126,6 +126,15 @@ type Exchange struct {
 	Try         int            `json:"try"` // from 1: which time this was asked
 	Message     jsontext.Value `json:"message,omitzero"`
 	Error       *ExchangeError `json:"error,omitzero"` // what was wrong with the answer, or with getting one
+
+	Timing *protocol.Timing `json:"timing,omitzero"` // received: where the time went, as far as the carrier told
+
+	// Void says, for people, why a failure is that of the referee's side and not
+	// of the player: it counts for nothing, and the question is put again. What
+	// bears it out is queued_ms of the timing, or one of these.
+	Void    string  `json:"void,omitzero"`
+	Stalled float64 `json:"stalled_ms,omitzero"` // how long the referee's process stood still when the time to answer ended
+	Local   bool    `json:"local,omitzero"`      // the call failed at the referee's side, without the player
 }
 
 // An ExchangeError is a failure by the catalogue.

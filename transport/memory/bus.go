@@ -76,7 +76,7 @@ func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params 
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
 	}
 	c := b.calls.Get().(*call)
-	c.ctx, c.bearer, c.method, c.params, c.watch = ctx, bearer, method, params, watchOf(ctx)
+	c.ctx, c.bearer, c.method, c.params = ctx, bearer, method, params
 	if b.wire {
 		body, err := transport.EncodeRequest(method, params, b.lastID.Add(1))
 		if err != nil {
@@ -88,7 +88,6 @@ func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params 
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
 	}
 	a, err := c.wait(ctx)
-	c.watch.answered()
 	if err != nil {
 		return nil, err // the handler may still hold c
 	}
@@ -118,7 +117,6 @@ type call struct {
 	params         any
 	done           chan answer // buffered, so that nobody who left is waited for
 	timer          *time.Timer
-	watch          *watch // nil when nobody wants to know
 }
 
 // wait returns the answer, or the error of ctx when that ends first. A context
@@ -194,7 +192,6 @@ func (l *listener) deliver(c *call) bool {
 
 func (l *listener) work(c *call) {
 	for ; c != nil; c = <-l.inbox {
-		c.watch.departed()
 		c.done <- l.answer(c)
 	}
 }

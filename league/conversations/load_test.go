@@ -1,0 +1,225 @@
+package conversations
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// A load is a referee with more matches at once than it is made for, and the
+// network as it is: real time, real connections.
+type load struct {
+	t        *testing.T
+	timeouts protocol.Timeouts
+	retries  int
+	slowness float64 // after how much of its time a player answers
+
+	hosts   []string // of the players' servers
+	results chan *protocol.MatchResultReport
+	void    atomic.Int64 // lines of the log that tell of a void try
+	failed  atomic.Int64 // and of a failure
+}
+
+const (
+	loadMatches = 200
+	loadHosts   = 4
+)
+
+// Write takes the referee's log.
+func (l *load) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("by no fault of the player")) {
+		l.void.Add(1)
+	}
+	if bytes.Contains(line, []byte("a player failed")) {
+		l.failed.Add(1)
+	}
+	return len(line), nil
+}
+
+// pause is how long a player thinks.
+func (l *load) pause(ctx context.Context, window float64) error {
+	timer := time.NewTimer(protocol.Seconds(window * l.slowness))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// player makes one, which answers late.
+func (l *load) player(id string) *transport.Mux {
+	mux := transport.NewMux(zerolog.Nop())
+	voice := protocol.NewVoice(protocol.PlayerSender(id), protocol.SystemClock())
+	protocol.Invite.Handle(mux, voice, func(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+		accept := true
+		return &protocol.GameJoinAck{MatchID: q.MatchID, PlayerID: id, Accept: &accept}, l.pause(ctx, l.timeouts.GameJoinAck)
+	})
+	protocol.ChooseParity.Handle(mux, voice, func(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+		return &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: id, ParityChoice: evenodd.Even}, l.pause(ctx, l.timeouts.Move)
+	})
+	ack := func(context.Context, string, *protocol.GameOver) (*protocol.Ack, error) {
+		return &protocol.Ack{PlayerID: id}, nil
+	}
+	protocol.NotifyMatchResult.Handle(mux, voice, ack)
+	protocol.NotifyGameError.Handle(mux, voice, func(context.Context, string, *protocol.GameError) (*protocol.Ack, error) {
+		return &protocol.Ack{PlayerID: id}, nil
+	})
+	return mux
+}
+
+// serve has players answer on a few hosts, each under a path of its own.
+func (l *load) serve() (stop func()) {
+	var servers []*nethttp.Server
+	var serving sync.WaitGroup
+	for host := range loadHosts {
+		routes := nethttp.NewServeMux()
+		for n := host; n < 2*loadMatches; n += loadHosts {
+			mux := l.player(protocol.PlayerID(n + 1))
+			routes.HandleFunc(fmt.Sprintf("POST /%d/mcp", n), func(w nethttp.ResponseWriter, r *nethttp.Request) {
+				if body, err := io.ReadAll(r.Body); err == nil {
+					_, _ = w.Write(mux.Serve(r.Context(), "", body))
+				}
+			})
+		}
+		listener, err := (&net.ListenConfig{}).Listen(l.t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(l.t, err)
+		server := &nethttp.Server{Handler: routes, ReadHeaderTimeout: time.Minute}
+		serving.Go(func() { _ = server.Serve(listener) })
+		servers, l.hosts = append(servers, server), append(l.hosts, listener.Addr().String())
+	}
+	return func() {
+		for _, s := range servers {
+			_ = s.Close()
+		}
+		serving.Wait()
+	}
+}
+
+// A loadCarrier is HTTP, and a manager that is always there.
+type loadCarrier struct {
+	*load
+	next protocol.Caller
+}
+
+func (c loadCarrier) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	switch q := params.(type) {
+	case *protocol.RefereeRegisterRequest:
+		id := "REF01"
+		r := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}}
+		r.AuthToken = "tok-ref01-of-a-test"
+		return r, nil
+	case *protocol.MatchResultReport:
+		c.results <- q
+		return &protocol.Ack{}, nil
+	}
+	return c.next.Call(ctx, endpoint, bearer, method, params, decode)
+}
+
+// run plays all matches at once, and returns their results.
+func (l *load) run() []*protocol.MatchResultReport {
+	stop := l.serve()
+	defer stop()
+	l.results = make(chan *protocol.MatchResultReport, loadMatches)
+	stalls := referee.WatchStalls()
+	defer stalls.Stop()
+	client := http.NewClient(http.ClientConfig{MaxReply: 64 << 10, MaxConns: -1})
+	defer client.Close()
+	r, err := referee.New(referee.Options{
+		Name: "Referee", Endpoint: "http://127.0.0.1:1/mcp", Manager: endpointOf(theBoss), MaxConcurrent: loadMatches,
+		Games: rules.NewRegistry(evenodd.Game{}), Caller: loadCarrier{l, client}, Clock: protocol.SystemClock(), Log: zerolog.New(l),
+		Stalls: stalls.Longest,
+	})
+	require.NoError(l.t, err)
+	defer r.Close()
+	require.NoError(l.t, r.Register(l.t.Context()))
+	mux := transport.NewMux(zerolog.Nop())
+	r.Mount(mux)
+	for n := range loadMatches {
+		ack, err := mux.Dispatch(l.t.Context(), "", protocol.StartMatch.Name, l.assignment(n))
+		require.NoError(l.t, err)
+		require.Equal(l.t, protocol.StatusAccepted, ack.(*protocol.MatchAssignmentAck).Status)
+	}
+	patience := time.After(90 * time.Second)
+	var results []*protocol.MatchResultReport
+	for len(results) < loadMatches {
+		select {
+		case q := <-l.results:
+			results = append(results, q)
+		case <-patience:
+			require.NoError(l.t, errors.New("the matches do not end"))
+		}
+	}
+	return results
+}
+
+func (l *load) assignment(n int) *protocol.MatchAssignment {
+	seat := func(n int) protocol.AssignedPlayer {
+		return protocol.AssignedPlayer{
+			PlayerID: protocol.PlayerID(n + 1), Endpoint: fmt.Sprintf("http://%s/%d/mcp", l.hosts[n%loadHosts], n), DisplayName: "Player",
+		}
+	}
+	matchID := protocol.MatchID(1, n+1)
+	return &protocol.MatchAssignment{
+		Envelope: protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock()).
+			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
+		LeagueID: leagueID, RoundID: 1, MatchID: matchID, Attempt: 1, GameType: evenodd.Type,
+		PlayerA: seat(2 * n), PlayerB: seat(2*n + 1), Timeouts: l.timeouts,
+		RetryPolicy: protocol.RetryPolicy{MaxRetries: l.retries, Delay: 0.2}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+	}
+}
+
+// technical is how many matches were lost technically.
+func technical(results []*protocol.MatchResultReport) (n int) {
+	for _, q := range results {
+		if q.Result.Details.Status == protocol.StatusTechnicalLoss {
+			n++
+		}
+	}
+	return n
+}
+
+// TestNobodyLosesByALoadedReferee plays 200 matches at once with players that
+// answer when nine tenths of their time are over. It is about real time.
+func TestNobodyLosesByALoadedReferee(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 2, Move: 4, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
+	began := time.Now()
+	results := l.run()
+	t.Logf("%d matches at once in %v: %d void tries, %d failures", len(results), time.Since(began).Round(time.Millisecond), l.void.Load(), l.failed.Load())
+	assert.Zero(t, technical(results), "no player was late")
+}
+
+// TestWhoIsTooLateLosesAtALoadedReferee: the same players, a little slower.
+func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 1, Move: 2, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
+	began := time.Now()
+	results := l.run()
+	t.Logf("%d matches at once in %v: %d void tries, %d failures", len(results), time.Since(began).Round(time.Millisecond), l.void.Load(), l.failed.Load())
+	assert.Equal(t, loadMatches, technical(results))
+}
