@@ -298,6 +298,7 @@ type MatchRecord struct {
 	ChoiceA   string // "" when none was made
 	ChoiceB   string
 	Reason    string
+	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
 }
 
 // Results are all recorded results in schedule order.
@@ -318,6 +319,7 @@ func (m *Manager) Results() []MatchRecord {
 				MatchID: r.MatchID, RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
 				Status: r.Status, Winner: textOf(r.WinnerPlayerID), Number: numberOf(r.DrawnNumber),
 				ChoiceA: textOf(choiceA), ChoiceB: textOf(choiceB), Reason: r.Reason,
+				Faults: r.Faults,
 			})
 		}
 	}
