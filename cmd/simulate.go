@@ -62,12 +62,16 @@ in no time: what is lost has missed its deadline at once.
   referee-crash=REF01@R3  REF01 dies of the first match it gets in round 3, or later
 
 Those of agents may be given several times; without @ they hold from the first
-round on. With --strict technical losses make the exit code 3.`,
+round on. Warnings of what goes wrong need --log-level warn. With --strict technical
+losses make the exit code 3.`,
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
 			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Lookup("seed").Changed
+			if o.Faults != "" && !c.Flags().Lookup("log-level").Changed {
+				o.logLevel = "error" // warnings would tell of what was asked for
+			}
 			return runSimulate(c.Context(), s, data.loader, o)
 		},
 	}

@@ -101,7 +101,8 @@ func (o *Options) plan() (*faults.Plan, error) {
 		return nil, err // what else is wrong is told beside
 	}
 	rounds := (o.Players - 1 + o.Players%2) * max(o.Legs, 1)
-	return plan, plan.Check(o.Players, o.Referees, rounds)
+	err = plan.Check(o.Players, o.Referees, rounds)
+	return plan, err
 }
 
 // A Result is a finished league.

@@ -96,7 +96,7 @@ func (p *Plan) spells(kind string) *[]Spell {
 
 func readChance(chance *float64, part, value string) error {
 	n, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(n >= 0 && n <= 1) { //nolint:staticcheck // not a number is neither
+	if err != nil || !(n >= 0 && n <= 1) {
 		return fmt.Errorf("faults: %q: a probability from 0 to 1", part)
 	}
 	*chance = n
