@@ -52,7 +52,8 @@ type faulty struct {
 	injected func(Injection) // may be nil
 
 	mu    sync.Mutex
-	round int // that is played; 0 before the first
+	over  bool // agents are being stopped
+	round int  // that is played; 0 before the first
 	tries map[said]int
 	dead  map[string]bool // referees
 	given map[string]*handover
@@ -100,6 +101,20 @@ func (f *faulty) begin() (round int) {
 	clear(f.tries)
 	clear(f.given)
 	return f.round
+}
+
+// end tells that agents are being stopped. Whoever is stopped first is no fault:
+// where pauses cost nothing, a match would be lost before its referee stops too.
+func (f *faulty) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over = true
+}
+
+func (f *faulty) isOver() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.over
 }
 
 // caller is the network as one agent has it.
@@ -204,6 +219,9 @@ func (c *faultyCaller) carry(ctx context.Context, a *call) (any, error) {
 // deliver brings a call to its receiver.
 func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.Fate) (any, error) {
 	answer, err := c.network.Call(ctx, a.endpoint, a.bearer, a.method, a.params, a.decode)
+	if protocol.Unreachable(err) && c.isOver() {
+		return nil, silence(ctx)
+	}
 	if fate == faults.Doubled {
 		_, _ = c.network.Call(ctx, a.endpoint, a.bearer, a.method, a.params, a.decode) // the first answer counts
 	}

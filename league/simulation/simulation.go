@@ -424,6 +424,9 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 
 // close ends what was started, the last first: nobody is left who could call.
 func (s *simulated) close() {
+	if s.faulty != nil {
+		s.faulty.end()
+	}
 	for _, stop := range slices.Backward(s.stops) {
 		stop()
 	}
