@@ -30,6 +30,7 @@ var swarmChecks = map[string]func(*swarmLeague) []string{
 	"nobody pays for another":           nobodyPaysForAnother,
 	"who failed lost, by what it did":   lossesFollowFromFaults,
 	"the audit of its files is content": auditIsContent,
+	"nobody says otherwise":             nobodySaysOtherwise,
 }
 
 // noTimePasses but the glances at referees that have died.
@@ -200,6 +201,19 @@ func auditIsContent(l *swarmLeague) (problems []string) {
 	for _, audited := range l.report.Leagues {
 		for _, f := range audited.Findings {
 			problems = append(problems, f.String())
+		}
+	}
+	return problems
+}
+
+// nobodySaysOtherwise: our referees never report a match to two results, and
+// our players keep to the protocol.
+func nobodySaysOtherwise(l *swarmLeague) (problems []string) {
+	for _, audited := range l.report.Leagues {
+		for _, f := range audited.Notes {
+			if f.Rule == audit.RuleDispute || f.Rule == audit.RuleConformance {
+				problems = append(problems, f.String())
+			}
 		}
 	}
 	return problems

@@ -83,6 +83,9 @@ func TestTheChecksOfTheSwarmBite(t *testing.T) {
 		{"a finding in the files", func(l *swarmLeague) {
 			l.report.Leagues[0].Findings = append(l.report.Leagues[0].Findings, audit.Finding{Rule: audit.RuleDraw})
 		}, []string{"the audit of its files is content"}},
+		{"a second result of a match", func(l *swarmLeague) {
+			l.report.Leagues[0].Notes = append(l.report.Leagues[0].Notes, audit.Finding{Rule: audit.RuleDispute})
+		}, []string{"nobody says otherwise"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
