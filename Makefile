@@ -23,7 +23,7 @@ bench:
 # SEED or from a random one.
 SEED ?= 0
 soak:
-	go test ./league/simulation -run TestSoak -soak -seed $(SEED) -timeout 0
+	cd league/simulation && go test -run TestSoak -soak -seed $(SEED) -timeout 0
 
 .PHONY: tools
 tools:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"evenodd/league"
 	"evenodd/league/audit"
@@ -50,6 +51,8 @@ func usualSeeds() int {
 	return 1000
 }
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 func TestSwarm(t *testing.T) {
 	if *soak {
 		t.Skip("soaking")
@@ -61,7 +64,7 @@ func TestSwarm(t *testing.T) {
 	case count == 0:
 		count = usualSeeds()
 	}
-	const batch = 50
+	const batch = 25
 	for from := 0; from < count; from += batch {
 		size := min(batch, count-from)
 		begin := first + uint64(from)
@@ -93,7 +96,7 @@ func TestSoak(t *testing.T) {
 			for !t.Failed() {
 				seed := next.Add(1) - 1
 				playSwarm(t, seed)
-				if n := seed - first + 1; n%500 == 0 {
+				if n := seed - first + 1; n%100 == 0 {
 					_, _ = fmt.Fprintf(os.Stderr, "%d leagues, %.0f a minute, at seed %d\n", n, float64(n)/time.Since(begun).Minutes(), seed)
 				}
 			}
@@ -105,7 +108,7 @@ func TestSoak(t *testing.T) {
 func playSwarm(t *testing.T, seed uint64) {
 	t.Helper()
 	o := swarmOptions(seed)
-	t.Cleanup(watch(o))
+	defer watch(o)()
 	folder := memoryFolder(t)
 	defer func() { _ = os.RemoveAll(folder) }()
 	defer func() {
