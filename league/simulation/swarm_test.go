@@ -1,10 +1,12 @@
 package simulation_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -90,10 +92,12 @@ func TestSoak(t *testing.T) {
 	next := atomic.Uint64{}
 	next.Store(first)
 	begun := time.Now()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	t.Cleanup(stop)
 	for range runtime.GOMAXPROCS(0) {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			for !t.Failed() {
+			for !t.Failed() && ctx.Err() == nil {
 				seed := next.Add(1) - 1
 				playSwarm(t, seed)
 				if n := seed - first + 1; n%100 == 0 {
