@@ -50,7 +50,7 @@ func usualSeeds() int {
 	case raceDetector:
 		return 100
 	}
-	return 1000
+	return 200 // continuous integration plays a thousand
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
