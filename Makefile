@@ -1,7 +1,7 @@
 # The version of the linter that .golangci.yml is written for.
 GOLANGCI_LINT = v2.15.0
 
-.PHONY: all fmt lint test bench
+.PHONY: all fmt lint test bench soak
 
 all: fmt lint test
 
@@ -18,6 +18,12 @@ test:
 # Each benchmark stands beside its floor: the same work without us.
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+# Random leagues with random faults until one breaks a rule or you stop it, from
+# SEED or from a random one.
+SEED ?= 0
+soak:
+	cd league/simulation && go test -run TestSoak -soak -seed $(SEED) -timeout 0
 
 .PHONY: tools
 tools:

@@ -21,6 +21,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
+	exitLosses      = 3
 	exitFound       = 4
 	exitInterrupted = 130
 )
@@ -56,7 +57,11 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	var wrong *usageError
 	var interrupted *interruptedError
 	var found *foundError
+	var losses *lossesError
 	switch {
+	case errors.As(problem, &losses):
+		_, _ = fmt.Fprintln(err, "evenodd:", problem)
+		return exitLosses
 	case errors.As(problem, &found):
 		_, _ = fmt.Fprintln(err, "evenodd:", problem)
 		return exitFound

@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -29,6 +31,7 @@ type simulateOptions struct {
 	fresh    bool // --new-league
 	newSeed  bool // none was given
 	format   string
+	strict   bool
 	quiet    bool
 	logLevel string
 }
@@ -43,12 +46,32 @@ gives the same output, whatever the transport and the concurrency. Players get i
 in order and strategies in turn.
 
 With --data the league is kept in a folder, as a real one is. One that was
-interrupted goes on with --resume, by the seed, players and strategies that it
-began with.`,
-		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7",
-		Args:    noArguments,
+interrupted goes on with --resume, by the seed, players, strategies and faults that
+it began with.
+
+--faults makes things go wrong, by the seed, on the transports memory and wire, and
+in no time: what is lost has missed its deadline at once.
+
+  drop=0.02            of all messages: the request or the answer is lost
+  delay=0.1            of all messages: they take up to twice the time they may
+  duplicate=0.05       of all messages: they arrive twice
+  garbage=0.01         of all messages: the answer cannot be read
+  crash=P03@R2-R4      nobody listens at P03 from round 2; in round 4 it is back
+  hang=P05             P05 never answers
+  deny=P06@R2          P06 refuses every invitation, from round 2 on
+  referee-crash=REF01@R3  REF01 dies of the first match it gets in round 3, or later
+
+Those of agents may be given several times; without @ they hold from the first
+round on. Warnings of what goes wrong need --log-level warn. With --strict technical
+losses make the exit code 3.`,
+		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
+			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict",
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Lookup("seed").Changed
+			if o.Faults != "" && !c.Flags().Lookup("log-level").Changed {
+				o.logLevel = "error" // warnings would tell of what was asked for
+			}
 			return runSimulate(c.Context(), s, data.loader, o)
 		},
 	}
@@ -64,6 +87,8 @@ began with.`,
 	f.IntVar(&o.Legs, "legs", 1, "how often each pair meets")
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
+	f.StringVar(&o.Faults, "faults", "", "what goes wrong: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
+	f.BoolVar(&o.strict, "strict", false, "exit code 3 when there are technical losses")
 	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
 	f.BoolVar(&o.quiet, "quiet", false, "nothing on standard error but errors")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or disabled")
@@ -142,7 +167,45 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		_, _ = fmt.Fprintf(s.err, "%d matches in %s, %.0f matches/s\n", len(result.Results),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 	}
-	return write(s, result)
+	if err := write(s, result); err != nil {
+		return err
+	}
+	if o.strict {
+		return technicalLosses(result.Standings)
+	}
+	return nil
+}
+
+// A lossesError says that players lost technically where nobody should: exit
+// code 3.
+type lossesError struct {
+	total   int
+	players []string // each with how often
+}
+
+func (e *lossesError) Error() string {
+	losses := "technical losses"
+	if e.total == 1 {
+		losses = "technical loss"
+	}
+	return fmt.Sprintf("%d %s: %s", e.total, losses, strings.Join(e.players, ", "))
+}
+
+// technicalLosses is an error when there were any.
+func technicalLosses(standings []simulation.Standing) error {
+	e := &lossesError{}
+	rows := slices.Clone(standings)
+	slices.SortFunc(rows, func(a, b simulation.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
+	for _, row := range rows {
+		if n := row.TechnicalLosses; n > 0 {
+			e.total += n
+			e.players = append(e.players, fmt.Sprintf("%s %d", row.PlayerID, n))
+		}
+	}
+	if e.total == 0 {
+		return nil
+	}
+	return e
 }
 
 // openKeep opens the data folder, in which a league is where --resume says so,
@@ -192,6 +255,7 @@ type (
 		LeagueID      string            `json:"league_id"`
 		GameType      string            `json:"game_type"`
 		Seed          uint64            `json:"seed"`
+		Faults        string            `json:"faults,omitzero"`
 		Players       int               `json:"players"`
 		Rounds        int               `json:"rounds"`
 		Matches       int               `json:"matches"`
@@ -221,13 +285,14 @@ type (
 		DrawnNumber    *int                        `json:"drawn_number"`
 		Choices        protocol.PerPlayer[*string] `json:"choices"`
 		Reason         string                      `json:"reason"`
+		Faults         protocol.PerPlayer[string]  `json:"faults,omitzero"`
 	}
 )
 
 func writeJSON(s streams, r *simulation.Result) error {
 	document := simulationJSON{
 		SchemaVersion: "1.0.0", LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
-		Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
+		Faults: r.Faults, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
 	}
 	for _, row := range r.Standings {
 		document.Standings = append(document.Standings, standingJSON{
@@ -238,7 +303,7 @@ func writeJSON(s streams, r *simulation.Result) error {
 	for _, m := range r.Results {
 		one := resultJSON{
 			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB,
-			Status: m.Status, WinnerPlayerID: orNull(m.Winner), Reason: m.Reason,
+			Status: m.Status, WinnerPlayerID: orNull(m.Winner), Reason: m.Reason, Faults: m.Faults,
 			Choices: protocol.Both(m.PlayerA, orNull(m.ChoiceA), m.PlayerB, orNull(m.ChoiceB)),
 		}
 		if m.Number > 0 {

@@ -291,7 +291,7 @@ const accepted = outcome(-1)
 func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt int) outcome {
 	handing := make(chan struct{})
 	m.mu.Lock()
-	x.handing = handing
+	x.handing, x.handed = handing, attempt
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()

@@ -78,7 +78,9 @@ func (m *Manager) awaitAcceptance(ctx context.Context, q *protocol.MatchResultRe
 }
 
 // handing is closed when the match of a report has been handed over; nil when
-// nothing of the kind goes on, or the report is not one of its referee.
+// nothing of the kind goes on, or the report is not one of its referee. One of
+// an attempt before, whose referee was not heard when it took the match, waits
+// for nothing: what it brings spares the attempt that is being handed over.
 func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +89,7 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 		return nil
 	}
 	x := m.matches[number-1]
-	if x.handing == nil {
+	if x.handing == nil || q.Attempt > 0 && q.Attempt < x.handed {
 		return nil
 	}
 	if referee, _, err := m.owner(q.AuthToken); err != nil || !x.fact.Holds(referee.id) {
@@ -301,6 +303,7 @@ type MatchRecord struct {
 	ChoiceA   string // "" when none was made
 	ChoiceB   string
 	Reason    string
+	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
 }
 
 // Results are all recorded results in schedule order.
@@ -321,6 +324,7 @@ func (m *Manager) Results() []MatchRecord {
 				MatchID: r.MatchID, RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
 				Status: r.Status, Winner: textOf(r.WinnerPlayerID), Number: numberOf(r.DrawnNumber),
 				ChoiceA: textOf(choiceA), ChoiceB: textOf(choiceB), Reason: r.Reason,
+				Faults: r.Faults,
 			})
 		}
 	}

@@ -65,7 +65,10 @@ func (m *Manager) comeBack(known *agent, endpoint string, generation int) (*refu
 		generation++
 	}
 	generation = max(generation, is.Generation) // the answer with the new token was lost
-	if renewed := is.Generation != generation; renewed || is.Endpoint != endpoint || is.Suspended != "" {
+	// In a simulation that goes on all agents register again, also those that were
+	// suspended for good reasons: there the pings between two rounds say who is back.
+	revived := is.Suspended != "" && m.options.Simulation == nil
+	if renewed := is.Generation != generation; renewed || is.Endpoint != endpoint || revived {
 		if err := m.allow(known.throttle.moves); err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ type match struct {
 	absent  []string      // who forfeits it
 	done    chan struct{} // closed when its result is on disk
 	handing chan struct{} // closed when the handing over that goes on is recorded; nil when none does; guarded by the manager's lock
+	handed  int           // the attempt of that handing over
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when

@@ -222,3 +222,22 @@ func TestAStrangersReportDoesNotWait(t *testing.T) {
 		w.finish()
 	})
 }
+
+// A referee whose word that it has a match was lost reports it while the match
+// is handed to another: that attempt is spared, and nobody waits for it.
+func TestAReportOfAnEarlierAttemptDoesNotWaitForALaterOne(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		w.startManager(2, 2)
+		w.referee("REF01", does(protocol.StartMatch.Name, silent))
+		w.referee("REF02", does(protocol.StartMatch.Name, silent))
+		w.players(2)
+		w.at(13 * second)
+		require.Len(t, w.said(protocol.StartMatch.Name, "ref02"), 1, "it is being handed the match")
+		report := w.wins("REF01")
+		report.Attempt = 1
+		_, err := w.report(report)
+		require.NoError(t, err)
+		assert.Equal(t, 13*second, w.now(), "it was not kept waiting")
+		w.finish()
+	})
+}

@@ -57,6 +57,7 @@ type Simulation struct {
 	Players    int      `json:"players"`
 	Referees   int      `json:"referees"`
 	Strategies []string `json:"strategies"`
+	Faults     string   `json:"faults,omitzero"` // what goes wrong in it
 }
 
 // AgentRegistered is a player or referee let into the league.

@@ -17,6 +17,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/faults"
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -37,6 +38,11 @@ type Options struct {
 	LeagueID    string
 	GameType    string
 	Games       rules.Registry
+
+	// Faults are what goes wrong, as faults.Parse reads it; "" for nothing. In
+	// such a league no time passes: what is lost has missed its deadline at once.
+	Faults   string
+	Injected func(Injection) // told of what goes wrong in matches, from any goroutine; may be nil
 
 	// Rules are what else a league goes by: scoring, timeouts, retries and so
 	// on. What stands above takes the place of the same there.
@@ -76,7 +82,27 @@ func (o *Options) Validate() error {
 			problems = append(problems, err)
 		}
 	}
+	if _, err := o.plan(); err != nil {
+		problems = append(problems, err)
+	}
 	return errors.Join(problems...)
+}
+
+// plan is what goes wrong in the league; nil when nothing does.
+func (o *Options) plan() (*faults.Plan, error) {
+	if o.Faults == "" {
+		return nil, nil //nolint:nilnil // no faults, no plan
+	}
+	if o.Transport == HTTP {
+		return nil, errors.New("faults are made on the transports memory and wire, not on http: there time is real, and so are its faults")
+	}
+	plan, err := faults.Parse(o.Faults)
+	if err != nil || o.Players < 2 || o.Referees < 1 || o.Legs < 0 {
+		return nil, err // what else is wrong is told beside
+	}
+	rounds := (o.Players - 1 + o.Players%2) * max(o.Legs, 1)
+	err = plan.Check(o.Players, o.Referees, rounds)
+	return plan, err
 }
 
 // A Result is a finished league.
@@ -84,6 +110,7 @@ type Result struct {
 	LeagueID  string
 	GameType  string
 	Seed      uint64
+	Faults    string // that went wrong, as Options have them
 	Players   int
 	Rounds    int
 	Champion  protocol.Champion
@@ -118,8 +145,27 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 		return nil, err
 	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n}
+	plan, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
+	if plan != nil {
+		s.faulty = newFaulty(n, plan, o.Seed, o.nextRound(), o.Injected)
+		s.clock = freeClock(nil)
+	}
 	defer s.close()
 	return s.run(ctx)
+}
+
+// nextRound is the round that the league plays first.
+func (o *Options) nextRound() int {
+	if o.Keep == nil {
+		return 1
+	}
+	if state := o.Keep.State; state.Open() {
+		return state.Round
+	}
+	return o.Keep.State.Round + 1
 }
 
 // resume takes what the league derives from out of its journal, if it has begun.
@@ -132,7 +178,7 @@ func (o *Options) resume() error {
 	if from == nil {
 		return fmt.Errorf("the league %s in %s is a real one, no simulation", created.LeagueID, o.Keep.Folder)
 	}
-	o.Seed, o.Players, o.Referees, o.Strategies = from.Seed, from.Players, from.Referees, from.Strategies
+	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
 	o.LeagueID, o.GameType, o.Legs = created.LeagueID, created.GameType, created.Legs
 	return o.Validate()
 }
@@ -146,20 +192,22 @@ func (o *Options) folder() store.Folder {
 }
 
 // past is what a player of a league that goes on has played: the journal knows
-// it better than the player's own file.
-func (o *Options) past(id string) []store.HistoryMatch {
-	if o.Keep == nil {
+// it better than the player's own file. What the player never learned is not
+// part of it.
+func (s *simulated) past(id string) []store.HistoryMatch {
+	if s.options.Keep == nil {
 		return nil
 	}
 	past := []store.HistoryMatch{}
-	state := o.Keep.State
+	state := s.options.Keep.State
 	place, takesPart := state.Place(id)
 	for round := 1; takesPart && round <= state.Round; round++ {
 		_, number, ok := state.Schedule.Opponent(round, place)
 		if !ok {
 			continue
 		}
-		if r := state.Matches[state.Schedule.Index(round, number)].Report; r != nil {
+		r := state.Matches[state.Schedule.Index(round, number)].Report
+		if r != nil && (s.faulty == nil || s.faulty.learns(r.MatchID, id)) {
 			past = append(past, *player.Seen(id, r.MatchID, r.Attempt, &r.Outcome))
 		}
 	}
@@ -171,6 +219,7 @@ type simulated struct {
 	options *Options
 	clock   *protocol.Clock
 	net     network
+	faulty  *faulty // net with faults; nil when there are none
 	manager *league.Manager
 	address string // of the manager
 	stops   []func()
@@ -206,7 +255,11 @@ func (s *simulated) join(ctx context.Context, name, sender string, build func(ag
 	if err != nil {
 		return "", err
 	}
-	mount, err := build(agentContext{endpoint: place.endpoint, caller: transport.Logged(s.net, log), log: log})
+	var caller protocol.Caller = s.net
+	if s.faulty != nil {
+		caller = s.faulty.caller(name)
+	}
+	mount, err := build(agentContext{endpoint: place.endpoint, caller: transport.Logged(caller, log), log: log})
 	if err != nil {
 		return "", errors.Join(err, place.giveUp())
 	}
@@ -234,7 +287,10 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Schemes = []string{Memory, "http"}
 		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
 		options.Keep = o.Keep
-		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies}
+		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults}
+		if s.faulty != nil {
+			options.Clock, options.Pace, options.Glance = freeClock(s.beginRound), betweenRounds, glance
+		}
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
 		}
@@ -249,8 +305,48 @@ func (s *simulated) startManager(ctx context.Context) error {
 	return err
 }
 
+// beginRound is called in the pause before each round.
+func (s *simulated) beginRound(context.Context) error {
+	s.faulty.begin()
+	return nil
+}
+
+// out tells whether an agent's part in the league was over before: it is not let
+// in again, and nobody calls it any more.
+func (o *Options) out(id string) bool {
+	if o.Keep == nil {
+		return false
+	}
+	a := o.Keep.State.Agents[id]
+	return a != nil && a.Shutdown != ""
+}
+
+// died tells whether a referee has died in an earlier life of the league: of a
+// match that it was to get.
+func (s *simulated) died(id string) bool {
+	if s.faulty == nil || s.options.Keep == nil {
+		return false
+	}
+	state := s.options.Keep.State
+	for round := 1; round <= state.Round; round++ {
+		if !faults.In(s.faulty.plan.RefereeCrash, id, round) {
+			continue
+		}
+		for number := 1; number <= state.Schedule.MatchesPerRound(); number++ {
+			had := func(a journal.Attempt) bool { return a.Referee == id }
+			if slices.ContainsFunc(state.Matches[state.Schedule.Index(round, number)].Attempts, had) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (s *simulated) startReferee(ctx context.Context, n int) error {
 	o, id := s.options, protocol.RefereeID(n)
+	if s.died(id) || o.out(id) {
+		return nil
+	}
 	var r *referee.Referee
 	_, err := s.join(ctx, id, protocol.RefereeSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		r, err = referee.New(referee.Options{
@@ -281,11 +377,14 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
+	if s.faulty != nil {
+		decide = &steady{Strategy: decide}
+	}
 	var p *player.Player
 	_, err = s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		p, err = player.New(player.Options{
 			Name: fmt.Sprintf("Player %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
-			Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: o.past(id),
+			Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: s.past(id),
 			Caller: a.caller, Clock: s.clock, Log: a.log,
 			Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
 			Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, decision) },
@@ -298,6 +397,9 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
+	if o.out(id) {
+		return nil
+	}
 	return p.Register(ctx)
 }
 
@@ -309,7 +411,7 @@ func (s *simulated) strategyOf(n int) string {
 func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	o := s.options
 	r := &Result{
-		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed,
+		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
 		Players: o.Players, Rounds: completed.TotalRounds,
 		Champion: completed.Champion, Results: s.manager.Results(),
 	}
@@ -322,6 +424,9 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 
 // close ends what was started, the last first: nobody is left who could call.
 func (s *simulated) close() {
+	if s.faulty != nil {
+		s.faulty.end()
+	}
 	for _, stop := range slices.Backward(s.stops) {
 		stop()
 	}

@@ -1,0 +1,220 @@
+package simulation_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"evenodd/league"
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/simulation/faults"
+	"evenodd/league/table"
+)
+
+// A swarmLeague is a finished league and what is known of it.
+type swarmLeague struct {
+	options  simulation.Options
+	result   *simulation.Result
+	report   *audit.Report
+	injected map[[2]string][]string // faults by match and player
+	took     time.Duration          // of virtual time
+}
+
+// swarmChecks are what must hold of every league: each tells what does not.
+var swarmChecks = map[string]func(*swarmLeague) []string{
+	"no time passes":                    noTimePasses,
+	"one result a match":                oneResultEach,
+	"the table is that of the results":  tableOfResults,
+	"nobody pays for another":           nobodyPaysForAnother,
+	"who failed lost, by what it did":   lossesFollowFromFaults,
+	"the audit of its files is content": auditIsContent,
+	"nobody says otherwise":             nobodySaysOtherwise,
+}
+
+// noTimePasses but the glances at referees that have died.
+func noTimePasses(l *swarmLeague) []string {
+	if l.took >= time.Second {
+		return []string{fmt.Sprintf("the league took %s", l.took)}
+	}
+	return nil
+}
+
+// oneResultEach counts results: one for each match of the schedule.
+func oneResultEach(l *swarmLeague) (problems []string) {
+	players, legs := l.options.Players, l.options.Legs
+	if want := players * (players - 1) / 2 * legs; len(l.result.Results) != want {
+		problems = append(problems, fmt.Sprintf("%d results of %d matches", len(l.result.Results), want))
+	}
+	seen := map[string]bool{}
+	met := map[[2]string]int{}
+	for _, m := range l.result.Results {
+		if seen[m.MatchID] {
+			problems = append(problems, m.MatchID+" has two results")
+		}
+		seen[m.MatchID] = true
+		pair := []string{m.PlayerA, m.PlayerB}
+		slices.Sort(pair)
+		met[[2]string(pair)]++
+	}
+	for pair, times := range met {
+		if times != legs {
+			problems = append(problems, fmt.Sprintf("%s and %s have %d results", pair[0], pair[1], times))
+		}
+	}
+	return problems
+}
+
+// tableOfResults counts the table again.
+func tableOfResults(l *swarmLeague) (problems []string) {
+	rows := map[string]*league.Standing{}
+	row := func(id string) *league.Standing {
+		if rows[id] == nil {
+			rows[id] = &league.Standing{}
+		}
+		return rows[id]
+	}
+	s := table.DefaultScoring()
+	for _, m := range l.result.Results {
+		for _, id := range []string{m.PlayerA, m.PlayerB} {
+			r := row(id)
+			r.Played++
+			switch {
+			case m.Status == protocol.StatusDraw:
+				r.Draws++
+				r.Points += s.Draw
+			case m.Winner == id:
+				r.Wins++
+				r.Points += s.Win
+			case m.Status == protocol.StatusTechnicalLoss:
+				r.Losses++
+				r.TechnicalLosses++
+				r.Points += s.TechnicalLoss
+			default:
+				r.Losses++
+				r.Points += s.Loss
+			}
+		}
+	}
+	for _, got := range l.result.Standings {
+		want := *row(got.PlayerID)
+		want.Rank, want.PlayerID, want.DisplayName = got.Rank, got.PlayerID, got.DisplayName
+		if got.Standing != want {
+			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got.Standing, want))
+		}
+		if got.Wins+got.Draws+got.Losses != got.Played {
+			problems = append(problems, got.PlayerID+": won, drawn and lost matches are not those it played")
+		}
+	}
+	return problems
+}
+
+// losers of a match, technically.
+func losers(m league.MatchRecord) []string {
+	var ids []string
+	for _, id := range []string{m.PlayerA, m.PlayerB} {
+		if m.Status == protocol.StatusTechnicalLoss && m.Winner != id {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// nobodyPaysForAnother: whoever lost technically had a fault of its own in that
+// very match, or was suspended for what it had before.
+func nobodyPaysForAnother(l *swarmLeague) (problems []string) {
+	lost := map[string]int{}
+	for _, m := range l.result.Results {
+		for _, id := range losers(m) {
+			fault := slices.ContainsFunc(l.injected[[2]string{m.MatchID, id}], func(f string) bool { return f != faults.Doubled.String() })
+			if !fault && !suspended(m, lost[id]) {
+				problems = append(problems, fmt.Sprintf("%s lost %s technically, and nothing was wrong with it: %s", id, m.MatchID, m.Reason))
+			}
+			lost[id]++
+		}
+	}
+	return problems
+}
+
+// suspended tells whether a player cannot have played a match: it has failed
+// often before, and no referee had it.
+func suspended(m league.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
+
+// lossesFollowFromFaults computes who fails in each match, and by which failure,
+// from the plan alone.
+func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
+	plan, err := faults.Parse(l.options.Faults)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, m := range l.result.Results {
+		if m.RefereeID == "" {
+			continue // a forfeit: nobody was asked
+		}
+		want := map[string]string{}
+		ask := func(method string) {
+			for _, id := range []string{m.PlayerA, m.PlayerB} {
+				if code, failed := failure(plan, l.options.Seed, m, id, method); failed {
+					want[id] = code
+				}
+			}
+		}
+		ask(protocol.Invite.Name)
+		if len(want) == 0 {
+			ask(protocol.ChooseParity.Name)
+		}
+		got := map[string]string{}
+		for _, id := range losers(m) {
+			got[id], _ = m.Faults.Get(id)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) { // maps are printed in order
+			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %v", m.MatchID, got, want))
+		}
+	}
+	return problems
+}
+
+// failure is that of a player asked as often as the rules allow.
+func failure(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method string) (code string, failed bool) {
+	switch {
+	case faults.In(plan.Crash, id, m.RoundID):
+		return string(protocol.ErrConnection), true
+	case faults.In(plan.Hang, id, m.RoundID):
+		return string(protocol.ErrTimeout), true
+	}
+	for try := range 1 + protocol.DefaultRetryPolicy().MaxRetries {
+		switch fate := plan.Fate(seed, faults.Message{Caller: "referee", Receiver: id, Method: method, About: m.MatchID, Try: try}); fate {
+		case faults.LostRequest, faults.LostAnswer, faults.Late:
+			code = string(protocol.ErrTimeout)
+		case faults.Garbled:
+			code = string(protocol.ErrConnection)
+		default:
+			return "", method == protocol.Invite.Name && faults.In(plan.Deny, id, m.RoundID)
+		}
+	}
+	return code, true
+}
+
+// auditIsContent with the files of the league.
+func auditIsContent(l *swarmLeague) (problems []string) {
+	for _, audited := range l.report.Leagues {
+		for _, f := range audited.Findings {
+			problems = append(problems, f.String())
+		}
+	}
+	return problems
+}
+
+// nobodySaysOtherwise: our referees never report a match to two results, and
+// our players keep to the protocol.
+func nobodySaysOtherwise(l *swarmLeague) (problems []string) {
+	for _, audited := range l.report.Leagues {
+		for _, f := range audited.Notes {
+			if f.Rule == audit.RuleDispute || f.Rule == audit.RuleConformance {
+				problems = append(problems, f.String())
+			}
+		}
+	}
+	return problems
+}

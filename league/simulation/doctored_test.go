@@ -1,0 +1,136 @@
+package simulation_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
+)
+
+// A check that finds nothing proves nothing: each must find what is done here
+// to a league that was in order.
+func TestTheChecksOfTheSwarmBite(t *testing.T) {
+	victim := func(l *swarmLeague) *league.MatchRecord { // of a technical loss by one player
+		i := slices.IndexFunc(l.result.Results, func(m league.MatchRecord) bool { return len(losers(m)) == 1 })
+		return &l.result.Results[i]
+	}
+	honest := func(l *swarmLeague) *league.MatchRecord { // of a match in which nothing was wrong
+		i := slices.IndexFunc(l.result.Results, func(m league.MatchRecord) bool {
+			return m.Status != protocol.StatusTechnicalLoss && l.injected[[2]string{m.MatchID, m.PlayerA}] == nil
+		})
+		return &l.result.Results[i]
+	}
+	const table = "the table is that of the results"
+	tests := []struct {
+		name   string
+		doctor func(l *swarmLeague)
+		bites  []string
+	}{
+		{"nothing", func(*swarmLeague) {}, nil},
+		{"time passes", func(l *swarmLeague) { l.took = 5 * time.Second }, []string{"no time passes"}},
+		{"a result is counted twice", func(l *swarmLeague) {
+			l.result.Results = append(l.result.Results, *honest(l))
+		}, []string{"one result a match", table}},
+		{"a result is missing", func(l *swarmLeague) {
+			l.result.Results = l.result.Results[1:]
+		}, []string{"one result a match", table}},
+		{"two meet once more in another's place", func(l *swarmLeague) {
+			l.result.Results[0].PlayerA, l.result.Results[0].PlayerB = l.result.Results[1].PlayerA, l.result.Results[1].PlayerB
+		}, []string{"one result a match", table}},
+		{"a point too many", func(l *swarmLeague) {
+			l.result.Standings[0].Points++
+		}, []string{table}},
+		{"a win that is a draw in the table", func(l *swarmLeague) {
+			l.result.Standings[0].Wins--
+			l.result.Standings[0].Draws++
+		}, []string{table}},
+		{"a technical loss that is an ordinary one in the table", func(l *swarmLeague) {
+			i := slices.IndexFunc(l.result.Standings, func(s simulation.Standing) bool { return s.TechnicalLosses > 0 })
+			l.result.Standings[i].TechnicalLosses--
+		}, []string{table}},
+		{"somebody pays for the fault of another", func(l *swarmLeague) {
+			m := honest(l)
+			m.Status, m.Winner, m.Faults = protocol.StatusTechnicalLoss, m.PlayerB, protocol.PerPlayer[string]{{ID: m.PlayerA, Value: "E001"}}
+		}, []string{table, "nobody pays for another", "who failed lost, by what it did"}},
+		{"somebody pays for a message that came twice", func(l *swarmLeague) {
+			m := honest(l)
+			m.Status, m.Winner = protocol.StatusTechnicalLoss, m.PlayerB
+			l.injected[[2]string{m.MatchID, m.PlayerA}] = []string{"doubled"}
+		}, []string{table, "nobody pays for another", "who failed lost, by what it did"}},
+		{"a forfeit of one who was well", func(l *swarmLeague) {
+			m := honest(l)
+			m.Status, m.Winner, m.RefereeID = protocol.StatusTechnicalLoss, m.PlayerB, ""
+		}, []string{table, "nobody pays for another"}},
+		{"who failed does not pay", func(l *swarmLeague) {
+			m := victim(l)
+			m.Status, m.Faults = protocol.StatusWin, nil
+		}, []string{table, "who failed lost, by what it did"}},
+		{"a loss by another failure", func(l *swarmLeague) {
+			victim(l).Faults[0].Value = "E004"
+		}, []string{"who failed lost, by what it did"}},
+		{"a finding in the files", func(l *swarmLeague) {
+			l.report.Leagues[0].Findings = append(l.report.Leagues[0].Findings, audit.Finding{Rule: audit.RuleDraw})
+		}, []string{"the audit of its files is content"}},
+		{"a second result of a match", func(l *swarmLeague) {
+			l.report.Leagues[0].Notes = append(l.report.Leagues[0].Notes, audit.Finding{Rule: audit.RuleDispute})
+		}, []string{"nobody says otherwise"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := options(6)
+				o.Faults, o.Legs = "drop=0.5,hang=P02@R3-R4", 1
+				l := playKept(t, o, t.TempDir())
+				tt.doctor(l)
+				var bites []string
+				for name, check := range swarmChecks {
+					if len(check(l)) > 0 {
+						bites = append(bites, name)
+					}
+				}
+				assert.ElementsMatch(t, tt.bites, bites)
+			})
+		})
+	}
+}
+
+// The audit is asked about the files that the league has written.
+func TestTheAuditOfTheSwarmReadsTheFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(4)
+		folder := t.TempDir()
+		require.Empty(t, auditIsContent(playKept(t, o, folder)))
+		path := store.Folder(folder).Journal(o.LeagueID)
+		text, err := os.ReadFile(filepath.Clean(path))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"drawn_number":`, `"drawn_number":1`, 1)), 0o600))
+		report, err := audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
+		require.NoError(t, err)
+		assert.NotEmpty(t, auditIsContent(&swarmLeague{report: report}))
+	})
+}
+
+// The command to play a league again names all that it derives from.
+func TestALeagueOfTheSwarmCanBePlayedAgain(t *testing.T) {
+	o := swarmOptions(7)
+	assert.Equal(t, o.Faults, swarmOptions(7).Faults)
+	text := again(o)
+	assert.Contains(t, text, "-run TestSwarm -seed 7\n")
+	assert.Contains(t, text, "evenodd simulate --seed 7 ")
+	assert.Contains(t, text, "--faults "+o.Faults)
+	first := run(t, o)
+	second := run(t, swarmOptions(7))
+	assert.Equal(t, forEverybody(first), forEverybody(second))
+}

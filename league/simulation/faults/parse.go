@@ -1,0 +1,163 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evenodd/league/protocol"
+)
+
+// The kinds of faults as a specification names them.
+const kinds = "drop, delay, duplicate, garbage, crash, hang, deny, referee-crash"
+
+// Parse reads a specification, such as
+// drop=0.02,delay=0.1,crash=P03@R2-R4,hang=P05,referee-crash=REF01@R3. The error
+// tells everything that is wrong with it. "" is the plan in which nothing is.
+func Parse(spec string) (*Plan, error) {
+	p := &Plan{}
+	if spec == "" {
+		return p, nil
+	}
+	var problems []error
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(spec, ",") {
+		if err := p.take(strings.TrimSpace(part), seen); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return p, errors.Join(problems...)
+}
+
+// take reads one part of a specification.
+func (p *Plan) take(part string, seen map[string]bool) error {
+	kind, value, ok := strings.Cut(part, "=")
+	if chance := p.chance(kind); ok && chance != nil {
+		if seen[kind] {
+			return fmt.Errorf("faults: %s is given twice", kind)
+		}
+		seen[kind] = true
+		return readChance(chance, part, value)
+	}
+	spells := p.spells(kind)
+	if !ok || spells == nil {
+		return fmt.Errorf("faults: %q: one of %s, each with = and a value", part, kinds)
+	}
+	s, err := readSpell(part, value)
+	if err != nil {
+		return err
+	}
+	parse, role := protocol.ParsePlayerID, "a player such as P03"
+	if spells == &p.RefereeCrash {
+		parse, role = protocol.ParseRefereeID, "a referee such as REF01"
+	}
+	if _, ok := parse(s.ID); !ok {
+		return fmt.Errorf("faults: %q: %s is for %s", part, kind, role)
+	}
+	if spells == &p.RefereeCrash && s.Until > 0 {
+		return fmt.Errorf("faults: %q: a referee that crashed does not come back: name one round", part)
+	}
+	if slices.ContainsFunc(*spells, func(o Spell) bool { return o.ID == s.ID && o.overlaps(s) }) {
+		return fmt.Errorf("faults: %q: %s of %s at that time is given already", part, kind, s.ID)
+	}
+	*spells = append(*spells, s)
+	return nil
+}
+
+func (p *Plan) chance(kind string) *float64 {
+	switch kind {
+	case "drop":
+		return &p.Drop
+	case "delay":
+		return &p.Delay
+	case "duplicate":
+		return &p.Duplicate
+	case "garbage":
+		return &p.Garbage
+	}
+	return nil
+}
+
+func (p *Plan) spells(kind string) *[]Spell {
+	switch kind {
+	case "crash":
+		return &p.Crash
+	case "hang":
+		return &p.Hang
+	case "deny":
+		return &p.Deny
+	case "referee-crash":
+		return &p.RefereeCrash
+	}
+	return nil
+}
+
+func readChance(chance *float64, part, value string) error {
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(n >= 0 && n <= 1) {
+		return fmt.Errorf("faults: %q: a probability from 0 to 1", part)
+	}
+	*chance = n
+	return nil
+}
+
+// readSpell reads P03, P03@R2 or P03@R2-R4: the last round is the one in which
+// the agent is back.
+func readSpell(part, value string) (Spell, error) {
+	id, when, timed := strings.Cut(value, "@")
+	s := Spell{ID: id, From: 1}
+	if !timed {
+		return s, nil
+	}
+	from, until, ends := strings.Cut(when, "-")
+	first, okFrom := round(from)
+	last, okUntil := round(until)
+	if !okFrom || ends && (!okUntil || last <= first) {
+		return s, fmt.Errorf("faults: %q: after @ stands a round, such as R2, or the first one and the one after the last, such as R2-R4", part)
+	}
+	s.From, s.Until = first, last
+	return s, nil
+}
+
+// round reads R2; 0 and false for anything else.
+func round(text string) (int, bool) {
+	digits, ok := strings.CutPrefix(text, "R")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 1 || digits != strconv.Itoa(n) {
+		return 0, false
+	}
+	return n, true
+}
+
+func (s Spell) overlaps(o Spell) bool {
+	return (s.Until == 0 || o.From < s.Until) && (o.Until == 0 || s.From < o.Until)
+}
+
+// Check tells which agents and rounds of the plan a league does not have.
+func (p *Plan) Check(players, referees, rounds int) error {
+	var problems []error
+	for _, group := range []struct {
+		spells []Spell
+		parse  func(string) (int, bool)
+		count  int
+		last   string
+	}{
+		{slices.Concat(p.Crash, p.Hang, p.Deny), protocol.ParsePlayerID, players, protocol.PlayerID(players)},
+		{p.RefereeCrash, protocol.ParseRefereeID, referees, protocol.RefereeID(referees)},
+	} {
+		for _, s := range group.spells {
+			if n, _ := group.parse(s.ID); n > group.count {
+				problems = append(problems, fmt.Errorf("faults: %s does not take part: the last is %s", s.ID, group.last))
+			}
+			if max(s.From, s.Until) > rounds {
+				problems = append(problems, fmt.Errorf("faults: %s: there is no round %d: the last is %d", s.ID, max(s.From, s.Until), rounds))
+			}
+		}
+	}
+	if len(p.RefereeCrash) > 0 && len(p.RefereeCrash) >= referees {
+		problems = append(problems, fmt.Errorf("faults: all referees crash, and nobody is left to conduct the matches: there are %d", referees))
+	}
+	return errors.Join(problems...)
+}

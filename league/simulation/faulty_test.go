@@ -1,0 +1,209 @@
+package simulation_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
+)
+
+// heavy are faults of every kind, and many of them.
+const heavy = "drop=0.4,delay=0.3,duplicate=0.3,garbage=0.15,crash=P03@R2-R4,crash=P07,hang=P05@R3,deny=P06@R2-R3,deny=P06@R5," +
+	"referee-crash=REF01@R2,referee-crash=REF03@R4"
+
+func faultyOptions(players int) simulation.Options {
+	o := options(players)
+	o.Referees, o.Faults = 3, heavy
+	return o
+}
+
+// forEverybody is a result without what may differ: who conducted a match.
+func forEverybody(r *simulation.Result) *simulation.Result {
+	r.Results = slices.Clone(r.Results)
+	for i := range r.Results {
+		r.Results[i].RefereeID = ""
+	}
+	return r
+}
+
+func TestTheSameSeedGivesTheSameFaults(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			var first *simulation.Result
+			for _, transport := range []string{simulation.Memory, simulation.Wire} {
+				for _, concurrency := range []int{1, 3, 64} {
+					o := faultyOptions(11)
+					o.Seed, o.Transport, o.Concurrency = seed, transport, concurrency
+					r := forEverybody(run(t, o))
+					if first == nil {
+						first = r
+					}
+					require.Equal(t, first, r, "%s, %d matches at once", transport, concurrency)
+				}
+			}
+			o := faultyOptions(11)
+			o.Seed, o.Faults = seed, o.Faults+",crash=P01@R1-R2"
+			other := forEverybody(run(t, o))
+			for i, m := range first.Results {
+				if m.PlayerA != "P01" || m.RoundID > 1 {
+					continue
+				}
+				assert.NotEqual(t, m, other.Results[i], "other faults")
+			}
+		})
+	}
+}
+
+// Without memory, who conducts a match changes nothing, and neither does that
+// referees die.
+func TestRefereesThatDieChangeNoResult(t *testing.T) {
+	o := faultyOptions(10)
+	o.Strategies = []string{"random"}
+	o.Faults = "drop=0.3,garbage=0.2"
+	whole := forEverybody(run(t, o))
+	for _, deaths := range []string{"referee-crash=REF01", "referee-crash=REF01@R2,referee-crash=REF02@R2", "referee-crash=REF03@R9"} {
+		o.Faults = "drop=0.3,garbage=0.2," + deaths
+		assert.Equal(t, whole.Results, forEverybody(run(t, o)).Results, deaths)
+	}
+}
+
+func TestNoTimePassesInAFaultyLeague(t *testing.T) {
+	for _, transport := range []string{simulation.Memory, simulation.Wire} {
+		t.Run(transport, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				o := faultyOptions(20)
+				o.Transport = transport
+				lost := 0
+				for _, m := range run(t, o).Results {
+					lost += len(losers(m))
+				}
+				assert.Greater(t, lost, 50, "much went wrong")
+				assert.Less(t, time.Since(begin), time.Second, "only the glances at dead referees")
+			})
+		})
+	}
+}
+
+func TestEveryKindOfFaultIsMade(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	o := faultyOptions(20)
+	o.Injected = func(i simulation.Injection) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[i.Fault]++
+		round, _, ok := protocol.ParseMatchID(i.MatchID)
+		assert.True(t, ok && round > 0, i.MatchID)
+	}
+	run(t, o)
+	for _, kind := range []string{"request lost", "answer lost", "late", "garbled", "doubled", "crash", "hang", "deny"} {
+		assert.Positive(t, seen[kind], kind)
+	}
+	assert.Len(t, seen, 8)
+}
+
+// A dead player loses by E009, one that hangs by E001, and one that refuses by
+// no failure at all; who is back plays.
+func TestWhatAgentsInABadWayLose(t *testing.T) {
+	o := options(6)
+	o.Faults = "crash=P01@R2-R4,hang=P02@R2-R3,deny=P03@R5"
+	type loss struct {
+		id    string
+		round int
+	}
+	got := map[loss]string{}
+	for _, m := range run(t, o).Results {
+		for _, id := range losers(m) {
+			got[loss{id, m.RoundID}], _ = m.Faults.Get(id)
+		}
+	}
+	assert.Equal(t, map[loss]string{{"P01", 2}: "E009", {"P01", 3}: "E009", {"P02", 2}: "E001", {"P03", 5}: ""}, got)
+}
+
+func TestALeagueGetsStartedWhateverIsLost(t *testing.T) {
+	for _, all := range []string{"drop=1", "garbage=1", "delay=1,drop=0.9,garbage=0.9", "duplicate=1"} {
+		t.Run(all, func(t *testing.T) {
+			o := options(5)
+			o.Faults = all
+			r := run(t, o)
+			assert.Len(t, r.Results, 10)
+			for _, m := range r.Results {
+				switch {
+				case all != "drop=1" && all != "garbage=1":
+				case m.RefereeID == "": // one of them is suspended, and the other was asked nothing
+					assert.NotEmpty(t, losers(m), m.MatchID)
+				default:
+					assert.Equal(t, []string{m.PlayerA, m.PlayerB}, losers(m), m.MatchID)
+				}
+				if all == "duplicate=1" {
+					assert.Empty(t, losers(m), m.MatchID)
+				}
+			}
+		})
+	}
+}
+
+func TestMessagesThatArriveTwiceChangeNothing(t *testing.T) {
+	whole := run(t, options(9))
+	o := options(9)
+	o.Faults = "duplicate=1"
+	twice := run(t, o)
+	assert.Equal(t, whole.Standings, twice.Standings)
+	assert.Equal(t, forEverybody(whole).Results, forEverybody(twice).Results)
+}
+
+// A league that was interrupted goes on with its faults to the same end.
+func TestAFaultyLeagueGoesOn(t *testing.T) {
+	for _, seed := range []uint64{1, 2, 3} {
+		for _, after := range []int{1, 9, 20, 35} {
+			t.Run(fmt.Sprintf("seed %d, after %d results", seed, after), func(t *testing.T) {
+				t.Parallel()
+				o := faultyOptions(9)
+				o.Seed = seed
+				whole := forEverybody(run(t, o))
+
+				folder := store.Folder(t.TempDir())
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				o.Keep = openKeep(t, folder, o.LeagueID)
+				o.Progress = func(recorded, _ int) {
+					if recorded == after {
+						cancel()
+					}
+				}
+				_, err := simulation.Run(ctx, o)
+				require.ErrorIs(t, err, context.Canceled)
+				require.NoError(t, o.Keep.Close())
+
+				o = simulation.Options{
+					Transport: simulation.Wire, LeagueID: o.LeagueID, Games: o.Games, Log: o.Log,
+					Players: 9, Referees: 3, Keep: openKeep(t, folder, o.LeagueID),
+				}
+				again := forEverybody(run(t, o))
+				require.NoError(t, o.Keep.Close())
+				assert.Equal(t, heavy, again.Faults)
+				assert.Equal(t, whole, again)
+			})
+		}
+	}
+}
+
+func openKeep(t *testing.T, folder store.Folder, leagueID string) *league.Keep {
+	t.Helper()
+	keep, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
+	require.NoError(t, err)
+	return keep
+}

@@ -1,0 +1,244 @@
+package simulation_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"evenodd/league"
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
+	"evenodd/player/strategy"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// The swarm plays leagues that nobody thought of, each from a seed, in virtual
+// time and with random faults, and checks what must hold of every league.
+//
+//	go test ./league/simulation -run TestSwarm -seed 7      one league again
+//	go test ./league/simulation -run TestSwarm -seeds 1000  that many, from -seed or 1
+//	make soak                                               until it is stopped
+var (
+	swarmSeed  = flag.Uint64("seed", 0, "play the league of this seed alone; with -seeds or -soak, the first")
+	swarmSeeds = flag.Int("seeds", 0, "how many leagues to play")
+	soak       = flag.Bool("soak", false, "play until stopped")
+)
+
+// usualSeeds is how many leagues a plain go test plays.
+func usualSeeds() int {
+	switch {
+	case testing.Short():
+		return 40
+	case raceDetector:
+		return 100
+	}
+	return 200 // continuous integration plays a thousand
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestSwarm(t *testing.T) {
+	if *soak {
+		t.Skip("soaking")
+	}
+	first, count := max(*swarmSeed, 1), *swarmSeeds
+	switch {
+	case count == 0 && *swarmSeed > 0:
+		count = 1
+	case count == 0:
+		count = usualSeeds()
+	}
+	const batch = 25
+	for from := 0; from < count; from += batch {
+		size := min(batch, count-from)
+		begin := first + uint64(from)
+		t.Run(fmt.Sprintf("from seed %d", begin), func(t *testing.T) {
+			t.Parallel()
+			for i := range size {
+				playSwarm(t, begin+uint64(i))
+			}
+		})
+	}
+}
+
+// TestSoak is TestSwarm without an end.
+func TestSoak(t *testing.T) {
+	if !*soak {
+		t.Skip("only with -soak")
+	}
+	first := *swarmSeed
+	if first == 0 {
+		first = uint64(time.Now().UnixNano()) >> 16
+	}
+	_, _ = fmt.Fprintf(os.Stderr, "soaking from seed %d\n", first)
+	next := atomic.Uint64{}
+	next.Store(first)
+	begun := time.Now()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	t.Cleanup(stop)
+	for range runtime.GOMAXPROCS(0) {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			for !t.Failed() && ctx.Err() == nil {
+				seed := next.Add(1) - 1
+				playSwarm(t, seed)
+				if n := seed - first + 1; n%100 == 0 {
+					_, _ = fmt.Fprintf(os.Stderr, "%d leagues, %.0f a minute, at seed %d\n", n, float64(n)/time.Since(begun).Minutes(), seed)
+				}
+			}
+		})
+	}
+}
+
+// playSwarm plays one league and checks it.
+func playSwarm(t *testing.T, seed uint64) {
+	t.Helper()
+	o := swarmOptions(seed)
+	defer watch(o)()
+	folder := memoryFolder(t)
+	defer func() { _ = os.RemoveAll(folder) }()
+	defer func() {
+		if v := recover(); v != nil { // the bubble's: all are waiting, for nobody
+			require.Fail(t, fmt.Sprint(v), again(o))
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		l := playKept(t, o, folder)
+		for name, check := range swarmChecks {
+			for _, problem := range check(l) {
+				require.Fail(t, name+": "+problem, again(o))
+			}
+		}
+	})
+}
+
+// playKept plays a league that is kept in a folder.
+func playKept(t *testing.T, o simulation.Options, folder string) *swarmLeague {
+	t.Helper()
+	l := &swarmLeague{options: o, injected: map[[2]string][]string{}}
+	var mu sync.Mutex
+	o.Injected = func(i simulation.Injection) {
+		mu.Lock()
+		defer mu.Unlock()
+		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
+	}
+	keep, _, err := league.OpenKeep(store.Folder(folder), o.LeagueID, false, time.Now)
+	require.NoError(t, err, again(o))
+	o.Keep = keep
+	begin := time.Now()
+	l.result, err = simulation.Run(t.Context(), o)
+	l.took = time.Since(begin)
+	require.NoError(t, err, again(o))
+	require.NoError(t, keep.Close(), again(o))
+	l.report, err = audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
+	require.NoError(t, err, again(o))
+	return l
+}
+
+// watch ends the tests when a league does not end; in a league that is busy for
+// ever virtual time stands still.
+func watch(o simulation.Options) (stop func()) {
+	const patience = 2 * time.Minute // of real time
+	timer := time.AfterFunc(patience, func() {
+		panic("a league does not end: " + again(o))
+	})
+	return func() { timer.Stop() }
+}
+
+// memoryFolder is a new folder, in memory where there is such a place: what is
+// tested is the league, not the disk.
+func memoryFolder(t *testing.T) string {
+	t.Helper()
+	const memory = "/dev/shm"
+	if _, err := os.Stat(memory); err != nil {
+		return t.TempDir()
+	}
+	folder, err := os.MkdirTemp(memory, "evenodd-swarm-") //nolint:usetesting // removed after each league
+	require.NoError(t, err)
+	return filepath.Clean(folder)
+}
+
+// again is how to play a league alone.
+func again(o simulation.Options) string {
+	return fmt.Sprintf("go test ./league/simulation -run TestSwarm -seed %d\nevenodd simulate --seed %d --players %d --referees %d --legs %d "+
+		"--strategies %s --concurrency %d --transport %s --faults %s",
+		o.Seed, o.Seed, o.Players, o.Referees, o.Legs, strings.Join(o.Strategies, ","), o.Concurrency, o.Transport, o.Faults)
+}
+
+// swarmOptions are the league of a seed.
+func swarmOptions(seed uint64) simulation.Options {
+	r := rand.New(rand.NewPCG(seed, 0x5eed))
+	o := simulation.Options{
+		Seed: seed, Players: 2 + r.IntN(19), Referees: 1 + r.IntN(3), Legs: 1,
+		Transport: []string{simulation.Memory, simulation.Wire}[r.IntN(2)], Concurrency: []int{1, 2, 3, 16, 64}[r.IntN(5)],
+		LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+	}
+	if o.Players > 8 && r.IntN(3) > 0 { // most leagues are small, and quick
+		o.Players = 2 + r.IntN(7)
+	}
+	if o.Players <= 8 {
+		o.Legs += r.IntN(2)
+	}
+	names := strategy.Names()
+	for range 1 + r.IntN(len(names)) {
+		o.Strategies = append(o.Strategies, names[r.IntN(len(names))])
+	}
+	o.Faults = swarmFaults(r, &o)
+	return o
+}
+
+// swarmFaults are random faults that a league can have.
+func swarmFaults(r *rand.Rand, o *simulation.Options) string {
+	var parts []string
+	rounds := (o.Players - 1 + o.Players%2) * o.Legs
+	for _, kind := range []string{"drop", "delay", "duplicate", "garbage"} {
+		if r.IntN(2) == 0 {
+			chance := []float64{0.01, 0.05, 0.2, 0.6, 1}[min(r.IntN(8), 4)%5]
+			if kind == "duplicate" || r.IntN(3) > 0 {
+				chance *= r.Float64()
+			}
+			parts = append(parts, fmt.Sprintf("%s=%.3f", kind, chance))
+		}
+	}
+	when := func() string {
+		from := 1 + r.IntN(rounds)
+		switch {
+		case r.IntN(3) == 0:
+			return ""
+		case r.IntN(2) == 0 && from < rounds:
+			return fmt.Sprintf("@R%d-R%d", from, from+1+r.IntN(rounds-from))
+		}
+		return fmt.Sprintf("@R%d", from)
+	}
+	for _, kind := range []string{"crash", "hang", "deny"} {
+		for n := range o.Players {
+			if r.IntN(4*o.Players) == 0 {
+				parts = append(parts, kind+"="+protocol.PlayerID(n+1)+when())
+			}
+		}
+	}
+	for n := range o.Referees - 1 {
+		if r.IntN(2) == 0 {
+			parts = append(parts, fmt.Sprintf("referee-crash=%s@R%d", protocol.RefereeID(n+1), 1+r.IntN(rounds)))
+		}
+	}
+	return strings.Join(parts, ",")
+}
