@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"io"
+	stdlog "log"
 	"os"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ const logTime = "2006-01-02T15:04:05.000Z"
 // configureLogs names the fields of a log line as spec 003 table 12 does. The
 // library keeps these names for the whole process.
 func configureLogs() {
+	stdlog.SetOutput(io.Discard) // net/http quotes there what strangers say without being asked
 	zerolog.TimestampFieldName = "timestamp"
 	zerolog.TimeFieldFormat = logTime
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }

@@ -29,6 +29,7 @@ type managerOptions struct {
 	data         string
 	ca           string
 	exitWhenDone bool
+	strict       bool
 	newLeague    bool
 	pace         time.Duration
 	logLevel     string
@@ -60,6 +61,7 @@ goes on where it was, whatever ended it.`,
 	f.IntVar(&o.legs, "legs", 1, "how often each pair meets")
 	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end when the league is over")
+	f.BoolVar(&o.strict, "strict", false, "exit code 3 when there are technical losses")
 	f.BoolVar(&o.newLeague, "new-league", false, "begin a new league; the one in the data folder goes to its archive")
 	f.DurationVar(&o.pace, "pace", 0, "wait so long before each round, such as 30s")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
@@ -76,11 +78,6 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	client, err := newClient(maxReply, o.ca, nil)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	if o.referees < 1 {
 		return usage("--referees %d: a league needs at least one", o.referees)
 	}
@@ -91,6 +88,12 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
+	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
+	client, err := newClient(maxReply, o.ca, calls.allows)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
 	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
 	options.Pace, options.StopWithin = o.pace, stopPatience
 	listener, err := o.address.listen(ctx)
@@ -126,7 +129,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		o.leagueID, o.address.url(listener.Addr().String()), situation(manager, o), manager.AdminToken())
 	log.Info().Str("system_id", rules.System.SystemID).Str("display_name", rules.League.DisplayName).
-		Str("game_type", rules.League.GameType).Msg("listening")
+		Str("game_type", rules.League.GameType).Stringer("calls", calls).Msg("listening")
 
 	_, err = manager.Run(ctx)
 	switch {
@@ -135,6 +138,9 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	case over:
 		if !o.exitWhenDone {
 			waitForEnd(ctx, s, manager, log)
+		}
+		if o.strict {
+			return technicalLosses(manager.Standings())
 		}
 		return nil
 	case ctx.Err() != nil:

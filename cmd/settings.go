@@ -299,7 +299,8 @@ func leagueOptions(files *config.Loader, id string, players, referees, legs int)
 		},
 		Timeouts: r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
 		SuspendAfter: failuresOf(l.Lifecycle.SuspendAfter), ShutdownAfter: failuresOf(l.Lifecycle.ShutdownAfter),
-		EveryMatch:  l.Broadcast == config.BroadcastMatch,
+		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,
+		EveryMatch: l.Broadcast == config.BroadcastMatch, StrictReplies: l.Replies == config.RepliesStrict,
 		TokenLength: r.System.Security.TokenLength,
 		TokenTTL:    time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
 	}, r, nil

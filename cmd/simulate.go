@@ -171,7 +171,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return err
 	}
 	if o.strict {
-		return technicalLosses(result.Standings)
+		return technicalLosses(tableOf(result))
 	}
 	return nil
 }
@@ -192,10 +192,10 @@ func (e *lossesError) Error() string {
 }
 
 // technicalLosses is an error when there were any.
-func technicalLosses(standings []simulation.Standing) error {
+func technicalLosses(standings []league.Standing) error {
 	e := &lossesError{}
 	rows := slices.Clone(standings)
-	slices.SortFunc(rows, func(a, b simulation.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
+	slices.SortFunc(rows, func(a, b league.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
 	for _, row := range rows {
 		if n := row.TechnicalLosses; n > 0 {
 			e.total += n
@@ -240,12 +240,19 @@ func (o *simulateOptions) openKeep(s streams) (*league.Keep, error) {
 
 func printSimulation(s streams, r *simulation.Result) error {
 	strategies := map[string]string{}
-	standings := make([]league.Standing, len(r.Standings))
-	for i, row := range r.Standings {
-		standings[i] = row.Standing
+	for _, row := range r.Standings {
 		strategies[row.PlayerID] = row.Strategy
 	}
-	return printStandings(s, standings, strategies)
+	return printStandings(s, tableOf(r), strategies)
+}
+
+// tableOf is the table without the strategies.
+func tableOf(r *simulation.Result) []league.Standing {
+	rows := make([]league.Standing, len(r.Standings))
+	for i, row := range r.Standings {
+		rows[i] = row.Standing
+	}
+	return rows
 }
 
 // The contract of --format json.

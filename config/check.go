@@ -204,6 +204,14 @@ func host() check {
 	})
 }
 
+// network is where agents may be.
+func network() check {
+	return text(fmt.Sprintf("a network such as 10.1.0.0/16, an address, or %q", Anywhere), func(s string) bool {
+		_, err := ParseNetwork(s)
+		return err == nil || s == Anywhere
+	})
+}
+
 func logLevel() check { return oneOf("debug", "info", "warn", "error", "disabled") }
 
 func header() []field {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -176,6 +177,9 @@ type League struct {
 	RegistrationWindow int          `json:"registration_window_sec"` // 0: none
 	AnnounceLead       int          `json:"announce_lead_sec"`
 	Lifecycle          Lifecycle    `json:"lifecycle"`
+	Replies            string       `json:"replies"`           // RepliesByMeaning or RepliesStrict
+	AllowedEndpoints   []string     `json:"allowed_endpoints"` // networks that agents may be in, see ParseNetwork; none: it depends on --host
+	Limits             Limits       `json:"limits"`
 
 	// What the league has otherwise than the system, if anything: members of
 	// Timeouts and of RetryPolicy. Loader.Rules has what is in force.
@@ -209,6 +213,32 @@ type Participants struct {
 	MinReferees int            `json:"min_referees"`
 	MaxReferees int            `json:"max_referees"`
 	Extra       jsontext.Value `json:",embed"`
+}
+
+// How the replies of players are judged.
+const (
+	RepliesByMeaning = "by_meaning" // what is clear counts, and what is not quite as the protocol has it is noted
+	RepliesStrict    = "strict"
+)
+
+// Limits are what one agent may ask of the manager: so much at once, and then so
+// much a second.
+type Limits struct {
+	RequestsPerSecond int            `json:"requests_per_sec"`
+	Burst             int            `json:"burst"`
+	Extra             jsontext.Value `json:",embed"`
+}
+
+// Anywhere stands for all networks.
+const Anywhere = "any"
+
+// ParseNetwork reads a network such as 10.1.0.0/16, or a single address.
+func ParseNetwork(s string) (netip.Prefix, error) {
+	if one, err := netip.ParseAddr(s); err == nil && one.Zone() == "" {
+		return netip.PrefixFrom(one, one.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(s)
+	return prefix.Masked(), err
 }
 
 // Lifecycle is after how many failures in a row an agent gets nothing to do until

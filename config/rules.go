@@ -149,6 +149,12 @@ func (l *League) rules(known Known) check {
 			field{name: "suspend_after", check: whole(0, 1000)},
 			field{name: "shutdown_after", check: whole(0, 1000)},
 		)},
+		field{name: "replies", check: oneOf(RepliesByMeaning, RepliesStrict)},
+		field{name: "allowed_endpoints", check: list(network())},
+		field{name: "limits", check: object(
+			field{name: "requests_per_sec", check: whole(1, 100_000)},
+			field{name: "burst", check: whole(1, 1_000_000)},
+		)},
 		field{name: "timeouts", check: timeouts()},
 		field{name: "retry_policy", check: retryPolicy()},
 	)

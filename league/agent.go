@@ -43,7 +43,7 @@ type proof struct {
 func (m *Manager) newAgent(id string, player bool, name, endpoint string, capacity, generation int) *agent {
 	a := &agent{
 		id: id, player: player, name: name, capacity: capacity,
-		decided: make(chan struct{}), throttle: newThrottle(),
+		decided: make(chan struct{}), throttle: m.options.newThrottle(),
 		notices: make(chan []notice, maxNotices),
 	}
 	a.expect()

@@ -71,6 +71,9 @@ type Options struct {
 	TokenLength int           // characters of a token's secret part, 22 to 43; 0 means 43
 	TokenTTL    time.Duration // how long a token lasts; 0: as long as the league
 
+	AsksPerSecond int // what one agent may ask that changes nothing; 0 means 20
+	AsksAtOnce    int // the same, at once; 0 means 100
+
 	Keep       *Keep     // what is known of the league, and where it is kept; nil: a new league, in memory only
 	Secret     *[32]byte // tokens are derived from it; nil: that of Keep, or a random one
 	Caller     protocol.Caller
@@ -91,7 +94,8 @@ type Manager struct {
 	adminToken string
 	started    chan struct{} // closed when the league may begin
 	begin      func()
-	resumed    bool        // the league was there before this manager
+	resumed    bool // the league was there before this manager
+	game       rules.Game
 	maxMoves   int         // the most moves one seat makes in a match
 	dispatch   chan func() // matches on their way to the conductors
 	late       chan *agent // agents that came back when the league was over
@@ -137,6 +141,12 @@ func New(o Options) (*Manager, error) {
 	}
 	o.SuspendAfter = limitOf(o.SuspendAfter, journal.DefaultSuspendAfter)
 	o.ShutdownAfter = limitOf(o.ShutdownAfter, journal.DefaultShutdownAfter)
+	if o.AsksPerSecond == 0 {
+		o.AsksPerSecond = 20
+	}
+	if o.AsksAtOnce == 0 {
+		o.AsksAtOnce = 100
+	}
 	if o.Glance == 0 {
 		o.Glance = 5 * time.Second
 	}
@@ -167,7 +177,7 @@ func New(o Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.maxMoves = game.Info().MaxMoves
+	m.game, m.maxMoves = game, game.Info().MaxMoves
 	var admin [24]byte
 	_, _ = crand.Read(admin[:]) // never fails
 	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])

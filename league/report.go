@@ -218,6 +218,9 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "result: status %s does not go with that winner", r.Status)
 	}
 	outcome, err := m.state.Outcome(r)
+	if err == nil {
+		err = m.possible(r, fact, a, b)
+	}
 	if err != nil {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}

@@ -6,12 +6,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// What one agent may ask of the manager: queries and whatever else changes
-// nothing, and moves to another endpoint, which each stand in the journal for
-// ever. An agent that insists politely never meets either.
+// Each move of an agent to another endpoint stands in the journal for ever. One
+// that moves because it must never meets these.
 const (
-	asksPerSecond  = 20
-	asksAtOnce     = 100
 	movesPerSecond = 0.1
 	movesAtOnce    = 20
 )
@@ -20,8 +17,11 @@ const (
 // lives by, the first report of a match above all, is never held up by one.
 type throttle struct{ asks, moves *rate.Limiter }
 
-func newThrottle() throttle {
-	return throttle{rate.NewLimiter(asksPerSecond, asksAtOnce), rate.NewLimiter(movesPerSecond, movesAtOnce)}
+func (o *Options) newThrottle() throttle {
+	return throttle{
+		rate.NewLimiter(rate.Limit(o.AsksPerSecond), o.AsksAtOnce),
+		rate.NewLimiter(movesPerSecond, movesAtOnce),
+	}
 }
 
 // allow counts one more, or refuses it with E022 and the time to wait. In a

@@ -193,6 +193,9 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	}
 }
 
+// KnowsManager tells whether a credential is that of the league's manager.
+func (r *Referee) KnowsManager(bearer string) bool { return r.member.KnowsManager(bearer) }
+
 // Voice is who the agent speaks as.
 func (r *Referee) Voice() *protocol.Voice { return r.voice }
 

@@ -62,7 +62,7 @@ func inAHostileWorld(t *testing.T, story func(w *hostileWorld)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &hostileWorld{world: newWorld(t, byHTTP, zerolog.Nop())}
-		w.hostile = &hostileNet{pipes: w.net.(*pipes), over: make(chan struct{})}
+		w.hostile = &hostileNet{pipes: w.net.(*pipes), over: make(chan struct{}), credential: w.credential}
 		w.net = w.hostile
 		w.stranger = w.caller("stranger", 1<<20)
 		story(w)
@@ -232,7 +232,8 @@ func answerOf(err error) string {
 type hostileNet struct {
 	*pipes
 
-	wires sync.Map // *wire by host
+	wires      sync.Map // *wire by host
+	credential func(id string) string
 	over  chan struct{}
 	once  sync.Once
 }
@@ -313,6 +314,7 @@ func (n *hostileNet) listen(host string, mux *transport.Mux, scripted bool) func
 		sender = protocol.ManagerSender
 	case strings.HasPrefix(host, "ref"):
 		sender, limits.MaxBearerBody = protocol.RefereeSender("REF00"), 1<<20
+		limits.Trusts = func(bearer string) bool { return protocol.SameToken(bearer, n.credential(strings.ToUpper(host))) }
 	default:
 		limits.MaxBody = 1 << 20
 	}

@@ -29,7 +29,8 @@ const Path = "/mcp"
 // Config is what a server allows.
 type Config struct {
 	MaxBody       int64                          // bytes of a request
-	MaxBearerBody int64                          // bytes of a request that shows a bearer credential; 0 means MaxBody
+	MaxBearerBody int64                          // bytes of a request that shows a bearer credential which is trusted; 0 means MaxBody
+	Trusts        func(bearer string) bool       // nil trusts none
 	TooLarge      func(limit int64) error        // how a larger request is answered; nil for a plain 413
 	RateLimited   func(wait time.Duration) error // how a caller that is too fast is answered; nil for a plain 429
 	Health        func() any                     // what GET /healthz says; nil for {"status":"ok"}
@@ -133,7 +134,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 	}
 	bearer := bearerOf(r)
 	limit := s.config.MaxBody
-	if bearer != "" {
+	if bearer != "" && s.config.Trusts != nil && s.config.Trusts(bearer) {
 		limit = s.config.MaxBearerBody
 	}
 	body, err := readBody(w, r, limit)

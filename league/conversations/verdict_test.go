@@ -1,0 +1,86 @@
+package conversations
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// drawn is the report of REF01 about R1M1, with a draw, as the rules have it:
+// P01 chose even and P02 odd.
+func (w *world) drawn() *protocol.MatchResultReport {
+	nonce := w.nonce("R1M1")
+	position := evenodd.Game{}.Start().Play([2]string{"even", "odd"})
+	verdict := position.Judge(rules.Chance{Nonce: nonce})
+	winner := []string{"P01", "P02"}[verdict.Winner]
+	q := w.wins("REF01")
+	q.Attempt = 1
+	q.Result.Winner, q.Result.Details.DrawnNumber = &winner, &verdict.Number
+	q.Draw = &protocol.Draw{Commitment: protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", nonce), Nonce: nonce.Hex()}
+	return q
+}
+
+// A result that cannot be is refused, whoever says so: the match is played again.
+func TestAResultThatCannotBe(t *testing.T) {
+	maybe, other := "maybe", ""
+	for name, test := range map[string]struct {
+		change func(q *protocol.MatchResultReport)
+		detail string
+	}{
+		"a choice that there is not": {func(q *protocol.MatchResultReport) {
+			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
+		}, "result.details.choices: P01"},
+		"another number": {func(q *protocol.MatchResultReport) { *q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1 },
+			"result.details.drawn_number: by the draw it is"},
+		"another winner": {func(q *protocol.MatchResultReport) {
+			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
+			q.Result.Winner = &other
+		}, "result.winner: by the rules of even_odd it is another"},
+		"a draw of equal parts": {func(q *protocol.MatchResultReport) {
+			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+		}, "result.winner: by the rules of even_odd it is another"},
+		"a nonce that was not promised": {func(q *protocol.MatchResultReport) { q.Draw.Nonce = strings.Repeat("0", 64) },
+			"draw.nonce: it does not belong to the commitment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told(t, func(t *testing.T, w *world) {
+				w.reporting()
+				q := w.drawn()
+				test.change(q)
+				_, err := w.report(q)
+				assertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+				assert.Contains(t, protocol.AsError(err).Detail, test.detail)
+				assert.Zero(t, w.manager.Status().Recorded)
+				_, err = w.report(w.drawn())
+				require.NoError(t, err, "the truth is taken")
+			})
+		})
+	}
+}
+
+// A referee that was bound to a draw must reveal it, and no other.
+func TestAResultWithoutThePromisedDraw(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		w.startManager(2, 1)
+		w.referee("REF01", does(protocol.ReportMatchResult.Name, honestly))
+		w.players(2, slow(0, 10*second, 0))
+		w.at(5 * second)
+		_, err := w.report(w.wins("REF01"))
+		assertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		assert.Contains(t, protocol.AsError(err).Detail, "draw: it is missing")
+		forged := w.drawn()
+		nonce := secretOf("another")
+		forged.Draw = &protocol.Draw{Commitment: protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", nonce), Nonce: protocol.Secret(nonce).Hex()}
+		_, err = w.report(forged)
+		assertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		assert.Contains(t, protocol.AsError(err).Detail, "draw.commitment")
+		w.finish()
+		assert.Equal(t, 1, w.manager.Status().Recorded)
+	})
+}
