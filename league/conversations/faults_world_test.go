@@ -234,8 +234,8 @@ type hostileNet struct {
 
 	wires      sync.Map // *wire by host
 	credential func(id string) string
-	over  chan struct{}
-	once  sync.Once
+	over       chan struct{}
+	once       sync.Once
 }
 
 func (n *hostileNet) caller(maxReply int64) protocol.Caller {

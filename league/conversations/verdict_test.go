@@ -36,7 +36,9 @@ func TestAResultThatCannotBe(t *testing.T) {
 		"a choice that there is not": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
 		}, "result.details.choices: P01"},
-		"another number": {func(q *protocol.MatchResultReport) { *q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1 },
+		"another number": {func(q *protocol.MatchResultReport) {
+			*q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1
+		},
 			"result.details.drawn_number: by the draw it is"},
 		"another winner": {func(q *protocol.MatchResultReport) {
 			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
