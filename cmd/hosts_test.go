@@ -28,7 +28,7 @@ func TestTheNamesOfAnAgent(t *testing.T) {
 		{"OTHER.example:443", http.StatusOK},
 		{"manager", http.StatusMisdirectedRequest},
 		{"evil.example", http.StatusMisdirectedRequest},
-		{"192.0.2.1", http.StatusMisdirectedRequest},
+		{"192.0.2.1:8000", http.StatusOK}, // behind a port that is passed on
 	}
 	for _, tt := range tests {
 		t.Run(tt.host, func(t *testing.T) {

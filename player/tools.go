@@ -125,7 +125,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	if m == nil && len(p.current) >= maxOpenMatches {
 		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
 	}
-	if m != nil && attempt < m.attempt {
+	if m != nil && attempt < m.attempt && m.auth.token != protocol.NoToken { // what a stranger says of attempts binds nobody
 		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "attempt %d at match %s has begun", m.attempt, m.id)
 	}
 	if m != nil && !p.mayConduct(m, auth) {
@@ -313,11 +313,13 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	m := p.current[q.MatchID]
 	p.mu.Unlock()
 	attempt := attemptOf(q.ConversationID)
-	var err error
-	if m != nil {
+	by, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
+	switch {
+	case m == nil:
+	case by.token != protocol.NoToken && attempt > m.attempt:
+		m = nil // the invitation to this attempt did not arrive
+	default:
 		attempt, err = m.attempt, m.refuseOthers(&q.Envelope)
-	} else {
-		_, err = p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
 	}
 	if err != nil {
 		return nil, err

@@ -327,29 +327,31 @@ func TestAStrangerCannotTakeOverAMatch(t *testing.T) {
 		name          string
 		first, second string // who invites
 		proven        bool   // the first one
-		attempt       int    // of the second
+		attempts      [2]int // theirs
 		code          protocol.Code
 	}{
-		{"after the announced referee", "REF01", "REF66", false, 1, protocol.ErrTokenInvalid},
-		{"in another attempt", "REF01", "REF66", false, 2, protocol.ErrTokenInvalid},
-		{"after one that proved itself", "REF01", "REF66", true, 1, protocol.ErrTokenInvalid},
-		{"under the name of one that proved itself", "REF01", "REF01", true, 1, protocol.ErrTokenInvalid},
-		{"and the announced referee comes after a stranger", "REF66", "REF01", false, 1, ""},
-		{"and the same one comes again", "REF01", "REF01", false, 2, ""},
+		{"after the announced referee", "REF01", "REF66", false, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"in another attempt", "REF01", "REF66", false, [2]int{1, 2}, protocol.ErrTokenInvalid},
+		{"after one that proved itself", "REF01", "REF66", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"under the name of one that proved itself", "REF01", "REF01", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"and the announced referee comes after a stranger", "REF66", "REF01", false, [2]int{1, 1}, ""},
+		{"and it comes after a stranger that speaks of a later attempt", "REF66", "REF01", false, [2]int{9, 1}, ""},
+		{"and it comes after a stranger under its name", "REF01", "REF01", false, [2]int{9, 1}, ""},
+		{"and the same one comes again", "REF01", "REF01", false, [2]int{1, 2}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
 				w.boss()
 				p := w.player("P01")
 				w.announce(p, 1, protocol.RefereeAuthNone)
-				first := w.conducts(p, "R1M1", 1)
+				first := w.conducts(p, "R1M1", test.attempts[0])
 				first.sender = test.first
 				if !test.proven {
 					first.token = "tok-ref01-its-own"
 				}
 				_, err := first.invite()
 				require.NoError(t, err)
-				second := w.conducts(p, "R1M1", test.attempt)
+				second := w.conducts(p, "R1M1", test.attempts[1])
 				second.sender, second.token = test.second, "tok-ref66-its-own"
 				_, err = second.invite()
 				if test.code == "" {
@@ -364,4 +366,29 @@ func TestAStrangerCannotTakeOverAMatch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A player that the invitation to a second attempt did not reach counts how that
+// ended all the same.
+func TestTheEndOfAnAttemptThatAPlayerWasNotInvitedTo(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.boss()
+		p := w.player("P01")
+		w.announce(p, 1, protocol.RefereeAuthAccessToken)
+		_, err := w.conducts(p, "R1M1", 1).invite()
+		require.NoError(t, err)
+		stranger := w.conducts(p, "R1M1", 2)
+		stranger.token = w.access("P01", "R1M1", 1, "REF01")
+		_, err = stranger.over(8)
+		require.NoError(t, err, "it is the referee that invited")
+		assert.Equal(t, 1, p.player.Record().Stats.TotalMatches)
+
+		_, err = w.conducts(p, "R1M2", 1).invite()
+		require.NoError(t, err)
+		_, err = w.conducts(p, "R1M2", 2).over(7)
+		require.NoError(t, err)
+		assert.Equal(t, 2, p.player.Record().Stats.TotalMatches)
+		_, err = w.conducts(p, "R1M2", 1).choose()
+		assertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+	})
 }

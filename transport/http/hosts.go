@@ -29,32 +29,25 @@ func hostName(host string) string {
 	return strings.ToLower(host)
 }
 
-// forThisHost refuses requests that are meant for another host.
+// forThisHost refuses requests that are meant for another host. One that names
+// an address is meant for whoever it arrived at: a page can bend only names. And
+// behind a port that is passed on, as into a container, the address that others
+// know is not the one that the server has.
 func (s *Server) forThisHost(next http.Handler) http.Handler {
 	if s.hosts == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := hostName(r.Host)
-		if !s.hosts[name] && !arrivedAt(r, name) {
-			http.Error(w, "this agent does not go by the name of the Host header", http.StatusMisdirectedRequest)
+		if name := hostName(r.Host); !s.hosts[name] && !isAddress(name) {
+			http.Error(w, "this agent does not go by the name of the Host header; its operator can allow it by --allowed-host",
+				http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// arrivedAt tells whether a name is the address at which a request arrived. No
-// page can give itself such a name.
-func arrivedAt(r *http.Request, name string) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return false
-	}
-	at, err := netip.ParseAddrPort(local.String())
-	if err != nil {
-		return false
-	}
-	named, err := netip.ParseAddr(name)
-	return err == nil && named.Unmap() == at.Addr().Unmap()
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
 }

@@ -37,8 +37,8 @@ type Config struct {
 	Limits        Limits                         // of callers; those that are 0 are the usual ones
 	// Hosts are the names that the server goes by, without port. A request
 	// for another is refused: it was made by a page that has bent its own name
-	// to this address. The address at which a request arrives is always right.
-	// Nil means any name.
+	// to this address. An address, which no page can bend, is always right. Nil
+	// means any name.
 	Hosts []string
 	TLS   *tls.Config // nil for plain HTTP
 }
