@@ -11,7 +11,7 @@ import (
 
 // possible tells what speaks against a result, as far as it can be known: an
 // audit would find it, and nobody gets a result that cannot be. A referee of
-// another maker may leave out how it came about. Games of many moves cannot be
+// another maker, which has no draw to tell, may leave out how it came about. Games of many moves cannot be
 // judged from the last ones.
 func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *agent) error {
 	if r.Status == protocol.StatusTechnicalLoss {
@@ -26,8 +26,11 @@ func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *
 	var moves [2]string
 	for _, seat := range position.ToMove() {
 		choice, _ := r.Choices.Get(ids[seat])
-		if choice == nil {
+		switch {
+		case choice == nil && chance == nil:
 			return nil // it was not told
+		case choice == nil: // whoever tells the draw knows it, and would hide who won
+			return fmt.Errorf("result.details.choices: that of %s is missing", ids[seat])
 		}
 		moves[seat] = *choice
 		if err := position.Check(seat, *choice); err != nil {

@@ -36,6 +36,15 @@ func TestAResultThatCannotBe(t *testing.T) {
 		"a choice that there is not": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
 		}, "result.details.choices: P01"},
+		"choices that are not told": {func(q *protocol.MatchResultReport) {
+			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
+			q.Result.Winner, q.Result.Details.Choices = &other, nil
+		}, "result.details.choices: that of P01 is missing"},
+		"a choice that is not told": {func(q *protocol.MatchResultReport) {
+			q.Result.Details.Choices = q.Result.Details.Choices[:1]
+		}, "result.details.choices: that of P02 is missing"},
+		"nothing but a draw": {func(q *protocol.MatchResultReport) { q.Result.Details = nil },
+			"result.details.choices: that of P01 is missing"},
 		"another number": {func(q *protocol.MatchResultReport) {
 			*q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1
 		},
