@@ -253,6 +253,9 @@ func (p *Player) Voice() *protocol.Voice { return p.voice }
 // Done is closed when the league is over.
 func (p *Player) Done() <-chan struct{} { return p.done }
 
+// KnowsManager tells whether a credential is that of the league's manager.
+func (p *Player) KnowsManager(bearer string) bool { return p.member.KnowsManager(bearer) }
+
 // ID is the player's id, "" before it is registered.
 func (p *Player) ID() string {
 	if m := p.member.Get(); m != nil {

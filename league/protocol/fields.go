@@ -281,9 +281,14 @@ var bodies = map[string][]field{
 	TypeMatchResultAck:       acknowledgement,
 }
 
+// maxExamined is how many broken fields are enough: a message of 1 MB can have
+// millions, and to name them all takes hundreds of times its size.
+const maxExamined = 5000
+
 // Examine lists every broken field of a message of the given type, with the
 // rule it breaks. It is the slow and exact judgement behind the fast check of
-// a request. Members the type does not know are allowed.
+// a request. Members the type does not know are allowed. Where there are very
+// many, it names those it met first.
 func Examine(messageType string, raw []byte) []FieldError {
 	var broken []FieldError
 	body, known := bodies[messageType]
@@ -357,12 +362,18 @@ func (f *field) examine(broken []FieldError, path string, raw jsontext.Value, pr
 		members := PerPlayer[jsontext.Value]{}
 		_ = json.Unmarshal(raw, &members)
 		for _, m := range members {
+			if len(broken) >= maxExamined {
+				break
+			}
 			broken = f.items.examine(broken, join(path, m.ID), m.Value, true)
 		}
 	case f.kind == kindArray:
 		var elements []jsontext.Value
 		_ = json.Unmarshal(raw, &elements)
 		for i, e := range elements {
+			if len(broken) >= maxExamined {
+				break
+			}
 			broken = f.items.examine(broken, path+"["+strconv.Itoa(i)+"]", e, true)
 		}
 	}

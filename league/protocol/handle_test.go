@@ -133,6 +133,17 @@ func TestThousandsOfBrokenFields(t *testing.T) {
 	assert.Len(t, brokenFields(t, l), 50)
 }
 
+// TestMillionsOfBrokenFields take no more room than the message itself.
+func TestMillionsOfBrokenFields(t *testing.T) {
+	for name, rows := range map[string]string{
+		"empty rows": "[" + strings.Repeat("{},", 300_000) + "{}]",
+		"no rows":    "[" + strings.Repeat("1,", 500_000) + "1]",
+	} {
+		broken := protocol.Examine(protocol.TypeStandingsUpdate, []byte(`{"standings":`+rows+`}`))
+		assert.Less(t, len(broken), 5100, name)
+	}
+}
+
 func TestParamsThatAreNoMessage(t *testing.T) {
 	tests := []struct {
 		name, params string

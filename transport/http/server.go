@@ -7,6 +7,7 @@
 package http
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -50,6 +51,7 @@ type Server struct {
 	hosts   map[string]bool // nil for any
 	callers *callers
 	room    *room
+	large   chan struct{} // holds one for each large request of a stranger
 	server  *http.Server
 }
 
@@ -60,7 +62,10 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	if config.Health == nil {
 		config.Health = func() any { return map[string]string{"status": "ok"} }
 	}
-	s := &Server{mux: mux, config: config, hosts: hostNames(config.Hosts), callers: newCallers(config.Limits), room: newRoom(config.Limits)}
+	s := &Server{
+		mux: mux, config: config, hosts: hostNames(config.Hosts), callers: newCallers(config.Limits), room: newRoom(config.Limits),
+		large: make(chan struct{}, maxLarge),
+	}
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST "+Path, s.bounded)
 	// Health is not bounded: whoever watches an agent would take one that is
@@ -112,9 +117,13 @@ func (s *Server) bounded(w http.ResponseWriter, r *http.Request) {
 	case wait > 0:
 		s.rateLimited(w, wait)
 	default: // not this caller's fault
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
+		unavailable(w)
 	}
+}
+
+func unavailable(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
 }
 
 // makeRoom ends a connection with its answer when others wait for its place.
@@ -134,8 +143,17 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 	}
 	bearer := bearerOf(r)
 	limit := s.config.MaxBody
-	if bearer != "" && s.config.Trusts != nil && s.config.Trusts(bearer) {
+	switch {
+	case bearer != "" && s.config.Trusts != nil && s.config.Trusts(bearer):
 		limit = s.config.MaxBearerBody
+	case limit > notLarge && r.ContentLength <= limit && isLarge(r):
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		default:
+			unavailable(w)
+			return 1
+		}
 	}
 	body, err := readBody(w, r, limit)
 	var large *http.MaxBytesError
@@ -158,6 +176,28 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 		write(w, http.StatusOK, answer.Body)
 	}
 	return answer.Calls
+}
+
+// A message in memory can take a hundred times its size, and there may be a
+// thousand calls at once. So of strangers' requests that are large there are few.
+const (
+	notLarge = 10 << 10 // bytes
+	maxLarge = 2
+)
+
+// isLarge tells whether a request is; of one that does not say how large it is
+// the beginning is read.
+func isLarge(r *http.Request) bool {
+	if r.ContentLength >= 0 {
+		return r.ContentLength > notLarge
+	}
+	body := bufio.NewReaderSize(r.Body, notLarge+1)
+	start, _ := body.Peek(notLarge + 1) // an error comes again when it is read
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	return len(start) > notLarge
 }
 
 // contentProblem is what is wrong with the form of a body, "" for nothing. Only

@@ -313,6 +313,43 @@ func TestBatchesAreNoWayAroundTheLimit(t *testing.T) {
 	})
 }
 
+// Few strangers may send what is large at once: a thousand times a megabyte is
+// more than an agent's machine has. Whoever is trusted does not wait for them.
+func TestLargeRequestsOfStrangers(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20, Trusts: func(bearer string) bool { return bearer == "manager" }})
+	large := say1 + strings.Repeat(" ", 100<<10)
+	send1 := func(body io.Reader, bearer string) int {
+		header := http.Header{}
+		if bearer != "" {
+			header.Set("Authorization", "Bearer "+bearer)
+		}
+		return send(t, http.MethodPost, base+"/mcp", body, header).status
+	}
+	unsized := func() io.Reader { return io.MultiReader(strings.NewReader(large)) }
+	require.Equal(t, http.StatusOK, send1(strings.NewReader(large), ""))
+	require.Equal(t, http.StatusOK, send1(unsized(), ""))
+
+	var hoarders sync.WaitGroup
+	var ends []*io.PipeWriter
+	for range 2 {
+		body, end := io.Pipe()
+		ends = append(ends, end)
+		hoarders.Go(func() { assert.Equal(t, http.StatusOK, send1(body, "")) })
+		_, err := io.WriteString(end, large)
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return send1(strings.NewReader(large), "") == http.StatusServiceUnavailable }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, http.StatusServiceUnavailable, send1(unsized(), ""))
+	assert.Equal(t, http.StatusOK, send1(strings.NewReader(say1), ""), "what is small is always read")
+	assert.Equal(t, http.StatusOK, send1(io.MultiReader(strings.NewReader(say1)), ""), "also when it does not say so")
+	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), "manager"))
+	for _, end := range ends {
+		require.NoError(t, end.Close())
+	}
+	hoarders.Wait()
+	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), ""))
+}
+
 // Whom a limit counts as one.
 func TestWhoIsOneCaller(t *testing.T) {
 	tests := []struct {
