@@ -229,17 +229,29 @@ func essential(method string) bool {
 	}, method)
 }
 
-// agentFlags are the flags that referee and player have in common.
-func agentFlags(f *pflag.FlagSet, a *address, manager, name, id, data, ca *string, seed *uint64, logLevel *string) {
-	addressFlags(f, a)
-	tlsCAFlag(f, ca)
-	f.StringVar(&a.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
-	dataFlag(f, data, defaultData)
-	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
-	f.StringVar(name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
-	f.StringVar(id, "id", "", "identifier to ask for, such as P01 or REF01")
-	f.Uint64Var(seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
-	f.StringVar(logLevel, "log-level", "info", "debug, info, warn, error or disabled")
+// agentOptions are the settings that referee and player have in common.
+type agentOptions struct {
+	address  address
+	manager  string
+	name     string
+	id       string
+	data     string
+	ca       string
+	seed     uint64
+	seeded   bool // a seed was given
+	logLevel string
+}
+
+func (o *agentOptions) flags(f *pflag.FlagSet) {
+	addressFlags(f, &o.address)
+	tlsCAFlag(f, &o.ca)
+	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
+	dataFlag(f, &o.data, defaultData)
+	f.StringVar(&o.manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
+	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
+	f.StringVar(&o.id, "id", "", "identifier to ask for, such as P01 or REF01")
+	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
+	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
 }
 
 // dataFlag is the flag of the commands that have a data folder.
