@@ -79,7 +79,7 @@ func TestTheMapHasEveryRoomAndLibrary(t *testing.T) {
 			required = append(required, library.Path)
 		}
 	}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([a-z][^|]*\\.[^|]*) \\|").FindAllStringSubmatch(libraries, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-z][^|]*\.[^|]*) \|`).FindAllStringSubmatch(libraries, -1) {
 		named = append(named, strings.Split(row[1], ", ")...)
 	}
 	assert.ElementsMatch(t, required, named)

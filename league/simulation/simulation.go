@@ -106,7 +106,8 @@ func (o *Options) plan() (*faults.Plan, error) {
 	if err != nil || o.Referees < 1 {
 		return nil, nil //nolint:nilerr,nilnil // Validate tells of that beside
 	}
-	return plan, plan.Check(o.Players, o.Referees, pairings.Rounds())
+	err = plan.Check(o.Players, o.Referees, pairings.Rounds())
+	return plan, err
 }
 
 // A Result is a finished league.
