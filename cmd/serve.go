@@ -216,7 +216,7 @@ func newClient(maxReply int64, ca string, allow func(netip.Addr) bool) (*http.Cl
 
 // sparing holds notices back from agents that keep failing.
 func sparing(client transport.Caller, log zerolog.Logger) transport.Caller {
-	return transport.NewBreaker(client, transport.BreakerOptions{Essential: essential, Log: log})
+	return transport.NewBreaker(client, essential, log)
 }
 
 // essential are the methods that are part of a match, or of being in a league:

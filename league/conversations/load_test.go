@@ -97,7 +97,7 @@ func (l *load) serve() (stop func()) {
 			mux := l.player(protocol.PlayerID(n + 1))
 			routes.HandleFunc(fmt.Sprintf("POST /%d/mcp", n), func(w nethttp.ResponseWriter, r *nethttp.Request) {
 				if body, err := io.ReadAll(r.Body); err == nil {
-					_, _ = w.Write(mux.Serve(r.Context(), "", body))
+					_, _ = w.Write(mux.Serve(r.Context(), "", body).Body)
 				}
 			})
 		}
