@@ -204,6 +204,8 @@ func (a *address) serve(l net.Listener, mux *transport.Mux, voice func() *protoc
 	}
 }
 
+var _ transport.Stopwatch = (*protocol.Limited)(nil) // neither knows the other
+
 // newClient makes a client that believes the authorities in a file, too, and
 // calls the addresses that are allowed; nil for all.
 func newClient(maxReply int64, ca string, allow func(netip.Addr) bool) (*http.Client, error) {
