@@ -1,7 +1,7 @@
 # The version of the linter that .golangci.yml is written for.
 GOLANGCI_LINT = v2.15.0
 
-.PHONY: all fmt lint test bench soak
+.PHONY: all fmt lint test bench soak fuzz tools
 
 all: fmt lint test
 
@@ -20,20 +20,14 @@ bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
 # Random leagues with random faults until one breaks a rule or you stop it, from
-# SEED or from a random one.
+# SEED; 0 for a random one.
 SEED ?= 0
 soak:
 	cd league/simulation && go test -run TestSoak -soak -seed $(SEED) -timeout 0
 
-.PHONY: tools
-tools:
-	go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
-
 # Every fuzzer there is, each for FUZZTIME. What one finds becomes a file under
 # testdata/fuzz, which every later test run tries again.
 FUZZTIME ?= 30s
-
-.PHONY: fuzz
 fuzz:
 	@set -e; for package in $$(go list ./...); do \
 		for fuzzer in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
@@ -41,3 +35,6 @@ fuzz:
 			go test -run '^$$' -fuzz "^$$fuzzer\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s $$package; \
 		done; \
 	done
+
+tools:
+	go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)

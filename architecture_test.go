@@ -38,13 +38,16 @@ func nevers() []never {
 			func(p, i string) bool { return in(p, "league/protocol") && ours(i) }},
 		{"rules are pure", "a game is decided by values alone, so that audit and simulation can decide it again",
 			func(p, i string) bool {
-				return in(p, "rules") && (ours(i) && i != "rules" ||
-					slices.Contains([]string{"time", "os", "math/rand", "math/rand/v2", "crypto/rand"}, i) || in(i, "net"))
+				return in(p, "rules") && (ours(i) && i != "rules" || impure(i))
 			}},
 		{"a game knows no other game", "games are added without touching each other",
 			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
 		{"arithmetic is pure", "who meets whom, who stands where and who is stronger follow from values alone",
 			func(p, i string) bool { return in(p, "league/schedule", "league/table", "league/stats") && ours(i) }},
+		{"faults are decided by values", "what goes wrong follows from the seed and from what is decided, so that the same faults come whatever runs at once",
+			func(p, i string) bool {
+				return in(p, "league/simulation/faults") && (ours(i) && i != "league/protocol" || impure(i))
+			}},
 		{"carriers do not understand", "transport carries values; what they mean is the protocol's business, and other languages can travel on it",
 			func(p, i string) bool { return in(p, "transport") && ours(i) && !in(i, "transport") }},
 		{"carriers are apart", "a process links only the carriers it uses",
@@ -89,9 +92,14 @@ func nevers() []never {
 			func(p, i string) bool { return in(i, "cmd") && !in(p, "main", "cmd") }},
 		{"the core does not log", "values in, values out; its callers say what they did",
 			func(p, i string) bool {
-				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/schedule", "league/table")
+				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/schedule", "league/table", "league/simulation/faults")
 			}},
 	}
+}
+
+// impure tells whether a package knows the clock, the network, chance or files.
+func impure(path string) bool {
+	return slices.Contains([]string{"time", "os", "math/rand", "math/rand/v2", "crypto/rand"}, path) || in(path, "net")
 }
 
 // in tells whether a path is one of the rooms, or a room within.
@@ -168,6 +176,9 @@ func TestEveryNeverBites(t *testing.T) {
 		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
 		{"the table imports the protocol", "league/table", "league/protocol", "arithmetic is pure"},
 		{"the schedule does sums", "league/schedule", "math", ""},
+		{"faults ask for chance", "league/simulation/faults", "math/rand/v2", "faults are decided by values"},
+		{"faults know the simulation", "league/simulation/faults", "league/simulation", "faults are decided by values"},
+		{"faults name players", "league/simulation/faults", "league/protocol", ""},
 		{"a carrier imports the protocol", "transport/nats", "league/protocol", "carriers do not understand"},
 		{"a carrier imports the codec", "transport/http", "transport", ""},
 		{"a carrier imports another", "transport/mcp", "transport/http", "carriers are apart"},

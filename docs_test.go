@@ -1,7 +1,11 @@
 package main_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -32,6 +36,53 @@ func TestSecurityClaimsHaveTests(t *testing.T) {
 		}
 	}
 	assert.Greater(t, count, 30)
+}
+
+// The map has a row for every room, and for every library that go.mod requires;
+// no row is of one that is not there.
+func TestTheMapHasEveryRoomAndLibrary(t *testing.T) {
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	require.NoError(t, err)
+	_, page, found := bytes.Cut(page, []byte("\n## Rooms\n"))
+	require.True(t, found)
+	rooms, rest, found := strings.Cut(string(page), "\n## ")
+	require.True(t, found)
+	_, libraries, found := strings.Cut(rest, "\n## Libraries\n")
+	require.True(t, found)
+
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if ne .Name \"main\"}}{{.ImportPath}}{{end}}", "./...")
+	packages, err := list.Output()
+	require.NoError(t, err)
+	for name := range strings.FieldsSeq(string(packages)) {
+		room := shortened(name)
+		assert.True(t, strings.Contains(rooms, "`"+room+"`") || strings.Contains(rooms, "`"+path.Base(room)+"`"), "no row for %s", room)
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|").FindAllStringSubmatch(rooms, -1) {
+		for _, room := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			_, err := os.Stat(room[1])
+			assert.NoError(t, err, "the map has a room that is not there")
+		}
+	}
+
+	var module struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	text, err := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json").Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &module))
+	var required, named []string
+	for _, library := range module.Require {
+		if !library.Indirect {
+			required = append(required, library.Path)
+		}
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-z][^|]*\.[^|]*) \|`).FindAllStringSubmatch(libraries, -1) {
+		named = append(named, strings.Split(row[1], ", ")...)
+	}
+	assert.ElementsMatch(t, required, named)
 }
 
 // hasTest tells whether a test stands in a folder.

@@ -57,10 +57,13 @@ func crashSeed(t *testing.T) uint64 {
 	return rand.Uint64N(1_000_000)
 }
 
+// troupeSize is how many processes, and ports, a troupe has.
+const troupeSize = 1 + 2 + 12
+
 // gather starts a manager with these flags, 2 referees and 12 players with those
-// flags, all in a new data folder. Timeouts are as short as whole seconds allow: a death costs
-// little, and no answer is late because the machine is slow.
-func gather(t *testing.T, pause resurrection, managers, agents []string) *troupe {
+// flags, all in a new data folder. Timeouts are as short as whole seconds allow: a
+// death costs little, and no answer is late because the machine is slow.
+func gather(t *testing.T, ports []string, pause resurrection, managers, agents []string) *troupe {
 	t.Helper()
 	dir := t.TempDir()
 	if keep := os.Getenv("CRASH_DIR"); keep != "" { // to look at it afterwards
@@ -81,7 +84,6 @@ func gather(t *testing.T, pause resurrection, managers, agents []string) *troupe
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, raw, 0o600))
 
-	ports := steadyPorts(t, 15)
 	agents = slices.Concat(agents, []string{"--data", string(c.data), "--manager", "http://localhost:" + ports[0] + "/mcp"})
 	c.manager = awaken(t, dir, "manager", pause, c.follow, append([]string{
 		"manager", "--port", ports[0], "--data", string(c.data), "--players", "12", "--referees", "2", "--exit-when-done",
@@ -323,18 +325,34 @@ func skipShort(t *testing.T) {
 func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
 	skipShort(t)
 	seed := crashSeed(t)
+	ports := steadyPorts(t, 2*troupeSize) // chosen together: those of the dead are free for a while
 	// From a seed, a referee that died in a match goes on with the same attempt,
 	// because it draws the same; without, it needs another.
-	t.Run("seeded", func(t *testing.T) { survive(t, seed, "--seed", strconv.FormatUint(seed, 10)) })
-	t.Run("unseeded", func(t *testing.T) { survive(t, seed+1) })
+	tests := []struct {
+		name  string
+		ports []string
+		seed  uint64
+		flags []string
+	}{
+		{"seeded", ports[:troupeSize], seed, []string{"--seed", strconv.FormatUint(seed, 10)}},
+		{"unseeded", ports[troupeSize:], seed + 1, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if !raceDetector { // with it, the processes of one league keep a machine busy
+				t.Parallel()
+			}
+			survive(t, tt.ports, tt.seed, tt.flags...)
+		})
+	}
 }
 
 // survive plays a league in which fifty processes are killed.
-func survive(t *testing.T, seed uint64, agents ...string) {
+func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 	t.Helper()
 	t.Logf("CRASH_SEED=%d", seed)
 	chance := rand.New(rand.NewPCG(seed, 1))
-	c := gather(t, sometimesLong(seed), []string{"--pace", "1s"}, agents)
+	c := gather(t, ports, sometimesLong(seed), []string{"--pace", "1s"}, agents)
 
 	// Some die while they register; these do not count.
 	everybody := slices.Concat([]*immortal{c.manager}, c.referees, c.players)
@@ -431,13 +449,13 @@ func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
 	seed := crashSeed(t)
 	t.Logf("CRASH_SEED=%d", seed)
 	agents := []string{"--seed", strconv.FormatUint(seed, 10)}
-	quiet := gather(t, shortly(seed), nil, agents)
+	quiet := gather(t, steadyPorts(t, troupeSize), shortly(seed), nil, agents)
 	quiet.ends()
 	want, technical := quiet.check()
 	require.Zero(t, technical)
 
 	chance := rand.New(rand.NewPCG(seed, 1))
-	c := gather(t, shortly(seed), []string{"--pace", "500ms"}, agents)
+	c := gather(t, steadyPorts(t, troupeSize), shortly(seed), []string{"--pace", "500ms"}, agents)
 	c.awaits(1)
 	started := time.Now()
 	c.kills(chance, nil, repeated(c.manager, 20), 11)

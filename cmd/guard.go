@@ -23,10 +23,10 @@ type guard struct {
 func newGuard(host string, allowed []string) *guard {
 	g := &guard{public: !loopback(host)}
 	for _, text := range allowed {
-		if network, err := config.ParseNetwork(text); err == nil { // checked when the file was read
-			g.allowed = append(g.allowed, network)
-		} else {
+		if text == config.Anywhere {
 			g.any = true
+		} else if network, err := config.ParseNetwork(text); err == nil { // the others were refused with the file
+			g.allowed = append(g.allowed, network)
 		}
 	}
 	return g

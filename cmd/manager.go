@@ -136,17 +136,22 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	case printed != nil:
 		return printed
 	case over:
-		if !o.exitWhenDone {
-			waitForEnd(ctx, s, manager, log)
-		}
-		if o.strict {
-			return technicalLosses(manager.Standings())
-		}
-		return nil
+		return o.after(ctx, s, manager, log)
 	case ctx.Err() != nil:
 		return &interruptedError{howToGoOn(manager.Status(), o.data)}
 	}
 	return err
+}
+
+// after is what a manager does when its league is over.
+func (o *managerOptions) after(ctx context.Context, s streams, manager *league.Manager, log zerolog.Logger) error {
+	if !o.exitWhenDone {
+		waitForEnd(ctx, s, manager, log)
+	}
+	if o.strict {
+		return technicalLosses(manager.Standings())
+	}
+	return nil
 }
 
 // situation says how far the league is.

@@ -22,18 +22,10 @@ import (
 )
 
 type playerOptions struct {
-	address  address
-	manager  string
-	name     string
-	id       string
+	agentOptions
 	leagues  []string
-	data     string
-	ca       string
-	seed     uint64
-	seeded   bool // a seed was given
 	strategy string
 	verify   string // of referees
-	logLevel string
 }
 
 // What --verify-referee may be.
@@ -43,7 +35,7 @@ const (
 )
 
 func newPlayer(s streams, data *dataFolder) *cobra.Command {
-	o := &playerOptions{address: address{ports: ports{8101, 8150}}}
+	o := &playerOptions{agentOptions: agentOptions{address: address{ports: ports{8101, 8150}}}}
 	c := &cobra.Command{
 		Use:   "player",
 		Short: "Take part in a league as a player",
@@ -59,7 +51,7 @@ Strategies: ` + strings.Join(strategy.Names(), ", ") + `.`,
 		},
 	}
 	f := c.Flags()
-	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.ca, &o.seed, &o.logLevel)
+	o.flags(f)
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league, or one of these")
 	f.StringVar(&o.strategy, "strategy", "random", "how to choose")
 	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "whom to play with: announced (also referees that cannot prove themselves, where the manager says so) or strict (only those that do)")

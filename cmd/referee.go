@@ -21,21 +21,13 @@ import (
 )
 
 type refereeOptions struct {
-	address       address
-	manager       string
-	name          string
-	id            string
+	agentOptions
 	leagueID      string
-	data          string
-	ca            string
-	seed          uint64
-	seeded        bool // a seed was given
 	maxConcurrent int
-	logLevel      string
 }
 
 func newReferee(s streams, data *dataFolder) *cobra.Command {
-	o := &refereeOptions{address: address{ports: ports{8001, 8010}}}
+	o := &refereeOptions{agentOptions: agentOptions{address: address{ports: ports{8001, 8010}}}}
 	c := &cobra.Command{
 		Use:   "referee",
 		Short: "Take part in a league as a referee",
@@ -50,7 +42,7 @@ prints its record and ends.`,
 		},
 	}
 	f := c.Flags()
-	agentFlags(f, &o.address, &o.manager, &o.name, &o.id, &o.data, &o.ca, &o.seed, &o.logLevel)
+	o.flags(f)
 	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c

@@ -58,21 +58,18 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	var interrupted *interruptedError
 	var found *foundError
 	var losses *lossesError
+	_, _ = fmt.Fprintln(err, "evenodd:", indented(problem))
 	switch {
 	case errors.As(problem, &losses):
-		_, _ = fmt.Fprintln(err, "evenodd:", problem)
 		return exitLosses
 	case errors.As(problem, &found):
-		_, _ = fmt.Fprintln(err, "evenodd:", problem)
 		return exitFound
 	case errors.As(problem, &interrupted):
-		_, _ = fmt.Fprintln(err, "evenodd:", problem)
 		return exitInterrupted
 	case errors.As(problem, &wrong):
-		_, _ = fmt.Fprintf(err, "evenodd: %s\nTry '%s --help'.\n", indented(problem), calledCommand(root, args))
+		_, _ = fmt.Fprintf(err, "Try '%s --help'.\n", calledCommand(root, args))
 		return exitUsage
 	}
-	_, _ = fmt.Fprintln(err, "evenodd:", indented(problem))
 	return exitFailed
 }
 

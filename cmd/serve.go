@@ -204,6 +204,8 @@ func (a *address) serve(l net.Listener, mux *transport.Mux, voice func() *protoc
 	}
 }
 
+var _ transport.Stopwatch = (*protocol.Limited)(nil) // neither knows the other
+
 // newClient makes a client that believes the authorities in a file, too, and
 // calls the addresses that are allowed; nil for all.
 func newClient(maxReply int64, ca string, allow func(netip.Addr) bool) (*http.Client, error) {
@@ -216,7 +218,7 @@ func newClient(maxReply int64, ca string, allow func(netip.Addr) bool) (*http.Cl
 
 // sparing holds notices back from agents that keep failing.
 func sparing(client transport.Caller, log zerolog.Logger) transport.Caller {
-	return transport.NewBreaker(client, transport.BreakerOptions{Essential: essential, Log: log})
+	return transport.NewBreaker(client, essential, log)
 }
 
 // essential are the methods that are part of a match, or of being in a league:
@@ -229,17 +231,29 @@ func essential(method string) bool {
 	}, method)
 }
 
-// agentFlags are the flags that referee and player have in common.
-func agentFlags(f *pflag.FlagSet, a *address, manager, name, id, data, ca *string, seed *uint64, logLevel *string) {
-	addressFlags(f, a)
-	tlsCAFlag(f, ca)
-	f.StringVar(&a.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
-	dataFlag(f, data, defaultData)
-	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
-	f.StringVar(name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
-	f.StringVar(id, "id", "", "identifier to ask for, such as P01 or REF01")
-	f.Uint64Var(seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
-	f.StringVar(logLevel, "log-level", "info", "debug, info, warn, error or disabled")
+// agentOptions are the settings that referee and player have in common.
+type agentOptions struct {
+	address  address
+	manager  string
+	name     string
+	id       string
+	data     string
+	ca       string
+	seed     uint64
+	seeded   bool // a seed was given
+	logLevel string
+}
+
+func (o *agentOptions) flags(f *pflag.FlagSet) {
+	addressFlags(f, &o.address)
+	tlsCAFlag(f, &o.ca)
+	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
+	dataFlag(f, &o.data, defaultData)
+	f.StringVar(&o.manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
+	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
+	f.StringVar(&o.id, "id", "", "identifier to ask for, such as P01 or REF01")
+	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
+	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
 }
 
 // dataFlag is the flag of the commands that have a data folder.

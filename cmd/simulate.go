@@ -52,18 +52,17 @@ it began with.
 --faults makes things go wrong, by the seed, on the transports memory and wire, and
 in no time: what is lost has missed its deadline at once.
 
-  drop=0.02            of all messages: the request or the answer is lost
-  delay=0.1            of all messages: they take up to twice the time they may
-  duplicate=0.05       of all messages: they arrive twice
-  garbage=0.01         of all messages: the answer cannot be read
-  crash=P03@R2-R4      nobody listens at P03 from round 2; in round 4 it is back
-  hang=P05             P05 never answers
-  deny=P06@R2          P06 refuses every invitation, from round 2 on
+  drop=0.02               of all messages: the request or the answer is lost
+  delay=0.1               of all messages: they take up to twice the time they may
+  duplicate=0.05          of all messages: they arrive twice
+  garbage=0.01            of all messages: the answer cannot be read
+  crash=P03@R2-R4         nobody listens at P03 from round 2; in round 4 it is back
+  hang=P05                P05 never answers
+  deny=P06@R2             P06 refuses every invitation, from round 2 on
   referee-crash=REF01@R3  REF01 dies of the first match it gets in round 3, or later
 
 Those of agents may be given several times; without @ they hold from the first
-round on. Warnings of what goes wrong need --log-level warn. With --strict technical
-losses make the exit code 3.`,
+round on. Warnings of what goes wrong need --log-level warn.`,
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
 			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict",
 		Args: noArguments,
@@ -137,6 +136,27 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
 		}
 	}
+	result, err := o.play(ctx, s)
+	switch {
+	case ctx.Err() != nil && keep != nil:
+		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Go on with: evenodd simulate --data %s --league-id %s --resume",
+			keep.State.Recorded, len(keep.State.Matches), o.data, o.LeagueID)}
+	case ctx.Err() != nil:
+		return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
+	case err != nil:
+		return err
+	}
+	if err := write(s, result); err != nil {
+		return err
+	}
+	if o.strict {
+		return technicalLosses(tableOf(result))
+	}
+	return nil
+}
+
+// play runs the league, and shows how far it is and how long it took.
+func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
 	if os.Getenv("GOGC") == "" {
 		// A league makes much short-lived garbage and keeps little: fewer
 		// collections for some more memory.
@@ -153,27 +173,12 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
-	switch {
-	case ctx.Err() != nil && keep != nil:
-		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Go on with: evenodd simulate --data %s --league-id %s --resume",
-			keep.State.Recorded, len(keep.State.Matches), o.data, o.LeagueID)}
-	case ctx.Err() != nil:
-		return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
-	case err != nil:
-		return err
-	}
-	if !o.quiet {
+	if err == nil && ctx.Err() == nil && !o.quiet {
 		took := time.Since(start)
 		_, _ = fmt.Fprintf(s.err, "%d matches in %s, %.0f matches/s\n", len(result.Results),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 	}
-	if err := write(s, result); err != nil {
-		return err
-	}
-	if o.strict {
-		return technicalLosses(tableOf(result))
-	}
-	return nil
+	return result, err
 }
 
 // A lossesError says that players lost technically where nobody should: exit

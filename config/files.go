@@ -218,7 +218,7 @@ type Participants struct {
 // How the replies of players are judged.
 const (
 	RepliesByMeaning = "by_meaning" // what is clear counts, and what is not quite as the protocol has it is noted
-	RepliesStrict    = "strict"
+	RepliesStrict    = protocol.RepliesStrict
 )
 
 // Limits are what one agent may ask of the manager: so much at once, and then so

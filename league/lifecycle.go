@@ -18,9 +18,9 @@ import (
 // cannot change what comes of it.
 const recallEvery = 15 * time.Second
 
-// atBarrier decides, between two rounds, who is suspended, whose part in the
-// league is over, and who is back (spec 003 §2.8). Nothing of that is decided
-// while a round is open: in it matches end in any order.
+// atBarrier decides, between two rounds, who is suspended and whose part in the
+// league is over, and asks who is back (spec 003 §2.8). Nobody is suspended or
+// ended while a round is open: in it matches end in any order.
 func (m *Manager) atBarrier(ctx context.Context) error {
 	m.mu.Lock()
 	open := m.state.Open()

@@ -11,21 +11,12 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// BreakerOptions are when a Breaker holds calls back.
-type BreakerOptions struct {
-	Failures int           // so many in a row open it; 0 means 5
-	Delay    time.Duration // it stays open so long before the next try; 0 means 60 s
-	// Essential tells the methods that are never held back. They count all the
-	// same: one that succeeds closes the breaker. Nil means none.
-	Essential func(method string) bool
-	Log       zerolog.Logger
-}
-
 // A Breaker spares endpoints that keep failing, and whoever calls them: their
 // calls fail at once until it is time to try again. Safe for concurrent use.
 type Breaker struct {
-	next    Caller
-	options BreakerOptions
+	next      Caller
+	essential func(method string) bool
+	log       zerolog.Logger
 
 	mu       sync.Mutex
 	circuits map[string]*circuit // by endpoint; only those whose last call failed
@@ -33,9 +24,11 @@ type Breaker struct {
 
 var _ Caller = (*Breaker)(nil)
 
-// maxCircuits is how many failing endpoints a breaker knows. Those beyond it
-// are called as if there was no breaker.
-const maxCircuits = 4096
+const (
+	patience    = 5           // so many failures in a row open a circuit
+	openFor     = time.Minute // it stays open so long before the next try
+	maxCircuits = 4096        // failing endpoints that a breaker knows; others are called as if there was none
+)
 
 // A circuit is the state of one endpoint.
 type circuit struct {
@@ -43,18 +36,10 @@ type circuit struct {
 	failed time.Time // the last time; guarded by the breaker's mutex
 }
 
-// NewBreaker makes a breaker before next.
-func NewBreaker(next Caller, o BreakerOptions) *Breaker {
-	if o.Failures == 0 {
-		o.Failures = 5
-	}
-	if o.Delay == 0 {
-		o.Delay = time.Minute
-	}
-	if o.Essential == nil {
-		o.Essential = func(string) bool { return false }
-	}
-	return &Breaker{next: next, options: o, circuits: map[string]*circuit{}}
+// NewBreaker makes a breaker before next. Essential tells the methods that are
+// never held back. They count all the same: one that succeeds closes the breaker.
+func NewBreaker(next Caller, essential func(method string) bool, log zerolog.Logger) *Breaker {
+	return &Breaker{next: next, essential: essential, log: log, circuits: map[string]*circuit{}}
 }
 
 // An OpenError says that a call was not made, because the calls before it
@@ -76,7 +61,7 @@ func (b *Breaker) Call(ctx context.Context, endpoint, bearer, method string, par
 	if c != nil {
 		permitted = c.TryAcquirePermit()
 	}
-	if !permitted && !b.options.Essential(method) {
+	if !permitted && !b.essential(method) {
 		return nil, &OpenError{endpoint, time.Now().Add(c.RemainingDelay())}
 	}
 	result, err := b.next.Call(ctx, endpoint, bearer, method, params, decode)
@@ -105,7 +90,7 @@ func (b *Breaker) close(endpoint string) {
 	delete(b.circuits, endpoint)
 	b.mu.Unlock()
 	if c != nil && !c.IsClosed() {
-		b.options.Log.Info().Str("endpoint", endpoint).Msg("the endpoint answers again")
+		b.log.Info().Str("endpoint", endpoint).Msg("the endpoint answers again")
 	}
 }
 
@@ -126,7 +111,7 @@ func (b *Breaker) fail(endpoint string, err error) {
 	opened := wasClosed && c.IsOpen()
 	b.mu.Unlock()
 	if opened {
-		b.options.Log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", b.options.Delay).
+		b.log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", openFor).
 			Msg("the endpoint keeps failing: notices to it are held back")
 	}
 }
@@ -136,7 +121,7 @@ func (b *Breaker) fail(endpoint string, err error) {
 func (b *Breaker) add(endpoint string) *circuit {
 	if len(b.circuits) >= maxCircuits {
 		for endpoint, c := range b.circuits {
-			if time.Since(c.failed) > b.options.Delay {
+			if time.Since(c.failed) > openFor {
 				delete(b.circuits, endpoint)
 			}
 		}
@@ -145,9 +130,9 @@ func (b *Breaker) add(endpoint string) *circuit {
 		return nil
 	}
 	c := &circuit{CircuitBreaker: circuitbreaker.NewBuilder[any]().
-		WithFailureThreshold(uint(b.options.Failures)).
+		WithFailureThreshold(patience).
 		WithSuccessThreshold(1).
-		WithDelay(b.options.Delay).
+		WithDelay(openFor).
 		Build()}
 	b.circuits[endpoint] = c
 	return c

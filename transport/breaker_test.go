@@ -55,9 +55,7 @@ var errBroken = errors.New("broken")
 // essential.
 func broken(mood error) (*transport.Breaker, *moody, *bytes.Buffer) {
 	next, log := &moody{mood: mood}, new(bytes.Buffer)
-	return transport.NewBreaker(next, transport.BreakerOptions{
-		Essential: func(method string) bool { return method == "choose" }, Log: zerolog.New(log),
-	}), next, log
+	return transport.NewBreaker(next, func(method string) bool { return method == "choose" }, zerolog.New(log)), next, log
 }
 
 func tell(t *testing.T, b *transport.Breaker, method string) error {
@@ -197,21 +195,25 @@ func TestATrialThatTellsNothing(t *testing.T) {
 func TestManyEndpointsThatFail(t *testing.T) {
 	const many = 4096
 	synctest.Test(t, func(t *testing.T) {
-		b := transport.NewBreaker(failing{}, transport.BreakerOptions{Failures: 1})
+		b := transport.NewBreaker(failing{}, func(string) bool { return false }, zerolog.Nop())
 		call := func(n int) error {
 			_, err := b.Call(t.Context(), fmt.Sprint("http://", n), "", "notify", nil, nil)
 			return err
 		}
+		breaks := func(n int) {
+			for range 5 {
+				require.ErrorIs(t, call(n), errBroken)
+			}
+		}
 		for n := range many {
-			require.ErrorIs(t, call(n), errBroken)
+			breaks(n)
 		}
 		var open *transport.OpenError
 		require.ErrorAs(t, call(0), &open)
-		for range 3 {
-			require.ErrorIs(t, call(many), errBroken, "one too many is called as if there was no breaker")
-		}
+		breaks(many)
+		require.ErrorIs(t, call(many), errBroken, "one too many is called as if there was no breaker")
 		time.Sleep(time.Minute + 1)
-		require.ErrorIs(t, call(many), errBroken)
+		breaks(many)
 		require.ErrorAs(t, call(many), &open, "those that failed long ago have made room")
 	})
 }

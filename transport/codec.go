@@ -64,15 +64,9 @@ func (o *object) member(name string) *jsontext.Value {
 	return nil // foreign members are ignored
 }
 
-// Serve answers a request body, a single call or a batch, as JSON-RPC 2.0
-// wants it. The answer is nil when there is nothing to answer: a notification.
-func (m *Mux) Serve(ctx context.Context, bearer string, body []byte) []byte {
-	return m.Answer(ctx, bearer, body).Body
-}
-
-// An Answer is what Serve gives, and what a carrier may say beside it.
+// An Answer is the body of a response, and what a carrier may say beside it.
 type Answer struct {
-	Body  []byte // nil when there is nothing to answer
+	Body  []byte // nil when there is nothing to answer: a notification
 	Calls int    // how many there were: 1, or those of a batch
 	// RetryAfter is how long the error in the body asks to wait, if it has a
 	// method of that name; 0 for results, and for a batch, whose calls may
@@ -80,8 +74,9 @@ type Answer struct {
 	RetryAfter time.Duration
 }
 
-// Answer is Serve for carriers that have a way to ask a caller to wait.
-func (m *Mux) Answer(ctx context.Context, bearer string, body []byte) Answer {
+// Serve answers a request body, a single call or a batch, as JSON-RPC 2.0
+// wants it.
+func (m *Mux) Serve(ctx context.Context, bearer string, body []byte) Answer {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if len(body) > 0 && body[0] == '[' {
 		return m.serveBatch(ctx, bearer, body)

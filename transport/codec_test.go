@@ -84,7 +84,7 @@ func calculator() (mux *transport.Mux, calls *atomic.Int64) {
 // serve answers a body with the calculator.
 func serve(body string) string {
 	mux, _ := calculator()
-	return string(mux.Serve(context.Background(), "", []byte(body)))
+	return string(mux.Serve(context.Background(), "", []byte(body)).Body)
 }
 
 // sameBytes compares answers as they stand: white space and escapes count.
@@ -308,7 +308,7 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			mux, calls := calculator()
-			sameBytes(t, parseError, string(mux.Serve(context.Background(), "", []byte(tt.body))))
+			sameBytes(t, parseError, string(mux.Serve(context.Background(), "", []byte(tt.body)).Body))
 			require.Zero(t, calls.Load(), "no handler sees a part of it")
 		})
 	}
@@ -366,7 +366,7 @@ func TestDecodersGetTheParamsAsTheyStand(t *testing.T) {
 				return params, nil
 			}, func(context.Context, string, any) (any, error) { return true, nil })
 			sameBytes(t, `{"jsonrpc":"2.0","result":true,"id":1}`,
-				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"look",`+tt.member+`"id":1}`))))
+				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"look",`+tt.member+`"id":1}`)).Body))
 			require.Equal(t, tt.want, string(got))
 		})
 	}
@@ -380,7 +380,7 @@ func TestBatchLimit(t *testing.T) {
 	t.Run("a hundred calls are answered in order", func(t *testing.T) {
 		mux, calls := calculator()
 		var answers []struct{ ID, Result int }
-		require.NoError(t, json.Unmarshal(mux.Serve(context.Background(), "", batch(100)), &answers))
+		require.NoError(t, json.Unmarshal(mux.Serve(context.Background(), "", batch(100)).Body, &answers))
 		require.Len(t, answers, 100)
 		assert.Equal(t, 2, answers[99].ID)
 		assert.EqualValues(t, 100, calls.Load())
@@ -388,7 +388,7 @@ func TestBatchLimit(t *testing.T) {
 	t.Run("one more is refused as a whole", func(t *testing.T) {
 		mux, calls := calculator()
 		sameBytes(t, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"a batch holds 1 to 100 calls"},"id":null}`,
-			string(mux.Serve(context.Background(), "", batch(101))))
+			string(mux.Serve(context.Background(), "", batch(101)).Body))
 		assert.Zero(t, calls.Load())
 	})
 }
@@ -406,8 +406,8 @@ func TestNotificationsAreNeverAnswered(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			mux, reached := troubled()
 			body := `{"jsonrpc":"2.0","method":"` + tt.method + `","params":{}}`
-			require.Nil(t, mux.Serve(context.Background(), "", []byte(body)))
-			require.Nil(t, mux.Serve(context.Background(), "", []byte("["+body+"]")))
+			require.Nil(t, mux.Serve(context.Background(), "", []byte(body)).Body)
+			require.Nil(t, mux.Serve(context.Background(), "", []byte("["+body+"]")).Body)
 			if tt.method != "missing" {
 				assert.EqualValues(t, 2, reached.Load(), "it was carried out all the same")
 			}
@@ -504,7 +504,7 @@ func TestServeIsSafeForConcurrentUse(t *testing.T) {
 			t.Parallel()
 			for n := range 200 {
 				sameBytes(t, fmt.Sprintf(`{"jsonrpc":"2.0","result":%d,"id":%d}`, i+n, n),
-					string(mux.Serve(context.Background(), "", fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"sum","params":[%d,%d],"id":%d}`, i, n, n))))
+					string(mux.Serve(context.Background(), "", fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"sum","params":[%d,%d],"id":%d}`, i, n, n)).Body))
 			}
 		})
 	}

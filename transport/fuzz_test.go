@@ -47,7 +47,7 @@ func heard() (mux *transport.Mux, calls *[]string) {
 func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		mux, calls := heard()
-		answer := mux.Answer(t.Context(), "", body)
+		answer := mux.Serve(t.Context(), "", body)
 		require.Zero(t, answer.RetryAfter)
 		if answer.Body != nil {
 			require.True(t, jsontext.Value(answer.Body).IsValid(), "%q is answered with %q", body, answer.Body)
@@ -58,7 +58,7 @@ func FuzzServe(f *testing.F) {
 		}
 		book, slow := heard()
 		spaced := append(append(bytes.Clone(body[:end]), ' '), body[end:]...)
-		require.Equal(t, string(answer.Body), string(book.Serve(t.Context(), "", spaced)))
+		require.Equal(t, string(answer.Body), string(book.Serve(t.Context(), "", spaced).Body))
 		require.Equal(t, *calls, *slow)
 	})
 }

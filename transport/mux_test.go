@@ -65,11 +65,11 @@ func TestTroubleStaysInside(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			mux, reached := troubled()
 			call := `{"jsonrpc":"2.0","method":"` + method + `","id":2}`
-			sameBytes(t, internal, string(mux.Serve(context.Background(), "", []byte(call))))
+			sameBytes(t, internal, string(mux.Serve(context.Background(), "", []byte(call)).Body))
 
 			batch := `[{"jsonrpc":"2.0","method":"fine","id":1},` + call + `,{"jsonrpc":"2.0","method":"fine","id":3}]`
 			sameBytes(t, `[{"jsonrpc":"2.0","result":"fine","id":1},`+internal+`,{"jsonrpc":"2.0","result":"fine","id":3}]`,
-				string(mux.Serve(context.Background(), "", []byte(batch))))
+				string(mux.Serve(context.Background(), "", []byte(batch)).Body))
 			assert.EqualValues(t, 4, reached.Load())
 		})
 	}
@@ -79,7 +79,7 @@ func TestFallbackThatPanicsFailsThatCallAlone(t *testing.T) {
 	mux, _ := troubled()
 	mux.Fallback(func(any) (string, bool) { panic("secret") })
 	sameBytes(t, `[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1},{"jsonrpc":"2.0","result":"fine","id":2}]`,
-		string(mux.Serve(context.Background(), "", []byte(`[{"jsonrpc":"2.0","method":"x","id":1},{"jsonrpc":"2.0","method":"fine","id":2}]`))))
+		string(mux.Serve(context.Background(), "", []byte(`[{"jsonrpc":"2.0","method":"x","id":1},{"jsonrpc":"2.0","method":"fine","id":2}]`)).Body))
 	_, err := mux.Dispatch(context.Background(), "", "x", nil)
 	require.Equal(t, &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}, err)
 }
@@ -136,7 +136,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 			mux := transport.NewMux(zerolog.Nop())
 			handle(mux, "fail", func(context.Context, any) (any, error) { return nil, tt.err })
 			sameBytes(t, `{"jsonrpc":"2.0","error":`+tt.want+`,"id":1}`,
-				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"fail","id":1}`))))
+				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"fail","id":1}`)).Body))
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestDispatchHidesWhatServeHides(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, result)
 		sameBytes(t, `{"jsonrpc":"2.0","result":null,"id":1}`,
-			string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"nothing","id":1}`))))
+			string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"nothing","id":1}`)).Body))
 	})
 }
 
@@ -193,7 +193,7 @@ func TestHandlersGetTheCallersContextAndBearer(t *testing.T) {
 		return fmt.Sprint(ctx.Value(key{}), " ", bearer, " ", params), nil
 	})
 	sameBytes(t, `{"jsonrpc":"2.0","result":"value token params","id":1}`,
-		string(mux.Serve(ctx, "token", []byte(`{"jsonrpc":"2.0","method":"who","id":1}`))))
+		string(mux.Serve(ctx, "token", []byte(`{"jsonrpc":"2.0","method":"who","id":1}`)).Body))
 	result, err := mux.Dispatch(ctx, "token", "who", "params")
 	require.NoError(t, err)
 	require.Equal(t, "value token params", result)
@@ -223,7 +223,7 @@ func TestFallback(t *testing.T) {
 			if tt.params != "" {
 				params = `,"params":` + tt.params
 			}
-			sameBytes(t, tt.want, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"`+tt.method+`"`+params+`,"id":1}`))))
+			sameBytes(t, tt.want, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"`+tt.method+`"`+params+`,"id":1}`)).Body))
 		})
 	}
 	t.Run("sees values of a carrier of values", func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestFallback(t *testing.T) {
 	})
 	t.Run("is not needed", func(t *testing.T) {
 		mux, _ := troubled()
-		sameBytes(t, notFound, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"mcp_message","id":1}`))))
+		sameBytes(t, notFound, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"mcp_message","id":1}`)).Body))
 	})
 }
 

@@ -256,7 +256,7 @@ func TestRoundTrip(t *testing.T) {
 		})
 		body, err := transport.EncodeRequest(method, question, id)
 		require.NoError(t, err)
-		answer := mux.Serve(context.Background(), "", body)
+		answer := mux.Serve(context.Background(), "", body).Body
 		require.Contains(t, string(answer), fmt.Sprintf(`"id":%d}`, id))
 		result, err := transport.DecodeResponse(answer, func(result []byte) (any, error) {
 			var m message

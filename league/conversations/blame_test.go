@@ -14,8 +14,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/referee"
-	"evenodd/rules"
-	"evenodd/rules/evenodd"
 	"evenodd/transport"
 )
 
@@ -52,10 +50,7 @@ func (c *slowCarrier) Call(ctx context.Context, endpoint, bearer, method string,
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	told, ok := ctx.(interface {
-		Departed(queued, connecting time.Duration)
-		Answered(waiting, reading time.Duration)
-	})
+	told, ok := ctx.(transport.Stopwatch)
 	if ok {
 		told.Departed(met.queued, 0)
 	}
@@ -76,19 +71,10 @@ func (noDescriptors) Local() bool   { return true }
 // burdened is a referee that keeps files and meets trouble.
 func (w *world) burdened(folder store.Folder, carrier *slowCarrier, stalls func(from, to time.Time) time.Duration) *actor {
 	w.t.Helper()
-	a := newActor("REF01", nil)
-	carrier.next = w.caller(a.host, 64<<10)
-	a.caller = carrier
-	var err error
-	a.referee, err = referee.New(referee.Options{
-		Name: a.name, ID: a.id, Endpoint: endpointOf(a.host), Manager: endpointOf(theBoss), MaxConcurrent: a.capacity,
-		Games: rules.NewRegistry(evenodd.Game{}), Folder: folder, Caller: carrier, Clock: w.clock, Log: w.log,
-		Nonce: w.nonce, Stalls: stalls,
+	a := w.refereeWith("REF01", nil, func(o *referee.Options) {
+		carrier.next = o.Caller
+		o.ID, o.Folder, o.Caller, o.Stalls = "REF01", folder, carrier, stalls
 	})
-	require.NoError(w.t, err)
-	mux := transport.NewMux(w.log)
-	a.referee.Mount(mux)
-	w.open(a, mux)
 	require.NoError(w.t, a.referee.Register(w.life))
 	return a
 }

@@ -449,7 +449,7 @@ func (x *wire) serve(c net.Conn, mux *transport.Mux) {
 		}
 		_ = json.Unmarshal(body, &asked)
 		bearer, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
-		honest := mux.Serve(context.Background(), bearer, body)
+		honest := mux.Serve(context.Background(), bearer, body).Body
 		if play, n := x.reply(asked.Method); play != nil {
 			play(&rawCall{x, c, n, honest})
 			return

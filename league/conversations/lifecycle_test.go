@@ -47,13 +47,16 @@ func (w *world) decisions(folder store.Folder) []string {
 	return list
 }
 
-// checkAudited is checkKept, and the audit must find nothing.
-func (w *world) checkAudited(folder store.Folder) *journal.State {
-	w.t.Helper()
-	state := w.checkKept(folder)
-	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(evenodd.Game{})})
-	require.NoError(w.t, err)
-	assert.Empty(w.t, report.Leagues[0].Findings)
+// closeAudited closes the league, whose files checkKept and the audit must find
+// in order.
+func (x *tenure) closeAudited() *journal.State {
+	t := x.w.t
+	t.Helper()
+	require.NoError(t, x.close())
+	state := x.w.checkKept(x.folder)
+	report, err := audit.Run(x.folder, audit.Options{Games: rules.NewRegistry(evenodd.Game{})})
+	require.NoError(t, err)
+	assert.Empty(t, report.Leagues[0].Findings)
 	return state
 }
 
@@ -152,8 +155,7 @@ func TestLifecycleOfAPlayerThatDies(t *testing.T) {
 		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, w.decisions(folder))
 		assert.Len(t, w.said(protocol.NotifyRound.Name, "p03"), 3, "it is not told of rounds any more")
 		w.checkForfeits(folder)
-		require.NoError(t, x.close())
-		state := w.checkAudited(folder)
+		state := x.closeAudited()
 		last := state.Standings()[5]
 		assert.Equal(t, []any{"P03", 5, 5, 5}, []any{last.PlayerID, last.Played, last.Losses, last.TechnicalLosses})
 		doc := matchFile(t, folder, leagueID+"/R4M3.json")
@@ -219,8 +221,7 @@ func TestLifecycleOfAPlayerThatAnswersAgain(t *testing.T) {
 				}
 				x.finish()
 				assert.Equal(t, test.played, w.resultsOf("P03")[4])
-				require.NoError(t, x.close())
-				w.checkAudited(folder)
+				x.closeAudited()
 			})
 		})
 	}
@@ -280,8 +281,7 @@ func TestLifecycleOfAPlayerThatHangs(t *testing.T) {
 		assert.Equal(t, []string{protocol.StatusRejected, "E014"}, []string{r.Status, r.ErrorCode})
 		assert.Equal(t, "the part of P02 in this league is over: it did not answer in its last 10 matches", *r.Reason)
 		w.ask("P02", protocol.QueryStandings)
-		require.NoError(t, x.close())
-		w.checkAudited(folder)
+		x.closeAudited()
 	})
 }
 
@@ -334,8 +334,7 @@ func TestLifecycleOfTwoPlayersThatDie(t *testing.T) {
 		w.at(second / 2)
 		away.Store(true)
 		x.finish()
-		require.NoError(t, x.close())
-		state := w.checkAudited(folder)
+		state := x.closeAudited()
 		both := 0
 		for i := range state.Matches {
 			if m := &state.Matches[i]; len(m.Forfeited) == 2 {
@@ -361,8 +360,7 @@ func TestLifecycleOfARefereeThatHangs(t *testing.T) {
 		assert.Equal(t, []string{"REF01 agent_failed", "REF01 agent_failed", "REF01 agent_suspended", "REF01 agent_returned"}, w.decisions(folder), "it answers pings")
 		r.stop()
 		x.finish()
-		require.NoError(t, x.close())
-		state := w.checkAudited(folder)
+		state := x.closeAudited()
 		conducted := map[string]int{}
 		for i := range state.Matches {
 			conducted[state.Matches[i].Report.RefereeID]++
@@ -392,8 +390,7 @@ func TestLifecycleOfAllReferees(t *testing.T) {
 		w.open(newActor("REF02", nil), referees[1].mux)
 		x.finish()
 		assert.Less(t, w.now(), 21*time.Minute)
-		require.NoError(t, x.close())
-		w.checkAudited(folder)
+		x.closeAudited()
 	})
 }
 
@@ -414,8 +411,7 @@ func TestLifecycleUnderTheNextManager(t *testing.T) {
 				x = w.tenure(folder, 6, 1)
 				x.finish()
 				assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, w.decisions(folder))
-				require.NoError(t, x.close())
-				w.checkAudited(folder)
+				x.closeAudited()
 			})
 		})
 	}
@@ -434,8 +430,7 @@ func TestLifecycleOfAnAttemptThatFailedBefore(t *testing.T) {
 		x = w.tenure(folder, 2, 1)
 		x.finish()
 		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 13s"}, w.assignments())
-		require.NoError(t, x.close())
-		w.checkAudited(folder)
+		x.closeAudited()
 	})
 }
 
@@ -457,8 +452,7 @@ func TestLifecycleOfAManagerThatDiesAtABarrier(t *testing.T) {
 		x = w.tenure(folder, 6, 1)
 		x.finish()
 		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, w.decisions(folder))
-		require.NoError(t, x.close())
-		w.checkAudited(folder)
+		x.closeAudited()
 	})
 }
 
@@ -468,7 +462,9 @@ func TestLifecycleLeavesTheSlowForLast(t *testing.T) {
 		w.startManager(4, 1, func(o *league.Options) { o.Concurrency = 1 })
 		w.referee("REF01")
 		w.player("P01", does(protocol.Invite.Name, silent))
-		w.players4()
+		for n := 2; n <= 4; n++ {
+			w.player(protocol.PlayerID(n))
+		}
 		w.finish()
 		var order []string
 		for _, e := range w.said(protocol.StartMatch.Name) {
@@ -481,13 +477,6 @@ func TestLifecycleLeavesTheSlowForLast(t *testing.T) {
 		}
 		assert.Equal(t, []string{"round 1 slow", "round 1", "round 2", "round 2 slow", "round 3", "round 3 slow"}, order)
 	})
-}
-
-// players4 are the other three of a league of four.
-func (w *world) players4() {
-	for n := 2; n <= 4; n++ {
-		w.player(protocol.PlayerID(n))
-	}
 }
 
 // A broadcast to nobody does not wait for its answers.

@@ -15,33 +15,12 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/referee"
-	"evenodd/rules"
-	"evenodd/rules/evenodd"
-	"evenodd/transport"
 )
 
 // newWriter is newReferee for one that writes to a folder.
 func (w *world) newWriter(id string, folder store.Folder, traits ...trait) *actor {
 	w.t.Helper()
-	a := newActor(id, traits)
-	a.caller = w.caller(a.host, 64<<10)
-	o := referee.Options{
-		Name: a.name, Endpoint: endpointOf(a.host), Manager: endpointOf(theBoss), MaxConcurrent: a.capacity,
-		Games: rules.NewRegistry(evenodd.Game{}), Folder: folder, Caller: a.caller, Clock: w.clock, Log: w.log,
-	}
-	if !a.chance {
-		o.Nonce = w.nonce
-	}
-	if a.wantsID {
-		o.ID = id
-	}
-	var err error
-	a.referee, err = referee.New(o)
-	require.NoError(w.t, err)
-	mux := transport.NewMux(w.log)
-	a.referee.Mount(scripted{mux, a.parts})
-	w.open(a, mux)
-	return a
+	return w.refereeWith(id, traits, func(o *referee.Options) { o.Folder = folder })
 }
 
 // writer is newWriter and its registration.

@@ -200,7 +200,7 @@ func serveScript(mux *transport.Mux, w nethttp.ResponseWriter, r *nethttp.Reques
 		return
 	}
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	answer := mux.Serve(r.Context(), bearer, body)
+	answer := mux.Serve(r.Context(), bearer, body).Body
 	_, err = transport.DecodeResponse(answer, func([]byte) (any, error) { return struct{}{}, nil })
 	var e *transport.Error
 	if errors.As(err, &e) {

@@ -13,9 +13,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/referee"
-	"evenodd/rules"
-	"evenodd/rules/evenodd"
-	"evenodd/transport"
 )
 
 // A referee does not wait for a manager that is away, nor the manager for the
@@ -215,18 +212,10 @@ func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
 // inconstant is a referee that comes back with another nonce for every match.
 func (w *world) inconstant(id string, folder store.Folder) {
 	w.t.Helper()
-	a := newActor(id, nil)
-	a.caller = w.caller(a.host, 64<<10)
-	var err error
-	a.referee, err = referee.New(referee.Options{
-		Name: a.name, ID: id, Endpoint: endpointOf(a.host), Manager: endpointOf(theBoss), MaxConcurrent: a.capacity,
-		Games: rules.NewRegistry(evenodd.Game{}), Folder: folder, Caller: a.caller, Clock: w.clock, Log: w.log,
-		Nonce: func(matchID string) protocol.Secret { return secretOf("another", matchID) },
+	a := w.refereeWith(id, nil, func(o *referee.Options) {
+		o.ID, o.Folder = id, folder
+		o.Nonce = func(matchID string) protocol.Secret { return secretOf("another", matchID) }
 	})
-	require.NoError(w.t, err)
-	mux := transport.NewMux(w.log)
-	a.referee.Mount(mux)
-	w.open(a, mux)
 	require.NoError(w.t, a.referee.Register(w.life))
 }
 

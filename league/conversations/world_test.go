@@ -222,19 +222,26 @@ func (w *world) newPlayer(id string, traits ...trait) *actor {
 // newReferee is newPlayer for a referee.
 func (w *world) newReferee(id string, traits ...trait) *actor {
 	w.t.Helper()
+	return w.refereeWith(id, traits, func(*referee.Options) {})
+}
+
+// refereeWith is newReferee for one whose options are changed.
+func (w *world) refereeWith(id string, traits []trait, change func(*referee.Options)) *actor {
+	w.t.Helper()
 	a := newActor(id, traits)
 	o := referee.Options{
 		Name: a.name, LeagueID: a.league, Endpoint: endpointOf(a.host), Manager: endpointOf(theBoss),
 		MaxConcurrent: a.capacity, Games: rules.NewRegistry(evenodd.Game{}),
 		Caller: w.caller(a.host, 64<<10), Clock: w.clock, Log: w.log,
 	}
-	a.caller = o.Caller
 	if a.wantsID {
 		o.ID = id
 	}
 	if !a.chance {
 		o.Nonce = w.nonce
 	}
+	change(&o)
+	a.caller = o.Caller
 	var err error
 	a.referee, err = referee.New(o)
 	require.NoError(w.t, err)

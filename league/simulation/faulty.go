@@ -79,14 +79,15 @@ func newFaulty(n network, plan *faults.Plan, seed uint64, next int, injected fun
 }
 
 // freeClock is a time in which pauses cost nothing. Began is called in the pause
-// before each round; nil for nobody.
-func freeClock(began func(context.Context) error) *protocol.Clock {
+// before each round; it may be nil.
+func freeClock(began func()) *protocol.Clock {
 	return protocol.NewClock(time.Now, func(ctx context.Context, d time.Duration) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if began != nil && d == betweenRounds {
-			return began(ctx)
+			began()
+			return nil
 		}
 		runtime.Gosched() // whoever asks again and again lets others answer
 		return nil
@@ -94,13 +95,12 @@ func freeClock(began func(context.Context) error) *protocol.Clock {
 }
 
 // begin is the next round. What was said in the one before is forgotten.
-func (f *faulty) begin() (round int) {
+func (f *faulty) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.round++
 	clear(f.tries)
 	clear(f.given)
-	return f.round
 }
 
 // end tells that agents are being stopped. Whoever is stopped first is no fault:

@@ -6,6 +6,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/schedule"
 	"evenodd/league/simulation/faults"
 	"evenodd/league/store"
 	"evenodd/player"
@@ -97,11 +99,14 @@ func (o *Options) plan() (*faults.Plan, error) {
 		return nil, errors.New("faults are made on the transports memory and wire, not on http: there time is real, and so are its faults")
 	}
 	plan, err := faults.Parse(o.Faults)
-	if err != nil || o.Players < 2 || o.Referees < 1 || o.Legs < 0 {
-		return nil, err // what else is wrong is told beside
+	if err != nil {
+		return nil, err
 	}
-	rounds := (o.Players - 1 + o.Players%2) * max(o.Legs, 1)
-	err = plan.Check(o.Players, o.Referees, rounds)
+	pairings, err := schedule.RoundRobin(o.Players, cmp.Or(o.Legs, 1))
+	if err != nil || o.Referees < 1 {
+		return nil, nil //nolint:nilerr,nilnil // Validate tells of that beside
+	}
+	err = plan.Check(o.Players, o.Referees, pairings.Rounds())
 	return plan, err
 }
 
@@ -289,7 +294,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Keep = o.Keep
 		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults}
 		if s.faulty != nil {
-			options.Clock, options.Pace, options.Glance = freeClock(s.beginRound), betweenRounds, glance
+			options.Clock, options.Pace, options.Glance = freeClock(s.faulty.begin), betweenRounds, glance
 		}
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
@@ -303,12 +308,6 @@ func (s *simulated) startManager(ctx context.Context) error {
 	})
 	s.address = address
 	return err
-}
-
-// beginRound is called in the pause before each round.
-func (s *simulated) beginRound(context.Context) error {
-	s.faulty.begin()
-	return nil
 }
 
 // out tells whether an agent's part in the league was over before: it is not let

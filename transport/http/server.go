@@ -165,7 +165,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 		http.Error(w, "the request could not be read", http.StatusBadRequest)
 		return 1
 	}
-	answer := s.mux.Answer(r.Context(), bearer, body)
+	answer := s.mux.Serve(r.Context(), bearer, body)
 	s.makeRoom(w) // others may have come meanwhile
 	switch {
 	case answer.Body == nil:

@@ -198,7 +198,7 @@ func (l *listener) work(c *call) {
 
 func (l *listener) answer(c *call) answer {
 	if l.wire {
-		return answer{value: l.mux.Answer(c.ctx, c.bearer, c.params.([]byte))}
+		return answer{value: l.mux.Serve(c.ctx, c.bearer, c.params.([]byte))}
 	}
 	value, err := l.mux.Dispatch(c.ctx, c.bearer, c.method, c.params)
 	return answer{value, err}
