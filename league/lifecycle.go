@@ -217,7 +217,7 @@ func (m *Manager) failed(x *match, referee *agent, reason string) {
 	defer m.mu.Unlock()
 	is := m.state.Agents[referee.id]
 	suspend, shutdown := m.state.Limits()
-	if is.Absent() || x.fact.Report != nil || is.Failing >= cmp.Or(suspend, shutdown) {
+	if is.Absent() || x.fact.Report != nil || is.Failing >= cmp.Or(suspend, shutdown, journal.DefaultSuspendAfter) {
 		return
 	}
 	failed := &journal.AgentFailed{AgentID: referee.id, MatchID: x.id, Reason: reason}

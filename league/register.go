@@ -179,11 +179,12 @@ func (m *Manager) place(ctx context.Context, a applicant) (known, reserved *agen
 // once more, or one that takes the name or the last place.
 func (m *Manager) inTheWay(a applicant) *agent {
 	var pending *agent
+	fingerprint := m.fingerprint(&a)
 	for _, other := range m.agents {
 		if other.registered || other.player != a.player {
 			continue
 		}
-		if other.registration == m.fingerprint(&a) && other.name == a.name && other.address() == a.endpoint {
+		if other.registration == fingerprint && other.name == a.name && other.address() == a.endpoint {
 			return other
 		}
 		pending = other

@@ -22,6 +22,7 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 	var over *refusal
 	if err == nil {
 		old, over = known.address(), m.over(known)
+		err = m.allow(known.throttle.asks)
 	}
 	m.mu.Unlock()
 	if err != nil || over != nil {

@@ -492,3 +492,18 @@ func TestLifecycleWithoutPlayers(t *testing.T) {
 		assert.Less(t, w.now(), time.Minute)
 	})
 }
+
+// Where failures never count, they are recorded all the same: the next manager
+// knows which attempts were given up.
+func TestFailuresOfARefereeThatNeverCount(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		folder := folderOf(t)
+		x := w.tenure(folder, 2, 2, func(o *league.Options) { o.SuspendAfter, o.ShutdownAfter = -1, -1 })
+		w.referee("REF01", does(protocol.StartMatch.Name, failing(errHangUp)))
+		w.referee("REF02")
+		w.players(2)
+		x.finish()
+		assert.Contains(t, w.kinds(folder), "agent_failed")
+		require.NoError(t, x.close())
+	})
+}

@@ -77,6 +77,24 @@ func TestAReportThatIsRepeatedWithoutEnd(t *testing.T) {
 	})
 }
 
+// Nor does one that registers again and again without end.
+func TestAnAgentThatComesBackWithoutEnd(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		w.listener("alpha")
+		q := w.application("Alpha")
+		first, err := w.apply(q)
+		require.NoError(t, err)
+		q.AuthToken = first.AuthToken
+		for range 100 {
+			_, err = w.apply(q)
+			require.NoError(t, err)
+		}
+		_, err = w.apply(q)
+		assert.Equal(t, second, limited(t, err))
+	})
+}
+
 // An agent that moves again and again does not fill the journal.
 func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
 	told(t, func(t *testing.T, w *world) {
