@@ -629,3 +629,37 @@ func TestAVoidTry(t *testing.T) {
 		})
 	}
 }
+
+// TestTheFailureByWhichAPlayerLost: it may be suspended for it, or spared, so that
+// whoever owns the journal and the match file does not choose it.
+func TestTheFailureByWhichAPlayerLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		created, faults string
+		guilty          bool
+	}{
+		"that of the transcript": {`"suspend_after":3,`, `{"P03":"E001"}`, false},
+		"another":                {`"suspend_after":3,`, `{"P03":"E004"}`, true},
+		"none":                   {`"suspend_after":3,`, "", true},
+		"none, in a league that counts no failures":    {"", "", false},
+		"another, in a league that counts no failures": {"", `{"P03":"E009"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 3)
+			lines := w.lines()
+			lines[0] = strings.Replace(lines[0], `"legs":`, tt.created+`"legs":`, 1)
+			if tt.faults != "" {
+				i := indexOf(lines, `"match_reported"`, `"match_id":"R2M1"`)
+				lines[i] = strings.Replace(lines[i], `"reason":"as it is"`, `"reason":"as it is","faults":`+tt.faults, 1)
+				w.edit(r2m1, `("result": \{)`, `${1}"faults": `+tt.faults+`,`)
+			}
+			w.chained(lines)
+			l := w.audited()
+			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
+				return f.Rule == audit.RuleTranscript && f.File == r2m1
+			}), told(l.Findings))
+			if !tt.guilty {
+				assert.Empty(t, l.Findings, told(l.Findings))
+			}
+		})
+	}
+}
