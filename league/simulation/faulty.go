@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -401,6 +402,11 @@ func (f *faulty) at(a *call) int {
 	if a.round > 0 {
 		return a.round
 	}
+	return f.now()
+}
+
+// now is the round that is played.
+func (f *faulty) now() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.round
@@ -412,6 +418,8 @@ func (c *faultyCaller) fate(a *call) faults.Fate {
 	key := said{c.name, a.to, a.method, a.conversation}
 	m := faults.Message{Caller: kindOf(c.name), Receiver: kindOf(a.to), Method: a.method, About: a.matchID}
 	switch {
+	case a.conversation == "": // whoever is asked whether he is there has a new chance in each round
+		m.About = fmt.Sprintf("round-%d", c.now())
 	case a.matchID == "":
 		m.About = a.conversation
 	case !toPlayer: // between manager and referees: whichever has the match
