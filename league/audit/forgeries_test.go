@@ -608,6 +608,10 @@ func TestAVoidTry(t *testing.T) {
 			e.At = "2026-01-01T23:00:08.000Z"
 			e.Timing = &protocol.Timing{Queued: 3 * time.Second, Waiting: 5 * time.Second}
 		},
+		"the question waited hardly longer than it may, and the referee looked up late": func(e *store.Exchange) {
+			e.At = "2026-01-01T23:00:05.453Z" // of 5 s
+			e.Timing = &protocol.Timing{Queued: 253 * time.Millisecond, Waiting: 5200 * time.Millisecond}
+		},
 		"the referee stood still": func(e *store.Exchange) { e.Stalled = 1200 },
 		"the call failed there": func(e *store.Exchange) {
 			e.Local, e.Error.ErrorCode, e.Error.ErrorName = true, "E009", "CONNECTION_ERROR"
