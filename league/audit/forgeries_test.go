@@ -634,6 +634,39 @@ func TestAVoidTry(t *testing.T) {
 	}
 }
 
+// TestAWindowThatWasMovedBefore: what a question waited at the referee moves the
+// window also for those that are put in it after a wrong answer.
+func TestAWindowThatWasMovedBefore(t *testing.T) {
+	for name, tt := range map[string]struct {
+		queued time.Duration
+		guilty bool
+	}{
+		"by more than the answer is late": {3 * time.Second, false},
+		"by less":                         {time.Second / 2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 3)
+			w.transcript(func(d *store.Match) { // P01 answers wrongly first, and 2 s after its deadline rightly
+				asked, wrong, answer := d.Transcript[4], d.Transcript[5], &d.Transcript[5]
+				at := func(second string) string { return strings.Replace(asked.At, ":00.", ":"+second+".", 1) }
+				wrong.At, wrong.Error = at("04"), &store.ExchangeError{ErrorCode: "E004", ErrorName: "INVALID_PARITY_CHOICE", Detail: "no"}
+				wrong.Message = jsontext.Value(strings.Replace(string(wrong.Message), `"even"`, `"Even"`, 1))
+				wrong.Timing = &protocol.Timing{Queued: tt.queued, Waiting: time.Second / 2}
+				complaint := store.Exchange{
+					At: at("04"), Direction: store.Sent, PlayerID: asked.PlayerID, Method: protocol.NotifyGameError.Name, Try: 1, MessageType: protocol.TypeGameError,
+					Message: jsontext.Value(`{"message_type":"GAME_ERROR","sender":"referee:REF01","conversation_id":"` + d.ConversationID + `","match_id":"` +
+						d.MatchID + `","player_id":"` + asked.PlayerID + `","affected_player":"` + asked.PlayerID + `","error_code":"E004"}`),
+				}
+				d.Transcript[4].Try, answer.Try, answer.At = 2, 2, at("32")
+				d.Transcript[4].At = at("04")
+				d.Transcript = slices.Insert(d.Transcript, 4, asked, wrong, complaint)
+			})
+			l := w.audited()
+			assert.Equal(t, tt.guilty, len(l.Findings) > 0, told(l.Findings))
+		})
+	}
+}
+
 // TestTheFailureByWhichAPlayerLost: it may be suspended for it, or spared, so that
 // whoever owns the journal and the match file does not choose it.
 func TestTheFailureByWhichAPlayerLost(t *testing.T) {

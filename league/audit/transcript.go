@@ -60,6 +60,7 @@ type side struct {
 	asking   map[string]question
 	spokenTo map[call]time.Time // when it was called
 	deadline time.Time          // of the last move it was asked for
+	waited   time.Duration      // at the referee, by all questions with this deadline
 	untold   *store.Exchange    // its last failure, until it is told of it
 	unknown  bool               // what it said is not in the file
 	joined   bool
@@ -190,6 +191,9 @@ func (h *hearing) hear(i int) {
 			h.labelled(s, e, &m, at)
 		}
 		h.timed(s, e, at)
+		if part(e.Method) == moving {
+			s.waited += queued(e)
+		}
 		if e.Void != "" {
 			h.voided(s, e, at)
 			return
