@@ -219,6 +219,7 @@ func (c *faultyCaller) carry(ctx context.Context, a *call) (any, error) {
 
 // deliver brings a call to its receiver.
 func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.Fate) (any, error) {
+	ctx = timeless{ctx}
 	answer, err := c.network.Call(ctx, a.endpoint, a.bearer, a.method, a.params, a.decode)
 	if protocol.Unreachable(err) && c.isOver() {
 		return nil, silence(ctx)
@@ -467,6 +468,23 @@ func await(ctx context.Context, happened <-chan struct{}) error {
 func silence(ctx context.Context) error {
 	<-life(ctx)
 	return context.Canceled
+}
+
+// A timeless context is that of a call in a league in which no time passes: it
+// ends with who calls, and not before, however long this process stood still.
+type timeless struct{ context.Context }
+
+func (timeless) Deadline() (none time.Time, ok bool) { return none, false }
+
+func (t timeless) Done() <-chan struct{} { return life(t.Context) }
+
+func (t timeless) Err() error {
+	select {
+	case <-t.Done():
+		return context.Canceled
+	default:
+		return nil
+	}
 }
 
 // life is the end of who calls, not that of the call's time: a deadline means

@@ -156,6 +156,17 @@ func TestALeagueGetsStartedWhateverIsLost(t *testing.T) {
 	}
 }
 
+// Nor does it matter how long the process stood still meanwhile.
+func TestNobodyIsLateInAFaultyLeague(t *testing.T) {
+	o := faultyOptions(9)
+	usual := run(t, o)
+	const nothing = 1e-6 // s
+	o.Rules.Timeouts = protocol.Timeouts{GameJoinAck: nothing, Move: nothing, GameOver: nothing, Generic: nothing}
+	o.Rules.Retry = protocol.DefaultRetryPolicy()
+	o.Rules.LongestMatch = time.Hour
+	assert.Equal(t, forEverybody(usual), forEverybody(run(t, o)))
+}
+
 // Whether a suspended player is found to be back is decided anew in each round.
 func TestAPlayerThatIsBackIsFoundInTheEnd(t *testing.T) {
 	found := 0
