@@ -472,7 +472,7 @@ func silence(ctx context.Context) error {
 
 // A timeless context is that of a call in a league in which no time passes: it
 // ends with who calls, and not before, however long this process stood still.
-type timeless struct{ context.Context }
+type timeless struct{ context.Context } //nolint:containedctx // it is one
 
 func (timeless) Deadline() (none time.Time, ok bool) { return none, false }
 
