@@ -35,7 +35,7 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 			failed.add(referee)
 			m.failed(x, referee, "it could not be reached for match "+x.id)
 			referee, givenUp = nil, true
-		case declined:
+		case declined, unasked:
 			if m.pauseBetweenAsking(stop, tries) != nil {
 				return
 			}
@@ -61,6 +61,7 @@ const (
 	settled    outcome = iota // there is a result, or nothing more to wait for
 	lost                      // nobody answered there, or nobody does any more
 	declined                  // the referee does not take it now
+	unasked                   // this side had nothing to call it with
 	begunAnew                 // it has begun the same attempt again, with another commitment
 	unfinished                // the referee is there, but has not reported
 )
@@ -98,7 +99,7 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, giv
 			return settled // the journal fails, and with it the manager
 		}
 		result := m.hand(work, x, referee, attempt)
-		if result != accepted && (result != lost || !again) {
+		if result != accepted && (result != lost && result != unasked || !again) {
 			return result
 		}
 		switch m.awaitReport(work, x, referee, returned, result == accepted, end) {
@@ -305,7 +306,11 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 		return settled
 	case err != nil:
 		m.options.Log.Warn().Err(err).Str("match_id", x.id).Str("referee_id", referee.id).Msg("the match could not be handed over")
-		if e := protocol.AsError(err); e != nil && (e.Remote || !e.Code.Retryable()) {
+		e := protocol.AsError(err)
+		switch {
+		case protocol.Local(err):
+			return unasked
+		case e != nil && (e.Remote || !e.Code.Retryable()):
 			return declined
 		}
 		return lost

@@ -217,7 +217,11 @@ func (m *Manager) failed(x *match, referee *agent, reason string) {
 	defer m.mu.Unlock()
 	is := m.state.Agents[referee.id]
 	suspend, shutdown := m.state.Limits()
-	if is.Absent() || x.fact.Report != nil || is.Failing >= cmp.Or(suspend, shutdown, journal.DefaultSuspendAfter) {
+	most := cmp.Or(suspend, journal.DefaultSuspendAfter)
+	if shutdown > 0 {
+		most = min(most, max(shutdown-1, 1)) // one bad round ends nobody's part
+	}
+	if is.Absent() || x.fact.Report != nil || is.Failing >= most {
 		return
 	}
 	failed := &journal.AgentFailed{AgentID: referee.id, MatchID: x.id, Reason: reason}

@@ -96,6 +96,9 @@ func (h *hearing) addressed(s *side, e *store.Exchange, at []any) {
 			h.stood(s, m.Context.YourStandings, append(at, "message", "context", "your_standings"))
 		}
 		deadline, err := protocol.ParseTimestamp(m.Deadline)
+		if !deadline.Equal(s.deadline) {
+			s.waited = 0
+		}
 		if s.deadline = deadline; err != nil {
 			h.wrong(RuleTranscript, s.id, append(at, "message", "deadline"), "the deadline of %s in %s is no time: %v", s.id, h.f.id, err)
 		}
@@ -239,7 +242,7 @@ func (h *hearing) answered(s *side, e *store.Exchange, m *said, at []any) {
 	if p != moving || s.deadline.IsZero() {
 		return
 	}
-	if when, err := protocol.ParseTimestamp(e.At); err == nil && when.After(s.deadline.Add(late+queued(e))) {
+	if when, err := protocol.ParseTimestamp(e.At); err == nil && when.After(s.deadline.Add(late+s.waited)) {
 		h.wrong(RuleTranscript, s.id, append(at, "at"), "the answer of %s counts, but came %s after its deadline", s.id, when.Sub(s.deadline))
 	}
 }

@@ -608,6 +608,10 @@ func TestAVoidTry(t *testing.T) {
 			e.At = "2026-01-01T23:00:08.000Z"
 			e.Timing = &protocol.Timing{Queued: 3 * time.Second, Waiting: 5 * time.Second}
 		},
+		"the question waited hardly longer than it may, and the referee looked up late": func(e *store.Exchange) {
+			e.At = "2026-01-01T23:00:05.453Z" // of 5 s
+			e.Timing = &protocol.Timing{Queued: 253 * time.Millisecond, Waiting: 5200 * time.Millisecond}
+		},
 		"the referee stood still": func(e *store.Exchange) { e.Stalled = 1200 },
 		"the call failed there": func(e *store.Exchange) {
 			e.Local, e.Error.ErrorCode, e.Error.ErrorName = true, "E009", "CONNECTION_ERROR"
@@ -626,6 +630,73 @@ func TestAVoidTry(t *testing.T) {
 			})
 			l := w.audited()
 			assert.Empty(t, l.Findings, told(l.Findings))
+		})
+	}
+}
+
+// TestAWindowThatWasMovedBefore: what a question waited at the referee moves the
+// window also for those that are put in it after a wrong answer.
+func TestAWindowThatWasMovedBefore(t *testing.T) {
+	for name, tt := range map[string]struct {
+		queued time.Duration
+		guilty bool
+	}{
+		"by more than the answer is late": {3 * time.Second, false},
+		"by less":                         {time.Second / 2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 3)
+			w.transcript(func(d *store.Match) { // P01 answers wrongly first, and 2 s after its deadline rightly
+				asked, wrong, answer := d.Transcript[4], d.Transcript[5], &d.Transcript[5]
+				at := func(second string) string { return strings.Replace(asked.At, ":00.", ":"+second+".", 1) }
+				wrong.At, wrong.Error = at("04"), &store.ExchangeError{ErrorCode: "E004", ErrorName: "INVALID_PARITY_CHOICE", Detail: "no"}
+				wrong.Message = jsontext.Value(strings.Replace(string(wrong.Message), `"even"`, `"Even"`, 1))
+				wrong.Timing = &protocol.Timing{Queued: tt.queued, Waiting: time.Second / 2}
+				complaint := store.Exchange{
+					At: at("04"), Direction: store.Sent, PlayerID: asked.PlayerID, Method: protocol.NotifyGameError.Name, Try: 1, MessageType: protocol.TypeGameError,
+					Message: jsontext.Value(`{"message_type":"GAME_ERROR","sender":"referee:REF01","conversation_id":"` + d.ConversationID + `","match_id":"` +
+						d.MatchID + `","player_id":"` + asked.PlayerID + `","affected_player":"` + asked.PlayerID + `","error_code":"E004"}`),
+				}
+				d.Transcript[4].Try, answer.Try, answer.At = 2, 2, at("32")
+				d.Transcript[4].At = at("04")
+				d.Transcript = slices.Insert(d.Transcript, 4, asked, wrong, complaint)
+			})
+			l := w.audited()
+			assert.Equal(t, tt.guilty, len(l.Findings) > 0, told(l.Findings))
+		})
+	}
+}
+
+// TestTheFailureByWhichAPlayerLost: it may be suspended for it, or spared, so that
+// whoever owns the journal and the match file does not choose it.
+func TestTheFailureByWhichAPlayerLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		created, faults string
+		guilty          bool
+	}{
+		"that of the transcript": {`"suspend_after":3,`, `{"P03":"E001"}`, false},
+		"another":                {`"suspend_after":3,`, `{"P03":"E004"}`, true},
+		"none":                   {`"suspend_after":3,`, "", true},
+		"none, in a league that counts no failures":    {"", "", false},
+		"another, in a league that counts no failures": {"", `{"P03":"E009"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 3)
+			lines := w.lines()
+			lines[0] = strings.Replace(lines[0], `"legs":`, tt.created+`"legs":`, 1)
+			if tt.faults != "" {
+				i := indexOf(lines, `"match_reported"`, `"match_id":"R2M1"`)
+				lines[i] = strings.Replace(lines[i], `"reason":"as it is"`, `"reason":"as it is","faults":`+tt.faults, 1)
+				w.edit(r2m1, `("result": \{)`, `${1}"faults": `+tt.faults+`,`)
+			}
+			w.chained(lines)
+			l := w.audited()
+			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
+				return f.Rule == audit.RuleTranscript && f.File == r2m1
+			}), told(l.Findings))
+			if !tt.guilty {
+				assert.Empty(t, l.Findings, told(l.Findings))
+			}
 		})
 	}
 }

@@ -37,6 +37,10 @@ func (x *examination) lookAtLife(data journal.Data, here spot) {
 			x.lookForSpared(d, here)
 			x.lookAtChoice(d, here)
 		}
+	case *journal.MatchReported:
+		if x.judged() {
+			x.lookForPlayed(d, here)
+		}
 	}
 }
 
@@ -85,6 +89,21 @@ func (x *examination) lookAtChoice(d *journal.RoundAnnounced, here spot) {
 		if a := x.state.Agents[id]; a != nil && a.Absent() {
 			here.agentID = id
 			x.find(RuleLifecycle, here, "round %d is given to %s, which is suspended or shut down", d.RoundID, id)
+		}
+	}
+}
+
+// lookForPlayed finds a match that was played although a player of it was away when
+// its round began, and is still: it forfeits it.
+func (x *examination) lookForPlayed(d *journal.MatchReported, here spot) {
+	_, idA, idB, ok := x.state.Find(d.MatchID)
+	if !ok {
+		return // it was named
+	}
+	for _, id := range [2]string{idA, idB} {
+		if a := x.state.Agents[id]; a != nil && a.Absent() {
+			here.matchID, here.agentID = d.MatchID, id
+			x.find(RuleLifecycle, here, "%s was played, but %s is suspended or shut down, and forfeits it", d.MatchID, id)
 		}
 	}
 }

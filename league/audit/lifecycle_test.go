@@ -121,6 +121,7 @@ func TestLives(t *testing.T) {
 		{"a player comes back that was shut down", gone.shutdown("P02").returned("P02"), audit.RuleLifecycle},
 		{"a match is forfeited by a player that is there", begun(2, 4).announced(1).forfeited(1), audit.RuleLifecycle},
 		{"a match is forfeited by a player that has come back", twice.suspended("P02").returned("P02").announced(3).forfeited(3), audit.RuleLifecycle},
+		{"a player that is suspended plays all the same", twice.suspended("P02").announced(3).played(3, "E001"), audit.RuleLifecycle},
 		{"a forfeit is won by who forfeits it", twice.suspended("P02").announced(3).and(swapped()), audit.RuleVerdict},
 		{"a match is forfeited twice", twice.suspended("P02").announced(3).forfeited(3).forfeited(3), audit.RuleOneResult},
 		{"a forfeited match was handed over", twice.suspended("P02").announced(3).and(&journal.MatchAssigned{MatchID: "R3M1", Attempt: 1, RefereeID: "REF01"}).forfeited(3), audit.RuleLifecycle},

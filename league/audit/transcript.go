@@ -60,11 +60,13 @@ type side struct {
 	asking   map[string]question
 	spokenTo map[call]time.Time // when it was called
 	deadline time.Time          // of the last move it was asked for
+	waited   time.Duration      // at the referee, by all questions with this deadline
 	untold   *store.Exchange    // its last failure, until it is told of it
 	unknown  bool               // what it said is not in the file
 	joined   bool
 	failed   bool   // its last answer was none, or wrong, or a refusal
 	failedAt int    // the exchange
+	fault    string // the code of that failure; "" for a refusal
 	promise  string // its entropy_commitment
 	entropy  string // that it revealed
 	moves    []string
@@ -189,6 +191,9 @@ func (h *hearing) hear(i int) {
 			h.labelled(s, e, &m, at)
 		}
 		h.timed(s, e, at)
+		if part(e.Method) == moving {
+			s.waited += queued(e)
+		}
 		if e.Void != "" {
 			h.voided(s, e, at)
 			return
@@ -269,7 +274,7 @@ func (h *hearing) failed(s *side, e *store.Exchange, m *said, err error, i int) 
 	if p != joining && p != moving {
 		return // who misses the end has played all the same
 	}
-	s.failed, s.failedAt = true, i
+	s.failed, s.failedAt, s.fault = true, i, e.Error.ErrorCode
 	if err != nil || p != moving {
 		return
 	}
@@ -347,7 +352,7 @@ func (h *hearing) heard(s *side, e *store.Exchange, m *said, i int) {
 	switch part(e.Method) {
 	case joining:
 		s.failed = m.Accept == nil || !*m.Accept
-		s.failedAt = i
+		s.failedAt, s.fault = i, ""
 		s.joined = !s.failed
 		s.promise = m.EntropyCommitment
 	case moving:
@@ -390,6 +395,8 @@ func (h *hearing) conclude(s *side, player *store.MatchPlayer, member string) {
 		h.wrong(RuleTranscript, s.id, []any{"transcript", s.failedAt}, "%s failed here and did not mend it, but the result of %s does not say so", s.id, h.f.id)
 	case !loser && !s.joined:
 		h.wrong(RuleTranscript, s.id, []any{"transcript"}, "%s is said to have played %s, but never joined it", s.id, h.f.id)
+	case loser:
+		h.blamed(s, result)
 	}
 	var last string
 	if len(s.moves) > 0 {
@@ -407,6 +414,18 @@ func (h *hearing) conclude(s *side, player *store.MatchPlayer, member string) {
 			h.wrong(RuleCommitment, s.id, []any{"draw", "entropies", s.id}, "the entropy of %s in the draw of %s is not what it revealed", s.id, h.f.id)
 		}
 	}
+}
+
+// blamed holds the failure by which a player is said to have lost, by which it may
+// be suspended, against the one in the transcript. Referees of an older league
+// named none.
+func (h *hearing) blamed(s *side, result *protocol.GameResult) {
+	said, _ := result.Faults.Get(s.id)
+	if said == s.fault || said == "" && !h.x.judged() {
+		return
+	}
+	h.wrong(RuleTranscript, s.id, []any{"result", "faults", s.id}, "%s is said to have lost %s by %s, the failure at the end of the transcript is %s",
+		s.id, h.f.id, orNone(said), orNone(s.fault))
 }
 
 func orNone(s string) string {

@@ -79,10 +79,11 @@ func (h *hearing) voided(s *side, e *store.Exchange, at []any) {
 
 // excused looks for what a late answer is excused by: a time that the question
 // waited at the referee, or that the referee stood still, beyond the margin.
-// The window was, at least, what passed beside these.
+// The window was, at least, what passed beside these, less the margin by which the
+// referee may have looked up too late: a twentieth of it.
 func (h *hearing) excused(s *side, e *store.Exchange, at []any) {
 	waited, stalled := queued(e), protocol.FromMilliseconds(e.Stalled)
-	margin := protocol.Margin(h.passed(s, e) - waited - stalled - rounding)
+	margin := protocol.Margin((h.passed(s, e) - waited - stalled - rounding) * 20 / 21)
 	if waited <= margin && stalled <= margin {
 		h.wrong(RuleTranscript, s.id, at, "a failure of %s is said to be void (%s), but the question waited only %v at the referee, and that stood still for %v",
 			s.id, clip(e.Void), waited, stalled)

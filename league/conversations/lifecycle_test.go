@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -505,5 +506,39 @@ func TestFailuresOfARefereeThatNeverCount(t *testing.T) {
 		x.finish()
 		assert.Contains(t, w.kinds(folder), "agent_failed")
 		require.NoError(t, x.close())
+	})
+}
+
+// An exhausted carrier has nothing left to call a method with, for a while.
+type exhausted struct {
+	next   protocol.Caller
+	method string
+	until  time.Duration
+	now    func() time.Duration
+}
+
+func (c *exhausted) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	if method == c.method && c.now() < c.until {
+		return nil, noDescriptors{}
+	}
+	return c.next.Call(ctx, endpoint, bearer, method, params, decode)
+}
+
+// A match that the manager has not got the means to hand over is no failure of
+// the referee.
+func TestLifecycleUnderAManagerThatCannotCall(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		folder := folderOf(t)
+		x := w.tenure(folder, 4, 2, func(o *league.Options) {
+			o.SuspendAfter = 1
+			o.Caller = &exhausted{o.Caller, protocol.StartMatch.Name, 10 * second, w.now}
+		})
+		w.writer("REF01", folder)
+		w.writer("REF02", folder)
+		w.players(4)
+		x.finish()
+		assert.Empty(t, w.decisions(folder))
+		assert.Less(t, w.now(), time.Minute)
+		x.closeAudited()
 	})
 }

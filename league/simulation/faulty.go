@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -218,6 +219,7 @@ func (c *faultyCaller) carry(ctx context.Context, a *call) (any, error) {
 
 // deliver brings a call to its receiver.
 func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.Fate) (any, error) {
+	ctx = timeless{ctx}
 	answer, err := c.network.Call(ctx, a.endpoint, a.bearer, a.method, a.params, a.decode)
 	if protocol.Unreachable(err) && c.isOver() {
 		return nil, silence(ctx)
@@ -401,6 +403,11 @@ func (f *faulty) at(a *call) int {
 	if a.round > 0 {
 		return a.round
 	}
+	return f.now()
+}
+
+// now is the round that is played.
+func (f *faulty) now() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.round
@@ -412,6 +419,8 @@ func (c *faultyCaller) fate(a *call) faults.Fate {
 	key := said{c.name, a.to, a.method, a.conversation}
 	m := faults.Message{Caller: kindOf(c.name), Receiver: kindOf(a.to), Method: a.method, About: a.matchID}
 	switch {
+	case a.conversation == "": // whoever is asked whether he is there has a new chance in each round
+		m.About = fmt.Sprintf("round-%d", c.now())
 	case a.matchID == "":
 		m.About = a.conversation
 	case !toPlayer: // between manager and referees: whichever has the match
@@ -459,6 +468,23 @@ func await(ctx context.Context, happened <-chan struct{}) error {
 func silence(ctx context.Context) error {
 	<-life(ctx)
 	return context.Canceled
+}
+
+// A timeless context is that of a call in a league in which no time passes: it
+// ends with who calls, and not before, however long this process stood still.
+type timeless struct{ context.Context } //nolint:containedctx // it is one
+
+func (timeless) Deadline() (none time.Time, ok bool) { return none, false }
+
+func (t timeless) Done() <-chan struct{} { return life(t.Context) }
+
+func (t timeless) Err() error {
+	select {
+	case <-t.Done():
+		return context.Canceled
+	default:
+		return nil
+	}
 }
 
 // life is the end of who calls, not that of the call's time: a deadline means

@@ -156,6 +156,39 @@ func TestALeagueGetsStartedWhateverIsLost(t *testing.T) {
 	}
 }
 
+// Nor does it matter how long the process stood still meanwhile.
+func TestNobodyIsLateInAFaultyLeague(t *testing.T) {
+	o := faultyOptions(9)
+	usual := run(t, o)
+	const nothing = 1e-6 // s
+	o.Rules.Timeouts = protocol.Timeouts{GameJoinAck: nothing, Move: nothing, GameOver: nothing, Generic: nothing}
+	o.Rules.Retry = protocol.DefaultRetryPolicy()
+	o.Rules.LongestMatch = time.Hour
+	assert.Equal(t, forEverybody(usual), forEverybody(run(t, o)))
+}
+
+// Whether a suspended player is found to be back is decided anew in each round.
+func TestAPlayerThatIsBackIsFoundInTheEnd(t *testing.T) {
+	found := 0
+	for seed := range uint64(8) {
+		o := options(12)
+		o.Seed, o.Faults = seed, "drop=0.4,crash=P01@R1-R4,crash=P02@R1-R4,crash=P03@R1-R4,crash=P04@R1-R4"
+		forfeits := map[string]int{}
+		for _, m := range run(t, o).Results {
+			for _, id := range []string{m.PlayerA, m.PlayerB} {
+				switch {
+				case m.RefereeID != "" && forfeits[id] > 0:
+					found++
+					forfeits[id] = 0
+				case m.RefereeID == "" && slices.Contains(losers(m), id):
+					forfeits[id]++
+				}
+			}
+		}
+	}
+	assert.Greater(t, found, 5)
+}
+
 func TestMessagesThatArriveTwiceChangeNothing(t *testing.T) {
 	whole := run(t, options(9))
 	o := options(9)

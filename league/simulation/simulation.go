@@ -299,6 +299,9 @@ func (s *simulated) startManager(ctx context.Context) error {
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
 		}
+		if s.faulty != nil {
+			options.Timeouts = unending(options.Timeouts)
+		}
 		manager, err := league.New(options)
 		if err != nil {
 			return nil, err
@@ -308,6 +311,14 @@ func (s *simulated) startManager(ctx context.Context) error {
 	})
 	s.address = address
 	return err
+}
+
+// unending are timeouts that are over by what is lost alone, and never because this
+// process stood still: then a try would be void, and the faults would come at others.
+func unending(t protocol.Timeouts) protocol.Timeouts {
+	const patience = 1000
+	t.GameJoinAck, t.Move, t.GameOver = patience*t.GameJoinAck, patience*t.Move, patience*t.GameOver
+	return t
 }
 
 // out tells whether an agent's part in the league was over before: it is not let

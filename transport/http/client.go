@@ -74,9 +74,10 @@ func NewClient(c ClientConfig) *Client {
 				MaxIdleConns:           2048,
 				MaxIdleConnsPerHost:    128,
 				MaxResponseHeaderBytes: maxReplyHeader,
-				// Shorter than a server's idle timeout, so that it is this
-				// side that closes, and no call meets a closed connection.
-				IdleConnTimeout:    30 * time.Second,
+				// Shorter than a server's idle timeout, which many have at 5 s, so
+				// that it is this side that closes, and no call meets a closed
+				// connection.
+				IdleConnTimeout:    4 * time.Second,
 				DisableCompression: true,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -13,12 +13,13 @@ import (
 // times tells a stopwatch where the time of a call goes. Nil tells nobody.
 type times struct {
 	stopwatch transport.Stopwatch
-	start     time.Time
 
-	mu       sync.Mutex // dials and answers come from goroutines of net/http
-	dialled  time.Time  // when a connection began to be made for this call; zero for one that was there
-	departed time.Time  // zero until a connection stands
-	answered time.Time  // zero until the first byte of the answer
+	mu       sync.Mutex    // dials and answers come from goroutines of net/http
+	sought   time.Time     // when the search for a connection began
+	queued   time.Duration // in the searches
+	dialled  time.Time     // when a connection began to be made for this call; zero for one that was there
+	departed time.Time     // zero until a connection stands
+	answered time.Time     // zero until the first byte of the answer
 	over     bool
 }
 
@@ -32,7 +33,7 @@ func timed(ctx context.Context) (context.Context, *times) {
 	if !ok {
 		return ctx, nil
 	}
-	t := &times{stopwatch: stopwatch, start: time.Now()}
+	t := &times{stopwatch: stopwatch, sought: time.Now()}
 	return httptrace.WithClientTrace(context.WithValue(ctx, timesKey{}, t), &httptrace.ClientTrace{
 		GetConn:              t.seek,
 		GotConn:              t.depart,
@@ -54,20 +55,25 @@ func timedDial(dial Dialer) Dialer {
 }
 
 // seek begins the search for a connection; more than once, when one that was
-// kept turned out to be closed.
+// kept turned out to be closed. What passed since it was found is not counted: it
+// was the other side's to say so.
 func (t *times) seek(string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.dialled.IsZero() || !t.departed.IsZero() {
+		t.sought = time.Now()
+	}
 	t.dialled, t.departed, t.answered = time.Time{}, time.Time{}, time.Time{}
 }
 
-func (t *times) depart(conn httptrace.GotConnInfo) {
+// depart is when a connection was found: the one that was dialled for the call, or
+// one that another call has left meanwhile. Either way the time since it was
+// dialled was the other side's, which could else make it this side's by letting
+// go of the one and not taking up the other.
+func (t *times) depart(httptrace.GotConnInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.departed = time.Now()
-	if conn.Reused {
-		t.dialled = time.Time{} // another call has left one meanwhile
-	}
 	t.tellDeparted(t.departed)
 }
 
@@ -81,7 +87,8 @@ func (t *times) tellDeparted(until time.Time) {
 	if !t.dialled.IsZero() {
 		connecting = until.Sub(t.dialled)
 	}
-	t.stopwatch.Departed(until.Sub(t.start)-connecting, connecting)
+	t.queued += until.Sub(t.sought) - connecting
+	t.stopwatch.Departed(t.queued, connecting)
 }
 
 func (t *times) answer() {

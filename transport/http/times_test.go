@@ -96,6 +96,38 @@ func TestTheTimeInTheQueueOfAnEndpoint(t *testing.T) {
 	})
 }
 
+// Whoever is called may leave one connection and keep another from being made:
+// that is no time in a queue of this side.
+func TestTheTimeInWhichAnotherConnectionComesFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := foreign(t, unhurried)
+		dials := make(chan struct{}, 2)
+		client := newClient(t, func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials <- struct{}{}
+			if len(dials) == 2 {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return l.Dial(ctx, network, address)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		first, again := &stopwatch{Context: ctx}, &stopwatch{Context: ctx}
+		var all sync.WaitGroup
+		for _, s := range []*stopwatch{first, again} {
+			all.Go(func() {
+				answer, err := say(s, client, pipeEndpoint, "echo", "hi")
+				answered(t, "hi", answer, err)
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		assert.Equal(t, [][2]time.Duration{{0, 0}}, first.departed)
+		assert.Equal(t, [][2]time.Duration{{0, 3 * second}}, again.departed)
+		assert.Equal(t, [][2]time.Duration{{second, 2 * second}}, again.answered)
+	})
+}
+
 // Calls that fail tell what is known.
 func TestTheTimeOfCallsThatFail(t *testing.T) {
 	never := func(_ http.ResponseWriter, r *http.Request) {
