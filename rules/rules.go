@@ -32,6 +32,7 @@ type Info struct {
 	MinPlayers   int
 	MaxPlayers   int
 	MaxMoves     int // the most times one seat is asked in a match
+	MaxTurns     int // the most positions of a match in which somebody is asked
 }
 
 // A Game makes the first position of a match (init_game_state).
