@@ -2,6 +2,7 @@ package referee
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"evenodd/league/protocol"
@@ -67,18 +68,21 @@ func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 const evenOdd = "even_odd"
 
 // askMove asks for the move a position wants: CHOOSE_PARITY_CALL in Even/Odd
-// (spec 003 §8.7.3), GAME_MOVE_CALL in every other game (§3.8.2).
+// (spec 003 §8.7.3), GAME_MOVE_CALL in every other game (§3.8.2), with what the
+// game and this match say of the position.
 func (m *match) askMove(w *window, position rules.Position, side rules.Seat) error {
 	s := &m.seats[side]
 	if m.assignment.GameType == evenOdd {
 		return m.askParity(w, position, side, s)
 	}
 	question := position.Ask(side)
+	context := map[string]any{"opponent_id": s.opponent, "round_id": m.assignment.RoundID}
+	maps.Copy(context, question.Context)
 	w.action = protocol.TypeGameMoveResponse
 	answer, err := put(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
-		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: question.Context},
+		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context},
 		Deadline:    w.stamp,
 	})
 	if err != nil {
@@ -89,7 +93,7 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 	}
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
 		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", choice: answer.MoveData.Choice,
-		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove, options: question.Options,
+		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove,
 	})
 }
 
@@ -119,7 +123,6 @@ func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s
 type move struct {
 	messageType, matchID, field, choice, entropy string
 	illegal                                      protocol.Code
-	options                                      []string
 }
 
 // judgeMove decides whether an answer is a legal move, and keeps it if so.
