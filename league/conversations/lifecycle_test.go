@@ -19,7 +19,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // decisions are what the journal says of the lives of agents and of forfeits, in
@@ -51,7 +50,7 @@ func (w *world) decisions(folder store.Folder) []string {
 func (w *world) checkAudited(folder store.Folder) *journal.State {
 	w.t.Helper()
 	state := w.checkKept(folder)
-	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(evenodd.Game{})})
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.game)})
 	require.NoError(w.t, err)
 	assert.Empty(w.t, report.Leagues[0].Findings)
 	return state

@@ -16,7 +16,6 @@ import (
 	"evenodd/league/store"
 	"evenodd/referee"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 	"evenodd/transport"
 )
 
@@ -27,7 +26,7 @@ func (w *world) newWriter(id string, folder store.Folder, traits ...trait) *acto
 	a.caller = w.caller(a.host, 64<<10)
 	o := referee.Options{
 		Name: a.name, Endpoint: endpointOf(a.host), Manager: endpointOf(theBoss), MaxConcurrent: a.capacity,
-		Games: rules.NewRegistry(evenodd.Game{}), Folder: folder, Caller: a.caller, Clock: w.clock, Log: w.log,
+		Games: rules.NewRegistry(w.game), Folder: folder, Caller: a.caller, Clock: w.clock, Log: w.log,
 	}
 	if !a.chance {
 		o.Nonce = w.nonce
