@@ -150,7 +150,7 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 			fmt.Sprintf("Both chose even, number was %[1]d (%[2]s) - both %[3]s", numbered(fours)...)},
 		{"marks in turn, the first cells first", tictactoe.Game{}, first, [2]int{4, 3}, rules.SeatA, [2]string{"6", "5"},
 			"P01 has three X in a row: 2, 4, 6"},
-		{"hands at once", rockpaperscissors.Game{}, first, [2]int{1, 1}, rules.NoSeat, [2]string{"rock", "rock"}, "both chose rock"},
+		{"hands at once", rockpaperscissors.Game{}, first, [2]int{1, 1}, rules.NoSeat, [2]string{"rock", "rock"}, "Both chose rock"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

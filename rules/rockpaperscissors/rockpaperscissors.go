@@ -96,7 +96,7 @@ func (s shown) Judge(rules.Chance) rules.Verdict {
 		Winner: winner, Moves: s.moves,
 		Reason: func(ids [2]string) string {
 			if winner == rules.NoSeat {
-				return "both chose " + s.moves[0]
+				return "Both chose " + s.moves[0]
 			}
 			return fmt.Sprintf("%s chose %s, %s chose %s",
 				ids[winner], s.moves[winner], ids[winner.Other()], s.moves[winner.Other()])

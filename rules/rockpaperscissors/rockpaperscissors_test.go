@@ -22,9 +22,9 @@ func TestEveryPairOfHands(t *testing.T) {
 		{"scissors", "rock", rules.SeatB, "P02 chose rock, P01 chose scissors"},
 		{"paper", "scissors", rules.SeatB, "P02 chose scissors, P01 chose paper"},
 		{"rock", "paper", rules.SeatB, "P02 chose paper, P01 chose rock"},
-		{"rock", "rock", rules.NoSeat, "both chose rock"},
-		{"paper", "paper", rules.NoSeat, "both chose paper"},
-		{"scissors", "scissors", rules.NoSeat, "both chose scissors"},
+		{"rock", "rock", rules.NoSeat, "Both chose rock"},
+		{"paper", "paper", rules.NoSeat, "Both chose paper"},
+		{"scissors", "scissors", rules.NoSeat, "Both chose scissors"},
 	}
 	for _, test := range tests {
 		t.Run(test.a+" and "+test.b, func(t *testing.T) {

@@ -179,9 +179,9 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 			}
 		}
 	}
-	reason := "the board is full, and nobody has three in a row"
+	reason := "The board is full, and nobody has three in a row"
 	if p.free() != 0 {
-		reason = "nobody has three in a row"
+		reason = "Nobody has three in a row"
 	}
 	return rules.Verdict{Winner: rules.NoSeat, Moves: p.last, Reason: func([2]string) string { return reason }}
 }

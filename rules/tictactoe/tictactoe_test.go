@@ -39,10 +39,10 @@ func TestMatches(t *testing.T) {
 		{"the upper row", "03142", rules.SeatA, [2]string{"2", "4"}, "P01 has three X in a row: 0, 1, 2"},
 		{"a column, by O", "102346", rules.SeatB, [2]string{"4", "6"}, "P02 has three O in a row: 0, 3, 6"},
 		{"a diagonal", "01428", rules.SeatA, [2]string{"8", "2"}, "P01 has three X in a row: 0, 4, 8"},
-		{"the other diagonal", "01246", rules.NoSeat, [2]string{"6", "4"}, "nobody has three in a row"},
+		{"the other diagonal", "01246", rules.NoSeat, [2]string{"6", "4"}, "Nobody has three in a row"},
 		{"with the last cell", "567430812", rules.SeatA, [2]string{"2", "1"}, "P01 has three X in a row: 2, 5, 8"},
 		{"two rows with one move: the first is named", "256107834", rules.SeatA, [2]string{"4", "3"}, "P01 has three X in a row: 0, 4, 8"},
-		{"nobody", "364025718", rules.NoSeat, [2]string{"8", "1"}, "the board is full, and nobody has three in a row"},
+		{"nobody", "364025718", rules.NoSeat, [2]string{"8", "1"}, "The board is full, and nobody has three in a row"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
