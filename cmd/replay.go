@@ -369,13 +369,13 @@ func (w *words) details() string {
 // situationOf is what a player is told of the position it is to move in, in order
 // of names; against whom and in which round was said before.
 func situationOf(context map[string]any) string {
-	text := ""
+	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(context)) {
 		if name != "opponent_id" && name != "round_id" {
-			text += fmt.Sprintf("; %s: %v", name, context[name])
+			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder takes everything
 		}
 	}
-	return text
+	return text.String()
 }
 
 func orNothing(s string) string {
