@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
@@ -176,6 +178,47 @@ func TestAMoveAskedForAgainIsTheSameMove(t *testing.T) {
 			}
 		}
 		assert.Len(t, w.complaints(), 2)
+	})
+}
+
+// A player that dies in the middle decides what it had decided before, and goes
+// on.
+func TestAMatchOfManyMovesGoesOnWithAPlayerThatCrashes(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.game = tictactoe.Game{}
+		folder, files := folderOf(t), folderOf(t)
+		x := w.tenure(files, 2, 1)
+		w.writer("REF01", files)
+		seeded := func(o *player.Options) {
+			o.Random = func(_, decision string) *rand.Rand { return keyed(w.seed, "choice", decision, "P01") }
+		}
+		var crashed, restarted *actor
+		var unheard *protocol.GameMoveResponse
+		crashed = w.resident("P01", folder, seeded, moving(inTurn(honestly, func(c *call) (jsontext.Value, error) {
+			answer, err := c.answer()
+			if err != nil {
+				return nil, err
+			}
+			unheard = read[protocol.GameMoveResponse](answer)
+			w.running.Go(func() {
+				crashed.stop()
+				time.Sleep(time.Second)
+				restarted = w.resident("P01", folder, seeded)
+				assert.NoError(t, restarted.player.Register(w.life))
+			})
+			return nil, errHangUp
+		})))
+		require.NoError(t, crashed.player.Register(w.life))
+		w.player("P02")
+		x.finish()
+		require.NoError(t, x.close())
+		require.NotNil(t, restarted)
+		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.manager.Results()[0].Status)
+		said := w.said(protocol.MakeMove.Name, "p01")
+		assert.Equal(t, unheard.MoveData, read[protocol.GameMoveResponse](said[2].answer).MoveData, "the question again, the same move")
+		require.NoError(t, restarted.player.Close())
+		assert.Len(t, historyOf(t, folder, "P01").Matches, 1)
+		w.checkAudited(files)
 	})
 }
 
