@@ -92,7 +92,7 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 		return err
 	}
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", choice: answer.MoveData.Choice,
+		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", form: "an object with the choice as a string", choice: answer.MoveData.Choice,
 		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove,
 	})
 }
@@ -114,15 +114,16 @@ func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s
 		return err
 	}
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		messageType: protocol.TypeChooseParityResponse, matchID: answer.MatchID, field: "parity_choice", choice: answer.ParityChoice,
+		messageType: protocol.TypeChooseParityResponse, matchID: answer.MatchID, field: "parity_choice", form: "a string", choice: answer.ParityChoice,
 		entropy: answer.Entropy, illegal: protocol.ErrInvalidParityChoice,
 	})
 }
 
 // A move is a player's answer, as far as it matters.
 type move struct {
-	messageType, matchID, field, choice, entropy string
-	illegal                                      protocol.Code
+	messageType, matchID, choice, entropy string
+	field, form                           string // the member that has the choice, and what it must be
+	illegal                               protocol.Code
 }
 
 // judgeMove decides whether an answer is a legal move, and keeps it if so.
@@ -133,7 +134,7 @@ func (m *match) judgeMove(s *seat, side rules.Seat, position rules.Position, e *
 	given := a.choice
 	err := position.Check(side, a.choice)
 	if f, broken := e.BrokenField(a.field); broken {
-		given, err = f.Got, fmt.Errorf("%s must be a string", a.field)
+		given, err = f.Got, fmt.Errorf("%s must be %s", a.field, a.form)
 	}
 	if err != nil {
 		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice", clip(given))

@@ -139,6 +139,38 @@ func TestAnIllegalMoveCanBeMended(t *testing.T) {
 	})
 }
 
+// What is odd about an answer, and does not touch the move, changes nothing, for
+// the audit neither.
+func TestAMoveCountsAlthoughItsEnvelopeIsOdd(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		record, _ := w.boards(with(marks("012"), moving(editing("sender", 7))), with(marks("34"), moving(editing("timestamp", null()))))
+		assert.Equal(t, "P01", record.Winner)
+		assert.Empty(t, w.complaints())
+	})
+}
+
+func TestAMoveThatCannotBeReadIsIllegal(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		number := editing("move_data", map[string]any{"move_type": tictactoe.MoveType, "choice": 3})
+		record, _ := w.boards(with(marks("012")), with(marks("34"), moving(inTurn(number, honestly))))
+		assert.Equal(t, "P01", record.Winner)
+		assert.Equal(t, []complaint{again(0, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 30*time.Second)}, w.complaints())
+		told := read[protocol.GameError](w.only(protocol.NotifyGameError.Name, "p02").message)
+		assert.Contains(t, told.Context["detail"], "move_data must be an object with the choice as a string")
+	})
+}
+
+// A match whose players take all their time is not given to another referee.
+func TestAMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		slowly := moving(inTurn(after(31*time.Second, honestly), after(29*time.Second, honestly), after(31*time.Second, honestly), after(29*time.Second, honestly)))
+		record, _ := w.boards(with(marks("34278"), slowly), with(marks("6051"), slowly))
+		assert.Equal(t, protocol.StatusDraw, record.Status)
+		assert.Greater(t, w.said(protocol.NotifyMatchResult.Name)[0].at, 300*time.Second, "longer than one turn may take")
+		assert.Len(t, w.said(protocol.StartMatch.Name), 1)
+	})
+}
+
 func TestIllegalMovesLoseInTheEnd(t *testing.T) {
 	for name, cell := range map[string]string{"a cell that is taken": "0", "no cell": "nine"} {
 		t.Run(name, func(t *testing.T) {
