@@ -61,7 +61,8 @@ type Position interface {
 }
 
 // A Question is what a seat is asked: the kind of move, what is allowed, and
-// what the player may need to see.
+// what the player may need to see. No two questions to a seat in a match are the
+// same: one that is put again gets the same answer again.
 type Question struct {
 	MoveType string
 	Options  []string

@@ -90,12 +90,13 @@ type game struct {
 }
 
 // play conducts a match of any game as a referee does: it asks who is to move
-// until nobody is, and judges. It fails when a position changes, and when a
-// seat is asked more often than the game said.
+// until nobody is, and judges. It fails when a position changes, when a seat is
+// asked more often than the game said, and when it is asked the same twice.
 func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Seat, rules.Question) string) game {
 	var m game
 	most := g.Info().MaxMoves
 	turns := 0
+	put := map[string]bool{}
 	for position := g.Start(); ; turns++ {
 		seats := position.ToMove()
 		if len(seats) == 0 {
@@ -108,6 +109,9 @@ func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rul
 			question := position.Ask(seat)
 			require.NotEmpty(t, question.Options)
 			require.Contains(t, g.Info().MoveTypes, question.MoveType)
+			key := fmt.Sprint(seat, question)
+			require.False(t, put[key], "the same question twice: %s", key)
+			put[key] = true
 			for _, option := range question.Options {
 				require.NoError(t, position.Check(seat, option), "every option is legal")
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
+	"evenodd/rules"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
 )
@@ -301,6 +303,67 @@ func loserOf(m league.MatchRecord) string {
 		return m.PlayerB
 	}
 	return m.PlayerA
+}
+
+// manyHands is Rock Paper Scissors until somebody wins, at most five times: a game
+// of many turns in which both move at once.
+type manyHands struct{ rockpaperscissors.Game }
+
+func (manyHands) Info() rules.Info {
+	info := rockpaperscissors.Game{}.Info()
+	info.Type, info.MaxMoves, info.MaxTurns = "many_hands", 5, 5
+	return info
+}
+
+func (g manyHands) Start() rules.Position { return showing{g.Game.Start(), 1} }
+
+// showing is a position of it: one match within the match.
+type showing struct {
+	rules.Position
+	number int
+}
+
+func (p showing) Ask(seat rules.Seat) rules.Question {
+	q := p.Position.Ask(seat)
+	q.Context = map[string]any{"number": p.number}
+	return q
+}
+
+func (p showing) Play(moves [2]string) rules.Position {
+	next := p.Position.Play(moves)
+	if p.number == 5 || next.Judge(rules.Chance{}).Winner != rules.NoSeat {
+		return next
+	}
+	return showing{rockpaperscissors.Game{}.Start(), p.number + 1}
+}
+
+// hands shows one hand after the other.
+type hands []string
+
+func (hands) Name() string { return "hands" }
+
+func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
+	n, err := strconv.Atoi(fmt.Sprint(v.Context["number"]))
+	return h[n-1], err
+}
+
+func TestAMatchOfManyTurnsInWhichBothMove(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.game = manyHands{}
+		folder := folderOf(t)
+		x := w.tenure(folder, 2, 1)
+		w.writer("REF01", folder)
+		w.player("P01", func(a *actor) { a.decide = hands{"rock", "rock", "paper"} }, moving(after(2*time.Second, honestly)))
+		w.player("P02", func(a *actor) { a.decide = hands{"rock", "rock", "scissors"} }, moving(inTurn(honestly, silent, honestly)))
+		x.finish()
+		require.NoError(t, x.close())
+		w.checkAudited(folder)
+		record := x.manager.Results()[0]
+		assert.Equal(t, "P02 chose scissors, P01 chose paper", record.Reason)
+		assert.Equal(t, []string{"paper", "scissors"}, []string{record.ChoiceA, record.ChoiceB})
+		assert.Equal(t, []int{0, 2, 34}, seconds(w.said(protocol.MakeMove.Name, "p01")))
+		assert.Equal(t, []int{0, 2, 34, 34}, seconds(w.said(protocol.MakeMove.Name, "p02")), "one that is late has the other wait")
+	})
 }
 
 // A third game needs nothing that the others have not.
