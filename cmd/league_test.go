@@ -278,6 +278,21 @@ func TestAManagerAnswersAfterItsLeague(t *testing.T) {
 	assert.NotContains(t, m.stderr.String(), "evenodd: interrupted")
 }
 
+func TestALeagueOfAnotherGame(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--game", "tic_tac_toe", "--players", "3", "--legs", "2", "--exit-when-done")
+	agents := []*process{
+		m.joins(t, "referee"), m.joins(t, "player", "--name", "One", "--strategy", "perfect"),
+		m.joins(t, "player", "--name", "Two", "--strategy", "perfect"), m.joins(t, "player", "--name", "Three"),
+	}
+	for _, p := range append(agents, m.process) {
+		assert.Zero(t, p.ends(t), p.stderr.String())
+	}
+	assert.Contains(t, m.stderr.String(), `"display_name":"Tic-Tac-Toe League"`)
+	assert.Regexp(t, `│ P0\d +│ One +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String(), "nobody beats it")
+	assert.Regexp(t, `│ P0\d +│ Two +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String())
+}
+
 func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "3", "--referees", "1", "--league-id", "league_of_three")
@@ -304,6 +319,9 @@ func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
 			full.joins(t, "player").awaits(t, `"message":"registered"`)
 		}
 		refused(t, full.joins(t, "player"), "the league is full (E020 LEAGUE_FULL)")
+	})
+	t.Run("its strategy does not play the game", func(t *testing.T) {
+		refused(t, m.joins(t, "player", "--strategy", "perfect"), "this league plays even_odd (E026 UNSUPPORTED_GAME_TYPE)")
 	})
 	t.Run("it is late", func(t *testing.T) {
 		started := startManager(t, "--players", "2")

@@ -26,6 +26,7 @@ type managerOptions struct {
 	referees     int
 	legs         int
 	leagueID     string
+	game         string
 	data         string
 	ca           string
 	exitWhenDone bool
@@ -60,6 +61,7 @@ goes on where it was, whatever ended it.`,
 	f.IntVar(&o.referees, "referees", 1, "referees to wait for")
 	f.IntVar(&o.legs, "legs", 1, "how often each pair meets")
 	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
+	gameFlag(f, &o.game)
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end when the league is over")
 	f.BoolVar(&o.strict, "strict", false, "exit code 3 when there are technical losses")
 	f.BoolVar(&o.newLeague, "new-league", false, "begin a new league; the one in the data folder goes to its archive")
@@ -84,7 +86,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	var manager *league.Manager
 	var printed error // what came of printing the final table
 	over := false
-	options, rules, err := leagueOptions(files, o.leagueID, o.players, o.referees, o.legs)
+	options, rules, err := leagueOptions(files, o.leagueID, o.game, o.players, o.referees, o.legs)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,9 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a player agent. It registers with the league manager, and keeps trying while
 that is not up yet; it plays until the league is over, prints its record and ends.
 
-Strategies: ` + strings.Join(strategy.Names(), ", ") + `.`,
+Strategies: ` + strings.Join(strategy.Names(), ", ") + `.
+Perfect plays tic_tac_toe alone, and joins no league of another game; the others
+play any game.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -73,6 +75,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return err
 	}
+	if err := strategy.Fits(decide, options.Games...); err != nil {
+		return &usageError{err}
+	}
+	options.Games = strategy.Playable(decide, options.Games)
 	client, err := newClient(maxFromManager, o.ca, nil)
 	if err != nil {
 		return err

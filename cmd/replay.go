@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -265,9 +266,10 @@ func redraw(doc *store.Match) *retoldDraw {
 	}
 	d.CommitmentHolds = protocol.DrawCommitment(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) == doc.Draw.Commitment
 	game, err := games().Game(doc.GameType)
-	if err != nil || game.Info().MaxMoves != 1 || doc.Result == nil || doc.Result.Status == protocol.StatusTechnicalLoss {
+	if err != nil || game.Info().MaxTurns != 1 || doc.Result == nil || doc.Result.Status == protocol.StatusTechnicalLoss {
 		return d
 	}
+	start := game.Start()
 	chance := rules.Chance{Nonce: nonce}
 	var moves [2]string
 	for i, id := range []string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID} {
@@ -282,8 +284,14 @@ func redraw(doc *store.Match) *retoldDraw {
 			moves[i] = *choice
 		}
 	}
-	number := game.Start().Play(moves).Judge(chance).Number
-	d.Number = &number
+	for _, seat := range start.ToMove() {
+		if start.Check(seat, moves[seat]) != nil {
+			return d
+		}
+	}
+	if number := start.Play(moves).Judge(chance).Number; number > 0 {
+		d.Number = &number
+	}
 	return d
 }
 
@@ -342,7 +350,8 @@ func (w *words) details() string {
 	case protocol.TypeChooseParityCall:
 		return ": even or odd, until " + w.Deadline
 	case protocol.TypeGameMoveCall:
-		return fmt.Sprintf(": your move (%s), one of %s, until %s", w.MoveRequest.MoveType, strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
+		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s",
+			w.MoveRequest.MoveType, situationOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
 	case protocol.TypeChooseParityResponse:
 		return ": " + orNothing(w.ParityChoice)
 	case protocol.TypeGameMoveResponse:
@@ -355,6 +364,18 @@ func (w *words) details() string {
 		}
 	}
 	return ""
+}
+
+// situationOf is what a player is told of the position it is to move in, in order
+// of names; against whom and in which round was said before.
+func situationOf(context map[string]any) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(context)) {
+		if name != "opponent_id" && name != "round_id" {
+			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder takes everything
+		}
+	}
+	return text.String()
 }
 
 func orNothing(s string) string {

@@ -23,6 +23,8 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -36,7 +38,13 @@ const (
 )
 
 // games are the games this program knows.
-func games() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
+func games() rules.Registry {
+	return rules.NewRegistry(
+		evenodd.Game{},
+		rockpaperscissors.Game{},
+		tictactoe.Game{},
+	)
+}
 
 // address is where an agent listens, and what it tells others.
 type address struct {

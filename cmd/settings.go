@@ -18,6 +18,7 @@ import (
 	"evenodd/league/table"
 	"evenodd/player/strategy"
 	"evenodd/rules"
+	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 )
 
@@ -153,6 +154,7 @@ func leagueLayer(files *config.Loader, system *config.System, given lookup, refe
 	}
 	p := file.Participants
 	l := newLayer(&file.Header)
+	l.set("game", file.GameType, "game_type")
 	l.set("legs", strconv.Itoa(file.Legs), "legs")
 	// Where the usual numbers are among those that the file admits, they do not
 	// come from it.
@@ -264,10 +266,18 @@ func zeroless(n int) string {
 	return strconv.Itoa(n)
 }
 
-// leagueOptions are a league's rules as its manager takes them, with so many
-// players and referees as the flags say.
-func leagueOptions(files *config.Loader, id string, players, referees, legs int) (league.Options, *config.Rules, error) {
-	r, err := files.Rules(id)
+// gameFlag is the flag of the commands that have a league.
+func gameFlag(f *pflag.FlagSet, game *string) {
+	f.StringVar(game, "game", evenodd.Type, "what the league plays: "+strings.Join(games().Types(), ", "))
+}
+
+// leagueOptions are a league's rules as its manager takes them, with the game and
+// so many players and referees as the flags say.
+func leagueOptions(files *config.Loader, id, game string, players, referees, legs int) (league.Options, *config.Rules, error) {
+	if _, err := games().Game(game); err != nil {
+		return league.Options{}, nil, usage("--game: %v", err)
+	}
+	r, err := files.Rules(id, game)
 	if err != nil {
 		return league.Options{}, nil, &usageError{err}
 	}

@@ -25,7 +25,7 @@ func TestTheLimitsOfALeaguesFile(t *testing.T) {
 		if text == `{}` {
 			require.NoError(t, os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "league_id": "cup"}`), 0o600))
 		}
-		o, _, err := leagueOptions(config.NewLoader(dir, known()), "cup", 4, 1, 1)
+		o, _, err := leagueOptions(config.NewLoader(dir, known()), "cup", "even_odd", 4, 1, 1)
 		require.NoError(t, err)
 		assert.Equal(t, want, [2]int{o.SuspendAfter, o.ShutdownAfter}, text)
 	}

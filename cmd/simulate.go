@@ -46,8 +46,8 @@ gives the same output, whatever the transport and the concurrency. Players get i
 in order and strategies in turn.
 
 With --data the league is kept in a folder, as a real one is. One that was
-interrupted goes on with --resume, by the seed, players, strategies and faults that
-it began with.
+interrupted goes on with --resume, by the game, seed, players, strategies and faults
+that it began with.
 
 --faults makes things go wrong, by the seed, on the transports memory and wire, and
 in no time: what is lost has missed its deadline at once.
@@ -76,6 +76,7 @@ round on. Warnings of what goes wrong need --log-level warn.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
+	gameFlag(f, &o.GameType)
 	dataFlag(f, &o.data, "")
 	f.BoolVar(&o.resume, "resume", false, "go on with the league in the data folder")
 	f.BoolVar(&o.fresh, "new-league", false, "begin a new league; the one in the data folder goes to its archive")
@@ -118,7 +119,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
 	}
-	rules, _, err := leagueOptions(files, o.LeagueID, o.Players, o.Referees, o.Legs)
+	rules, _, err := leagueOptions(files, o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,10 @@ type File interface {
 	complete(r *report, k Known) // fills in what list items leave out, and checks members against each other
 }
 
+// An assuming file has built-in values that follow from what the program has: so
+// a game that is added to it need not be written down again.
+type assuming interface{ assume(known Known) }
+
 // Header is what every file begins with (spec 003 §9.2.1), and where its values
 // come from.
 type Header struct {

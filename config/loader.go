@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -117,11 +118,17 @@ func (l *Loader) Player(id string) (*Player, error) {
 	return nil, fmt.Errorf("player %q: %w", id, ErrNoPreset)
 }
 
-// Rules are what holds in a league, from all files that have a say in it.
-func (l *Loader) Rules(leagueID string) (*Rules, error) {
+// Rules are what holds in a league, from all files that have a say in it. It
+// plays the game of its file, unless another is given.
+func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 	league, err := l.League(leagueID)
 	if err != nil {
 		return nil, err
+	}
+	if game := cmp.Or(gameType...); game != "" && game != league.GameType {
+		one := *league // the file's own is for all that ask for it
+		one.GameType, one.DisplayName = game, cmp.Or(l.known.Games[game].DisplayName, game)+" League"
+		league = &one
 	}
 	system, systemErr := l.System()
 	games, gamesErr := l.Games()
@@ -178,6 +185,9 @@ func (l *Loader) read(f File, values string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("built-in values of %s: %w", values, err)
+	}
+	if a, ok := f.(assuming); ok {
+		a.assume(l.known)
 	}
 	if l.dir == "" {
 		return nil

@@ -172,6 +172,16 @@ func (l *League) complete(r *report, _ Known) {
 
 func (g *Games) name() string { return "games/games_registry.json" }
 
+// assume registers all games of the program.
+func (g *Games) assume(known Known) {
+	for _, t := range known.gameTypes() {
+		in := known.Games[t]
+		g.Games = append(g.Games, Game{
+			GameType: t, DisplayName: in.DisplayName, RulesModule: in.Module, MinPlayers: in.MinPlayers, MaxPlayers: in.MaxPlayers,
+		})
+	}
+}
+
 func (g *Games) rules(known Known) check {
 	aText := text("a text", func(s string) bool { return s != "" })
 	return document(field{name: "games", check: list(object(
@@ -228,6 +238,9 @@ func (g *Games) complete(r *report, known Known) {
 
 func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
 
+// assume has referees conduct every game of the program.
+func (d *RefereeDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
+
 func (d *RefereeDefaults) rules(known Known) check {
 	return document(
 		field{name: "version", check: version()},
@@ -240,6 +253,9 @@ func (d *RefereeDefaults) rules(known Known) check {
 func (d *RefereeDefaults) complete(*report, Known) {}
 
 func (d *PlayerDefaults) name() string { return "defaults/player.json" }
+
+// assume has players play every game of the program.
+func (d *PlayerDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
 
 func (d *PlayerDefaults) rules(known Known) check {
 	return document(

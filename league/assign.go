@@ -245,7 +245,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return limit
 	}
 	const margin = 30 * time.Second
-	return m.options.Timeouts.LongestMatch(m.options.Retry, m.maxMoves) + margin
+	return m.options.Timeouts.LongestMatch(m.options.Retry, m.turns) + margin
 }
 
 // attempt is the number under which a referee gets a match: that of an attempt

@@ -96,7 +96,7 @@ type Manager struct {
 	begin      func()
 	resumed    bool // the league was there before this manager
 	game       rules.Game
-	maxMoves   int         // the most moves one seat makes in a match
+	turns      int         // the most positions of a match in which somebody is asked
 	dispatch   chan func() // matches on their way to the conductors
 	late       chan *agent // agents that came back when the league was over
 
@@ -177,7 +177,7 @@ func New(o Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.game, m.maxMoves = game, game.Info().MaxMoves
+	m.game, m.turns = game, game.Info().MaxTurns
 	var admin [24]byte
 	_, _ = crand.Read(admin[:]) // never fails
 	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])

@@ -11,15 +11,16 @@ import (
 
 // possible tells what speaks against a result, as far as it can be known: an
 // audit would find it, and nobody gets a result that cannot be. A referee of
-// another maker, which has no draw to tell, may leave out how it came about. Games of many moves cannot be
-// judged from the last ones.
+// another maker, which has no draw to tell, may leave out how it came about. Games
+// of many moves cannot be judged from the last ones: the audit does it from the
+// transcript.
 func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *agent) error {
 	if r.Status == protocol.StatusTechnicalLoss {
 		return nil
 	}
 	ids := [2]string{a.id, b.id}
 	chance, err := m.bound(r, fact, ids)
-	if err != nil || m.maxMoves > 1 {
+	if err != nil || m.turns > 1 {
 		return err
 	}
 	position := m.game.Start()

@@ -104,10 +104,12 @@ type match struct {
 	commitment   string // of the referee to its part in the draw; "" when it gave none
 
 	deciding sync.Mutex // held while the strategy thinks, for this match alone
-	asked    int        // questions decided so far
-	question string     // the last question, to know a repeated one
-	choice   string     // what was decided on it
+	decided  []decision // the last ones
+	one      [1]decision
 }
+
+// A decision is what was decided on a question, to know a repeated one.
+type decision struct{ question, choice string }
 
 // referee is who conducts a match, as far as the player knows.
 type referee struct {

@@ -2,6 +2,8 @@ package player
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -258,7 +260,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
-	choice, err := p.choose(ctx, m, fmt.Sprint(q.MoveRequest), strategy.View{
+	choice, err := p.choose(ctx, m, digestOf(&q.MoveRequest), strategy.View{
 		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
 		Context: q.MoveRequest.Context, RoundID: m.round,
 	})
@@ -276,16 +278,31 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	return r, nil
 }
 
-// choose lets the strategy decide a question once.
+// digestOf tells questions apart, whatever carried them, and however long they
+// are.
+func digestOf(q *protocol.MoveRequest) string {
+	digest := sha256.Sum256([]byte(fmt.Sprint(*q))) // maps are printed in order
+	return hex.EncodeToString(digest[:])
+}
+
+// maxDecisions is how many decisions of a match are remembered. A game of ours
+// has fewer; a referee may ask any number.
+const maxDecisions = 100
+
+// choose lets the strategy decide a question once. Chance depends on the question
+// alone, not on what was asked before: a player that was restarted decides as it
+// would have.
 func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
-	if m.asked > 0 && m.question == question {
-		return m.choice, nil
+	for _, d := range m.decided {
+		if d.question == question {
+			return d.choice, nil
+		}
 	}
 	key := m.id
-	if m.asked > 0 {
-		key += "/" + strconv.Itoa(m.asked)
+	if question != "" {
+		key += "/" + question
 	}
 	id := p.ID()
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
@@ -298,8 +315,13 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 		p.options.Log.Error().Err(err).Str("match_id", m.id).Msg("the strategy cannot decide")
 		return "", err
 	}
-	m.asked++
-	m.question, m.choice = question, choice
+	switch len(m.decided) {
+	case 0:
+		m.decided = m.one[:0]
+	case maxDecisions:
+		m.decided = m.decided[1:]
+	}
+	m.decided = append(m.decided, decision{question, choice})
 	p.mu.Lock()
 	p.state = StateWaitingForResult
 	p.mu.Unlock()

@@ -2,6 +2,7 @@ package referee
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"evenodd/league/protocol"
@@ -67,18 +68,21 @@ func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 const evenOdd = "even_odd"
 
 // askMove asks for the move a position wants: CHOOSE_PARITY_CALL in Even/Odd
-// (spec 003 §8.7.3), GAME_MOVE_CALL in every other game (§3.8.2).
+// (spec 003 §8.7.3), GAME_MOVE_CALL in every other game (§3.8.2), with what the
+// game and this match say of the position.
 func (m *match) askMove(w *window, position rules.Position, side rules.Seat) error {
 	s := &m.seats[side]
 	if m.assignment.GameType == evenOdd {
 		return m.askParity(w, position, side, s)
 	}
 	question := position.Ask(side)
+	context := map[string]any{"opponent_id": s.opponent, "round_id": m.assignment.RoundID}
+	maps.Copy(context, question.Context)
 	w.action = protocol.TypeGameMoveResponse
 	answer, err := put(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
-		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: question.Context},
+		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context},
 		Deadline:    w.stamp,
 	})
 	if err != nil {
@@ -88,8 +92,8 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 		return err
 	}
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", choice: answer.MoveData.Choice,
-		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove, options: question.Options,
+		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", form: "an object with the choice as a string", choice: answer.MoveData.Choice,
+		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove,
 	})
 }
 
@@ -110,16 +114,16 @@ func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s
 		return err
 	}
 	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		messageType: protocol.TypeChooseParityResponse, matchID: answer.MatchID, field: "parity_choice", choice: answer.ParityChoice,
+		messageType: protocol.TypeChooseParityResponse, matchID: answer.MatchID, field: "parity_choice", form: "a string", choice: answer.ParityChoice,
 		entropy: answer.Entropy, illegal: protocol.ErrInvalidParityChoice,
 	})
 }
 
 // A move is a player's answer, as far as it matters.
 type move struct {
-	messageType, matchID, field, choice, entropy string
-	illegal                                      protocol.Code
-	options                                      []string
+	messageType, matchID, choice, entropy string
+	field, form                           string // the member that has the choice, and what it must be
+	illegal                               protocol.Code
 }
 
 // judgeMove decides whether an answer is a legal move, and keeps it if so.
@@ -130,7 +134,7 @@ func (m *match) judgeMove(s *seat, side rules.Seat, position rules.Position, e *
 	given := a.choice
 	err := position.Check(side, a.choice)
 	if f, broken := e.BrokenField(a.field); broken {
-		given, err = f.Got, fmt.Errorf("%s must be a string", a.field)
+		given, err = f.Got, fmt.Errorf("%s must be %s", a.field, a.form)
 	}
 	if err != nil {
 		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice", clip(given))

@@ -32,6 +32,7 @@ type Info struct {
 	MinPlayers   int
 	MaxPlayers   int
 	MaxMoves     int // the most times one seat is asked in a match
+	MaxTurns     int // the most positions of a match in which somebody is asked
 }
 
 // A Game makes the first position of a match (init_game_state).
@@ -60,7 +61,8 @@ type Position interface {
 }
 
 // A Question is what a seat is asked: the kind of move, what is allowed, and
-// what the player may need to see.
+// what the player may need to see. No two questions to a seat in a match are the
+// same: one that is put again gets the same answer again.
 type Question struct {
 	MoveType string
 	Options  []string

@@ -13,6 +13,8 @@ import (
 
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
 )
 
 // nim is a game of many alternating moves: seat A begins, a move takes one to
@@ -23,7 +25,7 @@ func (nim) Info() rules.Info {
 	return rules.Info{
 		Type: "nim", DisplayName: "Nim", MoveTypes: []string{"take"},
 		ValidChoices: map[string][]string{"take": {"1", "2", "3"}},
-		MinPlayers:   2, MaxPlayers: 2, MaxMoves: 6, // of a heap of at most 12, one at a time
+		MinPlayers:   2, MaxPlayers: 2, MaxMoves: 6, MaxTurns: 12, // of a heap of at most 12, one at a time
 	}
 }
 
@@ -88,14 +90,17 @@ type game struct {
 }
 
 // play conducts a match of any game as a referee does: it asks who is to move
-// until nobody is, and judges. It fails when a position changes, and when a
-// seat is asked more often than the game said.
+// until nobody is, and judges. It fails when a position changes, when a seat is
+// asked more often than the game said, and when it is asked the same twice.
 func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Seat, rules.Question) string) game {
 	var m game
 	most := g.Info().MaxMoves
-	for position := g.Start(); ; {
+	turns := 0
+	put := map[string]bool{}
+	for position := g.Start(); ; turns++ {
 		seats := position.ToMove()
 		if len(seats) == 0 {
+			require.LessOrEqual(t, turns, g.Info().MaxTurns, "%s has at most %d turns", g.Info().Type, g.Info().MaxTurns)
 			m.verdict = position.Judge(chance)
 			return m
 		}
@@ -104,6 +109,9 @@ func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rul
 			question := position.Ask(seat)
 			require.NotEmpty(t, question.Options)
 			require.Contains(t, g.Info().MoveTypes, question.MoveType)
+			key := fmt.Sprint(seat, question)
+			require.False(t, put[key], "the same question twice: %s", key)
+			put[key] = true
 			for _, option := range question.Options {
 				require.NoError(t, position.Check(seat, option), "every option is legal")
 			}
@@ -144,6 +152,9 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 		{"A plays perfectly", nim{11}, perfect, [2]int{3, 2}, rules.SeatA, [2]string{"3", "1"}, "P01 took the last one"},
 		{"simultaneous choices", evenodd.Game{}, first, [2]int{1, 1}, rules.NoSeat, [2]string{"even", "even"},
 			fmt.Sprintf("Both chose even, number was %[1]d (%[2]s) - both %[3]s", numbered(fours)...)},
+		{"marks in turn, the first cells first", tictactoe.Game{}, first, [2]int{4, 3}, rules.SeatA, [2]string{"6", "5"},
+			"P01 has three X in a row: 2, 4, 6"},
+		{"hands at once", rockpaperscissors.Game{}, first, [2]int{1, 1}, rules.NoSeat, [2]string{"rock", "rock"}, "Both chose rock"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,7 +191,7 @@ func TestNimKnowsWhoseTurnItIs(t *testing.T) {
 
 func TestEveryMatchEndsWithAVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := rapid.SampledFrom([]rules.Game{evenodd.Game{}, nim{1}, nim{5}, nim{12}}).Draw(t, "game")
+		g := rapid.SampledFrom([]rules.Game{evenodd.Game{}, tictactoe.Game{}, rockpaperscissors.Game{}, nim{1}, nim{5}, nim{12}}).Draw(t, "game")
 		nonce := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "nonce")
 		m := play(t, g, rules.Chance{Nonce: [32]byte(nonce)}, func(s rules.Seat, q rules.Question) string {
 			return rapid.SampledFrom(q.Options).Draw(t, fmt.Sprintf("move of seat %d", s))

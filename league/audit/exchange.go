@@ -31,6 +31,7 @@ type address struct {
 	OpponentID     string                 `json:"opponent_id"`
 	Attempt        int                    `json:"attempt"`
 	Context        protocol.ChoiceContext `json:"context"`
+	MoveRequest    protocol.MoveRequest   `json:"move_request"`
 	Deadline       string                 `json:"deadline"`
 	ErrorCode      string                 `json:"error_code"`
 	Draw           *protocol.Draw         `json:"draw"`
@@ -94,6 +95,8 @@ func (h *hearing) addressed(s *side, e *store.Exchange, at []any) {
 			is(m.Context.OpponentID, opponent, "context", "opponent_id")
 			count(m.Context.RoundID, h.f.round, "context", "round_id")
 			h.stood(s, m.Context.YourStandings, append(at, "message", "context", "your_standings"))
+		} else {
+			h.shown(s, m.MoveRequest, append(at, "message", "move_request"))
 		}
 		deadline, err := protocol.ParseTimestamp(m.Deadline)
 		if !deadline.Equal(s.deadline) {
@@ -211,6 +214,9 @@ type question struct {
 // asks counts how often something is asked.
 func (h *hearing) asks(s *side, e *store.Exchange, at []any) {
 	last := s.asking[e.Method]
+	if e.Method == protocol.MakeMove.Name && !h.game.lost() && !h.game.asks(h.seatOf(s)) {
+		h.wrong(RuleTranscript, s.id, append(at, "method"), "%s was asked for a move in %s when it had none to make", s.id, h.f.id)
+	}
 	once := part(e.Method) != moving || h.plain()
 	next := e.Try == last.try+1 && !last.surely
 	anew := e.Try == 1 && (last.try == 0 || last.answered && !once)

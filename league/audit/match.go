@@ -16,6 +16,9 @@ import (
 type matchFile struct {
 	document
 	*store.Match
+
+	moves    [2][]string // that counted, of both players
+	complete bool        // the transcript has them all
 }
 
 // maxMissing is how many match files that are missing are named one by one.
@@ -235,14 +238,12 @@ func (x *examination) fresh(matchID, nonce string, at spot) {
 func (x *examination) judge(f *fixture, game rules.Game, chance rules.Chance, file *matchFile, at spot) {
 	r := f.Report
 	var moves [2][]string
-	if game.Info().MaxMoves > 1 {
-		if file == nil || len(file.Transcript) == 0 {
-			x.note(RuleVerdict, at, "the moves of %s stand in no transcript: its result cannot be judged again", f.id)
+	if game.Info().MaxTurns > 1 {
+		if file == nil || !file.complete {
+			x.note(RuleVerdict, at, "the moves of %s do not all stand in a transcript: its result cannot be judged again", f.id)
 			return
 		}
-		for i, id := range f.ids {
-			moves[i] = movesOf(file.Match, id)
-		}
+		moves = file.moves
 	} else {
 		for i, id := range f.ids {
 			if c, _ := r.Choices.Get(id); c != nil {
@@ -303,7 +304,7 @@ func (x *examination) matchFile(f *fixture, before []protocol.Record) (file *mat
 		x.unreadable(path, err, spot{matchID: f.id})
 		return nil, true
 	}
-	d := &matchFile{read, doc}
+	d := &matchFile{document: read, Match: doc}
 	if !x.identify(d, f) {
 		return nil, true
 	}
@@ -431,7 +432,7 @@ func (x *examination) checkAttempts(names []string) {
 			}
 			continue
 		}
-		d := &matchFile{read, doc}
+		d := &matchFile{document: read, Match: doc}
 		at := spot{file: d.file, line: d.line("match_id"), matchID: d.MatchID, agentID: d.RefereeID}
 		if d.LeagueID != x.id || strings.ContainsAny(d.MatchID+d.RefereeID, `/\`) ||
 			filepath.Base(x.dir.Attempt(x.id, d.MatchID, d.Attempt, d.RefereeID)) != filepath.Base(path) {

@@ -82,6 +82,7 @@ type hearing struct {
 	sides [2]side
 
 	before []protocol.Record // what players had before the round; nil where that is not known
+	game   *progress         // nil where a game has one turn, or is not known
 	at     time.Time         // of the exchange before
 	back   bool              // a time that goes back was noted
 	part   int               // the part that the match is in
@@ -96,12 +97,16 @@ func (x *examination) checkTranscript(d *matchFile, f *fixture, before []protoco
 	if d.WrittenBy == store.WrittenByManager {
 		return
 	}
-	h := &hearing{x: x, d: d, f: f, before: before}
+	h := &hearing{x: x, d: d, f: f, before: before, game: x.progressOf(d)}
 	for i := range h.sides {
 		h.sides[i] = side{id: f.ids[i], asked: map[string]int{}, asking: map[string]question{}, spokenTo: map[call]time.Time{}, movedAt: -1, failedAt: -1}
 	}
 	for i := range d.Transcript {
 		h.hear(i)
+	}
+	d.complete = len(d.Transcript) > 0 && d.Omitted == 0 && !h.sides[0].unknown && !h.sides[1].unknown
+	for i := range h.sides {
+		d.moves[i] = h.sides[i].moves
 	}
 	if d.Result == nil {
 		return
@@ -261,6 +266,9 @@ func (h *hearing) compareTold(s *side, told *protocol.GameResult, at []any) {
 // tell whether it counted.
 func (h *hearing) unheard(s *side, i int) {
 	s.unknown = true
+	if part(h.d.Transcript[i].Method) == moving {
+		h.game.lose()
+	}
 	last := s.asking[h.d.Transcript[i].Method]
 	last.answered = true
 	s.asking[h.d.Transcript[i].Method] = last
@@ -280,7 +288,7 @@ func (h *hearing) failed(s *side, e *store.Exchange, m *said, err error, i int) 
 	}
 	code := protocol.Code(e.Error.ErrorCode)
 	illegal := code == protocol.ErrInvalidParityChoice || code == protocol.ErrIllegalMove
-	if illegal && h.plain() && h.legal(m.move()) {
+	if illegal && h.legal(s, m.move(), false) {
 		h.wrong(RuleTranscript, s.id, []any{"transcript", i, "error"}, "the answer %q of %s was refused with %s, but is a legal move", m.move(), s.id, code)
 	}
 	if code == protocol.ErrMatchIDMismatch && m.MatchID == h.f.id {
@@ -310,7 +318,7 @@ func (h *hearing) counted(s *side, e *store.Exchange, m *said, i int) bool {
 		_, digest := protocol.ParseSecret(m.EntropyCommitment)
 		return m.Accept != nil && (m.EntropyCommitment == "" || digest)
 	case moving:
-		return m.move() != "" && (!h.plain() || h.legal(m.move())) && (s.promise == "" || h.kept(s, m))
+		return m.move() != "" && h.legal(s, m.move(), true) && (s.promise == "" || h.kept(s, m))
 	}
 	return false
 }
@@ -332,16 +340,26 @@ func (h *hearing) kept(s *side, m *said) bool {
 	return ok && protocol.EntropyCommitment(h.f.id, s.id, entropy) == s.promise
 }
 
-// plain tells whether the game has one move a player, all of which can be
-// checked at its start.
+// plain tells whether the game has one turn: all moves can be checked at its
+// start.
 func (h *hearing) plain() bool {
 	game, err := h.x.games.Game(h.d.GameType)
-	return err == nil && game.Info().MaxMoves == 1
+	return err == nil && game.Info().MaxTurns == 1
 }
 
-func (h *hearing) legal(move string) bool {
+// legal tells whether a player may make a move now; where that cannot be known,
+// the answer is the one given.
+func (h *hearing) legal(s *side, move string, unknown bool) bool {
 	game, err := h.x.games.Game(h.d.GameType)
-	return err == nil && game.Start().Check(rules.SeatA, move) == nil
+	switch {
+	case err != nil:
+		return unknown
+	case h.plain():
+		return game.Start().Check(rules.SeatA, move) == nil
+	case h.game.lost():
+		return unknown
+	}
+	return h.game.position.Check(h.seatOf(s), move) == nil
 }
 
 // heard takes in an answer that counted.
@@ -362,13 +380,14 @@ func (h *hearing) heard(s *side, e *store.Exchange, m *said, i int) {
 		if !s.joined {
 			h.wrong(RuleTranscript, s.id, at, "%s moved in %s without having joined it", s.id, h.f.id)
 		}
-		if h.plain() && !h.legal(m.move()) {
+		if !h.legal(s, m.move(), true) {
 			member := "move_data"
 			if e.Method == protocol.ChooseParity.Name {
 				member = "parity_choice"
 			}
 			h.wrong(RuleTranscript, s.id, append(at, member), "the answer %.40q of %s counts, but is no legal move", m.move(), s.id)
 		}
+		h.game.move(h.seatOf(s), m.move())
 		s.entropy = ""
 		if s.promise == "" {
 			return
@@ -433,18 +452,6 @@ func orNone(s string) string {
 		return "none"
 	}
 	return quoted(&s)
-}
-
-// movesOf is what a player played, in order.
-func movesOf(m *store.Match, id string) (moves []string) {
-	for i := range m.Transcript {
-		e := &m.Transcript[i]
-		var s said
-		if e.Direction == store.Received && e.PlayerID == id && e.Error == nil && part(e.Method) == moving && json.Unmarshal(e.Message, &s) == nil {
-			moves = append(moves, s.move())
-		}
-	}
-	return moves
 }
 
 // A manner is how an agent's answers differ from what the protocol asks,

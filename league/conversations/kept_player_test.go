@@ -20,7 +20,6 @@ import (
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
-	"evenodd/rules/evenodd"
 	"evenodd/transport"
 )
 
@@ -33,7 +32,7 @@ func (w *world) resident(id string, folder store.Folder, change func(*player.Opt
 	decide, err := strategy.New(a.strategy)
 	require.NoError(w.t, err)
 	o := player.Options{
-		Name: a.name, LeagueID: a.league, Games: []string{evenodd.Type}, Endpoint: endpointOf(a.host), Folder: folder,
+		Name: a.name, LeagueID: a.league, Games: []string{w.game.Info().Type}, Endpoint: endpointOf(a.host), Folder: folder,
 		Manager: endpointOf(theBoss), Strategy: decide, Caller: w.caller(a.host, 1<<20), Clock: w.clock, Log: w.log,
 	}
 	if a.wantsID {

@@ -20,7 +20,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // decisions are what the journal says of the lives of agents and of forfeits, in
@@ -48,16 +47,20 @@ func (w *world) decisions(folder store.Folder) []string {
 	return list
 }
 
-// closeAudited closes the league, whose files checkKept and the audit must find
-// in order.
+// closeAudited closes the league, whose files must be in order.
 func (x *tenure) closeAudited() *journal.State {
-	t := x.w.t
-	t.Helper()
-	require.NoError(t, x.close())
-	state := x.w.checkKept(x.folder)
-	report, err := audit.Run(x.folder, audit.Options{Games: rules.NewRegistry(evenodd.Game{})})
-	require.NoError(t, err)
-	assert.Empty(t, report.Leagues[0].Findings)
+	x.w.t.Helper()
+	require.NoError(x.w.t, x.close())
+	return x.w.checkAudited(x.folder)
+}
+
+// checkAudited is checkKept, and the audit must find nothing.
+func (w *world) checkAudited(folder store.Folder) *journal.State {
+	w.t.Helper()
+	state := w.checkKept(folder)
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.game)})
+	require.NoError(w.t, err)
+	assert.Empty(w.t, report.Leagues[0].Findings)
 	return state
 }
 

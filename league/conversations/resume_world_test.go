@@ -20,7 +20,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 	"evenodd/transport"
 )
 
@@ -90,7 +89,7 @@ func (w *world) accession(end fate, folder store.Folder, players, referees int, 
 	w.t.Cleanup(func() { _ = x.close() })
 	x.events.Store(int64(keep.State.Events))
 	o := league.Options{
-		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
+		LeagueID: leagueID, GameType: w.game.Info().Type, Games: rules.NewRegistry(w.game),
 		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
 		Secret: &w.secret, Keep: keep, Caller: &mortalCaller{x, w.caller(theBoss, 64<<10)}, Log: w.log,
 		Clock: protocol.NewClock(x.now, w.clock.Sleep),

@@ -36,6 +36,7 @@ type world struct {
 	t       *testing.T
 	kind    string
 	seed    string
+	game    rules.Game
 	net     network
 	log     zerolog.Logger
 	clock   *protocol.Clock
@@ -91,7 +92,7 @@ func onEveryCarrier(t *testing.T, story func(t *testing.T, w *world)) {
 
 func newWorld(t *testing.T, kind string, log zerolog.Logger) *world {
 	w := &world{
-		t: t, kind: kind, net: newNetwork(kind), log: log, clock: protocol.SystemClock(),
+		t: t, kind: kind, net: newNetwork(kind), log: log, clock: protocol.SystemClock(), game: evenodd.Game{},
 		record: &record{began: time.Now()}, secret: secretOf("manager"), over: make(chan struct{}),
 		unchecked: map[string]bool{"stranger": true},
 	}
@@ -158,7 +159,7 @@ func (w *world) startManager(players, referees int, change ...func(*league.Optio
 	w.t.Helper()
 	a := newActor(theBoss, nil)
 	o := league.Options{
-		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
+		LeagueID: leagueID, GameType: w.game.Info().Type, Games: rules.NewRegistry(w.game),
 		Players: players, Referees: referees,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
 		Secret: &w.secret, Caller: w.caller(theBoss, 64<<10), Clock: w.clock, Log: w.log,
@@ -199,7 +200,7 @@ func (w *world) newPlayer(id string, traits ...trait) *actor {
 		decide = a.decide
 	}
 	o := player.Options{
-		Name: a.name, LeagueID: a.league, Games: []string{evenodd.Type}, Endpoint: endpointOf(a.host),
+		Name: a.name, LeagueID: a.league, Games: []string{w.game.Info().Type}, Endpoint: endpointOf(a.host),
 		Manager: endpointOf(theBoss), Strategy: decide, StrictReferees: a.strict,
 		Caller: w.caller(a.host, 1<<20), Clock: w.clock, Log: w.log,
 	}
@@ -231,7 +232,7 @@ func (w *world) refereeWith(id string, traits []trait, change func(*referee.Opti
 	a := newActor(id, traits)
 	o := referee.Options{
 		Name: a.name, LeagueID: a.league, Endpoint: endpointOf(a.host), Manager: endpointOf(theBoss),
-		MaxConcurrent: a.capacity, Games: rules.NewRegistry(evenodd.Game{}),
+		MaxConcurrent: a.capacity, Games: rules.NewRegistry(w.game),
 		Caller: w.caller(a.host, 64<<10), Clock: w.clock, Log: w.log,
 	}
 	if a.wantsID {

@@ -430,14 +430,15 @@ func decodeLeniently[V any](raw []byte, v *V) error {
 }
 
 // LongestMatch is the most time one attempt at a match can take from
-// assignment to report when every call waits as long as it may.
-func (t Timeouts) LongestMatch(retry RetryPolicy, moves int) time.Duration {
+// assignment to report when every call waits as long as it may. Turns is how
+// often, one after another, somebody is asked for a move.
+func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
 	calls := float64(retry.MaxRetries + 1)
 	waits := 0.0
 	for n := 1; n <= retry.MaxRetries; n++ {
 		waits += retry.Pause(n).Seconds()
 	}
-	seconds := calls*t.GameJoinAck + waits + float64(moves)*(calls*t.Move+waits) + t.GameOver + calls*t.Generic
+	seconds := calls*t.GameJoinAck + waits + float64(turns)*(calls*t.Move+waits) + t.GameOver + calls*t.Generic
 	return Seconds(seconds)
 }
 

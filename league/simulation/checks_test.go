@@ -11,6 +11,8 @@ import (
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"
 	"evenodd/league/table"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/tictactoe"
 )
 
 // A swarmLeague is a finished league and what is known of it.
@@ -161,8 +163,15 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 			}
 		}
 		ask(protocol.Invite.Name)
-		if len(want) == 0 {
+		switch {
+		case len(want) > 0:
+		case l.options.GameType == tictactoe.Type:
+			problems = append(problems, failureInTurn(plan, l.options.Seed, m)...)
+			continue
+		case l.options.GameType == evenodd.Type:
 			ask(protocol.ChooseParity.Name)
+		default:
+			ask(protocol.MakeMove.Name)
 		}
 		got := map[string]string{}
 		for _, id := range losers(m) {
@@ -183,17 +192,53 @@ func failure(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method st
 	case faults.In(plan.Hang, id, m.RoundID):
 		return string(protocol.ErrTimeout), true
 	}
-	for try := range 1 + protocol.DefaultRetryPolicy().MaxRetries {
+	code, _, failed = asked(plan, seed, m, id, method, 0)
+	return code, failed || method == protocol.Invite.Name && faults.In(plan.Deny, id, m.RoundID)
+}
+
+// asked is what becomes of one question to a player: tries are how often it was
+// asked by this method before, and after.
+func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method string, tries int) (code string, after int, failed bool) {
+	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
+		try := tries
+		tries++
 		switch fate := plan.Fate(seed, faults.Message{Caller: "referee", Receiver: id, Method: method, About: m.MatchID, Try: try}); fate {
 		case faults.LostRequest, faults.LostAnswer, faults.Late:
 			code = string(protocol.ErrTimeout)
 		case faults.Garbled:
 			code = string(protocol.ErrConnection)
 		default:
-			return "", method == protocol.Invite.Name && faults.In(plan.Deny, id, m.RoundID)
+			return "", tries, false
 		}
 	}
-	return code, true
+	return code, tries, true
+}
+
+// failureInTurn computes who is the first to fail when both are asked in turn.
+// How many moves there were the result does not say: five at least, where nobody
+// failed.
+func failureInTurn(plan *faults.Plan, seed uint64, m league.MatchRecord) (problems []string) {
+	ids := [2]string{m.PlayerA, m.PlayerB}
+	lost := losers(m)
+	tries := [2]int{}
+	for turn := range 9 {
+		seat := turn % 2
+		code, after, failed := asked(plan, seed, m, ids[seat], protocol.MakeMove.Name, tries[seat])
+		tries[seat] = after
+		if !failed {
+			continue
+		}
+		got, _ := m.Faults.Get(ids[seat])
+		over := turn >= 5 && len(lost) == 0 // before it came to that
+		if !over && (len(lost) != 1 || lost[0] != ids[seat] || got != code) {
+			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %s with %s in turn %d", m.MatchID, lost, ids[seat], code, turn+1))
+		}
+		return problems
+	}
+	if len(lost) > 0 {
+		problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan nobody", m.MatchID, lost))
+	}
+	return problems
 }
 
 // auditIsContent with the files of the league.

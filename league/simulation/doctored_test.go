@@ -128,7 +128,7 @@ func TestALeagueOfTheSwarmCanBePlayedAgain(t *testing.T) {
 	assert.Equal(t, o.Faults, swarmOptions(7).Faults)
 	text := again(o)
 	assert.Contains(t, text, "-run TestSwarm -seed 7\n")
-	assert.Contains(t, text, "evenodd simulate --seed 7 ")
+	assert.Contains(t, text, "evenodd simulate --game even_odd --seed 7 ")
 	assert.Contains(t, text, "--faults "+o.Faults)
 	first := run(t, o)
 	second := run(t, swarmOptions(7))

@@ -79,7 +79,10 @@ func (o *Options) Validate() error {
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
 	for _, name := range o.Strategies {
-		_, err := strategy.New(name)
+		s, err := strategy.New(name)
+		if err == nil {
+			err = strategy.Fits(s, o.GameType)
+		}
 		if err != nil {
 			problems = append(problems, err)
 		}

@@ -25,9 +25,10 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
-	"evenodd/player/strategy"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
 )
 
 // The swarm plays leagues that nobody thought of, each from a seed, in virtual
@@ -178,9 +179,9 @@ func memoryFolder(t *testing.T) string {
 
 // again is how to play a league alone.
 func again(o simulation.Options) string {
-	return fmt.Sprintf("go test ./league/simulation -run TestSwarm -seed %d\nevenodd simulate --seed %d --players %d --referees %d --legs %d "+
+	return fmt.Sprintf("go test ./league/simulation -run TestSwarm -seed %d\nevenodd simulate --game %s --seed %d --players %d --referees %d --legs %d "+
 		"--strategies %s --concurrency %d --transport %s --faults %s",
-		o.Seed, o.Seed, o.Players, o.Referees, o.Legs, strings.Join(o.Strategies, ","), o.Concurrency, o.Transport, o.Faults)
+		o.Seed, o.GameType, o.Seed, o.Players, o.Referees, o.Legs, strings.Join(o.Strategies, ","), o.Concurrency, o.Transport, o.Faults)
 }
 
 // swarmOptions are the league of a seed.
@@ -189,7 +190,7 @@ func swarmOptions(seed uint64) simulation.Options {
 	o := simulation.Options{
 		Seed: seed, Players: 2 + r.IntN(19), Referees: 1 + r.IntN(3), Legs: 1,
 		Transport: []string{simulation.Memory, simulation.Wire}[r.IntN(2)], Concurrency: []int{1, 2, 3, 16, 64}[r.IntN(5)],
-		LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+		LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}), Log: zerolog.Nop(),
 	}
 	if o.Players > 8 && r.IntN(3) > 0 { // most leagues are small, and quick
 		o.Players = 2 + r.IntN(7)
@@ -197,12 +198,26 @@ func swarmOptions(seed uint64) simulation.Options {
 	if o.Players <= 8 {
 		o.Legs += r.IntN(2)
 	}
-	names := strategy.Names()
+	names := everyday()
 	for range 1 + r.IntN(len(names)) {
 		o.Strategies = append(o.Strategies, names[r.IntN(len(names))])
 	}
 	o.Faults = swarmFaults(r, &o)
+	swarmGame(r, &o)
 	return o
+}
+
+// swarmGame has every third league play another game.
+func swarmGame(r *rand.Rand, o *simulation.Options) {
+	switch r.IntN(6) {
+	case 0:
+		o.GameType = rockpaperscissors.Type
+	case 1:
+		o.GameType = tictactoe.Type
+		if r.IntN(2) == 0 {
+			o.Strategies = append(o.Strategies, "perfect")
+		}
+	}
 }
 
 // swarmFaults are random faults that a league can have.

@@ -136,7 +136,29 @@ func named() []Strategy {
 		simple{"frequency", frequency},
 		simple{"mirror", mirror},
 		simple{"contrarian", contrarian},
+		perfect{},
 	}
+}
+
+// A Specialist is a strategy that plays some games only, those of the types that
+// it lists. Every other strategy plays any game.
+type Specialist interface{ Games() []string }
+
+// Playable are those of the game types that a strategy plays.
+func Playable(s Strategy, types []string) []string {
+	specialist, ok := s.(Specialist)
+	if !ok {
+		return types
+	}
+	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !slices.Contains(specialist.Games(), t) })
+}
+
+// Fits is an error when a strategy plays none of the game types.
+func Fits(s Strategy, types ...string) error {
+	if len(Playable(s, types)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(Specialist).Games(), ", "), strings.Join(types, ", "))
 }
 
 // Names lists the strategies.

@@ -14,8 +14,8 @@ import (
 	"evenodd/player/strategy"
 )
 
-// everyName is the names of the strategies, in the order in which they are
-// listed.
+// everyName is the names of the strategies that play any game, in the order in
+// which they are listed.
 var everyName = []string{"random", "even", "odd", "alternate", "frequency", "mirror", "contrarian"}
 
 func named(t require.TestingT, name string) strategy.Strategy {
@@ -60,19 +60,20 @@ func choices(t *testing.T, name string, view func(n uint64) strategy.View) map[s
 }
 
 func TestTheNames(t *testing.T) {
-	assert.Equal(t, everyName, strategy.Names())
-	for _, name := range everyName {
+	all := append(slices.Clone(everyName), "perfect")
+	assert.Equal(t, all, strategy.Names())
+	for _, name := range all {
 		assert.Equal(t, name, named(t, name).Name())
 	}
 	strategy.Names()[0] = "changed by the caller"
-	assert.Equal(t, everyName, strategy.Names())
+	assert.Equal(t, all, strategy.Names())
 }
 
 func TestAnUnknownNameIsRefused(t *testing.T) {
 	for _, name := range []string{"", "Random", "llm", "even "} {
 		s, err := strategy.New(name)
 		require.EqualError(t, err, fmt.Sprintf(
-			"unknown strategy %q; there are: random, even, odd, alternate, frequency, mirror, contrarian", name))
+			"unknown strategy %q; there are: random, even, odd, alternate, frequency, mirror, contrarian, perfect", name))
 		assert.Nil(t, s)
 	}
 }

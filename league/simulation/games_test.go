@@ -1,0 +1,217 @@
+package simulation_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
+)
+
+// marks are the options of a league of Tic-Tac-Toe.
+func marks(players int, strategies ...string) simulation.Options {
+	o := options(players)
+	o.GameType, o.Strategies = tictactoe.Type, strategies
+	o.Games = rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{})
+	return o
+}
+
+func TestTheSameSeedGivesTheSameLeagueOfAnyGame(t *testing.T) {
+	hands := marks(6, everyday()...)
+	hands.GameType = rockpaperscissors.Type
+	for _, o := range []simulation.Options{marks(7, append(everyday(), "perfect")...), hands} {
+		t.Run(o.GameType, func(t *testing.T) {
+			o.Legs = 2
+			first := run(t, o)
+			assert.Equal(t, o.GameType, first.GameType)
+			for _, transport := range transports {
+				for _, concurrency := range []int{1, 64} {
+					o.Transport, o.Concurrency = transport, concurrency
+					assert.Equal(t, first, run(t, o), "%s, %d matches at once", transport, concurrency)
+				}
+			}
+			o.Seed++
+			assert.NotEqual(t, first.Results, run(t, o).Results)
+		})
+	}
+}
+
+func TestPerfectPlayersDraw(t *testing.T) {
+	o := marks(8, "perfect")
+	o.Legs = 2
+	r := run(t, o)
+	require.Len(t, r.Results, 56)
+	lasts := map[string]bool{}
+	for _, m := range r.Results {
+		assert.Equal(t, protocol.StatusDraw, m.Status, m.MatchID)
+		lasts[m.ChoiceA+m.ChoiceB] = true
+	}
+	assert.Greater(t, len(lasts), 5, "in many ways")
+}
+
+// Over a thousand matches, in both seats.
+func TestPerfectPlayersNeverLose(t *testing.T) {
+	o := marks(24, "perfect", "random")
+	o.Legs = 4
+	if testing.Short() {
+		o.Legs = 2
+	}
+	matches := map[string]int{}
+	for _, m := range run(t, o).Results {
+		a, _ := protocol.ParsePlayerID(m.PlayerA)
+		b, _ := protocol.ParsePlayerID(m.PlayerB)
+		if perfectA, perfectB := a%2 == 1, b%2 == 1; perfectA || perfectB {
+			matches[fmt.Sprint(perfectA, perfectB)]++
+			assert.False(t, perfectA && m.Winner == m.PlayerB || perfectB && m.Winner == m.PlayerA, "%s: %s", m.MatchID, m.Reason)
+		}
+	}
+	assert.GreaterOrEqual(t, matches["true false"]+matches["false true"], 144*o.Legs)
+	assert.Equal(t, matches["true false"], matches["false true"])
+}
+
+func TestAStrategyThatDoesNotFitTheGame(t *testing.T) {
+	o := options(4)
+	o.Strategies = []string{"random", "perfect"}
+	require.EqualError(t, o.Validate(), "strategy perfect plays tic_tac_toe, not even_odd")
+}
+
+// kept plays a league and returns its folder.
+func kept(t *testing.T, o simulation.Options) store.Folder {
+	t.Helper()
+	folder := store.Folder(t.TempDir())
+	keep, _, err := league.OpenKeep(folder, o.LeagueID, false, time.Now)
+	require.NoError(t, err)
+	o.Keep = keep
+	run(t, o)
+	require.NoError(t, keep.Close())
+	return folder
+}
+
+// audited are the rules that findings and notes of the audit name.
+func audited(t *testing.T, folder store.Folder, o simulation.Options) (findings, notes []audit.Finding) {
+	t.Helper()
+	report, err := audit.Run(folder, audit.Options{Games: o.Games})
+	require.NoError(t, err)
+	require.Len(t, report.Leagues, 1)
+	return report.Leagues[0].Findings, report.Leagues[0].Notes
+}
+
+// TestTheAuditJudgesGamesOfManyMoves: a whole league is clean, and whatever is
+// changed in the file of a match is found.
+func TestTheAuditJudgesGamesOfManyMoves(t *testing.T) {
+	o := marks(4, "perfect", "random")
+	folder := kept(t, o)
+	findings, notes := audited(t, folder, o)
+	require.Empty(t, findings)
+	require.Empty(t, notes)
+
+	path := folder.Match(o.LeagueID, "R1M1")
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	doc, err := store.Read[store.Match](path)
+	require.NoError(t, err)
+	require.Equal(t, protocol.StatusWin, doc.Result.Status, "the forgeries below need a match that was won")
+	moves := slices.DeleteFunc(slices.Clone(doc.Transcript), func(e store.Exchange) bool {
+		return e.Method != protocol.MakeMove.Name || e.Direction != store.Received
+	})
+	last := len(moves) - 1
+	choice := func(i int) string {
+		var said protocol.GameMoveResponse
+		require.NoError(t, json.Unmarshal(moves[i].Message, &said))
+		return said.MoveData.Choice
+	}
+	// nth replaces the n-th text that matches.
+	nth := func(text, pattern string, n int, by string) string {
+		places := regexp.MustCompile(pattern).FindAllStringIndex(text, -1)
+		require.Greater(t, len(places), n, pattern)
+		return text[:places[n][0]] + by + text[places[n][1]:]
+	}
+	free := func() string { // a cell that nobody took
+		for _, cell := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"} {
+			taken := false
+			for i := range moves {
+				taken = taken || choice(i) == cell
+			}
+			if !taken {
+				return cell
+			}
+		}
+		t.Fatal("the board is full")
+		return ""
+	}
+	const spoken = `"choice": "\d"`
+	const asked = `(?s)"valid_options": \[[^\]]*\]`
+	tests := []struct {
+		name  string
+		forge func(text string) string
+		rule  string
+		says  string
+	}{
+		{"the first move is another", func(text string) string { return nth(text, spoken, 0, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "was shown"},
+		{"the last move is another", func(text string) string { return nth(text, spoken, last, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "the last legal one in the transcript"},
+		{"the winning move is another", func(text string) string { return nth(text, spoken, last, `"choice": "`+free()+`"`) }, audit.RuleVerdict, "made no move"},
+		{"a move into a cell that is taken", func(text string) string { return nth(text, spoken, 1, `"choice": "`+choice(0)+`"`) }, audit.RuleTranscript, "is no legal move"},
+		{"the same, by the rules", func(text string) string { return nth(text, spoken, 1, `"choice": "`+choice(0)+`"`) }, audit.RuleVerdict, "is taken"},
+		{"another board was shown", func(text string) string {
+			return nth(text, `"board": "[XO.]*"`, 1, `"board": "........."`)
+		}, audit.RuleTranscript, "was shown board"},
+		{"another opponent was named", func(text string) string {
+			return nth(text, `"opponent_id": "P\d\d",\s+"round_id"`, 0, `"opponent_id": "P09", "round_id"`)
+		}, audit.RuleTranscript, "was shown opponent_id"},
+		{"an option was hidden", func(text string) string { return nth(text, asked, 0, `"valid_options": ["0"]`) }, audit.RuleTranscript, "was given the options"},
+		{"another kind of move was asked for", func(text string) string {
+			return nth(text, `"move_type": "place_mark",\s+"valid_options"`, 0, `"move_type": "remove_mark", "valid_options"`)
+		}, audit.RuleTranscript, `was asked for "remove_mark"`},
+		{"a legal move was refused", func(text string) string {
+			refusal := `"error": {"error_code": "E010", "error_name": "ILLEGAL_MOVE", "detail": "no"}, `
+			at := regexp.MustCompile(`(?s)"message": \{[^{}]*"move_data"`).FindAllStringIndex(text, -1)
+			return text[:at[last][0]] + refusal + text[at[last][0]:]
+		}, audit.RuleTranscript, "but is a legal move"},
+		{"a player moves out of turn", func(text string) string {
+			at := regexp.MustCompile(`"player_id": "(P\d\d)",\s+"method": "make_move"`).FindAllStringSubmatchIndex(text, -1)
+			other := map[string]string{doc.PlayerA.PlayerID: doc.PlayerB.PlayerID, doc.PlayerB.PlayerID: doc.PlayerA.PlayerID}[text[at[0][2]:at[0][3]]]
+			return text[:at[0][2]] + other + text[at[0][3]:]
+		}, audit.RuleTranscript, "when it had none to make"},
+		{"the winner is another", func(text string) string {
+			winner := *doc.Result.WinnerPlayerID
+			other := map[string]string{doc.PlayerA.PlayerID: doc.PlayerB.PlayerID, doc.PlayerB.PlayerID: doc.PlayerA.PlayerID}[winner]
+			return regexp.MustCompile(`"winner_player_id": "`+winner+`"`).ReplaceAllString(text, `"winner_player_id": "`+other+`"`)
+		}, audit.RuleMatchFile, "the winner of R1M1"},
+		{"entropy that was not promised", func(text string) string {
+			return nth(text, `"entropy": "[0-9a-f]{64}"`, 2, `"entropy": "`+fmt.Sprintf("%064d", 7)+`"`)
+		}, audit.RuleCommitment, "is not what it committed to"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			forged := test.forge(string(whole))
+			require.NotEqual(t, string(whole), forged)
+			require.NoError(t, os.WriteFile(path, []byte(forged), 0o600))
+			found, _ := audited(t, folder, o)
+			assert.True(t, slices.ContainsFunc(found, func(f audit.Finding) bool {
+				return f.Rule == test.rule && regexp.MustCompile(regexp.QuoteMeta(test.says)).MatchString(f.String())
+			}), "%q of %s is not among %v", test.says, test.rule, found)
+			again, _ := audited(t, folder, o)
+			assert.Equal(t, found, again, "always the same")
+		})
+	}
+	t.Run("no transcript", func(t *testing.T) {
+		require.NoError(t, os.Remove(path))
+		_, notes := audited(t, folder, o)
+		assert.True(t, slices.ContainsFunc(notes, func(f audit.Finding) bool { return f.Rule == audit.RuleVerdict }), "%v", notes)
+	})
+}

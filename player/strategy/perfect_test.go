@@ -1,0 +1,98 @@
+package strategy_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/player/strategy"
+	"evenodd/rules"
+	"evenodd/rules/tictactoe"
+)
+
+func TestASpecialistPlaysItsOwnGames(t *testing.T) {
+	both := []string{"even_odd", "tic_tac_toe"}
+	assert.Equal(t, []string{"tic_tac_toe"}, strategy.Playable(named(t, "perfect"), both))
+	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, both)
+	require.NoError(t, strategy.Fits(named(t, "perfect"), both...))
+	require.EqualError(t, strategy.Fits(named(t, "perfect"), "even_odd"), "strategy perfect plays tic_tac_toe, not even_odd")
+	for _, name := range everyName {
+		assert.Equal(t, both, strategy.Playable(named(t, name), both))
+		require.NoError(t, strategy.Fits(named(t, name), "chess"), "%s plays any game", name)
+	}
+}
+
+// marks is what a player of Tic-Tac-Toe sees.
+func marks(q rules.Question, n uint64) strategy.View {
+	return strategy.View{
+		GameType: tictactoe.Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
+		MatchID: "R1M1", RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: strategy.NewMemory(), Random: source(n),
+	}
+}
+
+func TestPerfectCannotPlayWhatItDoesNotKnow(t *testing.T) {
+	_, err := named(t, "perfect").Choose(t.Context(), parities(strategy.NewMemory(), 1))
+	require.EqualError(t, err, "strategy perfect plays tic_tac_toe, not even_odd")
+
+	start := tictactoe.Game{}.Start().Ask(rules.SeatA)
+	for _, board := range []any{nil, 7, "", "XXX......"} {
+		v := marks(start, 1)
+		v.Context = map[string]any{tictactoe.ContextBoard: board, tictactoe.ContextMark: "O"}
+		choice, err := named(t, "perfect").Choose(t.Context(), v)
+		require.ErrorContains(t, err, "perfect: ")
+		assert.Empty(t, choice)
+	}
+}
+
+func TestPerfectMakesEachOfTheBestMoves(t *testing.T) {
+	counts := map[string]int{}
+	answer := tictactoe.Game{}.Start().Play([2]string{"4", ""}).Ask(rules.SeatB) // after the centre
+	for n := range uint64(4000) {
+		choice, err := named(t, "perfect").Choose(t.Context(), marks(answer, n))
+		require.NoError(t, err)
+		again, err := named(t, "perfect").Choose(t.Context(), marks(answer, n))
+		require.NoError(t, err)
+		require.Equal(t, choice, again, "the same from the same source")
+		counts[choice]++
+	}
+	assert.Len(t, counts, 4)
+	for _, corner := range []string{"0", "2", "6", "8"} {
+		assert.InDelta(t, 1000, counts[corner], 150)
+	}
+}
+
+func TestPerfectNeverLoses(t *testing.T) {
+	const matches = 1000
+	for _, opponent := range append([]string{"perfect"}, everyName...) {
+		for seat, name := range []string{"X", "O"} {
+			t.Run(fmt.Sprintf("%s against %s", name, opponent), func(t *testing.T) {
+				ends := map[rules.Seat]int{}
+				for n := range uint64(matches) {
+					p := tictactoe.Game{}.Start()
+					for turn := uint64(0); len(p.ToMove()) > 0; turn++ {
+						mover := p.ToMove()[0]
+						who := opponent
+						if mover == rules.Seat(seat) {
+							who = "perfect"
+						}
+						choice, err := named(t, who).Choose(t.Context(), marks(p.Ask(mover), 10*n+turn))
+						require.NoError(t, err)
+						require.NoError(t, p.Check(mover, choice))
+						var now [2]string
+						now[mover] = choice
+						p = p.Play(now)
+					}
+					ends[p.Judge(rules.Chance{}).Winner]++
+				}
+				assert.Zero(t, ends[rules.Seat(seat).Other()])
+				if opponent == "perfect" {
+					assert.Equal(t, matches, ends[rules.NoSeat])
+				} else {
+					assert.Positive(t, ends[rules.Seat(seat)])
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,105 @@
+// Package rockpaperscissors is the game Rock Paper Scissors: two players show a
+// hand at the same time. Rock beats scissors, scissors beat paper, paper beats
+// rock; equal hands are a draw. Everything here is a pure function.
+package rockpaperscissors
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evenodd/rules"
+)
+
+// Type is the game's identifier in the protocol.
+const Type = "rock_paper_scissors"
+
+// MoveType is the only kind of move.
+const MoveType = "show_hand"
+
+// hands lists the moves: each is beaten by the next, and the last by the first.
+func hands() []string { return []string{"rock", "paper", "scissors"} }
+
+// Game is Rock Paper Scissors.
+type Game struct{}
+
+var (
+	_ rules.Game     = Game{}
+	_ rules.Position = showing{}
+	_ rules.Position = shown{}
+)
+
+// Info describes the game.
+func (Game) Info() rules.Info {
+	return rules.Info{
+		Type:         Type,
+		DisplayName:  "Rock Paper Scissors",
+		MoveTypes:    []string{MoveType},
+		ValidChoices: map[string][]string{MoveType: hands()},
+		MinPlayers:   2,
+		MaxPlayers:   2,
+		MaxMoves:     1,
+		MaxTurns:     1,
+	}
+}
+
+// Start is the position in which both show a hand.
+func (Game) Start() rules.Position { return showing{} }
+
+// Winner decides between two hands.
+func Winner(handA, handB string) rules.Seat {
+	switch (slices.Index(hands(), handA) - slices.Index(hands(), handB) + 3) % 3 {
+	case 1:
+		return rules.SeatA
+	case 2:
+		return rules.SeatB
+	}
+	return rules.NoSeat
+}
+
+// showing is the position before the hands are shown.
+type showing struct{}
+
+func (showing) ToMove() []rules.Seat { return []rules.Seat{rules.SeatA, rules.SeatB} }
+
+func (showing) Ask(rules.Seat) rules.Question {
+	return rules.Question{MoveType: MoveType, Options: hands()}
+}
+
+func (showing) Check(_ rules.Seat, move string) error {
+	if slices.Contains(hands(), move) {
+		return nil
+	}
+	return fmt.Errorf("choice must be one of %s", strings.Join(hands(), ", "))
+}
+
+func (showing) Play(moves [2]string) rules.Position { return shown{moves} }
+
+// Judge has nothing to judge before the hands are shown.
+func (showing) Judge(rules.Chance) rules.Verdict {
+	return rules.Verdict{Winner: rules.NoSeat, Reason: func([2]string) string { return "nobody has shown a hand" }}
+}
+
+// shown is the position after that.
+type shown struct{ moves [2]string }
+
+func (shown) ToMove() []rules.Seat            { return nil }
+func (shown) Ask(rules.Seat) rules.Question   { return rules.Question{} }
+func (shown) Check(rules.Seat, string) error  { return errors.New("both have shown a hand already") }
+func (s shown) Play([2]string) rules.Position { return s }
+
+// Judge compares the hands. There is no chance in it.
+func (s shown) Judge(rules.Chance) rules.Verdict {
+	winner := Winner(s.moves[0], s.moves[1])
+	return rules.Verdict{
+		Winner: winner, Moves: s.moves,
+		Reason: func(ids [2]string) string {
+			if winner == rules.NoSeat {
+				return "Both chose " + s.moves[0]
+			}
+			return fmt.Sprintf("%s chose %s, %s chose %s",
+				ids[winner], s.moves[winner], ids[winner.Other()], s.moves[winner.Other()])
+		},
+	}
+}

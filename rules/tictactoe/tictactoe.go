@@ -1,0 +1,187 @@
+// Package tictactoe is the game Tic-Tac-Toe (spec 003 §3.8.3): two players put
+// their marks on a board of nine cells in turn, and whoever first has three in a
+// row wins. Nothing is drawn. Everything here is a pure function.
+package tictactoe
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"evenodd/rules"
+)
+
+// Type is the game's identifier in the protocol.
+const Type = "tic_tac_toe"
+
+// MoveType is the only kind of move: the cell that gets the mover's mark, "0" to
+// "8", row by row from the top left.
+const MoveType = "place_mark"
+
+// What the context of a question tells besides the options.
+const (
+	ContextBoard = "board"       // nine characters, one a cell: X, O, or . where it is empty
+	ContextMark  = "mark"        // of the player that is asked
+	ContextMove  = "move_number" // in the match, from 1
+)
+
+// Game is Tic-Tac-Toe. PLAYER_A has X and begins.
+type Game struct{}
+
+var (
+	_ rules.Game     = Game{}
+	_ rules.Position = position{}
+)
+
+// cells are the names of the cells.
+var cells = [9]string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}
+
+// Info describes the game.
+func (Game) Info() rules.Info {
+	return rules.Info{
+		Type:         Type,
+		DisplayName:  "Tic-Tac-Toe",
+		MoveTypes:    []string{MoveType},
+		ValidChoices: map[string][]string{MoveType: full.names()},
+		MinPlayers:   2,
+		MaxPlayers:   2,
+		MaxMoves:     5, // of X; O has four
+		MaxTurns:     9,
+	}
+}
+
+// Start is the empty board.
+func (Game) Start() rules.Position { return position{} }
+
+// A set of cells is one bit for each.
+type set uint16
+
+const full set = 1<<9 - 1
+
+// rows are the sets of three that win.
+var rows = [8]set{0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124}
+
+// row is a row that lies in the set; 0 for none.
+func (s set) row() set {
+	for _, r := range rows {
+		if s&r == r {
+			return r
+		}
+	}
+	return 0
+}
+
+func (s set) has(cell int) bool { return s>>cell&1 == 1 }
+
+func (s set) with(cell int) set { return s | 1<<cell }
+
+// names lists the cells of the set.
+func (s set) names() []string {
+	names := make([]string, 0, len(cells))
+	for cell, name := range cells {
+		if s.has(cell) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// marks are those of the seats.
+var marks = [2]byte{'X', 'O'}
+
+// position is a board between two moves.
+type position struct {
+	taken [2]set // by seat
+	moves int    // that were made
+	last  [2]string
+}
+
+// mover is the seat whose turn it is, as long as the match goes on.
+func (p position) mover() rules.Seat { return rules.Seat(p.moves % 2) }
+
+func (p position) free() set { return full &^ (p.taken[0] | p.taken[1]) }
+
+// over tells whether somebody has won, or the board is full. Only the seat that
+// moved last can have won.
+func (p position) over() bool { return p.free() == 0 || p.taken[p.mover().Other()].row() != 0 }
+
+func (p position) ToMove() []rules.Seat {
+	if p.over() {
+		return nil
+	}
+	return []rules.Seat{p.mover()}
+}
+
+func (p position) Ask(seat rules.Seat) rules.Question {
+	if p.over() || seat != p.mover() {
+		return rules.Question{}
+	}
+	return rules.Question{
+		MoveType: MoveType, Options: p.free().names(),
+		Context: map[string]any{ContextBoard: p.board(), ContextMark: string(marks[seat]), ContextMove: p.moves + 1},
+	}
+}
+
+// board is the board as the context tells it.
+func (p position) board() string {
+	board := []byte(strings.Repeat(".", len(cells)))
+	for seat, mark := range marks {
+		for cell := range board {
+			if p.taken[seat].has(cell) {
+				board[cell] = mark
+			}
+		}
+	}
+	return string(board)
+}
+
+func (p position) Check(seat rules.Seat, move string) error {
+	cell, ok := cellOf(move)
+	switch {
+	case p.over():
+		return errors.New("the match is over")
+	case seat != p.mover():
+		return errors.New("it is the other's turn")
+	case !ok:
+		return errors.New(`choice must be a cell from "0" to "8"`)
+	case !p.free().has(cell):
+		return fmt.Errorf("cell %d is taken", cell)
+	}
+	return nil
+}
+
+// cellOf is the cell with a name.
+func cellOf(name string) (cell int, ok bool) {
+	if len(name) != 1 || name[0] < '0' || name[0] > '8' {
+		return 0, false
+	}
+	return int(name[0] - '0'), true
+}
+
+func (p position) Play(moves [2]string) rules.Position {
+	seat := p.mover()
+	cell, _ := cellOf(moves[seat]) // it is legal
+	p.taken[seat] = p.taken[seat].with(cell)
+	p.last[seat] = moves[seat]
+	p.moves++
+	return p
+}
+
+// Judge finds the row that decided the match. There is no chance in it.
+func (p position) Judge(rules.Chance) rules.Verdict {
+	for seat, taken := range p.taken {
+		if row := taken.row(); row != 0 {
+			return rules.Verdict{
+				Winner: rules.Seat(seat), Moves: p.last,
+				Reason: func(ids [2]string) string {
+					return fmt.Sprintf("%s has three %c in a row: %s", ids[seat], marks[seat], strings.Join(row.names(), ", "))
+				},
+			}
+		}
+	}
+	reason := "The board is full, and nobody has three in a row"
+	if p.free() != 0 {
+		reason = "Nobody has three in a row"
+	}
+	return rules.Verdict{Winner: rules.NoSeat, Moves: p.last, Reason: func([2]string) string { return reason }}
+}
