@@ -20,7 +20,7 @@ import (
 	"evenodd/league/simulation/faults"
 	"evenodd/league/store"
 	"evenodd/player"
-	"evenodd/player/strategy"
+	"evenodd/player/strategy/external"
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/transport"
@@ -31,13 +31,16 @@ type Options struct {
 	Players     int      // 2 to 10,000
 	Referees    int      // from 1
 	Seed        uint64   // of everything that chance decides
-	Strategies  []string // taken in turn by the players; nil means random
+	Strategies  []string // taken in turn by the players, as external.Open has them; nil means random
 	Legs        int      // how often each pair meets; 0 means 1
 	Transport   string   // Memory, Wire or HTTP
 	Concurrency int      // matches at once; 0 means 16
 	LeagueID    string
 	GameType    string
 	Games       rules.Registry
+
+	// Tools are what strategies need that think outside this process.
+	Tools external.Tools
 
 	// Faults are what goes wrong, as faults.Parse reads it; "" for nothing. In
 	// such a league no time passes: what is lost has missed its deadline at once.
@@ -77,8 +80,7 @@ func (o *Options) Validate() error {
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
 	for _, name := range o.Strategies {
-		_, err := strategy.New(name)
-		if err != nil {
+		if err := external.Check(name, o.Tools); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -177,6 +179,11 @@ func (o *Options) resume() error {
 	from := created.Simulation
 	if from == nil {
 		return fmt.Errorf("the league %s in %s is a real one, no simulation", created.LeagueID, o.Keep.Folder)
+	}
+	for _, name := range from.Strategies { // a folder that somebody else made runs nothing on this machine
+		if external.Runs(name) && !slices.Contains(o.Strategies, name) {
+			return fmt.Errorf("the league %s was played by programs: name %q with --strategies as well, to run it", created.LeagueID, name)
+		}
 	}
 	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
 	o.LeagueID, o.GameType, o.Legs = created.LeagueID, created.GameType, created.Legs
@@ -373,10 +380,14 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 
 func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	o, id := s.options, protocol.PlayerID(n)
-	decide, err := strategy.New(s.strategyOf(n))
+	tools := o.Tools
+	tools.Log = o.Log.With().Str("agent_id", protocol.PlayerSender(id)).Logger()
+	decide, err := external.Open(s.strategyOf(n), tools)
 	if err != nil {
 		return err
 	}
+	outside := decide
+	s.stops = append(s.stops, func() { external.Close(outside) })
 	if s.faulty != nil {
 		decide = &steady{Strategy: decide}
 	}

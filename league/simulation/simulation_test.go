@@ -602,7 +602,7 @@ func TestOptionsThatAreRight(t *testing.T) {
 }
 
 func TestOptionsThatAreWrong(t *testing.T) {
-	const unknown = `unknown strategy %q; there are: random, even, odd, alternate, frequency, mirror, contrarian`
+	const unknown = `unknown strategy %q; there are: random, even, odd, alternate, frequency, mirror, contrarian, llm, exec:PROGRAM`
 	tests := []struct {
 		name   string
 		change func(*simulation.Options)
