@@ -20,7 +20,7 @@ import (
 // How long a program may take to end: by itself when its standard input is
 // closed, then when it is asked to.
 const (
-	untilTerm = 500 * time.Millisecond
+	untilTerm = time.Second
 	untilKill = 2 * time.Second
 )
 
