@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/rs/zerolog"
 
@@ -20,6 +21,7 @@ import (
 	"evenodd/league/simulation/faults"
 	"evenodd/league/store"
 	"evenodd/player"
+	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/referee"
 	"evenodd/rules"
@@ -230,6 +232,8 @@ type simulated struct {
 	manager *league.Manager
 	address string // of the manager
 	stops   []func()
+
+	strategies []strategy.Strategy // of the players, to be closed
 }
 
 func (s *simulated) run(ctx context.Context) (*Result, error) {
@@ -386,8 +390,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	outside := decide
-	s.stops = append(s.stops, func() { external.Close(outside) })
+	s.strategies = append(s.strategies, decide)
 	if s.faulty != nil {
 		decide = &steady{Strategy: decide}
 	}
@@ -441,4 +444,9 @@ func (s *simulated) close() {
 	for _, stop := range slices.Backward(s.stops) {
 		stop()
 	}
+	var ending sync.WaitGroup // at once: each may take its time
+	for _, decide := range s.strategies {
+		ending.Go(func() { external.Close(decide) })
+	}
+	ending.Wait()
 }

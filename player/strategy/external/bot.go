@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -35,7 +36,8 @@ type bot struct {
 	limit      time.Duration
 	log        zerolog.Logger
 	says       *saying
-	closed     chan struct{}
+	ending     sync.Once
+	closed     chan struct{} // by the first Close
 
 	turn chan struct{} // full while nobody uses what stands below
 
@@ -226,19 +228,16 @@ func pauseAfter(failures int, limit time.Duration) time.Duration {
 
 // Close ends the program. A question that it thinks about is given up.
 func (b *bot) Close() {
-	select {
-	case <-b.closed:
-		return
-	default:
-	}
-	close(b.closed)
-	<-b.turn
-	if b.running != nil {
-		b.running.end(true)
-		b.running = nil
-	}
-	b.log.Debug().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Msg("the bot has ended")
-	b.turn <- struct{}{}
+	b.ending.Do(func() {
+		close(b.closed)
+		<-b.turn
+		if b.running != nil {
+			b.running.end(true)
+			b.running = nil
+		}
+		b.log.Debug().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Msg("the bot has ended")
+		b.turn <- struct{}{}
+	})
 }
 
 // Account tells how the program did.
