@@ -122,6 +122,11 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 		return "", errClosed
 	}
 	defer func() { b.turn <- struct{}{} }()
+	select {
+	case <-b.closed: // while it waited for its turn
+		return "", errClosed
+	default:
+	}
 	b.questions++
 	choice, reason, err := b.ask(v, limit, until)
 	if err != nil {
@@ -235,7 +240,7 @@ func (b *bot) Close() {
 			b.running.end(true)
 			b.running = nil
 		}
-		b.log.Debug().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Msg("the bot has ended")
+		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Msg("the bot has ended")
 		b.turn <- struct{}{}
 	})
 }

@@ -200,7 +200,14 @@ func wait(ctx context.Context, pause time.Duration) error {
 }
 
 // Close gives up the connections.
-func (m *model) Close() { m.http.CloseIdleConnections() }
+func (m *model) Close() {
+	m.http.CloseIdleConnections()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.spent
+	m.log.Info().Int("questions", s.questions).Int("by_chance", s.byChance).Int("prompt_tokens", s.prompted).
+		Int("completion_tokens", s.completions).Dur("took_ms", s.time).Msg("the language model is not asked any more")
+}
 
 // Account tells what the model has cost.
 func (m *model) Account() string {

@@ -192,7 +192,7 @@ func TestAModelThatIsNotThere(t *testing.T) {
 func TestTheAccountOfAModel(t *testing.T) {
 	t.Parallel()
 	e := serving(t, says("odd"), says("who knows"), says("even"))
-	m, _ := asking(t, LLM{URL: e.URL + "/v1/", Model: "llama3.2", Key: key}, 0)
+	m, logged := asking(t, LLM{URL: e.URL + "/v1/", Model: "llama3.2", Key: key}, 0)
 	var choosing sync.WaitGroup
 	for range 3 {
 		choosing.Go(func() {
@@ -202,6 +202,8 @@ func TestTheAccountOfAModel(t *testing.T) {
 	}
 	choosing.Wait()
 	assert.Regexp(t, `^llama3\.2: 3 questions, 1 answered by chance; 120 tokens asked, 6 answered, in [\d.]+m?s$`, m.Account())
+	m.Close()
+	assert.Contains(t, logged.String(), `"questions":3,"by_chance":1,"prompt_tokens":120,"completion_tokens":6,`)
 	v := view("R1M1")
 	v.Options = nil
 	_, err := m.Choose(t.Context(), v)
