@@ -264,6 +264,27 @@ func TestClosingEndsAQuestion(t *testing.T) {
 	assert.ErrorIs(t, <-failed, errClosed)
 }
 
+func TestABotKeepsItsTimeWhenTheCallerHasGone(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `read -r q; : > "$1/alive"; echo even; while read -r q; do echo odd; done`, long)
+	ctx, leave := context.WithCancel(t.Context())
+	type answer struct {
+		choice string
+		err    error
+	}
+	answered := make(chan answer)
+	go func() {
+		choice, err := b.Choose(ctx, view("R1M1"))
+		answered <- answer{choice, err}
+	}()
+	require.Eventually(t, func() bool { return len(b.turn) == 0 }, long, time.Millisecond)
+	leave()
+	_, err := io.ReadAll(alive(t, b)) // it thinks until somebody reads this
+	require.NoError(t, err)
+	assert.Equal(t, answer{"even", nil}, <-answered, "the referee asks the same again, and it is answered")
+	b.answers(t, "odd")
+}
+
 func TestABotThatFailsAgainAndAgainRests(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `exit 1`, 2*time.Second)
