@@ -58,8 +58,10 @@ func nevers() []never {
 			func(p, i string) bool { return role(p) && in(i, "transport") }},
 		{"roles do not speak HTTP", "only carriers, pages, the kit that examines agents and the wiring know HTTP; a strategy may ask a language model",
 			func(p, i string) bool {
-				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/web", "league/conformance", "cmd", "player/strategy")
+				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/web", "league/conformance", "cmd", "player/strategy/external")
 			}},
+		{"programs are run in one place", "whoever runs a program must end it, with all it has started",
+			func(p, i string) bool { return i == "os/exec" && p != "player/strategy/external" }},
 		{"roles are apart", "manager, referee and player are separate programs that talk by messages; what they share is league/protocol, league/membership and league/store",
 			func(p, i string) bool {
 				if !role(p) {
@@ -189,7 +191,10 @@ func TestEveryNeverBites(t *testing.T) {
 		{"a player speaks HTTP", "player", "net/http", "roles do not speak HTTP"},
 		{"the dialects speak HTTP", "league/dialect", "net/http", "roles do not speak HTTP"},
 		{"the codec speaks HTTP", "transport", "net/http", "roles do not speak HTTP"},
-		{"a strategy asks a model", "player/strategy", "net/http", ""},
+		{"a strategy asks a model", "player/strategy/external", "net/http", ""},
+		{"a strategy of counts speaks HTTP", "player/strategy", "net/http", "roles do not speak HTTP"},
+		{"a strategy runs a program", "player/strategy/external", "os/exec", ""},
+		{"a command runs a program", "cmd", "os/exec", "programs are run in one place"},
 		{"the page speaks HTTP", "league/web", "net/http", ""},
 		{"a referee imports a player", "referee", "player/strategy", "roles are apart"},
 		{"a player imports a referee", "player", "referee", "roles are apart"},

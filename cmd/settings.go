@@ -17,6 +17,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/table"
 	"evenodd/player/strategy"
+	"evenodd/player/strategy/external"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
@@ -32,7 +33,7 @@ func known() config.Known {
 			table.TiebreakPoints, table.TiebreakWins, table.TiebreakDraws,
 			table.TiebreakHeadToHead, table.TiebreakSonnebornBerger, table.TiebreakWinRate,
 		},
-		Strategies: strategy.Names(),
+		Strategies: append(strategy.Names(), external.Model), // what runs a program is for the command line
 		Games:      map[string]config.KnownGame{},
 	}
 	for _, t := range games().Types() {

@@ -22,6 +22,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
+	"evenodd/player/strategy/external"
 )
 
 type simulateOptions struct {
@@ -43,11 +44,15 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		Short: "Play a whole league in this process",
 		Long: `Play a whole league in one process: manager, referees and players. The same seed
 gives the same output, whatever the transport and the concurrency. Players get ids
-in order and strategies in turn.
+in order and strategies in turn: ` + external.Names() + `.
+
+exec:./bot runs a program of yours, once for each of its players, which reads a
+question a line and answers with {"choice": "even"}. A question it does not answer
+costs that match. Arguments go in single quotes: --strategies "exec:./bot 'a b'".
 
 With --data the league is kept in a folder, as a real one is. One that was
 interrupted goes on with --resume, by the game, seed, players, strategies and faults
-that it began with.
+that it began with; programs must be named again.
 
 --faults makes things go wrong, by the seed, on the transports memory and wire, and
 in no time: what is lost has missed its deadline at once.
@@ -84,6 +89,7 @@ round on. Warnings of what goes wrong need --log-level warn.`,
 	f.IntVar(&o.Referees, "referees", 2, "number of referees")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of everything that chance decides (default: a new one)")
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, taken in turn by the players")
+	botFlags(f, &o.Tools)
 	f.IntVar(&o.Legs, "legs", 1, "how often each pair meets")
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
@@ -116,6 +122,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.Legs == 0 || o.Concurrency == 0 {
 		return usage("--legs and --concurrency are 1 at least, not 0")
 	}
+	o.Tools.LLM.Key = llmKey()
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -239,7 +240,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	}
 	choice, err := p.choose(ctx, m, "", strategy.View{
 		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
-		RoundID: max(q.Context.RoundID, m.round),
+		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Deadline),
 	})
 	if err != nil {
 		return nil, err
@@ -262,7 +263,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	}
 	choice, err := p.choose(ctx, m, digestOf(&q.MoveRequest), strategy.View{
 		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
-		Context: q.MoveRequest.Context, RoundID: m.round,
+		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Deadline),
 	})
 	if err != nil {
 		return nil, err
@@ -306,7 +307,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	id := p.ID()
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
-	v.Random = p.options.Random(id, key)
+	v.Random, v.Recent = p.options.Random(id, key), p.recent
 	p.mu.Lock()
 	v.Memory = p.history.memory
 	p.mu.Unlock()
@@ -326,6 +327,33 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	p.state = StateWaitingForResult
 	p.mu.Unlock()
 	return choice, nil
+}
+
+// within is how long it is until a deadline; 0 when it is over, or is none: a
+// referee whose clock is wrong says nothing about the time there is.
+func (p *Player) within(deadline string) time.Duration {
+	end, err := protocol.ParseTimestamp(deadline)
+	if err != nil {
+		return 0
+	}
+	return max(end.Sub(p.options.Clock.Now()), 0)
+}
+
+// recent are the last finished matches, for strategies that ask.
+func (p *Player) recent(n int) []strategy.Past {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	matches := p.history.matches
+	matches = matches[max(len(matches)-n, 0):]
+	past := make([]strategy.Past, len(matches))
+	for i := range matches {
+		m := &matches[i]
+		past[i] = strategy.Past{
+			MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
+			Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
+		}
+	}
+	return past
 }
 
 // gameOver takes in GAME_OVER, once.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/rs/zerolog"
 
@@ -23,6 +24,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
+	"evenodd/player/strategy/external"
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/transport"
@@ -33,13 +35,16 @@ type Options struct {
 	Players     int      // 2 to 10,000
 	Referees    int      // from 1
 	Seed        uint64   // of everything that chance decides
-	Strategies  []string // taken in turn by the players; nil means random
+	Strategies  []string // taken in turn by the players, as external.Open has them; nil means random
 	Legs        int      // how often each pair meets; 0 means 1
 	Transport   string   // Memory, Wire or HTTP
 	Concurrency int      // matches at once; 0 means 16
 	LeagueID    string
 	GameType    string
 	Games       rules.Registry
+
+	// Tools are what strategies need that think outside this process.
+	Tools external.Tools
 
 	// Faults are what goes wrong, as faults.Parse reads it; "" for nothing. In
 	// such a league no time passes: what is lost has missed its deadline at once.
@@ -79,11 +84,7 @@ func (o *Options) Validate() error {
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
 	for _, name := range o.Strategies {
-		s, err := strategy.New(name)
-		if err == nil {
-			err = strategy.Fits(s, o.GameType)
-		}
-		if err != nil {
+		if err := external.Check(name, o.Tools, o.GameType); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -186,6 +187,11 @@ func (o *Options) resume() error {
 	if from == nil {
 		return fmt.Errorf("the league %s in %s is a real one, no simulation", created.LeagueID, o.Keep.Folder)
 	}
+	for _, name := range from.Strategies { // a folder that somebody else made runs nothing on this machine
+		if external.Runs(name) && !slices.Contains(o.Strategies, name) {
+			return fmt.Errorf("the league %s was played by programs: name %q with --strategies as well, to run it", created.LeagueID, name)
+		}
+	}
 	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
 	o.LeagueID, o.GameType, o.Legs = created.LeagueID, created.GameType, created.Legs
 	return o.Validate()
@@ -231,6 +237,8 @@ type simulated struct {
 	manager *league.Manager
 	address string // of the manager
 	stops   []func()
+
+	strategies []strategy.Strategy // of the players, to be closed
 }
 
 func (s *simulated) run(ctx context.Context) (*Result, error) {
@@ -386,10 +394,13 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 
 func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	o, id := s.options, protocol.PlayerID(n)
-	decide, err := strategy.New(s.strategyOf(n))
+	tools := o.Tools
+	tools.Log = o.Log.With().Str("agent_id", protocol.PlayerSender(id)).Logger()
+	decide, err := external.Open(s.strategyOf(n), tools)
 	if err != nil {
 		return err
 	}
+	s.strategies = append(s.strategies, decide)
 	if s.faulty != nil {
 		decide = &steady{Strategy: decide}
 	}
@@ -443,4 +454,9 @@ func (s *simulated) close() {
 	for _, stop := range slices.Backward(s.stops) {
 		stop()
 	}
+	var ending sync.WaitGroup // at once: each may take its time
+	for _, decide := range s.strategies {
+		ending.Go(func() { external.Close(decide) })
+	}
+	ending.Wait()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A View is what a player knows when it is asked for a move.
@@ -23,9 +24,27 @@ type View struct {
 	OpponentID string
 	Memory     *Memory    // of finished matches; read only
 	Random     *rand.Rand // this decision's own source
+
+	// Within is how long the referee waits for the move, as far as it said so; 0
+	// where it did not.
+	Within time.Duration
+	// Recent are the last finished matches, n at most, the oldest first; nil where
+	// nobody keeps them.
+	Recent func(n int) []Past
 }
 
-// A Strategy chooses moves. It holds no state: what it knows is in the view.
+// Past is a finished match as the player saw it. What did not happen is "" or 0.
+type Past struct {
+	MatchID        string
+	OpponentID     string
+	Result         string // WIN, LOSS, DRAW, TECHNICAL_WIN or TECHNICAL_LOSS
+	Choice         string
+	OpponentChoice string
+	DrawnNumber    int
+}
+
+// A Strategy chooses moves. Those of this package hold no state: what they know
+// is in the view.
 // Safe for concurrent use.
 type Strategy interface {
 	Name() string
@@ -153,9 +172,9 @@ func Playable(s Strategy, types []string) []string {
 	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !slices.Contains(specialist.Games(), t) })
 }
 
-// Fits is an error when a strategy plays none of the game types.
+// Fits is an error when a strategy plays none of the game types, if any are named.
 func Fits(s Strategy, types ...string) error {
-	if len(Playable(s, types)) > 0 {
+	if len(types) == 0 || len(Playable(s, types)) > 0 {
 		return nil
 	}
 	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(Specialist).Games(), ", "), strings.Join(types, ", "))

@@ -1,0 +1,127 @@
+package cmd_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// exampleBot is a bot of testdata/bots, as a strategy.
+func exampleBot(t *testing.T, name string) string {
+	t.Helper()
+	if filepath.Ext(name) == ".py" {
+		if _, err := exec.LookPath("python3"); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatal("no python3: continuous integration plays with the example in Python")
+			}
+			t.Skip("NOT TESTED: the example in Python, because there is no python3 here")
+		}
+	}
+	path, err := filepath.Abs(filepath.Join("..", "testdata", "bots", name))
+	require.NoError(t, err)
+	return "exec:'" + path + "'"
+}
+
+// The examples play a whole league over HTTP, each beside a player of ours.
+func TestTheExamplesPlayALeague(t *testing.T) {
+	t.Parallel()
+	for name, said := range map[string]string{
+		"frequency.py": `"stderr":"R1M1 against P0\d: (even|odd)".*"message":"the bot says"`,
+		"alternate.sh": `"message":"listening"`, // it says nothing
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bot := exampleBot(t, name)
+			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
+			agents := []*process{m.joins(t, "referee"), m.joins(t, "player", "--strategy", bot), m.joins(t, "player")}
+			for _, p := range agents {
+				require.Zero(t, p.ends(t), p.stderr.String())
+			}
+			require.Zero(t, m.ends(t))
+			assert.Regexp(t, `^P0\d: 3 played, .*\nexec:.*`+name+`': 3 questions, 0 without an answer; started 1 time\n$`, agents[1].stdout.String())
+			assert.Regexp(t, said, agents[1].stderr.String())
+			assert.Regexp(t, `^P0\d: 3 played, .*\n$`, agents[2].stdout.String(), "a strategy of ours has nothing to account for")
+		})
+	}
+}
+
+// In a simulation they play the same league again, on every transport.
+func TestTheExamplesInASimulation(t *testing.T) {
+	t.Parallel()
+	strategies := exampleBot(t, "frequency.py") + ",contrarian," + exampleBot(t, "alternate.sh")
+	simulated := func(transport string) string {
+		return output(t, "simulate", "--players", "6", "--seed", "7", "--strategies", strategies,
+			"--strict", "--quiet", "--format", "csv", "--transport", transport)
+	}
+	want := simulated("memory")
+	assert.Equal(t, 1+15, strings.Count(want, "\n"))
+	for _, transport := range []string{"memory", "wire", "http"} {
+		assert.Equal(t, want, simulated(transport), transport)
+	}
+}
+
+// A player that is told to stop takes its bot with it, which has not heard of
+// the Ctrl-C.
+func TestAPlayerThatIsInterruptedEndsItsBot(t *testing.T) {
+	t.Parallel()
+	p := start(t, "player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp",
+		"--strategy", `exec:sh -c 'echo $$ >&2; while read -r q; do :; done; echo goodbye >&2'`)
+	p.awaits(t, `"stderr":"\d+"`)
+	p.interrupt(t)
+	assert.Equal(t, 130, p.ends(t))
+	assert.Contains(t, p.stderr.String(), `"stderr":"goodbye"`)
+}
+
+// A language model plays, is paid for, and its key is told to nobody else.
+func TestAModelPlaysALeague(t *testing.T) {
+	t.Parallel()
+	const key = "sk-this-is-a-secret"
+	var asked atomic.Int32
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		question, _ := io.ReadAll(r.Body)
+		assert.Contains(t, string(question), `Choose \"even\" or \"odd\".`)
+		assert.Equal(t, "Bearer "+key, r.Header.Get("Authorization"))
+		if asked.Add(1) == 2 {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, key)
+			return
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"I would say: odd!"}}],`+
+			`"usage":{"prompt_tokens":50,"completion_tokens":5}}`)
+	}))
+	t.Cleanup(model.Close)
+	for _, variable := range []string{"EVENODD_LLM_KEY", "OPENAI_API_KEY"} {
+		t.Run(variable, func(t *testing.T) {
+			asked.Store(0)
+			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
+			folder := t.TempDir()
+			referee, other := m.joins(t, "referee"), m.joins(t, "player")
+			p := launch(t, folder, []string{variable + "=" + key}, "evenodd", "player", "--port", "0", "--manager", m.url,
+				"--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "llama3.2")
+			for _, p := range []*process{referee, other, p} {
+				require.Zero(t, p.ends(t), p.stderr.String())
+			}
+			assert.Regexp(t, `^P0\d: 3 played, .*\nllama3\.2: 3 questions, 1 answered by chance; 100 tokens asked, 10 answered, in [\d.]+m?s\n$`,
+				p.stdout.String())
+			assert.Contains(t, p.stderr.String(), "the language model has not chosen, so chance has")
+			assert.NotContains(t, p.stderr.String(), key)
+			assert.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					text, readErr := os.ReadFile(path)
+					assert.NotContains(t, string(text), key, path)
+					return readErr
+				}
+				return err
+			}))
+		})
+	}
+}

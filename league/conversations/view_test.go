@@ -1,0 +1,60 @@
+package conversations
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/player/strategy"
+)
+
+// curious is a strategy that keeps what it is shown, and chooses even where it
+// can.
+type curious struct {
+	strategy.Strategy
+
+	seen []strategy.View
+}
+
+func (c *curious) Choose(_ context.Context, v strategy.View) (string, error) {
+	c.seen = append(c.seen, v)
+	return v.Options[0], nil
+}
+
+// What a strategy knows beside the counts: how long the referee waits, and the
+// last matches themselves.
+func TestWhatAStrategyIsShown(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 0)
+		random, err := strategy.New("random")
+		require.NoError(t, err)
+		looks := &curious{Strategy: random}
+		a := w.player("P01", func(a *actor) { a.decide = looks })
+		first := w.conducts(a, "R1M1", 1)
+		for _, ask := range []func() error{
+			func() error { _, err := first.invite(); return err },
+			func() error { _, err := first.choose(); return err }, // its deadline is over: the referee's clock is wrong
+			func() error { _, err := first.over(8); return err },
+		} {
+			require.NoError(t, ask())
+		}
+		second := w.conducts(a, "R2M1", 1)
+		_, err = second.invite()
+		require.NoError(t, err)
+		_, err = second.move(w.clock.Format(w.clock.Now().Add(30*time.Second)), "left", "right")
+		require.NoError(t, err)
+
+		require.Len(t, looks.seen, 2)
+		assert.Zero(t, looks.seen[0].Within)
+		assert.Equal(t, 30*time.Second, looks.seen[1].Within)
+		past := []strategy.Past{{
+			MatchID: "R1M1", OpponentID: "P02", Result: "WIN", Choice: "even", OpponentChoice: "odd", DrawnNumber: 8,
+		}}
+		assert.Equal(t, past, looks.seen[1].Recent(10))
+		assert.Equal(t, past, looks.seen[1].Recent(1))
+		assert.Empty(t, looks.seen[1].Recent(0))
+	})
+}

@@ -1,0 +1,125 @@
+package simulation_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
+)
+
+// scripted is a strategy that a shell runs from a script.
+func scripted(t *testing.T, script string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "bot.sh")
+	require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
+	return "exec:sh " + file
+}
+
+// A logbook is a log that agents write at the same time.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logbook) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// A bot that goes wrong in the second round loses that match, whatever it does
+// there, and plays all others.
+func TestABotThatGoesWrongLosesThatMatch(t *testing.T) {
+	tests := []struct{ name, wrong, logged string }{
+		{"hangs", "sleep 1000", "did not answer in time"},
+		{"dies", "echo oh no >&2; exit 1", `its last words were \"oh no\"`},
+		{"prints nonsense", "echo banana; continue", "which is no legal choice"},
+		{"prints without end", "exec cat /dev/zero", "a line of more than 64 KB"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bot := scripted(t, `while read -r q; do case "$q" in *'"round_id":2'*) `+tt.wrong+`;; esac; echo even; done`)
+			log := &logbook{}
+			o := options(4)
+			o.Strategies, o.Log = []string{bot, "even", "odd", "even"}, zerolog.New(log)
+			o.Tools.Timeout = 600 * time.Millisecond
+			var result *simulation.Result
+			noLeak(t, func() { result = run(t, o) })
+			require.Len(t, result.Results, 6)
+			lost := 0
+			for _, m := range result.Results {
+				if m.RoundID != 2 || m.PlayerA != "P01" && m.PlayerB != "P01" {
+					assert.NotEqual(t, protocol.StatusTechnicalLoss, m.Status, m.MatchID)
+					continue
+				}
+				lost++
+				assert.Equal(t, protocol.StatusTechnicalLoss, m.Status)
+				assert.NotEqual(t, "P01", m.Winner)
+				assert.Contains(t, m.Reason, "P01 sent no valid CHOOSE_PARITY_RESPONSE")
+			}
+			assert.Equal(t, 1, lost)
+			assert.Contains(t, log.text.String(), tt.logged)
+		})
+	}
+}
+
+// The same seed gives the same league where the bots are functions of what they
+// are asked, whatever carries it.
+func TestLeaguesOfBotsAreTheSameAgain(t *testing.T) {
+	bot := scripted(t, `while read -r q; do
+		seed=${q#*'"seed":'}; seed=${seed%%,*}
+		if [ $((seed % 2)) = 0 ]; then echo even; else echo '{"choice":"odd"}'; fi; done`)
+	o := options(5)
+	o.Strategies = []string{bot, "mirror", bot}
+	want := run(t, o)
+	assert.Zero(t, want.Standings[0].TechnicalLosses)
+	chosen := map[string]bool{}
+	for _, m := range want.Results {
+		chosen[m.ChoiceA], chosen[m.ChoiceB] = true, true
+	}
+	assert.Equal(t, map[string]bool{"even": true, "odd": true}, chosen)
+	for _, transport := range transports {
+		o.Transport, o.Concurrency = transport, 1
+		again := run(t, o)
+		for i := range again.Results { // which referee had a match depends on who was free
+			again.Results[i].RefereeID = want.Results[i].RefereeID
+		}
+		assert.Equal(t, want, again, transport)
+	}
+}
+
+// A league that goes on runs a program only where that is named again: the
+// folder may be somebody else's.
+func TestAFolderRunsNoProgram(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	bot := scripted(t, `: > '`+ran+`'; while read -r q; do echo even; done`)
+	folder := store.Folder(t.TempDir())
+	play := func(strategies ...string) error {
+		o := options(3)
+		o.Strategies = strategies
+		keep, _, err := league.OpenKeep(folder, o.LeagueID, false, time.Now)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, keep.Close()) }()
+		o.Keep = keep
+		_, err = simulation.Run(t.Context(), o)
+		return err
+	}
+	require.NoError(t, play("random", bot))
+	require.FileExists(t, ran)
+	require.NoError(t, os.Remove(ran))
+	require.ErrorContains(t, play("random"), "was played by programs: name \""+bot+"\" with --strategies as well")
+	assert.NoFileExists(t, ran)
+	require.NoError(t, play("random", bot))
+	assert.FileExists(t, ran)
+}

@@ -1,0 +1,337 @@
+//go:build unix
+
+package external
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// quick is the limit of bots that do not answer: long enough for a busy machine
+// to start a shell, short enough to wait for. Others have all the time.
+const (
+	quick = 1500 * time.Millisecond
+	long  = time.Minute
+)
+
+// A tame bot is one of a test, with its log.
+type tame struct {
+	*bot
+	log *log
+}
+
+// opened is a bot that a shell runs from a script, in which $1 is a folder of
+// its own, with a pipe that is named alive.
+func opened(t *testing.T, script string, limit time.Duration) *tame {
+	t.Helper()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "bot.sh")
+	require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "alive"), 0o600))
+	b := &tame{log: &log{}}
+	tools := b.log.tools()
+	tools.Timeout = limit
+	s, err := Open(fmt.Sprintf("exec:sh '%s' '%s'", file, folder), tools)
+	require.NoError(t, err)
+	b.bot = s.(*bot)
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *tame) asked(t *testing.T, matchID string) (string, error) {
+	t.Helper()
+	return b.Choose(t.Context(), view(matchID))
+}
+
+func (b *tame) answers(t *testing.T, want string) {
+	t.Helper()
+	choice, err := b.asked(t, "R1M1")
+	require.NoError(t, err, b.log)
+	assert.Equal(t, want, choice)
+}
+
+func TestABotIsStartedOnce(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `n=0; while read -r q; do n=$((n+1)); [ $((n%2)) = 1 ] && echo even || echo '{"choice":"odd"}'; done`, 0)
+	for range 5 {
+		b.answers(t, "even")
+		b.answers(t, "odd")
+	}
+	assert.Regexp(t, `^exec:sh .*: 10 questions, 0 without an answer; started 1 time$`, b.Account())
+}
+
+func TestABotIsAskedWhatAStrategyMayKnow(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `read -r q; echo "$q" > "$1/question"; echo odd`, 3*time.Second)
+	v := documented()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := b.Choose(ctx, v)
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(filepath.Dir(b.args[0]), "question"))
+	require.NoError(t, err)
+	want, err := written(documented(), 3*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
+}
+
+// What a bot does wrong in its first life, or with its first question. It costs
+// that question; the next is answered.
+func TestWhatGoesWrongCostsOneQuestion(t *testing.T) {
+	t.Parallel()
+	const (
+		later = `while read -r q; do echo even; done`
+		twice = `[ -e "$1/before" ] && { ` + later + `; exit; }; touch "$1/before"; read -r q; `
+	)
+	tests := []struct {
+		name, script string
+		want         string
+		starts       int
+	}{
+		{"it hangs", twice + `sleep 1000`, "did not answer in time", 2},
+		{"it hangs with what it has started", twice + `sleep 1000 & sleep 1000 & wait`, "did not answer in time", 2},
+		{"it does not flush", twice + `{ printf even; sleep 1000; }`, "did not answer in time", 2},
+		{"it talks and hangs", twice + `echo Let me see; sleep 1000`, `did not answer in time; it printed "Let me see" instead`, 2},
+		{"it dies", twice + `echo "  File bot.py, line 3" >&2; echo "NameError: name" >&2; exit 3`,
+			`ended before it answered: exit status 3; its last words were "NameError: name"`, 2},
+		{"it ends", twice + `exit 0`, "ended before it answered: exit status 0", 2},
+		{"it is killed", twice + `kill -9 $$`, "ended before it answered: signal: killed", 2},
+		{"it closes its output", twice + `exec >&-; sleep 1000`, "has closed its standard output", 2},
+		{"a line that is too long", twice + `head -c 70000 /dev/zero | tr '\0' x; echo; sleep 1000`, "printed a line of more than 64 KB", 2},
+		{"zeros without an end", twice + `exec cat /dev/zero`, "printed a line of more than 64 KB", 2},
+		{"lines without an end", twice + `while :; do echo no answer; done`, "printed 64 KB and no answer", 2},
+		{"bytes that are no text", twice + `printf '\377\376\n'; ` + later, "which is no legal choice", 1},
+		{"an illegal choice", twice + `echo evne; ` + later, `answered "evne"`, 1},
+		{"broken JSON", twice + `echo '{"choice"'; ` + later, "no JSON in one line", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			limit := long
+			if strings.Contains(tt.want, "in time") {
+				limit = quick
+			}
+			b := opened(t, tt.script, limit)
+			_, err := b.asked(t, "R1M1")
+			require.ErrorContains(t, err, "the bot exec:sh ")
+			require.ErrorContains(t, err, tt.want)
+			b.limit = long
+			b.answers(t, "even")
+			assert.Equal(t, tt.starts, b.starts)
+			assert.Equal(t, 1, b.failed)
+		})
+	}
+}
+
+// What is not as it should be, and costs nothing.
+func TestWhatIsForgiven(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, script string
+		said         string // in the log
+		starts       int
+	}{
+		{"a greeting", `echo "Hello, I am a bot"; while read -r q; do echo even; done`, `"stdout":"Hello, I am a bot"`, 1},
+		{"talk before each answer", `while read -r q; do echo; echo "I think so"; echo even; done`, `"stdout":"I think so"`, 1},
+		{"talk on standard error", `while read -r q; do echo deep thoughts >&2; echo even; done`, `"stderr":"deep thoughts"`, 1},
+		{"it ends with every answer", `read -r q; echo even`, "", 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := opened(t, tt.script, 0)
+			for range 3 {
+				b.answers(t, "even")
+			}
+			b.Close() // all it said is logged then
+			assert.Contains(t, b.log.String(), tt.said)
+			assert.Equal(t, tt.starts, b.starts)
+			assert.Zero(t, b.failed)
+		})
+	}
+}
+
+func TestAnAnswerTooMuchIsNotTheNextOne(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `read -r q; echo even; echo even; : > "$1/alive"; while read -r q; do echo odd; done`, 0)
+	b.answers(t, "even")
+	_, err := io.ReadAll(alive(t, b)) // now it has said both
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(b.running.lines) > 0 }, botTimeout, time.Millisecond)
+	b.answers(t, "odd")
+	assert.Contains(t, b.log.String(), `"stdout":"even"`)
+}
+
+func TestABotThatFloodsTheLogIsCutShort(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `i=0; while [ $i -lt 5000 ]; do echo "line $i of very many" >&2; i=$((i+1)); done
+		head -c 100000 /dev/zero | tr '\0' x >&2; while read -r q; do echo even; done`, 0)
+	b.answers(t, "even")
+	b.Close()
+	logged := b.log.String()
+	assert.GreaterOrEqual(t, strings.Count(logged, "the bot says"), loggedAtOnce)
+	assert.Less(t, strings.Count(logged, "the bot says"), 1000)
+	for line := range strings.Lines(logged) {
+		assert.Less(t, len(line), 2*maxLogged)
+	}
+}
+
+func TestQuestionsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `while read -r q; do echo "$q" | sed 's/.*"valid_options":\["\([^"]*\)".*/\1/'; done`, 30*time.Second)
+	var asking sync.WaitGroup
+	for n := range 20 {
+		asking.Go(func() {
+			v := view("R1M1")
+			v.Options = []string{fmt.Sprintf("move-%d", n)}
+			choice, err := b.Choose(context.Background(), v)
+			assert.NoError(t, err)
+			assert.Equal(t, v.Options[0], choice)
+		})
+	}
+	asking.Wait()
+	assert.Equal(t, 1, b.starts)
+}
+
+// alive is a pipe that is open as long as a program lives that was told to hold
+// it.
+func alive(t *testing.T, b *tame) *os.File {
+	t.Helper()
+	f, err := os.Open(filepath.Join(filepath.Dir(b.args[0]), "alive"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func TestABotEndsWithThePlayer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, script string
+		within       time.Duration // from
+		longer       bool          // it takes until it is killed
+	}{
+		{"when its input ends", `while read -r q; do echo even; done; echo goodbye >&2`, 0, false},
+		{"when it is asked to", `trap 'echo goodbye >&2; exit' TERM; read -r q; echo even; while :; do sleep 0.1; done`, 0, false},
+		{"when it must", `trap '' TERM; read -r q; echo even; echo goodbye >&2; while :; do sleep 0.1; done`, 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := opened(t, `sleep 1000 > "$1/alive" & `+tt.script, 0)
+			held := alive(t, b)
+			b.answers(t, "even")
+			pid := b.running.cmd.Process.Pid
+			began := time.Now()
+			b.Close()
+			assert.Equal(t, tt.longer, time.Since(began) >= untilKill)
+			assert.Contains(t, b.log.String(), "goodbye")
+			_, err := io.ReadAll(held) // which has an end: nobody holds it any more
+			require.NoError(t, err)
+			assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "not even a zombie is left")
+			b.Close()
+			for range 10 { // chance must not have it started again
+				_, err = b.asked(t, "R1M1")
+				assert.ErrorIs(t, err, errClosed)
+			}
+			assert.Equal(t, 1, b.starts)
+		})
+	}
+}
+
+func TestClosingEndsAQuestion(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `read -r q; : > "$1/alive"; sleep 1000`, time.Hour)
+	failed := make(chan error)
+	go func() {
+		_, err := b.Choose(context.Background(), view("R1M1"))
+		failed <- err
+	}()
+	_, err := io.ReadAll(alive(t, b)) // it thinks
+	require.NoError(t, err)
+	go b.Close()
+	assert.ErrorIs(t, <-failed, errClosed)
+}
+
+func TestABotKeepsItsTimeWhenTheCallerHasGone(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `read -r q; : > "$1/alive"; echo even; while read -r q; do echo odd; done`, long)
+	ctx, leave := context.WithCancel(t.Context())
+	type answer struct {
+		choice string
+		err    error
+	}
+	answered := make(chan answer)
+	go func() {
+		choice, err := b.Choose(ctx, view("R1M1"))
+		answered <- answer{choice, err}
+	}()
+	require.Eventually(t, func() bool { return len(b.turn) == 0 }, long, time.Millisecond)
+	leave()
+	_, err := io.ReadAll(alive(t, b)) // it thinks until somebody reads this
+	require.NoError(t, err)
+	assert.Equal(t, answer{"even", nil}, <-answered, "the referee asks the same again, and it is answered")
+	b.answers(t, "odd")
+}
+
+func TestABotThatFailsAgainAndAgainRests(t *testing.T) {
+	t.Parallel()
+	b := opened(t, `exit 1`, 2*time.Second)
+	for range 2 {
+		_, err := b.asked(t, "R1M1")
+		require.ErrorContains(t, err, "exit status 1", "the first time it is started again at once")
+	}
+	b.failures = 10
+	v := view("R1M1")
+	v.Within = 10 * time.Millisecond
+	b.restAt = time.Now()
+	_, err := b.Choose(t.Context(), v)
+	require.ErrorContains(t, err, "times in a row, and rests for another")
+	assert.Regexp(t, `rests for another (\d+ms|1s)`, err.Error())
+}
+
+func TestPauses(t *testing.T) {
+	tests := []struct {
+		failures int
+		limit    time.Duration
+		want     time.Duration
+	}{
+		{0, botTimeout, 0},
+		{1, botTimeout, 0},
+		{2, botTimeout, 250 * time.Millisecond},
+		{3, botTimeout, 500 * time.Millisecond},
+		{5, botTimeout, 2 * time.Second},
+		{6, botTimeout, botTimeout / 2},
+		{1000, time.Minute, 4 * time.Second},
+		{1000, time.Second, 500 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		assert.Equal(t, tt.want, pauseAfter(tt.failures, tt.limit), "after %d", tt.failures)
+	}
+}
+
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		v := view("R1M1")
+		assert.Equal(t, time.Minute, patience(t.Context(), v, time.Minute), "nobody waits for it")
+		assert.Equal(t, 8*time.Second, patience(ctx, v, time.Minute), "the caller does")
+		assert.Equal(t, 5*time.Second, patience(ctx, v, 5*time.Second))
+		v.Within = 5 * time.Second
+		assert.Equal(t, 4*time.Second, patience(ctx, v, time.Minute), "the referee does")
+		time.Sleep(11 * time.Second)
+		assert.Zero(t, patience(ctx, v, time.Minute))
+	})
+}

@@ -1,0 +1,153 @@
+package external
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/player/strategy"
+)
+
+// Bounds of what is heard from a program, in bytes.
+const (
+	maxLine   = 64 << 10
+	maxReason = 500
+)
+
+// maxHistory is how many finished matches a question tells of; the counts beside
+// are of all.
+const maxHistory = 100
+
+// A request is a question to a program, one line of JSON. testdata/bots/README.md
+// tells users what it means.
+type request struct {
+	SchemaVersion string         `json:"schema_version"`
+	GameType      string         `json:"game_type"`
+	MatchID       string         `json:"match_id"`
+	RoundID       int            `json:"round_id"`
+	PlayerID      string         `json:"player_id"`
+	OpponentID    string         `json:"opponent_id"`
+	MoveType      string         `json:"move_type"`
+	ValidOptions  []string       `json:"valid_options"`
+	Context       map[string]any `json:"context"`
+	TimeLimitMS   int64          `json:"time_limit_ms"`
+	Seed          uint64         `json:"seed"`
+	Drawn         map[string]int `json:"drawn"`
+	Opponent      opponent       `json:"opponent"`
+	History       []past         `json:"history"`
+}
+
+// opponent is what is remembered of the opponent; of one that was never met,
+// what all others did.
+type opponent struct {
+	Choices map[string]int `json:"choices"`
+	Last    *string        `json:"last"`
+}
+
+// past is a finished match.
+type past struct {
+	MatchID        string  `json:"match_id"`
+	OpponentID     string  `json:"opponent_id"`
+	Result         string  `json:"result"`
+	MyChoice       *string `json:"my_choice"`
+	OpponentChoice *string `json:"opponent_choice"`
+	DrawnNumber    *int    `json:"drawn_number"`
+}
+
+// written is the question of a view as a line.
+func written(v strategy.View, limit time.Duration) ([]byte, error) {
+	q := &request{
+		SchemaVersion: "1.0.0", GameType: v.GameType, MatchID: v.MatchID, RoundID: v.RoundID,
+		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options,
+		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON reader keeps 53 bits
+		Drawn:    map[string]int{"even": v.Memory.Drawn("even"), "odd": v.Memory.Drawn("odd")},
+		Opponent: opponent{Choices: map[string]int{}, Last: orNull(v.Memory.Last(v.OpponentID))},
+		Context:  v.Context, History: []past{},
+	}
+	for _, o := range v.Options {
+		q.Opponent.Choices[o] = v.Memory.Chose(v.OpponentID, o)
+	}
+	if v.Recent != nil {
+		for _, m := range v.Recent(maxHistory) {
+			p := past{m.MatchID, m.OpponentID, m.Result, orNull(m.Choice), orNull(m.OpponentChoice), nil}
+			if m.DrawnNumber > 0 {
+				p.DrawnNumber = &m.DrawnNumber
+			}
+			q.History = append(q.History, p)
+		}
+	}
+	line, err := json.Marshal(q, json.Deterministic(true))
+	return append(line, '\n'), err
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// A wrongAnswerError is an answer all the same: the program said its one line, and
+// is asked the next question as if nothing had happened.
+type wrongAnswerError struct{ text string }
+
+func (e *wrongAnswerError) Error() string { return e.text }
+
+func wrong(format string, args ...any) error { return &wrongAnswerError{fmt.Sprintf(format, args...)} }
+
+// errChatter is a line that was not meant as an answer, such as the greeting of
+// a library.
+var errChatter = errors.New("no answer")
+
+// choiceIn reads a line of a program: {"choice": "even"}, or a word alone.
+func choiceIn(line string, options []string) (choice, reason string, err error) {
+	text := strings.TrimSpace(line)
+	switch {
+	case strings.HasPrefix(text, "{"):
+		choice, reason, err = choiceOf(text)
+	case strings.HasPrefix(text, `"`):
+		if json.Unmarshal([]byte(text), &choice) != nil {
+			return "", "", errChatter
+		}
+	case text == "" || len(strings.Fields(text)) > 1:
+		return "", "", errChatter
+	default:
+		choice = text
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if !slices.Contains(options, choice) {
+		return "", "", wrong("answered %q, which is no legal choice: %s", clip(choice, 60), strings.Join(options, ", "))
+	}
+	return choice, reason, nil
+}
+
+// choiceOf reads an answer in JSON. A number is taken as its text: the moves of
+// some games are numbers.
+func choiceOf(text string) (choice, reason string, err error) {
+	var a struct {
+		Choice jsontext.Value `json:"choice"`
+		Reason jsontext.Value `json:"reason"`
+	}
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		return "", "", wrong("answered what is no JSON in one line: %q", clip(text, 200))
+	}
+	switch a.Choice.Kind() {
+	case '"':
+		_ = json.Unmarshal(a.Choice, &choice) // a string, and sound: it was read as a part of the whole
+	case '0':
+		choice = string(a.Choice)
+	default:
+		return "", "", wrong(`answered without a "choice" that is a text: %q`, clip(text, 200))
+	}
+	if a.Reason.Kind() == '"' {
+		_ = json.Unmarshal(a.Reason, &reason)
+	}
+	return choice, clip(reason, maxReason), nil
+}

@@ -1,0 +1,114 @@
+package external
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/player/strategy"
+)
+
+// documented is a question in which everything has a value: the one that the
+// README explains.
+func documented() strategy.View {
+	v := view("R3M1")
+	v.OpponentID = "P04"
+	v.Memory.Remember("P03", "odd", "even")
+	v.Memory.Remember("P02", "", "")
+	v.Recent = func(n int) []strategy.Past {
+		return []strategy.Past{
+			{MatchID: "R1M2", OpponentID: "P03", Result: "WIN", Choice: "even", OpponentChoice: "odd", DrawnNumber: 4},
+			{MatchID: "R2M1", OpponentID: "P02", Result: "TECHNICAL_WIN", Choice: "odd"},
+		}[max(2-n, 0):]
+	}
+	return v
+}
+
+func TestTheQuestionIsTheOneOfTheReadme(t *testing.T) {
+	page, err := os.ReadFile("../../../testdata/bots/README.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(page), "```json\n")
+	example, rest, _ := strings.Cut(rest, "```")
+	line, err := written(documented(), 5*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, 1, strings.Count(string(line), "\n"), "one line")
+	var asked, shown map[string]any
+	require.NoError(t, json.Unmarshal(line, &asked))
+	require.NoError(t, json.Unmarshal([]byte(example), &shown))
+	assert.Less(t, asked["seed"], float64(1<<53))
+	delete(asked, "seed")
+	delete(shown, "seed")
+	assert.Equal(t, shown, asked)
+
+	_, rest, _ = strings.Cut(rest, "```json\n")
+	answer, _, _ := strings.Cut(rest, "```")
+	choice, reason, err := choiceIn(answer, []string{"even", "odd"})
+	require.NoError(t, err)
+	assert.Equal(t, "even", choice)
+	assert.Equal(t, "what you like, for the log at level debug", reason)
+}
+
+func TestTheSameViewIsTheSameQuestion(t *testing.T) {
+	one, err := written(documented(), time.Second)
+	require.NoError(t, err)
+	two, err := written(documented(), time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, string(one), string(two), "and so a bot that is a function plays the same league again")
+}
+
+func TestAnswers(t *testing.T) {
+	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8"}
+	tests := []struct {
+		name, line string
+		options    []string
+		want       string
+		problem    string // of a wrong answer; "-" where the line is none
+	}{
+		{"JSON", `{"choice":"even"}`, parities, "even", ""},
+		{"JSON with spaces and more", ` {"x": [1], "choice" : "odd", "reason": "why not"}` + "\r", parities, "odd", ""},
+		{"a reason that is no text", `{"choice":"odd","reason":7}`, parities, "odd", ""},
+		{"a word", "even", parities, "even", ""},
+		{"a word in quotes", `"even"`, parities, "even", ""},
+		{"a number", `{"choice":4}`, cells, "4", ""},
+		{"a number alone", `8`, cells, "8", ""},
+
+		{"an illegal choice", `{"choice":"evne"}`, parities, "", `answered "evne", which is no legal choice: even, odd`},
+		{"in capitals", `EVEN`, parities, "", `answered "EVEN"`},
+		{"empty", `{"choice":""}`, parities, "", `answered ""`},
+		{"no choice", `{"choise":"even"}`, parities, "", `without a "choice" that is a text`},
+		{"null", `{"choice":null}`, parities, "", `without a "choice"`},
+		{"a list", `{"choice":["even"]}`, parities, "", `without a "choice"`},
+		{"broken", `{"choice":"even"`, parities, "", "no JSON in one line"},
+		{"the first line of several", `{`, parities, "", "no JSON in one line"},
+		{"Python's way", `{'choice': 'even'}`, parities, "", "no JSON in one line"},
+		{"two at once", `{"choice":"even"}{"choice":"odd"}`, parities, "", "no JSON in one line"},
+		{"a word of another language", "pair", parities, "", `answered "pair"`},
+
+		{"nothing", "", parities, "", "-"},
+		{"spaces", " \t", parities, "", "-"},
+		{"a greeting", "pygame 2.5.2 (SDL 2.28.3, Python 3.11.7)", parities, "", "-"},
+		{"a sentence", "I choose even", parities, "", "-"},
+		{"a quote that is open", `"even`, parities, "", "-"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			choice, _, err := choiceIn(tt.line, tt.options)
+			assert.Equal(t, tt.want, choice)
+			var wrong *wrongAnswerError
+			switch tt.problem {
+			case "":
+				require.NoError(t, err)
+			case "-":
+				require.ErrorIs(t, err, errChatter)
+			default:
+				require.ErrorAs(t, err, &wrong)
+				require.ErrorContains(t, err, tt.problem)
+			}
+		})
+	}
+}

@@ -1,0 +1,253 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/sashabaranov/go-openai"
+
+	"evenodd/player/strategy"
+)
+
+// LLM is where a language model is asked.
+type LLM struct {
+	URL   string // of an endpoint such as OpenAI's, with the version: http://localhost:11434/v1
+	Model string
+	Key   string // "" for an endpoint that wants none; never logged
+
+	Transport http.RoundTripper // nil for the network
+}
+
+func (l *LLM) check() error {
+	u, err := url.Parse(l.URL)
+	switch {
+	case l.URL == "" || l.Model == "":
+		return errors.New("strategy llm: say whom to ask with --llm-url and --llm-model, such as http://localhost:11434/v1 and llama3.2")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("--llm-url: a URL such as http://localhost:11434/v1")
+	case u.User != nil:
+		return errors.New("--llm-url: no user and no password; the key comes from EVENODD_LLM_KEY or OPENAI_API_KEY")
+	}
+	return nil
+}
+
+// modelTimeout is how long a model may think when nobody says so.
+const modelTimeout = 20 * time.Second
+
+// retryPause is how long to wait before the second try when the endpoint does
+// not say.
+const retryPause = 500 * time.Millisecond
+
+// Bounds of what is read of an endpoint, in bytes.
+const (
+	maxReply   = 1 << 20
+	maxRefusal = 4 << 10
+)
+
+// A model decides by asking a language model (spec 003 §3.6.3). It always has an
+// answer in time: where the model has none, chance decides, and the log and the
+// account say so. Safe for concurrent use.
+type model struct {
+	llm    LLM
+	limit  time.Duration
+	log    zerolog.Logger
+	client *openai.Client
+	http   *http.Client
+
+	mu    sync.Mutex
+	spent spent
+}
+
+// spent is what the model has cost.
+type spent struct {
+	questions, byChance   int
+	prompted, completions int // tokens
+	time                  time.Duration
+}
+
+func newModel(t Tools) (*model, error) {
+	m := &model{llm: t.LLM, limit: t.Timeout, log: t.Log.With().Str("model", t.LLM.Model).Logger()}
+	if m.limit <= 0 {
+		m.limit = modelTimeout
+	}
+	transport := t.LLM.Transport
+	if transport == nil {
+		usual, ok := http.DefaultTransport.(*http.Transport)
+		if !ok {
+			return nil, errors.New("strategy llm: this process has another HTTP transport than the usual one")
+		}
+		transport = usual.Clone() // with connections of its own, which Close ends
+	}
+	m.http = &http.Client{
+		Transport: transport,
+		// Whoever is redirected to would get the key.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	c := openai.DefaultConfig(t.LLM.Key)
+	c.BaseURL, c.HTTPClient = t.LLM.URL, bounded{m.http}
+	m.client = openai.NewClientWithConfig(c)
+	return m, nil
+}
+
+func (m *model) Name() string { return Model }
+
+// Choose asks the model, and lets chance decide where it does not.
+func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
+	if len(v.Options) == 0 {
+		return "", fmt.Errorf("%s: no move to choose from", Model)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience(ctx, v, m.limit))
+	defer cancel()
+	began := time.Now()
+	answer, usage, err := m.ask(ctx, prompt(v))
+	choice := ""
+	if err == nil {
+		choice, err = chosen(answer, v.Options)
+	}
+	took := time.Since(began)
+	m.count(usage, took, err != nil)
+	log := m.log.With().Str("match_id", v.MatchID).Dur("took_ms", took).
+		Int("prompt_tokens", usage.PromptTokens).Int("completion_tokens", usage.CompletionTokens).Logger()
+	if err != nil {
+		choice = v.Options[v.Random.IntN(len(v.Options))]
+		log.Warn().Str("error", m.discreet(err)).Str("choice", choice).Msg("the language model has not chosen, so chance has")
+		return choice, nil
+	}
+	log.Info().Str("choice", choice).Msg("the language model has chosen")
+	return choice, nil
+}
+
+func (m *model) count(u openai.Usage, took time.Duration, byChance bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spent.questions++
+	m.spent.prompted += u.PromptTokens
+	m.spent.completions += u.CompletionTokens
+	m.spent.time += took
+	if byChance {
+		m.spent.byChance++
+	}
+}
+
+// discreet is an error without the key: some endpoints quote it.
+func (m *model) discreet(err error) string {
+	text := err.Error()
+	if m.llm.Key != "" {
+		text = strings.ReplaceAll(text, m.llm.Key, "(the key)")
+	}
+	return clip(strings.ToValidUTF8(text, "�"), 500)
+}
+
+// ask puts the question, and puts it once more where that may help and there is
+// time.
+func (m *model) ask(ctx context.Context, question string) (answer string, usage openai.Usage, err error) {
+	request := openai.ChatCompletionRequest{
+		Model:    m.llm.Model,
+		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: question}},
+	}
+	for again := false; ; again = true {
+		r, err := m.client.CreateChatCompletion(ctx, request)
+		if err == nil && len(r.Choices) > 0 {
+			return r.Choices[0].Message.Content, r.Usage, nil
+		}
+		if err == nil {
+			return "", r.Usage, errors.New("the endpoint answered without a choice")
+		}
+		pause, passes := transient(ctx, err)
+		if again || !passes || wait(ctx, pause) != nil {
+			return "", r.Usage, err
+		}
+		m.log.Info().Str("error", m.discreet(err)).Msg("asking the language model once more")
+	}
+}
+
+// transient tells whether a failure may pass, and after which pause: the
+// endpoint is busy, or has broken the connection.
+func transient(ctx context.Context, err error) (pause time.Duration, passes bool) {
+	var refused *refusedError
+	var broken *url.Error
+	switch {
+	case ctx.Err() != nil:
+		return 0, false
+	case errors.As(err, &refused):
+		return refused.after, refused.status == http.StatusTooManyRequests || refused.status >= http.StatusInternalServerError
+	}
+	return retryPause, errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// wait waits, where there is so much time; else it fails at once.
+func wait(ctx context.Context, pause time.Duration) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+		return context.DeadlineExceeded
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close gives up the connections.
+func (m *model) Close() {
+	m.http.CloseIdleConnections()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.spent
+	m.log.Info().Int("questions", s.questions).Int("by_chance", s.byChance).Int("prompt_tokens", s.prompted).
+		Int("completion_tokens", s.completions).Dur("took_ms", s.time).Msg("the language model is not asked any more")
+}
+
+// Account tells what the model has cost.
+func (m *model) Account() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.spent
+	return fmt.Sprintf("%s: %s, %d answered by chance; %d tokens asked, %d answered, in %s",
+		m.llm.Model, counted(s.questions, "question"), s.byChance, s.prompted, s.completions, s.time.Round(time.Millisecond))
+}
+
+// A refusedError is an HTTP status that is no success.
+type refusedError struct {
+	status int
+	after  time.Duration // when to try again
+	body   string
+}
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("the endpoint answered HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
+}
+
+// bounded is an HTTP client that reads no more than is good, and takes nothing
+// but a success for one. The library does neither.
+type bounded struct{ client *http.Client }
+
+// Do sends a request.
+func (b bounded) Do(r *http.Request) (*http.Response, error) {
+	reply, err := b.client.Do(r) //nolint:gosec // the user named the URL
+	if err != nil {
+		return nil, err
+	}
+	if reply.StatusCode != http.StatusOK {
+		defer func() { _ = reply.Body.Close() }() // it was read as far as it is wanted
+		text, _ := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
+		e := &refusedError{status: reply.StatusCode, after: retryPause, body: string(text)}
+		if s, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && s >= 0 {
+			e.after = time.Duration(min(s, 3600)) * time.Second
+		}
+		return nil, e
+	}
+	reply.Body = http.MaxBytesReader(nil, reply.Body, maxReply)
+	return reply, nil
+}

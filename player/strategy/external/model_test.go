@@ -1,0 +1,363 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/player/strategy"
+)
+
+const key = "sk-of-the-tests"
+
+// said is the reply of an endpoint whose model says something.
+func said(text string) string {
+	content, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant",`+
+		`"content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":40,"completion_tokens":2,"total_tokens":42}}`, content)
+}
+
+// An endpoint is a real server, which does one thing after the other; the last
+// for ever.
+type endpoint struct {
+	*httptest.Server
+	asked atomic.Int32
+}
+
+func serving(t *testing.T, replies ...http.HandlerFunc) *endpoint {
+	t.Helper()
+	e := &endpoint{}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := int(e.asked.Add(1))
+		assert.Equal(t, "/v1/chat/completions", r.URL.Path)
+		assert.Equal(t, "Bearer "+key, r.Header.Get("Authorization"))
+		replies[min(n, len(replies))-1](w, r)
+	}))
+	t.Cleanup(e.Close)
+	t.Cleanup(e.CloseClientConnections)
+	return e
+}
+
+func says(text string) http.HandlerFunc { return raw(http.StatusOK, said(text)) }
+
+func raw(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func busy(status int, retryAfter string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", retryAfter)
+		w.WriteHeader(status)
+	}
+}
+
+func hanging(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // the server notices then that the client has gone
+	<-r.Context().Done()
+}
+
+func hangingHalfway(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, said("even")[:60])
+	_ = http.NewResponseController(w).Flush()
+	hanging(w, r)
+}
+
+func hangsUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func hangsUpHalfway(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, said("even")[:60])
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// asking is a model at an endpoint.
+func asking(t *testing.T, l LLM, limit time.Duration) (*model, *log) {
+	t.Helper()
+	logged := &log{}
+	tools := logged.tools()
+	tools.Timeout, tools.LLM = limit, l
+	s, err := Open(Model, tools)
+	require.NoError(t, err)
+	t.Cleanup(func() { Close(s) })
+	return s.(*model), logged
+}
+
+func TestAModel(t *testing.T) {
+	t.Parallel()
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		elsewhere.Add(1)
+		_, _ = io.WriteString(w, said("odd"))
+	}))
+	t.Cleanup(other.Close)
+	redirecting := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}
+	tests := []struct {
+		name    string
+		replies []http.HandlerFunc
+		want    string // "" when chance decides
+		asked   int
+		logged  string
+	}{
+		{"a word", []http.HandlerFunc{says("odd")}, "odd", 1, `"choice":"odd"`},
+		{"a talkative one", []http.HandlerFunc{says("Let me think.\n\nThe draws are independent, so I will go with **Odd**.")}, "odd", 1, `"completion_tokens":2`},
+		{"one that cannot decide", []http.HandlerFunc{says("Either even or odd will do.")}, "", 1, "the model named several options"},
+		{"one that refuses", []http.HandlerFunc{says("As a language model I do not gamble.")}, "", 1, "the model named no option"},
+		{"one that says nothing", []http.HandlerFunc{says("")}, "", 1, "the model named no option"},
+		{"no choices", []http.HandlerFunc{raw(200, `{"choices":[]}`)}, "", 1, "without a choice"},
+		{"another language", []http.HandlerFunc{raw(200, "<html>It works!</html>")}, "", 1, "invalid character"},
+		{"rate limited, once", []http.HandlerFunc{busy(429, "0"), says("odd")}, "odd", 2, "asking the language model once more"},
+		{"rate limited for long", []http.HandlerFunc{busy(429, "60")}, "", 1, "HTTP 429"},
+		{"rate limited again and again", []http.HandlerFunc{busy(429, "0")}, "", 2, "HTTP 429"},
+		{"broken, once", []http.HandlerFunc{raw(503, "loading the model"), says("odd")}, "odd", 2, "HTTP 503 Service Unavailable: loading the model"},
+		{"broken", []http.HandlerFunc{raw(500, "")}, "", 2, "HTTP 500"},
+		{"a wrong key", []http.HandlerFunc{raw(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`)}, "", 1,
+			"Incorrect API key provided: (the key)"},
+		{"an unknown model", []http.HandlerFunc{raw(404, "no such model")}, "", 1, "HTTP 404 Not Found: no such model"},
+		{"another place", []http.HandlerFunc{redirecting}, "", 1, "HTTP 307"},
+		{"hangs", []http.HandlerFunc{hanging}, "", 1, "deadline exceeded"},
+		{"hangs halfway", []http.HandlerFunc{hangingHalfway}, "", 1, "deadline exceeded"},
+		{"hangs up, once", []http.HandlerFunc{hangsUp, says("odd")}, "odd", 2, "once more"},
+		{"hangs up halfway", []http.HandlerFunc{hangsUpHalfway}, "", 2, "unexpected EOF"},
+		{"10 MB", []http.HandlerFunc{says(strings.Repeat("even ", 2<<20))}, "", 1, "too large"},
+		{"10 MB of trouble", []http.HandlerFunc{raw(400, strings.Repeat("even ", 2<<20))}, "", 1, "HTTP 400"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := serving(t, tt.replies...)
+			limit := 5 * time.Second
+			if strings.HasPrefix(tt.name, "hangs") && tt.asked == 1 {
+				limit = quickly
+			}
+			m, logged := asking(t, LLM{URL: e.URL + "/v1", Model: "m", Key: key}, limit)
+			choice, err := m.Choose(t.Context(), view("R1M1"))
+			require.NoError(t, err, "it always has an answer")
+			want, byChance := tt.want, 0
+			if want == "" {
+				want, byChance = chance(t), 1
+				assert.Contains(t, logged.String(), "the language model has not chosen, so chance has")
+			}
+			assert.Equal(t, want, choice)
+			assert.EqualValues(t, tt.asked, e.asked.Load())
+			assert.Contains(t, logged.String(), tt.logged)
+			assert.NotContains(t, logged.String(), key)
+			assert.Less(t, logged.text.Len(), 4<<10)
+			assert.Regexp(t, fmt.Sprintf(`^m: 1 question, %d answered by chance; `, byChance), m.Account())
+			assert.Zero(t, elsewhere.Load(), "nobody else gets the key")
+		})
+	}
+}
+
+// quickly is how long to wait for what never comes.
+const quickly = 300 * time.Millisecond
+
+// chance is what chance decides in view.
+func chance(t *testing.T) string {
+	t.Helper()
+	random, err := strategy.New("random")
+	require.NoError(t, err)
+	choice, err := random.Choose(t.Context(), view("R1M1"))
+	require.NoError(t, err)
+	return choice
+}
+
+func TestAModelThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	e := httptest.NewServer(nil)
+	e.Close()
+	m, logged := asking(t, LLM{URL: e.URL, Model: "m"}, 0)
+	choice, err := m.Choose(t.Context(), view("R1M1"))
+	require.NoError(t, err)
+	assert.Equal(t, chance(t), choice)
+	assert.Contains(t, logged.String(), "connection refused")
+}
+
+func TestTheAccountOfAModel(t *testing.T) {
+	t.Parallel()
+	e := serving(t, says("odd"), says("who knows"), says("even"))
+	m, logged := asking(t, LLM{URL: e.URL + "/v1/", Model: "llama3.2", Key: key}, 0)
+	var choosing sync.WaitGroup
+	for range 3 {
+		choosing.Go(func() {
+			_, err := m.Choose(context.Background(), view("R1M1"))
+			assert.NoError(t, err)
+		})
+	}
+	choosing.Wait()
+	assert.Regexp(t, `^llama3\.2: 3 questions, 1 answered by chance; 120 tokens asked, 6 answered, in [\d.]+m?s$`, m.Account())
+	m.Close()
+	assert.Contains(t, logged.String(), `"questions":3,"by_chance":1,"prompt_tokens":120,"completion_tokens":6,`)
+	v := view("R1M1")
+	v.Options = nil
+	_, err := m.Choose(t.Context(), v)
+	assert.EqualError(t, err, "llm: no move to choose from")
+}
+
+// A silence is a network on which nobody answers, or says to come back.
+type silence struct {
+	status int
+	after  string
+	asked  []time.Duration // when, since the beginning
+	began  time.Time
+}
+
+func (s *silence) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.asked = append(s.asked, time.Since(s.began))
+	if s.status == 0 {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: s.status, Header: http.Header{"Retry-After": {s.after}}, Body: http.NoBody, Request: r}, nil
+}
+
+func TestAModelAnswersBeforeTheDeadline(t *testing.T) {
+	tests := []struct {
+		name    string
+		limit   time.Duration
+		within  time.Duration // of the referee
+		network silence
+		want    time.Duration // when the answer is there
+		asked   []time.Duration
+	}{
+		{"its own limit", 10 * time.Second, 30 * time.Second, silence{}, 10 * time.Second, []time.Duration{0}},
+		{"the usual one", 0, 30 * time.Second, silence{}, 20 * time.Second, []time.Duration{0}},
+		{"the referee's", time.Minute, 30 * time.Second, silence{}, 24 * time.Second, []time.Duration{0}},
+		{"little time", 0, 3 * time.Second, silence{}, 2400 * time.Millisecond, []time.Duration{0}},
+		{"it is told to come back, and does", 0, 30 * time.Second, silence{status: 429, after: "7"}, 7 * time.Second, []time.Duration{0, 7 * time.Second}},
+		{"it is told to come back too late", 0, 30 * time.Second, silence{status: 429, after: "25"}, 0, []time.Duration{0}},
+		{"it is told nonsense", 0, 30 * time.Second, silence{status: 503, after: "-9"}, retryPause, []time.Duration{0, retryPause}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tt.network.began = time.Now()
+				m, _ := asking(t, LLM{URL: "http://model/v1", Model: "m", Transport: &tt.network}, tt.limit)
+				v := view("R1M1")
+				v.Within = tt.within
+				choice, err := m.Choose(t.Context(), v)
+				require.NoError(t, err)
+				assert.Equal(t, chance(t), choice)
+				assert.Equal(t, tt.want, time.Since(tt.network.began))
+				assert.Equal(t, tt.asked, tt.network.asked)
+			})
+		})
+	}
+}
+
+func TestAModelWhoseCallerHasGone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m, _ := asking(t, LLM{URL: "http://model/v1", Model: "m", Transport: &silence{}}, 0)
+	choice, err := m.Choose(ctx, view("R1M1"))
+	require.NoError(t, err)
+	assert.Equal(t, chance(t), choice)
+}
+
+func TestThePrompt(t *testing.T) {
+	v := view("R3M1")
+	assert.Equal(t, `You are playing Even/Odd game.
+Choose "even" or "odd".
+Your choice (one word only):`, prompt(v))
+
+	v = documented()
+	v.Memory.Remember("P04", "even", "odd")
+	assert.Equal(t, `You are playing Even/Odd game.
+Choose "even" or "odd".
+Previous results: even won 1 time, odd won 1 time.
+Your opponent, or others like it, chose "even" 1 time, "odd" 0 times, last "even".
+Your last matches, the oldest first (your choice, the opponent's, the number, the result):
+- even, odd, 4, WIN
+- odd, none, 0, TECHNICAL_WIN
+Your choice (one word only):`, prompt(v))
+
+	v = view("R1M1")
+	v.GameType, v.MoveType, v.Options = "tic_tac_toe", "mark", []string{"0", "4", "8"}
+	v.Context = map[string]any{"board": "X..O.X..."}
+	assert.Equal(t, `You are playing tic_tac_toe game. Your move: mark.
+The position: {"board":"X..O.X..."}
+Choose "0", "4" or "8".
+Your choice (one word only):`, prompt(v))
+	v.Options, v.Context = []string{"pass"}, map[string]any{"board": strings.Repeat("x", maxSituation)}
+	assert.Equal(t, `You are playing tic_tac_toe game. Your move: mark.
+Choose "pass".
+Your choice (one word only):`, prompt(v))
+}
+
+func TestWhatAModelMeans(t *testing.T) {
+	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8", "10"}
+	tests := []struct {
+		answer  string
+		options []string
+		want    string // "" for nothing
+	}{
+		{"even", parities, "even"},
+		{" Odd.\n", parities, "odd"},
+		{"**EVEN**", parities, "even"},
+		{`"even"`, parities, "even"},
+		{`{"choice": "odd"}`, parities, "odd"},
+		{"I choose odd because odd numbers are odd.", parities, "odd"},
+		{"Even or odd? I will take odd.", parities, "odd"},
+		{"Even won 3 times and odd won 2 times.\n\nMy choice: even", parities, "even"},
+		{"Odd might do.\nEven might do.\n---\n", parities, "even"},
+		{"<think>odd, no, even, no, odd</think>\neven", parities, "even"},
+		{"even</think>", parities, ""},
+		{"even, not odd", parities, ""},
+		{"Both even and odd are as likely.", parities, ""},
+		{"The odds are uneven; seventeen evenings.", parities, ""},
+		{"", parities, ""},
+		{"even_odd", parities, ""},
+		{"İeven odd", parities, "odd"},
+		{"4", cells, "4"},
+		{"I take cell 10.", cells, "10"},
+		{"cell 14 or 48", cells, ""},
+		{"pass the turn", []string{"pass", "pass the turn"}, ""},
+		{"\xff\xfe even \xff", parities, "even"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.answer, func(t *testing.T) {
+			got, err := chosen(tt.answer, tt.options)
+			assert.Equal(t, tt.want, got)
+			assert.Equal(t, tt.want == "", err != nil)
+		})
+	}
+}
+
+func FuzzWhatAModelMeans(f *testing.F) {
+	f.Add("I choose odd", "even", "odd")
+	f.Add("İ\xff", "i", "")
+	f.Fuzz(func(t *testing.T, answer, one, two string) {
+		choice, err := chosen(answer, []string{one, two})
+		if err == nil {
+			assert.Contains(t, []string{one, two}, choice)
+		}
+	})
+}
+
+func FuzzAnswers(f *testing.F) {
+	f.Add(`{"choice":"even","reason":"x"}`)
+	f.Add(`"even"`)
+	f.Fuzz(func(t *testing.T, line string) {
+		choice, reason, err := choiceIn(line, []string{"even", "odd"})
+		if err == nil {
+			assert.Contains(t, []string{"even", "odd"}, choice)
+			assert.LessOrEqual(t, len(reason), maxReason+len("…"))
+		}
+	})
+}

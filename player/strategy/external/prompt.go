@@ -1,0 +1,136 @@
+package external
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/player/strategy"
+)
+
+// promptHistory is how many finished matches a model is told of.
+const promptHistory = 10
+
+// maxSituation is how much of a position a model is told, in bytes.
+const maxSituation = 8 << 10
+
+// prompt is the question of spec 003 §3.6.3, with what the player remembers.
+func prompt(v strategy.View) string {
+	var b strings.Builder
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) } // a builder takes everything
+	if v.GameType == "even_odd" {
+		say("You are playing Even/Odd game.\n")
+	} else {
+		say("You are playing %s game. Your move: %s.\n", v.GameType, v.MoveType)
+		if situation, err := json.Marshal(v.Context, json.Deterministic(true)); err == nil && len(v.Context) > 0 && len(situation) <= maxSituation {
+			say("The position: %s\n", situation)
+		}
+	}
+	say("Choose %s.\n", orList(v.Options))
+	if even, odd := v.Memory.Drawn("even"), v.Memory.Drawn("odd"); even+odd > 0 {
+		say("Previous results: even won %s, odd won %s.\n", counted(even, "time"), counted(odd, "time"))
+	}
+	if last := v.Memory.Last(v.OpponentID); last != "" {
+		var counts []string
+		for _, o := range v.Options {
+			counts = append(counts, fmt.Sprintf("%q %s", o, counted(v.Memory.Chose(v.OpponentID, o), "time")))
+		}
+		say("Your opponent, or others like it, chose %s, last %q.\n", strings.Join(counts, ", "), last)
+	}
+	if v.Recent != nil {
+		for i, m := range v.Recent(promptHistory) {
+			if i == 0 {
+				say("Your last matches, the oldest first (your choice, the opponent's, the number, the result):\n")
+			}
+			say("- %s, %s, %d, %s\n", orNone(m.Choice), orNone(m.OpponentChoice), m.DrawnNumber, m.Result)
+		}
+	}
+	say("Your choice (one word only):")
+	return b.String()
+}
+
+func orNone(choice string) string {
+	if choice == "" {
+		return "none"
+	}
+	return choice
+}
+
+// orList is a list for people: "even" or "odd".
+func orList(options []string) string {
+	quoted := make([]string, len(options))
+	for i, o := range options {
+		quoted[i] = fmt.Sprintf("%q", o)
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
+}
+
+// chosen finds the one option that a model means, in whatever it says: the only
+// one it names, or the only one in its last line or its last sentence. Where
+// that is not clear it has chosen nothing; to guess would be chance in disguise.
+func chosen(answer string, options []string) (string, error) {
+	if _, after, thought := strings.Cut(answer, "</think>"); thought {
+		answer = after // what it weighed before is not its choice
+	}
+	for _, part := range []string{answer, lastPart(answer, "\n"), lastPart(answer, ".!?\n")} {
+		if named := optionsIn(part, options); len(named) == 1 {
+			return named[0], nil
+		}
+	}
+	if len(optionsIn(answer, options)) == 0 {
+		return "", fmt.Errorf("the model named no option: %q", clip(strings.TrimSpace(answer), 200))
+	}
+	return "", fmt.Errorf("the model named several options: %q", clip(strings.TrimSpace(answer), 200))
+}
+
+// lastPart is the last part of a text, as it is divided by marks, that says
+// anything.
+func lastPart(text, marks string) string {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(marks, r) })
+	for _, part := range slices.Backward(parts) {
+		if strings.ContainsFunc(part, wordly) {
+			return part
+		}
+	}
+	return ""
+}
+
+// optionsIn lists the options that a text names, as words of their own.
+func optionsIn(text string, options []string) (named []string) {
+	text = strings.ToLower(text)
+	for _, o := range options {
+		if o != "" && names(text, strings.ToLower(o)) {
+			named = append(named, o)
+		}
+	}
+	return named
+}
+
+func names(text, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(word)
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if !wordly(before) && !wordly(after) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(text[start:])
+		from = start + size
+	}
+}
+
+// wordly tells whether a character is part of a word.
+func wordly(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
+}
