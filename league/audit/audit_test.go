@@ -297,6 +297,20 @@ func TestAGameThatIsNotKnown(t *testing.T) {
 	assert.Equal(t, audit.RuleVerdict, report.Leagues[0].Notes[0].Rule)
 }
 
+// A match that was handed to nobody who is registered, and reported by it.
+func TestAResultOfARefereeThatIsNone(t *testing.T) {
+	w := newWorld(t, 3)
+	lines := w.lines()
+	for i, line := range lines {
+		if strings.Contains(line, `"match_id":"R1M1"`) {
+			lines[i] = strings.ReplaceAll(line, "REF01", "REF77")
+		}
+	}
+	w.chained(lines)
+	found := told(w.audited().Findings)
+	assert.Contains(t, found, `"REF77" is no referee of this league`)
+}
+
 // However a file is broken, an audit says so and goes on.
 func FuzzAudit(f *testing.F) {
 	f.Add(uint8(0), 100, []byte("x"))

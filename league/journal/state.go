@@ -386,6 +386,9 @@ func (s *State) report(d *MatchReported) error {
 	case !m.Holds(d.RefereeID):
 		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
 	}
+	if err := s.referee(d.RefereeID); err != nil {
+		return err
+	}
 	if err := s.result(m, d, idA, idB); err != nil {
 		return err
 	}
