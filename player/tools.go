@@ -2,19 +2,13 @@ package player
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
-	"evenodd/player/strategy"
-	"evenodd/rules/evenodd"
 )
 
 func (p *Player) ack(matchID string, round int) *protocol.Ack {
@@ -230,130 +224,6 @@ func (m *match) refuseOthers(e *protocol.Envelope) error {
 		return protocol.Fault(protocol.ErrTokenMissing, "auth_token must be the access token of match %s", m.id)
 	}
 	return protocol.Fault(protocol.ErrTokenInvalid, "%s does not conduct match %s", e.Sender, m.id)
-}
-
-// chooseParity answers CHOOSE_PARITY_CALL. Asked again it is the same choice.
-func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
-	m, err := p.playing(ctx, question{&q.Envelope, q.MatchID, q.Context.OpponentID, q.Context.RoundID})
-	if err != nil {
-		return nil, err
-	}
-	choice, err := p.choose(ctx, m, "", strategy.View{
-		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
-		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Deadline),
-	})
-	if err != nil {
-		return nil, err
-	}
-	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice}
-	if m.gives() {
-		r.Entropy = m.entropy.Hex()
-	}
-	r.AuthToken = m.auth.token
-	return r, nil
-}
-
-// makeMove answers GAME_MOVE_CALL (spec 003 §3.8.2). The same question asked
-// again gets the same move.
-func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
-	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
-	m, err := p.playing(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, opponent: opponent})
-	if err != nil {
-		return nil, err
-	}
-	choice, err := p.choose(ctx, m, digestOf(&q.MoveRequest), strategy.View{
-		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
-		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Deadline),
-	})
-	if err != nil {
-		return nil, err
-	}
-	r := &protocol.GameMoveResponse{
-		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
-		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice},
-	}
-	if m.gives() {
-		r.Entropy = m.entropy.Hex()
-	}
-	r.AuthToken = m.auth.token
-	return r, nil
-}
-
-// digestOf tells questions apart, whatever carried them, and however long they
-// are.
-func digestOf(q *protocol.MoveRequest) string {
-	digest := sha256.Sum256([]byte(fmt.Sprint(*q))) // maps are printed in order
-	return hex.EncodeToString(digest[:])
-}
-
-// maxDecisions is how many decisions of a match are remembered. A game of ours
-// has fewer; a referee may ask any number.
-const maxDecisions = 100
-
-// choose lets the strategy decide a question once. Chance depends on the question
-// alone, not on what was asked before: a player that was restarted decides as it
-// would have.
-func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
-	m.deciding.Lock()
-	defer m.deciding.Unlock()
-	for _, d := range m.decided {
-		if d.question == question {
-			return d.choice, nil
-		}
-	}
-	key := m.id
-	if question != "" {
-		key += "/" + question
-	}
-	id := p.ID()
-	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
-	v.Random, v.Recent = p.options.Random(id, key), p.recent
-	p.mu.Lock()
-	v.Memory = p.history.memory
-	p.mu.Unlock()
-	choice, err := p.options.Strategy.Choose(ctx, v)
-	if err != nil { // the caller is told that something went wrong, but not what
-		p.options.Log.Error().Err(err).Str("match_id", m.id).Msg("the strategy cannot decide")
-		return "", err
-	}
-	switch len(m.decided) {
-	case 0:
-		m.decided = m.one[:0]
-	case maxDecisions:
-		m.decided = m.decided[1:]
-	}
-	m.decided = append(m.decided, decision{question, choice})
-	p.mu.Lock()
-	p.state = StateWaitingForResult
-	p.mu.Unlock()
-	return choice, nil
-}
-
-// within is how long it is until a deadline; 0 when it is over, or is none: a
-// referee whose clock is wrong says nothing about the time there is.
-func (p *Player) within(deadline string) time.Duration {
-	end, err := protocol.ParseTimestamp(deadline)
-	if err != nil {
-		return 0
-	}
-	return max(end.Sub(p.options.Clock.Now()), 0)
-}
-
-// recent are the last finished matches, for strategies that ask.
-func (p *Player) recent(n int) []strategy.Past {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	matches := p.history.matches
-	matches = matches[max(len(matches)-n, 0):]
-	past := make([]strategy.Past, len(matches))
-	for i := range matches {
-		m := &matches[i]
-		past[i] = strategy.Past{
-			MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
-			Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
-		}
-	}
-	return past
 }
 
 // gameOver takes in GAME_OVER, once.
