@@ -151,13 +151,8 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 		}
 	}
 	f.Reason = strings.Join(why, "; ") + " - both lose"
-	if len(absent) == 1 {
-		winner := x.a.id
-		if winner == absent[0] {
-			winner = x.b.id
-		}
-		f.WinnerPlayerID = &winner
-		f.Reason = why[0] + " - " + winner + " wins by default"
+	if f.WinnerPlayerID = journal.Remaining(x.a.id, x.b.id, absent); f.WinnerPlayerID != nil {
+		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
 	outcome, err := m.state.Outcome(&journal.MatchReported{MatchID: x.id, Outcome: f.Outcome})
 	if err != nil {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"time"
+
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 	"evenodd/rules/evenodd"
-	"fmt"
-	"time"
 )
 
 // chooseParity answers CHOOSE_PARITY_CALL. Asked again it is the same choice.

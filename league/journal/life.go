@@ -143,6 +143,17 @@ func (s *State) Forfeiting(ids ...string) (absent []string) {
 	return absent
 }
 
+// Remaining is the player of a match that does not forfeit it, and so wins it; nil
+// when both do.
+func Remaining(idA, idB string, absent []string) *string {
+	for _, id := range [...]string{idA, idB} {
+		if !slices.Contains(absent, id) {
+			return &id
+		}
+	}
+	return nil
+}
+
 // forfeit counts a match that is not played as one more failure of who forfeits
 // it. Of the other it says nothing: it was asked nothing.
 func (s *State) forfeit(d *MatchForfeited) error {
@@ -158,14 +169,7 @@ func (s *State) forfeit(d *MatchForfeited) error {
 	if len(absent) == 0 || !slices.Equal(d.Players, absent) {
 		return fmt.Errorf("match %s is forfeited by %.80v; suspended or shut down: %v", d.MatchID, d.Players, absent)
 	}
-	winner := (*string)(nil)
-	if len(absent) == 1 {
-		winner = &idA
-		if absent[0] == idA {
-			winner = &idB
-		}
-	}
-	got := d.WinnerPlayerID
+	got, winner := d.WinnerPlayerID, Remaining(idA, idB, absent)
 	if d.Status != protocol.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
 		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, absent)
 	}
