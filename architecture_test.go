@@ -72,6 +72,11 @@ func nevers() []never {
 					!in(p, "player") && in(i, "player") ||
 					!in(p, "league") && in(i, "league") && !shared
 			}},
+		{"dialects translate", "how others speak is known at the edge alone: what translates needs the language, and nothing behind it knows that there is anything to translate",
+			func(p, i string) bool {
+				return in(p, "league/dialect") && ours(i) && i != "league/protocol" ||
+					in(i, "league/dialect") && !in(p, "cmd", "league/dialect")
+			}},
 		{"roles are not configured by files", "options are passed down, so that a test or a simulation needs no file and no environment",
 			func(p, i string) bool { return role(p) && in(i, "config") }},
 		{"config knows no agent", "settings are values; whoever needs them takes them",
@@ -207,6 +212,10 @@ func TestEveryNeverBites(t *testing.T) {
 		{"a player imports membership", "player", "league/membership", ""},
 		{"a referee imports the store", "referee", "league/store", ""},
 		{"the manager imports the table", "league", "league/table", ""},
+		{"the dialects import a carrier", "league/dialect", "transport", "dialects translate"},
+		{"the manager knows dialects", "league", "league/dialect", "dialects translate"},
+		{"a command hands dialects on", "cmd", "league/dialect", ""},
+		{"the dialects import the protocol", "league/dialect", "league/protocol", ""},
 		{"a referee reads settings", "referee", "config", "roles are not configured by files"},
 		{"the simulation reads settings", "league/simulation", "config", ""},
 		{"config imports the manager", "config", "league", "config knows no agent"},

@@ -12,6 +12,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -91,7 +92,8 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
-	client, err := newClient(maxReply, o.ca, calls.allows)
+	speak := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: log})
+	client, err := newClient(maxReply, o.ca, calls.allows, speak)
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	mux := transport.NewMux(log)
 	manager.Mount(mux)
 	stop := o.address.serve(listener, mux, manager.Voice, http.Config{
-		MaxBody: maxRequest, Health: func() any { return managerHealth(manager, o.leagueID, name) },
+		MaxBody: maxRequest, Dialect: speak, Health: func() any { return managerHealth(manager, o.leagueID, name) },
 	})
 	defer stop()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/league/dialect"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -89,11 +90,6 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return &usageError{err}
 	}
-	client, err := newClient(maxFromManager, o.ca, nil)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -106,6 +102,12 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	speak := dialect.New(dialect.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
+	client, err := newClient(maxFromManager, o.ca, nil, speak)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer client.Close()
 	o.tools.Log = log
 	decide, err := external.Open(o.strategy, o.tools)
 	if err != nil {
@@ -130,7 +132,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	known.Store(p)
 	mux := transport.NewMux(log)
 	p.Mount(mux)
-	stop := o.address.serve(listener, mux, p.Voice, http.Config{MaxBody: maxFromManager, Trusts: p.KnowsManager, Health: func() any {
+	stop := o.address.serve(listener, mux, p.Voice, http.Config{MaxBody: maxFromManager, Trusts: p.KnowsManager, Dialect: speak, Health: func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}})
 	defer stop()

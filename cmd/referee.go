@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
+	"evenodd/league/dialect"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -59,11 +60,6 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
-	client, err := newClient(maxReply, o.ca, nil)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -76,6 +72,12 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	speak := dialect.New(dialect.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
+	client, err := newClient(maxReply, o.ca, nil, speak)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer client.Close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
 	options.Name, options.ID, options.LeagueID = name, o.id, o.leagueID
@@ -91,7 +93,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	mux := transport.NewMux(log)
 	r.Mount(mux)
-	stop := o.address.serve(listener, mux, r.Voice, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Trusts: r.KnowsManager, Health: func() any {
+	stop := o.address.serve(listener, mux, r.Voice, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Trusts: r.KnowsManager, Dialect: speak, Health: func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}})
 	defer stop()

@@ -52,7 +52,7 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 		return err
 	}
 	r := &rehearsal{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeated{}}
-	client, err := newClient(maxReply, o.ca, nil)
+	client, err := newClient(maxReply, o.ca, nil, nil)
 	if err != nil {
 		return err
 	}

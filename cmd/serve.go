@@ -19,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"evenodd/league/dialect"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -215,14 +216,24 @@ func (a *address) serve(l net.Listener, mux *transport.Mux, voice func() *protoc
 var _ transport.Stopwatch = (*protocol.Limited)(nil) // neither knows the other
 
 // newClient makes a client that believes the authorities in a file, too, and
-// calls the addresses that are allowed; nil for all.
-func newClient(maxReply int64, ca string, allow func(netip.Addr) bool) (*http.Client, error) {
+// calls the addresses that are allowed; nil for all. It speaks as others do,
+// unless it knows no dialect.
+func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *dialect.Dialect) (*http.Client, error) {
 	believed, err := roots(ca)
 	if err != nil {
 		return nil, err
 	}
-	return http.NewClient(http.ClientConfig{MaxReply: maxReply, Roots: believed, Allow: allow}), nil
+	c := http.ClientConfig{MaxReply: maxReply, Roots: believed, Allow: allow}
+	if speak != nil {
+		c.Dialect = speak
+	}
+	return http.NewClient(c), nil
 }
+
+var (
+	_ http.Calls    = (*dialect.Dialect)(nil)
+	_ http.Requests = (*dialect.Dialect)(nil)
+)
 
 // sparing holds notices back from agents that keep failing.
 func sparing(client transport.Caller, log zerolog.Logger) transport.Caller {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -31,7 +32,23 @@ type ClientConfig struct {
 	Allow func(netip.Addr) bool
 	Roots *x509.CertPool // whose certificates are believed; nil: those that the system believes
 	Dial  Dialer         // nil: the network's own; any other asks Allow itself
+	// Dialect puts calls as their endpoints understand them; nil calls all in
+	// the form of the protocol.
+	Dialect Calls
 }
+
+// Calls is the side of a dialect that calls. Safe for concurrent use.
+type Calls interface {
+	// Call makes one call: body is the JSON-RPC request of the method, as
+	// transport.EncodeRequest writes it. Post makes one POST of any body to any
+	// URL of the endpoint's host, as often as it takes, one after the other; its error is that of a POST
+	// which got no answer. What is returned takes the place of an answer of the
+	// endpoint: an HTTP status with a JSON-RPC response, or such an error.
+	Call(ctx context.Context, endpoint, method string, body []byte, post Post) (status int, answer []byte, err error)
+}
+
+// Post makes one POST, and returns what came of it.
+type Post = func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error)
 
 // A Dialer makes connections.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -40,6 +57,7 @@ type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // redirects and reads no answer beyond its limit. Safe for concurrent use.
 type Client struct {
 	http     *http.Client
+	dialect  Calls
 	maxReply int64
 	lastID   atomic.Int64
 }
@@ -63,6 +81,7 @@ func NewClient(c ClientConfig) *Client {
 	}
 	return &Client{
 		maxReply: c.MaxReply,
+		dialect:  c.Dialect,
 		http: &http.Client{
 			// Without HTTP/2: its calls would share one connection, and with it
 			// what happens to that.
@@ -114,21 +133,13 @@ func (c *Client) Call(ctx context.Context, endpoint, bearer, method string, para
 	}
 	traced, times := timed(ctx)
 	defer times.done()
-	request, err := http.NewRequestWithContext(traced, http.MethodPost, endpoint, bytes.NewReader(body))
-	if err != nil {
-		return nil, &transport.UnreachableError{Endpoint: endpoint, Err: err}
+	var response *http.Response // the last
+	var answer []byte
+	if c.dialect == nil {
+		response, answer, err = c.post(traced, endpoint, bearer, body)
+	} else {
+		response, answer, err = c.interpreted(traced, endpoint, bearer, method, body)
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json, text/event-stream")
-	if bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, classify(ctx, endpoint, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := readAll(response, c.maxReply)
 	if err != nil {
 		return nil, classify(ctx, endpoint, err)
 	}
@@ -138,6 +149,42 @@ func (c *Client) Call(ctx context.Context, endpoint, bearer, method string, para
 	times.done() // what decode does is not on the way
 	value, err := transport.DecodeResponse(answer, decode)
 	return value, unreadable(response, answer, err)
+}
+
+// interpreted makes a call in the form that its endpoint understands. The
+// response is the last that came, with the status that the dialect gives it.
+func (c *Client) interpreted(ctx context.Context, endpoint, bearer, method string, body []byte) (*http.Response, []byte, error) {
+	last := &http.Response{Header: http.Header{}, Request: &http.Request{URL: &url.URL{}}} // when the dialect knows without asking
+	status, answer, err := c.dialect.Call(ctx, endpoint, method, body, func(ctx context.Context, to string, body []byte) (int, []byte, error) {
+		response, answer, err := c.post(ctx, to, bearer, body)
+		if err != nil {
+			return 0, nil, err
+		}
+		last = response
+		return response.StatusCode, answer, nil
+	})
+	last.StatusCode = status
+	return last, answer, err
+}
+
+// post posts a body and reads the answer.
+func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (*http.Response, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, &transport.UnreachableError{Endpoint: to, Err: err}
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := readAll(response, c.maxReply)
+	return response, answer, err
 }
 
 // smallBody is how many bytes are made room for because somebody says that he

@@ -105,6 +105,10 @@ func classify(ctx context.Context, endpoint string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	var nowhere *transport.UnreachableError
+	if errors.As(err, &nowhere) { // a URL that is none
+		return nowhere
+	}
 	var call *url.Error
 	if errors.As(err, &call) {
 		err = call.Err // the endpoint is named anyway

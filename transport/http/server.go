@@ -42,6 +42,18 @@ type Config struct {
 	// means any name.
 	Hosts []string
 	TLS   *tls.Config // nil for plain HTTP
+	// Dialect understands requests that are put otherwise than the protocol has
+	// it; nil takes only those in its form, at Path.
+	Dialect Requests
+}
+
+// Requests is the side of a dialect that is called. Safe for concurrent use.
+type Requests interface {
+	// Serve answers a body that was posted to a path. Serve, its last parameter,
+	// answers a JSON-RPC body in the form of the protocol, as often as it takes,
+	// one after the other; nil is the answer to a notification. Status is that of HTTP, 404 for a path
+	// where nobody listens; a nil answer has no body.
+	Serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte)
 }
 
 // A Server serves one agent.
@@ -68,6 +80,9 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	}
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST "+Path, s.bounded)
+	if config.Dialect != nil {
+		routes.HandleFunc("POST /", s.bounded) // some call at paths of their own
+	}
 	// Health is not bounded: whoever watches an agent would take one that is
 	// busy for one that is dead, and to refuse costs as much as to answer.
 	routes.HandleFunc("GET /healthz", s.health)
@@ -165,17 +180,32 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 		http.Error(w, "the request could not be read", http.StatusBadRequest)
 		return 1
 	}
-	answer := s.mux.Serve(r.Context(), bearer, body)
+	status, answer := s.answer(r, bearer, body)
 	s.makeRoom(w) // others may have come meanwhile
 	switch {
-	case answer.Body == nil:
+	case status == http.StatusOK && answer.Body == nil:
 		w.WriteHeader(http.StatusNoContent)
-	case answer.RetryAfter > 0:
+	case status == http.StatusOK && answer.RetryAfter > 0:
 		writeRetry(w, answer.RetryAfter, answer.Body)
 	default:
-		write(w, http.StatusOK, answer.Body)
+		write(w, status, answer.Body)
 	}
 	return answer.Calls
+}
+
+// answer has the mux answer a body, or the dialect, if there is one. What the
+// dialect makes of a body is at least one call.
+func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int, all transport.Answer) {
+	if s.config.Dialect == nil {
+		return http.StatusOK, s.mux.Serve(r.Context(), bearer, body)
+	}
+	status, text := s.config.Dialect.Serve(r.Context(), r.URL.Path, body, func(ctx context.Context, body []byte) []byte {
+		one := s.mux.Serve(ctx, bearer, body)
+		all.Calls += one.Calls
+		all.RetryAfter = max(all.RetryAfter, one.RetryAfter)
+		return one.Body
+	})
+	return status, transport.Answer{Body: text, Calls: max(1, all.Calls), RetryAfter: all.RetryAfter}
 }
 
 // A message in memory can take a hundred times its size, and there may be a

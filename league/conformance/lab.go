@@ -1,0 +1,209 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Options say what is examined, and with what.
+type Options struct {
+	Role string // Player, Referee or Manager
+	URL  string // of the agent
+	// Listener is where the kit's own manager and players can be called, under
+	// one host; an agent that registers by itself finds its manager there. The
+	// kit closes it. Nil: agents that must be registered first cannot be examined
+	// beyond that.
+	Listener  net.Listener
+	Selection Selection
+	Patience  time.Duration // of one call; 0 means that of the protocol
+	Wait      time.Duration // for the agent to register with the kit; 0 means 10 s
+	Budget    time.Duration // of the whole examination; 0 means 3 minutes
+	Players   int           // of the league that a manager under examination waits for; 0 means 4
+	Referees  int           // likewise; 0 means 1
+	Admin     string        // token by which that manager starts its league; "" waits for it to start by itself
+	Client    *http.Client  // nil: one of the kit's own
+}
+
+// Check examines an agent. What the agent does wrong stands in the report; an
+// error means that the kit itself could not work, or ctx ended.
+func Check(ctx context.Context, o Options) (*Report, error) {
+	if o.Budget == 0 {
+		o.Budget = 3 * time.Minute
+	}
+	if o.Wait == 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.Client == nil {
+		o.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		defer o.Client.CloseIdleConnections()
+	}
+	catalogue := Catalogue(o.Role)
+	if catalogue == nil {
+		return nil, fmt.Errorf("role %q: player, referee or manager", o.Role)
+	}
+	examine := map[string]func(context.Context, *lab){Player: examinePlayer, Referee: examineReferee, Manager: examineManager}[o.Role]
+	l := &lab{options: &o, findings: map[string]*Finding{}}
+	started := time.Now()
+	bound, cancel := context.WithTimeout(ctx, o.Budget)
+	defer cancel()
+	examine(bound, l)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	r := &Report{
+		SchemaVersion: SchemaVersion, Role: o.Role, URL: o.URL,
+		Started: started.UTC().Truncate(time.Second), TookMS: time.Since(started).Milliseconds(),
+	}
+	for _, q := range catalogue {
+		if !o.Selection.Wants(q) {
+			continue
+		}
+		f := l.findings[q.ID]
+		switch {
+		case f == nil && bound.Err() != nil:
+			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", o.Budget)}
+		case f == nil:
+			f = &Finding{Verdict: Skipped, Detail: "the agent never came so far"}
+		}
+		f.Requirement = q
+		if f.Verdict == Fail && q.Level == Should {
+			f.Verdict = Warn
+		}
+		r.Findings = append(r.Findings, *f)
+	}
+	return r, nil
+}
+
+// A lab is one examination: it posts, and keeps the findings. Safe for
+// concurrent use.
+type lab struct {
+	options *Options
+
+	mu       sync.Mutex
+	findings map[string]*Finding
+}
+
+// fail finds that a requirement does not hold. The first failure stands.
+func (l *lab) fail(id, detail string, shown ...*Exchange) {
+	l.find(id, Fail, detail, shown)
+}
+
+// pass finds that a requirement holds, as far as nothing else says otherwise.
+func (l *lab) pass(id string) { l.find(id, Pass, "", nil) }
+
+// skip says why a requirement could not be examined; what was found before
+// stands.
+func (l *lab) skip(id, why string, shown ...*Exchange) { l.find(id, Skipped, why, shown) }
+
+// judge is fail when there is a problem, else pass.
+func (l *lab) judge(id, problem string, shown ...*Exchange) {
+	if problem != "" {
+		l.fail(id, problem, shown...)
+		return
+	}
+	l.pass(id)
+}
+
+func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
+	if !slices.ContainsFunc(Catalogue(l.options.Role), func(q Requirement) bool { return q.ID == id }) {
+		panic("no requirement " + id) // a slip of ours, that every test of the kit finds
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.findings[id]
+	if before != nil && (before.Verdict == Fail || v == Skipped || v == before.Verdict) {
+		return
+	}
+	f := &Finding{Verdict: v, Detail: detail}
+	if v != Pass {
+		for _, x := range shown {
+			if x != nil {
+				f.Exchanges = append(f.Exchanges, *x)
+			}
+		}
+	}
+	l.findings[id] = f
+}
+
+// An answer is what came of a post, with the bytes as they were.
+type answer struct {
+	Exchange
+	body   []byte
+	header http.Header
+	took   time.Duration
+}
+
+const (
+	maxAnswer = 1 << 20 // bytes read of an answer
+	maxShown  = 2 << 10 // bytes shown of a body
+)
+
+// post sends a body as it is, and waits for the answer no longer than patience.
+// It always returns an exchange.
+func (l *lab) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *answer {
+	a := &answer{Exchange: Exchange{To: url, Request: shown(body)}}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	started := time.Now()
+	defer func() {
+		a.took = time.Since(started)
+		a.TookMS = a.took.Milliseconds()
+	}()
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		a.Error = err.Error()
+		return a
+	}
+	q.Header = header.Clone()
+	if q.Header == nil {
+		q.Header = http.Header{}
+	}
+	if q.Header.Get("Content-Type") == "" {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	response, err := l.options.Client.Do(q)
+	if err != nil {
+		a.Error = why(err, patience)
+		return a
+	}
+	defer func() { _ = response.Body.Close() }()
+	a.Status, a.header = response.StatusCode, response.Header
+	a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	a.Response = shown(a.body)
+	switch {
+	case err != nil:
+		a.Error = why(err, patience)
+	case len(a.body) > maxAnswer:
+		a.Error = fmt.Sprintf("the answer has more than %d bytes", maxAnswer)
+	}
+	return a
+}
+
+func why(err error, patience time.Duration) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("no answer within %s", patience)
+	}
+	return err.Error()
+}
+
+// shown is a body for people: cut when it is long, and always text.
+func shown(body []byte) string {
+	text := string(body)
+	if len(text) > maxShown {
+		text = fmt.Sprintf("%s… (%d bytes)", text[:maxShown], len(body))
+	}
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return text
+}

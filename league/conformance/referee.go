@@ -1,0 +1,7 @@
+package conformance
+
+import "context"
+
+func refereeRequirements() []Requirement { return nil }
+
+func examineReferee(context.Context, *lab) {}

@@ -1,0 +1,123 @@
+// Package conformance examines an agent from outside, as a league would meet
+// it, and says requirement by requirement whether it keeps to the protocol. It
+// sends raw bytes, because an agent that is asked by a well-behaved client alone
+// shows only its good side; it trusts nothing that comes back, and ends in
+// bounded time whatever the agent does. It knows no role: what it needs beside
+// the agent under examination, it plays itself.
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The roles that can be examined.
+const (
+	Player  = "player"
+	Referee = "referee"
+	Manager = "manager"
+)
+
+// A Level says how binding a requirement is.
+type Level string
+
+// The levels: what a league cannot do without, and what makes life in it better.
+const (
+	Must   Level = "MUST"
+	Should Level = "SHOULD"
+)
+
+// A Verdict is what came of a requirement.
+type Verdict string
+
+// The verdicts. A SHOULD that does not hold is a warning.
+const (
+	Pass    Verdict = "pass"
+	Fail    Verdict = "fail"
+	Warn    Verdict = "warn"
+	Skipped Verdict = "skipped" // it could not be examined; the detail says why
+)
+
+// A Requirement is one thing that the protocol wants of an agent.
+type Requirement struct {
+	ID    string `json:"id"`    // such as P-INV-03; never used for another
+	Level Level  `json:"level"` // MUST or SHOULD
+	Text  string `json:"text"`  // one sentence: what the agent does
+	Spec  string `json:"spec"`  // document and section, such as 003 §4.4.2
+	Hint  string `json:"hint"`  // how to mend it
+}
+
+// An Exchange is one call and what came of it.
+type Exchange struct {
+	To       string `json:"to"`                // URL
+	Request  string `json:"request"`           // body, shortened when it is long
+	Status   int    `json:"status,omitzero"`   // of HTTP; 0 when nothing came
+	Response string `json:"response,omitzero"` // body, shortened when it is long
+	Error    string `json:"error,omitzero"`    // why nothing came
+	TookMS   int64  `json:"took_ms"`
+}
+
+// A Finding is the verdict on one requirement, with what shows it.
+type Finding struct {
+	Requirement
+	Verdict   Verdict    `json:"verdict"`
+	Detail    string     `json:"detail,omitzero"`    // what was expected, and what was there instead
+	Exchanges []Exchange `json:"exchanges,omitzero"` // that show it; for those that pass none
+}
+
+// SchemaVersion is that of a report as JSON; it changes when a member does.
+const SchemaVersion = 1
+
+// A Report is what an examination found, in the order of the catalogue.
+type Report struct {
+	SchemaVersion int       `json:"schema_version"`
+	Role          string    `json:"role"`
+	URL           string    `json:"url"`
+	Started       time.Time `json:"started"`
+	TookMS        int64     `json:"took_ms"`
+	Findings      []Finding `json:"findings"`
+}
+
+// Count is how many findings have a verdict.
+func (r *Report) Count(v Verdict) int {
+	n := 0
+	for i := range r.Findings {
+		if r.Findings[i].Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Conforms tells whether no MUST failed. An agent that could not be examined at
+// all conforms to nothing.
+func (r *Report) Conforms() bool { return r.Count(Fail) == 0 && r.Count(Pass) > 0 }
+
+// A Selection is which requirements are wanted.
+type Selection struct {
+	Level Level    // Must: only those; Should and "": all
+	Only  []string // ids, or beginnings of ids such as P-INV; none means all
+}
+
+// Wants tells whether a requirement is selected.
+func (s Selection) Wants(r Requirement) bool {
+	if s.Level == Must && r.Level != Must {
+		return false
+	}
+	return len(s.Only) == 0 || slices.ContainsFunc(s.Only, func(id string) bool { return strings.HasPrefix(r.ID, id) })
+}
+
+// Catalogue is what is required of a role, in the order in which it is reported;
+// nil for a role that nobody has.
+func Catalogue(role string) []Requirement {
+	switch role {
+	case Player:
+		return playerRequirements()
+	case Referee:
+		return refereeRequirements()
+	case Manager:
+		return managerRequirements()
+	}
+	return nil
+}

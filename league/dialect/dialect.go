@@ -1,0 +1,51 @@
+// Package dialect knows how agents of other makers say the same things: other
+// names for methods, other wrappings of replies, other fields, other times. It
+// is pure translation at the edge of a process. A carrier of bytes gives it what
+// goes out and what comes in; behind it everything is in the form of the
+// protocol, and nobody knows that there are others.
+//
+// It learns of each endpoint what that sent and what it refused, and tries no
+// more than a bounded number of forms. It knows no carrier.
+package dialect
+
+import (
+	"context"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+)
+
+// Options say whose edge it is.
+type Options struct {
+	Endpoint string // where others reach this agent, as they are told; "" for a manager
+	Clock    *protocol.Clock
+	Log      zerolog.Logger
+}
+
+// A Dialect translates for one agent. Safe for concurrent use.
+type Dialect struct {
+	options Options
+}
+
+// New makes the dialect of an agent that has met nobody.
+func New(o Options) *Dialect { return &Dialect{options: o} }
+
+// Call makes one call; see the carrier's interface. The tries are none of the
+// caller's: it sees one answer.
+func (d *Dialect) Call(ctx context.Context, endpoint, method string, body []byte,
+	post func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error),
+) (status int, answer []byte, err error) {
+	return post(ctx, endpoint, body)
+}
+
+// Serve answers what others sent, in the form in which they sent it.
+func (d *Dialect) Serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+	if path != home {
+		return 404, nil
+	}
+	return 200, serve(ctx, body)
+}
+
+// home is the path where agents listen.
+const home = "/mcp"
