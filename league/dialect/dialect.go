@@ -26,25 +26,34 @@ type Options struct {
 // A Dialect translates for one agent. Safe for concurrent use.
 type Dialect struct {
 	options Options
+	peers   *peers // what is known of others, by their endpoints
+	own     *own   // what is known of the agent that it translates for
 }
 
 // New makes the dialect of an agent that has met nobody.
-func New(o Options) *Dialect { return &Dialect{options: o} }
+func New(o Options) *Dialect { return &Dialect{options: o, peers: newPeers(o), own: newOwn(o)} }
 
-// Call makes one call; see the carrier's interface. The tries are none of the
-// caller's: it sees one answer.
+// Call makes one call in the form that its endpoint understands; see the
+// carrier's interface. The tries are none of the caller's: it sees one answer.
 func (d *Dialect) Call(ctx context.Context, endpoint, method string, body []byte,
 	post func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error),
 ) (status int, answer []byte, err error) {
-	return post(ctx, endpoint, body)
+	status, answer, err = d.peers.call(ctx, endpoint, method, body, post)
+	if err == nil && status == 200 {
+		d.own.called(ctx, method, body, answer)
+	}
+	return status, answer, err
 }
 
-// Serve answers what others sent, in the form in which they sent it.
+// Serve answers what others sent, in the form in which they sent it; see the
+// carrier's interface.
 func (d *Dialect) Serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
-	if path != home {
-		return 404, nil
-	}
-	return 200, serve(ctx, body)
+	return d.own.serve(ctx, path, body, func(ctx context.Context, body []byte) []byte {
+		body = d.peers.complete(body)
+		answer := serve(ctx, body)
+		d.peers.served(body, answer)
+		return answer
+	})
 }
 
 // home is the path where agents listen.
