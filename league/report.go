@@ -92,7 +92,11 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	if x.handing == nil || q.Attempt > 0 && q.Attempt < x.handed {
 		return nil
 	}
-	if referee, _, err := m.owner(q.AuthToken); err != nil || !x.fact.Holds(referee.id) {
+	referee := m.tokenless(q)
+	if referee == nil {
+		referee, _, _ = m.owner(q.AuthToken)
+	}
+	if referee == nil || !x.fact.Holds(referee.id) {
 		return nil
 	}
 	return x.handing
@@ -115,7 +119,7 @@ func (m *Manager) recorded(q *protocol.MatchResultReport, x *match, r *journal.M
 // take records the result of a report, and tells which match has it now; none
 // when it was recorded before. M.mu is held.
 func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
-	referee, err := m.reporter(&q.Envelope)
+	referee, err := m.reporter(q)
 	if err != nil {
 		return nil, nil, err
 	}
