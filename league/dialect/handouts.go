@@ -168,11 +168,11 @@ func (h *handouts) of(report object) *handout {
 			done = m
 		}
 	}
-	switch {
-	case opens == 1:
-		return open
-	case opens == 0:
+	switch opens {
+	case 0:
 		return done
+	case 1:
+		return open
 	}
 	return nil // never guess
 }

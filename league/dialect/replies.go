@@ -101,7 +101,7 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 		return q.failed(as, id, failed, bytes.HasPrefix(answer, []byte(internalError)))
 	}
 	r := q.result(id, q.translate(message))
-	if bytes.HasPrefix(answer, []byte(resultHead)) && same(message, r.message) && o.object("result") != nil && same(message, o.object("result")) {
+	if bytes.HasPrefix(answer, []byte(resultHead)) && o.get("result").Kind() == '{' && same(r.message, o.object("result")) {
 		r.body = answer // as it stands
 	}
 	return r
@@ -157,8 +157,8 @@ func (q *question) unwrap(o object, deep int) (object, failure) {
 			return q.unwrap(inner, deep-1)
 		}
 	}
-	if value := o.get("result"); value != nil && o.get("jsonrpc") != nil {
-		return q.bare(value), failure{}
+	if o.get("jsonrpc") != nil {
+		return q.bare(o.get("result")), failure{}
 	}
 	return o, failure{}
 }
