@@ -68,6 +68,8 @@ func TestReplies(t *testing.T) {
 		{"an error by HTTP", "choose_parity", `{"error":{"error_code":"E011","message":"no token"}}`, 401, `11 no token E011`},
 		{"success that is none", "notify_match_result", `{"result":{"success":false,"message":"no such match"}}`, 200, `-32000 no such match`},
 
+		{"a notice that is turned down by HTTP", "notify_round", `{"detail":"Not Found"}`, 404, `-32601 HTTP 404`},
+		{"a question that is turned down by HTTP", "choose_parity", `{"detail":"Not Found"}`, 404, "404"},
 		{"what is no JSON", "choose_parity", `even`, 200, ""},
 		{"an array", "choose_parity", `[1]`, 200, ""},
 		{"a failure by HTTP", "choose_parity", `{"jsonrpc":"2.0","result":{"choice":"even"}}`, 500, ""},
@@ -77,6 +79,10 @@ func TestReplies(t *testing.T) {
 			q, known := questionOf(c.method)
 			require.True(t, known)
 			r := q.read([]byte("9"), c.status, []byte(c.answer))
+			if c.want == "404" {
+				assert.Equal(t, reply{verdict: unknown, status: 404, body: []byte(c.answer)}, r)
+				return
+			}
 			assert.Equal(t, c.want == "", r.verdict == unreadable)
 			if c.want == "" {
 				assert.Equal(t, reply{verdict: unreadable, status: c.status, body: []byte(c.answer)}, r)
