@@ -141,24 +141,7 @@ func (s *State) apply(e *Event) error {
 	case *AgentRegistered:
 		return s.register(d, e.At)
 	case *AgentReturned:
-		a := s.Agents[d.AgentID]
-		if a == nil {
-			return unregistered(d.AgentID)
-		}
-		if a.Shutdown != "" {
-			return gone(a)
-		}
-		if d.Generation != a.Generation {
-			a.Since, a.Confirmed = e.At, false
-		}
-		if !knownAuth(d.RefereeAuth) {
-			return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
-		}
-		a.Endpoint, a.Generation = d.Endpoint, d.Generation
-		if d.RefereeAuth != "" {
-			a.RefereeAuth = d.RefereeAuth
-		}
-		a.comeBack(d.Reason)
+		return s.welcomeBack(d, e.At)
 	case *AgentConfirmed:
 		a := s.Agents[d.AgentID]
 		if a == nil {
@@ -274,6 +257,28 @@ func (s *State) register(d *AgentRegistered, at string) error {
 		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
 		RefereeAuth: d.RefereeAuth,
 	}
+	return nil
+}
+
+// welcomeBack is an agent that is there again.
+func (s *State) welcomeBack(d *AgentReturned, at string) error {
+	a := s.Agents[d.AgentID]
+	switch {
+	case a == nil:
+		return unregistered(d.AgentID)
+	case a.Shutdown != "":
+		return gone(a)
+	case !knownAuth(d.RefereeAuth):
+		return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
+	}
+	if d.Generation != a.Generation {
+		a.Since, a.Confirmed = at, false
+	}
+	a.Endpoint, a.Generation = d.Endpoint, d.Generation
+	if d.RefereeAuth != "" {
+		a.RefereeAuth = d.RefereeAuth
+	}
+	a.comeBack(d.Reason)
 	return nil
 }
 
