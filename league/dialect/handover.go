@@ -138,7 +138,7 @@ func readStart(id []byte, match string, status int, answer []byte) reply {
 	switch {
 	case r.failed.there && slices.Contains(aboutForm, protocol.Code(r.failed.named)), status == httpInternalError:
 		r.verdict = puzzled // what it met there it did not expect
-	case r.verdict == unreadable && status/100 == 2 && jsontext.Value(answer).IsValid(): // true, or "ok"
+	case r.verdict == unreadable && status/100 == 2 && slices.Contains([]jsontext.Kind{'t', '"'}, kindOf(answer)): // true, or "ok"
 		return taken(id, match, object{{"status", answer}})
 	case r.verdict == unreadable && status/100 == 2:
 		r.verdict = puzzled
@@ -146,6 +146,14 @@ func readStart(id []byte, match string, status int, answer []byte) reply {
 		return taken(id, match, r.message)
 	}
 	return r
+}
+
+// kindOf is the kind of a JSON value; that of none where it is no such.
+func kindOf(answer []byte) jsontext.Kind {
+	if v := jsontext.Value(answer); v.IsValid() {
+		return v.Kind()
+	}
+	return jsontext.KindInvalid
 }
 
 // aboutForm are the errors of the protocol by which a referee may say that it does not
