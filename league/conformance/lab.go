@@ -121,6 +121,15 @@ func (l *lab) givenUp() string {
 	return l.gaveUp
 }
 
+// giveUp has nothing more asked of the agent.
+func (l *lab) giveUp(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gaveUp == "" {
+		l.gaveUp = why
+	}
+}
+
 // heard counts the calls in a row that nothing came of.
 func (l *lab) heard(a *answer) {
 	l.mu.Lock()
@@ -153,6 +162,9 @@ func (l *lab) fail(id, detail string, shown ...*Exchange) {
 
 // pass finds that a requirement holds, as far as nothing else says otherwise.
 func (l *lab) pass(id string) { l.find(id, Pass, "", nil) }
+
+// note is pass with something to say.
+func (l *lab) note(id, detail string) { l.find(id, Pass, detail, nil) }
 
 // skip says why a requirement could not be examined; what was found before
 // stands.
@@ -200,6 +212,7 @@ type answer struct {
 	body   []byte
 	header http.Header
 	took   time.Duration
+	reused bool // it came on a connection that had been used before
 }
 
 const (
@@ -258,7 +271,7 @@ func (l *lab) exchange(ctx context.Context, method, url string, body []byte, hea
 		return a
 	}
 	defer func() { _ = response.Body.Close() }()
-	a.Status, a.header = response.StatusCode, response.Header
+	a.Status, a.header, a.reused = response.StatusCode, response.Header, reused.Load()
 	a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	a.Response = shown(a.body)
 	switch {
