@@ -72,8 +72,12 @@ func (x *trial) finish(ctx context.Context) {
 	end := x.over(ctx, last)
 	x.judge("P-STA-02", firstOf(join.trouble(), answer.trouble(), end.trouble()), &join.Exchange, &answer.Exchange, &end.Exchange)
 
-	if !x.registered {
-		x.skip("P-NOT-04", "the agent did not register with this examination, and its league is not ours to end")
+	ending := Requirement{ID: "P-NOT-04", Level: Should}
+	switch {
+	case !x.options.Selection.Wants(ending): // whoever leaves this out wants to go on with the agent
+		return
+	case !x.registered:
+		x.skip(ending.ID, "the agent did not register with this examination, and its league is not ours to end")
 		return
 	}
 	q = x.manager(protocol.TypeLeagueCompleted, 0)
@@ -150,6 +154,8 @@ const atOnce = 20
 // the order in which the network has it.
 func (x *trial) playAtOnce(ctx context.Context) {
 	round := int(x.matches.Add(1))
+	x.busy.Store(true)
+	defer x.busy.Store(false)
 	var wait sync.WaitGroup
 	for i := range atOnce {
 		g := x.boutOf(round, i+1)
@@ -162,21 +168,24 @@ func (x *trial) playAtOnce(ctx context.Context) {
 	}
 }
 
-// playOne is one match of many.
+// playOne is one match of many. What goes wrong in it says nothing about one
+// match alone, and is judged as one of many.
 func (x *trial) playOne(ctx context.Context, g *bout) {
-	join := x.invite(ctx, g)
-	was, answer := x.choose(ctx, g)
-	is, again := x.choose(ctx, g)
-	end := x.over(ctx, g)
-	shown := []*Exchange{&join.Exchange, &answer.Exchange, &again.Exchange, &end.Exchange}
-	x.judge("P-LOAD-01", firstOf(join.trouble(), answer.trouble(), again.trouble(), end.trouble()), shown...)
-	for _, r := range []*reply{join, answer, again, end} {
-		if problem := firstOf(otherMatch(r, g.match), when(r.result["conversation_id"] != nil && scriptProblem(r, g) != "", "%s", scriptProblem(r, g))); problem != "" {
-			x.fail("P-LOAD-02", "with 20 matches at once: "+problem, shown...)
+	replies := []*reply{
+		x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit),
+		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
+		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
+		x.ask(ctx, "notify_match_result", x.ending(g), overLimit),
+	}
+	for _, r := range replies {
+		x.judge("P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
+		if problem := firstOf(otherMatch(r, g.match), scriptProblem(r, g)); problem != "" {
+			x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once: %s", atOnce, problem), &r.Exchange)
 		}
 	}
-	if was != "" && is != "" && was != is {
-		x.fail("P-LOAD-02", fmt.Sprintf("with 20 matches at once it chose %q in %s, and asked again %q", was, g.match, is), shown...)
+	if was, is := choiceIn(replies[1]), choiceIn(replies[2]); was != "" && is != "" && was != is {
+		x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once it chose %q in %s, and asked again %q", atOnce, was, g.match, is),
+			&replies[1].Exchange, &replies[2].Exchange)
 	}
 }
 

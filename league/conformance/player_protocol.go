@@ -292,5 +292,6 @@ func (x *trial) survives(ctx context.Context, broken *reply, what string) bool {
 		return true
 	}
 	x.fail("P-STA-01", "after "+what+" it does not answer: "+r.Error, &broken.Exchange, &r.Exchange)
+	x.giveUp("after " + what + " the agent answered nothing more")
 	return false
 }
