@@ -95,6 +95,9 @@ func (x *trial) meet(ctx context.Context) bool {
 	switch {
 	case r.Status == 0:
 		x.fail("P-HTTP-01", r.Error, &r.Exchange)
+		if r.took >= x.patience(inviteLimit) {
+			x.fail("P-INV-06", r.Error, &r.Exchange)
+		}
 		x.giveUp("the agent cannot be reached")
 		return false
 	case r.fault != nil && !x.registered && wantsMembership(r.fault):
