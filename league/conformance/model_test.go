@@ -26,12 +26,13 @@ type object = map[string]any
 // this repository, so that the kit is not tested by what it was made from.
 type model struct {
 	// The hooks; nil does nothing.
+	gate  func(r *http.Request) (leave func())                           // is passed before a body is read
 	first func(w http.ResponseWriter, r *http.Request, body []byte) bool // sees a call first, and may answer it
 	call  func(method string, params object) (result object, err *refusal, handled bool)
-	amend func(method string, params, result object)                // changes a result
-	wrap  func(request, response object) any                         // changes a response
+	amend func(method string, params, result object)                   // changes a result
+	wrap  func(request, response object) any                           // changes a response
 	bytes func(w http.ResponseWriter, status *int, body []byte) []byte // changes what is sent
-	apply func(request object)                                       // changes the registration
+	apply func(request object)                                         // changes the registration
 
 	lax         bool // does not look at what it is sent
 	knowsLittle bool // only the three methods, by one name each
@@ -65,6 +66,9 @@ func newModel(t *testing.T) *model {
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if m.gate != nil {
+		defer m.gate(r)()
+	}
 	if r.Method != http.MethodPost {
 		if m.first == nil || !m.first(w, r, nil) {
 			http.Error(w, "POST alone", http.StatusMethodNotAllowed)
