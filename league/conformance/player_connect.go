@@ -73,7 +73,7 @@ func (x *trial) dawdle(ctx context.Context) {
 // judgeRegistration judges how the player registered.
 func (x *trial) judgeRegistration() {
 	if x.registry == nil {
-		x.skipRegistration("no manager was there to register with: give evenodd check an address for it")
+		x.skipRegistration("no manager was there to register with")
 		return
 	}
 	_, mine, others := x.registry.registrations()
