@@ -52,10 +52,9 @@ type played struct {
 
 // A refusal is a JSON-RPC error.
 type refusal struct {
-	code     int
-	message  string
-	errorID  string
-	httpCode int
+	code    int
+	message string
+	errorID string
 }
 
 func newModel(t *testing.T) *model {

@@ -20,7 +20,7 @@ import (
 const (
 	checkLeague  = "league_check"
 	checkReferee = "REF01"
-	checkToken   = "tok-check-opaque" // worth nothing: a player cannot know whether it is right
+	checkToken   = "opaque" // worth nothing: a player cannot know whether it is right
 )
 
 // How long the protocol gives a player to answer (003 §2.7).

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -30,7 +31,7 @@ type request struct {
 func main() {
 	port := flag.Int("port", 8101, "port to listen at; 0 for a free one")
 	flag.Parse()
-	listener, err := net.Listen("tcp", net.JoinHostPort("localhost", strconv.Itoa(*port)))
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort("localhost", strconv.Itoa(*port)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func handleChooseParity(params map[string]any) map[string]any {
 		"message_type":  "CHOOSE_PARITY_RESPONSE",
 		"match_id":      params["match_id"],
 		"player_id":     params["player_id"],
-		"parity_choice": []string{"even", "odd"}[rand.IntN(2)],
+		"parity_choice": []string{"even", "odd"}[rand.IntN(2)], //nolint:gosec // as the sample has it
 	}
 }
 
