@@ -91,7 +91,7 @@ func (x *trial) finish(ctx context.Context) {
 
 // Names that programs get wrong: two of the astral planes, right to left,
 // letters made of several code points, and what looks like markup.
-var names = [...]string{
+var scripts = [...]string{
 	"🎲🏆👩‍👩‍👧‍👦", "שלום עולם", "مرحبا بالعالم", "e\u0301a\u0308o\u0302", "数学の天才", "Ω≈ç√∫", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", `<b>"Bobby"</b>'; --`, "नमस्ते", "İstanbul ß",
 }
 
@@ -104,8 +104,8 @@ func fifty(name string) string {
 // unfold sends text in many scripts: in the table, in a question, and as what
 // must come back.
 func (x *trial) unfold(ctx context.Context) {
-	rows := []any{x.row(1, x.player, names[0])}
-	for i, name := range names {
+	rows := []any{x.row(1, x.player, scripts[0])}
+	for i, name := range scripts {
 		rows = append(rows, x.row(i+2, protocol.PlayerID(i+101), name))
 	}
 	q := x.manager(protocol.TypeStandingsUpdate, 1)
@@ -118,9 +118,9 @@ func (x *trial) unfold(ctx context.Context) {
 	join := x.invite(ctx, g)
 	question := x.question(g)
 	question["context"] = map[string]any{
-		"opponent_id": g.opponent, "round_id": g.round, "opponent_name": fifty(names[0]), "motto": strings.Join(names[:], " "),
+		"opponent_id": g.opponent, "round_id": g.round, "opponent_name": fifty(scripts[0]), "motto": strings.Join(scripts[:], " "),
 		"your_standings": map[string]any{"wins": 2147483647, "losses": 0, "draws": 0, "points": 2147483647},
-		"history":        []any{map[string]any{"opponent": names[1], "choice": "even"}},
+		"history":        []any{map[string]any{"opponent": scripts[1], "choice": "even"}},
 	}
 	choice, answer := x.chooseWith(ctx, g, question)
 	x.judge("P-UNI-01", firstOf(join.trouble(), answer.trouble(), when(choice == "", "parity_choice is %s", valueOf(answer.result, "parity_choice"))),
@@ -128,9 +128,9 @@ func (x *trial) unfold(ctx context.Context) {
 	x.judge("P-UNI-02", firstOf(join.Error, answer.Error, scriptProblem(join, g), scriptProblem(answer, g)), &join.Exchange, &answer.Exchange)
 	x.over(ctx, g)
 
-	rows = []any{x.row(1, x.player, fifty(names[1]))}
+	rows = []any{x.row(1, x.player, fifty(scripts[1]))}
 	for i := 2; i <= protocol.MaxStandings; i++ {
-		rows = append(rows, x.row(i, protocol.PlayerID(i+100), fifty(names[i%len(names)])))
+		rows = append(rows, x.row(i, protocol.PlayerID(i+100), fifty(scripts[i%len(scripts)])))
 	}
 	q = x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"], q["total_players"] = rows, len(rows)
