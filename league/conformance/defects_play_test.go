@@ -19,7 +19,7 @@ func defectsOfEnvelopes() []defect {
 		{"calls local time UTC", everywhere(func(_, result object) {
 			result["timestamp"] = time.Now().UTC().Add(2 * time.Hour).Format("2006-01-02T15:04:05Z")
 		}), []string{"P-ENV-05"}, false},
-		{"answers in another conversation", everywhere(func(_, result object) { result["conversation_id"] = "conv-mine" }), []string{"P-ENV-06", "P-UNI-02"}, false},
+		{"answers in another conversation", everywhere(func(_, result object) { result["conversation_id"] = "conv-mine" }), []string{"P-ENV-06"}, false},
 		{"has another id than it was given", everywhere(func(_, result object) { result["player_id"] = "P07" }), []string{"P-ENV-07"}, false},
 		{"leaves the match out", everywhere(func(_, result object) { delete(result, "match_id") }), []string{"P-ENV-08", "P-OVR-02"}, false},
 		{"joins another match", amended(join, func(result object) { result["match_id"] = "R9M9" }), []string{"P-INV-02"}, false},
@@ -84,7 +84,7 @@ func defectsOfPlay() []defect {
 			m.gone(r)
 			return true
 		}), []string{"P-CHO-01", "P-CHO-04"}, true},
-		{"chooses anew each time", func(m *model) { m.forgets = true }, []string{"P-CHO-05", "P-LOAD-02"}, false},
+		{"chooses anew each time", func(m *model) { m.forgets = true }, []string{"P-CHO-05"}, false},
 		{"refuses when it is late", when(func(messageType string, params object) bool {
 			deadline, _ := params["deadline"].(string)
 			at, err := time.Parse(time.RFC3339, deadline)
@@ -92,11 +92,22 @@ func defectsOfPlay() []defect {
 		}, &refusal{code: -1, message: "too late"}), []string{"P-CHO-06"}, false},
 		{"chooses in any match", func(m *model) { m.open = true }, []string{"P-CHO-07", "P-CHO-08"}, false},
 		{"reveals another entropy", amended(choice, func(result object) { result["entropy"] = strings.Repeat("00", 32) }), []string{"P-CHO-09"}, false},
-		{"does not know how matches end", refuses(-32603, "GAME_OVER"), []string{"P-OVR-01", "P-OVR-03"}, false},
+		{"does not know how matches end", refuses(-32603, "GAME_OVER"), []string{"P-OVR-01"}, false},
 		{"says ok to the end of a match", amended("GAME_OVER", func(result object) {
 			clear(result)
 			result["status"] = "ok"
-		}), []string{"P-OVR-02", "P-OVR-03"}, false},
+		}), []string{"P-OVR-02"}, false},
+		{"takes the end of a match once", func(m *model) {
+			seen := map[string]bool{}
+			m.call = func(messageType string, params object) (object, *refusal, bool) {
+				match, _ := params["match_id"].(string)
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				again := messageType == "GAME_OVER" && seen[match]
+				seen[match] = seen[match] || messageType == "GAME_OVER"
+				return nil, &refusal{code: 4005, message: "over already"}, again
+			}
+		}, []string{"P-OVR-03"}, false},
 		{"takes every match for won", when(func(_ string, params object) bool {
 			end, ok := params["game_result"].(object)
 			return ok && end["winner_player_id"] == nil
