@@ -34,7 +34,7 @@ func alone(t *testing.T, m *model, options ...func(*conformance.Options)) *confo
 }
 
 func TestNobodyListens(t *testing.T) {
-	door := listen(t)
+	door := openPort(t)
 	url := at(door)
 	require.NoError(t, door.Close())
 	r, err := conformance.Check(t.Context(), conformance.Options{Role: conformance.Player, URL: url})
@@ -62,7 +62,7 @@ func TestUnregistered(t *testing.T) {
 	assert.Contains(t, finding(t, r, "P-NOT-04").Detail, "not ours to end")
 	assert.False(t, ended.Load())
 
-	r = alone(t, newModel(t), func(o *conformance.Options) { o.Listener, o.Wait = listen(t), time.Nanosecond })
+	r = alone(t, newModel(t), func(o *conformance.Options) { o.Listener, o.Wait = openPort(t), time.Nanosecond })
 	assert.Contains(t, finding(t, r, "P-REG-01").Detail, "did not register with the manager of this examination within 1ns")
 }
 
@@ -92,7 +92,7 @@ func TestRegistersTwice(t *testing.T) {
 	m := newModel(t)
 	server := httptest.NewServer(m)
 	t.Cleanup(server.Close)
-	desk := listen(t)
+	desk := openPort(t)
 	var again sync.Once
 	url := server.URL + "/mcp"
 	m.call = func(string, object) (object, *refusal, bool) {

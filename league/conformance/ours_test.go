@@ -20,8 +20,8 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// listen opens a port that nobody has.
-func listen(t *testing.T) net.Listener {
+// openPort opens a port that nobody has.
+func openPort(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func at(l net.Listener) string { return "http://" + l.Addr().String() + carrier.
 
 // Our own player, wired as the command wires it, at a real port.
 func TestOurPlayerConforms(t *testing.T) {
-	door, desk := listen(t), listen(t)
+	door, desk := openPort(t), openPort(t)
 	speak := dialect.New(dialect.Options{Endpoint: at(door), Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	client := carrier.NewClient(carrier.ClientConfig{MaxReply: 1 << 20, Dialect: speak})
 	defer client.Close()
