@@ -150,6 +150,17 @@ func TestBudget(t *testing.T) {
 	assert.Less(t, r.TookMS, int64(5000))
 }
 
+// One that has all the time spent on waiting was not examined, and did nothing
+// wrong.
+func TestWaitingTakesTheBudget(t *testing.T) {
+	r := alone(t, newModel(t), func(o *conformance.Options) {
+		o.Listener, o.Wait, o.Budget = openPort(t), time.Minute, 10*time.Millisecond
+	})
+	assert.Empty(t, verdicts(r, conformance.Fail, conformance.Warn, conformance.Pass))
+	assert.Equal(t, "the examination took all of its 10ms", finding(t, r, "P-INV-01").Detail)
+	assert.False(t, r.Conforms())
+}
+
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

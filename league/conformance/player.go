@@ -106,6 +106,8 @@ func (x *trial) meet(ctx context.Context) bool {
 		}
 	}
 	switch {
+	case r.unasked:
+		return false
 	case r.Status == 0:
 		x.fail("P-HTTP-01", r.Error, &r.Exchange)
 		if r.took >= x.patience(inviteLimit) {
@@ -121,9 +123,7 @@ func (x *trial) meet(ctx context.Context) bool {
 		return false
 	}
 	x.pass("P-HTTP-01")
-	if !r.unasked {
-		x.inspect(r, objectOf(body)["id"])
-	}
+	x.inspect(r, objectOf(body)["id"])
 	x.over(ctx, g)
 	return true
 }
