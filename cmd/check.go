@@ -103,6 +103,9 @@ nothing could be examined.`,
 	return c
 }
 
+// anyPlace is at a free port.
+const anyPlace = "localhost:0"
+
 func roles() []string { return []string{conformance.Player, conformance.Referee, conformance.Manager} }
 
 // checkArguments takes role and URL, as far as --list wants them.
@@ -279,15 +282,16 @@ func (o *checkOptions) open(ctx context.Context, s streams) (*door, error) {
 	switch {
 	case meet.given:
 	case o.role == conformance.Manager:
-		meet.at = "localhost:0"
+		meet.at = anyPlace
 	default:
 		meet.at = meetingPoint
 	}
 	l, err := meet.listen(ctx)
 	if errors.Is(err, errTaken) && !meet.given {
-		if l, err = (rendezvous{at: "localhost:0"}).listen(ctx); err == nil {
-			_, _ = fmt.Fprintf(s.err, "%s is %v, so the kit's manager is at http://%s/mcp: an agent that registers by itself must be told.\n",
-				meet.at, errTaken, strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1))
+		another := rendezvous{at: anyPlace}
+		if l, err = another.listen(ctx); err == nil {
+			_, _ = fmt.Fprintf(s.err, "%s is %v, so the kit's manager is at %s: an agent that registers by itself must be told.\n",
+				meet.at, errTaken, another.url(l))
 		}
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"evenodd/league/simulation"
 	"evenodd/transport/http"
 )
 
@@ -38,34 +39,6 @@ func agentURL(text string) (string, error) {
 func badPort(port string) bool {
 	n, err := strconv.Atoi(port)
 	return port != "" && (err != nil || n < 1 || n > 65535)
-}
-
-// hostPortOf is where connections to a URL go.
-func hostPortOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = "80"
-		if u.Scheme == "https" {
-			port = "443"
-		}
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
-
-// sameAgent tells whether two URLs are of one agent, whatever name each has for
-// this machine.
-func sameAgent(a, b string) bool { return canonicalURL(a) == canonicalURL(b) }
-
-func canonicalURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return text
-	}
-	host, port, _ := net.SplitHostPort(hostPortOf(u)) // just joined
-	if loopback(host) {
-		host = "localhost"
-	}
-	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(host), port) + strings.TrimSuffix(u.Path, "/")
 }
 
 // A rendezvous is where agents that run elsewhere find the manager that a
@@ -98,10 +71,16 @@ func (r rendezvous) listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// host is the name that agents are told.
+// host is the name in it, once it was opened.
 func (r rendezvous) host() string {
 	host, _, _ := net.SplitHostPort(r.at) // listen has checked
 	return host
+}
+
+// url is where agents call who listens there.
+func (r rendezvous) url(l net.Listener) string {
+	_, port, _ := net.SplitHostPort(l.Addr().String()) // of TCP
+	return "http://" + net.JoinHostPort(r.host(), port) + http.Path
 }
 
 // knocks tries until somebody listens at a URL, ctx ends, or somebody has come;
@@ -115,7 +94,7 @@ func knocks(ctx context.Context, at string, come <-chan struct{}) error {
 	again := time.NewTicker(pause)
 	defer again.Stop()
 	for {
-		c, failed := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", hostPortOf(u))
+		c, failed := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", simulation.HostPort(u))
 		if failed == nil {
 			return c.Close()
 		}
