@@ -2,17 +2,23 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"evenodd/league/protocol"
 )
 
 // Options say what is examined, and with what.
@@ -44,8 +50,15 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		o.Wait = 10 * time.Second
 	}
 	if o.Client == nil {
-		o.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		o.Client = &http.Client{
+			// A match of an agent is a handful of calls, and there may be many at once.
+			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, DisableCompression: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 		defer o.Client.CloseIdleConnections()
+	}
+	if o.Listener != nil {
+		defer func() { _ = o.Listener.Close() }() // whoever served it may have closed it
 	}
 	catalogue := Catalogue(o.Role)
 	if catalogue == nil {
@@ -70,6 +83,8 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		}
 		f := l.findings[q.ID]
 		switch {
+		case f == nil && l.givenUp() != "":
+			f = &Finding{Verdict: Skipped, Detail: l.givenUp()}
 		case f == nil && bound.Err() != nil:
 			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", o.Budget)}
 		case f == nil:
@@ -91,6 +106,53 @@ type lab struct {
 
 	mu       sync.Mutex
 	findings map[string]*Finding
+	silent   int    // calls in a row that nothing came of
+	gaveUp   string // why nothing more is asked; "" while there is hope
+}
+
+// A lab gives an agent up after this many calls in a row that nothing came of:
+// one that hangs must not take its whole time for everything it could be asked.
+const maxSilent = 6
+
+// givenUp says why nothing more is asked of the agent; "" while it is.
+func (l *lab) givenUp() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gaveUp
+}
+
+// giveUp has nothing more asked of the agent.
+func (l *lab) giveUp(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gaveUp == "" {
+		l.gaveUp = why
+	}
+}
+
+// heard counts the calls in a row that nothing came of.
+func (l *lab) heard(a *answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case a.unasked:
+		return
+	case a.Error == "":
+		l.silent = 0
+		return
+	}
+	if l.silent++; l.silent >= maxSilent && l.gaveUp == "" {
+		l.gaveUp = fmt.Sprintf("nothing came of %d calls in a row, and the rest was not asked; the last: %s", l.silent, a.Error)
+	}
+}
+
+// patience is how long to wait for an answer for which the protocol gives so
+// much time.
+func (l *lab) patience(limit time.Duration) time.Duration {
+	if p := l.options.Patience; p > 0 {
+		return min(p, limit)
+	}
+	return limit
 }
 
 // fail finds that a requirement does not hold. The first failure stands.
@@ -100,6 +162,9 @@ func (l *lab) fail(id, detail string, shown ...*Exchange) {
 
 // pass finds that a requirement holds, as far as nothing else says otherwise.
 func (l *lab) pass(id string) { l.find(id, Pass, "", nil) }
+
+// note is pass with something to say.
+func (l *lab) note(id, detail string) { l.find(id, Pass, detail, nil) }
 
 // skip says why a requirement could not be examined; what was found before
 // stands.
@@ -120,6 +185,12 @@ func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, x := range shown {
+		if x != nil && x.unasked && v == Fail { // what was not asked is nobody's failure
+			v, detail, shown = Skipped, x.Error, nil
+			break
+		}
+	}
 	before := l.findings[id]
 	if before != nil && (before.Verdict == Fail || v == Skipped || v == before.Verdict) {
 		return
@@ -141,6 +212,7 @@ type answer struct {
 	body   []byte
 	header http.Header
 	took   time.Duration
+	reused bool // it came on a connection that had been used before
 }
 
 const (
@@ -149,9 +221,22 @@ const (
 )
 
 // post sends a body as it is, and waits for the answer no longer than patience.
-// It always returns an exchange.
+// It always returns an exchange. Of an agent that was given up nothing is asked;
+// the exchange says so.
 func (l *lab) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *answer {
+	a := l.exchange(ctx, http.MethodPost, url, body, header, patience)
+	l.heard(a)
+	return a
+}
+
+// exchange is post for any method, and for calls that may well go unanswered.
+func (l *lab) exchange(ctx context.Context, method, url string, body []byte, header http.Header, patience time.Duration) *answer {
 	a := &answer{Exchange: Exchange{To: url, Request: shown(body)}}
+	if reason := l.givenUp(); reason != "" || ctx.Err() != nil {
+		a.unasked, a.Error = true, cmp.Or(reason, outOfTime)
+		return a
+	}
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	started := time.Now()
@@ -159,7 +244,11 @@ func (l *lab) post(ctx context.Context, url string, body []byte, header http.Hea
 		a.took = time.Since(started)
 		a.TookMS = a.took.Milliseconds()
 	}()
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	// Between two calls an agent may close a connection; that is found out by the
+	// next call alone, and is no fault.
+	var reused atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused.Store(c.Reused) }})
+	q, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		a.Error = err.Error()
 		return a
@@ -172,35 +261,53 @@ func (l *lab) post(ctx context.Context, url string, body []byte, header http.Hea
 		q.Header.Set("Content-Type", "application/json")
 	}
 	response, err := l.options.Client.Do(q)
+	if err != nil && reused.Load() && ctx.Err() == nil {
+		l.options.Client.CloseIdleConnections()
+		q.Body = io.NopCloser(bytes.NewReader(body))
+		response, err = l.options.Client.Do(q)
+	}
 	if err != nil {
-		a.Error = why(err, patience)
+		a.fail(whole, err, patience)
 		return a
 	}
 	defer func() { _ = response.Body.Close() }()
-	a.Status, a.header = response.StatusCode, response.Header
+	a.Status, a.header, a.reused = response.StatusCode, response.Header, reused.Load()
 	a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	a.Response = shown(a.body)
 	switch {
 	case err != nil:
-		a.Error = why(err, patience)
+		a.fail(whole, err, patience)
 	case len(a.body) > maxAnswer:
 		a.Error = fmt.Sprintf("the answer has more than %d bytes", maxAnswer)
 	}
 	return a
 }
 
-func why(err error, patience time.Duration) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("no answer within %s", patience)
+// fail notes why there is no answer. Where the examination itself is over, the
+// agent had not its whole time.
+func (a *answer) fail(examination context.Context, err error, patience time.Duration) {
+	switch {
+	case examination.Err() != nil:
+		a.unasked, a.Error = true, outOfTime
+	case errors.Is(err, context.DeadlineExceeded):
+		a.Error = fmt.Sprintf("no answer within %s", patience)
+	default:
+		a.Error = err.Error()
 	}
-	return err.Error()
 }
 
-// shown is a body for people: cut when it is long, and always text.
+const outOfTime = "the time of the examination was over"
+
+// tokens are the credentials of a message, by name. An agent that is in a league
+// shows its own, and a report is read by many.
+var tokens = regexp.MustCompile(`("(?:auth_token|access_token|token)"\s*:\s*")[^"\\]{5,}`)
+
+// shown is a body for people: cut when it is long, and always text, without
+// tokens.
 func shown(body []byte) string {
-	text := string(body)
+	text := tokens.ReplaceAllString(string(protocol.HideTokens(body)), "$1***")
 	if len(text) > maxShown {
-		text = fmt.Sprintf("%s… (%d bytes)", text[:maxShown], len(body))
+		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxShown], ""), len(body))
 	}
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")

@@ -56,6 +56,8 @@ type Exchange struct {
 	Response string `json:"response,omitzero"` // body, shortened when it is long
 	Error    string `json:"error,omitzero"`    // why nothing came
 	TookMS   int64  `json:"took_ms"`
+
+	unasked bool // it was never sent, or had not its time: that is no failure
 }
 
 // A Finding is the verdict on one requirement, with what shows it.

@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"evenodd/league/protocol"
+)
+
+// manager begins a message of the kit's manager.
+func (x *trial) manager(messageType string, round int) map[string]any {
+	q := x.envelope(messageType, fmt.Sprintf("conv-check-r%d-%s", round, strings.ToLower(messageType)))
+	q["sender"], q["league_id"] = protocol.ManagerSender, checkLeague
+	delete(q, "auth_token")
+	if round > 0 {
+		q["round_id"] = round
+	}
+	return q
+}
+
+// tell sends a notice of the manager, and judges its acknowledgement.
+func (x *trial) tell(ctx context.Context, id, method string, notice map[string]any, ack string) *reply {
+	r := x.ask(ctx, method, notice, otherLimit)
+	x.judge(id, x.ackProblem(r, ack, ""), &r.Exchange)
+	return r
+}
+
+// announce opens the league: its first round, and the table before it.
+func (x *trial) announce(ctx context.Context) {
+	first := x.boutOf(1, 1)
+	q := x.manager(protocol.TypeRoundAnnouncement, 1)
+	q["matches"] = []any{
+		map[string]any{
+			"match_id": "R1M1", "game_type": "even_odd", "player_A_id": x.player, "player_B_id": first.opponent,
+			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
+		},
+		map[string]any{
+			"match_id": "R1M2", "game_type": "even_odd", "player_A_id": "P98", "player_B_id": "P99",
+			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
+		},
+	}
+	x.tell(ctx, "P-NOT-01", "notify_round", q, protocol.TypeRoundAnnouncementAck)
+	q = x.manager(protocol.TypeStandingsUpdate, 1)
+	q["standings"] = []any{x.row(1, x.player, "Agent under examination"), x.row(2, first.opponent, "Opponent")}
+	x.tell(ctx, "P-NOT-02", "update_standings", q, protocol.TypeStandingsUpdateAck)
+}
+
+func (x *trial) row(rank int, player, name string) map[string]any {
+	return map[string]any{
+		"rank": rank, "player_id": player, "display_name": name,
+		"played": 3, "wins": 2, "draws": 0, "losses": 1, "points": 6,
+	}
+}
+
+// finish ends the round, has one more match played, and ends the league. Only
+// an agent that has registered here is told of the end: for any other it would
+// be the end of a league that is not ours.
+func (x *trial) finish(ctx context.Context) {
+	q := x.manager(protocol.TypeRoundCompleted, 1)
+	q["matches_completed"], q["matches_played"], q["next_round_id"] = 2, 2, 2
+	q["summary"] = map[string]any{"total_matches": 2, "wins": 1, "draws": 1, "technical_losses": 0}
+	x.tell(ctx, "P-NOT-03", "notify_round_completed", q, protocol.TypeRoundCompletedAck)
+	q["next_round_id"], q["conversation_id"] = nil, "conv-check-last-round"
+	x.tell(ctx, "P-NOT-03", "notify_round_completed", q, protocol.TypeRoundCompletedAck)
+
+	last := x.newMatch()
+	join := x.invite(ctx, last)
+	_, answer := x.choose(ctx, last)
+	end := x.over(ctx, last)
+	x.judge("P-STA-02", firstOf(join.trouble(), answer.trouble(), end.trouble()), &join.Exchange, &answer.Exchange, &end.Exchange)
+
+	ending := Requirement{ID: "P-NOT-04", Level: Should}
+	switch {
+	case !x.options.Selection.Wants(ending): // whoever leaves this out wants to go on with the agent
+		return
+	case !x.registered:
+		x.skip(ending.ID, "the agent did not register with this examination, and its league is not ours to end")
+		return
+	}
+	q = x.manager(protocol.TypeLeagueCompleted, 0)
+	q["total_rounds"], q["total_matches"] = 1, 2
+	q["champion"] = map[string]any{"player_id": x.player, "display_name": "Agent under examination", "points": 6}
+	q["final_standings"] = []any{x.row(1, x.player, "Agent under examination"), x.row(2, last.opponent, "Opponent")}
+	x.tell(ctx, "P-NOT-04", "notify_league_completed", q, protocol.TypeLeagueCompletedAck)
+}
+
+// Names that programs get wrong: two of the astral planes, right to left,
+// letters made of several code points, and what looks like markup.
+var names = [...]string{
+	"🎲🏆👩‍👩‍👧‍👦", "שלום עולם", "مرحبا بالعالم", "e\u0301a\u0308o\u0302", "数学の天才", "Ω≈ç√∫", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", `<b>"Bobby"</b>'; --`, "नमस्ते", "İstanbul ß",
+}
+
+// fifty is a name of fifty characters.
+func fifty(name string) string {
+	runes := []rune(strings.Repeat(name+" ", 50))
+	return strings.TrimSpace(string(runes[:49])) + "."
+}
+
+// unfold sends text in many scripts: in the table, in a question, and as what
+// must come back.
+func (x *trial) unfold(ctx context.Context) {
+	rows := []any{x.row(1, x.player, names[0])}
+	for i, name := range names {
+		rows = append(rows, x.row(i+2, protocol.PlayerID(i+101), name))
+	}
+	q := x.manager(protocol.TypeStandingsUpdate, 1)
+	q["standings"] = rows
+	r := x.ask(ctx, "update_standings", q, otherLimit)
+	unknown := r.fault != nil && r.fault.code == codeUnknownMethod
+	x.judge("P-UNI-01", firstOf(r.Error, when(r.Status >= 500, "HTTP status %d", r.Status),
+		when(r.fault != nil && !unknown, "standings with names in many scripts: %s", r.trouble())), &r.Exchange)
+
+	g := x.newMatch()
+	g.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(g.match)
+	join := x.invite(ctx, g)
+	question := x.question(g)
+	question["context"] = map[string]any{
+		"opponent_id": g.opponent, "round_id": g.round, "opponent_name": fifty(names[0]), "motto": strings.Join(names[:], " "),
+		"your_standings": map[string]any{"wins": 2147483647, "losses": 0, "draws": 0, "points": 2147483647},
+		"history":        []any{map[string]any{"opponent": names[1], "choice": "even"}},
+	}
+	choice, answer := x.chooseWith(ctx, g, question)
+	x.judge("P-UNI-01", firstOf(join.trouble(), answer.trouble(), when(choice == "", "parity_choice is %s", valueOf(answer.result, "parity_choice"))),
+		&join.Exchange, &answer.Exchange)
+	x.judge("P-UNI-02", firstOf(join.Error, answer.Error, scriptProblem(join, g), scriptProblem(answer, g)), &join.Exchange, &answer.Exchange)
+	x.over(ctx, g)
+
+	rows = []any{x.row(1, x.player, fifty(names[1]))}
+	for i := 2; i <= protocol.MaxStandings; i++ {
+		rows = append(rows, x.row(i, protocol.PlayerID(i+100), fifty(names[i%len(names)])))
+	}
+	q = x.manager(protocol.TypeStandingsUpdate, 1)
+	q["standings"], q["total_players"] = rows, len(rows)
+	r = read(x.post(ctx, x.options.URL, x.request("update_standings", q), nil, x.patience(otherLimit)))
+	x.judge("P-UNI-03", x.ackProblem(r, protocol.TypeStandingsUpdateAck, ""), &r.Exchange)
+}
+
+// scriptProblem says that a conversation_id is there and is another than was
+// sent.
+func scriptProblem(r *reply, g *bout) string {
+	if r.result["conversation_id"] == nil {
+		return ""
+	}
+	return r.result.has("conversation_id", g.conversation)
+}
+
+// atOnce is how many matches are played at once.
+const atOnce = 20
+
+// playAtOnce plays twenty matches at once, each asked twice for its choice, in
+// the order in which the network has it.
+func (x *trial) playAtOnce(ctx context.Context) {
+	round := int(x.matches.Add(1))
+	x.busy.Store(true)
+	defer x.busy.Store(false)
+	var wait sync.WaitGroup
+	for i := range atOnce {
+		g := x.boutOf(round, i+1)
+		g.opponent = protocol.PlayerID(200 + i)
+		wait.Go(func() { x.playOne(ctx, g) })
+	}
+	wait.Wait()
+	if x.givenUp() == "" {
+		x.pass("P-LOAD-02") // as far as nothing was found
+	}
+}
+
+// playOne is one match of many. What goes wrong in it says nothing about one
+// match alone, and is judged as one of many.
+func (x *trial) playOne(ctx context.Context, g *bout) {
+	replies := []*reply{
+		x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit),
+		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
+		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
+		x.ask(ctx, "notify_match_result", x.ending(g), overLimit),
+	}
+	for _, r := range replies {
+		x.judge("P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
+		if problem := firstOf(otherMatch(r, g.match), scriptProblem(r, g)); problem != "" {
+			x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once: %s", atOnce, problem), &r.Exchange)
+		}
+	}
+	if was, is := choiceIn(replies[1]), choiceIn(replies[2]); was != "" && is != "" && was != is {
+		x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once it chose %q in %s, and asked again %q", atOnce, was, g.match, is),
+			&replies[1].Exchange, &replies[2].Exchange)
+	}
+}
+
+// judgeTimes judges how long answers took, all in all.
+func (x *trial) judgeTimes() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.judgeLatency("P-LAT-01", x.invites, x.patience(inviteLimit))
+	x.judgeLatency("P-LAT-02", x.choices, x.patience(chooseLimit))
+	if len(x.all) > 0 {
+		half, said := percentile(x.all, 50), latencies(x.all)
+		if half > roundTrip {
+			x.fail("P-LAT-03", said+"; half of them in 500 ms were to be expected")
+		} else {
+			x.note("P-LAT-03", said)
+		}
+	}
+}
+
+// roundTrip is how long a message and its answer take in one network (002
+// §13.3).
+const roundTrip = 500 * time.Millisecond
+
+func (x *trial) judgeLatency(id string, took []time.Duration, limit time.Duration) {
+	switch {
+	case len(took) == 0:
+		return
+	case percentile(took, 95) > limit/2:
+		x.fail(id, fmt.Sprintf("%s; half of the time there is, %s", latencies(took), limit/2))
+	default:
+		x.note(id, latencies(took))
+	}
+}

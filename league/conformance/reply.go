@@ -1,0 +1,207 @@
+package conformance
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// members are those of a JSON object, as they stand in it.
+type members map[string]jsontext.Value
+
+// A reply is an answer as far as it can be read. Its parts are judged apart: who
+// forgets to wrap a message is told so, and still learns what is wrong with the
+// message.
+type reply struct {
+	*answer
+
+	object members // the JSON-RPC response; nil when the body is no JSON object
+	result members // the message; nil when there is none
+	bare   bool    // the message is not in result, but stands alone
+	fault  *fault  // nil when there is none
+}
+
+// A fault is an error object of JSON-RPC.
+type fault struct {
+	code    int
+	message string
+	data    members
+}
+
+// read takes an answer apart, however badly it is put.
+func read(a *answer) *reply {
+	r := &reply{answer: a, object: objectOf(a.body)}
+	r.result = objectOf(r.object["result"])
+	if raw := r.object["error"]; raw != nil && raw.Kind() != 'n' {
+		e := objectOf(raw)
+		r.fault = &fault{data: objectOf(e["data"])}
+		r.fault.code, _ = e.integer("code")
+		r.fault.message, _ = e.text("message")
+		if e == nil {
+			r.fault.message, _ = r.object.text("error") // as 003 §5.2 has it
+		}
+	}
+	if _, wrapped := r.object["result"]; !wrapped && r.object["message_type"] != nil {
+		r.result, r.bare = r.object, true
+	}
+	return r
+}
+
+// objectOf reads an object; nil when it is none. It takes duplicate names and
+// broken text, which are a requirement of their own.
+func objectOf(raw []byte) members {
+	var m members
+	if len(raw) == 0 || json.Unmarshal(raw, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return nil
+	}
+	return m
+}
+
+// trouble says why there is no result; "" when there is one.
+func (r *reply) trouble() string {
+	switch {
+	case r.Error != "":
+		return r.Error
+	case r.result != nil && r.fault == nil:
+		return ""
+	case r.fault != nil:
+		return fmt.Sprintf("answered with the error %d %s", r.fault.code, quoted(r.fault.message))
+	case len(r.body) == 0:
+		return fmt.Sprintf("answered with HTTP status %d and no body", r.Status)
+	case r.object == nil:
+		return fmt.Sprintf("answered with HTTP status %d and a body that is no JSON object", r.Status)
+	case r.object["result"] != nil:
+		return "the result is " + kindOf(r.object["result"]) + ", not an object"
+	}
+	return fmt.Sprintf("answered with HTTP status %d and neither result nor error", r.Status)
+}
+
+// code is the code of the protocol's catalogue in an error; "" when it has none.
+func (f *fault) catalogued() string {
+	code, _ := f.data.text("error_code")
+	return code
+}
+
+// text is a member that is a string.
+func (m members) text(name string) (string, bool) {
+	var s string
+	if m[name].Kind() != '"' || json.Unmarshal(m[name], &s, jsontext.AllowInvalidUTF8(true)) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// integer is a member that is a whole number.
+func (m members) integer(name string) (int, bool) {
+	n, err := strconv.Atoi(string(m[name]))
+	return n, err == nil
+}
+
+// has says what is wrong with a member that must be this very string; "" for
+// nothing.
+func (m members) has(name, want string) string {
+	switch got, ok := m.text(name); {
+	case m[name] == nil:
+		return name + " is missing"
+	case !ok:
+		return name + " is " + kindOf(m[name]) + ", not a string"
+	case got != want:
+		return fmt.Sprintf("%s is %s, not %s", name, quoted(got), quoted(want))
+	}
+	return ""
+}
+
+// filled says what is wrong with a member that must be a string with something
+// in it.
+func (m members) filled(name string) string {
+	got, ok := m.text(name)
+	switch {
+	case m[name] == nil:
+		return name + " is missing"
+	case !ok:
+		return name + " is " + kindOf(m[name]) + ", not a string"
+	case got == "":
+		return name + " is empty"
+	}
+	return ""
+}
+
+// kindOf names a value's JSON type.
+func kindOf(v jsontext.Value) string {
+	switch v.Kind() {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '[':
+		return "an array"
+	case '{':
+		return "an object"
+	}
+	return "missing"
+}
+
+// quoted shows what a stranger sent, short, and with nothing in it that could
+// steer a terminal.
+func quoted(s string) string {
+	const limit = 80
+	if len(s) > limit {
+		s = s[:limit] + "…"
+	}
+	return strconv.QuoteToGraphic(s)
+}
+
+// sameJSON tells whether two values are the same: numbers to the letter, because
+// whoever reads one as a float has lost digits of it.
+func sameJSON(a, b jsontext.Value) bool {
+	if a.Kind() == '"' && b.Kind() == '"' {
+		var x, y string
+		return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
+	}
+	return bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b))
+}
+
+// jsonProblem says what is wrong with a body as JSON; "" for nothing.
+func jsonProblem(body []byte) string {
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	err := d.SkipValue()
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "the body has the same name twice in one object: " + jsonDetail(err)
+	case err != nil:
+		return "the body is no JSON: " + jsonDetail(err)
+	case len(bytes.TrimSpace(body[d.InputOffset():])) > 0:
+		return "something stands behind the JSON value"
+	}
+	return ""
+}
+
+func jsonDetail(err error) string {
+	return strings.TrimPrefix(err.Error(), "jsontext: ")
+}
+
+// traces are what the errors of some languages look like when they were not
+// caught.
+var traces = [...]string{
+	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ", `\n\tat `,
+	"stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
+}
+
+// traceIn finds a stack trace; "" when there is none.
+func traceIn(body []byte) string {
+	for _, mark := range traces {
+		if bytes.Contains(body, []byte(mark)) {
+			return mark
+		}
+	}
+	return ""
+}
