@@ -268,6 +268,7 @@ func examiner(ca string) (*nethttp.Client, error) {
 			TLSClientConfig:        &tls.Config{RootCAs: believed, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
+			MaxIdleConnsPerHost:    64,
 			IdleConnTimeout:        4 * time.Second,
 			DisableCompression:     true,
 		},

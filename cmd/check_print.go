@@ -15,7 +15,7 @@ import (
 
 // secretMember finds members of messages that hold tokens, also in JSON within
 // JSON, and in what was cut off in the middle.
-var secretMember = regexp.MustCompile(`(\\*"(?:auth|access|admin)_token\\*"\s*:\s*\\*")([^"\\]*)`)
+var secretMember = regexp.MustCompile(`(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")([^"\\]*)`)
 
 // discreet takes out of a report what nobody else may use: a token that the
 // agent, the kit or the operator has, and what makes no text, or does something
@@ -98,13 +98,10 @@ func printReport(w io.Writer, r *conformance.Report) error {
 			line("")
 		}
 		line("%s %-*s  %-6s  %s", style(f.Verdict).Render(fmt.Sprintf("%-7s", word(f.Verdict))), wide, f.ID, f.Level, f.Text)
-		if f.Verdict == conformance.Pass {
-			continue
-		}
 		if f.Detail != "" {
 			line("        %s", oneLine(f.Detail))
 		}
-		if f.Verdict == conformance.Skipped {
+		if f.Verdict == conformance.Pass || f.Verdict == conformance.Skipped {
 			continue
 		}
 		for j := range f.Exchanges {

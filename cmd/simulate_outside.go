@@ -16,10 +16,9 @@ import (
 
 // invite makes players that run elsewhere of the URLs, if there are any.
 func (o *simulateOptions) invite() error {
-	if len(o.urls) == 0 {
-		return nil
-	}
 	switch {
+	case len(o.urls) == 0:
+		return nil
 	case o.resume:
 		return usage("--resume goes on with a league as it was, and players that run elsewhere may remember another: not with --player")
 	case !o.many:
@@ -152,4 +151,3 @@ func outsideJSON(r *simulation.Result) (losses []lossJSON, breaches []breachJSON
 	}
 	return losses, breaches
 }
-
