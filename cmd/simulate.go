@@ -36,7 +36,7 @@ type simulateOptions struct {
 	quiet    bool
 	logLevel string
 
-	urls      []string // of players that run elsewhere
+	urls     []string // of players that run elsewhere
 	many     bool     // --players was given
 	meet     rendezvous
 	wait     time.Duration
