@@ -87,7 +87,7 @@ func (x *trial) meet(ctx context.Context) bool {
 	var r *reply
 	for try := 1; ; try++ {
 		r = read(x.exchange(ctx, http.MethodPost, x.options.URL, x.request("handle_game_invitation", x.invitation(g)), nil, x.patience(inviteLimit)))
-		early := x.registered && (r.Status == 0 || r.fault != nil) && try <= 10
+		early := x.registered && try <= 10 && (r.Status == 0 && r.took < x.patience(inviteLimit) || r.fault != nil)
 		if !early || !x.pause(ctx, 100*time.Millisecond) {
 			break
 		}
@@ -95,6 +95,9 @@ func (x *trial) meet(ctx context.Context) bool {
 	switch {
 	case r.Status == 0:
 		x.fail("P-HTTP-01", r.Error, &r.Exchange)
+		if r.took >= x.patience(inviteLimit) {
+			x.fail("P-INV-06", r.Error, &r.Exchange)
+		}
 		x.giveUp("the agent cannot be reached")
 		return false
 	case r.fault != nil && !x.registered && wantsMembership(r.fault):

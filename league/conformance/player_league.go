@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -150,42 +151,57 @@ func scriptProblem(r *reply, g *bout) string {
 // atOnce is how many matches are played at once.
 const atOnce = 20
 
-// playAtOnce plays twenty matches at once, each asked twice for its choice, in
-// the order in which the network has it.
+// playAtOnce plays twenty matches at once: all are invited to, then all asked for
+// a choice, then once more in the other order, then ended, so that each is open
+// with all the others. What goes wrong says nothing about one match alone, and is
+// judged as one of many.
 func (x *trial) playAtOnce(ctx context.Context) {
-	round := int(x.matches.Add(1))
 	x.busy.Store(true)
 	defer x.busy.Store(false)
-	var wait sync.WaitGroup
-	for i := range atOnce {
-		g := x.boutOf(round, i+1)
-		g.opponent = protocol.PlayerID(200 + i)
-		wait.Go(func() { x.playOne(ctx, g) })
+	round := int(x.matches.Add(1))
+	bouts := make([]*bout, atOnce)
+	for i := range bouts {
+		bouts[i] = x.boutOf(round, i+1)
+		bouts[i].opponent = protocol.PlayerID(200 + i)
 	}
-	wait.Wait()
+	all := func(method string, message func(*bout) map[string]any, limit time.Duration) []*reply {
+		replies := make([]*reply, len(bouts))
+		var wait sync.WaitGroup
+		for i, g := range bouts {
+			wait.Go(func() { replies[i] = x.ask(ctx, method, message(g), limit) })
+		}
+		wait.Wait()
+		for i, r := range replies {
+			x.judgeOne(r, bouts[i])
+		}
+		return replies
+	}
+	all("handle_game_invitation", x.invitation, inviteLimit)
+	first := all("choose_parity", x.question, chooseLimit)
+	slices.Reverse(bouts)
+	again := all("choose_parity", x.question, chooseLimit)
+	slices.Reverse(again)
+	for i, r := range first {
+		x.judgeTwo(r, again[i])
+	}
+	all("notify_match_result", x.ending, overLimit)
 	if x.givenUp() == "" {
 		x.pass("P-LOAD-02") // as far as nothing was found
 	}
 }
 
-// playOne is one match of many. What goes wrong in it says nothing about one
-// match alone, and is judged as one of many.
-func (x *trial) playOne(ctx context.Context, g *bout) {
-	replies := []*reply{
-		x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit),
-		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
-		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
-		x.ask(ctx, "notify_match_result", x.ending(g), overLimit),
+// judgeOne judges an answer of one match of many.
+func (x *trial) judgeOne(r *reply, g *bout) {
+	x.judge("P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
+	if problem := firstOf(otherMatch(r, g.match), scriptProblem(r, g)); problem != "" {
+		x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once: %s", atOnce, problem), &r.Exchange)
 	}
-	for _, r := range replies {
-		x.judge("P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
-		if problem := firstOf(otherMatch(r, g.match), scriptProblem(r, g)); problem != "" {
-			x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once: %s", atOnce, problem), &r.Exchange)
-		}
-	}
-	if was, is := choiceIn(replies[1]), choiceIn(replies[2]); was != "" && is != "" && was != is {
-		x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once it chose %q in %s, and asked again %q", atOnce, was, g.match, is),
-			&replies[1].Exchange, &replies[2].Exchange)
+}
+
+// judgeTwo judges whether a choice stayed the same.
+func (x *trial) judgeTwo(first, again *reply) {
+	if was, is := choiceIn(first), choiceIn(again); was != "" && is != "" && was != is {
+		x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once it chose %q, and asked again %q", atOnce, was, is), &first.Exchange, &again.Exchange)
 	}
 }
 
