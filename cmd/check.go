@@ -222,7 +222,7 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	}
 	stop := o.showProgress(s)
 	report, err := o.examine(ctx, conformance.Options{
-		Role: o.role, URL: o.url, Listener: l, Selection: chosen, Wait: max(o.wait, time.Nanosecond), Budget: o.timeout,
+		Role: o.role, URL: o.url, Listener: l, Selection: chosen, Wait: max(o.wait, time.Millisecond), Budget: o.timeout,
 		Players: o.players, Referees: o.referees, Admin: o.admin, Client: client,
 	})
 	stop()

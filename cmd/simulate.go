@@ -83,7 +83,7 @@ and has --wait for it. Below the table stands why each match was lost technicall
 and what in the answers was not as the protocol has it. Such a league takes real
 time, and a seed does not make it the same again. An agent that is dead costs half a
 minute a match, and one that never chooses two minutes, until it is suspended after
-three; --patience 2s makes it less.`,
+three; --patience 2s makes it less. Warnings need --log-level warn here, too.`,
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
 			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
 			"  evenodd simulate --player localhost:8101 --player localhost:8102 --players 4",
@@ -91,7 +91,7 @@ three; --patience 2s makes it less.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Lookup("seed").Changed
 			o.many, o.meet.given = c.Flags().Lookup("players").Changed, c.Flags().Lookup("listen").Changed
-			if o.Faults != "" && !c.Flags().Lookup("log-level").Changed {
+			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Lookup("log-level").Changed {
 				o.logLevel = "error" // warnings would tell of what was asked for
 			}
 			return runSimulate(c.Context(), s, data.loader, o)

@@ -118,14 +118,25 @@ func HostPort(u *url.URL) string {
 // reaching is a network that reaches those outside as well.
 type reaching struct {
 	network
-	outside protocol.Caller
+	outside *Outside
 }
 
 func (r reaching) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
 	if strings.HasPrefix(endpoint, Memory+"://") {
 		return r.network.Call(ctx, endpoint, bearer, method, params, decode)
 	}
-	return r.outside.Call(ctx, endpoint, bearer, method, params, decode)
+	if r.outside.Patience > 0 && !ofMatch(method) {
+		bound, cancel := context.WithTimeout(ctx, r.outside.Patience)
+		defer cancel()
+		ctx = bound
+	}
+	return r.outside.Caller.Call(ctx, endpoint, bearer, method, params, decode)
+}
+
+// ofMatch tells whether a call is a question of a match, for which the referee
+// itself has the time, and looks where it went.
+func ofMatch(method string) bool {
+	return method == protocol.Invite.Name || method == protocol.ChooseParity.Name || method == protocol.MakeMove.Name
 }
 
 // seats are who sits where, in a league with players from outside. Those who

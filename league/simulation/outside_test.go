@@ -21,6 +21,7 @@ import (
 // A stranger is a player from outside, as far as it answers.
 type stranger struct {
 	listens func() bool
+	watches func(ctx context.Context, method string) // told of every call
 	joins   func(*protocol.GameInvitation) (*protocol.GameJoinAck, error)
 	chooses func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error)
 
@@ -31,10 +32,13 @@ type stranger struct {
 // outside reaches strangers by their endpoints.
 type outside map[string]*stranger
 
-func (o outside) Call(ctx context.Context, endpoint, _, _ string, params any, _ func([]byte) (any, error)) (any, error) {
+func (o outside) Call(ctx context.Context, endpoint, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
 	s := o[endpoint]
 	if s == nil || s.listens != nil && !s.listens() {
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
+	}
+	if s.watches != nil && method != protocol.Ping.Name {
+		s.watches(ctx, method)
 	}
 	switch q := params.(type) {
 	case *protocol.GameInvitation:
@@ -141,13 +145,20 @@ func TestWhyAStrangerLost(t *testing.T) {
 			return nil, ctx.Err()
 		}}, simulation.Loss{
 			Code: protocol.ErrTimeout, Reason: "P01 did not send CHOOSE_PARITY_RESPONSE in time - P02 wins by default",
-			Detail: "no answer in time", Method: "choose_parity", Failures: 2, Answer: "deadline exceeded",
+			Detail: "no answer in time", Method: "choose_parity", Failures: 2, Answer: "none",
 		}},
-		{"an answer with a token", &stranger{chooses: func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+		{"an error", &stranger{joins: func(*protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+			return nil, &transport.Error{Code: -32601, Message: "Method not found"}
+		}}, simulation.Loss{
+			Code: protocol.ErrInvalidFieldType, Reason: "P01 sent no valid GAME_JOIN_ACK (E002) - P02 wins by default",
+			Detail: "answered with an error: JSON-RPC error -32601: Method not found", Method: "handle_game_invitation", Failures: 2,
+			Answer: "JSON-RPC error -32601: Method not found",
+		}},
+		{"a failure with a token", &stranger{chooses: func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 			return nil, errors.New("my token is tok-p01-" + strings.Repeat("a", 43))
 		}}, simulation.Loss{
 			Code: protocol.ErrConnection, Reason: "P01 could not be reached for CHOOSE_PARITY_RESPONSE - P02 wins by default",
-			Detail: "my token is ", Method: "choose_parity", Failures: 2, Answer: "my token is ***",
+			Detail: "my token is ***", Method: "choose_parity", Failures: 2, Answer: "none",
 		}},
 	}
 	for _, tt := range tests {
@@ -167,6 +178,27 @@ func TestWhyAStrangerLost(t *testing.T) {
 			assert.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// No call to somebody outside may take longer than there is patience: not only
+// the questions of a match.
+func TestPatienceWithStrangers(t *testing.T) {
+	calls := 0
+	var mu sync.Mutex
+	o := outside{alpha: {watches: func(ctx context.Context, method string) {
+		mu.Lock()
+		calls++
+		mu.Unlock()
+		deadline, bounded := ctx.Deadline()
+		assert.True(t, bounded)
+		assert.LessOrEqual(t, time.Until(deadline), time.Minute, method)
+	}}}
+	options := o.with(2, alpha)
+	options.Outside.Patience = time.Minute
+	options.Rules.Timeouts = protocol.Timeouts{GameJoinAck: 3600, Move: 3600, GameOver: 3600, Generic: 3600}
+	_, err := simulation.Run(t.Context(), options)
+	require.NoError(t, err)
+	assert.Greater(t, calls, 5)
 }
 
 // What a player says of the same thing again and again, always otherwise, takes

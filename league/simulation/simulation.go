@@ -164,7 +164,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 		return nil, err
 	}
 	if o.Outside != nil {
-		n = reaching{n, o.Outside.Caller}
+		n = reaching{n, o.Outside}
 	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n}
 	plan, err := o.plan()

@@ -26,7 +26,7 @@ type Loss struct {
 	Detail   string        // what was wrong with the last answer; "" where that is not known
 	Method   string        // that was asked last; "" when nothing was
 	Failures int           // that the player was told of in this match
-	Answer   string        // the last, as JSON without its token, or why there was none
+	Answer   string        // the last, as JSON without its token, or an error; "none" when nothing came
 }
 
 // A Breach is something about the replies of a player that is not as the
@@ -110,7 +110,8 @@ func (w *witness) complained(at sight, q *protocol.GameError) {
 	defer w.mu.Unlock()
 	s := w.about(at)
 	s.failures++
-	s.detail, _ = q.Context["detail"].(string)
+	detail, _ := q.Context["detail"].(string)
+	s.detail = cut(string(protocol.HideTokens([]byte(detail))))
 }
 
 // over forgets a match that nobody lost technically.
@@ -131,7 +132,10 @@ const (
 // gistOf is an answer for people: without its token, on one line, and not long.
 func gistOf(answer any, err error) string {
 	if err != nil {
-		return cut(string(protocol.HideTokens([]byte(err.Error()))))
+		if e := protocol.AsError(err); e != nil && e.Remote {
+			return cut(string(protocol.HideTokens([]byte(e.Error()))))
+		}
+		return "none"
 	}
 	raw, err := json.Marshal(answer, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 	if err != nil {
