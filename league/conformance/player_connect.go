@@ -73,7 +73,7 @@ func (x *trial) dawdle(ctx context.Context) {
 // judgeRegistration judges how the player registered.
 func (x *trial) judgeRegistration() {
 	if x.registry == nil {
-		x.skipRegistration("no manager was there to register with: give evenodd check an address for it")
+		x.skipRegistration("no manager was there to register with")
 		return
 	}
 	_, mine, others := x.registry.registrations()
@@ -84,7 +84,7 @@ func (x *trial) judgeRegistration() {
 	case len(others) > 0:
 		x.judgeApplication(&others[0])
 		x.fail("P-REG-08", fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(others[0].endpoint), x.options.URL), &others[0].Exchange)
-		x.skip("P-REG-09", "it registered with another contact_endpoint, and was REJECTED")
+		x.skip("P-REG-09", "it registered with another contact_endpoint, and was REJECTED", &others[0].Exchange)
 	default:
 		x.skipRegistration(fmt.Sprintf("it did not register with the manager of this examination within %s", x.options.Wait))
 	}

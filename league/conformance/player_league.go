@@ -46,7 +46,8 @@ func (x *trial) announce(ctx context.Context) {
 	x.tell(ctx, "P-NOT-01", "notify_round", q, protocol.TypeRoundAnnouncementAck)
 	q = x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"] = []any{x.row(1, x.player, "Agent under examination"), x.row(2, first.opponent, "Opponent")}
-	x.tell(ctx, "P-NOT-02", "update_standings", q, protocol.TypeStandingsUpdateAck)
+	r := x.tell(ctx, "P-NOT-02", "update_standings", q, protocol.TypeStandingsUpdateAck)
+	x.reads = r.trouble() == ""
 }
 
 func (x *trial) row(rank int, player, name string) map[string]any {
@@ -110,9 +111,7 @@ func (x *trial) unfold(ctx context.Context) {
 	q := x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"] = rows
 	r := x.ask(ctx, "update_standings", q, otherLimit)
-	unknown := r.fault != nil && r.fault.code == codeUnknownMethod
-	x.judge("P-UNI-01", firstOf(r.Error, when(r.Status >= 500, "HTTP status %d", r.Status),
-		when(r.fault != nil && !unknown, "standings with names in many scripts: %s", r.trouble())), &r.Exchange)
+	x.judge("P-UNI-01", when(r.Error != "" || x.reads && r.trouble() != "", "standings with names in many scripts: %s", r.trouble()), &r.Exchange)
 
 	g := x.newMatch()
 	g.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(g.match)

@@ -181,15 +181,6 @@ func otherMatch(r *reply, match string) string {
 	return r.result.has("match_id", match)
 }
 
-// valueOf shows a member.
-func valueOf(m members, name string) string {
-	v := m[name]
-	if v == nil {
-		return "missing"
-	}
-	return quoted(string(v))
-}
-
 // timeProblem says what is wrong with a member that must be a time.
 func timeProblem(m members, name string) string {
 	if problem := m.filled(name); problem != "" {

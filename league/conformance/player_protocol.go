@@ -46,8 +46,8 @@ func (x *trial) speak(ctx context.Context) {
 
 // notify sends calls that nobody waits for.
 func (x *trial) notify(ctx context.Context, g *bout) {
-	for method, params := range map[string]any{"handle_game_invitation": x.invitation(g), "no_such_method": map[string]any{}} {
-		r := x.send(ctx, method, x.requestWith(nil, method, params), inviteLimit)
+	for _, method := range []string{"handle_game_invitation", "no_such_method"} {
+		r := x.send(ctx, method, x.requestWith(nil, method, x.invitation(g)), inviteLimit)
 		x.judge("P-RPC-10", firstOf(r.Error, when(len(bytes.TrimSpace(r.body)) > 0, "a notification of %s is answered with a body", method)), &r.Exchange)
 	}
 }
@@ -65,8 +65,8 @@ func errorProblem(r *reply, code int) string {
 	switch {
 	case r.Error != "":
 		return r.Error
-	case r.fault == nil && r.object["result"] != nil:
-		return "answered with a result"
+	case r.trouble() == "":
+		return "answered without an error"
 	case r.fault == nil:
 		return r.trouble()
 	case r.fault.code != code:
@@ -80,8 +80,8 @@ func refusal(r *reply) string {
 	switch {
 	case r.Error != "":
 		return r.Error
-	case r.fault == nil && r.object["result"] != nil:
-		return "answered with a result"
+	case r.trouble() == "":
+		return "answered without an error"
 	case r.fault == nil && r.object["error"] == nil:
 		return r.trouble() + ", not with an error object"
 	}
@@ -287,9 +287,12 @@ func (x *trial) misuse(ctx context.Context) {
 func (x *trial) survives(ctx context.Context, broken *reply, what string) bool {
 	g := x.newMatch()
 	r := x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit)
-	if r.Error == "" {
+	switch {
+	case r.Error == "":
 		x.over(ctx, g)
 		return true
+	case r.unasked: // nobody knows
+		return false
 	}
 	x.fail("P-STA-01", "after "+what+" it does not answer: "+r.Error, &broken.Exchange, &r.Exchange)
 	x.giveUp("after " + what + " the agent answered nothing more")
