@@ -232,7 +232,7 @@ func (s *simulated) turnedDown(why string) protocol.Registration {
 // letIn passes a registration of one of those outside on to the manager.
 func (s *simulated) letIn(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 	endpoint := q.PlayerMeta.ContactEndpoint
-	place, why := s.seats.enter(endpoint)
+	place, why := s.seats.enter(endpoint, q.PlayerMeta.DisplayName, q.AuthToken)
 	if why != "" {
 		return &protocol.LeagueRegisterResponse{Registration: s.turnedDown(why)}, nil
 	}

@@ -317,6 +317,13 @@ func TestStrangersThatRegisterByThemselves(t *testing.T) {
 	second := r.register(t, "Beta", "player:beta", "http://127.0.0.1:8102/mcp") // another name of the same
 	assert.Equal(t, "P02", *second.PlayerID, "its seat, though it was the first to come")
 	assert.NotEmpty(t, second.AuthToken)
+	again := r.register(t, "Beta", "player:beta", "http://127.0.0.1:8102/mcp") // its answer was lost
+	assert.Equal(t, second.AuthToken, again.AuthToken)
+	twice := r.register(t, "Gamma", "player:gamma", beta)
+	assert.Equal(t, protocol.StatusRejected, twice.Status)
+	assert.Equal(t, `the player at this endpoint has registered as "Beta" already`, *twice.Reason)
+	nameless := r.register(t, "Beta", "player:alpha", alpha)
+	assert.Equal(t, "E024", nameless.ErrorCode, "a name that another has")
 	first := r.register(t, "Alpha", "player:P04", alpha)
 	assert.Equal(t, "P04", *first.PlayerID, "the id it wanted")
 	<-over

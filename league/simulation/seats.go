@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"evenodd/league"
@@ -13,6 +14,7 @@ type seats struct {
 	mu      sync.Mutex
 	wanted  []string          // endpoints of those outside
 	byID    map[string]*taken // by the id that the manager gave
+	names   map[int]string    // under which they register by themselves, by place
 	pending int               // registrations that the manager decides about
 	closed  bool              // who is not registered now is registered by the simulation
 	changed chan struct{}     // closed at the next change
@@ -27,7 +29,7 @@ type taken struct {
 }
 
 func newSeats(endpoints []string) *seats {
-	return &seats{wanted: endpoints, byID: map[string]*taken{}, changed: make(chan struct{})}
+	return &seats{wanted: endpoints, byID: map[string]*taken{}, names: map[int]string{}, changed: make(chan struct{})}
 }
 
 // change tells those who wait; s.mu is held.
@@ -91,9 +93,10 @@ func (s *seats) at(endpoint string) (id string) {
 	return ""
 }
 
-// enter lets a registration in which somebody makes for itself; else it says why
-// not.
-func (s *seats) enter(endpoint string) (place int, refusal string) {
+// enter lets a registration in which somebody makes for itself, with a token where
+// it comes back; else it says why not. At one endpoint is one player, whatever
+// names it gives itself.
+func (s *seats) enter(endpoint, name, token string) (place int, refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	place, known := s.place(endpoint)
@@ -102,6 +105,12 @@ func (s *seats) enter(endpoint string) (place int, refusal string) {
 	}
 	if t := s.seated(endpoint); t != nil && !t.itself || t == nil && s.closed {
 		return 0, "the simulation has registered this player already, because it did not come in time: --wait says how long it waits"
+	}
+	if before, named := s.names[place]; named && before != name && token == "" {
+		return 0, "the player at this endpoint has registered as " + strconv.Quote(before) + " already"
+	}
+	if _, named := s.names[place]; !named {
+		s.names[place] = name
 	}
 	s.pending++
 	return place, ""
@@ -114,6 +123,8 @@ func (s *seats) leave(endpoint, id string) {
 	s.pending--
 	if id != "" {
 		s.byID[id] = &taken{endpoint: endpoint, strategy: External, outside: true, itself: true}
+	} else if place, _ := s.place(endpoint); s.seated(endpoint) == nil {
+		delete(s.names, place) // it may try another
 	}
 	s.change()
 }
