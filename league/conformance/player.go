@@ -40,6 +40,7 @@ type trial struct {
 	registered bool
 	player     string // its id, as far as it is known
 	reads      bool   // it takes standings in plain letters
+	stranger   *reply // how it answers a method that nobody has
 
 	ids     atomic.Int64 // of requests
 	matches atomic.Int64
@@ -366,7 +367,7 @@ func (x *trial) echo(r *reply, id jsontext.Value) string {
 	case got == nil:
 		return "the id of the request, " + string(id) + ", is missing in the answer"
 	case !sameJSON(got, id):
-		return "the id is " + quoted(string(got)) + ", not " + string(id)
+		return "the id is " + valueOf(r.object, "id") + ", not " + string(id)
 	}
 	return ""
 }

@@ -105,7 +105,7 @@ func TestRegistryAnswersByTheBook(t *testing.T) {
 func TestRegistersElsewhere(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
-	x := &trial{lab: &lab{options: &Options{Role: Player, URL: "http://127.0.0.1:8101/mcp"}, findings: map[string]*Finding{}}}
+	x := &trial{lab: &lab{options: &Options{Role: Player, URL: "http://127.0.0.1:8101/mcp"}, findings: map[string]*Finding{}, blocked: map[string]bool{}}}
 	x.registry = openRegistry(l, x.options.URL)
 	defer x.registry.close()
 	_, answer := postTo(t, "http://"+l.Addr().String()+"/mcp",
@@ -153,7 +153,7 @@ func TestLatency(t *testing.T) {
 	assert.Equal(t, "100 calls: p50 50ms, p95 95ms, p99 99ms", latencies(hundred))
 
 	judged := func(fill func(*trial)) map[string]Verdict {
-		x := &trial{lab: &lab{options: &Options{Role: Player}, findings: map[string]*Finding{}}}
+		x := &trial{lab: &lab{options: &Options{Role: Player}, findings: map[string]*Finding{}, blocked: map[string]bool{}}}
 		fill(x)
 		x.judgeTimes()
 		found := map[string]Verdict{}
