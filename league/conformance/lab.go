@@ -65,7 +65,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		return nil, fmt.Errorf("role %q: player, referee or manager", o.Role)
 	}
 	examine := map[string]func(context.Context, *lab){Player: examinePlayer, Referee: examineReferee, Manager: examineManager}[o.Role]
-	l := &lab{options: &o, findings: map[string]*Finding{}}
+	l := &lab{options: &o, findings: map[string]*Finding{}, blocked: map[string]bool{}}
 	started := time.Now()
 	bound, cancel := context.WithTimeout(ctx, o.Budget)
 	defer cancel()
@@ -106,8 +106,9 @@ type lab struct {
 
 	mu       sync.Mutex
 	findings map[string]*Finding
-	silent   int    // calls in a row that nothing came of
-	gaveUp   string // why nothing more is asked; "" while there is hope
+	blocked  map[string]bool // those that do not pass any more, as others do not hold
+	silent   int             // calls in a row that nothing came of
+	gaveUp   string          // why nothing more is asked; "" while there is hope
 }
 
 // A lab gives an agent up after this many calls in a row that nothing came of:
@@ -179,6 +180,39 @@ func (l *lab) judge(id, problem string, shown ...*Exchange) {
 	l.pass(id)
 }
 
+// after is judge for what follows from other requirements: where one of them does
+// not hold, it was not to be expected, and is skipped.
+func (l *lab) after(before []string, id, problem string, shown ...*Exchange) {
+	if problem == "" {
+		l.pass(id)
+		return
+	}
+	for _, other := range before {
+		if l.failed(other) {
+			l.block(id, other+" does not hold, and without it this cannot")
+			return
+		}
+	}
+	l.fail(id, problem, shown...)
+}
+
+// block is skip for what was seen not to hold, through no fault of its own: it
+// does not pass any more.
+func (l *lab) block(id, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before := l.findings[id]; before == nil || before.Verdict != Fail {
+		l.findings[id], l.blocked[id] = &Finding{Verdict: Skipped, Detail: why}, true
+	}
+}
+
+// failed tells whether a requirement is known not to hold.
+func (l *lab) failed(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.findings[id] != nil && l.findings[id].Verdict == Fail
+}
+
 func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
 	if !slices.ContainsFunc(Catalogue(l.options.Role), func(q Requirement) bool { return q.ID == id }) {
 		panic("no requirement " + id) // a slip of ours, that every test of the kit finds
@@ -192,7 +226,7 @@ func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
 		}
 	}
 	before := l.findings[id]
-	if before != nil && (before.Verdict == Fail || v == Skipped || v == before.Verdict) {
+	if before != nil && (before.Verdict == Fail || v == Skipped || v == before.Verdict) || l.blocked[id] && v == Pass {
 		return
 	}
 	f := &Finding{Verdict: v, Detail: detail}

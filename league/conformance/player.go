@@ -20,7 +20,7 @@ import (
 const (
 	checkLeague  = "league_check"
 	checkReferee = "REF01"
-	checkToken   = "tok-check-opaque" // worth nothing: a player cannot know whether it is right
+	checkToken   = "opaque" // worth nothing: a player cannot know whether it is right
 )
 
 // How long the protocol gives a player to answer (003 §2.7).
@@ -39,6 +39,8 @@ type trial struct {
 	registry   *registry // nil without a listener
 	registered bool
 	player     string // its id, as far as it is known
+	reads      bool   // it takes standings in plain letters
+	stranger   *reply // how it answers a method that nobody has
 
 	ids     atomic.Int64 // of requests
 	matches atomic.Int64
@@ -78,6 +80,15 @@ func examinePlayer(ctx context.Context, l *lab) {
 	}
 	x.judgeTimes()
 	x.judgeRegistration()
+	if x.givenUp() == "" && ctx.Err() == nil {
+		x.skip("P-RPC-04", "no answer had a result")
+		x.skip("P-RPC-05", "no answer had an error")
+		x.skip("P-ENV-02", "no reply had a message_type")
+		x.skip("P-ENV-05", "no timestamp could be read as UTC")
+		x.skip("P-INV-04", "no accept could be read")
+		x.skip("P-OVR-02", "no GAME_OVER was acknowledged")
+		x.skip("P-CHO-09", "it commits to none, and need not")
+	}
 }
 
 // meet makes the first call: an invitation. It tells whether there is anybody to
@@ -87,7 +98,7 @@ func (x *trial) meet(ctx context.Context) bool {
 	var r *reply
 	for try := 1; ; try++ {
 		r = read(x.exchange(ctx, http.MethodPost, x.options.URL, x.request("handle_game_invitation", x.invitation(g)), nil, x.patience(inviteLimit)))
-		early := x.registered && (r.Status == 0 || r.fault != nil) && try <= 10
+		early := x.registered && try <= 10 && (r.Status == 0 && r.took < x.patience(inviteLimit) || r.fault != nil)
 		if !early || !x.pause(ctx, 100*time.Millisecond) {
 			break
 		}
@@ -95,6 +106,9 @@ func (x *trial) meet(ctx context.Context) bool {
 	switch {
 	case r.Status == 0:
 		x.fail("P-HTTP-01", r.Error, &r.Exchange)
+		if r.took >= x.patience(inviteLimit) {
+			x.fail("P-INV-06", r.Error, &r.Exchange)
+		}
 		x.giveUp("the agent cannot be reached")
 		return false
 	case r.fault != nil && !x.registered && wantsMembership(r.fault):
@@ -353,7 +367,7 @@ func (x *trial) echo(r *reply, id jsontext.Value) string {
 	case got == nil:
 		return "the id of the request, " + string(id) + ", is missing in the answer"
 	case !sameJSON(got, id):
-		return "the id is " + quoted(string(got)) + ", not " + string(id)
+		return "the id is " + valueOf(r.object, "id") + ", not " + string(id)
 	}
 	return ""
 }

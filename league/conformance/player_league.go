@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,7 +46,8 @@ func (x *trial) announce(ctx context.Context) {
 	x.tell(ctx, "P-NOT-01", "notify_round", q, protocol.TypeRoundAnnouncementAck)
 	q = x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"] = []any{x.row(1, x.player, "Agent under examination"), x.row(2, first.opponent, "Opponent")}
-	x.tell(ctx, "P-NOT-02", "update_standings", q, protocol.TypeStandingsUpdateAck)
+	r := x.tell(ctx, "P-NOT-02", "update_standings", q, protocol.TypeStandingsUpdateAck)
+	x.reads = r.trouble() == ""
 }
 
 func (x *trial) row(rank int, player, name string) map[string]any {
@@ -67,10 +69,8 @@ func (x *trial) finish(ctx context.Context) {
 	x.tell(ctx, "P-NOT-03", "notify_round_completed", q, protocol.TypeRoundCompletedAck)
 
 	last := x.newMatch()
-	join := x.invite(ctx, last)
-	_, answer := x.choose(ctx, last)
-	end := x.over(ctx, last)
-	x.judge("P-STA-02", firstOf(join.trouble(), answer.trouble(), end.trouble()), &join.Exchange, &answer.Exchange, &end.Exchange)
+	join, answer, end := x.askInvite(ctx, last), x.askChoice(ctx, x.question(last)), x.askOver(ctx, x.ending(last))
+	x.after(plays, "P-STA-02", firstOf(join.trouble(), choiceTrouble(answer), end.trouble()), &join.Exchange, &answer.Exchange, &end.Exchange)
 
 	ending := Requirement{ID: "P-NOT-04", Level: Should}
 	switch {
@@ -89,7 +89,7 @@ func (x *trial) finish(ctx context.Context) {
 
 // Names that programs get wrong: two of the astral planes, right to left,
 // letters made of several code points, and what looks like markup.
-var names = [...]string{
+var scripts = [...]string{
 	"🎲🏆👩‍👩‍👧‍👦", "שלום עולם", "مرحبا بالعالم", "e\u0301a\u0308o\u0302", "数学の天才", "Ω≈ç√∫", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", `<b>"Bobby"</b>'; --`, "नमस्ते", "İstanbul ß",
 }
 
@@ -102,35 +102,33 @@ func fifty(name string) string {
 // unfold sends text in many scripts: in the table, in a question, and as what
 // must come back.
 func (x *trial) unfold(ctx context.Context) {
-	rows := []any{x.row(1, x.player, names[0])}
-	for i, name := range names {
+	rows := []any{x.row(1, x.player, scripts[0])}
+	for i, name := range scripts {
 		rows = append(rows, x.row(i+2, protocol.PlayerID(i+101), name))
 	}
 	q := x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"] = rows
 	r := x.ask(ctx, "update_standings", q, otherLimit)
-	unknown := r.fault != nil && r.fault.code == codeUnknownMethod
-	x.judge("P-UNI-01", firstOf(r.Error, when(r.Status >= 500, "HTTP status %d", r.Status),
-		when(r.fault != nil && !unknown, "standings with names in many scripts: %s", r.trouble())), &r.Exchange)
+	x.judge("P-UNI-01", when(r.Error != "" || x.reads && r.trouble() != "", "standings with names in many scripts: %s", r.trouble()), &r.Exchange)
 
 	g := x.newMatch()
 	g.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(g.match)
-	join := x.invite(ctx, g)
+	join := x.askInvite(ctx, g)
 	question := x.question(g)
 	question["context"] = map[string]any{
-		"opponent_id": g.opponent, "round_id": g.round, "opponent_name": fifty(names[0]), "motto": strings.Join(names[:], " "),
+		"opponent_id": g.opponent, "round_id": g.round, "opponent_name": fifty(scripts[0]), "motto": strings.Join(scripts[:], " "),
 		"your_standings": map[string]any{"wins": 2147483647, "losses": 0, "draws": 0, "points": 2147483647},
-		"history":        []any{map[string]any{"opponent": names[1], "choice": "even"}},
+		"history":        []any{map[string]any{"opponent": scripts[1], "choice": "even"}},
 	}
-	choice, answer := x.chooseWith(ctx, g, question)
-	x.judge("P-UNI-01", firstOf(join.trouble(), answer.trouble(), when(choice == "", "parity_choice is %s", valueOf(answer.result, "parity_choice"))),
+	answer := x.askChoice(ctx, question)
+	x.after(plays, "P-UNI-01", firstOf(join.trouble(), choiceTrouble(answer)), &join.Exchange, &answer.Exchange)
+	x.after([]string{"P-UNI-01", "P-ENV-06"}, "P-UNI-02", firstOf(join.Error, answer.Error, scriptProblem(join, g), scriptProblem(answer, g)),
 		&join.Exchange, &answer.Exchange)
-	x.judge("P-UNI-02", firstOf(join.Error, answer.Error, scriptProblem(join, g), scriptProblem(answer, g)), &join.Exchange, &answer.Exchange)
-	x.over(ctx, g)
+	x.askOver(ctx, x.ending(g))
 
-	rows = []any{x.row(1, x.player, fifty(names[1]))}
+	rows = []any{x.row(1, x.player, fifty(scripts[1]))}
 	for i := 2; i <= protocol.MaxStandings; i++ {
-		rows = append(rows, x.row(i, protocol.PlayerID(i+100), fifty(names[i%len(names)])))
+		rows = append(rows, x.row(i, protocol.PlayerID(i+100), fifty(scripts[i%len(scripts)])))
 	}
 	q = x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"], q["total_players"] = rows, len(rows)
@@ -150,43 +148,57 @@ func scriptProblem(r *reply, g *bout) string {
 // atOnce is how many matches are played at once.
 const atOnce = 20
 
-// playAtOnce plays twenty matches at once, each asked twice for its choice, in
-// the order in which the network has it.
+// playAtOnce plays twenty matches at once: all are invited to, then all asked for
+// a choice, then once more in the other order, then ended, so that each is open
+// with all the others. What goes wrong says nothing about one match alone, and is
+// judged as one of many.
 func (x *trial) playAtOnce(ctx context.Context) {
-	round := int(x.matches.Add(1))
 	x.busy.Store(true)
 	defer x.busy.Store(false)
-	var wait sync.WaitGroup
-	for i := range atOnce {
-		g := x.boutOf(round, i+1)
-		g.opponent = protocol.PlayerID(200 + i)
-		wait.Go(func() { x.playOne(ctx, g) })
+	round := int(x.matches.Add(1))
+	bouts := make([]*bout, atOnce)
+	for i := range bouts {
+		bouts[i] = x.boutOf(round, i+1)
+		bouts[i].opponent = protocol.PlayerID(200 + i)
 	}
-	wait.Wait()
-	if x.givenUp() == "" {
-		x.pass("P-LOAD-02") // as far as nothing was found
+	all := func(method string, message func(*bout) map[string]any, limit time.Duration) []*reply {
+		replies := make([]*reply, len(bouts))
+		var wait sync.WaitGroup
+		for i, g := range bouts {
+			wait.Go(func() { replies[i] = x.ask(ctx, method, message(g), limit) })
+		}
+		wait.Wait()
+		for i, r := range replies {
+			x.judgeOne(r, bouts[i])
+		}
+		return replies
 	}
+	all("handle_game_invitation", x.invitation, inviteLimit)
+	first := all("choose_parity", x.question, chooseLimit)
+	slices.Reverse(bouts)
+	again := all("choose_parity", x.question, chooseLimit)
+	slices.Reverse(again)
+	for i, r := range first {
+		x.judgeTwo(r, again[i])
+	}
+	all("notify_match_result", x.ending, overLimit)
 }
 
-// playOne is one match of many. What goes wrong in it says nothing about one
-// match alone, and is judged as one of many.
-func (x *trial) playOne(ctx context.Context, g *bout) {
-	replies := []*reply{
-		x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit),
-		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
-		x.ask(ctx, "choose_parity", x.question(g), chooseLimit),
-		x.ask(ctx, "notify_match_result", x.ending(g), overLimit),
-	}
-	for _, r := range replies {
-		x.judge("P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
-		if problem := firstOf(otherMatch(r, g.match), scriptProblem(r, g)); problem != "" {
-			x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once: %s", atOnce, problem), &r.Exchange)
-		}
-	}
-	if was, is := choiceIn(replies[1]), choiceIn(replies[2]); was != "" && is != "" && was != is {
-		x.fail("P-LOAD-02", fmt.Sprintf("with %d matches at once it chose %q in %s, and asked again %q", atOnce, was, g.match, is),
-			&replies[1].Exchange, &replies[2].Exchange)
-	}
+// steady is what must hold in one match, before many can be told apart.
+var steady = []string{"P-INV-02", "P-CHO-02", "P-CHO-05", "P-ENV-06"}
+
+// judgeOne judges an answer of one match of many.
+func (x *trial) judgeOne(r *reply, g *bout) {
+	x.after(plays, "P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
+	problem := firstOf(otherMatch(r, g.match), scriptProblem(r, g))
+	x.after(steady, "P-LOAD-02", when(problem != "", "with %d matches at once: %s", atOnce, problem), &r.Exchange)
+}
+
+// judgeTwo judges whether a choice stayed the same.
+func (x *trial) judgeTwo(first, again *reply) {
+	was, is := choiceIn(first), choiceIn(again)
+	x.after(steady, "P-LOAD-02", when(was != "" && is != "" && was != is, "with %d matches at once it chose %q, and asked again %q", atOnce, was, is),
+		&first.Exchange, &again.Exchange)
 }
 
 // judgeTimes judges how long answers took, all in all.

@@ -11,7 +11,7 @@ import (
 
 // invite asks the player into a match, and judges its answer.
 func (x *trial) invite(ctx context.Context, g *bout) *reply {
-	r := x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit)
+	r := x.askInvite(ctx, g)
 	x.judgeTime("P-INV-06", r)
 	x.judge("P-INV-01", x.joinTrouble(r), &r.Exchange)
 	if r.trouble() == "" {
@@ -46,11 +46,7 @@ func (x *trial) judgeJoin(r *reply, g *bout) {
 
 // choose asks for a choice, and judges the answer. It is "" when there is none.
 func (x *trial) choose(ctx context.Context, g *bout) (string, *reply) {
-	return x.chooseWith(ctx, g, x.question(g))
-}
-
-func (x *trial) chooseWith(ctx context.Context, g *bout, question map[string]any) (string, *reply) {
-	r := x.ask(ctx, "choose_parity", question, chooseLimit)
+	r := x.askChoice(ctx, x.question(g))
 	x.judgeTime("P-CHO-04", r)
 	problem := r.trouble()
 	if problem == "" && r.result["parity_choice"] == nil && r.result["match_id"] == nil {
@@ -79,11 +75,7 @@ func choiceIn(r *reply) string {
 
 // over tells the player that a match has ended, and judges its answer.
 func (x *trial) over(ctx context.Context, g *bout) *reply {
-	return x.overWith(ctx, g, x.ending(g))
-}
-
-func (x *trial) overWith(ctx context.Context, g *bout, ending map[string]any) *reply {
-	r := x.ask(ctx, "notify_match_result", ending, overLimit)
+	r := x.askOver(ctx, x.ending(g))
 	x.judge("P-OVR-01", r.trouble(), &r.Exchange)
 	if r.trouble() == "" {
 		x.judge("P-OVR-02", x.ackProblem(r, protocol.TypeGameOverAck, g.match), &r.Exchange)
@@ -181,15 +173,6 @@ func otherMatch(r *reply, match string) string {
 	return r.result.has("match_id", match)
 }
 
-// valueOf shows a member.
-func valueOf(m members, name string) string {
-	v := m[name]
-	if v == nil {
-		return "missing"
-	}
-	return quoted(string(v))
-}
-
 // timeProblem says what is wrong with a member that must be a time.
 func timeProblem(m members, name string) string {
 	if problem := m.filled(name); problem != "" {
@@ -213,21 +196,51 @@ func clockProblem(m members, now time.Time) string {
 	return when(apart.Abs() > time.Minute, "timestamp %s is %s away from now, %s", text, apart.Abs(), protocol.FormatTimestamp(now))
 }
 
+// What must hold before more than the ordinary can be looked at.
+var (
+	joins   = []string{"P-INV-01", "P-INV-02"}
+	chooses = []string{"P-INV-01", "P-CHO-01", "P-CHO-03"}
+	plays   = []string{"P-INV-01", "P-CHO-01", "P-CHO-03", "P-OVR-01"}
+)
+
+// What is out of the ordinary is asked without judging the answer as an
+// ordinary one: it is a requirement of its own, and binds less.
+
+func (x *trial) askInvite(ctx context.Context, g *bout) *reply {
+	return x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit)
+}
+
+func (x *trial) askChoice(ctx context.Context, question map[string]any) *reply {
+	return x.ask(ctx, "choose_parity", question, chooseLimit)
+}
+
+func (x *trial) askOver(ctx context.Context, ending map[string]any) *reply {
+	return x.ask(ctx, "notify_match_result", ending, overLimit)
+}
+
+// choiceTrouble says why an answer is no choice; "" when it is one.
+func choiceTrouble(r *reply) string {
+	return firstOf(r.trouble(), when(choiceIn(r) == "", "parity_choice is %s", valueOf(r.result, "parity_choice")))
+}
+
 // playMatches plays as a league would, in both seats, against opponents with
 // ordinary ids and others.
 func (x *trial) playMatches(ctx context.Context) {
-	for _, opponent := range []string{"", "P999", "P100000", "Agent.Ω-7"} {
+	for range 2 {
 		g := x.newMatch()
-		if opponent != "" {
-			g.opponent, g.role = opponent, protocol.RolePlayerB
-		}
 		join := x.invite(ctx, g)
 		_, answer := x.choose(ctx, g)
 		x.judgeEntropy(join, answer, g)
 		x.over(ctx, g)
-		if opponent != "" {
-			x.judge("P-INV-08", firstOf(join.trouble(), answer.trouble()), &join.Exchange, &answer.Exchange)
-		}
+	}
+	for _, opponent := range []string{"P999", "P100000", "Agent.Ω-7"} {
+		g := x.newMatch()
+		g.opponent, g.role = opponent, protocol.RolePlayerB
+		join := x.askInvite(ctx, g)
+		answer := x.askChoice(ctx, x.question(g))
+		end := x.askOver(ctx, x.ending(g))
+		problem := firstOf(join.trouble(), choiceTrouble(answer), end.trouble())
+		x.after(plays, "P-INV-08", when(problem != "", "as PLAYER_B against %s: %s", quoted(opponent), problem), &join.Exchange, &answer.Exchange, &end.Exchange)
 	}
 	x.playUnwon(ctx)
 	x.playLate(ctx)
@@ -257,8 +270,8 @@ func (x *trial) playUnwon(ctx context.Context) {
 		"status": protocol.StatusDraw, "winner_player_id": nil, "drawn_number": 7, "number_parity": "odd",
 		"choices": map[string]any{x.player: "even", drawn.opponent: "even"}, "reason": "both chose even, number was 7 (odd)",
 	}
-	r := x.overWith(ctx, drawn, q)
-	x.judge("P-OVR-04", r.trouble(), &r.Exchange)
+	r := x.askOver(ctx, q)
+	x.after([]string{"P-OVR-01"}, "P-OVR-04", r.trouble(), &r.Exchange)
 
 	lost := x.newMatch()
 	x.invite(ctx, lost)
@@ -275,8 +288,8 @@ func (x *trial) playUnwon(ctx context.Context) {
 		"status": protocol.StatusTechnicalLoss, "winner_player_id": nil, "drawn_number": nil, "number_parity": nil,
 		"choices": map[string]any{x.player: nil, lost.opponent: nil}, "reason": "neither player chose in time",
 	}
-	r = x.overWith(ctx, lost, q)
-	x.judge("P-OVR-04", r.trouble(), &r.Exchange)
+	r = x.askOver(ctx, q)
+	x.after([]string{"P-OVR-01"}, "P-OVR-04", r.trouble(), &r.Exchange)
 }
 
 // playLate asks with a deadline that is over as soon as it is read.
@@ -285,8 +298,8 @@ func (x *trial) playLate(ctx context.Context) {
 	x.invite(ctx, g)
 	q := x.question(g)
 	q["deadline"] = protocol.FormatTimestamp(time.Now())
-	choice, r := x.chooseWith(ctx, g, q)
-	x.judge("P-CHO-06", firstOf(r.trouble(), when(choice == "", "parity_choice is %s", valueOf(r.result, "parity_choice"))), &r.Exchange)
+	r := x.askChoice(ctx, q)
+	x.after(chooses, "P-CHO-06", choiceTrouble(r), &r.Exchange)
 	x.over(ctx, g)
 }
 
@@ -295,29 +308,24 @@ func (x *trial) playLate(ctx context.Context) {
 func (x *trial) repeat(ctx context.Context) {
 	g := x.newMatch()
 	first := x.invite(ctx, g)
-	again := x.invite(ctx, g)
-	if first.trouble() == "" {
-		x.judge("P-INV-07", sameJoin(first, again), &first.Exchange, &again.Exchange)
-	} else {
-		x.skip("P-INV-07", "it did not answer the first invitation")
-	}
+	again := x.askInvite(ctx, g)
+	x.after(joins, "P-INV-07", sameJoin(first, again), &first.Exchange, &again.Exchange)
 	x.repeatChoice(ctx, g)
 	x.over(ctx, g)
-	r := x.over(ctx, g)
-	x.judge("P-OVR-03", x.ackProblem(r, protocol.TypeGameOverAck, g.match), &r.Exchange)
-	late := x.ask(ctx, "choose_parity", x.question(g), chooseLimit)
-	x.judge("P-CHO-08", chose(late), &late.Exchange)
+	r := x.askOver(ctx, x.ending(g))
+	x.after([]string{"P-OVR-01", "P-OVR-02"}, "P-OVR-03", x.ackProblem(r, protocol.TypeGameOverAck, g.match), &r.Exchange)
+	late := x.askChoice(ctx, x.question(g))
+	x.after([]string{"P-OVR-01"}, "P-CHO-08", chose(late), &late.Exchange)
 
 	stranger := x.newMatch()
-	r = x.ask(ctx, "choose_parity", x.question(stranger), chooseLimit)
+	r = x.askChoice(ctx, x.question(stranger))
 	x.judge("P-CHO-07", chose(r), &r.Exchange)
 
 	anew := x.newMatch()
 	x.invite(ctx, anew)
 	anew.attempt, anew.conversation = 2, protocol.MatchConversation(anew.match, 2)
-	join := x.invite(ctx, anew)
-	_, answer := x.choose(ctx, anew)
-	x.judge("P-INV-09", firstOf(join.trouble(), answer.trouble(), otherMatch(join, anew.match)), &join.Exchange, &answer.Exchange)
+	join, answer := x.askInvite(ctx, anew), x.askChoice(ctx, x.question(anew))
+	x.after(plays, "P-INV-09", firstOf(join.trouble(), choiceTrouble(answer)), &join.Exchange, &answer.Exchange)
 	x.over(ctx, anew)
 }
 

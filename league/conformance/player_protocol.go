@@ -23,6 +23,9 @@ const (
 	codeInvalidParams  = -32602
 )
 
+// again is what must hold before an invitation can be repeated.
+var again = []string{"P-INV-01", "P-INV-02", "P-INV-07"}
+
 // speak looks at JSON-RPC itself: ids, notifications, batches, and how JSON is
 // written. It asks the player into one match again and again, which a player
 // answers always the same.
@@ -35,7 +38,7 @@ func (x *trial) speak(ctx context.Context) {
 		`9007199254740993`, `123456789012345678`, `1.5`, `null`,
 	} {
 		r := x.send(ctx, "handle_game_invitation", x.requestWith(jsontext.Value(id), "handle_game_invitation", x.invitation(g)), inviteLimit)
-		x.judge(idRequirement(jsontext.Value(id)), firstOf(r.Error, x.echo(r, jsontext.Value(id)), when(r.trouble() != "", "id %s: %s", id, r.trouble())), &r.Exchange)
+		x.after(again, idRequirement(jsontext.Value(id)), when(r.trouble() != "", "id %s: %s", id, r.trouble()), &r.Exchange)
 	}
 	x.notify(ctx, g)
 	x.askUnknown(ctx)
@@ -46,8 +49,8 @@ func (x *trial) speak(ctx context.Context) {
 
 // notify sends calls that nobody waits for.
 func (x *trial) notify(ctx context.Context, g *bout) {
-	for method, params := range map[string]any{"handle_game_invitation": x.invitation(g), "no_such_method": map[string]any{}} {
-		r := x.send(ctx, method, x.requestWith(nil, method, params), inviteLimit)
+	for _, method := range []string{"handle_game_invitation", "no_such_method"} {
+		r := x.send(ctx, method, x.requestWith(nil, method, x.invitation(g)), inviteLimit)
 		x.judge("P-RPC-10", firstOf(r.Error, when(len(bytes.TrimSpace(r.body)) > 0, "a notification of %s is answered with a body", method)), &r.Exchange)
 	}
 }
@@ -57,6 +60,19 @@ func (x *trial) askUnknown(ctx context.Context) {
 	for _, params := range []any{map[string]any{}, map[string]any{"match_id": "R1M1"}} {
 		r := x.ask(ctx, "no_such_method", params, otherLimit)
 		x.judge("P-RPC-11", errorProblem(r, codeUnknownMethod), &r.Exchange)
+		x.stranger = r
+	}
+}
+
+// unknown tells whether an answer is the one to a method that nobody has.
+func (x *trial) unknown(r *reply) bool {
+	switch s := x.stranger; {
+	case r.Error != "" || r.object == nil || r.Status == http.StatusNotFound:
+		return true
+	case r.fault == nil:
+		return false
+	default:
+		return r.fault.code == codeUnknownMethod || s.fault != nil && r.fault.code == s.fault.code && r.fault.message == s.fault.message
 	}
 }
 
@@ -65,8 +81,8 @@ func errorProblem(r *reply, code int) string {
 	switch {
 	case r.Error != "":
 		return r.Error
-	case r.fault == nil && r.object["result"] != nil:
-		return "answered with a result"
+	case r.trouble() == "":
+		return "answered without an error"
 	case r.fault == nil:
 		return r.trouble()
 	case r.fault.code != code:
@@ -80,8 +96,8 @@ func refusal(r *reply) string {
 	switch {
 	case r.Error != "":
 		return r.Error
-	case r.fault == nil && r.object["result"] != nil:
-		return "answered with a result"
+	case r.trouble() == "":
+		return "answered without an error"
 	case r.fault == nil && r.object["error"] == nil:
 		return r.trouble() + ", not with an error object"
 	}
@@ -139,7 +155,7 @@ func (x *trial) write(ctx context.Context, g *bout) {
 	turned := []byte(fmt.Sprintf("\r\n\t{\"params\" : %s , \"method\" : \"handle_game_invitation\" ,\n\"id\":%d,\"jsonrpc\":\"2.0\"}\n", params, x.ids.Add(1)))
 	for _, form := range [][]byte{append(spaced, '\n'), escaped, turned} {
 		r := x.send(ctx, "handle_game_invitation", form, inviteLimit)
-		x.judge("P-RPC-17", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)
+		x.after(again, "P-RPC-17", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)
 	}
 }
 
@@ -147,23 +163,22 @@ func (x *trial) write(ctx context.Context, g *bout) {
 func (x *trial) speakMethods(ctx context.Context) {
 	g := x.newMatch()
 	x.invite(ctx, g)
-	known := func(id, method string, params any, limit time.Duration) {
+	known := func(before, id, method string, params any, limit time.Duration) {
 		r := x.ask(ctx, method, params, limit)
-		unknown := r.fault != nil && r.fault.code == codeUnknownMethod || r.Status == http.StatusNotFound
 		problem := r.trouble()
-		if id == "P-MET-01" && !unknown && r.Error == "" && r.object != nil && r.object["error"] == nil {
-			problem = "" // how well it is answered is said elsewhere
+		if id == "P-MET-01" && !x.unknown(r) {
+			problem = r.Error // how well it is answered is said elsewhere
 		}
-		x.judge(id, when(problem != "", "%s: %s", method, problem), &r.Exchange)
+		x.after([]string{before}, id, when(problem != "", "%s: %s", method, problem), &r.Exchange)
 	}
-	known("P-MET-01", "handle_game_invitation", x.invitation(g), inviteLimit)
-	known("P-MET-01", "choose_parity", x.question(g), chooseLimit)
-	known("P-MET-02", "parity_choose", x.question(g), chooseLimit)
-	known("P-MET-03", protocol.TypeGameInvitation, x.invitation(g), inviteLimit)
-	known("P-MET-03", protocol.TypeChooseParityCall, x.question(g), chooseLimit)
-	known("P-MET-04", "mcp_message", x.question(g), chooseLimit)
-	known("P-MET-01", "notify_match_result", x.ending(g), overLimit)
-	known("P-MET-03", protocol.TypeGameOver, x.ending(g), overLimit)
+	known("P-HTTP-01", "P-MET-01", "handle_game_invitation", x.invitation(g), inviteLimit)
+	known("P-HTTP-01", "P-MET-01", "choose_parity", x.question(g), chooseLimit)
+	known("P-CHO-01", "P-MET-02", "parity_choose", x.question(g), chooseLimit)
+	known("P-INV-07", "P-MET-03", protocol.TypeGameInvitation, x.invitation(g), inviteLimit)
+	known("P-CHO-01", "P-MET-03", protocol.TypeChooseParityCall, x.question(g), chooseLimit)
+	known("P-CHO-01", "P-MET-04", "mcp_message", x.question(g), chooseLimit)
+	known("P-HTTP-01", "P-MET-01", "notify_match_result", x.ending(g), overLimit)
+	known("P-OVR-01", "P-MET-03", protocol.TypeGameOver, x.ending(g), overLimit)
 }
 
 // sendBroken sends requests that are not as they must be, and one that only has
@@ -232,14 +247,14 @@ func (x *trial) sendMore(ctx context.Context, g *bout) {
 	r := x.send(ctx, "handle_game_invitation", encoded(map[string]any{
 		"jsonrpc": "2.0", "id": x.ids.Add(1), "method": "handle_game_invitation", "params": q, "trace": "abc", "meta": map[string]any{},
 	}), inviteLimit)
-	x.judge("P-REQ-07", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)
+	x.after(again, "P-REQ-07", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)
 
 	q = x.invitation(g)
 	q["comment"] = ""
 	room := maxMessage - len(x.request("handle_game_invitation", q))
 	q["comment"] = strings.Repeat("long ", max(0, room)/5)
 	r = x.ask(ctx, "handle_game_invitation", q, inviteLimit)
-	x.judge("P-HTTP-09", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)
+	x.after(again, "P-HTTP-09", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)
 }
 
 const maxMessage = 10<<10 - 64 // bytes of a request that is nearly as large as one may be
@@ -287,9 +302,12 @@ func (x *trial) misuse(ctx context.Context) {
 func (x *trial) survives(ctx context.Context, broken *reply, what string) bool {
 	g := x.newMatch()
 	r := x.ask(ctx, "handle_game_invitation", x.invitation(g), inviteLimit)
-	if r.Error == "" {
+	switch {
+	case r.Error == "":
 		x.over(ctx, g)
 		return true
+	case r.unasked: // nobody knows
+		return false
 	}
 	x.fail("P-STA-01", "after "+what+" it does not answer: "+r.Error, &broken.Exchange, &r.Exchange)
 	x.giveUp("after " + what + " the agent answered nothing more")

@@ -22,7 +22,7 @@ type reply struct {
 
 	object members // the JSON-RPC response; nil when the body is no JSON object
 	result members // the message; nil when there is none
-	bare   bool    // the message is not in result, but stands alone
+	bare   bool    // the message is not in result, but stands in its place
 	fault  *fault  // nil when there is none
 }
 
@@ -46,10 +46,20 @@ func read(a *answer) *reply {
 			r.fault.message, _ = r.object.text("error") // as 003 §5.2 has it
 		}
 	}
-	if _, wrapped := r.object["result"]; !wrapped && r.object["message_type"] != nil {
+	if r.alone() {
 		r.result, r.bare = r.object, true
 	}
 	return r
+}
+
+// alone tells whether a message stands where the response should stand.
+func (r *reply) alone() bool {
+	for _, name := range []string{"jsonrpc", "result", "error"} {
+		if r.object[name] != nil {
+			return false
+		}
+	}
+	return r.object != nil && r.Status < 400
 }
 
 // objectOf reads an object; nil when it is none. It takes duplicate names and
@@ -69,6 +79,8 @@ func (r *reply) trouble() string {
 		return r.Error
 	case r.result != nil && r.fault == nil:
 		return ""
+	case r.fault != nil && r.fault.code == 0:
+		return "answered with the error " + quoted(r.fault.message)
 	case r.fault != nil:
 		return fmt.Sprintf("answered with the error %d %s", r.fault.code, quoted(r.fault.message))
 	case len(r.body) == 0:
@@ -158,6 +170,17 @@ func quoted(s string) string {
 		s = s[:limit] + "…"
 	}
 	return strconv.QuoteToGraphic(s)
+}
+
+// valueOf shows a member as it stands in the message, with nothing in it that
+// could steer a terminal.
+func valueOf(m members, name string) string {
+	v := m[name]
+	if v == nil {
+		return "missing"
+	}
+	shown := quoted(string(v))
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(shown[1 : len(shown)-1])
 }
 
 // sameJSON tells whether two values are the same: numbers to the letter, because

@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func postTo(t *testing.T, url, body string) (int, members) {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	require.NoError(t, err)
+	r, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(q)
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	var text bytes.Buffer
+	_, err = text.ReadFrom(r.Body)
+	require.NoError(t, err)
+	return r.StatusCode, objectOf(text.Bytes())
+}
+
+func TestRegistryTakesEveryForm(t *testing.T) {
+	const message = `{"message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:P03","conversation_id":"c","player_meta":{"contact_endpoint":"http://localhost:8101/mcp"}}`
+	tests := []struct {
+		name, body string
+		result     func(members) members
+	}{
+		{"by its method", `{"jsonrpc":"2.0","method":"register_player","params":` + message + `,"id":"a"}`,
+			func(m members) members { return objectOf(m["result"]) }},
+		{"by its type", `{"jsonrpc":"2.0","method":"mcp_message","params":` + message + `,"id":7}`,
+			func(m members) members { return objectOf(m["result"]) }},
+		{"alone", message, func(m members) members { return m }},
+		{"as a tool", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"register_player","arguments":` + message + `},"id":7}`,
+			func(m members) members {
+				var result struct{ Content []struct{ Text string } }
+				_ = json.Unmarshal(m["result"], &result, json.MatchCaseInsensitiveNames(true))
+				return objectOf([]byte(result.Content[0].Text))
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
+			require.NoError(t, err)
+			g := openRegistry(l, "http://127.0.0.1:8101/mcp")
+			defer g.close()
+			_, answer := postTo(t, "http://"+l.Addr().String()+"/mcp", tt.body)
+			result := tt.result(answer)
+			assert.Empty(t, result.has("player_id", "P03"))
+			assert.Empty(t, result.has("status", "ACCEPTED"))
+			assert.Empty(t, result.has("conversation_id", "c"))
+			assert.Empty(t, result.has("auth_token", g.token))
+			assert.True(t, g.wait(t.Context(), time.Minute))
+			id, mine, others := g.registrations()
+			assert.Equal(t, "P03", id)
+			assert.Len(t, mine, 1)
+			assert.Empty(t, others)
+		})
+	}
+}
+
+func TestRegistryAnswersByTheBook(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
+	require.NoError(t, err)
+	g := openRegistry(l, "http://127.0.0.1:8101/mcp")
+	defer g.close()
+	url := "http://" + l.Addr().String() + "/mcp"
+
+	_, answer := postTo(t, url, `{"jsonrpc":"2.0","method":"league_query","params":{"query_type":"GET_STANDINGS"},"id":3}`)
+	assert.Equal(t, "3", string(answer["id"]))
+	result := objectOf(answer["result"])
+	assert.Equal(t, "true", string(result["success"]))
+	assert.Empty(t, result.has("query_type", "GET_STANDINGS"))
+	assert.NotEmpty(t, objectOf(result["data"])["standings"])
+
+	_, answer = postTo(t, url, `{"jsonrpc":"2.0","method":"league_query","params":{"query_type":"GET_RICH"},"id":3}`)
+	assert.Empty(t, objectOf(objectOf(answer["result"])["error"]).has("error_code", "E016"))
+
+	for body, code := range map[string]string{
+		`{`: "-32700", "[]": "-32700", "{\"id\":\"\xff\",\"method\":\"x\"}": "-32601",
+		`{"jsonrpc":"2.0","method":"no_such","id":[1]}`: "-32601",
+	} {
+		_, answer = postTo(t, url, body)
+		assert.Equal(t, code, string(objectOf(answer["error"])["code"]), body)
+		assert.Equal(t, "null", string(answer["id"]), body)
+	}
+	status, _ := postTo(t, url, strings.Repeat(" ", maxRegistering+1))
+	assert.Equal(t, http.StatusRequestEntityTooLarge, status)
+	status, _ = postTo(t, url, `{"jsonrpc":"2.0","method":"ping","params":{}}`)
+	assert.Equal(t, http.StatusNoContent, status)
+	for range maxKept + 5 {
+		postTo(t, url, `{"message_type":"LEAGUE_REGISTER_REQUEST","player_meta":{"contact_endpoint":"http://localhost:9/mcp"}}`)
+	}
+	_, _, others := g.registrations()
+	assert.Len(t, others, maxKept)
+}
+
+// One that tells its manager of another port is refused, and told why.
+func TestRegistersElsewhere(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
+	require.NoError(t, err)
+	x := &trial{lab: &lab{options: &Options{Role: Player, URL: "http://127.0.0.1:8101/mcp"}, findings: map[string]*Finding{}, blocked: map[string]bool{}}}
+	x.registry = openRegistry(l, x.options.URL)
+	defer x.registry.close()
+	_, answer := postTo(t, "http://"+l.Addr().String()+"/mcp",
+		`{"jsonrpc":"2.0","method":"register_player","params":{"player_meta":{"contact_endpoint":"http://localhost:8102/mcp"}},"id":1}`)
+	assert.Empty(t, objectOf(answer["result"]).has("status", "REJECTED"))
+	assert.Nil(t, objectOf(answer["result"])["auth_token"])
+	assert.False(t, x.registry.wait(t.Context(), time.Nanosecond))
+	x.judgeRegistration()
+	f := x.findings["P-REG-08"]
+	assert.Equal(t, Fail, f.Verdict)
+	assert.Equal(t, `contact_endpoint is "http://localhost:8102/mcp", but http://127.0.0.1:8101/mcp is examined`, f.Detail)
+	assert.Contains(t, f.Exchanges[0].Request, "8102")
+	assert.Equal(t, Skipped, x.findings["P-REG-09"].Verdict)
+}
+
+func TestSameEndpoint(t *testing.T) {
+	tests := []struct {
+		a, b string
+		same bool
+	}{
+		{"http://localhost:8101/mcp", "http://127.0.0.1:8101/mcp", true},
+		{"http://[::1]:8101/mcp/", "http://my-host:8101/mcp", true},
+		{"https://a/mcp", "https://a:443/mcp", true},
+		{"http://a/mcp", "http://a:80/mcp", true},
+		{"http://localhost:8101/mcp", "http://localhost:8102/mcp", false},
+		{"http://localhost:8101/mcp", "http://localhost:8101/", false},
+		{"localhost:8101", "http://localhost:8101/mcp", false},
+		{"", "", false},
+	}
+	for _, tt := range tests {
+		assert.Equal(t, tt.same, sameEndpoint(tt.a, tt.b), "%s %s", tt.a, tt.b)
+	}
+}
+
+func TestLatency(t *testing.T) {
+	hundred := make([]time.Duration, 100)
+	for i := range hundred {
+		hundred[i] = time.Duration(100-i) * time.Millisecond
+	}
+	assert.Equal(t, 50*time.Millisecond, percentile(hundred, 50))
+	assert.Equal(t, 95*time.Millisecond, percentile(hundred, 95))
+	assert.Equal(t, 99*time.Millisecond, percentile(hundred, 99))
+	assert.Equal(t, time.Duration(0), percentile(nil, 95))
+	assert.Equal(t, 3*time.Second, percentile([]time.Duration{3 * time.Second}, 50))
+	assert.Equal(t, "100 calls: p50 50ms, p95 95ms, p99 99ms", latencies(hundred))
+
+	judged := func(fill func(*trial)) map[string]Verdict {
+		x := &trial{lab: &lab{options: &Options{Role: Player}, findings: map[string]*Finding{}, blocked: map[string]bool{}}}
+		fill(x)
+		x.judgeTimes()
+		found := map[string]Verdict{}
+		for id, f := range x.findings {
+			found[id] = f.Verdict
+			assert.NotEmpty(t, f.Detail)
+		}
+		return found
+	}
+	slow := []time.Duration{time.Millisecond, 2600 * time.Millisecond}
+	slower := []time.Duration{16 * time.Second, 16 * time.Second}
+	assert.Equal(t, map[string]Verdict{"P-LAT-01": Fail, "P-LAT-02": Fail, "P-LAT-03": Fail},
+		judged(func(x *trial) { x.invites, x.choices, x.all = slow, slower, slower }))
+	assert.Equal(t, map[string]Verdict{"P-LAT-01": Pass, "P-LAT-02": Pass, "P-LAT-03": Pass},
+		judged(func(x *trial) { x.invites, x.choices, x.all = hundred, slow, hundred }))
+	assert.Empty(t, judged(func(*trial) {}))
+}
+
+// Requirements are told apart for good, and each says what it is and how to mend
+// it.
+func TestPlayerRequirements(t *testing.T) {
+	seen := map[string]bool{}
+	for _, q := range playerRequirements() {
+		assert.Regexp(t, `^P-[A-Z]+-[0-9]{2}$`, q.ID)
+		assert.False(t, seen[q.ID], q.ID)
+		seen[q.ID] = true
+		assert.True(t, q.Level == Must || q.Level == Should, q.ID)
+		assert.True(t, strings.HasSuffix(q.Text, "."), q.ID)
+		assert.True(t, strings.HasSuffix(q.Hint, "."), "%s: %s", q.ID, q.Hint)
+		assert.NotEmpty(t, q.Spec, q.ID)
+	}
+	assert.GreaterOrEqual(t, len(seen), 40)
+}
