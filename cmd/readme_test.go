@@ -100,6 +100,8 @@ var (
 	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
 	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config)\b`)
 	intoDir  = regexp.MustCompile(`^evenodd init$`)
+	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
+	listing  = regexp.MustCompile(`^evenodd check player --list$`)
 	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
@@ -126,6 +128,10 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 		case intoDir.MatchString(command): // of another folder than the module's
 			dir := t.TempDir()
 			assert.Contains(t, r.does(t, command+" "+dir), "created "+filepath.Join(dir, "config", "system.json")+"\n")
+		case ofGuest.MatchString(command):
+			r.receives(t, command)
+		case listing.MatchString(command):
+			assert.Regexp(t, `\Aplayer: \d\d+ requirements\n`, r.does(t, command))
 		case ofLeague.MatchString(command): // when there is one
 			later = append(later, command)
 		case oneShot.MatchString(command):
@@ -160,6 +166,23 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 	default:
 		assert.Regexp(t, `\nChampion: Player \d\d \(P\d\d\) with \d+ points\n$`, stdout, command)
 	}
+}
+
+// receives runs a command that calls a player, which runs meanwhile, at ports
+// that are free.
+func (r *reader) receives(t *testing.T, command string) {
+	t.Helper()
+	place := "localhost:" + freePort(t)
+	p := r.launch(t, "evenodd player --port 0", "EVENODD_MANAGER=http://"+place+"/mcp", "EVENODD_DATA="+t.TempDir())
+	url := p.awaits(t, `"endpoint":"([^"]+)"`)[1]
+	stdout := r.does(t, strings.Replace(command, "http://localhost:8101/mcp", url, 1)+" --listen "+place)
+	if strings.Contains(command, "check") {
+		assert.Regexp(t, `\n\d\d+ passed, 0 failed, \d+ warnings?, \d+ skipped, took .*s\n$`, stdout)
+	} else {
+		assert.Regexp(t, `\nChampion: .+ \(P\d\d\) with \d+ points\n$`, stdout)
+		assert.Contains(t, stdout, "│ external │")
+	}
+	assert.Zero(t, p.ends(t), p.stderr.String())
 }
 
 // plays runs the processes of the league together, at ports that are free. It

@@ -12,13 +12,14 @@ import (
 
 // oneLine makes of what others wrote a text that stays on its line and does
 // nothing to a terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
+func oneLine(s string) string { return strings.Map(harmless, s) }
+
+// harmless is a character, or what stands for one that does something.
+func harmless(r rune) rune {
+	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+		return '\uFFFD'
+	}
+	return r
 }
 
 // print writes the match as a conversation.

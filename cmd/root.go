@@ -58,11 +58,12 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	var interrupted *interruptedError
 	var found *foundError
 	var losses *lossesError
+	var nonconforming *nonconformingError
 	_, _ = fmt.Fprintln(err, "evenodd:", indented(problem))
 	switch {
 	case errors.As(problem, &losses):
 		return exitLosses
-	case errors.As(problem, &found):
+	case errors.As(problem, &found), errors.As(problem, &nonconforming):
 		return exitFound
 	case errors.As(problem, &interrupted):
 		return exitInterrupted
@@ -132,7 +133,7 @@ files of the data folder, which init writes.`,
 		}
 		root.AddCommand(c)
 	}
-	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newSchema(s))
+	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newCheck(s), newSchema(s))
 	tidy(root)
 	return root
 }

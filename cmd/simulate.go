@@ -35,6 +35,13 @@ type simulateOptions struct {
 	strict   bool
 	quiet    bool
 	logLevel string
+
+	urls     []string // of players that run elsewhere
+	many     bool     // --players was given
+	meet     rendezvous
+	wait     time.Duration
+	patience time.Duration
+	ca       string
 }
 
 func newSimulate(s streams, data *dataFolder) *cobra.Command {
@@ -67,13 +74,24 @@ in no time: what is lost has missed its deadline at once.
   referee-crash=REF01@R3  REF01 dies of the first match it gets in round 3, or later
 
 Those of agents may be given several times; without @ they hold from the first
-round on. Warnings of what goes wrong need --log-level warn.`,
+round on. Warnings of what goes wrong need --log-level warn.
+
+--player seats an agent that runs elsewhere, and may be given for each of several:
+they are among --players, and take the first seats. Each is registered in its place;
+one that registers by itself, as evenodd player does, finds its manager at --listen
+and has --wait for it. Below the table stands why each match was lost technically,
+and what in the answers was not as the protocol has it. Such a league takes real
+time, and a seed does not make it the same again. An agent that is dead costs half a
+minute a match, and one that never chooses two minutes, until it is suspended after
+three; --patience 2s makes it less. Warnings need --log-level warn here, too.`,
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
-			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict",
+			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
+			"  evenodd simulate --player localhost:8101 --player localhost:8102 --players 4",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Lookup("seed").Changed
-			if o.Faults != "" && !c.Flags().Lookup("log-level").Changed {
+			o.many, o.meet.given = c.Flags().Lookup("players").Changed, c.Flags().Lookup("listen").Changed
+			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Lookup("log-level").Changed {
 				o.logLevel = "error" // warnings would tell of what was asked for
 			}
 			return runSimulate(c.Context(), s, data.loader, o)
@@ -94,6 +112,11 @@ round on. Warnings of what goes wrong need --log-level warn.`,
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
 	f.StringVar(&o.Faults, "faults", "", "what goes wrong: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
+	f.StringSliceVar(&o.urls, "player", nil, "`URL` of a player that runs elsewhere, such as http://localhost:8101/mcp; may be repeated")
+	f.StringVar(&o.meet.at, "listen", meetingPoint, "`host:port` where players that run elsewhere find the manager")
+	f.DurationVar(&o.wait, "wait", 10*time.Second, "how long players that run elsewhere may take to listen, and to register by themselves")
+	f.DurationVar(&o.patience, "patience", 0, "the most that an answer may take of a player that runs elsewhere (default: as the league's rules say)")
+	tlsCAFlag(f, &o.ca)
 	f.BoolVar(&o.strict, "strict", false, "exit code 3 when there are technical losses")
 	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
 	f.BoolVar(&o.quiet, "quiet", false, "nothing on standard error but errors")
@@ -123,6 +146,9 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return usage("--legs and --concurrency are 1 at least, not 0")
 	}
 	o.Tools.LLM.Key = llmKey()
+	if err := o.invite(); err != nil {
+		return err
+	}
 	if err := o.Validate(); err != nil {
 		return &usageError{err}
 	}
@@ -132,6 +158,13 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
 	o.Rules.StopWithin = stopPatience
+	if o.Outside != nil {
+		leave, err := o.reach(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
 	keep, err := o.openKeep(s)
 	if err != nil {
 		return err
@@ -146,6 +179,8 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	result, err := o.play(ctx, s)
 	switch {
+	case ctx.Err() != nil && o.Outside != nil:
+		return &interruptedError{"Such a league cannot go on, because players that run elsewhere take part in it; play another."}
 	case ctx.Err() != nil && keep != nil:
 		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Go on with: evenodd simulate --data %s --league-id %s --resume",
 			keep.State.Recorded, len(keep.State.Matches), o.data, o.LeagueID)}
@@ -256,7 +291,10 @@ func printSimulation(s streams, r *simulation.Result) error {
 	for _, row := range r.Standings {
 		strategies[row.PlayerID] = row.Strategy
 	}
-	return printStandings(s, tableOf(r), strategies)
+	if err := printStandings(s, tableOf(r), strategies); err != nil {
+		return err
+	}
+	return printOutside(s.out, r)
 }
 
 // tableOf is the table without the strategies.
@@ -282,6 +320,8 @@ type (
 		Champion      protocol.Champion `json:"champion"`
 		Standings     []standingJSON    `json:"standings"`
 		Results       []resultJSON      `json:"results"`
+		Losses        []lossJSON        `json:"losses,omitzero"`   // technical, in a league with players from outside
+		Breaches      []breachJSON      `json:"breaches,omitzero"` // of the protocol, in such a league
 	}
 	standingJSON struct {
 		Rank            int    `json:"rank"`
@@ -294,6 +334,7 @@ type (
 		Losses          int    `json:"losses"`
 		TechnicalLosses int    `json:"technical_losses"`
 		Points          int    `json:"points"`
+		Endpoint        string `json:"endpoint,omitzero"` // of a player from outside
 	}
 	resultJSON struct {
 		MatchID        string                      `json:"match_id"`
@@ -317,7 +358,7 @@ func writeJSON(s streams, r *simulation.Result) error {
 	for _, row := range r.Standings {
 		document.Standings = append(document.Standings, standingJSON{
 			row.Rank, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
-			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points,
+			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points, row.Endpoint,
 		})
 	}
 	for _, m := range r.Results {
@@ -331,6 +372,7 @@ func writeJSON(s streams, r *simulation.Result) error {
 		}
 		document.Results = append(document.Results, one)
 	}
+	document.Losses, document.Breaches = outsideJSON(r)
 	return printJSON(s.out, document)
 }
 

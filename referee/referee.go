@@ -49,6 +49,10 @@ type Options struct {
 	// such times that reach into a span: a player that did not answer then is not
 	// to blame. Nil knows of none; see WatchStalls.
 	Stalls func(from, to time.Time) time.Duration
+
+	// Warned is told of every reply that was understood although the protocol
+	// wants it otherwise, from any goroutine; may be nil.
+	Warned func(playerID, what string)
 }
 
 // A Referee is one agent. Safe for concurrent use.
@@ -433,6 +437,9 @@ func (r *Referee) warn(playerID, what string) {
 	r.warnings[playerID]++
 	first := r.warnings[playerID] == 1
 	r.mu.Unlock()
+	if r.options.Warned != nil {
+		r.options.Warned(playerID, what)
+	}
 	if first {
 		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Msg("a player's replies do not conform")
 	}

@@ -1,7 +1,243 @@
 package conformance
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
 
-func managerRequirements() []Requirement { return nil }
+	"evenodd/league/protocol"
+)
 
-func examineManager(context.Context, *lab) {}
+// A hearing is the examination of a manager: the kit brings all agents of a
+// league, which the manager runs from the first registration to the end.
+type hearing struct {
+	client
+
+	stage *stage
+	spare *actor // at whose endpoint applicants live that are to be refused
+
+	players  []*member
+	referees []*member
+	names    int // applicants that there were
+	league   string
+
+	conducting sync.WaitGroup
+
+	mu      sync.Mutex
+	matches map[string]*fixture
+	order   []string // of matches, as they were handed out
+}
+
+// A member is an agent of the kit that the manager has registered.
+type member struct {
+	*actor
+	id, name string
+	token    string
+	referee  bool
+	request  []byte // of the registration
+}
+
+// sender is the member as it signs.
+func (m *member) sender() string {
+	if m.referee {
+		return protocol.RefereeSender(m.id)
+	}
+	return protocol.PlayerSender(m.id)
+}
+
+// The numbers of agents that a league has when nothing else is said.
+const (
+	usualPlayers  = 4
+	usualReferees = 1
+)
+
+// examineManager runs a league from outside. What is refused comes before the
+// last registration, which begins it.
+func examineManager(ctx context.Context, l *lab) {
+	x := &hearing{client: client{lab: l, letter: "M"}, matches: map[string]*fixture{}}
+	if !x.meet(ctx) {
+		return
+	}
+	x.speak(ctx)
+	if l.options.Listener == nil {
+		x.misuse(ctx)
+		x.giveUp("there is no listener at which the manager could call the players of the examination")
+		return
+	}
+	x.stage = openStage(ctx, l.options.Listener)
+	defer x.conducting.Wait()
+	defer x.stage.close()
+	if !x.gather(ctx) {
+		x.misuse(ctx)
+		x.giveUp("the manager lets no agents in: examine it with a fresh league, that waits for players and referees")
+		return
+	}
+	x.refuse(ctx)
+	x.fill(ctx)
+	x.query(ctx)
+	x.misuse(ctx)
+	if !x.begin(ctx) {
+		return
+	}
+	x.comeLate(ctx)
+	x.follow(ctx)
+	x.stage.end() // what is still to be answered need not be
+	x.conducting.Wait()
+	x.judgeLeague()
+}
+
+// wanted are the players and referees that the league waits for.
+func (x *hearing) wanted() (players, referees int) {
+	players, referees = x.options.Players, x.options.Referees
+	if players == 0 {
+		players = usualPlayers
+	}
+	if referees == 0 {
+		referees = usualReferees
+	}
+	return players, referees
+}
+
+// openSpare makes an endpoint for those who apply in vain.
+func (x *hearing) openSpare() bool {
+	a, err := x.stage.open(x.playReferee) // a referee acknowledges whatever a player does
+	if err != nil {
+		x.giveUp(err.Error())
+		return false
+	}
+	x.spare = a
+	return true
+}
+
+// playPlayer answers as a player whose matches somebody else plays for it.
+func playPlayer(c *call) performance {
+	acks := map[string]string{
+		protocol.TypeRoundAnnouncement: protocol.TypeRoundAnnouncementAck, protocol.TypeStandingsUpdate: protocol.TypeStandingsUpdateAck,
+		protocol.TypeRoundCompleted: protocol.TypeRoundCompletedAck, protocol.TypeLeagueCompleted: protocol.TypeLeagueCompletedAck,
+		protocol.TypeGameOver: protocol.TypeGameOverAck, protocol.TypeGameError: protocol.TypeGameErrorAck,
+	}
+	ack, known := acks[c.kind]
+	if !known {
+		return playOther(c, "player")
+	}
+	m := c.reply(ack, protocol.PlayerSender(c.to.identity()))
+	m["status"], m["player_id"] = protocol.StatusAcknowledged, c.to.identity()
+	if round, ok := c.params.integer("round_id"); ok {
+		m["round_id"] = round
+	}
+	return performance{result: m}
+}
+
+// playOther answers what an agent of no matter which role is asked.
+func playOther(c *call, role string) performance {
+	if c.method == protocol.Ping.Name {
+		m := c.reply("PONG", role+":check")
+		m["status"], m["role"] = "ok", role
+		return performance{result: m}
+	}
+	return c.refuse(codeUnknownMethod, "Method not found")
+}
+
+// playReferee answers as a referee, and conducts what it is handed.
+func (x *hearing) playReferee(c *call) performance {
+	ack := ""
+	switch c.kind {
+	case protocol.TypeMatchAssignment:
+		return x.assigned(c)
+	case protocol.TypeRoundAnnouncement:
+		ack = protocol.TypeRoundAnnouncementAck
+	case protocol.TypeRoundCompleted:
+		ack = protocol.TypeRoundCompletedAck
+	case protocol.TypeLeagueCompleted:
+		ack = protocol.TypeLeagueCompletedAck
+	case protocol.TypeStandingsUpdate:
+		ack = protocol.TypeStandingsUpdateAck
+	default:
+		if isStart(c) {
+			return x.assigned(c)
+		}
+		return playOther(c, "referee")
+	}
+	m := c.reply(ack, protocol.RefereeSender(c.to.identity()))
+	m["status"], m["referee_id"] = protocol.StatusAcknowledged, c.to.identity()
+	return performance{result: m}
+}
+
+// begin has the league begin, and tells whether it did.
+func (x *hearing) begin(ctx context.Context) bool {
+	x.startUnasked(ctx)
+	if !x.complete(ctx) {
+		return false
+	}
+	if x.options.Admin != "" {
+		r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", x.options.Admin))
+		if problem := r.trouble(); problem != "" && !x.announced() {
+			x.fail("M-RUN-01", "start_league: "+problem, &r.Exchange)
+			x.giveUp("the league did not begin")
+			return false
+		}
+	}
+	if !x.stage.await(ctx, x.options.Wait, x.announced) {
+		players, referees := len(x.players), len(x.referees)
+		x.skip("M-RUN-01", fmt.Sprintf("the league did not begin within %s of %d players and %d referees registering; "+
+			"say how many it waits for, or give the examination the admin token", x.options.Wait, players, referees))
+		x.giveUp(fmt.Sprintf("the league did not begin within %s", x.options.Wait))
+		return false
+	}
+	x.pass("M-RUN-01")
+	return true
+}
+
+// announced tells whether anything was said that only a league that runs says.
+func (x *hearing) announced() bool {
+	return len(x.stage.told(func(c *call) bool {
+		return c.kind == protocol.TypeRoundAnnouncement || c.kind == protocol.TypeMatchAssignment || isStart(c)
+	})) > 0
+}
+
+// startUnasked tries to begin the league without the right to.
+func (x *hearing) startUnasked(ctx context.Context) {
+	r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-unasked", ""))
+	switch {
+	case r.fault != nil && r.fault.code == codeUnknownMethod:
+		x.skip("M-RUN-04", "it has no start_league")
+	default:
+		x.judge("M-RUN-04", notRefused(r), &r.Exchange)
+	}
+}
+
+// maxStill is how long a league may say nothing before it is left.
+const maxStill = 15 * time.Second
+
+// follow waits for the league to end.
+func (x *hearing) follow(ctx context.Context) {
+	seen := -1
+	for {
+		now := len(x.stage.told(func(*call) bool { return true }))
+		if x.over() || now == seen || ctx.Err() != nil {
+			break
+		}
+		seen = now
+		x.stage.await(ctx, maxStill, func() bool {
+			return x.over() || len(x.stage.told(func(*call) bool { return true })) > seen
+		})
+		x.conductAnnounced()
+	}
+	x.queryAfter(ctx)
+}
+
+// over tells whether all players know that the league is over.
+func (x *hearing) over() bool {
+	for _, p := range x.players {
+		if len(x.stage.told(func(c *call) bool { return c.to == p.actor && c.kind == protocol.TypeLeagueCompleted && c.answered })) == 0 {
+			return false
+		}
+	}
+	for _, r := range x.referees { // it may be told a moment later
+		x.stage.await(x.stage.life, 200*time.Millisecond, func() bool {
+			return len(x.stage.told(func(c *call) bool { return c.to == r.actor && c.kind == protocol.TypeLeagueCompleted })) > 0
+		})
+	}
+	return len(x.players) > 0
+}

@@ -62,7 +62,8 @@ type Simulation struct {
 	Players    int      `json:"players"`
 	Referees   int      `json:"referees"`
 	Strategies []string `json:"strategies"`
-	Faults     string   `json:"faults,omitzero"` // what goes wrong in it
+	Faults     string   `json:"faults,omitzero"`  // what goes wrong in it
+	Outside    int      `json:"outside,omitzero"` // players that ran elsewhere: what they did derives from nothing
 }
 
 // AgentRegistered is a player or referee let into the league.

@@ -51,6 +51,11 @@ type Options struct {
 	Faults   string
 	Injected func(Injection) // told of what goes wrong in matches, from any goroutine; may be nil
 
+	// Outside are players that run elsewhere, and take the first seats; nil for
+	// none. A league with them takes real time, and what they do derives from no
+	// seed.
+	Outside *Outside
+
 	// Rules are what else a league goes by: scoring, timeouts, retries and so
 	// on. What stands above takes the place of the same there.
 	Rules league.Options
@@ -83,6 +88,7 @@ func (o *Options) Validate() error {
 	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
+	problems = append(problems, o.checkOutside()...)
 	for _, name := range o.Strategies {
 		if err := external.Check(name, o.Tools, o.GameType); err != nil {
 			problems = append(problems, err)
@@ -125,12 +131,16 @@ type Result struct {
 	Champion  protocol.Champion
 	Standings []Standing
 	Results   []league.MatchRecord
+
+	Losses   []Loss   // technical ones of a league with players from outside
+	Breaches []Breach // of the protocol, in such a league
 }
 
 // A Standing is a row of the final table with the player's strategy.
 type Standing struct {
 	league.Standing
-	Strategy string
+	Strategy string // External for a player from outside
+	Endpoint string // of such a player
 }
 
 // Run plays the league. It ends early with ctx.
@@ -152,6 +162,9 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	}
 	if err := o.resume(); err != nil {
 		return nil, err
+	}
+	if o.Outside != nil {
+		n = reaching{n, o.Outside}
 	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n}
 	plan, err := o.plan()
@@ -186,6 +199,9 @@ func (o *Options) resume() error {
 	from := created.Simulation
 	if from == nil {
 		return fmt.Errorf("the league %s in %s is a real one, no simulation", created.LeagueID, o.Keep.Folder)
+	}
+	if from.Outside > 0 || o.Outside != nil {
+		return fmt.Errorf("the league %s cannot go on: players that run elsewhere take part in it, and nobody knows what they remember", created.LeagueID)
 	}
 	for _, name := range from.Strategies { // a folder that somebody else made runs nothing on this machine
 		if external.Runs(name) && !slices.Contains(o.Strategies, name) {
@@ -239,6 +255,8 @@ type simulated struct {
 	stops   []func()
 
 	strategies []strategy.Strategy // of the players, to be closed
+	seats      *seats              // of the players from outside, nil when there are none
+	witness    *witness            // likewise
 }
 
 func (s *simulated) run(ctx context.Context) (*Result, error) {
@@ -246,12 +264,20 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if err := s.startManager(ctx); err != nil {
 		return nil, err
 	}
+	if o.Outside != nil {
+		s.watchOutside()
+	}
 	for i := range o.Referees {
 		if err := s.startReferee(ctx, i+1); err != nil {
 			return nil, err
 		}
 	}
-	for i := range o.Players {
+	if o.Outside != nil {
+		if err := s.seatOutside(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := o.outside(); i < o.Players; i++ {
 		if err := s.startPlayer(ctx, i+1); err != nil {
 			return nil, err
 		}
@@ -300,18 +326,21 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Players, options.Referees, options.Legs = o.Players, o.Referees, o.Legs
 		options.MaxPlayers, options.MaxReferees = o.Players, o.Referees
 		options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
-		options.Schemes = []string{Memory, "http"}
+		options.Schemes = []string{Memory, "http", "https"}
 		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
 		options.Keep = o.Keep
-		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults}
+		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
 		if s.faulty != nil {
 			options.Clock, options.Pace, options.Glance = freeClock(s.faulty.begin), betweenRounds, glance
 		}
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
 		}
-		if s.faulty != nil {
+		switch {
+		case s.faulty != nil:
 			options.Timeouts = unending(options.Timeouts)
+		case o.Outside != nil:
+			options.Timeouts = o.Outside.hurry(options.Timeouts)
 		}
 		manager, err := league.New(options)
 		if err != nil {
@@ -370,12 +399,16 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	}
 	var r *referee.Referee
 	_, err := s.join(ctx, id, protocol.RefereeSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
-		r, err = referee.New(referee.Options{
+		options := referee.Options{
 			Name: fmt.Sprintf("Referee %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
 			MaxConcurrent: o.Concurrency, Games: o.Games, Folder: o.folder(),
 			Caller: a.caller, Clock: s.clock, Log: a.log,
 			Nonce: func(matchID string) protocol.Secret { return Nonce(o.Seed, matchID) },
-		})
+		}
+		if s.witness != nil {
+			options.Caller, options.Stalls, options.Warned = s.witness.caller(a.caller), s.witness.stalls.Longest, s.witness.warned
+		}
+		r, err = referee.New(options)
 		if err != nil {
 			return nil, err
 		}
@@ -405,7 +438,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		decide = &steady{Strategy: decide}
 	}
 	var p *player.Player
-	_, err = s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
+	endpoint, err := s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		p, err = player.New(player.Options{
 			Name: fmt.Sprintf("Player %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
 			Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: s.past(id),
@@ -424,12 +457,19 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if o.out(id) {
 		return nil
 	}
-	return p.Register(ctx)
+	if err := p.Register(ctx); err != nil {
+		return err
+	}
+	if s.seats != nil { // its id may be another than it asked for
+		s.seats.take(p.ID(), &taken{endpoint: endpoint, strategy: s.strategyOf(n)})
+	}
+	return nil
 }
 
-// strategyOf is the strategy of the n-th player: they are taken in turn.
+// strategyOf is the strategy of the n-th player: they are taken in turn, by those
+// that need one.
 func (s *simulated) strategyOf(n int) string {
-	return s.options.Strategies[(n-1)%len(s.options.Strategies)]
+	return s.options.Strategies[(n-1-s.options.outside())%len(s.options.Strategies)]
 }
 
 func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
@@ -441,7 +481,14 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	}
 	for _, row := range s.manager.Standings() {
 		n, _ := protocol.ParsePlayerID(row.PlayerID)
-		r.Standings = append(r.Standings, Standing{row, s.strategyOf(n)})
+		if s.seats == nil {
+			r.Standings = append(r.Standings, Standing{Standing: row, Strategy: s.strategyOf(n)})
+			continue
+		}
+		r.Standings = append(r.Standings, s.seats.standing(row))
+	}
+	if s.witness != nil {
+		r.Losses, r.Breaches = s.witness.losses(r.Results, s.seats), s.witness.breaches()
 	}
 	return r
 }

@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"evenodd/league/conformance"
+)
+
+// A report as JUnit has it, in the elements that all readers of it know. Warnings
+// stand in system-out of the suite: to JUnit a test that warns has passed.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		Suites  []junitSuite
+	}
+	junitSuite struct {
+		XMLName    xml.Name    `xml:"testsuite"`
+		Name       string      `xml:"name,attr"`
+		Package    string      `xml:"package,attr"`
+		ID         int         `xml:"id,attr"`
+		Hostname   string      `xml:"hostname,attr"`
+		Timestamp  string      `xml:"timestamp,attr"`
+		Tests      int         `xml:"tests,attr"`
+		Failures   int         `xml:"failures,attr"`
+		Errors     int         `xml:"errors,attr"`
+		Skipped    int         `xml:"skipped,attr"`
+		Time       string      `xml:"time,attr"`
+		Properties []junitPair `xml:"properties>property"`
+		Cases      []junitCase
+		Out        string `xml:"system-out"`
+		Err        string `xml:"system-err"`
+	}
+	junitPair struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	junitCase struct {
+		XMLName   xml.Name      `xml:"testcase"`
+		ClassName string        `xml:"classname,attr"`
+		Name      string        `xml:"name,attr"`
+		Time      string        `xml:"time,attr"`
+		Skipped   *junitSkipped `xml:"skipped"`
+		Failure   *junitFailure `xml:"failure"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// printJUnit writes a report for continuous integration: a suite for the role, a
+// case for each requirement.
+func printJUnit(w io.Writer, r *conformance.Report) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	suite := junitSuite{
+		Name: r.Role, Package: "evenodd.check", Hostname: host, Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
+		Tests: len(r.Findings), Failures: r.Count(conformance.Fail), Skipped: r.Count(conformance.Skipped), Time: inJUnit(r.TookMS),
+		Properties: []junitPair{{"url", oneLine(r.URL)}},
+	}
+	var warnings strings.Builder
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		one := junitCase{ClassName: r.Role + "." + groupOf(f.ID), Name: f.ID + " " + f.Text, Time: inJUnit(lasted(f))}
+		switch f.Verdict {
+		case conformance.Pass:
+		case conformance.Skipped:
+			one.Skipped = &junitSkipped{oneLine(f.Detail)}
+		case conformance.Fail:
+			one.Failure = &junitFailure{oneLine(f.Detail), string(f.Level), evidence(f)}
+		case conformance.Warn:
+			fmt.Fprintf(&warnings, "%s %s\n%s", f.ID, f.Text, evidence(f))
+		}
+		suite.Cases = append(suite.Cases, one)
+	}
+	suite.Out = warnings.String()
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(junitSuites{Suites: []junitSuite{suite}}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w)
+	return err
+}
+
+// evidence is what shows that a requirement does not hold.
+func evidence(f *conformance.Finding) string {
+	lines := []string{f.Detail}
+	for i := range f.Exchanges {
+		lines = append(lines, exchangeLines(&f.Exchanges[i], shownInReport)...)
+	}
+	lines = append(lines, f.Hint, "see "+f.Spec)
+	var text strings.Builder
+	for _, l := range lines {
+		if l != "" && l != "see " {
+			text.WriteString("  " + oneLine(l) + "\n")
+		}
+	}
+	return text.String()
+}
+
+// shownInReport is how many bytes of a body stand in a file that a machine
+// reads first.
+const shownInReport = 2 << 10
+
+// lasted is how long the calls took that are shown.
+func lasted(f *conformance.Finding) (ms int64) {
+	for i := range f.Exchanges {
+		ms += f.Exchanges[i].TookMS
+	}
+	return ms
+}
+
+// inJUnit is a time in seconds.
+func inJUnit(ms int64) string { return fmt.Sprintf("%d.%03d", ms/1000, ms%1000) }

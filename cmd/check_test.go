@@ -1,0 +1,363 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/conformance"
+)
+
+// A hand is a kit that finds what it is told.
+type hand struct {
+	report *conformance.Report
+	asked  conformance.Options
+	during func(context.Context, conformance.Options) error
+}
+
+func (h *hand) catalogue(role string) []conformance.Requirement {
+	var all []conformance.Requirement
+	for i := range h.report.Findings {
+		if q := h.report.Findings[i].Requirement; strings.HasPrefix(q.ID, strings.ToUpper(role[:1])) {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+func (h *hand) examine(ctx context.Context, o conformance.Options) (*conformance.Report, error) {
+	h.asked = o
+	defer o.Listener.Close()
+	if h.during != nil {
+		if err := h.during(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	r := *h.report
+	r.URL = o.URL
+	return &r, nil
+}
+
+// checks runs the command.
+func (h *hand) checks(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := checkCommand(streams{&out, &errs}, &checkOptions{catalogue: h.catalogue, examine: h.examine})
+	c.SetArgs(args)
+	c.SetOut(&out)
+	c.SetErr(&errs)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err = c.ExecuteContext(t.Context())
+	return out.String(), errs.String(), err
+}
+
+const secret = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
+
+// aHand has one finding of each verdict, of an agent that says what it should
+// not.
+func aHand() *hand {
+	finding := func(id string, level conformance.Level, v conformance.Verdict) conformance.Finding {
+		return conformance.Finding{
+			Requirement: conformance.Requirement{ID: id, Level: level, Text: "Does " + id + ".", Spec: "003 §4.4", Hint: "Do it."},
+			Verdict:     v,
+		}
+	}
+	failed := finding("P-INV-02", conformance.Must, conformance.Fail)
+	failed.Detail = "accept is \"\x1b[31myes\", not true\nor false"
+	failed.Exchanges = []conformance.Exchange{{
+		To: "http://localhost:8101/mcp", Status: 200, TookMS: 12,
+		Request:  `{"params":{"auth_token":"` + strings.Repeat("x", 43) + `","n":1}}`,
+		Response: "{\n  \"token\": \"" + secret + "\",\n  \"text\": \"{\\\"auth_token\\\": \\\"hush\\\"}\", \"auth_token\": \"none\" \u009b}",
+	}}
+	warned := finding("P-INV-03", conformance.Should, conformance.Warn)
+	warned.Detail = "the timestamp has no zone"
+	warned.Exchanges = []conformance.Exchange{{To: "http://localhost:8101/mcp", Request: strings.Repeat("long ", 300), Error: "no answer within 5s", TookMS: 5000}}
+	skipped := finding("P-OVER-01", conformance.Must, conformance.Skipped)
+	skipped.Detail = "the agent never came so far"
+	return &hand{report: &conformance.Report{
+		SchemaVersion: 1, Role: conformance.Player, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), TookMS: 1250,
+		Findings: []conformance.Finding{finding("P-INV-01", conformance.Must, conformance.Pass), failed, warned, skipped},
+	}}
+}
+
+// listening is the URL of somebody who answers connections.
+func listening(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(nil)
+	t.Cleanup(s.Close)
+	return s.URL + "/mcp"
+}
+
+// anywhere has the kit listen at a free port.
+var anywhere = []string{"--listen", "localhost:0"}
+
+func TestCheckTellsPeople(t *testing.T) {
+	h, url := aHand(), listening(t)
+	stdout, _, err := h.checks(t, append(anywhere, "player", url)...)
+	assert.EqualError(t, err, "1 requirement failed")
+	long := strings.Repeat("long ", 80)
+	assert.Equal(t, `player at `+url+`
+
+pass    P-INV-01   MUST    Does P-INV-01.
+FAIL    P-INV-02   MUST    Does P-INV-02.
+        accept is "�[31myes", not true�or false
+          POST http://localhost:8101/mcp: HTTP 200 after 12 ms
+          > {"params":{"auth_token":"***","n":1}}
+          < { "token": "***", "text": "{\"auth_token\": \"***\"}", "auth_token": "none" �}
+        Do it.
+        see 003 §4.4
+warning P-INV-03   SHOULD  Does P-INV-03.
+        the timestamp has no zone
+          POST http://localhost:8101/mcp: no answer after 5000 ms
+          > `+long+`…
+          ! no answer within 5s
+        Do it.
+        see 003 §4.4
+
+skipped P-OVER-01  MUST    Does P-OVER-01.
+        the agent never came so far
+
+1 passed, 1 failed, 1 warning, 1 skipped, took 1.3s
+`, stdout)
+}
+
+func TestCheckTellsMachines(t *testing.T) {
+	h, url := aHand(), listening(t)
+	stdout, _, err := h.checks(t, append(anywhere, "player", url, "--format", "json")...)
+	var failed *nonconformingError
+	require.ErrorAs(t, err, &failed)
+	var told conformance.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &told))
+	assert.Equal(t, 1, told.SchemaVersion)
+	require.Len(t, told.Findings, 4)
+	assert.Equal(t, "P-INV-02", told.Findings[1].ID)
+	assert.Equal(t, conformance.Fail, told.Findings[1].Verdict)
+	assert.NotContains(t, stdout, "tok-")
+	assert.NotContains(t, stdout, "xxxx")
+	assert.NotContains(t, stdout, "hush")
+	assert.NotContains(t, stdout, "\x1b")
+	assert.NotContains(t, stdout, "\u009b")
+}
+
+func TestCheckTellsContinuousIntegration(t *testing.T) {
+	h, url := aHand(), listening(t)
+	stdout, _, err := h.checks(t, append(anywhere, "player", url, "--format", "junit")...)
+	require.Error(t, err)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	const exchange = `  POST http://localhost:8101/mcp: `
+	assert.Equal(t, xml.Header+`<testsuites>
+  <testsuite name="player" package="evenodd.check" id="0" hostname="`+host+`" timestamp="2026-01-02T03:04:05" tests="4" failures="1" errors="0" skipped="1" time="1.250">
+    <properties>
+      <property name="url" value="`+url+`"></property>
+    </properties>
+    <testcase classname="player.P-INV" name="P-INV-01 Does P-INV-01." time="0.000"></testcase>
+    <testcase classname="player.P-INV" name="P-INV-02 Does P-INV-02." time="0.012">
+      <failure message="accept is &#34;�[31myes&#34;, not true�or false" type="MUST">  accept is &#34;�[31myes&#34;, not true�or false&#xA;`+
+		exchange+`HTTP 200 after 12 ms&#xA;  &gt; {&#34;params&#34;:{&#34;auth_token&#34;:&#34;***&#34;,&#34;n&#34;:1}}&#xA;`+
+		`  &lt; { &#34;token&#34;: &#34;***&#34;, &#34;text&#34;: &#34;{\&#34;auth_token\&#34;: \&#34;***\&#34;}&#34;, &#34;auth_token&#34;: &#34;none&#34; �}&#xA;  Do it.&#xA;  see 003 §4.4&#xA;</failure>
+    </testcase>
+    <testcase classname="player.P-INV" name="P-INV-03 Does P-INV-03." time="5.000"></testcase>
+    <testcase classname="player.P-OVER" name="P-OVER-01 Does P-OVER-01." time="0.000">
+      <skipped message="the agent never came so far"></skipped>
+    </testcase>
+    <system-out>P-INV-03 Does P-INV-03.&#xA;  the timestamp has no zone&#xA;`+exchange+`no answer after 5000 ms&#xA;  &gt; `+
+		strings.TrimSpace(strings.Repeat("long ", 300))+`&#xA;  ! no answer within 5s&#xA;  Do it.&#xA;  see 003 §4.4&#xA;</system-out>
+    <system-err></system-err>
+  </testsuite>
+</testsuites>
+`, stdout)
+}
+
+func TestCheckAnAgentThatConforms(t *testing.T) {
+	h, url := aHand(), listening(t)
+	h.report.Findings = append(h.report.Findings[:1], h.report.Findings[2:]...)
+	_, _, err := h.checks(t, append(anywhere, "player", url, "--only", "p-inv,P-OVER-01", "--level", "MUST", "--wait", "3s", "--timeout", "20s")...)
+	require.NoError(t, err)
+	assert.Equal(t, url, h.asked.URL)
+	assert.Equal(t, conformance.Selection{Level: conformance.Must, Only: []string{"P-INV", "P-OVER-01"}}, h.asked.Selection)
+	assert.Equal(t, []time.Duration{3 * time.Second, 20 * time.Second}, []time.Duration{h.asked.Wait, h.asked.Budget})
+
+	h.report.Findings = h.report.Findings[2:]
+	_, _, err = h.checks(t, append(anywhere, "player", url)...)
+	assert.EqualError(t, err, "nothing could be examined")
+}
+
+func TestCheckAManagerByItsAdminToken(t *testing.T) {
+	h, url := aHand(), listening(t)
+	h.report.Findings = h.report.Findings[1:2]
+	h.report.Findings[0].ID = "M-START-01"
+	h.report.Findings[0].Detail = "who says sesame is let in"
+	t.Setenv("EVENODD_ADMIN_TOKEN", "sesame\n")
+	stdout, _, err := h.checks(t, "manager", url, "--players", "2", "--referees", "3")
+	require.Error(t, err)
+	assert.Equal(t, "sesame", h.asked.Admin)
+	assert.Equal(t, []int{2, 3}, []int{h.asked.Players, h.asked.Referees})
+	assert.NotContains(t, stdout, "sesame")
+	assert.NotEqual(t, meetingPoint, h.asked.Listener.Addr().String())
+}
+
+// An agent that registers before it listens is not kept waiting, and whoever has
+// come first is not lost.
+func TestCheckWaitsForAnAgentThatRegistersFirst(t *testing.T) {
+	gone, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	url := "http://" + gone.Addr().String() + "/mcp"
+	require.NoError(t, gone.Close())
+	free, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	kit := free.Addr().String()
+	require.NoError(t, free.Close())
+
+	h := aHand()
+	h.during = func(_ context.Context, o conformance.Options) error {
+		c, err := o.Listener.Accept()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		said, err := io.ReadAll(c)
+		assert.Equal(t, "hello", string(said))
+		return err
+	}
+	came := make(chan error, 1)
+	go func() {
+		for {
+			c, err := net.Dial("tcp", kit)
+			if err != nil {
+				continue // it does not listen yet
+			}
+			_, err = c.Write([]byte("hello"))
+			came <- errors.Join(err, c.Close())
+			return
+		}
+	}()
+	_, _, err = h.checks(t, "player", url, "--listen", kit, "--wait", "1m")
+	assert.EqualError(t, err, "1 requirement failed")
+	require.NoError(t, <-came)
+}
+
+func TestCheckWhereNobodyListens(t *testing.T) {
+	gone, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	url := "http://" + gone.Addr().String() + "/mcp"
+	require.NoError(t, gone.Close())
+	_, _, err = aHand().checks(t, append(anywhere, "player", url, "--wait", "0s")...)
+	require.ErrorContains(t, err, "nobody listens at "+url+": start the agent, and look at its port")
+	var wrong *usageError
+	assert.NotErrorAs(t, err, &wrong)
+}
+
+func TestCheckInterrupted(t *testing.T) {
+	h, url := aHand(), listening(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	h.during = func(ctx context.Context, _ conformance.Options) error {
+		cancel()
+		return ctx.Err()
+	}
+	var out bytes.Buffer
+	c := checkCommand(streams{&out, io.Discard}, &checkOptions{catalogue: h.catalogue, examine: h.examine})
+	c.SetArgs(append(anywhere, "player", url))
+	c.SilenceErrors, c.SilenceUsage = true, true
+	var interrupted *interruptedError
+	require.ErrorAs(t, c.ExecuteContext(ctx), &interrupted)
+	assert.Empty(t, out.String())
+}
+
+// The place where agents look for their manager may be another's: that is said,
+// and another is found. One that was asked for is no other.
+func TestCheckWhereThePlaceIsTaken(t *testing.T) {
+	url := listening(t)
+	place := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
+	_, _, err := aHand().checks(t, "player", url, "--listen", place)
+	require.EqualError(t, err, place+" is taken by another program: choose another place with --listen")
+
+	if l, err := net.Listen("tcp", meetingPoint); err == nil { // else another program has it
+		defer l.Close()
+	}
+	_, stderr, err := aHand().checks(t, "player", url)
+	require.EqualError(t, err, "1 requirement failed")
+	assert.Regexp(t, `^localhost:8000 is taken by another program, so the kit's manager is at http://localhost:\d+/mcp: an agent that registers by itself must be told\.\n$`, stderr)
+}
+
+func TestCheckCalledWrongly(t *testing.T) {
+	const call = "check takes a role and a URL, such as: evenodd check player http://localhost:8101/mcp"
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"nothing", nil, call},
+		{"no URL", []string{"player"}, call},
+		{"too much", []string{"player", "localhost:1", "x"}, call},
+		{"another role", []string{"spectator", "localhost:1"}, `"spectator" is no role: one of player, referee, manager`},
+		{"no URL at all", []string{"player", "ftp://x"}, `"ftp://x" is no URL of an agent: write one such as http://localhost:8101/mcp`},
+		{"no port", []string{"player", "localhost:agent"}, `"localhost:agent" is no URL of an agent: write one such as http://localhost:8101/mcp`},
+		{"a port too high", []string{"player", "localhost:81010"}, `"localhost:81010" is no URL of an agent: write one such as http://localhost:8101/mcp`},
+		{"a password", []string{"player", "http://me:mine@localhost:1"}, `http://me:xxxxx@localhost:1: a name and a password have no place in the URL of an agent`},
+		{"a URL to list", []string{"--list", "player", "localhost:1"}, `--list asks no agent: leave "localhost:1" away`},
+		{"a form", []string{"player", "localhost:1", "--format", "xml"}, `--format "xml": one of text, json, junit`},
+		{"a form of lists", []string{"--list", "--format", "junit"}, "--list is text or json, not junit"},
+		{"a level", []string{"player", "localhost:1", "--level", "may"}, `--level "may": must or should`},
+		{"an id beside others", []string{"player", "localhost:1", "--only", "P-INV-07"}, `--only "P-INV-07": no requirement of player begins so; there are P-INV-01, P-INV-02, P-INV-03`},
+		{"an id of nothing", []string{"--list", "--only", "X"}, `--only "X": no requirement of any role begins so; there are P-INV, P-OVER`},
+		{"an empty id", []string{"player", "localhost:1", "--only", "P-INV,"}, `--only "": no requirement of player begins so; there are P-INV, P-OVER`},
+		{"nothing is left", []string{"player", "localhost:1", "--only", "P-INV-03", "--level", "must"}, "--only P-INV-03: none of these is a MUST, and --level must wants no other"},
+		{"no time", []string{"player", "localhost:1", "--timeout", "0s"}, "--wait and --timeout are times such as 30s"},
+		{"less than no time", []string{"player", "localhost:1", "--wait", "-1s"}, "--wait and --timeout are times such as 30s"},
+		{"a league of a player", []string{"player", "localhost:1", "--players", "2"}, "--players and --referees are of the league of a manager: a player has none"},
+		{"a league of one", []string{"manager", "localhost:1", "--players", "1"}, "a league has 2 players and 1 referee at least, not 1 and 1"},
+		{"no place", []string{"player", "localhost:1", "--listen", "8000"}, `--listen "8000": a host and a port, such as localhost:8000`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, _, err := aHand().checks(t, tt.args...)
+			var wrong *usageError
+			require.ErrorAs(t, err, &wrong)
+			assert.EqualError(t, err, tt.want)
+			assert.Empty(t, stdout)
+		})
+	}
+}
+
+func TestCheckLists(t *testing.T) {
+	stdout, _, err := aHand().checks(t, "--list", "player", "--only", "P-INV")
+	require.NoError(t, err)
+	assert.Equal(t, `player: 3 requirements
+  P-INV-01  MUST    Does P-INV-01. (003 §4.4)
+  P-INV-02  MUST    Does P-INV-02. (003 §4.4)
+  P-INV-03  SHOULD  Does P-INV-03. (003 §4.4)
+`, stdout)
+	stdout, _, err = aHand().checks(t, "--list", "--level", "must", "--only", "P-INV-01", "--format", "json")
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"schema_version": 1, "roles": [
+		{"role": "player", "requirements": [{"id": "P-INV-01", "level": "MUST", "text": "Does P-INV-01.", "spec": "003 §4.4", "hint": "Do it."}]},
+		{"role": "referee", "requirements": []}, {"role": "manager", "requirements": []}]}`, stdout)
+}
+
+func TestAgentURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"localhost:8101":              "http://localhost:8101/mcp",
+		"127.0.0.1:8101/play":         "http://127.0.0.1:8101/play",
+		"http://localhost:8101":       "http://localhost:8101/mcp",
+		"http://localhost:8101/":      "http://localhost:8101/",
+		"https://agents.example/mcp#": "https://agents.example/mcp",
+		"[::1]:8101":                  "http://[::1]:8101/mcp",
+	} {
+		got, err := agentURL(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got)
+	}
+}

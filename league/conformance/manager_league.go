@@ -1,0 +1,304 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evenodd/league/protocol"
+)
+
+// A fixture is a match that the manager has handed to a referee of the kit.
+type fixture struct {
+	match   string
+	round   int
+	a, b    string
+	attempt int // 0 where the manager counts none
+	way     string
+	call    *call
+	referee *member
+	first   bool // the first of the league, at which reports are examined
+
+	nonce      protocol.Secret
+	commitment string
+
+	status, winner   string
+	number           int
+	choiceA, choiceB string
+	reported         time.Time // when the report that counts was sent first
+	accepted         bool      // it was
+}
+
+// isStart tells whether a call hands a match over, by whatever name.
+func isStart(c *call) bool {
+	return slices.Contains(startMethods[:], strings.ToLower(c.method)) || strings.HasSuffix(c.path, "/run_match") ||
+		c.kind == "START_MATCH" || c.kind == "RUN_MATCH"
+}
+
+// seatOf reads a player of an assignment, in any of the ways that were seen.
+func seatOf(m members, letter, number string) (id, endpoint string) {
+	upper := strings.ToUpper(letter)
+	for _, name := range []string{"player_" + upper, "player_" + letter, "player" + number} {
+		if seat := objectOf(m[name]); seat != nil {
+			id, _ = seat.text("player_id")
+			for _, at := range []string{"endpoint", "contact_endpoint"} {
+				if endpoint == "" {
+					endpoint, _ = seat.text(at)
+				}
+			}
+			return id, endpoint
+		}
+		for _, idName := range []string{name + "_id", name} {
+			if id == "" {
+				id, _ = m.text(idName)
+			}
+		}
+		for _, at := range []string{name + "_endpoint", name + "_url"} {
+			if endpoint == "" {
+				endpoint, _ = m.text(at)
+			}
+		}
+	}
+	return id, endpoint
+}
+
+// assigned takes a match, and answers at once; it goes on by itself.
+func (x *hearing) assigned(c *call) performance {
+	f := &fixture{match: c.match(), way: c.method, call: c}
+	f.round, _ = c.params.integer("round_id")
+	f.attempt, _ = c.params.integer("attempt")
+	var at [2]string
+	f.a, at[0] = seatOf(c.params, "a", "1")
+	f.b, at[1] = seatOf(c.params, "b", "2")
+	problem := firstOf(when(f.match == "", "match_id is missing"), x.seatProblem(f.a, at[0]), x.seatProblem(f.b, at[1]))
+	x.judge("M-ASG-03", problem, c.exchange())
+	x.judge("M-ASG-02", when(c.method != protocol.StartMatch.Name, "the method is %s", quoted(c.method)), c.exchange())
+	known := x.take(f)
+	m := c.reply(protocol.TypeMatchAssignmentAck, protocol.RefereeSender(c.to.identity()))
+	m["status"], m["match_id"], m["referee_id"] = protocol.StatusAccepted, f.match, c.to.identity()
+	if known.attempt > 0 {
+		m["attempt"], m["draw_commitment"] = known.attempt, known.commitment
+	}
+	return performance{result: m}
+}
+
+// seatProblem says what is wrong with a player of an assignment.
+func (x *hearing) seatProblem(id, endpoint string) string {
+	p := x.member(id)
+	switch {
+	case id == "":
+		return "a player is missing"
+	case p == nil || p.referee:
+		return quoted(id) + " is no player of the league"
+	case endpoint == "":
+		return "the endpoint of " + id + " is missing"
+	case !sameEndpoint(endpoint, p.url):
+		return fmt.Sprintf("the endpoint of %s is %s, not %s", id, quoted(endpoint), p.url)
+	}
+	return ""
+}
+
+// member finds a member by its id; nil for nobody's.
+func (x *hearing) member(id string) *member {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, m := range slices.Concat(x.players, x.referees) {
+		if m.id == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// take begins to conduct a match, unless it is conducted already in the same
+// attempt; it returns the one that is.
+func (x *hearing) take(f *fixture) *fixture {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if known := x.matches[f.match]; known != nil && known.attempt == f.attempt {
+		return known
+	}
+	for _, r := range x.referees {
+		if r.actor == f.call.to {
+			f.referee = r
+		}
+	}
+	if f.referee == nil || f.match == "" || len(x.matches) > 10000 || x.stage.life.Err() != nil {
+		return f
+	}
+	f.first = len(x.order) == 0
+	f.nonce = newSecret()
+	f.commitment = protocol.DrawCommitment(x.league, f.match, f.attempt, f.referee.id, f.nonce)
+	f.play(len(x.order))
+	x.matches[f.match] = f
+	x.order = append(x.order, f.match)
+	x.conducting.Go(func() { x.conduct(x.stage.life, f) })
+	return f
+}
+
+// play decides a match: an honest draw, and choices that make every kind of
+// result in turn.
+func (f *fixture) play(n int) {
+	f.number = drawnNumber(f.nonce, protocol.Secret{}, protocol.Secret{})
+	right := parityOf(f.number)
+	wrong := other(right)
+	f.status, f.choiceA, f.choiceB = protocol.StatusWin, right, wrong
+	switch n % 4 {
+	case 0:
+		f.winner = f.a
+	case 1:
+		f.winner, f.choiceA, f.choiceB = f.b, wrong, right
+	case 2:
+		f.status, f.choiceB = protocol.StatusDraw, right
+	case 3:
+		f.status, f.winner, f.choiceB, f.number = protocol.StatusTechnicalLoss, f.a, "", 0
+	}
+}
+
+// report is MATCH_RESULT_REPORT of a match.
+func (x *hearing) report(f *fixture) map[string]any {
+	q := message(protocol.TypeMatchResultReport, f.referee.sender(), "conv-check-report-"+f.match, f.referee.token)
+	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, f.round, f.match, "even_odd"
+	points := map[string]any{f.a: 0, f.b: 0}
+	switch {
+	case f.status == protocol.StatusDraw:
+		points[f.a], points[f.b] = 1, 1
+	case f.winner != "":
+		points[f.winner] = 3
+	}
+	q["result"] = map[string]any{
+		"winner": orNull(f.winner), "score": points,
+		"details": map[string]any{
+			"drawn_number": orNull(f.number), "choices": map[string]any{f.a: orNull(f.choiceA), f.b: orNull(f.choiceB)}, "status": f.status,
+		},
+	}
+	if f.attempt > 0 {
+		q["attempt"] = f.attempt
+		q["draw"] = map[string]any{"commitment": f.commitment, "nonce": f.nonce.Hex()}
+	}
+	return q
+}
+
+// orNull is nil for what is not there.
+func orNull[T comparable](v T) any {
+	var none T
+	if v == none {
+		return nil
+	}
+	return v
+}
+
+// conduct reports a match, and before the first of them what is wrong.
+func (x *hearing) conduct(ctx context.Context, f *fixture) {
+	if f.first {
+		x.queryRunning(ctx, f)
+		x.reportWrongly(ctx, f)
+	}
+	x.mu.Lock()
+	f.reported = time.Now()
+	x.mu.Unlock()
+	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
+	if r.fault != nil && r.fault.code == codeUnknownMethod {
+		r = x.ask(ctx, "match_result_report", x.report(f))
+	}
+	problem := r.trouble()
+	if problem == "" && notRefused(r) == "" {
+		problem = "refused"
+	}
+	x.judge("M-RPT-01", problem, &r.Exchange)
+	if problem != "" {
+		return
+	}
+	x.mu.Lock()
+	f.accepted = true
+	x.mu.Unlock()
+	x.envelope(r.result, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+f.match, &r.Exchange)
+	if f.first {
+		x.reportAgain(ctx, f)
+	}
+}
+
+// reportWrongly sends reports of a match that is still being played, none of
+// which may count.
+func (x *hearing) reportWrongly(ctx context.Context, f *fixture) {
+	send := func(must string, code protocol.Code, number int, what string, change func(q map[string]any)) {
+		q := x.report(f)
+		change(q)
+		r := x.ask(ctx, protocol.ReportMatchResult.Name, q)
+		problem := notRefused(r)
+		x.judge(must, when(problem != "", "%s: %s", what, problem), &r.Exchange)
+		if code != "" {
+			problem = refusedWith(r, code, number)
+			x.judge("M-RPT-06", when(problem != "", "%s: %s", what, problem), &r.Exchange)
+		}
+	}
+	send("M-RPT-04", protocol.ErrMatchNotFound, 5002, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
+	send("M-RPT-05", protocol.ErrTokenMissing, 5001, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
+	send("M-RPT-05", protocol.ErrTokenInvalid, 5001, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
+	if p := x.member(f.b); p != nil {
+		send("M-RPT-05", "", 0, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
+		send("M-RPT-05", "", 0, "a report by a player", func(q map[string]any) { q["auth_token"], q["sender"] = p.token, p.sender() })
+	}
+	send("M-RPT-07", "", 0, "a report whose winner is P9999", func(q map[string]any) {
+		q["result"].(map[string]any)["winner"] = "P9999" //nolint:forcetypeassert // report made it
+	})
+}
+
+// reportAgain sends a report once more, and another one of the same match.
+func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
+	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
+	duplicate := refusedWith(r, protocol.ErrDuplicateReport, 5003) == ""
+	x.judge("M-RPT-02", when(!duplicate, "%s", firstOf(r.trouble(), when(notRefused(r) == "", "refused"))), &r.Exchange)
+	another := x.report(f) // it could have been: the other player has won
+	another["result"] = map[string]any{
+		"winner": f.b, "score": map[string]any{f.a: 0, f.b: 3},
+		"details": map[string]any{"drawn_number": orNull(f.number), "choices": map[string]any{f.a: f.choiceB, f.b: f.choiceA}, "status": f.status},
+	}
+	r = x.ask(ctx, protocol.ReportMatchResult.Name, another)
+	x.judge("M-RPT-06", refusedWith(r, protocol.ErrDuplicateReport, 5003), &r.Exchange)
+}
+
+// conductAnnounced conducts what was announced and handed to nobody: some
+// managers tell referees by the announcement alone.
+func (x *hearing) conductAnnounced() {
+	for _, c := range x.stage.told(func(c *call) bool { return c.kind == protocol.TypeRoundAnnouncement }) {
+		if time.Since(c.at) < 2*time.Second {
+			continue
+		}
+		r := x.refereeAt(c.to)
+		round, _ := c.params.integer("round_id")
+		for _, row := range rowsOf(c.params["matches"]) {
+			id, _ := row.text("referee_id")
+			endpoint, _ := row.text("referee_endpoint")
+			if r == nil || id != r.id && !sameEndpoint(endpoint, r.url) {
+				continue
+			}
+			f := &fixture{round: round, way: "the announcement", call: c}
+			f.match, _ = row.text("match_id")
+			f.a, _ = seatOf(row, "a", "1")
+			f.b, _ = seatOf(row, "b", "2")
+			if x.fixtureOf(f.match) == nil {
+				x.judge("M-ASG-02", "it is handed out by the announcement alone", c.exchange())
+				x.take(f)
+			}
+		}
+	}
+}
+
+func (x *hearing) refereeAt(a *actor) *member {
+	for _, r := range x.referees {
+		if r.actor == a {
+			return r
+		}
+	}
+	return nil
+}
+
+// fixtureOf is a match that was handed out; nil for none.
+func (x *hearing) fixtureOf(match string) *fixture {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.matches[match]
+}

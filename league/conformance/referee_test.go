@@ -1,0 +1,52 @@
+package conformance_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/conformance"
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+)
+
+// ourReferee runs a referee of ours that finds its manager at an address.
+func ourReferee(t *testing.T, manager net.Listener, atOnce int) (url string) {
+	t.Helper()
+	l := listen(t)
+	r, err := referee.New(referee.Options{
+		Name: "Referee", Endpoint: urlOf(l), Manager: urlOf(manager), MaxConcurrent: atOnce,
+		Games: rules.NewRegistry(evenodd.Game{}), Caller: carrier(t), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+	})
+	require.NoError(t, err)
+	serve(t, l, func(mux *transport.Mux) { r.Mount(mux) })
+	life, end := context.WithCancel(context.Background())
+	registered := make(chan struct{})
+	go func() { defer close(registered); _ = r.Register(life) }()
+	t.Cleanup(func() { end(); <-registered; r.Close() })
+	return urlOf(l)
+}
+
+func TestOurRefereeConforms(t *testing.T) {
+	for name, atOnce := range map[string]int{"one match at once": 1, "several": 4} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := listen(t)
+			report, err := conformance.Check(context.Background(), conformance.Options{
+				Role: conformance.Referee, URL: ourReferee(t, l, atOnce), Listener: l,
+			})
+			require.NoError(t, err)
+			holds(t, report)
+			assert.Less(t, report.TookMS, time.Minute.Milliseconds())
+			t.Logf("took %d ms", report.TookMS)
+		})
+	}
+}

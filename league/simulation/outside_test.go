@@ -1,0 +1,404 @@
+package simulation_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/transport"
+	"evenodd/transport/memory"
+)
+
+// A stranger is a player from outside, as far as it answers.
+type stranger struct {
+	listens func() bool
+	watches func(ctx context.Context, method string) // told of every call
+	joins   func(*protocol.GameInvitation) (*protocol.GameJoinAck, error)
+	chooses func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error)
+
+	mu     sync.Mutex
+	tokens []string // that it was shown
+}
+
+// outside reaches strangers by their endpoints.
+type outside map[string]*stranger
+
+func (o outside) Call(ctx context.Context, endpoint, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
+	s := o[endpoint]
+	if s == nil || s.listens != nil && !s.listens() {
+		return nil, &transport.UnreachableError{Endpoint: endpoint}
+	}
+	if s.watches != nil && method != protocol.Ping.Name {
+		s.watches(ctx, method)
+	}
+	switch q := params.(type) {
+	case *protocol.GameInvitation:
+		s.mu.Lock()
+		s.tokens = append(s.tokens, q.AuthToken)
+		s.mu.Unlock()
+		if s.joins != nil {
+			return s.joins(q)
+		}
+		yes := true
+		return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), MatchID: q.MatchID, Accept: &yes}, nil
+	case *protocol.ChooseParityCall:
+		if s.chooses != nil {
+			return s.chooses(ctx, q)
+		}
+		return chosen(q, "even"), nil
+	}
+	return nil, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}
+}
+
+func answering(q *protocol.Envelope, messageType string) protocol.Envelope {
+	return protocol.Envelope{
+		Protocol: protocol.Name, MessageType: messageType, Sender: "player:me", Timestamp: q.Timestamp,
+		ConversationID: q.ConversationID, AuthToken: q.AuthToken,
+	}
+}
+
+func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityResponse {
+	return &protocol.ChooseParityResponse{
+		Envelope: answering(&q.Envelope, protocol.TypeChooseParityResponse), MatchID: q.MatchID, PlayerID: q.PlayerID, ParityChoice: choice,
+	}
+}
+
+// with are the options of a league with strangers, in which a failure is tried
+// again once, and at once.
+func (o outside) with(players int, endpoints ...string) simulation.Options {
+	options := options(players)
+	options.Rules = league.Options{Timeouts: protocol.DefaultTimeouts(), Retry: protocol.RetryPolicy{MaxRetries: 1}}
+	options.Outside = &simulation.Outside{Players: endpoints, Caller: o}
+	return options
+}
+
+const (
+	alpha = "http://localhost:8101/mcp"
+	beta  = "http://localhost:8102/mcp"
+)
+
+func TestStrangersTakeTheFirstSeats(t *testing.T) {
+	o := outside{alpha: {}, beta: {}}
+	options := o.with(4, alpha, beta)
+	options.Strategies = []string{"odd", "mirror"}
+	result, err := simulation.Run(t.Context(), options)
+	require.NoError(t, err)
+	require.Len(t, result.Results, 6)
+	rows := map[string]simulation.Standing{}
+	for _, row := range result.Standings {
+		rows[row.PlayerID] = row
+	}
+	for id, want := range map[string][3]string{
+		"P01": {"localhost:8101", simulation.External, alpha},
+		"P02": {"localhost:8102", simulation.External, beta},
+		"P03": {"Player 03", "odd", ""},
+		"P04": {"Player 04", "mirror", ""},
+	} {
+		assert.Equal(t, want, [3]string{rows[id].DisplayName, rows[id].Strategy, rows[id].Endpoint}, id)
+		assert.Equal(t, 3, rows[id].Played, id)
+	}
+	assert.Empty(t, result.Losses)
+	for _, m := range result.Results {
+		if m.PlayerA == "P01" {
+			assert.Equal(t, "even", m.ChoiceA)
+		}
+	}
+	assert.Len(t, o[alpha].tokens, 3)
+	for _, token := range o[alpha].tokens {
+		assert.Len(t, token, 43, "an access token, and none of a player")
+	}
+	assert.Equal(t, []simulation.Breach{
+		{PlayerID: "P01", Problem: "player_id is missing", Count: 3},
+		{PlayerID: "P02", Problem: "player_id is missing", Count: 3},
+	}, result.Breaches, "of GAME_JOIN_ACK")
+}
+
+func TestWhyAStrangerLost(t *testing.T) {
+	no := false
+	tests := []struct {
+		name   string
+		player *stranger
+		want   simulation.Loss
+	}{
+		{"a choice that is none", &stranger{chooses: func(_ context.Context, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+			return chosen(q, "maybe"), nil
+		}}, simulation.Loss{
+			Code: protocol.ErrInvalidParityChoice, Reason: "P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default",
+			Detail: `choice must be "even" or "odd", got "maybe"`, Method: "choose_parity", Failures: 2, Answer: `"parity_choice":"maybe"`,
+		}},
+		{"a refusal", &stranger{joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+			return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &no}, nil
+		}}, simulation.Loss{
+			Reason: "P01 refused the invitation - P02 wins by default", Method: "handle_game_invitation", Answer: `"accept":false`,
+		}},
+		{"silence", &stranger{chooses: func(ctx context.Context, _ *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}, simulation.Loss{
+			Code: protocol.ErrTimeout, Reason: "P01 did not send CHOOSE_PARITY_RESPONSE in time - P02 wins by default",
+			Detail: "no answer in time", Method: "choose_parity", Failures: 2, Answer: "none",
+		}},
+		{"an error", &stranger{joins: func(*protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+			return nil, &transport.Error{Code: -32601, Message: "Method not found"}
+		}}, simulation.Loss{
+			Code: protocol.ErrInvalidFieldType, Reason: "P01 sent no valid GAME_JOIN_ACK (E002) - P02 wins by default",
+			Detail: "answered with an error: JSON-RPC error -32601: Method not found", Method: "handle_game_invitation", Failures: 2,
+			Answer: "JSON-RPC error -32601: Method not found",
+		}},
+		{"a failure with a token", &stranger{chooses: func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+			return nil, errors.New("my token is tok-p01-" + strings.Repeat("a", 43))
+		}}, simulation.Loss{
+			Code: protocol.ErrConnection, Reason: "P01 could not be reached for CHOOSE_PARITY_RESPONSE - P02 wins by default",
+			Detail: "my token is ***", Method: "choose_parity", Failures: 2, Answer: "none",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := outside{alpha: tt.player}
+			options := o.with(2, alpha)
+			options.Outside.Patience = 20 * time.Millisecond
+			result, err := simulation.Run(t.Context(), options)
+			require.NoError(t, err)
+			require.Len(t, result.Losses, 1)
+			got := result.Losses[0]
+			assert.Contains(t, got.Answer, tt.want.Answer)
+			assert.Contains(t, got.Detail, tt.want.Detail)
+			assert.NotContains(t, got.Answer, "auth_token")
+			tt.want.Answer, tt.want.Detail = got.Answer, got.Detail
+			tt.want.MatchID, tt.want.RoundID, tt.want.PlayerID = "R1M1", 1, "P01"
+			assert.Equal(t, tt.want, got)
+		})
+	}
+}
+
+// No call to somebody outside may take longer than there is patience: not only
+// the questions of a match.
+func TestPatienceWithStrangers(t *testing.T) {
+	calls := 0
+	var mu sync.Mutex
+	o := outside{alpha: {watches: func(ctx context.Context, method string) {
+		mu.Lock()
+		calls++
+		mu.Unlock()
+		deadline, bounded := ctx.Deadline()
+		assert.True(t, bounded)
+		assert.LessOrEqual(t, time.Until(deadline), time.Minute, method)
+	}}}
+	options := o.with(2, alpha)
+	options.Outside.Patience = time.Minute
+	options.Rules.Timeouts = protocol.Timeouts{GameJoinAck: 3600, Move: 3600, GameOver: 3600, Generic: 3600}
+	_, err := simulation.Run(t.Context(), options)
+	require.NoError(t, err)
+	assert.Greater(t, calls, 5)
+}
+
+// What a player says of the same thing again and again, always otherwise, takes
+// bounded room.
+func TestBreachesAreBounded(t *testing.T) {
+	var mu sync.Mutex
+	n := 0
+	o := outside{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+		mu.Lock()
+		n++
+		name := "other" + strings.Repeat("!", n)
+		mu.Unlock()
+		yes := true
+		ack := &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &yes, PlayerID: "P01"}
+		ack.Protocol = name
+		return ack, nil
+	}}}
+	options := o.with(2, alpha)
+	options.Legs = 30
+	result, err := simulation.Run(t.Context(), options)
+	require.NoError(t, err)
+	require.Len(t, result.Breaches, 21)
+	assert.Equal(t, simulation.Breach{PlayerID: "P01", Problem: "other things", Count: 10}, result.Breaches[0])
+}
+
+func TestNobodyListensAtAStrangersURL(t *testing.T) {
+	o := outside{}
+	_, err := simulation.Run(t.Context(), o.with(4, alpha, beta))
+	require.EqualError(t, err, "nobody listens at "+alpha+": start the agent, and look at its port\n"+
+		"nobody listens at "+beta+": start the agent, and look at its port")
+}
+
+// Where nobody can register, one that does not listen yet is waited for, and no
+// longer than that.
+func TestAStrangerThatIsLate(t *testing.T) {
+	var mu sync.Mutex
+	knocks := 0
+	var notes []string
+	o := outside{alpha: {listens: func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		knocks++
+		return knocks > 2
+	}}}
+	options := o.with(2, alpha)
+	options.Outside.Wait = time.Hour
+	options.Outside.Note = func(text string) { notes = append(notes, text) }
+	result, err := simulation.Run(t.Context(), options)
+	require.NoError(t, err)
+	assert.Len(t, result.Results, 1)
+	assert.Equal(t, []string{"Nobody listens at " + alpha + " yet: waiting for it, 1h0m0s at most."}, notes)
+}
+
+// A reception is where strangers find the manager.
+type reception struct {
+	bus  *memory.Bus
+	open chan struct{} // closed when it is
+	shut chan struct{}
+}
+
+const desk = "memory://desk/mcp"
+
+func newReception() *reception {
+	return &reception{memory.NewBus(), make(chan struct{}), make(chan struct{})}
+}
+
+func (r *reception) serve(mux *transport.Mux, _ func() *protocol.Voice) func() {
+	stop := r.bus.Listen(desk, mux)
+	close(r.open)
+	return func() { stop(); close(r.shut) }
+}
+
+// register asks for a seat.
+func (r *reception) register(t *testing.T, name, sender, endpoint string) *protocol.LeagueRegisterResponse {
+	t.Helper()
+	answer, err := protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.LeagueRegisterRequest{
+		Envelope: protocol.NewVoice(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
+		PlayerMeta: protocol.PlayerMeta{
+			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint,
+		},
+	})
+	require.NoError(t, err)
+	return answer
+}
+
+func TestStrangersThatRegisterByThemselves(t *testing.T) {
+	o := outside{alpha: {}, "http://127.0.0.1:8102/mcp": {}}
+	options := o.with(4, alpha, beta)
+	r := newReception()
+	options.Outside.Serve, options.Outside.Wait = r.serve, time.Hour
+	var result *simulation.Result
+	var failed error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		result, failed = simulation.Run(t.Context(), options)
+	}()
+	<-r.open
+
+	refused := r.register(t, "Spy", "player:spy", "http://localhost:9999/mcp")
+	assert.Equal(t, protocol.StatusRejected, refused.Status)
+	assert.Equal(t, "E014", refused.ErrorCode)
+	assert.Equal(t, "this is a simulated league, which takes only the players it was started with: name this one with --player http://localhost:9999/mcp", *refused.Reason)
+	assert.Empty(t, refused.AuthToken)
+	referee, err := protocol.RegisterReferee.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.RefereeRegisterRequest{
+		Envelope: protocol.NewVoice("referee:spy", protocol.SystemClock()).Envelope(protocol.TypeRefereeRegisterRequest, "conv-reg-referee"),
+		RefereeMeta: protocol.RefereeMeta{
+			DisplayName: "Spy", Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"},
+			ContactEndpoint: "http://localhost:9999/mcp", MaxConcurrentMatches: 2,
+		},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, protocol.StatusRejected, referee.Status)
+	assert.Empty(t, referee.AuthToken)
+
+	second := r.register(t, "Beta", "player:beta", "http://127.0.0.1:8102/mcp") // another name of the same
+	assert.Equal(t, "P02", *second.PlayerID, "its seat, though it was the first to come")
+	assert.NotEmpty(t, second.AuthToken)
+	again := r.register(t, "Beta", "player:beta", "http://127.0.0.1:8102/mcp") // its answer was lost
+	assert.Equal(t, second.AuthToken, again.AuthToken)
+	twice := r.register(t, "Gamma", "player:gamma", beta)
+	assert.Equal(t, protocol.StatusRejected, twice.Status)
+	assert.Equal(t, `the player at this endpoint has registered as "Beta" already`, *twice.Reason)
+	nameless := r.register(t, "Beta", "player:alpha", alpha)
+	assert.Equal(t, "E024", nameless.ErrorCode, "a name that another has")
+	first := r.register(t, "Alpha", "player:P04", alpha)
+	assert.Equal(t, "P04", *first.PlayerID, "the id it wanted")
+	<-over
+	require.NoError(t, failed)
+	<-r.shut
+	names := map[string]string{}
+	for _, row := range result.Standings {
+		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
+	}
+	assert.Equal(t, map[string]string{"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external"}, names)
+}
+
+// One that does not register in time is registered in its place, and then is too
+// late to do so.
+func TestAStrangerThatDoesNotRegister(t *testing.T) {
+	var r *reception
+	once := sync.OnceFunc(func() {
+		late := r.register(t, "Alpha", "player:alpha", alpha)
+		assert.Equal(t, protocol.StatusRejected, late.Status)
+		assert.Contains(t, *late.Reason, "has registered this player already")
+	})
+	o := outside{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+		once()
+		yes := true
+		return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &yes}, nil
+	}}}
+	options := o.with(2, alpha)
+	r = newReception()
+	options.Outside.Serve, options.Outside.Wait = r.serve, time.Nanosecond
+	result, err := simulation.Run(t.Context(), options)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{result.Standings[0].DisplayName, result.Standings[1].DisplayName})
+}
+
+// A league with strangers is kept, and audited, but cannot go on: nobody knows
+// what they remember.
+func TestALeagueWithStrangersIsKept(t *testing.T) {
+	options := outside{alpha: {}}.with(3, alpha)
+	folder := kept(t, options)
+	findings, _ := audited(t, folder, options)
+	assert.Empty(t, findings)
+
+	keep, _, err := league.OpenKeep(folder, options.LeagueID, false, time.Now)
+	require.NoError(t, err)
+	defer keep.Close()
+	options.Keep, options.Outside = keep, nil
+	_, err = simulation.Run(t.Context(), options)
+	require.EqualError(t, err, "the league league_2025_even_odd cannot go on: players that run elsewhere take part in it, and nobody knows what they remember")
+}
+
+func TestStrangersThatCannotBe(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*simulation.Options)
+		want   string
+	}{
+		{"too many", func(o *simulation.Options) { o.Outside.Players = []string{alpha, beta, "http://localhost:1/mcp"} }, "3 players from outside in a league of 2"},
+		{"one twice", func(o *simulation.Options) { o.Outside.Players = []string{alpha, "http://127.0.0.1:8101/mcp/"} }, "http://127.0.0.1:8101/mcp/ is named twice: a player has one seat"},
+		{"over HTTP", func(o *simulation.Options) { o.Transport = simulation.HTTP }, "where players run elsewhere, all others are joined by the transports memory or wire, not by http"},
+		{"with faults", func(o *simulation.Options) { o.Faults = "drop=0.1" }, "no faults are made where players run elsewhere: there time is real, and so are its faults"},
+		{"no patience", func(o *simulation.Options) { o.Outside.Patience = -1 }, "nobody waits for less than no time"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := outside{alpha: {}}.with(2, alpha)
+			tt.change(&o)
+			require.EqualError(t, o.Validate(), tt.want)
+		})
+	}
+}
+
+func TestSameAgent(t *testing.T) {
+	assert.True(t, simulation.SameAgent("http://LOCALHOST:80/mcp/", "http://127.0.0.1/mcp"))
+	assert.True(t, simulation.SameAgent("https://agents.example/mcp", "https://agents.example:443/mcp"))
+	assert.False(t, simulation.SameAgent(alpha, beta))
+	assert.False(t, simulation.SameAgent("https://localhost:8101/mcp", alpha))
+	assert.False(t, simulation.SameAgent("http://agents.example:8101/mcp", alpha))
+}

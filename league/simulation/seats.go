@@ -1,0 +1,176 @@
+package simulation
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"evenodd/league"
+)
+
+// seats are who sits where, in a league with players from outside. Those who
+// register by themselves come at any time.
+type seats struct {
+	mu      sync.Mutex
+	wanted  []string          // endpoints of those outside
+	byID    map[string]*taken // by the id that the manager gave
+	names   map[int]string    // under which they register by themselves, by place
+	pending int               // registrations that the manager decides about
+	closed  bool              // who is not registered now is registered by the simulation
+	changed chan struct{}     // closed at the next change
+}
+
+// A taken seat.
+type taken struct {
+	endpoint string
+	strategy string
+	outside  bool
+	itself   bool // it has registered by itself
+}
+
+func newSeats(endpoints []string) *seats {
+	return &seats{wanted: endpoints, byID: map[string]*taken{}, names: map[int]string{}, changed: make(chan struct{})}
+}
+
+// change tells those who wait; s.mu is held.
+func (s *seats) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// take notes who has an id.
+func (s *seats) take(id string, t *taken) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byID[id] = t
+	s.change()
+}
+
+// place is which of those outside an endpoint is, from 0.
+func (s *seats) place(endpoint string) (n int, ok bool) {
+	for i, wanted := range s.wanted {
+		if SameAgent(wanted, endpoint) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// seated is who sits at the place of an endpoint; nil for nobody. S.mu is held.
+func (s *seats) seated(endpoint string) *taken {
+	for _, t := range s.byID {
+		if t.outside && SameAgent(t.endpoint, endpoint) {
+			return t
+		}
+	}
+	return nil
+}
+
+// standing is a row of the table, with who the player is.
+func (s *seats) standing(row league.Standing) Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.byID[row.PlayerID]
+	if t == nil {
+		return Standing{Standing: row}
+	}
+	r := Standing{Standing: row, Strategy: t.strategy}
+	if t.outside {
+		r.Endpoint = t.endpoint
+	}
+	return r
+}
+
+// at is who sits at an endpoint.
+func (s *seats) at(endpoint string) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, t := range s.byID {
+		if t.endpoint == endpoint {
+			return id
+		}
+	}
+	return ""
+}
+
+// enter lets a registration in which somebody makes for itself, with a token where
+// it comes back; else it says why not. At one endpoint is one player, whatever
+// names it gives itself.
+func (s *seats) enter(endpoint, name, token string) (place int, refusal string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	place, known := s.place(endpoint)
+	if !known {
+		return 0, "this is a simulated league, which takes only the players it was started with: name this one with --player " + endpoint
+	}
+	if t := s.seated(endpoint); t != nil && !t.itself || t == nil && s.closed {
+		return 0, "the simulation has registered this player already, because it did not come in time: --wait says how long it waits"
+	}
+	if before, named := s.names[place]; named && before != name && token == "" {
+		return 0, "the player at this endpoint has registered as " + strconv.Quote(before) + " already"
+	}
+	if _, named := s.names[place]; !named {
+		s.names[place] = name
+	}
+	s.pending++
+	return place, ""
+}
+
+// leave notes what came of it; "" for no id.
+func (s *seats) leave(endpoint, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending--
+	if id != "" {
+		s.byID[id] = &taken{endpoint: endpoint, strategy: External, outside: true, itself: true}
+	} else if place, _ := s.place(endpoint); s.seated(endpoint) == nil {
+		delete(s.names, place) // it may try another
+	}
+	s.change()
+}
+
+// missing are those outside that nobody has registered.
+func (s *seats) missing() (endpoints []string) {
+	for _, endpoint := range s.wanted {
+		if s.seated(endpoint) == nil {
+			endpoints = append(endpoints, endpoint)
+		}
+	}
+	return endpoints
+}
+
+// close ends the time to register by oneself, waits for those who are at it, and
+// returns who has not.
+func (s *seats) close(ctx context.Context) ([]string, error) {
+	for {
+		s.mu.Lock()
+		s.closed = true
+		pending, changed, missing := s.pending, s.changed, s.missing()
+		s.mu.Unlock()
+		if pending == 0 {
+			return missing, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// await returns when all have registered by themselves, or ctx ends.
+func (s *seats) await(ctx context.Context) {
+	for {
+		s.mu.Lock()
+		changed, missing := s.changed, s.missing()
+		s.mu.Unlock()
+		if len(missing) == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
