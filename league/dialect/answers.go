@@ -11,7 +11,7 @@ import (
 // adorn puts an answer, which is a JSON-RPC response, into the form in which the
 // request was put, with the members that other makers look for beside those of
 // the protocol. Nil, the answer to a notification, stays nil.
-func (o *own) adorn(q *request, answer []byte) []byte {
+func (o *own) adorn(q *incoming, answer []byte) []byte {
 	response, ok := readObject(answer)
 	if !ok {
 		return answer
@@ -21,7 +21,7 @@ func (o *own) adorn(q *request, answer []byte) []byte {
 		return q.refuse(response, answer)
 	}
 	o.enrich(q, &message)
-	text := message.encode()
+	text := message.appendTo(nil)
 	switch q.wrapped {
 	case inNothing:
 		return text
@@ -29,7 +29,7 @@ func (o *own) adorn(q *request, answer []byte) []byte {
 		response.set("result", toolResult(text, false))
 	case inEnvelope:
 		message.fill("response", text)
-		response.set("result", message.encode())
+		response.set("result", message.appendTo(nil))
 	default:
 		response.set("result", text)
 		if o.readsRequests(q) { // shaped as a request, for those who read replies so, beside the result
@@ -37,11 +37,11 @@ func (o *own) adorn(q *request, answer []byte) []byte {
 			response.fill("params", text)
 		}
 	}
-	return response.encode()
+	return response.appendTo(nil)
 }
 
 // refuse wraps a response that is an error.
-func (q *request) refuse(response object, answer []byte) []byte {
+func (q *incoming) refuse(response object, answer []byte) []byte {
 	failure, ok := readObject(response.get("error"))
 	if !ok {
 		return answer
@@ -54,9 +54,9 @@ func (q *request) refuse(response object, answer []byte) []byte {
 		for _, m := range data {
 			bare.fill(m.name, m.value)
 		}
-		return bare.encode()
+		return bare.appendTo(nil)
 	case q.wrapped == inTool && data.get("error_code") != nil: // the tool is there, and was not content
-		return object{{"jsonrpc", response.get("jsonrpc")}, {"result", toolResult(data.encode(), true)}, {"id", response.get("id")}}.encode()
+		return object{{"jsonrpc", response.raw("jsonrpc")}, {"result", toolResult(data.appendTo(nil), true)}, {"id", response.raw("id")}}.appendTo(nil)
 	}
 	return answer
 }
@@ -64,13 +64,13 @@ func (q *request) refuse(response object, answer []byte) []byte {
 // toolResult is a message as the result of a tool of MCP.
 func toolResult(message jsontext.Value, failed bool) jsontext.Value {
 	content := object{{"type", quoted("text")}, {"text", quoted(string(message))}}
-	list := append(append([]byte{'['}, content.encode()...), ']')
-	return object{{"content", list}, {"structuredContent", message}, {"isError", encoded(failed)}}.encode()
+	list := append(append([]byte{'['}, content.appendTo(nil)...), ']')
+	return object{{"content", list}, {"structuredContent", message}, {"isError", encoded(failed)}}.appendTo(nil)
 }
 
 // enrich adds what other makers look for in an answer, and learns from it who
 // conducts a match.
-func (o *own) enrich(q *request, message *object) {
+func (o *own) enrich(q *incoming, message *object) {
 	p := &q.params
 	switch q.kind {
 	case protocol.TypeGameInvitation:
@@ -114,12 +114,12 @@ func outcomeFor(playerID string, over *object) string {
 
 // lowered tells whether a method was called by the type of its message, in lower
 // case.
-func (q *request) lowered() bool { return q.wrapped == inCall && q.named == strings.ToLower(q.kind) }
+func (q *incoming) lowered() bool { return q.wrapped == inCall && q.named == strings.ToLower(q.kind) }
 
 // readsRequests tells whether a caller may look for a reply in `params`: those
 // who call methods by the message type in lower case do, throughout a match, for
 // the replies that have a message type of their own and are no acknowledgements.
-func (o *own) readsRequests(q *request) bool {
+func (o *own) readsRequests(q *incoming) bool {
 	switch q.kind {
 	case protocol.TypeGameInvitation:
 		return q.lowered()

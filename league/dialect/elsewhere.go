@@ -20,19 +20,19 @@ func (o *own) serveElsewhere(ctx context.Context, path string, body []byte, serv
 		return o.schedule(ctx, serve)
 	}
 	if typeNamed(name) == "" {
-		return notFound, nil
+		return statusNotFound, nil
 	}
 	if body = bytes.TrimSpace(body); len(body) == 0 {
 		body = []byte("{}")
 	}
 	params, isObject := readObject(body)
 	if !isObject {
-		return badRequest, object{{"error", quoted("the body must be a JSON object")}}.encode()
+		return statusBadRequest, object{{"error", quoted("the body must be a JSON object")}}.appendTo(nil)
 	}
 	if params.get("jsonrpc") != nil {
-		return notFound, nil
+		return statusNotFound, nil
 	}
-	q := &request{id: jsontext.Value("1"), named: name, params: params, wrapped: inNothing}
+	q := &incoming{id: jsontext.Value("1"), named: name, params: params, wrapped: inNothing}
 	q.resolve()
 	if name == "run_match" {
 		answer = o.conduct(ctx, q, serve)
@@ -43,16 +43,16 @@ func (o *own) serveElsewhere(ctx context.Context, path string, body []byte, serv
 }
 
 // status is what HTTP says to one whose message stood alone.
-func (q *request) status() int {
+func (q *incoming) status() int {
 	switch q.refused {
 	case 0:
-		return ok
+		return statusOK
 	case -32601:
-		return notFound
+		return statusNotFound
 	case 3001, 4001, 5001, 6001:
-		return unauthorized
+		return statusUnauthorized
 	}
-	return badRequest
+	return statusBadRequest
 }
 
 // An outcome is the report of a match that somebody waits for.
@@ -67,7 +67,7 @@ type outcome struct {
 const longest = 50 * time.Second
 
 // conduct has a match played, and answers with its result.
-func (o *own) conduct(ctx context.Context, q *request, serve func(ctx context.Context, body []byte) []byte) []byte {
+func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.Context, body []byte) []byte) []byte {
 	matchID := q.params.text("match_id")
 	awaited, forget := o.expect(matchID)
 	defer forget()
@@ -79,7 +79,7 @@ func (o *own) conduct(ctx context.Context, q *request, serve func(ctx context.Co
 	defer cancel()
 	select {
 	case <-awaited.told:
-		return resultOf(&awaited.report)
+		return resultFor(&awaited.report)
 	case <-ctx.Done(): // the report tells it later
 		return answer
 	}
@@ -127,8 +127,8 @@ func (o *own) reported(request []byte) {
 	}
 }
 
-// resultOf is the result of a match as those hear it who wait for it.
-func resultOf(report *protocol.MatchResultReport) []byte {
+// resultFor is the result of a match as those hear it who wait for it.
+func resultFor(report *protocol.MatchResultReport) []byte {
 	result := protocol.GameResult{WinnerPlayerID: report.Result.Winner}
 	if d := report.Result.Details; d != nil {
 		result.Status, result.Reason, result.Faults = d.Status, d.Reason, d.Faults
@@ -140,7 +140,7 @@ func resultOf(report *protocol.MatchResultReport) []byte {
 	}
 	return object{
 		{"match_id", quoted(report.MatchID)}, {"winner", encoded(report.Result.Winner)}, {"result", encoded(result)},
-	}.encode()
+	}.appendTo(nil)
 }
 
 // maxRounds is how many rounds a schedule is read of.
@@ -151,7 +151,7 @@ const maxRounds = 1000
 func (o *own) schedule(ctx context.Context, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
 	list := []byte{'['}
 	for round, rounds := 1, 1; round <= min(rounds, maxRounds); round++ {
-		q := &request{id: jsontext.Value("1"), method: protocol.Query.Name, wrapped: inNothing, params: o.scheduleQuery(round)}
+		q := &incoming{id: jsontext.Value("1"), method: protocol.Query.Name, wrapped: inNothing, params: o.scheduleQuery(round)}
 		response, _ := readObject(serve(ctx, q.canonical()))
 		result, answered := readObject(response.get("result"))
 		if !answered {
@@ -160,7 +160,7 @@ func (o *own) schedule(ctx context.Context, serve func(ctx context.Context, body
 		}
 		if failure, failed := readObject(result.get("error")); failed {
 			failure.fill("error", failure.get("error_name"))
-			return badRequest, failure.encode()
+			return statusBadRequest, failure.appendTo(nil)
 		}
 		data, _ := readObject(result.get("data"))
 		rounds = data.number("rounds")
@@ -171,17 +171,17 @@ func (o *own) schedule(ctx context.Context, serve func(ctx context.Context, body
 			list = append(list, object{
 				{"match_id", m.get("match_id")}, {"round_id", m.get("round_id")},
 				{"player_A_id", m.get("player_A_id")}, {"player_B_id", m.get("player_B_id")},
-			}.encode()...)
+			}.appendTo(nil)...)
 		}
 	}
-	return ok, object{{"schedule", append(list, ']')}}.encode()
+	return statusOK, object{{"schedule", append(list, ']')}}.appendTo(nil)
 }
 
 // scheduleQuery asks for a round. Who asks, a credential beside the message says.
 func (o *own) scheduleQuery(round int) object {
 	query := protocol.LeagueQuery{
 		Envelope: protocol.Envelope{
-			Protocol: protocol.Name, MessageType: protocol.TypeLeagueQuery, Sender: protocol.PlayerSender(nobody),
+			Protocol: protocol.Name, MessageType: protocol.TypeLeagueQuery, Sender: protocol.PlayerSender(nameless),
 			Timestamp: o.options.Clock.Timestamp(), ConversationID: "conv-create-schedule",
 		},
 		LeagueID: o.options.League, QueryType: protocol.QuerySchedule,

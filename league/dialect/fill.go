@@ -10,19 +10,15 @@ import (
 	"evenodd/league/protocol"
 )
 
-// What the protocol's examples have, for callers that leave it out.
-const (
-	usualGame   = "even_odd"
-	usualLeague = "league_2025_even_odd"
-	nobody      = "unknown" // the id of a sender who does not say who it is
-)
+// usualGame is what is played where nobody says (spec 003 §3.4).
+const usualGame = "even_odd"
 
 // complete puts the params of a request into the form of the protocol, and tells
 // whether the request is another than it was. A request that is in order but
 // for its words has only those mended; one that is not in the protocol's form at
 // all, or has no envelope (spec 003 §5.6.1), gets what it lacks, too. Whatever
 // else is wrong stays wrong.
-func (o *own) complete(q *request) (changed bool) {
+func (o *own) complete(q *incoming) (changed bool) {
 	if q.kind == "" {
 		return q.foreign
 	}
@@ -36,15 +32,15 @@ func (o *own) complete(q *request) (changed bool) {
 		changed = true
 	}
 	changed = o.mend(q) || changed
-	enveloped := p.get("timestamp") != nil || p.get("conversation_id") != nil
+	enveloped := p.names("timestamp") || p.names("conversation_id")
 	if q.foreign || !enveloped {
-		return o.fill(q) || changed
+		changed = o.fill(q) || changed
 	}
-	return changed
+	return changed || q.kind == protocol.TypeMatchResultReport // what its sender left out is added to one in plain form
 }
 
 // mend puts the words of a message into those of the protocol.
-func (o *own) mend(q *request) (changed bool) {
+func (o *own) mend(q *incoming) (changed bool) {
 	p := &q.params
 	rename := func(from, to string) {
 		if v := p.get(from); v != nil && p.get(to) == nil {
@@ -64,13 +60,11 @@ func (o *own) mend(q *request) (changed bool) {
 	case protocol.TypeChooseParityCall:
 		if context, ok := readObject(p.get("context")); ok && string(context.get("your_standings")) == "{}" {
 			context.drop("your_standings")
-			p.set("context", context.encode())
+			p.set("context", context.appendTo(nil))
 			changed = true
 		}
 	case protocol.TypeGameOver:
 		rename("result", "game_result")
-	case protocol.TypeMatchResultReport:
-		return mendScore(p)
 	}
 	if !ofMatch(q.kind) {
 		return changed
@@ -92,44 +86,11 @@ func ofMatch(kind string) bool {
 	return false
 }
 
-// mendScore makes a score of one that has the choices in its place. Points are
-// those of spec 003 table 8; the manager computes them again.
-func mendScore(p *object) bool {
-	result, ok := readObject(p.get("result"))
-	if !ok {
-		return false
-	}
-	score, ok := readObject(result.get("score"))
-	if !ok || len(score) == 0 {
-		return false
-	}
-	winner, draw := result.text("winner"), false
-	draw = winner == "" || strings.EqualFold(winner, protocol.StatusDraw)
-	points := make(object, len(score))
-	for i, m := range score {
-		if m.value.Kind() != '"' {
-			return false
-		}
-		points[i] = member{m.name, jsontext.Value("0")}
-		if draw {
-			points[i].value = jsontext.Value("1")
-		} else if m.name == winner {
-			points[i].value = jsontext.Value("3")
-		}
-	}
-	details, _ := readObject(result.get("details"))
-	details.fill("choices", score.encode())
-	result.set("score", points.encode())
-	result.set("details", details.encode())
-	p.set("result", result.encode())
-	return true
-}
-
 // fill gives a message what it lacks, as far as this agent can know it.
-func (o *own) fill(q *request) (changed bool) {
+func (o *own) fill(q *incoming) (changed bool) {
 	p := &q.params
 	lacks := func(name string, value jsontext.Value) {
-		if !p.has(name) {
+		if !p.holds(name) {
 			p.set(name, value)
 			changed = true
 		}
@@ -141,7 +102,7 @@ func (o *own) fill(q *request) (changed bool) {
 	now, matchID := o.options.Clock.Now(), p.text("match_id")
 	known, at := o.match(matchID), o.place()
 	if at == nil {
-		at = &place{leagueID: usualLeague, agentID: nobody}
+		at = &place{leagueID: usualLeague, agentID: nameless}
 	}
 	conversation := fmt.Sprintf("conv-%d", now.UnixNano())
 	if matchID != "" && ofMatch(q.kind) {
@@ -166,7 +127,7 @@ func (o *own) fill(q *request) (changed bool) {
 		lacks("round_id", encoded(round))
 		lacks("game_type", quoted(usualGame))
 		lacks("role_in_match", quoted(protocol.RolePlayerA))
-		lacks("opponent_id", quoted(nobody))
+		lacks("opponent_id", quoted(nameless))
 	case protocol.TypeChooseParityCall, protocol.TypeGameMoveCall:
 		lacks("player_id", quoted(at.agentID))
 		lacks("game_type", quoted(usualGame))
@@ -183,7 +144,7 @@ func (o *own) fill(q *request) (changed bool) {
 	return changed
 }
 
-// patience is how long a player has to decide where nobody says (spec 003 table
+// patience is how long a player has to decide where nameless says (spec 003 table
 // 5).
 const patience = 30 * time.Second
 
@@ -209,7 +170,7 @@ func senderIn(kind, said, inviter string) string {
 	case inviter != "":
 		return inviter
 	}
-	return protocol.RefereeSender(nobody)
+	return protocol.RefereeSender(nameless)
 }
 
 // fillResult gives the result of a match the members that follow from others.
@@ -219,20 +180,20 @@ func fillResult(p *object) (changed bool) {
 		return false
 	}
 	if winner := result.get("winner"); winner != nil {
-		changed = result.fill("winner_player_id", winner)
+		changed = result.supply("winner_player_id", winner)
 	}
 	if strings.EqualFold(result.text("winner_player_id"), protocol.StatusDraw) {
 		result.set("winner_player_id", jsontext.Value("null"))
 		changed = true
 	}
 	status := protocol.StatusDraw
-	if result.has("winner_player_id") {
+	if result.holds("winner_player_id") {
 		status = protocol.StatusWin
 	}
-	changed = result.fill("status", quoted(status)) || changed
-	changed = result.fill("choices", jsontext.Value("{}")) || changed
+	changed = result.supply("status", quoted(status)) || changed
+	changed = result.supply("choices", jsontext.Value("{}")) || changed
 	if changed {
-		p.set("game_result", result.encode())
+		p.set("game_result", result.appendTo(nil))
 	}
 	return changed
 }

@@ -1,13 +1,14 @@
 package dialect
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"evenodd/league/protocol"
 )
 
-// An object is a JSON object as it was sent: its members, in their order.
+// An object is a JSON object whose members stand in the order, and hold what, was
+// sent: what is not translated reaches the other side as it was.
 type object []member
 
 type member struct {
@@ -15,56 +16,73 @@ type member struct {
 	value jsontext.Value
 }
 
-// readObject reads a JSON object that has every name once.
-func readObject(raw []byte) (object, bool) {
-	var o protocol.PerPlayer[jsontext.Value]
+// objectOf reads an object; nil for anything else.
+func objectOf(raw []byte) object {
+	var o object
 	if jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &o) != nil {
-		return nil, false
+		return nil
 	}
-	members := make(object, len(o))
-	for i, m := range o {
-		members[i] = member{m.ID, m.Value}
-	}
-	return members, true
+	return o
 }
 
-// get is the value of a member, nil when there is none.
+// UnmarshalJSONFrom reads an object. One without members is not nil.
+func (o *object) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*o = object{}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		text := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		*o = append(*o, member{text, value.Clone()})
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// get is the value of a member; nil when there is none, or it is null.
 func (o object) get(name string) jsontext.Value {
 	for i := range o {
-		if o[i].name == name {
+		if o[i].name == name && o[i].value.Kind() != 'n' {
 			return o[i].value
 		}
 	}
 	return nil
 }
 
-// has tells whether there is a member of that name that is not null.
-func (o object) has(name string) bool {
-	v := o.get(name)
-	return v != nil && v.Kind() != 'n'
-}
-
-// text is the value of a member that is a string; "" for any other.
+// text is the string that a member holds; "" for anything else.
 func (o object) text(name string) string { return textOf(o.get(name)) }
 
-func textOf(v jsontext.Value) string {
-	var s string
-	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
-		return ""
+// object is the object that a member holds, as such or as a string with the
+// JSON of one; nil for anything else.
+func (o object) object(name string) object {
+	value := o.get(name)
+	if value.Kind() == '"' {
+		if text := strings.TrimSpace(textOf(value)); strings.HasPrefix(text, "{") {
+			return objectOf([]byte(text))
+		}
 	}
-	return s
+	return objectOf(value)
 }
 
-// number is the value of a member that is an integer; 0 for any other.
-func (o object) number(name string) int {
-	var n int
-	if v := o.get(name); v.Kind() != '0' || json.Unmarshal(v, &n) != nil {
-		return 0
+// first is the first of some members that is there.
+func (o object) first(names ...string) jsontext.Value {
+	for _, name := range names {
+		if v := o.get(name); v != nil {
+			return v
+		}
 	}
-	return n
+	return nil
 }
 
-// set gives a member a value; a new one comes last.
+// set gives a member a value, in its place or at the end.
 func (o *object) set(name string, value jsontext.Value) {
 	for i := range *o {
 		if (*o)[i].name == name {
@@ -75,13 +93,11 @@ func (o *object) set(name string, value jsontext.Value) {
 	*o = append(*o, member{name, value})
 }
 
-// fill gives a member a value that it lacks, and tells whether it did.
-func (o *object) fill(name string, value jsontext.Value) bool {
-	if o.get(name) != nil {
-		return false
+// fill gives a member that is missing, null or empty a value.
+func (o *object) fill(name string, value jsontext.Value) {
+	if v := o.get(name); v == nil || string(v) == `""` {
+		o.set(name, value)
 	}
-	*o = append(*o, member{name, value})
-	return true
 }
 
 // drop takes a member away.
@@ -94,27 +110,31 @@ func (o *object) drop(name string) {
 	}
 }
 
-// encode is the object as JSON.
-func (o object) encode() jsontext.Value {
-	b := []byte{'{'}
-	for i, m := range o {
+// appendTo appends the object's JSON.
+func (o object) appendTo(b []byte) []byte {
+	b = append(b, '{')
+	for i := range o {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, quoted(m.name)...), ':'), m.value...)
+		b = append(b, quoted(o[i].name)...)
+		b = append(b, ':')
+		b = append(b, o[i].value...)
 	}
 	return append(b, '}')
 }
 
-// quoted is a string as JSON.
-func quoted(s string) jsontext.Value {
-	b, _ := jsontext.AppendQuote(nil, s) // fails only for invalid UTF-8, which it mends
-	return b
+// textOf is the string that a value is; "" for anything else.
+func textOf(v jsontext.Value) string {
+	var s string
+	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
 }
 
-// encoded is a value as JSON. The values are messages of the protocol, or parts
-// of such, which always encode.
-func encoded(v any) jsontext.Value {
-	b, _ := json.Marshal(v, json.Deterministic(true))
+// quoted is a string as JSON. Ours are valid UTF-8; what is not is mangled.
+func quoted(s string) jsontext.Value {
+	b, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd")) // fails for invalid UTF-8 alone
 	return b
 }

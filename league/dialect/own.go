@@ -85,26 +85,26 @@ func (o *own) serve(ctx context.Context, path string, body []byte, serve func(ct
 		return o.serveElsewhere(ctx, path, body, serve)
 	}
 	if o.plain(body) {
-		return ok, serve(ctx, body)
+		return statusOK, serve(ctx, body)
 	}
 	q := parse(body)
 	if q == nil {
-		return ok, serve(ctx, body)
+		return statusOK, serve(ctx, body)
 	}
-	return ok, o.answer(ctx, q, body, serve)
+	return statusOK, o.answer(ctx, q, body, serve)
 }
 
 // The statuses of HTTP that an answer may have. What JSON-RPC answers is always
 // in order, as far as HTTP is concerned.
 const (
-	ok           = 200
-	badRequest   = 400
-	unauthorized = 401
-	notFound     = 404
+	statusOK           = 200
+	statusBadRequest   = 400
+	statusUnauthorized = 401
+	statusNotFound     = 404
 )
 
 // answer answers one request of a caller, who may speak another dialect.
-func (o *own) answer(ctx context.Context, q *request, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
+func (o *own) answer(ctx context.Context, q *incoming, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
 	if q.kind == protocol.TypeMatchAssignment || q.kind == protocol.TypeRoundAnnouncement {
 		if answer, done := o.begin(ctx, q, serve); done {
 			return answer

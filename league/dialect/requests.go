@@ -9,8 +9,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A request is a call as its caller has put it.
-type request struct {
+// An incoming request is a call as its caller has put it.
+type incoming struct {
 	id      jsontext.Value // nil for a notification
 	named   string         // the method, as the caller names it
 	method  string         // the method, as the protocol names it
@@ -35,14 +35,14 @@ const (
 // parse reads a request that may be in another form than the protocol has; nil
 // where there is nothing to translate: what is wrong then is for the codec to
 // say, and so are batches.
-func parse(body []byte) *request {
+func parse(body []byte) *incoming {
 	call, ok := readObject(bytes.TrimLeft(body, " \t\r\n"))
 	if !ok {
 		return nil
 	}
-	q := &request{id: call.get("id"), named: call.text("method"), params: call}
+	q := &incoming{id: call.raw("id"), named: call.text("method"), params: call}
 	switch {
-	case call.get("jsonrpc") == nil && call.get("method") == nil:
+	case !call.names("jsonrpc") && !call.names("method"):
 		q.id, q.wrapped = jsontext.Value("1"), inNothing
 	case string(call.get("jsonrpc")) != `"2.0"` || q.named == "" || !answerable(q.id):
 		return nil
@@ -64,7 +64,7 @@ func answerable(id jsontext.Value) bool {
 const toolsCall = "tools/call"
 
 // unwrap finds the message in the params of a call.
-func (q *request) unwrap(params jsontext.Value) bool {
+func (q *incoming) unwrap(params jsontext.Value) bool {
 	p, ok := readObject(params)
 	if !ok {
 		return false
@@ -75,7 +75,7 @@ func (q *request) unwrap(params jsontext.Value) bool {
 		q.params, ok = readObject(p.get("arguments"))
 		return ok && q.named != ""
 	}
-	if inner, ok := readObject(p.get("message")); ok && p.get("message_type") == nil && typeNamed(q.named) == "" {
+	if inner, ok := readObject(p.get("message")); ok && !p.names("message_type") && typeNamed(q.named) == "" {
 		q.params, q.wrapped = inner, inEnvelope
 	}
 	return true
@@ -83,7 +83,7 @@ func (q *request) unwrap(params jsontext.Value) bool {
 
 // resolve finds out what is asked for: by the method, where it is one of the
 // protocol's, else by the type of the message, else by what the method is like.
-func (q *request) resolve() bool {
+func (q *incoming) resolve() bool {
 	said := strings.ToUpper(q.params.text("message_type"))
 	switch kind := typeNamed(q.named); {
 	case kind != "" && spoken(q.named, kind):
@@ -104,17 +104,17 @@ func (q *request) resolve() bool {
 }
 
 // canonical is the request as the protocol has it.
-func (q *request) canonical() []byte {
-	call := object{{"jsonrpc", jsontext.Value(`"2.0"`)}, {"method", quoted(q.method)}, {"params", q.params.encode()}}
+func (q *incoming) canonical() []byte {
+	call := object{{"jsonrpc", jsontext.Value(`"2.0"`)}, {"method", quoted(q.method)}, {"params", q.params.appendTo(nil)}}
 	if q.id != nil {
 		call = append(call, member{"id", q.id})
 	}
-	return call.encode()
+	return call.appendTo(nil)
 }
 
 // methodOf is the method of a message type, "" where there is no such request.
 func methodOf(kind string) string {
-	method, _ := protocol.MethodFor(object{{"message_type", quoted(kind)}}.encode())
+	method, _ := protocol.MethodFor(object{{"message_type", quoted(kind)}}.appendTo(nil))
 	return method
 }
 

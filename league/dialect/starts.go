@@ -27,7 +27,7 @@ const maxWaiting = 100
 // begin has a referee of ours begin the matches that a request tells it to begin
 // in a form that the protocol does not have. Done is false where the request is
 // none of those, and is to be answered as any other.
-func (o *own) begin(ctx context.Context, q *request, serve func(ctx context.Context, body []byte) []byte) (answer []byte, done bool) {
+func (o *own) begin(ctx context.Context, q *incoming, serve func(ctx context.Context, body []byte) []byte) (answer []byte, done bool) {
 	at := o.place()
 	switch {
 	case at == nil && q.kind == protocol.TypeRoundAnnouncement, at != nil && at.strict && q.kind == protocol.TypeRoundAnnouncement:
@@ -47,7 +47,7 @@ func (o *own) begin(ctx context.Context, q *request, serve func(ctx context.Cont
 
 // hear takes note of a round that is announced to a player: some never say it
 // again.
-func (o *own) hear(q *request) {
+func (o *own) hear(q *incoming) {
 	if q.kind != protocol.TypeRoundAnnouncement {
 		return
 	}
@@ -74,12 +74,12 @@ func announced(params object) []object {
 }
 
 // beginRound begins those matches of a round that are this referee's.
-func (o *own) beginRound(ctx context.Context, q *request, at *place, serve func(ctx context.Context, body []byte) []byte) ([]byte, bool) {
+func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func(ctx context.Context, body []byte) []byte) ([]byte, bool) {
 	if q.params.get("matches").Kind() != '[' {
 		return nil, false
 	}
 	for _, m := range announced(q.params) {
-		if !o.conducts(at, m) || m.has("forfeited_by") {
+		if forfeited := m.get("forfeited_by"); !o.conducts(at, m) || forfeited != nil && string(forfeited) != "[]" {
 			continue
 		}
 		for _, name := range []string{"league_id", "round_id", "game_type", "timestamp"} {
@@ -87,7 +87,7 @@ func (o *own) beginRound(ctx context.Context, q *request, at *place, serve func(
 				m.fill(name, v)
 			}
 		}
-		one := &request{id: jsontext.Value("1"), method: protocol.StartMatch.Name, params: o.assignment(m, at)}
+		one := &incoming{id: jsontext.Value("1"), method: protocol.StartMatch.Name, params: o.assignment(m, at)}
 		answer := o.assign(ctx, m.text("match_id"), one.canonical(), at, serve)
 		if problem, refused := readObject(errorOf(answer)); refused {
 			o.options.Log.Warn().Str("match_id", m.text("match_id")).Str("error", problem.text("message")).
@@ -110,7 +110,7 @@ func (o *own) beginRound(ctx context.Context, q *request, at *place, serve func(
 
 // respond is a JSON-RPC response.
 func respond(id, result jsontext.Value) []byte {
-	return object{{"jsonrpc", jsontext.Value(`"2.0"`)}, {"result", result}, {"id", id}}.encode()
+	return object{{"jsonrpc", jsontext.Value(`"2.0"`)}, {"result", result}, {"id", id}}.appendTo(nil)
 }
 
 func errorOf(answer []byte) jsontext.Value {
@@ -158,8 +158,8 @@ func (o *own) assign(ctx context.Context, matchID string, body []byte, at *place
 	}
 	result.set("status", quoted(protocol.StatusAccepted))
 	result.drop("reason")
-	response.set("result", result.encode())
-	return response.encode()
+	response.set("result", result.appendTo(nil))
+	return response.appendTo(nil)
 }
 
 // await keeps a match until there is room; false when too many wait.
@@ -219,7 +219,7 @@ func (o *own) assignment(said object, at *place) object {
 	a.fill("game_type", quoted(usualGame))
 	foreign := at != nil && !at.strict
 	for side, name := range []string{"player_A", "player_B"} {
-		if seat, ok := readObject(said.get(name)); !ok || !seat.has("player_id") || !seat.has("endpoint") {
+		if seat, ok := readObject(said.get(name)); !ok || !seat.holds("player_id") || !seat.holds("endpoint") {
 			a.set(name, encoded(seatIn(said, side, foreign)))
 		}
 	}
