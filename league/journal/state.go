@@ -43,6 +43,7 @@ type Agent struct {
 	Since        string // when it got this token
 	Confirmed    bool   // it has used this token
 	Informed     bool   // it knows that the league is over
+	RefereeAuth  string // protocol.RefereeAuthNone for a referee that shows players no access tokens
 
 	Suspended string // why it gets nothing to do; "" when it does
 	Shutdown  string // why its part in the league is over; "" when it is not
@@ -140,18 +141,7 @@ func (s *State) apply(e *Event) error {
 	case *AgentRegistered:
 		return s.register(d, e.At)
 	case *AgentReturned:
-		a := s.Agents[d.AgentID]
-		if a == nil {
-			return unregistered(d.AgentID)
-		}
-		if a.Shutdown != "" {
-			return gone(a)
-		}
-		if d.Generation != a.Generation {
-			a.Since, a.Confirmed = e.At, false
-		}
-		a.Endpoint, a.Generation = d.Endpoint, d.Generation
-		a.comeBack(d.Reason)
+		return s.welcomeBack(d, e.At)
 	case *AgentConfirmed:
 		a := s.Agents[d.AgentID]
 		if a == nil {
@@ -237,6 +227,9 @@ func (s *State) create(d *Created) error {
 	if err := d.scoring().Validate(); err != nil {
 		return err
 	}
+	if d.Auth != "" && d.Auth != AuthLenient {
+		return fmt.Errorf("auth: %.40q", d.Auth)
+	}
 	s.Created = d
 	return nil
 }
@@ -246,22 +239,6 @@ func (d *Created) scoring() table.Scoring {
 		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
 		Tiebreakers: d.Tiebreakers,
 	}
-}
-
-func (s *State) register(d *AgentRegistered, at string) error {
-	switch {
-	case s.Agents[d.AgentID] != nil:
-		return fmt.Errorf("agent %s is registered already", d.AgentID)
-	case s.Started != nil:
-		return fmt.Errorf("agent %s registers after the start", d.AgentID)
-	case d.Role != RolePlayer && d.Role != RoleReferee:
-		return fmt.Errorf("role %.40q: player or referee", d.Role)
-	}
-	s.Agents[d.AgentID] = &Agent{
-		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
-		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
-	}
-	return nil
 }
 
 // maxMatches keeps a journal of a few lines from taking all memory: 4 GB.
