@@ -20,7 +20,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	}
 	choice, err := p.choose(ctx, m, "", strategy.View{
 		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
-		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Deadline),
+		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Timestamp, q.Deadline),
 	})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	}
 	choice, err := p.choose(ctx, m, digestOf(&q.MoveRequest), strategy.View{
 		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
-		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Deadline),
+		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Timestamp, q.Deadline),
 	})
 	if err != nil {
 		return nil, err
@@ -110,10 +110,15 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 }
 
 // within is how long it is until a deadline; 0 when it is over, or is none: a
-// referee whose clock is wrong says nothing about the time there is.
-func (p *Player) within(deadline string) time.Duration {
+// referee whose clock is wrong says nothing about the time there is, nor does one
+// that asks for an answer at the moment at which it asks, as many do. None wants
+// one within less than a second.
+func (p *Player) within(asked, deadline string) time.Duration {
 	end, err := protocol.ParseTimestamp(deadline)
 	if err != nil {
+		return 0
+	}
+	if since, err := protocol.ParseTimestamp(asked); err == nil && end.Sub(since) < time.Second {
 		return 0
 	}
 	return max(end.Sub(p.options.Clock.Now()), 0)

@@ -1,0 +1,212 @@
+package dialect
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// serveElsewhere answers those who post a message alone to a path that says what
+// it is, such as /run_match.
+func (o *own) serveElsewhere(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+	name := strings.TrimPrefix(path, "/")
+	if name == "create_schedule" {
+		return o.schedule(ctx, serve)
+	}
+	if typeNamed(name) == "" {
+		return statusNotFound, nil
+	}
+	if body = bytes.TrimSpace(body); len(body) == 0 {
+		body = []byte("{}")
+	}
+	params, isObject := readObject(body)
+	if !isObject {
+		return statusBadRequest, object{{"error", quoted("the body must be a JSON object")}}.appendTo(nil)
+	}
+	if params.get("jsonrpc") != nil {
+		return statusNotFound, nil
+	}
+	q := &incoming{id: jsontext.Value("1"), named: name, params: params, wrapped: inNothing}
+	q.resolve()
+	if name == "run_match" {
+		answer = o.conduct(ctx, q, serve)
+	} else {
+		answer = o.answer(ctx, q, q.canonical(), serve)
+	}
+	return q.status(), answer
+}
+
+// status is what HTTP says to one whose message stood alone.
+func (q *incoming) status() int {
+	switch q.refused {
+	case 0:
+		return statusOK
+	case -32601:
+		return statusNotFound
+	case 3001, 4001, 5001, noToken:
+		return statusUnauthorized
+	}
+	return statusBadRequest
+}
+
+// An outcome is the report of a match that somebody waits for.
+type outcome struct {
+	waiting  int
+	told     chan struct{} // closed when report is there
+	answered chan struct{} // closed when the manager has had it
+	report   protocol.MatchResultReport
+}
+
+// longest is how long somebody waits for the end of a match: somewhat less than
+// the server has for an answer.
+const longest = 50 * time.Second
+
+// conduct has a match played, and answers with its result.
+func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.Context, body []byte) []byte) []byte {
+	matchID := q.params.text("match_id")
+	awaited, forget := o.expect(matchID)
+	defer forget()
+	answer := o.answer(ctx, q, q.canonical(), serve)
+	if said, _ := readObject(answer); q.refused != 0 || said.text("status") != protocol.StatusAccepted {
+		return answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	select {
+	case <-awaited.told:
+	case <-ctx.Done(): // the report tells it later
+		return answer
+	}
+	ctx, cancel = context.WithTimeout(ctx, soon)
+	defer cancel()
+	select {
+	case <-awaited.answered:
+	case <-ctx.Done(): // the manager does one thing at a time, and waits for this answer
+	}
+	return resultFor(&awaited.report)
+}
+
+// expect waits for the report of a match, until forget.
+func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	awaited = o.results[matchID]
+	if awaited == nil {
+		awaited = &outcome{told: make(chan struct{}), answered: make(chan struct{})}
+		o.results[matchID] = awaited
+	}
+	awaited.waiting++
+	return awaited, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if awaited.waiting--; awaited.waiting == 0 && o.results[matchID] == awaited {
+			delete(o.results, matchID)
+		}
+	}
+}
+
+// reporting tells a result to those who wait for it, and, when what it returns is
+// called, that it has been reported.
+func (o *own) reporting(request []byte) (reported func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.results) == 0 {
+		return func() {}
+	}
+	var call struct {
+		Params protocol.MatchResultReport `json:"params"`
+	}
+	if json.Unmarshal(request, &call) != nil {
+		return func() {}
+	}
+	awaited := o.results[call.Params.MatchID]
+	if awaited == nil {
+		return func() {}
+	}
+	delete(o.results, call.Params.MatchID)
+	awaited.report = call.Params
+	close(awaited.told)
+	return func() { close(awaited.answered) }
+}
+
+// resultFor is the result of a match as those hear it who wait for it.
+func resultFor(report *protocol.MatchResultReport) []byte {
+	result := protocol.GameResult{WinnerPlayerID: report.Result.Winner}
+	if d := report.Result.Details; d != nil {
+		result.Status, result.Reason, result.Faults = d.Status, d.Reason, d.Faults
+		result.DrawnNumber, result.Choices = d.DrawnNumber, d.Choices
+		if n := d.DrawnNumber; n != nil {
+			parity := [2]string{"even", "odd"}[*n%2]
+			result.NumberParity = &parity
+		}
+	}
+	return object{
+		{"match_id", quoted(report.MatchID)}, {"winner", encoded(report.Result.Winner)}, {"result", encoded(result)},
+	}.appendTo(nil)
+}
+
+// maxRounds is how many rounds a schedule is read of.
+const maxRounds = 1000
+
+// schedule answers with all rounds of the league that a manager runs, of one
+// query each.
+func (o *own) schedule(ctx context.Context, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+	list, asker := []byte{'['}, nameless
+	for round, rounds := 1, 1; round <= min(rounds, maxRounds); round++ {
+		q := &incoming{id: jsontext.Value("1"), method: protocol.Query.Name, wrapped: inNothing, params: o.scheduleQuery(asker, round)}
+		response, _ := readObject(serve(ctx, q.canonical()))
+		result, answered := readObject(response.get("result"))
+		if failure := response.object("error"); asker == nameless && failure.number("code") == noToken {
+			asker = protocol.PlayerID(1) // a lenient league tells its players without a token
+			round--
+			continue
+		}
+		if !answered {
+			answer = q.refuse(response, nil)
+			return q.status(), answer
+		}
+		if failure, failed := readObject(result.get("error")); failed {
+			failure.fill("error", failure.get("error_name"))
+			return statusBadRequest, failure.appendTo(nil)
+		}
+		data, _ := readObject(result.get("data"))
+		rounds = data.number("rounds")
+		for _, m := range announced(data) {
+			if len(list) > 1 {
+				list = append(list, ',')
+			}
+			list = append(list, object{
+				{"match_id", m.get("match_id")}, {"round_id", m.get("round_id")},
+				{"player_A_id", m.get("player_A_id")}, {"player_B_id", m.get("player_B_id")},
+			}.appendTo(nil)...)
+		}
+	}
+	return statusOK, object{{"schedule", append(list, ']')}}.appendTo(nil)
+}
+
+// noToken is the code of JSON-RPC for a query without a token, or with a wrong one
+// (004 §7).
+const noToken = 6001
+
+// scheduleQuery asks for a round. A credential beside the message says who asks.
+func (o *own) scheduleQuery(asker string, round int) object {
+	query := protocol.LeagueQuery{
+		Envelope: protocol.Envelope{
+			Protocol: protocol.Name, MessageType: protocol.TypeLeagueQuery, Sender: protocol.PlayerSender(asker),
+			Timestamp: o.options.Clock.Timestamp(), ConversationID: "conv-create-schedule",
+		},
+		LeagueID: o.options.League, QueryType: protocol.QuerySchedule,
+		QueryParams: protocol.QueryParams{RoundID: round},
+	}
+	if query.LeagueID == "" {
+		query.LeagueID = usualLeague
+	}
+	params, _ := readObject(encoded(query))
+	return params
+}
