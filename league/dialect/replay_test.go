@@ -42,12 +42,21 @@ func (w *world) replay(maker string, captured []*exchange, was, port int) *repla
 
 // ServeHTTP answers a request.
 func (r *replay) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
-	var request any
+	r.serve(out, in, readAll(in))
+}
+
+// readAll reads a request; nil when it is no JSON.
+func readAll(in *nethttp.Request) (request any) {
 	raw, err := io.ReadAll(in.Body)
-	if err == nil {
-		err = json.Unmarshal(raw, &request)
+	if err != nil || json.Unmarshal(raw, &request) != nil {
+		return nil
 	}
-	if err != nil {
+	return request
+}
+
+// serve answers a request that has been read.
+func (r *replay) serve(out nethttp.ResponseWriter, in *nethttp.Request, request any) {
+	if request == nil {
 		out.WriteHeader(nethttp.StatusBadRequest)
 		return
 	}
@@ -103,6 +112,13 @@ func (r *replay) asked(methods ...string) int {
 		}
 	}
 	return n
+}
+
+// heard are the methods that the agent was asked for, in order.
+func (r *replay) heard() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.requests)
 }
 
 // answer is the captured answer, to another request.
