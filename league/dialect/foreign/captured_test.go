@@ -1,4 +1,4 @@
-package dialect_test
+package foreign
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func captured(t *testing.T, maker string) []*exchange {
 	t.Helper()
 	var all []*exchange
 	for _, file := range []string{"registration.json", "match1.json", "other.json"} {
-		raw, err := os.ReadFile(filepath.Join("testdata", "peers", maker, file))
+		raw, err := os.ReadFile(filepath.Join("..", "testdata", "peers", maker, file))
 		if os.IsNotExist(err) && file == "other.json" {
 			continue
 		}
@@ -67,15 +67,15 @@ func captured(t *testing.T, maker string) []*exchange {
 }
 
 func TestNoCapturedExchangeIsOverlooked(t *testing.T) {
-	folders, err := os.ReadDir(filepath.Join("testdata", "peers"))
+	folders, err := os.ReadDir(filepath.Join("..", "testdata", "peers"))
 	require.NoError(t, err)
 	assert.Len(t, folders, len(makers))
 	for _, m := range makers {
-		files, err := os.ReadDir(filepath.Join("testdata", "peers", m.name))
+		files, err := os.ReadDir(filepath.Join("..", "testdata", "peers", m.name))
 		require.NoError(t, err)
 		n := 0
 		for _, f := range files {
-			raw, err := os.ReadFile(filepath.Join("testdata", "peers", m.name, f.Name()))
+			raw, err := os.ReadFile(filepath.Join("..", "testdata", "peers", m.name, f.Name()))
 			require.NoError(t, err)
 			var some []any
 			require.NoError(t, json.Unmarshal(raw, &some))

@@ -1,4 +1,4 @@
-package dialect_test
+package foreign
 
 import (
 	"bytes"
@@ -280,10 +280,28 @@ func (w *world) post(ctx context.Context, url string, body any) (status int, ans
 	return r.StatusCode, answer
 }
 
-// number is the number at the end of a port, as 1 of 8101.
+// portOf is the port of an endpoint; 0 for none.
 func portOf(endpoint string) int {
 	_, rest, _ := strings.Cut(strings.TrimPrefix(endpoint, "http://"), ":")
 	port, _, _ := strings.Cut(rest, "/")
 	n, _ := strconv.Atoi(port)
 	return n
+}
+
+// await is what comes through a channel within the time of a match.
+func await[T any](w *world, from <-chan T) T {
+	w.t.Helper()
+	return within(w, 10*time.Minute, from)
+}
+
+// within is what comes through a channel within a time.
+func within[T any](w *world, patience time.Duration, from <-chan T) T {
+	w.t.Helper()
+	select {
+	case x := <-from:
+		return x
+	case <-time.After(patience):
+		require.FailNow(w.t, "nothing came", "in %s", patience)
+		panic("unreachable")
+	}
 }

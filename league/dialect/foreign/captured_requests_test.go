@@ -1,4 +1,4 @@
-package dialect_test
+package foreign
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
@@ -205,15 +204,3 @@ func (w *world) answerAsReferee(all []*exchange, port int) (answered int) {
 
 // lenient admits agents that send no tokens.
 func lenient(*league.Options) {}
-
-// await is what comes through a channel within the time of a match.
-func await[T any](w *world, from <-chan T) T {
-	w.t.Helper()
-	select {
-	case x := <-from:
-		return x
-	case <-time.After(10 * time.Minute):
-		require.FailNow(w.t, "nothing came in ten minutes")
-		panic("unreachable")
-	}
-}
