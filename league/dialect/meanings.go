@@ -1,0 +1,156 @@
+package dialect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// translate gives the members of a reply the names that the protocol has for
+// them. Values stay as they are: what is wrong with one is for the agent to see
+// that asked. Nothing is made up in what players answer.
+func (q *question) translate(message object) object {
+	m := slices.Clone(message)
+	switch q.method {
+	case protocol.ChooseParity.Name:
+		rename(&m, "parity_choice", m.first("parity_choice", "choice", "parity", "player_choice", "move"), "choice", "parity", "player_choice", "move")
+		for _, name := range []string{"move_data", "move", "response", "data"} {
+			if inner := m.object(name); inner != nil {
+				m.adopt("parity_choice", inner.first("parity_choice", "choice", "parity"))
+			}
+		}
+	case protocol.Invite.Name:
+		m.adopt("accept", m.first("accepted", "accepts"))
+		if said, known := accepts[strings.ToLower(m.text("status"))]; known {
+			m.adopt("accept", said)
+		}
+	case protocol.MakeMove.Name:
+		if move := m.first("choice", "move"); move.Kind() == '"' {
+			m.adopt("move_data", object{{"choice", move}}.appendTo(nil))
+		}
+		m.adopt("move_data", m.get("move"))
+	case protocol.RegisterPlayer.Name:
+		admission(&m, "player_id")
+	case protocol.RegisterReferee.Name:
+		admission(&m, "referee_id")
+	}
+	return m
+}
+
+// accepts are the statuses that accept an invitation, or refuse it.
+var accepts = map[string]jsontext.Value{
+	"accepted": jsontext.Value("true"), "accept": jsontext.Value("true"), "joined": jsontext.Value("true"),
+	"rejected": jsontext.Value("false"), "declined": jsontext.Value("false"), "refused": jsontext.Value("false"),
+}
+
+// rename has a text stand under the name that the protocol has for it, in the
+// place of the name that it had.
+func rename(m *object, name string, value jsontext.Value, others ...string) {
+	if value == nil || m.get(name) != nil || value.Kind() == '{' {
+		return
+	}
+	m.drop(name) // a null
+	for i := range *m {
+		if slices.Contains(others, (*m)[i].name) && string((*m)[i].value) == string(value) {
+			(*m)[i].name = name
+			return
+		}
+	}
+}
+
+// adopt gives a member that is missing or null a value, if there is one.
+func (o *object) adopt(name string, value jsontext.Value) {
+	if value != nil && o.get(name) == nil {
+		o.set(name, value)
+	}
+}
+
+// usualLeague is the league of the specification's examples, which most makers
+// know no other than.
+const usualLeague = "league_2025_even_odd"
+
+// admission translates the answer of a manager to a registration. It is accepted
+// where it says so, or names an id and no reason against it. A manager that gives
+// no token asks for none.
+func admission(m *object, id string) {
+	m.adopt(id, m.first("agent_id", "assigned_id", "id"))
+	if v := m.get(id); v.Kind() == '0' {
+		m.set(id, quoted(string(v)))
+	}
+	switch word := strings.ToLower(m.text("status")); {
+	case slices.Contains(refusals, word):
+		m.set("status", quoted(protocol.StatusRejected))
+	case word != "" || m.get(id) != nil:
+		m.set("status", quoted(protocol.StatusAccepted))
+	}
+	if m.text("status") != protocol.StatusAccepted {
+		return
+	}
+	m.adopt("auth_token", m.first("token", "authToken", "access_token"))
+	m.fill("auth_token", quoted(protocol.RefereeAuthNone))
+	m.fill("league_id", quoted(usualLeague))
+}
+
+// refusals are the words for no.
+var refusals = []string{"rejected", "reject", "refused", "denied", "declined", "not_accepted", "full", "invalid"}
+
+// registers tells whether a method lets an agent into a league.
+func registers(method string) bool {
+	return method == protocol.RegisterPlayer.Name || method == protocol.RegisterReferee.Name
+}
+
+// refusesSender tells whether a manager turned an agent down because of who it says
+// it is.
+func refusesSender(r reply) bool {
+	code, reason := protocol.Code(r.failed.named), r.failed.text
+	switch {
+	case r.message != nil:
+		if r.message.text("status") != protocol.StatusRejected {
+			return false
+		}
+		code, reason = protocol.Code(r.message.text("error_code")), r.message.text("reason")
+		if !aboutIdentity.MatchString(reason) {
+			return false
+		}
+	case !r.failed.there:
+		return false
+	}
+	switch code {
+	case "", protocol.ErrInvalidFieldType, protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
+		return true
+	}
+	return false
+}
+
+// numberedSender is a registration with the sender that some managers know alone:
+// with the number that follows from the port, as their static files have it. False
+// when there is no such, or it is the one that was refused.
+func numberedSender(q request) (request, bool) {
+	message := objectOf(q.message)
+	meta, base, sender := "player_meta", 8100, protocol.PlayerSender
+	id := protocol.PlayerID
+	if q.method == protocol.RegisterReferee.Name {
+		meta, base, sender, id = "referee_meta", 8000, protocol.RefereeSender, protocol.RefereeID
+	}
+	n := portOf(message.object(meta).text("contact_endpoint")) - base
+	if message == nil || n < 1 || n > 99 || message.get("auth_token") != nil {
+		return q, false
+	}
+	name := sender(id(n))
+	if message.text("sender") == name {
+		return q, false
+	}
+	message.set("sender", quoted(name))
+	q.message = message.appendTo(nil)
+	return q, true
+}
+
+// decode reads a value.
+func decode(v jsontext.Value, into any) error {
+	return json.Unmarshal([]byte(cmp.Or(string(v), "null")), into)
+}

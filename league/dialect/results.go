@@ -1,0 +1,206 @@
+package dialect
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// resultOf is the result in a report: under result, as GAME_OVER has it, or beside
+// the envelope.
+func resultOf(report object) object {
+	if r := report.object("result"); r != nil {
+		return r
+	}
+	if r := report.object("game_result"); r != nil {
+		return r
+	}
+	return report
+}
+
+// settle puts the result of a report as the protocol has it. What it does not say
+// stays unsaid, except for the score, which follows from the winner.
+func (m *handout) settle(report *object) {
+	result := report.object("result")
+	if result == nil {
+		if result = slices.Clone(resultOf(*report)); result.first(winners...) == nil && result.get("status") == nil {
+			return
+		}
+		result = only(result, "winner", "winner_player_id", "winner_id", "score", "details", "choices", "player_choices", "drawn_number", "status", "reason")
+	}
+	details := result.object("details")
+	for _, name := range []string{"choices", "player_choices", "drawn_number", "status", "reason"} {
+		details.adopt(name, result.get(name))
+	}
+	details.adopt("choices", details.get("player_choices"))
+	details.drop("player_choices")
+	if s := details.get("status"); s != nil {
+		details.drop("status")
+		if word := strings.ToUpper(textOf(s)); slices.Contains([]string{protocol.StatusWin, protocol.StatusDraw, protocol.StatusTechnicalLoss}, word) {
+			details.set("status", quoted(word))
+		}
+	}
+	score := result.object("score")
+	if chosen(score) {
+		details.adopt("choices", score.appendTo(nil))
+		score = nil
+	}
+	if choices := details.object("choices"); choices != nil {
+		details.set("choices", m.keyed(choices).appendTo(nil))
+	}
+	m.setWinner(&result, details)
+	if len(score) == 0 {
+		score = m.score(result)
+	}
+	result.set("score", points(m.keyed(score)).appendTo(nil))
+	for _, name := range []string{"details", "choices", "player_choices", "drawn_number", "status", "reason"} {
+		result.drop(name)
+	}
+	if details = told(details); len(details) > 0 {
+		result.set("details", details.appendTo(nil))
+	}
+	report.set("result", result.appendTo(nil))
+}
+
+var winners = []string{"winner", "winner_player_id", "winner_id"}
+
+// setWinner has the winner stand under its name, by the id that the league knows.
+func (m *handout) setWinner(result *object, details object) {
+	said := result.first(winners...)
+	null := said == nil && slices.ContainsFunc(*result, func(m member) bool { return slices.Contains(winners, m.name) })
+	for _, name := range winners[1:] {
+		result.drop(name)
+	}
+	name := textOf(said)
+	switch {
+	case isDraw(name), said == nil && details.text("status") == protocol.StatusDraw:
+		result.set("winner", quoted(drawn))
+	case m.player(name) != "":
+		result.set("winner", quoted(m.player(name)))
+	case null, name == "" && said.Kind() == '"':
+		result.set("winner", jsontext.Value("null"))
+	case said != nil:
+		result.set("winner", said)
+	}
+}
+
+// drawn is the winner of a draw, where it is not null.
+const drawn = "DRAW"
+
+// isDraw tells whether a winner is none.
+func isDraw(name string) bool {
+	switch strings.ToUpper(name) {
+	case drawn, "TIE", "NONE", "NULL":
+		return true
+	}
+	return false
+}
+
+// told are the particulars of a result that say something: a match without choices
+// had no draw that anybody told of.
+func told(details object) object {
+	if len(details.object("choices")) == 0 {
+		details.drop("choices")
+	}
+	if n := details.get("drawn_number"); n == nil || string(n) == "0" {
+		details.drop("drawn_number")
+	}
+	return details
+}
+
+// chosen tells whether a score holds choices in place of points.
+func chosen(score object) bool {
+	return len(score) > 0 && !slices.ContainsFunc(score, func(m member) bool {
+		k := m.value.Kind()
+		_, err := strconv.Atoi(textOf(m.value))
+		return k != '"' && k != 'n' || k == '"' && err == nil
+	})
+}
+
+// score is what the result is worth by the league's scoring.
+func (m *handout) score(result object) object {
+	points := [2]jsontext.Value{m.worth("loss_points"), m.worth("loss_points")}
+	switch winner := result.text("winner"); winner {
+	case m.players[0]:
+		points[0] = m.worth("win_points")
+	case m.players[1]:
+		points[1] = m.worth("win_points")
+	default:
+		points = [2]jsontext.Value{m.worth("draw_points"), m.worth("draw_points")}
+	}
+	return object{{m.players[0], points[0]}, {m.players[1], points[1]}}
+}
+
+func (m *handout) worth(outcome string) jsontext.Value {
+	if v := m.scoring.get(outcome); v.Kind() == '0' {
+		return v
+	}
+	return jsontext.Value("0")
+}
+
+// keyed puts the ids of the players in place of other spellings of them.
+func (m *handout) keyed(o object) object {
+	out := make(object, len(o))
+	for i, one := range o {
+		out[i] = one
+		if id := m.player(one.name); id != "" {
+			out[i].name = id
+		}
+	}
+	return out
+}
+
+// points are those of a score as whole numbers, where they are texts, or have a
+// fraction of nothing.
+func points(score object) object {
+	for i := range score {
+		value := &score[i].value
+		if n, err := strconv.Atoi(textOf(*value)); err == nil {
+			*value = jsontext.Value(strconv.Itoa(n))
+		}
+		if number, found := bytes.CutSuffix(*value, []byte(".0")); found && value.Kind() == '0' {
+			*value = number
+		}
+	}
+	return score
+}
+
+// player is the id of the player that a report names: its id, the same number
+// written otherwise, or its seat; "" for anybody else.
+func (m *handout) player(name string) string {
+	found := ""
+	for i, id := range m.players {
+		if name == id {
+			return id
+		}
+		seat := [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[i]
+		if numberOf(name) != "" && numberOf(name) == numberOf(id) || strings.EqualFold(name, seat) {
+			if found != "" {
+				return ""
+			}
+			found = id
+		}
+	}
+	return found
+}
+
+var numbered = regexp.MustCompile(`^[Pp]0*([1-9][0-9]*)$`)
+
+// numberOf are the digits of a player's id; "" for ids without.
+func numberOf(id string) string {
+	if found := numbered.FindStringSubmatch(id); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// only are some members of an object.
+func only(o object, names ...string) object {
+	return slices.DeleteFunc(o, func(m member) bool { return !slices.Contains(names, m.name) })
+}
