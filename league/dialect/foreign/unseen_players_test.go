@@ -27,7 +27,7 @@ const (
 	moment         // how it writes times
 	refusal        // how it refuses what it does not know
 	words          // what it calls acceptance and choice
-	letters        // how it writes a choice
+	letters        // how it writes the type of its message; a choice is lower case (002 §6.2), or it is none
 )
 
 var axes = [7][]string{
@@ -39,7 +39,7 @@ var axes = [7][]string{
 	moment:  {"seconds", "microseconds", "offset", "offset and Z", "compact", "none"},
 	refusal: {"-32601", "HTTP 400", "HTTP 404", "HTTP 405", "HTTP 422", "Unknown method"},
 	words:   {"accept, parity_choice", "accepted, choice", "accept, choice", "accepted, parity_choice"},
-	letters: {"even", "EVEN", "Even"},
+	letters: {"GAME_JOIN_ACK", "game_join_ack", "no type"},
 }
 
 func (m manner) String() string { return strings.Join(m[:], "; ") }
@@ -206,12 +206,14 @@ func (u *unseen) answer(messageType string, message any) map[string]any {
 	accept, choice, _ := strings.Cut(u.manner[words], ", ")
 	switch messageType {
 	case protocol.TypeGameInvitation:
-		answer["message_type"], answer[accept] = "GAME_JOIN_ACK", u.match == "" || u.match == id
+		u.name(answer, "GAME_JOIN_ACK")
+		answer[accept] = u.match == "" || u.match == id
 		if u.match == "" {
 			u.match = id
 		}
 	case protocol.TypeChooseParityCall:
-		answer["message_type"], answer[choice] = "CHOOSE_PARITY_RESPONSE", u.manner[letters]
+		u.name(answer, "CHOOSE_PARITY_RESPONSE")
+		answer[choice] = "even"
 	case protocol.TypeGameOver:
 		u.match = ""
 		return map[string]any{"status": "acknowledged"}
@@ -219,6 +221,16 @@ func (u *unseen) answer(messageType string, message any) map[string]any {
 		return nil
 	}
 	return answer
+}
+
+// name gives an answer its type.
+func (u *unseen) name(answer map[string]any, messageType string) {
+	switch u.manner[letters] {
+	case "GAME_JOIN_ACK":
+		answer["message_type"] = messageType
+	case "game_join_ack":
+		answer["message_type"] = strings.ToLower(messageType)
+	}
 }
 
 // now is a time as the player writes it.
