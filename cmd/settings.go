@@ -312,6 +312,7 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 		SuspendAfter: failuresOf(l.Lifecycle.SuspendAfter), ShutdownAfter: failuresOf(l.Lifecycle.ShutdownAfter),
 		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,
 		EveryMatch: l.Broadcast == config.BroadcastMatch, StrictReplies: l.Replies == config.RepliesStrict,
+		LenientAuth: l.Auth == config.AuthLenient,
 		TokenLength: r.System.Security.TokenLength,
 		TokenTTL:    time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
 	}, r, nil

@@ -182,6 +182,7 @@ type League struct {
 	AnnounceLead       int          `json:"announce_lead_sec"`
 	Lifecycle          Lifecycle    `json:"lifecycle"`
 	Replies            string       `json:"replies"`           // RepliesByMeaning or RepliesStrict
+	Auth               string       `json:"auth"`              // AuthStrict or AuthLenient
 	AllowedEndpoints   []string     `json:"allowed_endpoints"` // networks that agents may be in, see ParseNetwork; none: it depends on --host
 	Limits             Limits       `json:"limits"`
 
@@ -223,6 +224,12 @@ type Participants struct {
 const (
 	RepliesByMeaning = "by_meaning" // what is clear counts, and what is not quite as the protocol has it is noted
 	RepliesStrict    = protocol.RepliesStrict
+)
+
+// Who needs a token.
+const (
+	AuthStrict  = "strict"  // every agent
+	AuthLenient = "lenient" // those of other makers may go without
 )
 
 // Limits are what one agent may ask of the manager: so much at once, and then so

@@ -150,6 +150,7 @@ func (l *League) rules(known Known) check {
 			field{name: "shutdown_after", check: whole(0, 1000)},
 		)},
 		field{name: "replies", check: oneOf(RepliesByMeaning, RepliesStrict)},
+		field{name: "auth", check: oneOf(AuthStrict, AuthLenient)},
 		field{name: "allowed_endpoints", check: list(network())},
 		field{name: "limits", check: object(
 			field{name: "requests_per_sec", check: whole(1, 100_000)},

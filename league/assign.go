@@ -1,6 +1,7 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 				return // told to stop
 			}
 		}
+		m.announceOther(work, x, referee)
 		came := m.play(stop, work, x, referee, givenUp)
 		givenUp = false
 		switch came {
@@ -152,18 +154,46 @@ func (m *Manager) refereeFor(ctx context.Context, x *match, try int, failed fail
 	return nil
 }
 
-// nextReferee is the first in turn that may have the match; nil for none.
+// nextReferee is the first in turn that may have the match; nil for none. One that
+// does not prove itself gets a match of one that does only when there is no other:
+// the players must be told.
 func (m *Manager) nextReferee(x *match, try int, failed failures) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	first := slices.Index(m.referees, x.referee)
+	var other *agent
 	for i := range m.referees {
 		r := m.referees[(first+try+i)%len(m.referees)]
-		if !m.state.Agents[r.id].Absent() && !failed.has(r) {
+		switch {
+		case m.state.Agents[r.id].Absent() || failed.has(r):
+		case m.unannounced(x, r):
+			other = cmp.Or(other, r)
+		default:
 			return r
 		}
 	}
-	return nil
+	return other
+}
+
+// unannounced tells whether players would refuse a referee, because the one that was
+// announced to them proves itself, and this one does not. M.mu is held.
+func (m *Manager) unannounced(x *match, r *agent) bool {
+	return m.state.Agents[x.referee.id].Proves() && !m.state.Agents[r.id].Proves()
+}
+
+// announceOther tells the players of a match that another referee has it than the
+// announced one, where they would refuse it else.
+func (m *Manager) announceOther(ctx context.Context, x *match, referee *agent) {
+	m.mu.Lock()
+	if !m.unannounced(x, referee) {
+		m.mu.Unlock()
+		return
+	}
+	players := m.present([]*agent{x.a, x.b})
+	again := m.announcement(ctx, m.state.Round, len(players), []*match{{id: x.id, a: x.a, b: x.b, referee: referee}})
+	m.mu.Unlock()
+	m.post(players, again)
+	again.wait()
 }
 
 // takeSlot waits until the referee has room; false when the match has a result
@@ -377,9 +407,15 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 	m.mu.Lock()
 	round := m.state.Round
 	seatA, seatB := m.seat(x.a), m.seat(x.b)
+	proves := m.state.Agents[referee.id].Proves()
 	m.mu.Unlock()
-	seatA.AccessToken = x.a.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
-	seatB.AccessToken = x.b.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+	id := ""
+	if proves {
+		seatA.AccessToken = x.a.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+		seatB.AccessToken = x.b.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+	} else {
+		id = referee.id
+	}
 	replies := ""
 	if m.options.StrictReplies {
 		replies = protocol.RepliesStrict
@@ -389,6 +425,7 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 		LeagueID: m.options.LeagueID, RoundID: round, MatchID: x.id, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
 		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring), Replies: replies,
+		RefereeID: id,
 	})
 }
 

@@ -56,6 +56,11 @@ type Options struct {
 	// protocol has it; else one counts whose meaning is clear.
 	StrictReplies bool
 
+	// LenientAuth has agents of other makers go without tokens: reports and queries
+	// that show none are believed to be from whom they say. A league that goes on
+	// keeps what it began with.
+	LenientAuth bool
+
 	Concurrency          int           // matches at once in the whole league; 0: as many as referees can
 	MaxConcurrentMatches int           // most a referee may offer; 0 means 10 (002 §3.1.2)
 	AnnounceLead         time.Duration // wait between announcement and first match
@@ -205,10 +210,12 @@ func (m *Manager) openLeague() error {
 		Win: created.Scoring.Win, Draw: created.Scoring.Draw, Loss: created.Scoring.Loss,
 		TechnicalLoss: created.Scoring.TechnicalLoss, Tiebreakers: created.Tiebreakers,
 	}
-	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(rules) {
-		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).
-			Msg("the settings of game, legs or scoring have changed: this league keeps those it began with")
+	lenient := created.Auth == journal.AuthLenient
+	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(rules) || o.LenientAuth != lenient {
+		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).
+			Msg("the settings of game, legs, scoring or auth have changed: this league keeps those it began with")
 	}
+	o.LenientAuth = lenient
 	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, rules
 	if o.TokenLength = created.TokenLength; o.TokenLength == 0 {
 		o.TokenLength = protocol.MaxTokenLength
@@ -296,7 +303,16 @@ func (m *Manager) created() *journal.Created {
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
 		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
 		TokenLength: length, SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation,
+		Auth: authName(o.LenientAuth),
 	}
+}
+
+// authName is what the journal says of who needs a token.
+func authName(lenient bool) string {
+	if lenient {
+		return journal.AuthLenient
+	}
+	return ""
 }
 
 // Resumed tells whether the league was there before this manager.

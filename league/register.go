@@ -25,6 +25,7 @@ type applicant struct {
 	endpoint     string
 	games        []string
 	capacity     int
+	auth         string // how a referee proves itself to players: RefereeAuthNone or "", which means by access tokens
 	token        string // when it comes back
 	conversation string
 }
@@ -44,7 +45,7 @@ func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.Ref
 	}
 	a, no, err := m.admit(ctx, applicant{
 		name: meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion,
-		endpoint: meta.ContactEndpoint, games: meta.GameTypes, capacity: meta.MaxConcurrentMatches,
+		endpoint: meta.ContactEndpoint, games: meta.GameTypes, capacity: meta.MaxConcurrentMatches, auth: authOf(q),
 		token: q.AuthToken, conversation: q.ConversationID,
 	})
 	if err != nil {
@@ -55,6 +56,14 @@ func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.Ref
 		response.RefereeID, response.AuthToken = &a.id, a.proof.Load().token
 	}
 	return response, nil
+}
+
+// authOf is how a referee proves itself, as the journal has it.
+func authOf(q *protocol.RefereeRegisterRequest) string {
+	if q.RefereeAuth == protocol.RefereeAuthAccessToken {
+		return ""
+	}
+	return protocol.RefereeAuthNone
 }
 
 func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
@@ -127,7 +136,7 @@ func (m *Manager) settle(a applicant, reserved *agent, no *refusal) (_ *agent, _
 	}
 	err = m.record(&journal.AgentRegistered{
 		AgentID: reserved.id, Role: roleOf(reserved), DisplayName: a.name, Endpoint: a.endpoint,
-		Capacity: a.capacity, Registration: reserved.registration, Generation: 1,
+		Capacity: a.capacity, Registration: reserved.registration, Generation: 1, RefereeAuth: a.auth,
 	})
 	if err != nil {
 		delete(m.agents, reserved.id)

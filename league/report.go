@@ -92,7 +92,11 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	if x.handing == nil || q.Attempt > 0 && q.Attempt < x.handed {
 		return nil
 	}
-	if referee, _, err := m.owner(q.AuthToken); err != nil || !x.fact.Holds(referee.id) {
+	referee := m.tokenless(q)
+	if referee == nil {
+		referee, _, _ = m.owner(q.AuthToken)
+	}
+	if referee == nil || !x.fact.Holds(referee.id) {
 		return nil
 	}
 	return x.handing
@@ -115,7 +119,7 @@ func (m *Manager) recorded(q *protocol.MatchResultReport, x *match, r *journal.M
 // take records the result of a report, and tells which match has it now; none
 // when it was recorded before. M.mu is held.
 func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
-	referee, err := m.reporter(&q.Envelope)
+	referee, err := m.reporter(q)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -150,6 +154,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 		return nil, nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	m.checkScore(q, a, b, r)
+	m.checkWord(q, r)
 	if m.options.Progress != nil {
 		m.options.Progress(m.state.Recorded, len(m.state.Matches))
 	}
@@ -204,9 +209,6 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 		r.Faults = faultsOf(d, a.id, b.id)
 	}
 	r.Choices = protocol.Both(a.id, choiceA, b.id, choiceB)
-	if n := r.DrawnNumber; n != nil {
-		r.NumberParity = parityOf(*n)
-	}
 	switch {
 	case r.Status != "":
 	case drawn:
@@ -216,6 +218,15 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 	}
 	if (r.Status == protocol.StatusWin) != (r.WinnerPlayerID != nil) && r.Status != protocol.StatusTechnicalLoss {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "result: status %s does not go with that winner", r.Status)
+	}
+	if r.Status == protocol.StatusTechnicalLoss {
+		r.DrawnNumber = nil // nothing was drawn that counts
+	}
+	if n := r.DrawnNumber; n != nil {
+		r.NumberParity = parityOf(*n)
+	}
+	if !m.state.Agents[referee.id].Proves() {
+		m.keepMoves(r)
 	}
 	outcome, err := m.state.Outcome(r)
 	if err == nil {

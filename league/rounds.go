@@ -186,14 +186,18 @@ func (m *Manager) announce(ctx context.Context, round int, matches []*match, for
 	return announcement
 }
 
-// announcement is what so many players are told of a round.
+// announcement is what so many players are told of a round. M.mu is held.
 func (m *Manager) announcement(ctx context.Context, round, receivers int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
 	announced := make([]protocol.AnnouncedMatch, len(matches))
 	for i, x := range matches {
+		auth := protocol.RefereeAuthAccessToken
+		if !m.state.Agents[x.referee.id].Proves() {
+			auth = protocol.RefereeAuthNone
+		}
 		announced[i] = protocol.AnnouncedMatch{
 			MatchID: x.id, GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
 			RefereeEndpoint: x.referee.address(), RefereeID: x.referee.id,
-			RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: x.absent,
+			RefereeAuth: auth, ForfeitedBy: x.absent,
 		}
 	}
 	return newBroadcast(ctx, m, &protocol.NotifyRound, receivers, &protocol.RoundAnnouncement{

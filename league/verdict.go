@@ -55,6 +55,39 @@ func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *
 	return nil
 }
 
+// keepMoves takes what is no move out of the choices that a referee of another maker
+// reports: who won is its word all the same.
+func (m *Manager) keepMoves(r *journal.MatchReported) {
+	if m.turns > 1 {
+		return
+	}
+	position := m.game.Start()
+	for _, seat := range position.ToMove() {
+		if c := &r.Choices[seat]; c.Value != nil && position.Check(seat, *c.Value) != nil {
+			c.Value = nil
+		}
+	}
+}
+
+// checkWord warns of a result that nothing but the referee's word stands for, where
+// its own number and choices speak against it: a referee of another maker draws as it
+// likes, and is asked no second time.
+func (m *Manager) checkWord(q *protocol.MatchResultReport, r *journal.MatchReported) {
+	if r.Draw != nil {
+		return
+	}
+	warn := m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", r.MatchID).Str("referee_id", r.RefereeID)
+	switch {
+	case journal.Contradicts(&r.Outcome):
+		warn.Int("drawn_number", numberOf(r.DrawnNumber)).Str("winner", textOf(r.WinnerPlayerID)).
+			Msg("the referee's number and choices speak for another result; it showed no draw, and its word counts")
+	case r.Status != protocol.StatusTechnicalLoss:
+		warn.Msg("the referee showed no draw: its result cannot be checked")
+	default:
+		warn.Discard().Send()
+	}
+}
+
 // bound is the chance of a match as its draw reveals it, which must be what the
 // referee has promised; nil when there is no draw to tell, and none was promised.
 func (m *Manager) bound(r *journal.MatchReported, fact *journal.Match, ids [2]string) (*rules.Chance, error) {

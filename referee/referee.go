@@ -163,6 +163,7 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
 		},
+		RefereeAuth: protocol.RefereeAuthAccessToken,
 	}
 	if kept != nil {
 		request.Sender, request.AuthToken = protocol.RefereeSender(kept.AgentID), kept.AuthToken

@@ -47,6 +47,7 @@ func (x *examination) checkMatches(names []string) {
 	}
 	s := x.state
 	game := x.game()
+	x.checkTokens()
 	before := x.nothingYet()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
@@ -77,6 +78,20 @@ func (x *examination) checkMatches(names []string) {
 		if !x.chain.lost {
 			x.find(RuleMatchFile, spot{file: relative(x.dir, x.dir.Match(x.id, name)), matchID: name},
 				"a file of match %.40q, which is not of an announced round of this league", name)
+		}
+	}
+}
+
+// checkTokens notes that results may be anybody's, where referees of other makers
+// needed no token.
+func (x *examination) checkTokens() {
+	if x.state.Started == nil || x.state.Created.Auth != journal.AuthLenient {
+		return
+	}
+	for _, id := range x.state.Started.Referees {
+		if !x.state.Agents[id].Proves() {
+			x.note(RuleOneResult, spot{file: x.journal, line: 1, agentID: id},
+				"the league was lenient: results in the name of %s needed no token, and may be anybody's", clip(id))
 		}
 	}
 }
@@ -174,6 +189,10 @@ func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) 
 	switch {
 	case r.Draw == nil && attempt != nil && attempt.Commitment == "":
 		x.note(RuleDraw, at, "%s gave no nonce for %s: the draw cannot be recomputed", clip(r.RefereeID), f.id)
+		if journal.Contradicts(&r.Outcome) {
+			x.note(RuleVerdict, at, "%s ended with %s, winner %s, but number %s and the choices that %s reports speak for another result",
+				f.id, clip(r.Status), quoted(r.WinnerPlayerID), number(r.DrawnNumber), clip(r.RefereeID))
+		}
 	case game != nil && whole:
 		x.judge(f, game, chance, file, at)
 	}

@@ -59,13 +59,29 @@ func (m *handout) settle(report *object) {
 		score = m.score(result)
 	}
 	result.set("score", points(m.keyed(score)).appendTo(nil))
+	details = told(details)
+	m.setStatus(&details, result)
 	for _, name := range []string{"details", "choices", "player_choices", "drawn_number", "status", "reason"} {
 		result.drop(name)
 	}
-	if details = told(details); len(details) > 0 {
+	if len(details) > 0 {
 		result.set("details", details.appendTo(nil))
 	}
 	report.set("result", result.appendTo(nil))
+}
+
+// setStatus says that a match was played to its end, where both have chosen: without
+// a number it would look like a technical loss.
+func (m *handout) setStatus(details *object, result object) {
+	choices := details.object("choices")
+	if details.get("status") != nil || details.get("drawn_number") != nil || choices.get(m.players[0]) == nil || choices.get(m.players[1]) == nil {
+		return
+	}
+	status := protocol.StatusDraw
+	if result.get("winner") != nil && result.text("winner") != drawn {
+		status = protocol.StatusWin
+	}
+	details.set("status", quoted(status))
 }
 
 var winners = []string{"winner", "winner_player_id", "winner_id"}

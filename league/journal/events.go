@@ -18,6 +18,10 @@ const SchemaVersion = "1.0.0"
 // schedule.
 const Algorithm = "circle-v1"
 
+// AuthLenient is the auth of a league in which agents of other makers may go without
+// tokens.
+const AuthLenient = "lenient"
+
 // The roles of agents.
 const (
 	RolePlayer  = "player"
@@ -48,6 +52,7 @@ type Created struct {
 	TokenLength   int              `json:"token_length,omitzero"`   // 0 for all of it
 	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, below for never
 	ShutdownAfter int              `json:"shutdown_after,omitzero"` // the same, with DefaultShutdownAfter
+	Auth          string           `json:"auth,omitzero"`           // AuthLenient, or ""
 	Simulation    *Simulation      `json:"simulation,omitzero"`
 }
 
@@ -69,6 +74,7 @@ type AgentRegistered struct {
 	Capacity     int    `json:"max_concurrent_matches,omitzero"` // of a referee
 	Registration string `json:"registration"`                    // what knows the same registration again; no secret, and it gives none away
 	Generation   int    `json:"generation"`                      // of its token, from 1
+	RefereeAuth  string `json:"referee_auth,omitzero"`           // protocol.RefereeAuthNone for a referee that shows players no access tokens
 }
 
 // AgentReturned is an agent that showed its token again: after a crash, or
@@ -79,6 +85,9 @@ type AgentReturned struct {
 	Endpoint   string `json:"endpoint"`
 	Generation int    `json:"generation"`
 	Reason     string `json:"reason,omitzero"`
+	// RefereeAuth is how a referee proves itself to players from now on; "" for as
+	// before.
+	RefereeAuth string `json:"referee_auth,omitzero"`
 }
 
 // AgentConfirmed is an agent that has used its token: from then on the answer

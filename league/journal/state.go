@@ -43,6 +43,7 @@ type Agent struct {
 	Since        string // when it got this token
 	Confirmed    bool   // it has used this token
 	Informed     bool   // it knows that the league is over
+	RefereeAuth  string // protocol.RefereeAuthNone for a referee that shows players no access tokens
 
 	Suspended string // why it gets nothing to do; "" when it does
 	Shutdown  string // why its part in the league is over; "" when it is not
@@ -150,7 +151,13 @@ func (s *State) apply(e *Event) error {
 		if d.Generation != a.Generation {
 			a.Since, a.Confirmed = e.At, false
 		}
+		if !knownAuth(d.RefereeAuth) {
+			return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
+		}
 		a.Endpoint, a.Generation = d.Endpoint, d.Generation
+		if d.RefereeAuth != "" {
+			a.RefereeAuth = d.RefereeAuth
+		}
 		a.comeBack(d.Reason)
 	case *AgentConfirmed:
 		a := s.Agents[d.AgentID]
@@ -237,6 +244,9 @@ func (s *State) create(d *Created) error {
 	if err := d.scoring().Validate(); err != nil {
 		return err
 	}
+	if d.Auth != "" && d.Auth != AuthLenient {
+		return fmt.Errorf("auth: %.40q", d.Auth)
+	}
 	s.Created = d
 	return nil
 }
@@ -256,13 +266,24 @@ func (s *State) register(d *AgentRegistered, at string) error {
 		return fmt.Errorf("agent %s registers after the start", d.AgentID)
 	case d.Role != RolePlayer && d.Role != RoleReferee:
 		return fmt.Errorf("role %.40q: player or referee", d.Role)
+	case !knownAuth(d.RefereeAuth):
+		return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
 	}
 	s.Agents[d.AgentID] = &Agent{
 		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
 		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
+		RefereeAuth: d.RefereeAuth,
 	}
 	return nil
 }
+
+func knownAuth(auth string) bool {
+	return auth == "" || auth == protocol.RefereeAuthNone || auth == protocol.RefereeAuthAccessToken
+}
+
+// Proves tells whether a referee shows players their access tokens. In journals from
+// before referees said so, all do.
+func (a *Agent) Proves() bool { return a.RefereeAuth != protocol.RefereeAuthNone }
 
 // maxMatches keeps a journal of a few lines from taking all memory: 4 GB.
 const maxMatches = 1 << 27

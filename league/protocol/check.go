@@ -159,7 +159,13 @@ func (q *RefereeRegisterRequest) sound() bool {
 	m := &q.RefereeMeta
 	return q.Envelope.sound(TypeRefereeRegisterRequest) && ValidName(m.DisplayName) && versionForm.valid(m.Version) &&
 		optionalVersion(m.ProtocolVersion) && allNamed(m.GameTypes) && name(m.ContactEndpoint, 300) &&
-		counts(m.MaxConcurrentMatches)
+		counts(m.MaxConcurrentMatches) && knownAuth(q.RefereeAuth)
+}
+
+// knownAuth accepts the ways in which a referee proves itself to players, and none
+// named.
+func knownAuth(auth string) bool {
+	return auth == "" || auth == RefereeAuthAccessToken || auth == RefereeAuthNone
 }
 
 func (q *LeagueRegisterRequest) sound() bool {
@@ -177,7 +183,7 @@ func (q *RoundAnnouncement) sound() bool {
 		if !filled(m.MatchID, m.GameType, m.PlayerAID, m.PlayerBID) || !brief(m.RefereeID) || !soundURL(m.RefereeEndpoint) {
 			return false
 		}
-		if m.RefereeAuth != "" && m.RefereeAuth != RefereeAuthAccessToken && m.RefereeAuth != RefereeAuthNone || !filled(m.ForfeitedBy...) {
+		if !knownAuth(m.RefereeAuth) || !filled(m.ForfeitedBy...) {
 			return false
 		}
 	}

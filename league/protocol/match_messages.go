@@ -68,7 +68,8 @@ type Scoring struct {
 }
 
 // MatchAssignment hands one attempt at a match to a referee; the parameters of
-// start_match. No document of the specification defines it.
+// start_match. No document of the specification defines it. A referee that shows no
+// access tokens gets none, and is told its id: some find their matches by that.
 type MatchAssignment struct {
 	Envelope
 	LeagueID    string         `json:"league_id,omitzero"`
@@ -82,6 +83,7 @@ type MatchAssignment struct {
 	RetryPolicy RetryPolicy    `json:"retry_policy"`
 	Scoring     Scoring        `json:"scoring"`
 	Replies     string         `json:"replies,omitzero"`
+	RefereeID   string         `json:"referee_id,omitzero"`
 }
 
 // RepliesStrict in an assignment has the referee refuse every reply that is not

@@ -120,10 +120,13 @@ type PlayerMeta struct {
 	ContactEndpoint string   `json:"contact_endpoint,omitzero"`
 }
 
-// RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1).
+// RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1). RefereeAuth
+// is RefereeAuthAccessToken from a referee that shows players their access tokens;
+// those of other makers do not say it, and do not show any.
 type RefereeRegisterRequest struct {
 	Envelope
 	RefereeMeta RefereeMeta `json:"referee_meta,omitzero"`
+	RefereeAuth string      `json:"referee_auth,omitzero"`
 }
 
 // LeagueRegisterRequest is LEAGUE_REGISTER_REQUEST (spec 003 §4.2.1).

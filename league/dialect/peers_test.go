@@ -1,0 +1,337 @@
+package dialect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+const there = "http://127.0.0.1:8101/mcp"
+
+// A stranger is an agent of another maker: it answers, and remembers what it was
+// asked.
+type stranger struct {
+	answer func(url string, asked object) (status int, answer string)
+	urls   []string
+	bodies []string
+}
+
+func (s *stranger) post(ctx context.Context, url string, body []byte) (int, []byte, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, nil, err
+	}
+	s.urls, s.bodies = append(s.urls, url), append(s.bodies, string(body))
+	status, answer := s.answer(url, objectOf(body))
+	return status, []byte(answer), nil
+}
+
+func (s *stranger) tries() int {
+	n := len(s.bodies)
+	s.urls, s.bodies = nil, nil
+	return n
+}
+
+func newTestPeers(log zerolog.Logger) *peers {
+	return newPeers(Options{Clock: protocol.SystemClock(), Log: log})
+}
+
+// asking is a canonical request.
+func asking(method, message string) []byte {
+	return []byte(`{"jsonrpc":"2.0","method":"` + method + `","params":` + message + `,"id":7}`)
+}
+
+const (
+	invitation = `{"protocol":"league.v2","message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1"}`
+	choiceCall = `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_CALL","sender":"referee:REF01","match_id":"R1M1"}`
+	gameOver   = `{"protocol":"league.v2","message_type":"GAME_OVER","sender":"referee:REF01","match_id":"R1M1"}`
+	joins      = `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","accept":true},"id":7}`
+	chooses    = `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"},"id":7}`
+	notFound   = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`
+)
+
+func callOf(t *testing.T, p *peers, s *stranger, method, message string) string {
+	t.Helper()
+	status, answer, err := p.call(t.Context(), there, method, asking(method, message), s.post)
+	require.NoError(t, err)
+	assert.Equal(t, 200, status)
+	return string(answer)
+}
+
+func TestEveryFormIsFound(t *testing.T) {
+	byName := func(names ...string) func(string, object) (int, string) {
+		return func(_ string, asked object) (int, string) {
+			for _, name := range names {
+				if asked.text("method") == name {
+					if strings.Contains(string(asked.appendTo(nil)), "CHOOSE_PARITY_CALL") {
+						return 200, chooses
+					}
+					return 200, joins
+				}
+			}
+			return 200, notFound
+		}
+	}
+	for name, answer := range map[string]func(string, object) (int, string){
+		"by the names of the protocol":      byName("choose_parity", "handle_game_invitation"),
+		"by the message type":               byName("CHOOSE_PARITY_CALL", "GAME_INVITATION"),
+		"by the message type in lower case": byName("choose_parity_call", "game_invitation"),
+		"by names of its own":               byName("parity_choose", "receive_game_invitation"),
+		"by mcp_message":                    byName("mcp_message"),
+		"by handle_message": func(_ string, asked object) (int, string) {
+			if asked.text("method") != "handle_message" || asked.object("params").object("message") == nil {
+				return 200, `{"error": "Unknown method"}`
+			}
+			return byName("handle_message")("", asked)
+		},
+		"by tools/call": func(_ string, asked object) (int, string) {
+			message := `{\"parity_choice\":\"even\",\"accept\":true}`
+			switch asked.object("params").text("name") {
+			case "choose_parity", "handle_game_invitation":
+				return 200, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"` + message + `"}],"isError":false}}`
+			}
+			return 200, notFound
+		},
+		"by the message alone": func(_ string, asked object) (int, string) {
+			if asked.get("jsonrpc") != nil {
+				return 422, `{"detail":[{"loc":["body","message_type"],"msg":"field required"}]}`
+			}
+			return 200, `{"message_type":"X","parity_choice":"even","accept":true}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			p, s := newTestPeers(zerolog.New(&log)), &stranger{answer: answer}
+			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
+			assert.LessOrEqual(t, s.tries(), maxTries)
+			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
+			assert.Equal(t, 1, s.tries(), "what worked is remembered")
+			assert.Contains(t, callOf(t, p, s, "choose_parity", choiceCall), `"parity_choice":"even"`)
+			assert.LessOrEqual(t, s.tries(), 5, "what worked for one method is tried first for the others")
+			assert.Contains(t, callOf(t, p, s, "choose_parity", choiceCall), `"parity_choice":"even"`)
+			assert.Equal(t, 1, s.tries())
+			if told := strings.Count(log.String(), there); name == "by the names of the protocol" {
+				assert.Zero(t, told)
+			} else {
+				assert.Equal(t, 1, told, "the log has it once: %s", log.String())
+			}
+		})
+	}
+}
+
+func TestMixedNames(t *testing.T) { // as maker D has them
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		switch asked.text("method") {
+		case "game_invitation":
+			return 200, joins
+		case "choose_parity":
+			return 200, chooses
+		case "game_over":
+			return 200, `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`
+		}
+		return 200, notFound
+	}}
+	for range 2 {
+		callOf(t, p, s, "handle_game_invitation", invitation)
+		callOf(t, p, s, "choose_parity", choiceCall)
+		callOf(t, p, s, "notify_match_result", gameOver)
+	}
+	s.tries()
+	callOf(t, p, s, "handle_game_invitation", invitation)
+	callOf(t, p, s, "choose_parity", choiceCall)
+	callOf(t, p, s, "notify_match_result", gameOver)
+	assert.Equal(t, 3, s.tries())
+}
+
+func TestAnswersAboutContentAreNoRefusalsOfTheForm(t *testing.T) {
+	for name, answer := range map[string]string{
+		"a code of the catalogue":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002"}},"id":7}`,
+		"such a code in the text":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E012: invalid token"},"id":7}`,
+		"a number of the catalogue":          `{"jsonrpc":"2.0","error":{"code":4005,"message":"no such match"},"id":7}`,
+		"an error in place of the result":    `{"jsonrpc":"2.0","result":{"message_type":"GAME_ERROR","error_code":"E003"},"id":7}`,
+		"an internal error of ours":          `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":7}`,
+		"a reply of the right type":          `{"jsonrpc":"2.0","id":7,"result":{"message_type":"CHOOSE_PARITY_RESPONSE"}}`,
+		"a wrong choice":                     `{"jsonrpc":"2.0","id":7,"result":{"choice":"EVEN"}}`,
+		"what is no JSON":                    `<html>`,
+		"a refusal with a code, by HTTP too": `{"error":{"error_code":"E011"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			status := 200
+			if strings.Contains(name, "HTTP") {
+				status = 400
+			}
+			s := &stranger{answer: func(string, object) (int, string) { return status, answer }}
+			callOf(t, p, s, "choose_parity", choiceCall)
+			assert.Equal(t, 1, s.tries())
+		})
+	}
+}
+
+func TestWhoRefusesEverythingIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, refusal := range []struct {
+			status int
+			answer string
+		}{
+			{200, notFound},
+			{200, `{"error":"Unknown method"}`},
+			{200, `{"error":"unknown message type: GAME_OVER"}`},
+			{200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"something else"},"id":7}`},
+			{400, `no`}, {404, `{"detail":"Not Found"}`}, {405, ``}, {422, `{"detail":[]}`},
+			{200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`},
+		} {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(string, object) (int, string) { return refusal.status, refusal.answer }}
+			ask := func() (int, string) {
+				status, answer, err := p.call(t.Context(), there, "choose_parity", asking("choose_parity", choiceCall), s.post)
+				require.NoError(t, err)
+				assert.Contains(t, s.bodies[0], `"method":"choose_parity"`)
+				return status, string(answer)
+			}
+			status, answer := ask()
+			n := s.tries()
+			assert.Greater(t, n, 5, refusal)
+			assert.LessOrEqual(t, n, maxTries)
+			again, same := ask()
+			assert.Equal(t, []any{status, answer}, []any{again, same}, "what it answered to the protocol's own")
+			assert.Equal(t, 1, s.tries(), refusal)
+			time.Sleep(relentAfter)
+			ask()
+			assert.Equal(t, n, s.tries(), "after a long while all are tried again")
+		}
+	})
+}
+
+func TestAFormThatIsNoLongerKnownIsForgotten(t *testing.T) {
+	p, name := newTestPeers(zerolog.Nop()), "parity_choose"
+	s := &stranger{}
+	s.answer = func(_ string, asked object) (int, string) {
+		if asked.text("method") == name {
+			return 200, chooses
+		}
+		return 404, ""
+	}
+	callOf(t, p, s, "choose_parity", choiceCall)
+	name = "choose_parity"
+	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+	s.tries()
+	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+	assert.Equal(t, 1, s.tries())
+}
+
+func TestToolsAreAskedOnce(t *testing.T) {
+	p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, object) (int, string) { return 200, notFound }}
+	assert.Equal(t, notFound, callOf(t, p, s, "ping", `{}`))
+	assert.Equal(t, 1, s.tries())
+}
+
+func TestTheTriesEndWithAnEndpointThatIsGone(t *testing.T) {
+	p, broken := newTestPeers(zerolog.Nop()), errors.New("broken")
+	n := 0
+	_, _, err := p.call(t.Context(), there, "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, []byte) (int, []byte, error) {
+		if n++; n > 2 {
+			return 0, nil, broken
+		}
+		return 404, nil, nil
+	})
+	require.ErrorIs(t, err, broken)
+	assert.Equal(t, 3, n)
+}
+
+func TestWhatIsKnownIsBounded(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		if asked.text("method") == "GAME_OVER" {
+			return 200, `{"jsonrpc":"2.0","id":1,"result":{"status":"received"}}`
+		}
+		return 404, ""
+	}}
+	for i := range maxPeers + 100 {
+		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "notify_match_result", asking("notify_match_result", gameOver), s.post)
+		require.NoError(t, err)
+	}
+	assert.Len(t, p.known, maxPeers)
+	assert.Nil(t, p.find("http://h0/mcp"), "the first is forgotten")
+	assert.NotNil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers+99)))
+}
+
+func TestOursAreNotRemembered(t *testing.T) {
+	p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, object) (int, string) { return 200, chooses }}
+	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+	assert.Equal(t, 1, s.tries())
+	assert.Empty(t, p.known)
+}
+
+func TestManagersThatKnowNumberedSendersAlone(t *testing.T) {
+	registration := `{"protocol":"league.v2","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:alice","player_meta":{"display_name":"Alice","contact_endpoint":"http://localhost:8103/mcp"}}`
+	referee := `{"protocol":"league.v2","message_type":"REFEREE_REGISTER_REQUEST","sender":"referee:ref","referee_meta":{"display_name":"Ref","contact_endpoint":"http://localhost:8002/mcp"}}`
+	for _, c := range []struct {
+		name, method, message, refusal, sender string
+		tries                                  int // 0: as many as it takes
+	}{
+		{"an error", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "player:P03", 0},
+		{"an error of a referee", "register_referee", referee, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "referee:REF02", 0},
+		{"a refusal", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown player_id alice"},"id":7}`, "player:P03", 2},
+		{"a refusal for another reason", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"REJECTED","reason":"the league is full"},"id":7}`, "", 1},
+		{"an error of the catalogue", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":2001,"message":"E020: LEAGUE_FULL"},"id":7}`, "", 1},
+		{"an endpoint without a number", "register_player", strings.Replace(registration, "8103", "9103", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
+		{"it was numbered", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(_ string, asked object) (int, string) {
+				if sender := asked.object("params").text("sender"); c.sender != "" && sender == c.sender {
+					return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","player_id":"P03","referee_id":"REF02"},"id":7}`
+				}
+				return 200, c.refusal
+			}}
+			answer := callOf(t, p, s, c.method, c.message)
+			if c.sender == "" {
+				assert.NotContains(t, answer, "ACCEPTED")
+			} else {
+				assert.Contains(t, answer, `"ACCEPTED"`)
+				assert.Contains(t, answer, `"auth_token":"none"`)
+				assert.Contains(t, answer, `"league_id":"league_2025_even_odd"`)
+			}
+			if n := s.tries(); c.tries > 0 {
+				assert.Equal(t, c.tries, n)
+			}
+		})
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	body, answer := asking("choose_parity", choiceCall), []byte(chooses)
+	post := func(context.Context, string, []byte) (int, []byte, error) { return 200, answer, nil }
+	b.Run("floor", func(b *testing.B) {
+		for b.Loop() {
+			_, _, _ = post(b.Context(), there, body)
+		}
+	})
+	b.Run("dialect", func(b *testing.B) {
+		p := newTestPeers(zerolog.Nop())
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _, _ = p.call(b.Context(), there, "choose_parity", body, post)
+		}
+	})
+	b.Run("dialect of another maker", func(b *testing.B) {
+		p := newTestPeers(zerolog.Nop())
+		answer = []byte(`{"jsonrpc":"2.0","id":1,"result":{"message_type":"CHOOSE_PARITY_RESPONSE","choice":"even"}}`)
+		for b.Loop() {
+			_, _, _ = p.call(b.Context(), there, "choose_parity", body, post)
+		}
+	})
+}
