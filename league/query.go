@@ -9,11 +9,15 @@ import (
 
 // query answers LEAGUE_QUERY (spec 003 §4.9). What cannot be answered is a
 // response with success false; only a token that is missing or wrong is an
-// error.
-func (m *Manager) query(_ context.Context, _ string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+// error. The token may also stand beside the message.
+func (m *Manager) query(_ context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	asker, err := m.identify(&q.Envelope)
+	asking := q.Envelope
+	if asking.AuthToken == "" {
+		asking.AuthToken = bearer
+	}
+	asker, err := m.identify(&asking)
 	if err == nil {
 		err = m.allow(asker.throttle.asks)
 	}

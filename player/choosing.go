@@ -20,7 +20,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	}
 	choice, err := p.choose(ctx, m, "", strategy.View{
 		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
-		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Deadline),
+		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Timestamp, q.Deadline),
 	})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	}
 	choice, err := p.choose(ctx, m, digestOf(&q.MoveRequest), strategy.View{
 		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
-		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Deadline),
+		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Timestamp, q.Deadline),
 	})
 	if err != nil {
 		return nil, err
@@ -109,14 +109,28 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	return choice, nil
 }
 
-// within is how long it is until a deadline; 0 when it is over, or is none: a
-// referee whose clock is wrong says nothing about the time there is.
-func (p *Player) within(deadline string) time.Duration {
+// patience is how long a referee waits for a move where it does not say so (spec
+// 003 table 5). Nobody who says so wants an answer within less than a second.
+const (
+	patience = 30 * time.Second
+	hardly   = time.Second
+)
+
+// within is how long it is until a deadline. One that is not after the moment at
+// which it was set, or over when it arrives, says nothing about the time there
+// is: many set it to now, and the clocks of others are wrong.
+func (p *Player) within(asked, deadline string) time.Duration {
 	end, err := protocol.ParseTimestamp(deadline)
 	if err != nil {
-		return 0
+		return patience
 	}
-	return max(end.Sub(p.options.Clock.Now()), 0)
+	if since, err := protocol.ParseTimestamp(asked); err == nil && end.Sub(since) < hardly {
+		return patience
+	}
+	if left := end.Sub(p.options.Clock.Now()); left > 0 {
+		return left
+	}
+	return patience
 }
 
 // recent are the last finished matches, for strategies that ask.

@@ -189,7 +189,7 @@ func (p *Player) forgotten(member *membership.Membership, q question) *match {
 	if !p.restarted || member == nil || !member.Strict() || len(p.current) >= maxOpenMatches {
 		return nil
 	}
-	attempt := attemptOf(q.envelope.ConversationID)
+	attempt := attemptOf(q.matchID, q.envelope.ConversationID)
 	if m := p.current[q.matchID]; m != nil && m.attempt >= attempt || p.history.attempt(q.matchID) >= attempt {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	p.mu.Lock()
 	m := p.current[q.MatchID]
 	p.mu.Unlock()
-	attempt := attemptOf(q.ConversationID)
+	attempt := attemptOf(q.MatchID, q.ConversationID)
 	by, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
 	switch {
 	case m == nil:
@@ -291,10 +291,11 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 }
 
 // attemptOf reads the attempt from a match's conversation id; 1 when it has
-// none.
-func attemptOf(conversation string) int {
+// none. What others call their conversations may look like one.
+func attemptOf(matchID, conversation string) int {
 	if i := strings.LastIndex(conversation, "-a"); i >= 0 {
-		if n, err := strconv.Atoi(conversation[i+2:]); err == nil && n > 0 {
+		n, err := strconv.Atoi(conversation[i+2:])
+		if err == nil && n > 0 && conversation == protocol.MatchConversation(matchID, n) {
 			return n
 		}
 	}
@@ -303,7 +304,7 @@ func attemptOf(conversation string) int {
 
 // gameError notes what the referee was not content with.
 func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError) (*protocol.Ack, error) {
-	if _, err := p.authorize(ctx, &q.Envelope, q.MatchID, attemptOf(q.ConversationID)); err != nil {
+	if _, err := p.authorize(ctx, &q.Envelope, q.MatchID, attemptOf(q.MatchID, q.ConversationID)); err != nil {
 		return nil, err
 	}
 	p.options.Log.Warn().Str("message_type", q.MessageType).Str("conversation_id", q.ConversationID).

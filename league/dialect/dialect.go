@@ -19,6 +19,7 @@ import (
 // Options say whose edge it is.
 type Options struct {
 	Endpoint string // where others reach this agent, as they are told; "" for a manager
+	League   string // the id of the league that this agent, a manager, runs; "" for others
 	Clock    *protocol.Clock
 	Log      zerolog.Logger
 }

@@ -1,22 +1,165 @@
 package dialect
 
-import "context"
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+)
 
 // own is what is known of the agent that a dialect translates for.
 type own struct {
 	options Options
+
+	mu      sync.Mutex // never held while anybody is called
+	member  *place     // nil before it is in a league
+	known   matches    // those that others have spoken of
+	waiting []start    // matches that the agent, a referee, had no room for
+	results map[string]*outcome
 }
 
-func newOwn(o Options) *own { return &own{options: o} }
+func newOwn(o Options) *own { return &own{options: o, results: map[string]*outcome{}} }
+
+// A place is the agent's in a league. It is immutable.
+type place struct {
+	referee  bool
+	leagueID string
+	agentID  string
+	strict   bool // the manager proves itself; it is one of ours
+}
+
+// place is where the agent is, nil before it is anywhere.
+func (o *own) place() *place {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.member
+}
 
 // called learns from a call that this agent has made and its answer, both in the
 // form of the protocol: its place in a league, and the results it reports.
-func (o *own) called(_ context.Context, _ string, _, _ []byte) {}
+func (o *own) called(ctx context.Context, method string, request, answer []byte) {
+	switch method {
+	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
+		o.joined(method == protocol.RegisterReferee.Name, answer)
+		o.startWaiting(context.WithoutCancel(ctx))
+	case protocol.ReportMatchResult.Name:
+		o.reported(request)
+		o.startWaiting(context.WithoutCancel(ctx))
+	}
+}
+
+// joined reads what a registration has brought. Whatever was known of another
+// league is forgotten.
+func (o *own) joined(referee bool, answer []byte) {
+	var response struct {
+		Result struct {
+			Status      string `json:"status"`
+			LeagueID    string `json:"league_id"`
+			PlayerID    string `json:"player_id"`
+			RefereeID   string `json:"referee_id"`
+			ManagerAuth string `json:"manager_auth"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(answer, &response) != nil || response.Result.Status != protocol.StatusAccepted {
+		return
+	}
+	r := &response.Result
+	p := &place{referee: referee, leagueID: r.LeagueID, agentID: r.PlayerID, strict: r.ManagerAuth == protocol.ManagerAuthBearer}
+	if referee {
+		p.agentID = r.RefereeID
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.member != nil && *o.member != *p {
+		o.known, o.waiting = matches{}, nil
+	}
+	o.member = p
+}
 
 // serve answers what others sent, in the form in which they sent it.
 func (o *own) serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
 	if path != home {
-		return 404, nil
+		return o.serveElsewhere(ctx, path, body, serve)
 	}
-	return 200, serve(ctx, body)
+	if o.plain(body) {
+		return statusOK, serve(ctx, body)
+	}
+	q := parse(body)
+	if q == nil {
+		return statusOK, serve(ctx, body)
+	}
+	return statusOK, o.answer(ctx, q, body, serve)
+}
+
+// The statuses of HTTP that an answer may have. What JSON-RPC answers is always
+// in order, as far as HTTP is concerned.
+const (
+	statusOK           = 200
+	statusBadRequest   = 400
+	statusUnauthorized = 401
+	statusNotFound     = 404
+)
+
+// answer answers one request of a caller, who may speak another dialect.
+func (o *own) answer(ctx context.Context, q *incoming, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
+	if q.kind == protocol.TypeMatchAssignment || q.kind == protocol.TypeRoundAnnouncement {
+		if answer, done := o.begin(ctx, q, serve); done {
+			return answer
+		}
+	}
+	canonical := body
+	if o.complete(q) {
+		canonical = q.canonical()
+	}
+	return o.adorn(q, serve(ctx, canonical))
+}
+
+// matches is what is remembered of the matches that others have spoken of, the
+// last ones.
+type matches struct {
+	byID  map[string]acquaintance
+	order []string
+	next  int // in order, which one is forgotten next
+}
+
+// An acquaintance is a match, as its referee spoke of it.
+type acquaintance struct {
+	round  int    // as announced; 0 when it was not
+	sender string // who invited to it
+	asked  bool   // its referee reads replies that are shaped as requests
+}
+
+// maxMatches is how many matches are remembered. Anybody may speak of any.
+const maxMatches = 1000
+
+// match is what is known of a match.
+func (o *own) match(id string) acquaintance {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.known.byID[id]
+}
+
+// learn changes what is known of a match.
+func (o *own) learn(id string, change func(*acquaintance)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	k := &o.known
+	if k.byID == nil {
+		k.byID = map[string]acquaintance{}
+	}
+	a, there := k.byID[id]
+	change(&a)
+	switch {
+	case there:
+	case len(k.order) < maxMatches:
+		k.order = append(k.order, strings.Clone(id))
+	default:
+		delete(k.byID, k.order[k.next])
+		k.order[k.next] = strings.Clone(id)
+		k.next = (k.next + 1) % maxMatches
+	}
+	k.byID[id] = a
 }

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"evenodd/transport"
@@ -51,8 +52,9 @@ type Config struct {
 type Requests interface {
 	// Serve answers a body that was posted to a path. Serve, its last parameter,
 	// answers a JSON-RPC body in the form of the protocol, as often as it takes,
-	// one after the other; nil is the answer to a notification. Status is that of HTTP, 404 for a path
-	// where nobody listens; a nil answer has no body.
+	// one after the other, and also when Serve has returned; nil is the answer to
+	// a notification. Status is that of HTTP, 404 for a path where nobody listens;
+	// a nil answer has no body.
 	Serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte)
 }
 
@@ -150,7 +152,7 @@ func (s *Server) makeRoom(w http.ResponseWriter) {
 
 // call answers a request, and returns how many calls it held.
 func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
-	if problem := contentProblem(r.Header); problem != "" {
+	if problem := contentProblem(r.Header); problem != "" && !s.asksWithoutBody(r) {
 		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
 			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
 		}))
@@ -199,12 +201,17 @@ func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int
 	if s.config.Dialect == nil {
 		return http.StatusOK, s.mux.Serve(r.Context(), bearer, body)
 	}
+	var counting sync.Mutex // what the dialect asks later counts no more
 	status, text := s.config.Dialect.Serve(r.Context(), r.URL.Path, body, func(ctx context.Context, body []byte) []byte {
 		one := s.mux.Serve(ctx, bearer, body)
+		counting.Lock()
+		defer counting.Unlock()
 		all.Calls += one.Calls
 		all.RetryAfter = max(all.RetryAfter, one.RetryAfter)
 		return one.Body
 	})
+	counting.Lock()
+	defer counting.Unlock()
 	return status, transport.Answer{Body: text, Calls: max(1, all.Calls), RetryAfter: all.RetryAfter}
 }
 
@@ -246,6 +253,13 @@ func contentProblem(h http.Header) string {
 		return "send the body with Content-Type: application/json"
 	}
 	return ""
+}
+
+// asksWithoutBody tells whether a request has no body whose form could be wrong:
+// where there is a dialect, a path of its own may say all there is to say.
+func (s *Server) asksWithoutBody(r *http.Request) bool {
+	return s.config.Dialect != nil && r.URL.Path != Path && r.ContentLength == 0 &&
+		r.Header.Get("Content-Type") == "" && r.Header.Get("Content-Encoding") == ""
 }
 
 // bearerOf is the credential of a request, "" for none and for those of other

@@ -1,0 +1,130 @@
+package dialect
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// adorn puts an answer, which is a JSON-RPC response, into the form in which the
+// request was put, with the members that other makers look for beside those of
+// the protocol. Nil, the answer to a notification, stays nil.
+func (o *own) adorn(q *incoming, answer []byte) []byte {
+	response, ok := readObject(answer)
+	if !ok {
+		return answer
+	}
+	message, ok := readObject(response.get("result"))
+	if !ok {
+		return q.refuse(response, answer)
+	}
+	o.enrich(q, &message)
+	text := message.appendTo(nil)
+	switch q.wrapped {
+	case inNothing:
+		return text
+	case inTool:
+		response.set("result", toolResult(text, false))
+	case inEnvelope:
+		message.fill("response", text)
+		response.set("result", message.appendTo(nil))
+	default:
+		response.set("result", text)
+		if o.readsRequests(q) { // shaped as a request, for those who read replies so, beside the result
+			response.fill("method", quoted(strings.ToLower(message.text("message_type"))))
+			response.fill("params", text)
+		}
+	}
+	return response.appendTo(nil)
+}
+
+// refuse wraps a response that is an error.
+func (q *incoming) refuse(response object, answer []byte) []byte {
+	failure, ok := readObject(response.get("error"))
+	if !ok {
+		return answer
+	}
+	q.refused = failure.number("code")
+	data, _ := readObject(failure.get("data"))
+	switch {
+	case q.wrapped == inNothing:
+		bare := object{{"error", failure.get("message")}}
+		for _, m := range data {
+			bare.fill(m.name, m.value)
+		}
+		return bare.appendTo(nil)
+	case q.wrapped == inTool && data.get("error_code") != nil: // the tool is there, and was not content
+		return object{{"jsonrpc", response.raw("jsonrpc")}, {"result", toolResult(data.appendTo(nil), true)}, {"id", response.raw("id")}}.appendTo(nil)
+	}
+	return answer
+}
+
+// toolResult is a message as the result of a tool of MCP.
+func toolResult(message jsontext.Value, failed bool) jsontext.Value {
+	content := object{{"type", quoted("text")}, {"text", quoted(string(message))}}
+	list := append(append([]byte{'['}, content.appendTo(nil)...), ']')
+	return object{{"content", list}, {"structuredContent", message}, {"isError", encoded(failed)}}.appendTo(nil)
+}
+
+// enrich adds what other makers look for in an answer, and learns from it who
+// conducts a match.
+func (o *own) enrich(q *incoming, message *object) {
+	p := &q.params
+	switch q.kind {
+	case protocol.TypeGameInvitation:
+		if accept := message.get("accept"); accept != nil {
+			message.fill("accepted", accept)
+		}
+		if string(message.get("accept")) == "true" {
+			o.learn(p.text("match_id"), func(a *acquaintance) { a.sender, a.asked = p.text("sender"), q.lowered() })
+		}
+	case protocol.TypeChooseParityCall:
+		if choice := message.get("parity_choice"); choice != nil {
+			message.fill("choice", choice)
+		}
+	case protocol.TypeGameOver:
+		if won := outcomeFor(message.text("player_id"), p); won != "" {
+			message.fill("result", quoted(won))
+		}
+	case protocol.TypeMatchAssignment:
+		message.set("status", quoted(startedWord(q.named, message.text("status"))))
+	case protocol.TypeMatchResultReport, protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate,
+		protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
+		if league := p.get("league_id"); league.Kind() == '"' {
+			message.fill("league_id", league)
+		}
+	}
+}
+
+// outcomeFor is how a match ended for a player: WIN, LOSS or DRAW.
+func outcomeFor(playerID string, over *object) string {
+	result, ok := readObject(over.get("game_result"))
+	switch {
+	case !ok || playerID == "":
+		return ""
+	case result.text("status") == protocol.StatusDraw:
+		return "DRAW"
+	case result.text("winner_player_id") == playerID:
+		return "WIN"
+	}
+	return "LOSS"
+}
+
+// lowered tells whether a method was called by the type of its message, in lower
+// case.
+func (q *incoming) lowered() bool { return q.wrapped == inCall && q.named == strings.ToLower(q.kind) }
+
+// readsRequests tells whether a caller may look for a reply in `params`: those
+// who call methods by the message type in lower case do, throughout a match, for
+// the replies that have a message type of their own and are no acknowledgements.
+func (o *own) readsRequests(q *incoming) bool {
+	switch q.kind {
+	case protocol.TypeGameInvitation:
+		return q.lowered()
+	case protocol.TypeChooseParityCall, protocol.TypeGameMoveCall:
+		return q.lowered() || o.match(q.params.text("match_id")).asked
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package dialect
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// serveElsewhere answers those who post a message alone to a path that says what
+// it is, such as /run_match.
+func (o *own) serveElsewhere(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+	name := strings.TrimPrefix(path, "/")
+	if name == "create_schedule" {
+		return o.schedule(ctx, serve)
+	}
+	if typeNamed(name) == "" {
+		return statusNotFound, nil
+	}
+	if body = bytes.TrimSpace(body); len(body) == 0 {
+		body = []byte("{}")
+	}
+	params, isObject := readObject(body)
+	if !isObject {
+		return statusBadRequest, object{{"error", quoted("the body must be a JSON object")}}.appendTo(nil)
+	}
+	if params.get("jsonrpc") != nil {
+		return statusNotFound, nil
+	}
+	q := &incoming{id: jsontext.Value("1"), named: name, params: params, wrapped: inNothing}
+	q.resolve()
+	if name == "run_match" {
+		answer = o.conduct(ctx, q, serve)
+	} else {
+		answer = o.answer(ctx, q, q.canonical(), serve)
+	}
+	return q.status(), answer
+}
+
+// status is what HTTP says to one whose message stood alone.
+func (q *incoming) status() int {
+	switch q.refused {
+	case 0:
+		return statusOK
+	case -32601:
+		return statusNotFound
+	case 3001, 4001, 5001, 6001:
+		return statusUnauthorized
+	}
+	return statusBadRequest
+}
+
+// An outcome is the report of a match that somebody waits for.
+type outcome struct {
+	waiting int
+	told    chan struct{} // closed when report is there
+	report  protocol.MatchResultReport
+}
+
+// longest is how long somebody waits for the end of a match: somewhat less than
+// the server has for an answer.
+const longest = 50 * time.Second
+
+// conduct has a match played, and answers with its result.
+func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.Context, body []byte) []byte) []byte {
+	matchID := q.params.text("match_id")
+	awaited, forget := o.expect(matchID)
+	defer forget()
+	answer := o.answer(ctx, q, q.canonical(), serve)
+	if said, _ := readObject(answer); q.refused != 0 || said.text("status") != protocol.StatusAccepted {
+		return answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	select {
+	case <-awaited.told:
+		return resultFor(&awaited.report)
+	case <-ctx.Done(): // the report tells it later
+		return answer
+	}
+}
+
+// expect waits for the report of a match, until forget.
+func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	awaited = o.results[matchID]
+	if awaited == nil {
+		awaited = &outcome{told: make(chan struct{})}
+		o.results[matchID] = awaited
+	}
+	awaited.waiting++
+	return awaited, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if awaited.waiting--; awaited.waiting == 0 && o.results[matchID] == awaited {
+			delete(o.results, matchID)
+		}
+	}
+}
+
+// reported tells a result to those who wait for it.
+func (o *own) reported(request []byte) {
+	o.mu.Lock()
+	expected := len(o.results) > 0
+	o.mu.Unlock()
+	if !expected {
+		return
+	}
+	var call struct {
+		Params protocol.MatchResultReport `json:"params"`
+	}
+	if json.Unmarshal(request, &call) != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if awaited := o.results[call.Params.MatchID]; awaited != nil {
+		awaited.report = call.Params
+		close(awaited.told)
+		delete(o.results, call.Params.MatchID)
+	}
+}
+
+// resultFor is the result of a match as those hear it who wait for it.
+func resultFor(report *protocol.MatchResultReport) []byte {
+	result := protocol.GameResult{WinnerPlayerID: report.Result.Winner}
+	if d := report.Result.Details; d != nil {
+		result.Status, result.Reason, result.Faults = d.Status, d.Reason, d.Faults
+		result.DrawnNumber, result.Choices = d.DrawnNumber, d.Choices
+		if n := d.DrawnNumber; n != nil {
+			parity := [2]string{"even", "odd"}[*n%2]
+			result.NumberParity = &parity
+		}
+	}
+	return object{
+		{"match_id", quoted(report.MatchID)}, {"winner", encoded(report.Result.Winner)}, {"result", encoded(result)},
+	}.appendTo(nil)
+}
+
+// maxRounds is how many rounds a schedule is read of.
+const maxRounds = 1000
+
+// schedule answers with all rounds of the league that a manager runs, of one
+// query each.
+func (o *own) schedule(ctx context.Context, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+	list := []byte{'['}
+	for round, rounds := 1, 1; round <= min(rounds, maxRounds); round++ {
+		q := &incoming{id: jsontext.Value("1"), method: protocol.Query.Name, wrapped: inNothing, params: o.scheduleQuery(round)}
+		response, _ := readObject(serve(ctx, q.canonical()))
+		result, answered := readObject(response.get("result"))
+		if !answered {
+			answer = q.refuse(response, nil)
+			return q.status(), answer
+		}
+		if failure, failed := readObject(result.get("error")); failed {
+			failure.fill("error", failure.get("error_name"))
+			return statusBadRequest, failure.appendTo(nil)
+		}
+		data, _ := readObject(result.get("data"))
+		rounds = data.number("rounds")
+		for _, m := range announced(data) {
+			if len(list) > 1 {
+				list = append(list, ',')
+			}
+			list = append(list, object{
+				{"match_id", m.get("match_id")}, {"round_id", m.get("round_id")},
+				{"player_A_id", m.get("player_A_id")}, {"player_B_id", m.get("player_B_id")},
+			}.appendTo(nil)...)
+		}
+	}
+	return statusOK, object{{"schedule", append(list, ']')}}.appendTo(nil)
+}
+
+// scheduleQuery asks for a round. Who asks, a credential beside the message says.
+func (o *own) scheduleQuery(round int) object {
+	query := protocol.LeagueQuery{
+		Envelope: protocol.Envelope{
+			Protocol: protocol.Name, MessageType: protocol.TypeLeagueQuery, Sender: protocol.PlayerSender(nameless),
+			Timestamp: o.options.Clock.Timestamp(), ConversationID: "conv-create-schedule",
+		},
+		LeagueID: o.options.League, QueryType: protocol.QuerySchedule,
+		QueryParams: protocol.QueryParams{RoundID: round},
+	}
+	if query.LeagueID == "" {
+		query.LeagueID = usualLeague
+	}
+	params, _ := readObject(encoded(query))
+	return params
+}

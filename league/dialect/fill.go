@@ -1,0 +1,199 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// usualGame is what is played where nobody says (spec 003 §3.4).
+const usualGame = "even_odd"
+
+// complete puts the params of a request into the form of the protocol, and tells
+// whether the request is another than it was. A request that is in order but
+// for its words has only those mended; one that is not in the protocol's form at
+// all, or has no envelope (spec 003 §5.6.1), gets what it lacks, too. Whatever
+// else is wrong stays wrong.
+func (o *own) complete(q *incoming) (changed bool) {
+	if q.kind == "" {
+		return q.foreign
+	}
+	p := &q.params
+	changed = q.foreign
+	for _, name := range []string{"timestamp", "deadline"} {
+		changed = p.mendTime(name) || changed
+	}
+	if said := p.text("message_type"); said != q.kind && (strings.EqualFold(said, q.kind) || said != "" && q.foreign && methodOf(said) == "") {
+		p.set("message_type", quoted(q.kind))
+		changed = true
+	}
+	changed = o.mend(q) || changed
+	enveloped := p.names("timestamp") || p.names("conversation_id")
+	if q.foreign || !enveloped {
+		changed = o.fill(q) || changed
+	}
+	return changed || q.kind == protocol.TypeMatchResultReport // what its sender left out is added to one in plain form
+}
+
+// mend puts the words of a message into those of the protocol.
+func (o *own) mend(q *incoming) (changed bool) {
+	p := &q.params
+	rename := func(from, to string) {
+		if v := p.get(from); v != nil && p.get(to) == nil {
+			p.drop(from)
+			p.set(to, v)
+			changed = true
+		}
+	}
+	switch q.kind {
+	case protocol.TypeGameInvitation:
+		rename("opponent", "opponent_id")
+		rename("role", "role_in_match")
+		if role := p.text("role_in_match"); role != strings.ToUpper(role) {
+			p.set("role_in_match", quoted(strings.ToUpper(role)))
+			changed = true
+		}
+	case protocol.TypeChooseParityCall:
+		if context, ok := readObject(p.get("context")); ok && string(context.get("your_standings")) == "{}" {
+			context.drop("your_standings")
+			p.set("context", context.appendTo(nil))
+			changed = true
+		}
+	case protocol.TypeGameOver:
+		rename("result", "game_result")
+	}
+	if !ofMatch(q.kind) {
+		return changed
+	}
+	inviter, sender := o.match(p.text("match_id")).sender, p.text("sender")
+	if inviter != "" && sender != "" && sender != inviter && strings.EqualFold(protocol.AgentOf(sender), protocol.AgentOf(inviter)) {
+		p.set("sender", quoted(inviter)) // its referee, who spells its name otherwise
+		return true
+	}
+	return changed
+}
+
+// ofMatch tells whether a message is one that a referee sends to a player.
+func ofMatch(kind string) bool {
+	switch kind {
+	case protocol.TypeGameInvitation, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall, protocol.TypeGameOver, protocol.TypeGameError:
+		return true
+	}
+	return false
+}
+
+// fill gives a message what it lacks, as far as this agent can know it.
+func (o *own) fill(q *incoming) (changed bool) {
+	p := &q.params
+	lacks := func(name string, value jsontext.Value) {
+		if !p.holds(name) {
+			p.set(name, value)
+			changed = true
+		}
+	}
+	switch q.kind {
+	case protocol.TypeRefereeRegisterRequest, protocol.TypeLeagueRegisterRequest, protocol.TypeLeagueQuery:
+		return false // the protocol knows itself what the first form of these lacked
+	}
+	now, matchID := o.options.Clock.Now(), p.text("match_id")
+	known, at := o.match(matchID), o.place()
+	if at == nil {
+		at = &place{leagueID: usualLeague, agentID: nameless}
+	}
+	conversation := fmt.Sprintf("conv-%d", now.UnixNano())
+	if matchID != "" && ofMatch(q.kind) {
+		conversation = protocol.MatchConversation(matchID, 1)
+	}
+	lacks("protocol", quoted(protocol.Name))
+	lacks("message_type", quoted(q.kind))
+	lacks("timestamp", quoted(protocol.FormatTimestamp(now)))
+	lacks("conversation_id", quoted(conversation))
+	sender := senderIn(q.kind, p.text("sender"), known.sender)
+	if sender != p.text("sender") {
+		p.set("sender", quoted(sender))
+		changed = true
+	}
+	switch q.kind {
+	case protocol.TypeGameInvitation:
+		round := known.round
+		if round == 0 {
+			round = roundOf(matchID)
+		}
+		lacks("league_id", quoted(at.leagueID))
+		lacks("round_id", encoded(round))
+		lacks("game_type", quoted(usualGame))
+		lacks("role_in_match", quoted(protocol.RolePlayerA))
+		lacks("opponent_id", quoted(nameless))
+	case protocol.TypeChooseParityCall, protocol.TypeGameMoveCall:
+		lacks("player_id", quoted(at.agentID))
+		lacks("game_type", quoted(usualGame))
+		lacks("deadline", quoted(protocol.FormatTimestamp(now.Add(patience))))
+	case protocol.TypeGameOver:
+		lacks("game_type", quoted(usualGame))
+		changed = fillResult(p) || changed
+	case protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
+		lacks("league_id", quoted(at.leagueID))
+		if q.kind != protocol.TypeLeagueCompleted {
+			lacks("round_id", jsontext.Value("1"))
+		}
+	}
+	return changed
+}
+
+// patience is how long a player has to decide where nameless says (spec 003 table
+// 5).
+const patience = 30 * time.Second
+
+// roundOf is the round that a match's id names, 1 where it names none.
+func roundOf(matchID string) int {
+	if round, _, ok := protocol.ParseMatchID(matchID); ok {
+		return round
+	}
+	return 1
+}
+
+// senderIn is the sender of a message of a kind whose caller gave a name of
+// another form, or none.
+func senderIn(kind, said, inviter string) string {
+	_, id, typed := strings.Cut(said, ":")
+	switch {
+	case said == protocol.ManagerSender || typed && id != "" && (strings.HasPrefix(said, "player:") || strings.HasPrefix(said, "referee:")):
+		return said
+	case !ofMatch(kind) && kind != protocol.TypeMatchResultReport:
+		return protocol.ManagerSender
+	case said != "":
+		return protocol.RefereeSender(protocol.AgentOf(said))
+	case inviter != "":
+		return inviter
+	}
+	return protocol.RefereeSender(nameless)
+}
+
+// fillResult gives the result of a match the members that follow from others.
+func fillResult(p *object) (changed bool) {
+	result, ok := readObject(p.get("game_result"))
+	if !ok {
+		return false
+	}
+	if winner := result.get("winner"); winner != nil {
+		changed = result.supply("winner_player_id", winner)
+	}
+	if strings.EqualFold(result.text("winner_player_id"), protocol.StatusDraw) {
+		result.set("winner_player_id", jsontext.Value("null"))
+		changed = true
+	}
+	status := protocol.StatusDraw
+	if result.holds("winner_player_id") {
+		status = protocol.StatusWin
+	}
+	changed = result.supply("status", quoted(status)) || changed
+	changed = result.supply("choices", jsontext.Value("{}")) || changed
+	if changed {
+		p.set("game_result", result.appendTo(nil))
+	}
+	return changed
+}

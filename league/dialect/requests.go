@@ -1,0 +1,286 @@
+package dialect
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// An incoming request is a call as its caller has put it.
+type incoming struct {
+	id      jsontext.Value // nil for a notification
+	named   string         // the method, as the caller names it
+	method  string         // the method, as the protocol names it
+	kind    string         // the message type that is asked for; "" for a tool
+	params  object
+	wrapped wrapping
+	foreign bool // it is in a form that the protocol does not have
+	refused int  // the JSON-RPC code of the error that answered it; 0 for none
+}
+
+// A wrapping is what a caller has around the message, and wants around the
+// answer.
+type wrapping int
+
+const (
+	inCall     wrapping = iota // JSON-RPC
+	inTool                     // JSON-RPC, as MCP calls tools
+	inEnvelope                 // JSON-RPC, the message being one of the parameters
+	inNothing                  // the message alone
+)
+
+// parse reads a request that may be in another form than the protocol has; nil
+// where there is nothing to translate: what is wrong then is for the codec to
+// say, and so are batches.
+func parse(body []byte) *incoming {
+	call, ok := readObject(bytes.TrimLeft(body, " \t\r\n"))
+	if !ok {
+		return nil
+	}
+	q := &incoming{id: call.raw("id"), named: call.text("method"), params: call}
+	switch {
+	case !call.names("jsonrpc") && !call.names("method"):
+		q.id, q.wrapped = jsontext.Value("1"), inNothing
+	case string(call.get("jsonrpc")) != `"2.0"` || q.named == "" || !answerable(q.id):
+		return nil
+	case !q.unwrap(call.get("params")):
+		return nil
+	}
+	if !q.resolve() {
+		return nil
+	}
+	return q
+}
+
+// answerable tells whether JSON-RPC has such ids.
+func answerable(id jsontext.Value) bool {
+	return id == nil || id.Kind() == '"' || id.Kind() == '0' || id.Kind() == 'n'
+}
+
+// toolsCall is the method of MCP that calls a tool.
+const toolsCall = "tools/call"
+
+// unwrap finds the message in the params of a call.
+func (q *incoming) unwrap(params jsontext.Value) bool {
+	p, ok := readObject(params)
+	if !ok {
+		return false
+	}
+	q.params = p
+	if q.named == toolsCall {
+		q.named, q.wrapped = p.text("name"), inTool
+		q.params, ok = readObject(p.get("arguments"))
+		return ok && q.named != ""
+	}
+	if inner, ok := readObject(p.get("message")); ok && !p.names("message_type") && typeNamed(q.named) == "" {
+		q.params, q.wrapped = inner, inEnvelope
+	}
+	return true
+}
+
+// resolve finds out what is asked for: by the method, where it is one of the
+// protocol's, else by the type of the message, else by what the method is like.
+func (q *incoming) resolve() bool {
+	said := strings.ToUpper(q.params.text("message_type"))
+	switch kind := typeNamed(q.named); {
+	case kind != "" && spoken(q.named, kind):
+		q.kind, q.method = kind, q.named
+		q.foreign = q.wrapped != inCall
+		return true
+	case methodOf(said) != "":
+		q.kind = said
+	case kind != "":
+		q.kind = kind
+	default:
+		q.method = toolNamed(q.named)
+		q.foreign = true
+		return q.method != "" && (q.wrapped == inTool || q.method != q.named)
+	}
+	q.method, q.foreign = methodOf(q.kind), true
+	return true
+}
+
+// canonical is the request as the protocol has it.
+func (q *incoming) canonical() []byte {
+	call := object{{"jsonrpc", jsontext.Value(`"2.0"`)}, {"method", quoted(q.method)}, {"params", q.params.appendTo(nil)}}
+	if q.id != nil {
+		call = append(call, member{"id", q.id})
+	}
+	return call.appendTo(nil)
+}
+
+// methodOf is the method of a message type, "" where there is no such request.
+func methodOf(kind string) string {
+	method, _ := protocol.MethodFor(object{{"message_type", quoted(kind)}}.appendTo(nil))
+	return method
+}
+
+// spoken tells whether the protocol knows a method by this name.
+func spoken(name, kind string) bool {
+	switch name {
+	case kind, methodOf(kind), "parity_choose", "run_match", "RUN_MATCH", "START_MATCH":
+		return true
+	}
+	return false
+}
+
+// typeNamed is the message type that a method asks for by its name, "" where
+// none does: many call methods by the message type, in capitals or not, and put
+// a word before it.
+func typeNamed(method string) string {
+	stem := strings.ToLower(method)
+	if kind := typeOfStem(stem); kind != "" {
+		return kind
+	}
+	for _, prefix := range []string{"receive_", "handle_", "notify_", "process_", "send_", "on_"} {
+		if rest, ok := strings.CutPrefix(stem, prefix); ok {
+			return typeOfStem(rest)
+		}
+	}
+	return ""
+}
+
+func typeOfStem(stem string) string {
+	switch stem {
+	case "game_invitation", "invitation", "invite_player", "invite":
+		return protocol.TypeGameInvitation
+	case "choose_parity", "choose_parity_call", "parity_call", "parity_choose", "parity_choice":
+		return protocol.TypeChooseParityCall
+	case "make_move", "game_move_call", "move_call":
+		return protocol.TypeGameMoveCall
+	case "notify_match_result", "match_result", "game_over", "game_result":
+		return protocol.TypeGameOver
+	case "notify_game_error", "game_error":
+		return protocol.TypeGameError
+	case "notify_round", "round_announcement", "announce_round", "round":
+		return protocol.TypeRoundAnnouncement
+	case "update_standings", "league_standings_update", "standings_update", "standings":
+		return protocol.TypeStandingsUpdate
+	case "notify_round_completed", "round_completed", "round_complete":
+		return protocol.TypeRoundCompleted
+	case "notify_league_completed", "league_completed", "league_complete":
+		return protocol.TypeLeagueCompleted
+	case "report_match_result", "match_result_report", "report_result", "submit_match_result":
+		return protocol.TypeMatchResultReport
+	case "register_player", "league_register_request", "league_register":
+		return protocol.TypeLeagueRegisterRequest
+	case "register_referee", "referee_register_request", "referee_register":
+		return protocol.TypeRefereeRegisterRequest
+	case "league_query":
+		return protocol.TypeLeagueQuery
+	case "start_match", "run_match", "assign_match", "match_assignment", "start_match_command", "run_match_command", "execute_match":
+		return protocol.TypeMatchAssignment
+	}
+	return ""
+}
+
+// toolNamed is the tool for debugging and control that a method names, in
+// capitals or not.
+func toolNamed(method string) string {
+	name := strings.ToLower(method)
+	switch name {
+	case protocol.GetStandings.Name, protocol.GetMatchState.Name, protocol.GetPlayerState.Name, protocol.Ping.Name, protocol.StartLeague.Name:
+		return name
+	}
+	return ""
+}
+
+// plain tells, from its head alone, whether a request is in the form in which
+// agents of ours send theirs, and nothing in it or its answer needs translating.
+func (o *own) plain(body []byte) bool {
+	rest, ok := bytes.CutPrefix(body, []byte(`{"jsonrpc":"2.0","method":"`))
+	if !ok {
+		return false
+	}
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 {
+		return false
+	}
+	kind, ofMatch := "", false
+	switch string(rest[:end]) {
+	case protocol.Invite.Name:
+		kind, ofMatch = protocol.TypeGameInvitation, true
+	case protocol.ChooseParity.Name:
+		kind, ofMatch = protocol.TypeChooseParityCall, true
+	case protocol.MakeMove.Name:
+		kind, ofMatch = protocol.TypeGameMoveCall, true
+	case protocol.NotifyMatchResult.Name:
+		kind, ofMatch = protocol.TypeGameOver, true
+	case protocol.NotifyGameError.Name:
+		kind, ofMatch = protocol.TypeGameError, true
+	case protocol.ReportMatchResult.Name:
+		kind, ofMatch = protocol.TypeMatchResultReport, true
+	case protocol.StartMatch.Name:
+		kind, ofMatch = protocol.TypeMatchAssignment, true
+	case protocol.NotifyRound.Name:
+		if p := o.place(); p != nil && !p.strict { // others have more to say with it
+			return false
+		}
+		kind = protocol.TypeRoundAnnouncement
+	case protocol.UpdateStandings.Name:
+		kind = protocol.TypeStandingsUpdate
+	case protocol.NotifyRoundCompleted.Name:
+		kind = protocol.TypeRoundCompleted
+	case protocol.NotifyLeagueCompleted.Name:
+		kind = protocol.TypeLeagueCompleted
+	case protocol.Query.Name:
+		kind = protocol.TypeLeagueQuery
+	case protocol.RegisterPlayer.Name:
+		kind = protocol.TypeLeagueRegisterRequest
+	case protocol.RegisterReferee.Name:
+		kind = protocol.TypeRefereeRegisterRequest
+	case protocol.GetStandings.Name, protocol.GetMatchState.Name, protocol.GetPlayerState.Name, protocol.Ping.Name, protocol.StartLeague.Name:
+		return true
+	default:
+		return false
+	}
+	conversation, ok := headed(rest[end:], kind)
+	return ok && (!ofMatch || attempted(conversation))
+}
+
+// headed tells whether a call goes on with the envelope of a message, written as
+// agents of ours write it, and returns its conversation.
+func headed(rest []byte, kind string) (conversation []byte, ok bool) {
+	const (
+		opening = `","params":{"protocol":"` + protocol.Name + `","message_type":"`
+		moment  = len("2025-01-15T10:30:00Z")
+	)
+	if rest, ok = bytes.CutPrefix(rest, []byte(opening)); !ok || len(rest) < len(kind) || string(rest[:len(kind)]) != kind {
+		return nil, false
+	}
+	if rest, ok = bytes.CutPrefix(rest[len(kind):], []byte(`","sender":"`)); !ok {
+		return nil, false
+	}
+	if _, rest, ok = bytes.Cut(rest, []byte(`"`)); !ok {
+		return nil, false
+	}
+	if rest, ok = bytes.CutPrefix(rest, []byte(`,"timestamp":"`)); !ok || len(rest) < moment || rest[moment-1] != 'Z' {
+		return nil, false
+	}
+	if rest, ok = bytes.CutPrefix(rest[moment:], []byte(`","conversation_id":"`)); !ok {
+		return nil, false
+	}
+	conversation, _, ok = bytes.Cut(rest, []byte(`"`))
+	return conversation, ok
+}
+
+// attempted tells whether a conversation is that of an attempt at a match, as
+// referees of ours name it: conv-r1m1-a1.
+func attempted(conversation []byte) bool {
+	if !bytes.HasPrefix(conversation, []byte("conv-")) {
+		return false
+	}
+	i := bytes.LastIndex(conversation, []byte("-a"))
+	if i < 0 || i+2 == len(conversation) {
+		return false
+	}
+	for _, c := range conversation[i+2:] {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}

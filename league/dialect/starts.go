@@ -1,0 +1,284 @@
+package dialect
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// A start is a match that a referee of ours was told to conduct when it had no
+// room for one more.
+type start struct {
+	matchID string
+	body    []byte // the assignment, as the protocol has it
+	serve   func(ctx context.Context, body []byte) []byte
+}
+
+// maxWaiting is how many matches wait for room. A round has no more.
+const maxWaiting = 100
+
+// begin has a referee of ours begin the matches that a request tells it to begin
+// in a form that the protocol does not have. Done is false where the request is
+// none of those, and is to be answered as any other.
+func (o *own) begin(ctx context.Context, q *incoming, serve func(ctx context.Context, body []byte) []byte) (answer []byte, done bool) {
+	at := o.place()
+	switch {
+	case at == nil && q.kind == protocol.TypeRoundAnnouncement, at != nil && at.strict && q.kind == protocol.TypeRoundAnnouncement:
+		return nil, false
+	case at != nil && !at.referee:
+		o.hear(q)
+		return nil, false
+	case q.kind == protocol.TypeRoundAnnouncement:
+		return o.beginRound(ctx, q, at, serve)
+	case !q.foreign && q.params.get("player_A").Kind() == '{' && q.params.get("player_B").Kind() == '{':
+		return nil, false
+	}
+	q.params = o.assignment(q.params, at)
+	q.foreign, q.method = true, protocol.StartMatch.Name
+	return o.adorn(q, o.assign(ctx, q.params.text("match_id"), q.canonical(), at, serve)), true
+}
+
+// hear takes note of a round that is announced to a player: some never say it
+// again.
+func (o *own) hear(q *incoming) {
+	if q.kind != protocol.TypeRoundAnnouncement {
+		return
+	}
+	for _, m := range announced(q.params) {
+		if id := m.text("match_id"); id != "" {
+			o.learn(id, func(a *acquaintance) { a.round = max(1, q.params.number("round_id")) })
+		}
+	}
+}
+
+// announced are the matches of a ROUND_ANNOUNCEMENT.
+func announced(params object) []object {
+	var list []jsontext.Value
+	if v := params.get("matches"); v.Kind() != '[' || json.Unmarshal(v, &list) != nil {
+		return nil
+	}
+	matches := make([]object, 0, min(len(list), maxWaiting))
+	for _, raw := range list {
+		if m, ok := readObject(raw); ok && len(matches) < maxMatches {
+			matches = append(matches, m)
+		}
+	}
+	return matches
+}
+
+// beginRound begins those matches of a round that are this referee's.
+func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func(ctx context.Context, body []byte) []byte) ([]byte, bool) {
+	if q.params.get("matches").Kind() != '[' {
+		return nil, false
+	}
+	for _, m := range announced(q.params) {
+		if forfeited := m.get("forfeited_by"); !o.conducts(at, m) || forfeited != nil && string(forfeited) != "[]" {
+			continue
+		}
+		for _, name := range []string{"league_id", "round_id", "game_type", "timestamp"} {
+			if v := q.params.get(name); v != nil {
+				m.fill(name, v)
+			}
+		}
+		one := &incoming{id: jsontext.Value("1"), method: protocol.StartMatch.Name, params: o.assignment(m, at)}
+		answer := o.assign(ctx, m.text("match_id"), one.canonical(), at, serve)
+		if problem, refused := readObject(errorOf(answer)); refused {
+			o.options.Log.Warn().Str("match_id", m.text("match_id")).Str("error", problem.text("message")).
+				Msg("a match of an announced round cannot be begun")
+		}
+	}
+	if q.id == nil {
+		return nil, true
+	}
+	o.complete(q)
+	ack := protocol.Ack{
+		Envelope: protocol.Envelope{
+			Protocol: protocol.Name, MessageType: protocol.TypeRoundAnnouncementAck, Sender: protocol.RefereeSender(at.agentID),
+			Timestamp: o.options.Clock.Timestamp(), ConversationID: q.params.text("conversation_id"),
+		},
+		Status: protocol.StatusAcknowledged, RefereeID: at.agentID, RoundID: q.params.number("round_id"),
+	}
+	return o.adorn(q, respond(q.id, encoded(ack))), true
+}
+
+// respond is a JSON-RPC response.
+func respond(id, result jsontext.Value) []byte {
+	return object{{"jsonrpc", jsontext.Value(`"2.0"`)}, {"result", result}, {"id", id}}.appendTo(nil)
+}
+
+func errorOf(answer []byte) jsontext.Value {
+	response, _ := readObject(answer)
+	return response.get("error")
+}
+
+// conducts tells whether a match was announced as this referee's.
+func (o *own) conducts(at *place, match object) bool {
+	if id := match.text("referee_id"); id != "" && strings.EqualFold(protocol.AgentOf(id), at.agentID) {
+		return true
+	}
+	endpoint := match.text("referee_endpoint")
+	return endpoint != "" && samePlace(endpoint, o.options.Endpoint)
+}
+
+// samePlace tells whether two endpoints are the same. The names that a machine
+// has for itself mean the same.
+func samePlace(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	if errX != nil || errY != nil {
+		return a == b
+	}
+	return x.Scheme == y.Scheme && x.Port() == y.Port() && x.Path == y.Path && hostOf(x) == hostOf(y)
+}
+
+func hostOf(u *url.URL) string {
+	switch host := strings.ToLower(u.Hostname()); host {
+	case "127.0.0.1", "::1":
+		return "localhost"
+	default:
+		return host
+	}
+}
+
+// assign hands the referee a match, or keeps it until there is room: others
+// know no referee that is busy.
+func (o *own) assign(ctx context.Context, matchID string, body []byte, at *place, serve func(ctx context.Context, body []byte) []byte) []byte {
+	answer := serve(ctx, body)
+	response, _ := readObject(answer)
+	result, _ := readObject(response.get("result"))
+	if result.text("status") != protocol.StatusBusy || at == nil || at.strict || !o.await(start{matchID, body, serve}) {
+		return answer
+	}
+	result.set("status", quoted(protocol.StatusAccepted))
+	result.drop("reason")
+	response.set("result", result.appendTo(nil))
+	return response.appendTo(nil)
+}
+
+// await keeps a match until there is room; false when too many wait.
+func (o *own) await(s start) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if slices.ContainsFunc(o.waiting, func(w start) bool { return w.matchID == s.matchID }) {
+		return true
+	}
+	if len(o.waiting) >= maxWaiting {
+		return false
+	}
+	o.waiting = append(o.waiting, s)
+	return true
+}
+
+// startWaiting begins matches that wait, as far as there is room.
+func (o *own) startWaiting(ctx context.Context) {
+	for {
+		o.mu.Lock()
+		if len(o.waiting) == 0 {
+			o.mu.Unlock()
+			return
+		}
+		next := o.waiting[0]
+		o.waiting = slices.Delete(o.waiting, 0, 1)
+		o.mu.Unlock()
+		response, _ := readObject(next.serve(ctx, next.body))
+		result, _ := readObject(response.get("result"))
+		if result.text("status") == protocol.StatusBusy {
+			o.mu.Lock()
+			o.waiting = slices.Insert(o.waiting, 0, next)
+			o.mu.Unlock()
+			return
+		}
+	}
+}
+
+// assignment makes a MATCH_ASSIGNMENT of what others say when they hand over a
+// match. What is there in the protocol's form stays; the rest is as usual.
+func (o *own) assignment(said object, at *place) object {
+	a := slices.Clone(said)
+	now, matchID := o.options.Clock.Now(), said.text("match_id")
+	sender := said.text("sender")
+	a.set("protocol", quoted(protocol.Name))
+	a.set("message_type", quoted(protocol.TypeMatchAssignment))
+	a.set("sender", quoted(senderIn(protocol.TypeMatchAssignment, sender, "")))
+	a.mendTime("timestamp")
+	a.fill("timestamp", quoted(protocol.FormatTimestamp(now)))
+	a.fill("conversation_id", quoted(protocol.MatchConversation(matchID, 1)))
+	if at != nil && !at.strict && at.leagueID != "" {
+		a.set("league_id", quoted(at.leagueID)) // a referee is in one league
+	}
+	a.fill("league_id", quoted(usualLeague))
+	a.fill("round_id", encoded(roundOf(matchID)))
+	a.fill("attempt", jsontext.Value("1"))
+	a.fill("game_type", quoted(usualGame))
+	foreign := at != nil && !at.strict
+	for side, name := range []string{"player_A", "player_B"} {
+		if seat, ok := readObject(said.get(name)); !ok || !seat.holds("player_id") || !seat.holds("endpoint") {
+			a.set(name, encoded(seatIn(said, side, foreign)))
+		}
+	}
+	a.fill("timeouts", encoded(protocol.DefaultTimeouts()))
+	a.fill("retry_policy", encoded(protocol.DefaultRetryPolicy()))
+	a.fill("scoring", encoded(protocol.Scoring{Win: 3, Draw: 1}))
+	return a
+}
+
+// seatIn finds a player in what others say of a match: player_A_id, player_a_id,
+// player1_id or player_a, with player_A_endpoint or player_a_url, or an object.
+func seatIn(said object, side int, foreign bool) protocol.AssignedPlayer {
+	prefix := [2][2]string{{"playera", "player1"}, {"playerb", "player2"}}[side]
+	var seat protocol.AssignedPlayer
+	take := func(into *string, v jsontext.Value) {
+		if s := textOf(v); s != "" && *into == "" {
+			*into = s
+		}
+	}
+	for _, m := range said {
+		name := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(m.name))
+		for _, p := range prefix {
+			switch rest, ok := strings.CutPrefix(name, p); {
+			case !ok:
+			case rest == "id":
+				take(&seat.PlayerID, m.value)
+			case rest == "endpoint" || rest == "url":
+				take(&seat.Endpoint, m.value)
+			case rest == "":
+				take(&seat.PlayerID, m.value)
+				inner, _ := readObject(m.value)
+				for _, id := range []string{"player_id", "id"} {
+					take(&seat.PlayerID, inner.get(id))
+				}
+				for _, at := range []string{"endpoint", "contact_endpoint", "url"} {
+					take(&seat.Endpoint, inner.get(at))
+				}
+			}
+		}
+	}
+	if n, numbered := protocol.ParsePlayerID(seat.PlayerID); foreign && seat.Endpoint == "" && numbered && n < 100 {
+		seat.Endpoint = fmt.Sprintf("http://localhost:81%02d/mcp", n) // as spec 003 numbers the ports
+	}
+	if seat.PlayerID != "" && protocol.ValidName(seat.PlayerID) {
+		seat.DisplayName = seat.PlayerID
+	}
+	return seat
+}
+
+// startedWord is how the one who told the referee to begin wants to hear that it
+// has.
+func startedWord(method, status string) string {
+	switch strings.ToLower(method) {
+	case "assign_match":
+		return strings.ToLower(status)
+	case "start_match_command":
+		if status == protocol.StatusAccepted {
+			return "STARTED"
+		}
+	}
+	return status
+}
