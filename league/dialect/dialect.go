@@ -39,9 +39,10 @@ func New(o Options) *Dialect { return &Dialect{options: o, peers: newPeers(o), o
 func (d *Dialect) Call(ctx context.Context, endpoint, method string, body []byte,
 	post func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error),
 ) (status int, answer []byte, err error) {
+	defer d.own.calling(ctx, method, body)()
 	status, answer, err = d.peers.call(ctx, endpoint, method, body, post)
 	if err == nil && status == 200 {
-		d.own.called(ctx, method, body, answer)
+		d.own.called(method, answer)
 	}
 	return status, answer, err
 }

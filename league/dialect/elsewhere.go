@@ -57,9 +57,10 @@ func (q *incoming) status() int {
 
 // An outcome is the report of a match that somebody waits for.
 type outcome struct {
-	waiting int
-	told    chan struct{} // closed when report is there
-	report  protocol.MatchResultReport
+	waiting  int
+	told     chan struct{} // closed when report is there
+	answered chan struct{} // closed when the manager has had it
+	report   protocol.MatchResultReport
 }
 
 // longest is how long somebody waits for the end of a match: somewhat less than
@@ -79,10 +80,16 @@ func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.C
 	defer cancel()
 	select {
 	case <-awaited.told:
-		return resultFor(&awaited.report)
 	case <-ctx.Done(): // the report tells it later
 		return answer
 	}
+	ctx, cancel = context.WithTimeout(ctx, soon)
+	defer cancel()
+	select {
+	case <-awaited.answered:
+	case <-ctx.Done(): // the manager does one thing at a time, and waits for this answer
+	}
+	return resultFor(&awaited.report)
 }
 
 // expect waits for the report of a match, until forget.
@@ -91,7 +98,7 @@ func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
 	defer o.mu.Unlock()
 	awaited = o.results[matchID]
 	if awaited == nil {
-		awaited = &outcome{told: make(chan struct{})}
+		awaited = &outcome{told: make(chan struct{}), answered: make(chan struct{})}
 		o.results[matchID] = awaited
 	}
 	awaited.waiting++
@@ -104,27 +111,28 @@ func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
 	}
 }
 
-// reported tells a result to those who wait for it.
-func (o *own) reported(request []byte) {
+// reporting tells a result to those who wait for it, and, when what it returns is
+// called, that it has been reported.
+func (o *own) reporting(request []byte) (reported func()) {
 	o.mu.Lock()
-	expected := len(o.results) > 0
-	o.mu.Unlock()
-	if !expected {
-		return
+	defer o.mu.Unlock()
+	if len(o.results) == 0 {
+		return func() {}
 	}
 	var call struct {
 		Params protocol.MatchResultReport `json:"params"`
 	}
 	if json.Unmarshal(request, &call) != nil {
-		return
+		return func() {}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if awaited := o.results[call.Params.MatchID]; awaited != nil {
-		awaited.report = call.Params
-		close(awaited.told)
-		delete(o.results, call.Params.MatchID)
+	awaited := o.results[call.Params.MatchID]
+	if awaited == nil {
+		return func() {}
 	}
+	delete(o.results, call.Params.MatchID)
+	awaited.report = call.Params
+	close(awaited.told)
+	return func() { close(awaited.answered) }
 }
 
 // resultFor is the result of a match as those hear it who wait for it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -14,10 +15,11 @@ import (
 type own struct {
 	options Options
 
-	mu      sync.Mutex // never held while anybody is called
-	member  *place     // nil before it is in a league
-	known   matches    // those that others have spoken of
-	waiting []start    // matches that the agent, a referee, had no room for
+	mu      sync.Mutex    // never held while anybody is called
+	member  *place        // nil before it is in a league
+	joining chan struct{} // closed when the last registration was answered, or failed
+	known   matches       // those that others have spoken of
+	waiting []start       // matches that the agent, a referee, had no room for
 	results map[string]*outcome
 }
 
@@ -38,16 +40,52 @@ func (o *own) place() *place {
 	return o.member
 }
 
-// called learns from a call that this agent has made and its answer, both in the
-// form of the protocol: its place in a league, and the results it reports.
-func (o *own) called(ctx context.Context, method string, request, answer []byte) {
+// settled is where the agent is, after waiting for the answer to its
+// registration: a manager may begin the league before that has been read.
+func (o *own) settled(ctx context.Context) *place {
+	o.mu.Lock()
+	pending := o.joining
+	o.mu.Unlock()
+	if pending != nil && o.place() == nil {
+		ctx, cancel := context.WithTimeout(ctx, soon)
+		defer cancel()
+		select {
+		case <-pending:
+		case <-ctx.Done():
+		}
+	}
+	return o.place()
+}
+
+// soon is how long this side waits for what should come at once.
+const soon = 2 * time.Second
+
+// calling learns from a call that this agent makes, in the form of the protocol;
+// what it returns, from the end of the call, whatever came of it.
+func (o *own) calling(ctx context.Context, method string, request []byte) (ended func()) {
+	switch method {
+	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
+		pending := make(chan struct{})
+		o.mu.Lock()
+		o.joining = pending
+		o.mu.Unlock()
+		return func() { close(pending) }
+	case protocol.ReportMatchResult.Name:
+		reported := o.reporting(request)
+		return func() {
+			reported()
+			o.startWaiting(context.WithoutCancel(ctx))
+		}
+	}
+	return func() {}
+}
+
+// called learns from the answer to such a call, in the form of the protocol, the
+// agent's place in a league.
+func (o *own) called(method string, answer []byte) {
 	switch method {
 	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
 		o.joined(method == protocol.RegisterReferee.Name, answer)
-		o.startWaiting(context.WithoutCancel(ctx))
-	case protocol.ReportMatchResult.Name:
-		o.reported(request)
-		o.startWaiting(context.WithoutCancel(ctx))
 	}
 }
 
@@ -114,7 +152,11 @@ func (o *own) answer(ctx context.Context, q *incoming, body []byte, serve func(c
 	if o.complete(q) {
 		canonical = q.canonical()
 	}
-	return o.adorn(q, serve(ctx, canonical))
+	answer := serve(ctx, canonical)
+	if o.end(q, answer) {
+		answer = serve(ctx, q.canonical())
+	}
+	return o.adorn(q, answer)
 }
 
 // matches is what is remembered of the matches that others have spoken of, the

@@ -95,9 +95,11 @@ func (q *incoming) resolve() bool {
 	case kind != "":
 		q.kind = kind
 	default:
-		q.method = toolNamed(q.named)
+		if q.method = toolNamed(q.named); q.method == "" {
+			q.method = toolNamed(said)
+		}
 		q.foreign = true
-		return q.method != "" && (q.wrapped == inTool || q.method != q.named)
+		return q.method != "" && (q.wrapped != inCall || q.method != q.named)
 	}
 	q.method, q.foreign = methodOf(q.kind), true
 	return true

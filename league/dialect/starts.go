@@ -28,7 +28,7 @@ const maxWaiting = 100
 // in a form that the protocol does not have. Done is false where the request is
 // none of those, and is to be answered as any other.
 func (o *own) begin(ctx context.Context, q *incoming, serve func(ctx context.Context, body []byte) []byte) (answer []byte, done bool) {
-	at := o.place()
+	at := o.settled(ctx)
 	switch {
 	case at == nil && q.kind == protocol.TypeRoundAnnouncement, at != nil && at.strict && q.kind == protocol.TypeRoundAnnouncement:
 		return nil, false

@@ -1,0 +1,107 @@
+package dialect
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// end makes another LEAGUE_COMPLETED of one that was refused because of its
+// content, where the manager is one of others: an agent that does not hear it
+// waits for ever. False where there is nothing to be made of it.
+func (o *own) end(q *incoming, answer []byte) bool {
+	at := o.place()
+	if q.kind != protocol.TypeLeagueCompleted || at == nil || at.strict {
+		return false
+	}
+	failure, failed := readObject(errorOf(answer))
+	if !failed || failure.number("code") != invalidParams {
+		return false
+	}
+	o.fill(q)
+	p := &q.params
+	rows := standingsIn(*p)
+	champion := championIn(*p)
+	switch {
+	case champion.PlayerID == "" && len(rows) == 0:
+		return false
+	case champion.PlayerID == "":
+		champion = protocol.Champion{PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points}
+	case len(rows) == 0:
+		rows = []protocol.StandingRow{{Rank: 1, PlayerID: champion.PlayerID, DisplayName: champion.DisplayName, Points: champion.Points}}
+	}
+	if !protocol.ValidName(champion.DisplayName) {
+		champion.DisplayName = short(champion.PlayerID)
+	}
+	p.set("champion", encoded(champion))
+	p.set("final_standings", encoded(rows))
+	for _, count := range []string{"total_rounds", "total_matches"} {
+		if p.number(count) < 1 {
+			p.set(count, jsontext.Value("1"))
+		}
+	}
+	p.drop("total_players")
+	p.drop("journal_head")
+	return true
+}
+
+// invalidParams is the code of JSON-RPC for params that are not as they should be.
+const invalidParams = -32602
+
+// standingsIn are the lines of the final table, as far as they can be read.
+func standingsIn(p object) (rows []protocol.StandingRow) {
+	var list []jsontext.Value
+	if json.Unmarshal(p.first("final_standings", "standings", "final_table"), &list) != nil {
+		return nil
+	}
+	for i, raw := range list {
+		line, _ := readObject(raw)
+		id := textOf(line.first("player_id", "id"))
+		if id == "" || len(rows) == protocol.MaxStandings {
+			continue
+		}
+		row := protocol.StandingRow{Rank: line.number("rank"), PlayerID: id, DisplayName: textOf(line.first("display_name", "name"))}
+		if row.Rank < 1 {
+			row.Rank = i + 1
+		}
+		if !protocol.ValidName(row.DisplayName) {
+			row.DisplayName = short(id)
+		}
+		for name, into := range map[string]*int{
+			"played": &row.Played, "wins": &row.Wins, "draws": &row.Draws, "losses": &row.Losses, "points": &row.Points,
+		} {
+			*into = max(0, line.number(name))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// championIn is who has won, as far as it can be read: an object or an id.
+func championIn(p object) protocol.Champion {
+	said := p.first("champion", "winner", "league_champion")
+	if id := textOf(said); id != "" {
+		return protocol.Champion{PlayerID: id}
+	}
+	c, _ := readObject(said)
+	return protocol.Champion{
+		PlayerID: textOf(c.first("player_id", "id")), DisplayName: textOf(c.first("display_name", "name")), Points: max(0, c.number("points")),
+	}
+}
+
+// short is an id as a name.
+func short(id string) string {
+	id = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, id)
+	if id == "" {
+		return nameless
+	}
+	return id[:min(len(id), 50)]
+}
