@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/transport/http"
 )
 
@@ -62,7 +63,10 @@ func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
 	for name, how := range waysToStart() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			folder := store.Folder(t.TempDir())
+			defer audited(t, folder)
 			inAWorld(t, func(w *world) {
+				w.folder = folder
 				m := w.manager(4, 1, lenient)
 				r := w.foreignReferee(how)
 				for port := 8101; port <= 8104; port++ {
