@@ -86,8 +86,8 @@ func flush(out nethttp.ResponseWriter) {
 	}
 }
 
-// mostForms is how many requests one call may become.
-const mostForms = 20
+// mostForms is how many requests one call may become: one for each form.
+const mostForms = 13
 
 // Whatever an endpoint does, a call of ours ends within its time, becomes few
 // requests, and reaches nobody else.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -279,6 +280,44 @@ func (f *foreignLeague) sane(result any, a, b string) {
 		assert.Equal(f.t, winner, member(result, "winner"), "%s", written(result))
 	}
 	assert.Equal(f.t, score, member(result, "score"), "%s", written(result))
+}
+
+// A manager may call the referee inside that referee's own report: it starts the
+// next match there, and acknowledges when that has begun.
+func TestAManagerThatStartsTheNextMatchInsideAReport(t *testing.T) {
+	for _, maker := range []string{"maker-c", "maker-e"} {
+		t.Run(maker, func(t *testing.T) {
+			inAWorld(t, func(w *world) {
+				f := w.foreignLeague(maker)
+				queue := bouts()
+				var mu sync.Mutex
+				next := func() (b bout, more bool) {
+					mu.Lock()
+					defer mu.Unlock()
+					if len(queue) == 0 {
+						return bout{}, false
+					}
+					b, queue = queue[0], queue[1:]
+					return b, true
+				}
+				e := f.started()
+				f.boss.first = func(method string) {
+					if !strings.Contains(method, "report") {
+						return
+					}
+					if b, more := next(); more {
+						f.tell(e.method(), f.startOf(e, b))
+					}
+				}
+				b, _ := next()
+				f.tell(e.method(), f.startOf(e, b))
+				f.collect(bouts())
+				for i, p := range f.players {
+					assert.Equal(t, 3, p.Record().Stats.TotalMatches, "%s", f.ids[i])
+				}
+			})
+		})
+	}
 }
 
 // Managers that know agents by static files take no sender that is not of their

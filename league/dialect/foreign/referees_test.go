@@ -92,6 +92,39 @@ func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
 	}
 }
 
+// Referees of ours and of another maker share a league: players of ours believe
+// each in its own way.
+func TestAForeignRefereeBesideOneOfOurs(t *testing.T) {
+	ways := waysToStart()
+	for _, name := range []string{"assign_match", "start_match_command", "ROUND_ANNOUNCEMENT", "POST /run_match"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := store.Folder(t.TempDir())
+			defer audited(t, folder)
+			inAWorld(t, func(w *world) {
+				w.folder = folder
+				m := w.manager(6, 2, lenient)
+				theirs := w.foreignReferee(ways[name])
+				ours := w.referee(8005)
+				require.NoError(t, ours.Register(w.life))
+				for port := 8101; port <= 8106; port++ {
+					require.NoError(t, w.player(port).Register(w.life))
+				}
+				await(w, m.over)
+				require.NoError(t, m.failed)
+				for _, row := range m.Standings() {
+					assert.Equal(t, 5, row.Played, "%s", row.PlayerID)
+					assert.Zero(t, row.TechnicalLosses, "%s", row.PlayerID)
+				}
+				done, _ := theirs.results()
+				assert.Equal(t, 15, len(done)+ours.Record().Conducted)
+				assert.NotEmpty(t, done)
+				assert.Positive(t, ours.Record().Conducted)
+			})
+		})
+	}
+}
+
 // A foreignReferee plays matches that are started in its way as its maker's did:
 // it asks as they were captured to ask, finds the answers where they were, and
 // reports as they did.

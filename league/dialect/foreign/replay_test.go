@@ -19,6 +19,8 @@ type replay struct {
 	maker string
 	port  int
 
+	// first is called before a request is answered.
+	first func(method string)
 	// told hears of every request that is answered, when the answer is on its way.
 	told func(method string, request any)
 
@@ -68,6 +70,9 @@ func (r *replay) serve(out nethttp.ResponseWriter, in *nethttp.Request, request 
 	if e == nil {
 		r.refuse(out, in, request)
 		return
+	}
+	if r.first != nil {
+		r.first(method)
 	}
 	say(out, e.Status, r.answer(e, request))
 	if r.told != nil {
