@@ -89,6 +89,7 @@ func TestRules(t *testing.T) {
 		{ofLeague, "lifecycle.suspend_after", `-1 1001 1.5 "3" null`, "must be a whole number from 0 to 1000", `0 3`},
 		{ofLeague, "lifecycle.shutdown_after", `-1 1001`, "must be a whole number from 0 to 1000", `0 10`},
 		{ofLeague, "replies", `"lenient" true null`, "must be one of by_meaning, strict", `"strict" "by_meaning"`},
+		{ofLeague, "auth", `"by_meaning" false null`, "must be one of strict, lenient", `"strict" "lenient"`},
 		{ofLeague, "allowed_endpoints", `"any" {} null`, "must be a list", `[] ["any"] ["10.1.0.0/16","127.0.0.1","::1","2001:db8::/32"]`},
 		{ofLeague, "allowed_endpoints[0]", `"10.0.0.0/33" "localhost" "" 1 "fe80::1%eth0"`, `must be a network such as 10.1.0.0/16, an address, or "any"`, `"any"`},
 		{ofLeague, "limits", `[] 3 null`, "must be an object", `{}`},

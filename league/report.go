@@ -99,6 +99,9 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	if referee == nil || !x.fact.Holds(referee.id) {
 		return nil
 	}
+	if is := m.state.Agents[referee.id]; !is.Player && !is.Proves() {
+		return nil // it has promised nothing, and may report before it says that it has the match
+	}
 	return x.handing
 }
 

@@ -223,17 +223,70 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 			"R3M1": "WIN P01 ", "R3M2": "TECHNICAL_LOSS P02 ",
 		}, results)
 		require.NoError(t, x.close())
-		report, err := audit.Run(x.folder, audit.Options{Games: rules.NewRegistry(w.game)})
-		require.NoError(t, err)
-		assert.Empty(t, report.Leagues[0].Findings)
+		audited := w.auditOf(x.folder)
+		assert.Empty(t, audited.Findings)
 		notes := map[string]int{}
-		for _, n := range report.Leagues[0].Notes {
+		for _, n := range audited.Notes {
 			notes[n.Rule]++
 		}
 		assert.Equal(t, 5, notes[audit.RuleDraw], "draws that cannot be recomputed")
 		assert.Equal(t, 1, notes[audit.RuleVerdict], "the one that speaks against itself")
 		assert.Equal(t, 1, notes[audit.RuleOneResult], "nobody needed a token")
 	})
+}
+
+// A referee may play a match, and report it, before it answers that it has it.
+func TestAReportWithinTheAnswer(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		x := w.tenure(store.Folder(t.TempDir()), 2, 1, lenient)
+		w.outsider("REF01", func(c *call) (jsontext.Value, error) {
+			began := w.now()
+			_, err := w.report(tokenless(w.wins("REF01")))
+			assert.NoError(t, err)
+			assert.Less(t, w.now()-began, second, "nobody waits for what waits for it")
+			return w.accepting(c)
+		})
+		w.players(2)
+		x.finish()
+		require.NoError(t, x.close())
+		assert.Empty(t, w.auditOf(x.folder).Findings)
+	})
+}
+
+// A referee that comes back says again whether it proves itself.
+func TestARefereeThatHasLearnedToProveItself(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		x := w.tenure(store.Folder(t.TempDir()), 4, 1)
+		w.outsider("REF01", w.accepting)
+		w.players(4)
+		w.at(second)
+		for _, auth := range []string{protocol.RefereeAuthNone, protocol.RefereeAuthAccessToken, protocol.RefereeAuthAccessToken, ""} {
+			q := w.refereeApplication("REF01")
+			q.Sender, q.AuthToken, q.RefereeAuth = "referee:REF01", w.token("REF01"), auth
+			answer, err := w.applyReferee(q)
+			require.NoError(t, err)
+			assert.Equal(t, protocol.StatusAccepted, answer.Status)
+		}
+		x.kill()
+		state, _ := w.fold(x.folder)
+		assert.False(t, state.Agents["REF01"].Proves())
+		returned := 0
+		for _, kind := range w.kinds(x.folder) {
+			if kind == "agent_returned" {
+				returned++
+			}
+		}
+		assert.Equal(t, 2, returned, "only what has changed is recorded")
+	})
+}
+
+// auditOf is what the audit says of the league in a folder.
+func (w *world) auditOf(folder store.Folder) audit.League {
+	w.t.Helper()
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.game)})
+	require.NoError(w.t, err)
+	require.Len(w.t, report.Leagues, 1)
+	return report.Leagues[0]
 }
 
 // pairOf are the players of a match.

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -26,6 +27,8 @@ type handout struct {
 // handouts are the matches that were handed to referees of other makers, and what
 // was learned of how to. Safe for concurrent use.
 type handouts struct {
+	some atomic.Bool // there are any, which costs no lock to know
+
 	mu      sync.Mutex
 	matches map[string]*handout // by id, as they were handed out last
 	forms   map[string]*startHabit
@@ -43,11 +46,7 @@ type startHabit struct {
 const maxHandouts = 4096
 
 // none tells whether nothing was handed to referees of other makers.
-func (h *handouts) none() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.matches) == 0
-}
+func (h *handouts) none() bool { return !h.some.Load() }
 
 // handOut remembers that a referee is handed a match, and tells in which form to
 // begin: in the one after the last, if it took the match in that and nothing came of
@@ -68,6 +67,7 @@ func (h *handouts) handOut(endpoint string, assignment object) (*handout, int) {
 	defer h.mu.Unlock()
 	if h.matches == nil {
 		h.matches, h.forms = map[string]*handout{}, map[string]*startHabit{}
+		h.some.Store(true)
 	}
 	habit := h.forms[endpoint]
 	if habit == nil {
@@ -168,11 +168,11 @@ func (h *handouts) of(report object) *handout {
 			done = m
 		}
 	}
-	switch {
-	case opens == 1:
-		return open
-	case opens == 0:
+	switch opens {
+	case 0:
 		return done
+	case 1:
+		return open
 	}
 	return nil // never guess
 }

@@ -123,16 +123,13 @@ func registers(method string) bool {
 // refusesSender tells whether a manager turned an agent down because of who it says
 // it is.
 func refusesSender(r reply) bool {
-	code, reason := protocol.Code(r.failed.named), r.failed.text
+	code := protocol.Code(r.failed.named)
 	switch {
 	case r.message != nil:
-		if r.message.text("status") != protocol.StatusRejected {
+		if r.message.text("status") != protocol.StatusRejected || !aboutIdentity.MatchString(r.message.text("reason")) {
 			return false
 		}
-		code, reason = protocol.Code(r.message.text("error_code")), r.message.text("reason")
-		if !aboutIdentity.MatchString(reason) {
-			return false
-		}
+		code = protocol.Code(r.message.text("error_code"))
 	case !r.failed.there:
 		return false
 	}

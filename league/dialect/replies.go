@@ -85,8 +85,7 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 	o := objectOf(body)
 	switch {
 	case o == nil && refused:
-		as.verdict = unknown
-		return as
+		return q.turnedDown(as, id)
 	case o == nil && len(body) == 0 && q.notice: // it was taken
 		return q.result(id, object{})
 	case o == nil:
@@ -95,15 +94,14 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 	message, failed := q.unwrap(o, depth)
 	switch {
 	case status/100 != 2 && !failed.there && refused:
-		as.verdict = unknown
-		return as
+		return q.turnedDown(as, id)
 	case status/100 != 2 && failed.named == "" && !refused:
 		return as
 	case failed.there:
 		return q.failed(as, id, failed, bytes.HasPrefix(answer, []byte(internalError)))
 	}
 	r := q.result(id, q.translate(message))
-	if bytes.HasPrefix(answer, []byte(resultHead)) && same(message, r.message) && o.object("result") != nil && same(message, o.object("result")) {
+	if bytes.HasPrefix(answer, []byte(resultHead)) && o.get("result").Kind() == '{' && same(r.message, o.object("result")) {
 		r.body = answer // as it stands
 	}
 	return r
@@ -122,6 +120,16 @@ const (
 	httpInternalError    = 500
 	httpNotImplemented   = 501
 )
+
+// turnedDown is the reply of an HTTP status that says no. Who turns a notice down so
+// is there, and well: that is all that there is to know.
+func (q *question) turnedDown(as reply, id []byte) reply {
+	as.verdict = unknown
+	if q.notice {
+		as.status, as.body = httpOK, failure{code: methodNotFound, text: "HTTP " + strconv.Itoa(as.status)}.encode(id)
+	}
+	return as
+}
 
 // formStatus tells whether an HTTP status says that a request was not understood.
 func formStatus(status int) bool {
@@ -159,8 +167,8 @@ func (q *question) unwrap(o object, deep int) (object, failure) {
 			return q.unwrap(inner, deep-1)
 		}
 	}
-	if value := o.get("result"); value != nil && o.get("jsonrpc") != nil {
-		return q.bare(value), failure{}
+	if o.get("jsonrpc") != nil {
+		return q.bare(o.get("result")), failure{}
 	}
 	return o, failure{}
 }

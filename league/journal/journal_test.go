@@ -230,6 +230,8 @@ func TestEventsThatCannotHaveHappened(t *testing.T) {
 		{"a second creation", 3, events()[0], "created once"},
 		{"an agent twice", 3, events()[2], "registered already"},
 		{"an agent of no role", 3, &journal.AgentRegistered{AgentID: "X", Role: "king"}, "player or referee"},
+		{"an agent that proves itself in no way", 3, &journal.AgentRegistered{AgentID: "X", Role: journal.RoleReferee, RefereeAuth: "some"}, "referee_auth"},
+		{"an agent that returns so", 3, &journal.AgentReturned{AgentID: "REF01", RefereeAuth: "some"}, "referee_auth"},
 		{"a stranger returns", 3, &journal.AgentReturned{AgentID: "P09"}, "not registered"},
 		{"a round before the start", 3, events()[7], "before the start"},
 		{"another algorithm", 6, &journal.Started{Algorithm: "circle-v2", Players: []string{"P01", "P02"}, Referees: []string{"REF01"}}, "newer"},
@@ -256,6 +258,56 @@ func TestEventsThatCannotHaveHappened(t *testing.T) {
 			before := said(t, s)
 			require.ErrorContains(t, s.Apply(&journal.Event{Seq: tt.after + 1, Data: tt.event}), tt.want)
 			assert.Equal(t, before, said(t, s))
+		})
+	}
+}
+
+// Referees have said how they prove themselves since there were others; those of older
+// journals all did it by access tokens.
+func TestHowRefereesProveThemselves(t *testing.T) {
+	s := journal.NewState()
+	for i, step := range []struct {
+		event  journal.Data
+		proves bool
+	}{
+		{events()[0], false},
+		{&journal.AgentRegistered{AgentID: "REF07", Role: journal.RoleReferee}, true},
+		{&journal.AgentReturned{AgentID: "REF07", RefereeAuth: protocol.RefereeAuthNone}, false},
+		{&journal.AgentReturned{AgentID: "REF07"}, false},
+		{&journal.AgentReturned{AgentID: "REF07", RefereeAuth: protocol.RefereeAuthAccessToken}, true},
+	} {
+		require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: when, Data: step.event}))
+		if i > 0 {
+			assert.Equal(t, step.proves, s.Agents["REF07"].Proves(), "event %d", i+1)
+		}
+	}
+	created := *events()[0].(*journal.Created)
+	created.Auth = "some"
+	assert.ErrorContains(t, journal.NewState().Apply(&journal.Event{Seq: 1, At: when, Data: &created}), "auth")
+}
+
+func TestContradicts(t *testing.T) {
+	even, odd, maybe, a, b := "even", "odd", "maybe", "P01", "P02"
+	for name, c := range map[string]struct {
+		status         string
+		winner, parity *string
+		choices        [2]*string
+		want           bool
+	}{
+		"the right one won":         {protocol.StatusWin, &a, &even, [2]*string{&even, &odd}, false},
+		"the other one won":         {protocol.StatusWin, &b, &even, [2]*string{&even, &odd}, true},
+		"nobody won":                {protocol.StatusDraw, nil, &even, [2]*string{&even, &odd}, true},
+		"both were right":           {protocol.StatusDraw, nil, &odd, [2]*string{&odd, &odd}, false},
+		"one of two who were right": {protocol.StatusWin, &a, &odd, [2]*string{&odd, &odd}, true},
+		"one of two who were wrong": {protocol.StatusWin, &a, &odd, [2]*string{&even, &even}, true},
+		"no number":                 {protocol.StatusWin, &b, nil, [2]*string{&even, &odd}, false},
+		"no choice":                 {protocol.StatusWin, &b, &even, [2]*string{&even, nil}, false},
+		"another game":              {protocol.StatusWin, &b, &even, [2]*string{&even, &maybe}, false},
+		"a technical loss":          {protocol.StatusTechnicalLoss, &b, &even, [2]*string{&even, &odd}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := journal.Outcome{Status: c.status, WinnerPlayerID: c.winner, NumberParity: c.parity, Choices: protocol.Both(a, c.choices[0], b, c.choices[1])}
+			assert.Equal(t, c.want, journal.Contradicts(&o))
 		})
 	}
 }

@@ -183,3 +183,53 @@ func (s *State) forfeit(d *MatchForfeited) error {
 	}
 	return nil
 }
+
+// register is an agent that is let in.
+func (s *State) register(d *AgentRegistered, at string) error {
+	switch {
+	case s.Agents[d.AgentID] != nil:
+		return fmt.Errorf("agent %s is registered already", d.AgentID)
+	case s.Started != nil:
+		return fmt.Errorf("agent %s registers after the start", d.AgentID)
+	case d.Role != RolePlayer && d.Role != RoleReferee:
+		return fmt.Errorf("role %.40q: player or referee", d.Role)
+	case !knownAuth(d.RefereeAuth):
+		return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
+	}
+	s.Agents[d.AgentID] = &Agent{
+		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
+		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
+		RefereeAuth: d.RefereeAuth,
+	}
+	return nil
+}
+
+// welcomeBack is an agent that is there again.
+func (s *State) welcomeBack(d *AgentReturned, at string) error {
+	a := s.Agents[d.AgentID]
+	switch {
+	case a == nil:
+		return unregistered(d.AgentID)
+	case a.Shutdown != "":
+		return gone(a)
+	case !knownAuth(d.RefereeAuth):
+		return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
+	}
+	if d.Generation != a.Generation {
+		a.Since, a.Confirmed = at, false
+	}
+	a.Endpoint, a.Generation = d.Endpoint, d.Generation
+	if d.RefereeAuth != "" {
+		a.RefereeAuth = d.RefereeAuth
+	}
+	a.comeBack(d.Reason)
+	return nil
+}
+
+func knownAuth(auth string) bool {
+	return auth == "" || auth == protocol.RefereeAuthNone || auth == protocol.RefereeAuthAccessToken
+}
+
+// Proves tells whether a referee shows players their access tokens. In journals from
+// before referees said so, all do.
+func (a *Agent) Proves() bool { return a.RefereeAuth != protocol.RefereeAuthNone }

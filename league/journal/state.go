@@ -141,24 +141,7 @@ func (s *State) apply(e *Event) error {
 	case *AgentRegistered:
 		return s.register(d, e.At)
 	case *AgentReturned:
-		a := s.Agents[d.AgentID]
-		if a == nil {
-			return unregistered(d.AgentID)
-		}
-		if a.Shutdown != "" {
-			return gone(a)
-		}
-		if d.Generation != a.Generation {
-			a.Since, a.Confirmed = e.At, false
-		}
-		if !knownAuth(d.RefereeAuth) {
-			return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
-		}
-		a.Endpoint, a.Generation = d.Endpoint, d.Generation
-		if d.RefereeAuth != "" {
-			a.RefereeAuth = d.RefereeAuth
-		}
-		a.comeBack(d.Reason)
+		return s.welcomeBack(d, e.At)
 	case *AgentConfirmed:
 		a := s.Agents[d.AgentID]
 		if a == nil {
@@ -257,33 +240,6 @@ func (d *Created) scoring() table.Scoring {
 		Tiebreakers: d.Tiebreakers,
 	}
 }
-
-func (s *State) register(d *AgentRegistered, at string) error {
-	switch {
-	case s.Agents[d.AgentID] != nil:
-		return fmt.Errorf("agent %s is registered already", d.AgentID)
-	case s.Started != nil:
-		return fmt.Errorf("agent %s registers after the start", d.AgentID)
-	case d.Role != RolePlayer && d.Role != RoleReferee:
-		return fmt.Errorf("role %.40q: player or referee", d.Role)
-	case !knownAuth(d.RefereeAuth):
-		return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
-	}
-	s.Agents[d.AgentID] = &Agent{
-		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
-		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
-		RefereeAuth: d.RefereeAuth,
-	}
-	return nil
-}
-
-func knownAuth(auth string) bool {
-	return auth == "" || auth == protocol.RefereeAuthNone || auth == protocol.RefereeAuthAccessToken
-}
-
-// Proves tells whether a referee shows players their access tokens. In journals from
-// before referees said so, all do.
-func (a *Agent) Proves() bool { return a.RefereeAuth != protocol.RefereeAuthNone }
 
 // maxMatches keeps a journal of a few lines from taking all memory: 4 GB.
 const maxMatches = 1 << 27

@@ -1,0 +1,228 @@
+package dialect
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+const (
+	theReferee    = "http://localhost:8001/mcp"
+	theAssignment = `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:30Z","conversation_id":"conv-r1m1-a1",` +
+		`"league_id":"l","round_id":1,"match_id":"R1M1","attempt":1,"game_type":"even_odd",` +
+		`"player_A":{"player_id":"P01","endpoint":"http://localhost:8101/mcp"},"player_B":{"player_id":"P02","endpoint":"http://localhost:8102/mcp"},` +
+		`"timeouts":{},"retry_policy":{},"scoring":{"win_points":3,"draw_points":1,"loss_points":0},"referee_id":"REF01"}`
+)
+
+// handed is what a manager reads of a match that it hands out.
+func handed(t *testing.T, p *peers, post postFunc, assignment string) object {
+	t.Helper()
+	status, answer, err := p.call(t.Context(), theReferee, "start_match", asking("start_match", assignment), post)
+	require.NoError(t, err)
+	require.Equal(t, 200, status, "%s", answer)
+	return objectOf(answer).object("result")
+}
+
+func assignmentOf(matchID, a, b string) string {
+	return strings.NewReplacer(`"R1M1"`, `"`+matchID+`"`, `"P01"`, `"`+a+`"`, `"P02"`, `"`+b+`"`).Replace(theAssignment)
+}
+
+func reportOf(t *testing.T, p *peers, report string) string {
+	t.Helper()
+	body := p.complete(asking("report_match_result", report))
+	p.served(body, []byte(resultHead+`{"status":"ACCEPTED"},"id":7}`))
+	asked, ok := cutRequest(body)
+	require.True(t, ok)
+	return string(asked.message)
+}
+
+func TestRefereesOfOtherMakersAreTold(t *testing.T) {
+	by := func(method, answer string, reads ...string) func(string, object) (int, string) {
+		return func(_ string, asked object) (int, string) {
+			if asked.text("method") != method {
+				return 200, notFound
+			}
+			for _, name := range reads {
+				if asked.object("params").text(name) == "" {
+					return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"missing ` + name + `"},"id":1}`
+				}
+			}
+			return 200, answer
+		}
+	}
+	for name, referee := range map[string]struct {
+		answer func(url string, asked object) (int, string)
+		status string
+	}{
+		"by assign_match": {by("assign_match", `{"jsonrpc":"2.0","id":1,"result":{"message_type":"MATCH_ASSIGNMENT_ACK","status":"accepted"}}`,
+			"match_id", "player1_id", "player1_endpoint", "player2_id", "player2_endpoint"), "ACCEPTED"},
+		"by START_MATCH": {by("START_MATCH", `{"result":{"status":"STARTED"}}`, "player_a_id", "player_b_id", "player_a_endpoint", "player_b_endpoint"), "ACCEPTED"},
+		"by run_match":   {by("run_match", `{"result":{"status":"ok"}}`, "player_A_id", "player_A_endpoint", "player_B_endpoint"), "ACCEPTED"},
+		"by start_match_command": {by("start_match_command", `{"result":{"status":"STARTED"},"error":null}`,
+			"player_a", "player_a_url", "player_b", "player_b_url"), "ACCEPTED"},
+		"by start_match, busy":     {by("start_match", `{"result":{"status":"busy"}}`), "BUSY"},
+		"by start_match, rejected": {by("start_match", `{"result":{"status":"Rejected","reason":"no"}}`), "REJECTED"},
+		"by tools/call": {func(_ string, asked object) (int, string) {
+			if asked.object("params").text("name") != "start_match" || asked.object("params").object("arguments").text("match_id") == "" {
+				return 200, notFound
+			}
+			return 200, `{"result":{"content":[{"type":"text","text":"{\"status\":\"ok\"}"}]}}`
+		}, "ACCEPTED"},
+		"at a path of its own, with the result": {func(url string, asked object) (int, string) {
+			if url != "http://localhost:8001/run_match" {
+				return 404, `{"detail":"Not Found"}`
+			}
+			return 200, `{"match_id":"` + asked.text("match_id") + `","winner":null,"result":{"status":"DRAW","winner_player_id":null,"drawn_number":7}}`
+		}, "ACCEPTED"},
+		"by the announcement of a round": {func(_ string, asked object) (int, string) {
+			params := asked.object("params")
+			var matches []map[string]any
+			if asked.text("method") != "notify_round" || decode(params.get("matches"), &matches) != nil || len(matches) != 1 {
+				return 200, `{"error":"Unknown method"}`
+			}
+			want := map[string]any{
+				"match_id": matches[0]["match_id"], "game_type": "even_odd", "player_A_id": matches[0]["player_A_id"], "player_A_endpoint": "http://localhost:8101/mcp",
+				"player_B_id": matches[0]["player_B_id"], "player_B_endpoint": "http://localhost:8102/mcp", "referee_endpoint": theReferee, "referee_id": "REF01",
+			}
+			if !assert.ObjectsAreEqual([]map[string]any{want}, matches) || params.text("message_type") != "ROUND_ANNOUNCEMENT" || params.text("league_id") != "l" {
+				return 400, `{"error":"bad"}`
+			}
+			return 200, `{"jsonrpc":"2.0","result":{"status":"received"},"id":1}`
+		}, "ACCEPTED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, s := newTestPeers(zerolog.Nop()), &stranger{answer: referee.answer}
+			ack := handed(t, p, s.post, theAssignment)
+			assert.Equal(t, referee.status, ack.text("status"))
+			assert.Equal(t, "R1M1", ack.text("match_id"))
+			assert.LessOrEqual(t, s.tries(), len(starts))
+			if referee.status != "ACCEPTED" {
+				return
+			}
+			p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`))
+			handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
+			assert.Equal(t, 1, s.tries(), "what worked is remembered")
+		})
+	}
+}
+
+// A referee of ours is handed its matches as they are, with what it proves itself by;
+// nobody else gets to see that.
+func TestAccessTokensGoToOursAlone(t *testing.T) {
+	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
+	p := newTestPeers(zerolog.Nop())
+	ack := resultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
+	s := &stranger{answer: func(string, object) (int, string) { return 200, ack }}
+	assert.Equal(t, strings.Repeat("a", 64), handed(t, p, s.post, withToken).text("draw_commitment"))
+	assert.Equal(t, []string{string(asking("start_match", withToken))}, s.bodies)
+	assert.True(t, p.matches.none())
+
+	s = &stranger{answer: func(_ string, asked object) (int, string) {
+		if asked.text("method") == "assign_match" {
+			return 200, `{"result":{"status":"accepted"}}`
+		}
+		return 200, notFound
+	}}
+	handed(t, p, s.post, withToken)
+	require.Len(t, s.bodies, 3)
+	for _, body := range s.bodies[1:] {
+		assert.NotContains(t, body, "secret")
+	}
+}
+
+func TestARefereeThatIsBusyIsNotAskedOtherwise(t *testing.T) {
+	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, object) (int, string) {
+		return 200, resultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`
+	}}
+	for _, assignment := range []string{withToken, theAssignment, theAssignment} {
+		ack := handed(t, p, s.post, assignment)
+		assert.Equal(t, []string{"BUSY", "full"}, []string{ack.text("status"), ack.text("reason")})
+		assert.Equal(t, 1, s.tries())
+	}
+}
+
+// One that answers only when the match is over has taken it, when its time to say so
+// is nearly over.
+func TestARefereeThatAnswersAfterTheMatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		began := time.Now()
+		status, answer, err := p.call(ctx, theReferee, "start_match", asking("start_match", theAssignment), func(ctx context.Context, _ string, _ []byte) (int, []byte, error) {
+			<-ctx.Done()
+			return 0, nil, ctx.Err()
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 200, status)
+		assert.Equal(t, "ACCEPTED", objectOf(answer).object("result").text("status"))
+		assert.Equal(t, 9500*time.Millisecond, time.Since(began))
+		require.NoError(t, ctx.Err())
+	})
+}
+
+func TestARefereeThatIsGone(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	_, _, err := p.call(t.Context(), theReferee, "start_match", asking("start_match", theAssignment), func(context.Context, string, []byte) (int, []byte, error) {
+		return 0, nil, context.DeadlineExceeded
+	})
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// One that acknowledges whatever it is told is told otherwise when nothing came of it.
+func TestARefereeThatAcknowledgesAnything(t *testing.T) {
+	var log bytes.Buffer
+	p := newTestPeers(zerolog.New(&log))
+	s := &stranger{answer: func(string, object) (int, string) { return 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}` }}
+	var methods []string
+	for range len(starts) + 1 {
+		handed(t, p, s.post, theAssignment)
+		methods = append(methods, objectOf([]byte(s.bodies[0])).text("method"))
+		require.Equal(t, 1, s.tries())
+	}
+	assert.Equal(t, []string{"start_match", "assign_match", "START_MATCH", "run_match", "start_match_command"}, methods[:5])
+	assert.Equal(t, "start_match", methods[len(starts)], "and from the beginning")
+	handed(t, p, s.post, theAssignment)
+	s.tries()
+	p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`))
+	for range 2 {
+		handed(t, p, s.post, assignmentOf("R2M1", "P01", "P02"))
+		assert.Contains(t, s.bodies[0], `"assign_match"`, "what brought a report is kept")
+		s.tries()
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), theReferee), "the log has it once")
+}
+
+func TestMatchesThatAreHandedOutAtOnceMoveOnOnce(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	for range 2 {
+		handed(t, p, s.post, theAssignment)
+		handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
+	}
+	assert.Contains(t, s.bodies[2], `"assign_match"`)
+	assert.Contains(t, s.bodies[3], `"assign_match"`)
+}
+
+func TestHandoutsAreBounded(t *testing.T) {
+	var h handouts
+	first := objectOf([]byte(theAssignment))
+	h.handOut(theReferee, first)
+	for i := range maxHandouts + 10 {
+		h.handOut(theReferee+protocol.PlayerID(i+1), objectOf([]byte(assignmentOf(protocol.MatchID(2, i+1), "P01", "P02"))))
+	}
+	assert.Len(t, h.matches, maxHandouts)
+	assert.LessOrEqual(t, len(h.forms), maxHandouts)
+	assert.NotContains(t, h.matches, "R1M1")
+}

@@ -1,0 +1,217 @@
+package dialect
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+func TestReplies(t *testing.T) {
+	for _, c := range []struct {
+		name, method, answer string
+		status               int
+		want                 string // the result, or the error with its code; "" when it is the carrier's to judge
+	}{
+		{"as the protocol has it", "choose_parity", chooses, 200, `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"}`},
+		{"the id first", "choose_parity", `{"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "odd"}}`, 200, `{"parity_choice":"odd"}`},
+		{"a null error", "choose_parity", `{"result":{"choice":"even"},"error":null,"id":1}`, 200, `{"parity_choice":"even"}`},
+		{"in result.response", "choose_parity", `{"jsonrpc":"2.0","result":{"response":{"parity_choice":"odd"}},"id":1}`, 200, `{"parity_choice":"odd"}`},
+		{"in content", "choose_parity", `{"result":{"content":[{"type":"text","text":"{\"choice\": \"odd\"}"}],"isError":false}}`, 200, `{"parity_choice":"odd"}`},
+		{"in content, as JSON-RPC once more", "choose_parity", `{"result":{"content":[{"type":"text","text":"{\"jsonrpc\":\"2.0\",\"result\":{\"choice\":\"odd\"}}"}]}}`, 200, `{"parity_choice":"odd"}`},
+		{"in structuredContent", "choose_parity", `{"result":{"content":[],"structuredContent":{"parity_choice":"odd"}}}`, 200, `{"parity_choice":"odd"}`},
+		{"in params", "handle_game_invitation", `{"jsonrpc":"2.0","method":"game_join_ack","params":{"message_type":"GAME_JOIN_ACK","accept":true},"id":2}`, 200, `{"message_type":"GAME_JOIN_ACK","accept":true}`},
+		{"at the top level", "handle_game_invitation", `{"message_type":"GAME_JOIN_ACK","accept":false}`, 200, `{"message_type":"GAME_JOIN_ACK","accept":false}`},
+		{"a string that holds it", "choose_parity", `{"jsonrpc":"2.0","result":"{\"parity_choice\":\"even\"}","id":1}`, 200, `{"parity_choice":"even"}`},
+		{"in an event stream", "choose_parity", "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\ndata: \"result\":{\"choice\":\"even\"}}\n\n", 200, `{"parity_choice":"even"}`},
+		{"in an event stream, behind a notification", "choose_parity", "data: {\"jsonrpc\":\"2.0\",\"method\":\"log\"}\r\n\r\ndata: {\"result\":{\"choice\":\"even\"}}\r\n\r\n", 200, `{"parity_choice":"even"}`},
+		{"a choice as the result", "choose_parity", `{"jsonrpc":"2.0","result":"even","id":1}`, 200, `{"parity_choice":"even"}`},
+		{"a choice in a move", "choose_parity", `{"result":{"move_data":{"choice":"odd"}}}`, 200, `{"move_data":{"choice":"odd"},"parity_choice":"odd"}`},
+		{"both names", "choose_parity", `{"jsonrpc":"2.0","result":{"choice":"x","parity_choice":"odd"},"id":7}`, 200, `{"choice":"x","parity_choice":"odd"}`},
+
+		{"a choice in upper case is wrong", "choose_parity", `{"result":{"choice":"EVEN"}}`, 200, `{"parity_choice":"EVEN"}`},
+		{"a choice that is a number is wrong", "choose_parity", `{"result":{"choice":2}}`, 200, `{"parity_choice":2}`},
+		{"a text is no boolean", "handle_game_invitation", `{"result":{"accept":"true"}}`, 200, `{"accept":"true"}`},
+		{"nor is a yes", "handle_game_invitation", `{"result":{"accepted":"yes"}}`, 200, `{"accepted":"yes","accept":"yes"}`},
+		{"accepted", "handle_game_invitation", `{"result":{"accepted":true}}`, 200, `{"accepted":true,"accept":true}`},
+		{"a status that accepts", "handle_game_invitation", `{"result":{"status":"Accepted"}}`, 200, `{"status":"Accepted","accept":true}`},
+		{"a status that refuses", "handle_game_invitation", `{"result":{"status":"DECLINED"}}`, 200, `{"status":"DECLINED","accept":false}`},
+		{"a move", "make_move", `{"result":{"choice":"rock"}}`, 200, `{"choice":"rock","move_data":{"choice":"rock"}}`},
+
+		{"an acknowledgement", "notify_match_result", `{"jsonrpc":"2.0","result":{"status":"received","result":"WIN"},"id":3}`, 200, `{"status":"received","result":"WIN"}`},
+		{"an acknowledgement that is a word", "notify_match_result", `{"jsonrpc":"2.0","result":"ok","id":3}`, 200, `{"status":"ok"}`},
+		{"an acknowledgement that is null", "notify_match_result", `{"jsonrpc":"2.0","result":null,"id":3}`, 200, `{}`},
+		{"an acknowledgement without a body", "notify_match_result", ``, 204, `{}`},
+
+		{"a registration without token", "register_player", `{"result":{"status":"ACCEPTED","player_id":"P1"},"error":null,"id":1}`, 200, `{"status":"ACCEPTED","player_id":"P1","auth_token":"none","league_id":"league_2025_even_odd"}`},
+		{"a registration with a word of its own", "register_referee", `{"result":{"status":"registered","referee_id":7,"token":"t","league_id":"l"}}`, 200, `{"status":"ACCEPTED","referee_id":"7","token":"t","league_id":"l","auth_token":"t"}`},
+		{"a registration without status", "register_player", `{"result":{"player_id":"x"}}`, 200, `{"player_id":"x","status":"ACCEPTED","auth_token":"none","league_id":"league_2025_even_odd"}`},
+		{"a registration that is refused", "register_player", `{"result":{"status":"rejected","reason":"full"}}`, 200, `{"status":"REJECTED","reason":"full"}`},
+		{"a query that fails", "league_query", `{"result":{"success":false,"error":{"error_code":"E005"}}}`, 200, `{"success":false,"error":{"error_code":"E005"}}`},
+		{"a query with data", "league_query", `{"result":{"success":true,"data":{"standings":[]}}}`, 200, `{"success":true,"data":{"standings":[]}}`},
+
+		{"an error that is a text", "notify_match_result", `{"error":"nobody plays"}`, 200, `-32000 nobody plays`},
+		{"an error in the result", "notify_match_result", `{"jsonrpc":"2.0","result":{"error":"E015: another match"},"id":1}`, 200, `15 E015: another match E015`},
+		{"an error of MCP", "notify_match_result", `{"result":{"isError":true,"content":[{"type":"text","text":"Unknown tool"}]}}`, 200, `-32000 Unknown tool`},
+		{"a LEAGUE_ERROR", "choose_parity", `{"result":{"message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"AUTH_TOKEN_INVALID"}}`, 200, `12 AUTH_TOKEN_INVALID E012`},
+		{"an error with a code of its own", "choose_parity", `{"error":{"code":"E004","message":"choose"}}`, 200, `4004 choose E004`},
+		{"an error with a code in data", "choose_parity", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no","data":{"error_code":"E015"}}}`, 200, `-32000 no E015`},
+		{"an error by HTTP", "choose_parity", `{"error":{"error_code":"E011","message":"no token"}}`, 401, `11 no token E011`},
+		{"success that is none", "notify_match_result", `{"result":{"success":false,"message":"no such match"}}`, 200, `-32000 no such match`},
+
+		{"a notice that is turned down by HTTP", "notify_round", `{"detail":"Not Found"}`, 404, `-32601 HTTP 404`},
+		{"a question that is turned down by HTTP", "choose_parity", `{"detail":"Not Found"}`, 404, "404"},
+		{"what is no JSON", "choose_parity", `even`, 200, ""},
+		{"an array", "choose_parity", `[1]`, 200, ""},
+		{"a failure by HTTP", "choose_parity", `{"jsonrpc":"2.0","result":{"choice":"even"}}`, 500, ""},
+		{"a name twice", "choose_parity", `{"result":{"choice":"even","choice":"odd"}}`, 200, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q, known := questionOf(c.method)
+			require.True(t, known)
+			r := q.read([]byte("9"), c.status, []byte(c.answer))
+			if c.want == "404" {
+				assert.Equal(t, reply{verdict: unknown, status: 404, body: []byte(c.answer)}, r)
+				return
+			}
+			assert.Equal(t, c.want == "", r.verdict == unreadable)
+			if c.want == "" {
+				assert.Equal(t, reply{verdict: unreadable, status: c.status, body: []byte(c.answer)}, r)
+				return
+			}
+			var envelope struct {
+				Version string         `json:"jsonrpc"`
+				ID      int            `json:"id"`
+				Result  jsontext.Value `json:"result"`
+				Error   *struct {
+					Code    int            `json:"code"`
+					Message string         `json:"message"`
+					Data    jsontext.Value `json:"data"`
+				} `json:"error"`
+			}
+			require.NoError(t, json.Unmarshal(r.body, &envelope), "%s", r.body)
+			assert.Equal(t, "2.0", envelope.Version)
+			assert.Equal(t, 200, r.status)
+			if e := envelope.Error; e != nil {
+				said := strings.TrimSpace(strings.Join([]string{jsonOf(e.Code), e.Message, objectOf(e.Data).text("error_code")}, " "))
+				assert.Equal(t, c.want, said)
+				return
+			}
+			assert.JSONEq(t, c.want, string(envelope.Result))
+		})
+	}
+}
+
+func jsonOf(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// An exchange is one that was captured of agents of other makers.
+type exchange struct {
+	Path     string         `json:"path"`
+	Request  jsontext.Value `json:"request"`
+	Status   int            `json:"status"`
+	Response jsontext.Value `json:"response"`
+}
+
+func captured(t *testing.T) map[string][]exchange {
+	t.Helper()
+	files, err := filepath.Glob("testdata/peers/*/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string][]exchange{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var list []exchange
+		require.NoError(t, json.Unmarshal(text, &list), file)
+		all[file] = list
+	}
+	return all
+}
+
+// Every captured answer of a player or a manager is understood, as an agent of ours
+// would have said it.
+func TestCapturedReplies(t *testing.T) {
+	read := 0
+	for file, list := range captured(t) {
+		for _, x := range list {
+			asked := objectOf(x.Request)
+			messageType := asked.object("params").text("message_type")
+			var q *question
+			for i := range questions {
+				if questions[i].request == messageType || questions[i].method == asked.text("method") {
+					q = &questions[i]
+				}
+			}
+			if q == nil {
+				continue
+			}
+			read++
+			r := q.read([]byte("7"), x.Status, x.Response)
+			require.Equal(t, understood, r.verdict, "%s: %s", file, x.Response)
+			switch q.method {
+			case protocol.ChooseParity.Name:
+				assert.Contains(t, []string{"even", "odd"}, r.message.text("parity_choice"), file)
+			case protocol.Invite.Name:
+				assert.Equal(t, "true", string(r.message.get("accept")), file)
+			case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
+				assert.Equal(t, protocol.StatusAccepted, r.message.text("status"), file)
+				assert.NotEmpty(t, r.message.text("auth_token"), file)
+				assert.NotEmpty(t, r.message.text("player_id")+r.message.text("referee_id"), file)
+			}
+		}
+	}
+	assert.Greater(t, read, 50)
+}
+
+// Whatever an agent answers, what comes of it is one JSON-RPC response, or stays for
+// the carrier to judge.
+func FuzzReply(f *testing.F) {
+	f.Add(uint8(0), 200, []byte(chooses))
+	f.Add(uint8(1), 200, []byte("data: {\"result\":\n\n"))
+	f.Add(uint8(10), 400, []byte(`{"error":{"code":1e9,"message":null,"data":"x"}}`))
+	f.Add(uint8(3), 200, []byte(`{"result":{"content":[{"text":"{\"a\":[]}"}]}}`))
+	f.Add(uint8(5), 404, []byte(`{"result":"{\"error\":{}}"}`))
+	f.Add(uint8(13), 200, []byte(`{"result":{"status":"busy","draw_commitment":5}}`))
+	for _, maker := range []string{"a", "b", "c", "d", "e"} {
+		text, err := os.ReadFile("testdata/peers/maker-" + maker + "/match1.json")
+		require.NoError(f, err)
+		var list []exchange
+		require.NoError(f, json.Unmarshal(text, &list))
+		for i, x := range list {
+			f.Add(uint8(i), x.Status, []byte(x.Response))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, status int, answer []byte) {
+		p, sent := newTestPeers(zerolog.Nop()), 0
+		n := int(which) % (len(questions) + 1)
+		method, message := protocol.StartMatch.Name, theAssignment
+		if n < len(questions) {
+			method, message = questions[n].method, invitation
+		}
+		got, body, err := p.call(t.Context(), there, method, asking(method, message), func(context.Context, string, []byte) (int, []byte, error) {
+			sent++
+			return status, answer, nil
+		})
+		require.NoError(t, err)
+		require.LessOrEqual(t, sent, maxTries+len(starts))
+		if got == status && string(body) == string(answer) {
+			return
+		}
+		o := objectOf(body)
+		require.NotNil(t, o, "%s", body)
+		require.Equal(t, "2.0", o.text("jsonrpc"))
+		require.NotEqual(t, o.object("result") == nil, o.object("error") == nil, "%s", body)
+	})
+}
