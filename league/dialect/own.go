@@ -15,12 +15,14 @@ import (
 type own struct {
 	options Options
 
-	mu      sync.Mutex    // never held while anybody is called
-	member  *place        // nil before it is in a league
-	joining chan struct{} // closed when the last registration was answered, or failed
-	known   matches       // those that others have spoken of
-	waiting []start       // matches that the agent, a referee, had no room for
-	results map[string]*outcome
+	mu       sync.Mutex    // never held while anybody is called
+	member   *place        // nil before it is in a league
+	joining  chan struct{} // closed when the last registration was answered, or failed
+	known    matches       // those that others have spoken of
+	waiting  []start       // matches that the agent, a referee, had no room for
+	starting bool          // somebody begins them
+	again    bool          // and is to look again
+	results  map[string]*outcome
 }
 
 func newOwn(o Options) *own { return &own{options: o, results: map[string]*outcome{}} }

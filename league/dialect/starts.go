@@ -37,7 +37,7 @@ func (o *own) begin(ctx context.Context, q *incoming, serve func(ctx context.Con
 		return nil, false
 	case q.kind == protocol.TypeRoundAnnouncement:
 		return o.beginRound(ctx, q, at, serve)
-	case !q.foreign && q.params.get("player_A").Kind() == '{' && q.params.get("player_B").Kind() == '{':
+	case !q.foreign && (q.params.names("attempt") || q.params.names("timeouts") || q.params.names("scoring")): // nobody else has these
 		return nil, false
 	}
 	q.params = o.assignment(q.params, at)
@@ -156,6 +156,7 @@ func (o *own) assign(ctx context.Context, matchID string, body []byte, at *place
 	if result.text("status") != protocol.StatusBusy || at == nil || at.strict || !o.await(start{matchID, body, serve}) {
 		return answer
 	}
+	o.startWaiting(context.WithoutCancel(ctx)) // there may be room by now
 	result.set("status", quoted(protocol.StatusAccepted))
 	result.drop("reason")
 	response.set("result", result.appendTo(nil))
@@ -176,26 +177,37 @@ func (o *own) await(s start) bool {
 	return true
 }
 
-// startWaiting begins matches that wait, as far as there is room.
+// startWaiting begins matches that wait, as far as there is room. Who comes while
+// another is at it has it look again: there may be more room than it has seen.
 func (o *own) startWaiting(ctx context.Context) {
-	for {
-		o.mu.Lock()
-		if len(o.waiting) == 0 {
-			o.mu.Unlock()
-			return
-		}
-		next := o.waiting[0]
-		o.waiting = slices.Delete(o.waiting, 0, 1)
-		o.mu.Unlock()
-		response, _ := readObject(next.serve(ctx, next.body))
-		result, _ := readObject(response.get("result"))
-		if result.text("status") == protocol.StatusBusy {
-			o.mu.Lock()
-			o.waiting = slices.Insert(o.waiting, 0, next)
-			o.mu.Unlock()
-			return
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.again = true
+	if o.starting {
+		return
+	}
+	o.starting = true
+	for o.again {
+		o.again = false
+		for len(o.waiting) > 0 && o.startNext(ctx) {
 		}
 	}
+	o.starting = false
+}
+
+// startNext begins the first match that waits, if there is room. O.mu is held, but
+// not while the referee is asked.
+func (o *own) startNext(ctx context.Context) (started bool) {
+	next := o.waiting[0]
+	o.mu.Unlock()
+	response, _ := readObject(next.serve(ctx, next.body))
+	result, _ := readObject(response.get("result"))
+	o.mu.Lock()
+	if result.text("status") == protocol.StatusBusy {
+		return false
+	}
+	o.waiting = slices.DeleteFunc(o.waiting, func(w start) bool { return w.matchID == next.matchID })
+	return true
 }
 
 // assignment makes a MATCH_ASSIGNMENT of what others say when they hand over a

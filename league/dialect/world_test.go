@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 
 	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/referee"
@@ -56,7 +58,12 @@ type world struct {
 	agents   map[string]*agent // by host and port
 	reports  []object          // params, as the manager got them
 	onReport func()            // what the manager does inside a report, before it answers
+	refuses  bool              // it refuses all reports
 	strict   bool              // the manager says that it will prove itself
+
+	onRegister func() // what it does inside a registration of a referee
+	folder     string // where referees keep what they keep; "" for nowhere
+	referees   []*referee.Referee
 }
 
 type agent struct {
@@ -79,7 +86,11 @@ func (w *world) post(bearer string) func(ctx context.Context, to string, body []
 		u, err := url.Parse(to)
 		require.NoError(w.t, err)
 		if to == managerURL {
-			return 200, w.manager(body), nil
+			answer := w.manager(body)
+			if w.refuses && bytes.Contains(body, []byte("MATCH_RESULT_REPORT")) {
+				return 400, []byte(`{"error":"no"}`), nil
+			}
+			return 200, answer, nil
 		}
 		w.mu.Lock()
 		a := w.agents[u.Host]
@@ -114,12 +125,16 @@ func (w *world) manager(body []byte) []byte {
 	if w.strict {
 		result["manager_auth"] = "bearer"
 	}
-	id, _ := strings.CutPrefix(q.Params["sender"].(string), "player:")
+	sender, _ := q.Params["sender"].(string)
+	id, _ := strings.CutPrefix(sender, "player:")
 	id, _ = strings.CutPrefix(id, "referee:")
 	switch q.Method {
 	case "register_player":
 		result["message_type"], result["player_id"] = "LEAGUE_REGISTER_RESPONSE", id
 	case "register_referee":
+		if w.onRegister != nil {
+			w.onRegister()
+		}
 		result["message_type"], result["referee_id"] = "REFEREE_REGISTER_RESPONSE", id
 	case "report_match_result":
 		if w.onReport != nil {
@@ -131,7 +146,9 @@ func (w *world) manager(body []byte) []byte {
 		result = object{"protocol": "league.v2", "message_type": "MATCH_RESULT_ACK", "sender": "league_manager",
 			"timestamp": "2026-11-20T17:02:30Z", "conversation_id": "c", "match_id": q.Params["match_id"], "status": "ACKNOWLEDGED"}
 	default:
-		w.t.Errorf("the manager was asked for %s", q.Method)
+		if !w.refuses { // or others forms are tried
+			w.t.Errorf("the manager was asked for %s", q.Method)
+		}
 	}
 	answer, err := json.Marshal(object{"jsonrpc": "2.0", "result": result, "id": q.ID})
 	require.NoError(w.t, err)
@@ -198,13 +215,21 @@ func (w *world) referee(endpoint, id string, atOnce int) *agent {
 	a, calls := w.enter(endpoint)
 	r, err := referee.New(referee.Options{
 		Name: "Ours", ID: id, Endpoint: endpoint, Manager: managerURL, MaxConcurrent: atOnce,
-		Games: rules.NewRegistry(evenodd.Game{}), Caller: calls, Clock: w.clock, Log: zerolog.Nop(),
+		Games: rules.NewRegistry(evenodd.Game{}), Caller: calls, Clock: w.clock, Log: zerolog.Nop(), Folder: store.Folder(w.folder),
 	})
 	require.NoError(w.t, err)
+	w.referees = append(w.referees, r)
 	r.Mount(a.mux)
 	w.t.Cleanup(r.Close)
 	require.NoError(w.t, r.Register(w.t.Context()))
 	return a
+}
+
+// finish lets the referees finish what they do.
+func (w *world) finish() {
+	for _, r := range w.referees {
+		r.Finish(w.t.Context())
+	}
 }
 
 // text is a JSON text of a value.
