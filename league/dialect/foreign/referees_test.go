@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport/http"
@@ -90,6 +91,22 @@ func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A report that names no match is that of the match which is open, also where the
+// same two have met before.
+func TestReportsThatNameNoMatchAreToldApart(t *testing.T) {
+	inAWorld(t, func(w *world) {
+		m := w.manager(2, 1, lenient, func(o *league.Options) { o.Legs = 3 })
+		r := w.foreignReferee(waysToStart()["start_match_command"])
+		for port := 8101; port <= 8102; port++ {
+			require.NoError(t, w.player(port).Register(w.life))
+		}
+		await(w, m.over)
+		require.NoError(t, m.failed)
+		done, _ := r.results()
+		assert.Equal(t, map[string]bool{"R1M1": true, "R2M1": true, "R3M1": true}, done)
+	})
 }
 
 // Referees of ours and of another maker share a league: players of ours believe
@@ -268,6 +285,10 @@ func (r *foreignReferee) tasks(params any) []task {
 	return tasks
 }
 
+// matchTime is how long a match takes whose start is answered when it is over:
+// longer than whoever starts it waits.
+const matchTime = 20 * time.Second
+
 // play plays a match and reports it.
 func (r *foreignReferee) play(x task) {
 	for _, seat := range [][2]string{{x.atA, x.b}, {x.atB, x.a}} {
@@ -283,6 +304,9 @@ func (r *foreignReferee) play(x task) {
 		})
 		choices[seat[1]], _ = cmp.Or(found(e.Response, answer, "parity_choice"), found(e.Response, answer, "choice")).(string)
 		assert.Contains(r.t, []string{"even", "odd"}, choices[seat[1]], "%s", written(answer))
+	}
+	if r.late {
+		time.Sleep(matchTime)
 	}
 	number := len(x.id) + int(x.id[len(x.id)-1]-'0')%3
 	o := outcomeOf(x, choices, number)
