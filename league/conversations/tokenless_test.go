@@ -291,9 +291,8 @@ func (w *world) auditOf(folder store.Folder) audit.League {
 
 // pairOf are the players of a match.
 func (w *world) pairOf(matchID string) [2]string {
-	q := read[protocol.MatchAssignment](w.said(protocol.StartMatch.Name, "ref01")[0].message)
 	for _, e := range w.said(protocol.StartMatch.Name, "ref01") {
-		if q = read[protocol.MatchAssignment](e.message); q.MatchID == matchID {
+		if q := read[protocol.MatchAssignment](e.message); q.MatchID == matchID {
 			return [2]string{q.PlayerA.PlayerID, q.PlayerB.PlayerID}
 		}
 	}

@@ -19,7 +19,7 @@ type handout struct {
 	scoring  object
 
 	form     int  // in starts, in which it was handed out last
-	accepted bool // the referee did not decline it then
+	answered bool // in that form, by more than that the referee is busy
 	done     bool // its result was taken
 	seq      int  // of all that were handed out
 }
@@ -49,8 +49,8 @@ const maxHandouts = 4096
 func (h *handouts) none() bool { return !h.some.Load() }
 
 // handOut remembers that a referee is handed a match, and tells in which form to
-// begin: in the one after the last, if it took the match in that and nothing came of
-// it, though nothing ever did.
+// begin: in the one after the last, if nothing came of the match in that, and nothing
+// ever did of any.
 func (h *handouts) handOut(endpoint string, assignment object) (*handout, int) {
 	m := &handout{endpoint: endpoint, id: assignment.text("match_id"), scoring: assignment.object("scoring")}
 	for _, name := range []string{"match_id", "round_id", "league_id", "game_type"} {
@@ -81,7 +81,7 @@ func (h *handouts) handOut(endpoint string, assignment object) (*handout, int) {
 		h.forms[endpoint] = habit
 	}
 	before := h.matches[m.id]
-	if before != nil && before.endpoint == endpoint && before.accepted && !before.done && !habit.proven && before.form == habit.form {
+	if before != nil && before.endpoint == endpoint && before.answered && !before.done && !habit.proven && before.form == habit.form {
 		habit.form = (habit.form + 1) % len(starts)
 	}
 	if before == nil && len(h.matches) >= maxHandouts {
@@ -105,13 +105,13 @@ func (h *handouts) forgetOne() {
 	delete(h.matches, oldest.id)
 }
 
-// begun remembers in which form a referee took a match, or was at least
-// understood; news tells whether that is another than the protocol's, for the first
+// begun remembers in which form a referee understood that it is handed a match; news
+// tells whether that is another than the protocol's, for the first
 // time.
-func (h *handouts) begun(m *handout, n int, accepted bool) (news bool) {
+func (h *handouts) begun(m *handout, n int, busy bool) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	m.form, m.accepted = n, accepted
+	m.form, m.answered = n, !busy
 	habit := h.forms[m.endpoint]
 	if habit == nil {
 		return false

@@ -84,8 +84,11 @@ func (p *peers) start(ctx context.Context, match *handout, begin int, id []byte,
 		default:
 			r = readStart(id, match.id, status, answer)
 		}
-		if r.verdict == understood {
+		switch r.verdict {
+		case understood:
 			p.begun(match, n, f, r)
+			return r.status, r.body, nil
+		case unreadable: // it asks to wait, or who this is
 			return r.status, r.body, nil
 		}
 		if i == 0 {
@@ -97,8 +100,7 @@ func (p *peers) start(ctx context.Context, match *handout, begin int, id []byte,
 
 // begun remembers in which form a referee took a match.
 func (p *peers) begun(match *handout, n int, f form, r reply) {
-	accepted := r.message.text("status") != protocol.StatusBusy
-	if p.matches.begun(match, n, accepted) {
+	if p.matches.begun(match, n, r.message.text("status") == protocol.StatusBusy) {
 		p.options.Log.Info().Str("endpoint", match.endpoint).Str("match_id", match.id).Stringer("form", f).
 			Msg("a referee of another maker: it is told to start matches in its own dialect")
 	}
@@ -127,14 +129,36 @@ var (
 func readStart(id []byte, match string, status int, answer []byte) reply {
 	q := question{method: protocol.StartMatch.Name, answer: protocol.TypeMatchAssignmentAck, notice: true}
 	r := q.read(id, status, answer)
-	if status >= httpInternalError && match != "" { // what it met there it did not expect
+	if match == "" { // ours
+		if r.verdict != understood || r.failed.there {
+			return r
+		}
+		return taken(id, match, r.message)
+	}
+	switch {
+	case r.failed.there && slices.Contains(aboutForm, protocol.Code(r.failed.named)), status == httpInternalError:
+		r.verdict = puzzled // what it met there it did not expect
+	case r.verdict == unreadable && status/100 == 2 && slices.Contains([]jsontext.Kind{'t', '"'}, kindOf(answer)): // true, or "ok"
+		return taken(id, match, object{{"status", answer}})
+	case r.verdict == unreadable && status/100 == 2:
 		r.verdict = puzzled
+	case r.verdict == understood && !r.failed.there:
+		return taken(id, match, r.message)
 	}
-	if r.verdict != understood || r.failed.there {
-		return r
-	}
-	return taken(id, match, r.message)
+	return r
 }
+
+// kindOf is the kind of a JSON value; that of none where it is no such.
+func kindOf(answer []byte) jsontext.Kind {
+	if v := jsontext.Value(answer); v.IsValid() {
+		return v.Kind()
+	}
+	return jsontext.KindInvalid
+}
+
+// aboutForm are the errors of the protocol by which a referee may say that it does not
+// know what an assignment is.
+var aboutForm = []protocol.Code{protocol.ErrInvalidFieldType, protocol.ErrMissingField, protocol.ErrProtocolVersion, protocol.ErrInvalidTimestamp}
 
 // taken is the acknowledgement of a match. What binds a referee to its draw is kept
 // if it can.
@@ -154,7 +178,7 @@ func taken(id []byte, match string, said object) reply {
 	if match != "" {
 		ack.set("match_id", quoted(match))
 	}
-	if len(ack.text("draw_commitment")) != 64 {
+	if _, ok := protocol.ParseSecret(ack.text("draw_commitment")); !ok {
 		ack.drop("draw_commitment")
 	}
 	for _, name := range []string{"result", "game_result"} {

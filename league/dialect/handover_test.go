@@ -69,6 +69,28 @@ func TestRefereesOfOtherMakersAreTold(t *testing.T) {
 		"by run_match":   {by("run_match", `{"result":{"status":"ok"}}`, "player_A_id", "player_A_endpoint", "player_B_endpoint"), "ACCEPTED"},
 		"by start_match_command": {by("start_match_command", `{"result":{"status":"STARTED"},"error":null}`,
 			"player_a", "player_a_url", "player_b", "player_b_url"), "ACCEPTED"},
+		"by start_match, with a word": {by("start_match", `"ok"`), "ACCEPTED"},
+		"by assign_match, behind an error of the protocol": {func(_ string, asked object) (int, string) {
+			if asked.text("method") != "assign_match" {
+				return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`
+			}
+			return 200, `{"result":{"status":"ok"}}`
+		}, "ACCEPTED"},
+		"by assign_match, behind a failure": {func(_ string, asked object) (int, string) {
+			switch asked.text("method") {
+			case "start_match":
+				return 500, "Internal Server Error"
+			case "assign_match":
+				return 200, `{"result":{"status":"ok"}}`
+			}
+			return 200, notFound
+		}, "ACCEPTED"},
+		"by assign_match, behind a page": {func(_ string, asked object) (int, string) {
+			if asked.text("method") == "start_match" {
+				return 200, "<html>"
+			}
+			return 200, `{"result":{"status":"ok"}}`
+		}, "ACCEPTED"},
 		"by start_match, busy":     {by("start_match", `{"result":{"status":"busy"}}`), "BUSY"},
 		"by start_match, rejected": {by("start_match", `{"result":{"status":"Rejected","reason":"no"}}`), "REJECTED"},
 		"by tools/call": {func(_ string, asked object) (int, string) {
@@ -109,6 +131,7 @@ func TestRefereesOfOtherMakersAreTold(t *testing.T) {
 				return
 			}
 			p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`))
+			s.tries()
 			handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
 			assert.Equal(t, 1, s.tries(), "what worked is remembered")
 		})
@@ -170,6 +193,17 @@ func TestARefereeThatAnswersAfterTheMatch(t *testing.T) {
 		assert.Equal(t, 9500*time.Millisecond, time.Since(began))
 		require.NoError(t, ctx.Err())
 	})
+}
+
+// Who asks to wait, or refuses whoever this is, is not asked in other forms.
+func TestARefereeThatAsksToWait(t *testing.T) {
+	for status, answer := range map[int]string{429: "later", 503: "", 401: `{"detail":"who?"}`} {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(string, object) (int, string) { return status, answer }}
+		got, body, err := p.call(t.Context(), theReferee, "start_match", asking("start_match", theAssignment), s.post)
+		require.NoError(t, err)
+		assert.Equal(t, []any{status, answer, 1}, []any{got, string(body), s.tries()})
+	}
 }
 
 func TestARefereeThatIsGone(t *testing.T) {

@@ -47,8 +47,9 @@ const (
 	maxPeers = 4096
 	maxTries = 12 // to find a form
 	// relentAfter is how long one that refused all forms is asked by the protocol's
-	// alone.
-	relentAfter = 15 * time.Minute
+	// alone; of a registration, which may only have come too early, for shorter.
+	relentAfter      = 15 * time.Minute
+	relentRegistered = time.Minute
 )
 
 func newPeers(o Options) *peers {
@@ -230,8 +231,12 @@ func (p *peers) hopeless(endpoint, method string) bool {
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
+	patience := relentAfter
+	if registers(method) {
+		patience = relentRegistered
+	}
 	h := at.methods[method]
-	return h != nil && !h.refused.IsZero() && p.options.Clock.Now().Sub(h.refused) < relentAfter
+	return h != nil && !h.refused.IsZero() && p.options.Clock.Now().Sub(h.refused) < patience
 }
 
 // inOrder are the forms of a question as they are tried at an endpoint.

@@ -214,6 +214,30 @@ func TestWhoRefusesEverythingIsLeftAlone(t *testing.T) {
 	})
 }
 
+// A manager that is not ready yet is asked in all forms again, long before anybody
+// gives up.
+func TestAManagerThatComesToItsSenses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, ready := newTestPeers(zerolog.Nop()), false
+		s := &stranger{answer: func(_ string, asked object) (int, string) {
+			if ready && asked.text("method") == "REFEREE_REGISTER_REQUEST" {
+				return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","referee_id":"REF01"},"id":7}`
+			}
+			return 404, ""
+		}}
+		register := func() int {
+			status, _, err := p.call(t.Context(), there, "register_referee", asking("register_referee", `{"sender":"referee:REF01"}`), s.post)
+			require.NoError(t, err)
+			return status
+		}
+		assert.Equal(t, 404, register())
+		ready = true
+		assert.Equal(t, 404, register())
+		time.Sleep(relentRegistered)
+		assert.Equal(t, 200, register())
+	})
+}
+
 func TestAFormThatIsNoLongerKnownIsForgotten(t *testing.T) {
 	p, name := newTestPeers(zerolog.Nop()), "parity_choose"
 	s := &stranger{}
