@@ -109,28 +109,19 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	return choice, nil
 }
 
-// patience is how long a referee waits for a move where it does not say so (spec
-// 003 table 5). Nobody who says so wants an answer within less than a second.
-const (
-	patience = 30 * time.Second
-	hardly   = time.Second
-)
-
-// within is how long it is until a deadline. One that is not after the moment at
-// which it was set, or over when it arrives, says nothing about the time there
-// is: many set it to now, and the clocks of others are wrong.
+// within is how long it is until a deadline; 0 when it is over, or is none: a
+// referee whose clock is wrong says nothing about the time there is, nor does one
+// that asks for an answer at the moment at which it asks, as many do. None wants
+// one within less than a second.
 func (p *Player) within(asked, deadline string) time.Duration {
 	end, err := protocol.ParseTimestamp(deadline)
 	if err != nil {
-		return patience
+		return 0
 	}
-	if since, err := protocol.ParseTimestamp(asked); err == nil && end.Sub(since) < hardly {
-		return patience
+	if since, err := protocol.ParseTimestamp(asked); err == nil && end.Sub(since) < time.Second {
+		return 0
 	}
-	if left := end.Sub(p.options.Clock.Now()); left > 0 {
-		return left
-	}
-	return patience
+	return max(end.Sub(p.options.Clock.Now()), 0)
 }
 
 // recent are the last finished matches, for strategies that ask.

@@ -47,6 +47,27 @@ func (q *query) answer() (*protocol.LeagueQueryResponse, jsontext.Value) {
 	return r, written(r.Data)
 }
 
+// A token may also stand beside a query, as whoever reads the schedule over HTTP
+// shows it.
+func TestATokenBesideAQuery(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.evens(4)
+		q := w.query("P01", protocol.QuerySchedule)
+		token := q.AuthToken
+		q.AuthToken, q.Sender = "", protocol.PlayerSender("unknown")
+		peer := w.manage()
+		_, err := protocol.Query.Call(w.life, w.stranger, peer, &q.LeagueQuery)
+		require.ErrorContains(t, err, "E011")
+		peer.Bearer = "tok-of-nobody"
+		_, err = protocol.Query.Call(w.life, w.stranger, peer, &q.LeagueQuery)
+		require.ErrorContains(t, err, "E012")
+		peer.Bearer = token
+		r, err := protocol.Query.Call(w.life, w.stranger, peer, &q.LeagueQuery)
+		require.NoError(t, err)
+		assert.True(t, *r.Success)
+	})
+}
+
 // ask sends a query without parameters.
 func (w *world) ask(id, queryType string) jsontext.Value {
 	w.t.Helper()

@@ -114,7 +114,10 @@ func outcomeFor(playerID string, over *object) string {
 
 // lowered tells whether a method was called by the type of its message, in lower
 // case.
-func (q *incoming) lowered() bool { return q.wrapped == inCall && q.named == strings.ToLower(q.kind) }
+func (q *incoming) lowered() bool {
+	lower := strings.ToLower(q.kind)
+	return q.wrapped == inCall && q.named == lower
+}
 
 // readsRequests tells whether a caller may look for a reply in `params`: those
 // who call methods by the message type in lower case do, throughout a match, for

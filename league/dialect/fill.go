@@ -10,7 +10,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// usualGame is what is played where nobody says (spec 003 §3.4).
+// usualGame is what is played where nobody says.
 const usualGame = "even_odd"
 
 // complete puts the params of a request into the form of the protocol, and tells

@@ -201,7 +201,8 @@ func (o *own) plain(body []byte) bool {
 	if end < 0 {
 		return false
 	}
-	kind, ofMatch := "", false
+	var kind string
+	var ofMatch bool
 	switch string(rest[:end]) {
 	case protocol.Invite.Name:
 		kind, ofMatch = protocol.TypeGameInvitation, true

@@ -52,11 +52,14 @@ func (o *own) hear(q *incoming) {
 		return
 	}
 	for _, m := range announced(q.params) {
-		if id := m.text("match_id"); id != "" {
+		if id := m.text("match_id"); id != "" && len(id) <= maxMatchID {
 			o.learn(id, func(a *acquaintance) { a.round = max(1, q.params.number("round_id")) })
 		}
 	}
 }
+
+// maxMatchID is how many bytes the id of a match has that is remembered.
+const maxMatchID = 200
 
 // announced are the matches of a ROUND_ANNOUNCEMENT.
 func announced(params object) []object {
@@ -82,7 +85,7 @@ func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func
 		if forfeited := m.get("forfeited_by"); !o.conducts(at, m) || forfeited != nil && string(forfeited) != "[]" {
 			continue
 		}
-		for _, name := range []string{"league_id", "round_id", "game_type", "timestamp"} {
+		for _, name := range []string{"league_id", "round_id", "game_type"} {
 			if v := q.params.get(name); v != nil {
 				m.fill(name, v)
 			}

@@ -76,7 +76,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 	tests := []struct {
 		name, body string
 		strict     bool
-		code       float64
+		code       int
 	}{
 		{"nobody knows where a player is", call("assign_match", `{"match_id":"M","player1_id":"someone","player2_id":"P02"}`), false, -32602},
 		{"no match", call("assign_match", `{"player1_id":"P01","player2_id":"P02"}`), false, -32602},
@@ -97,7 +97,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 				assert.Equal(t, "E011", result["structuredContent"].(object)["error_code"])
 				return
 			}
-			assert.Equal(t, test.code, answer["error"].(object)["code"], "%v", answer)
+			assert.EqualValues(t, test.code, answer["error"].(object)["code"], "%v", answer)
 		})
 	}
 }
@@ -231,15 +231,16 @@ func TestAStartWithinTheRegistration(t *testing.T) {
 		a.mux.Handle("start_match", func(b []byte) (any, error) { return b, nil }, func(_ context.Context, _ string, params any) (any, error) {
 			return object{"status": "ACCEPTED", "league": read(t, params.([]byte))["league_id"]}, nil
 		})
-		began := make(chan object, 1)
+		began := make(chan []byte, 1)
 		w.onRegister = func() {
 			go func() { // the test ends after it: it reads what this sends
-				began <- ask(t, a, "/mcp", call("run_match", `{"match_id":"M","player_a_id":"P01","player_b_id":"P02"}`))
+				_, answer := a.serve(context.Background(), "", "/mcp", call("run_match", `{"match_id":"M","player_a_id":"P01","player_b_id":"P02"}`))
+				began <- answer
 			}()
 			synctest.Wait() // it waits for the answer
 		}
 		register(t, calls, "register_referee")
-		assert.Equal(t, leagueID, (<-began)["result"].(object)["league"])
+		assert.Equal(t, leagueID, read(t, <-began)["result"].(object)["league"])
 	})
 }
 
@@ -278,9 +279,12 @@ func TestIdsOfOtherMakers(t *testing.T) {
 // answers.
 func TestTheWholeSchedule(t *testing.T) {
 	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	mux := transport.NewMux(zerolog.Nop())
+	mux, lenient := transport.NewMux(zerolog.Nop()), false
 	voice := protocol.NewVoice("league_manager", protocol.SystemClock())
 	protocol.Query.Handle(mux, voice, func(_ context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+		if lenient && bearer == "" && q.Sender == "player:P01" {
+			return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: 1, Rounds: 1, Matches: []protocol.ScheduledMatch{{MatchID: "R1M1", RoundID: 1, PlayerAID: "P01", PlayerBID: "P02"}}}}, nil
+		}
 		if bearer != "tok-p01" {
 			return nil, protocol.Fault(protocol.ErrTokenMissing, "who asks")
 		}
@@ -304,6 +308,11 @@ func TestTheWholeSchedule(t *testing.T) {
 	status, answer = manager.serve(t.Context(), "", "/create_schedule", "")
 	assert.Equal(t, 401, status)
 	assert.Equal(t, "AUTH_TOKEN_MISSING", read(t, answer)["error"])
+
+	lenient = true
+	status, answer = manager.serve(t.Context(), "", "/create_schedule", "")
+	assert.Equal(t, 200, status, string(answer))
+	assert.Len(t, read(t, answer)["schedule"], 1)
 
 	player, _ := newWorld(t).player(ourPlayer, "P01")
 	status, _ = player.serve(t.Context(), "", "/create_schedule", "")

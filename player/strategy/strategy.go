@@ -25,8 +25,8 @@ type View struct {
 	Memory     *Memory    // of finished matches; read only
 	Random     *rand.Rand // this decision's own source
 
-	// Within is how long the referee waits for the move: what it said, else the
-	// usual time; 0 where nobody knows.
+	// Within is how long the referee waits for the move, as far as it said so; 0
+	// where it did not.
 	Within time.Duration
 	// Recent are the last finished matches, n at most, the oldest first; nil where
 	// nobody keeps them.

@@ -197,11 +197,12 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 
 // answer has the mux answer a body, or the dialect, if there is one. What the
 // dialect makes of a body is at least one call.
-func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int, all transport.Answer) {
+func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int, answer transport.Answer) {
 	if s.config.Dialect == nil {
 		return http.StatusOK, s.mux.Serve(r.Context(), bearer, body)
 	}
-	var counting sync.Mutex // what the dialect asks later counts no more
+	var counting sync.Mutex
+	var all transport.Answer // what the dialect asks later counts no more
 	status, text := s.config.Dialect.Serve(r.Context(), r.URL.Path, body, func(ctx context.Context, body []byte) []byte {
 		one := s.mux.Serve(ctx, bearer, body)
 		counting.Lock()

@@ -1,0 +1,52 @@
+package http_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	carrier "evenodd/transport/http"
+)
+
+// A later asks the server once more when its answer is on its way.
+type later struct{ asked chan string }
+
+func (l later) Serve(ctx context.Context, path string, body []byte, serve func(context.Context, []byte) []byte) (int, []byte) {
+	if path != carrier.Path {
+		return http.StatusOK, []byte(`{"path":"` + path + `","bytes":` + string(rune('0'+len(body))) + `}`)
+	}
+	go func() { l.asked <- string(serve(context.WithoutCancel(ctx), body)) }()
+	return http.StatusOK, serve(ctx, body)
+}
+
+// What a dialect was given to answer with goes on answering when its own answer is
+// there.
+func TestADialectMayAskLater(t *testing.T) {
+	l := later{make(chan string, 1)}
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: l})
+	body := `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
+	answer := send(t, http.MethodPost, base+"/mcp", strings.NewReader(body), nil).body
+	assert.JSONEq(t, `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`, answer)
+	assert.Equal(t, answer, <-l.asked)
+}
+
+// A path of a dialect's own may be asked without a body, and then needs no type of
+// one. The path of the protocol needs both.
+func TestAPathMaySayAll(t *testing.T) {
+	with := func(config carrier.Config) func(path string, body string, kind []string) int {
+		base, _ := start(t, serving(nil), config)
+		return func(path, body string, kind []string) int {
+			return send(t, http.MethodPost, base+path, strings.NewReader(body), http.Header{"Content-Type": kind}).status
+		}
+	}
+	ask := with(carrier.Config{MaxBody: maxBody, Dialect: later{make(chan string, 1)}})
+	assert.Equal(t, http.StatusOK, ask("/create_schedule", "", nil))
+	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "{}", nil))
+	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "", []string{"text/plain"}))
+	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/mcp", "", nil))
+	plain := with(carrier.Config{MaxBody: maxBody})
+	assert.Equal(t, http.StatusNotFound, plain("/create_schedule", "", nil))
+}
