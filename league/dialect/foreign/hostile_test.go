@@ -51,7 +51,7 @@ func traps() map[string]func(out nethttp.ResponseWriter, in *nethttp.Request) {
 		"unknown method":       saying(200, "application/json", `{"error":"Unknown method"}`),
 		"hangs":                func(_ nethttp.ResponseWriter, in *nethttp.Request) { <-in.Context().Done() },
 		"hangs after its headers": func(out nethttp.ResponseWriter, in *nethttp.Request) {
-			out.WriteHeader(200)
+			out.WriteHeader(nethttp.StatusOK)
 			flush(out)
 			<-in.Context().Done()
 		},
@@ -71,8 +71,8 @@ func traps() map[string]func(out nethttp.ResponseWriter, in *nethttp.Request) {
 		"10,000 deep":           saying(200, "application/json", nested),
 		"10,000 arrays deep":    saying(404, "application/json", texts),
 		"text within text":      saying(200, "application/json", `{"result":{"content":[{"text":"{\"result\":{\"content\":[{\"text\":\"{\\\"result\\\":1}\"}]}}"}]}}`),
-		"redirects":             func(out nethttp.ResponseWriter, in *nethttp.Request) { nethttp.Redirect(out, in, at(elsewhere), 307) },
-		"redirects for ever":    func(out nethttp.ResponseWriter, in *nethttp.Request) { nethttp.Redirect(out, in, in.URL.String(), 308) },
+		"redirects":             func(out nethttp.ResponseWriter, in *nethttp.Request) { nethttp.Redirect(out, in, at(elsewhere), nethttp.StatusTemporaryRedirect) },
+		"redirects for ever":    func(out nethttp.ResponseWriter, in *nethttp.Request) { nethttp.Redirect(out, in, in.URL.String(), nethttp.StatusPermanentRedirect) },
 		"closes the connection": func(nethttp.ResponseWriter, *nethttp.Request) { panic(nethttp.ErrAbortHandler) },
 		"null":                  saying(200, "application/json", "null"),
 		"an empty body":         saying(200, "application/json", ""),
@@ -127,7 +127,7 @@ func TestNoEndpointHoldsACallOrMultipliesIt(t *testing.T) {
 				inAWorld(t, func(w *world) {
 					x := &trap{answer: answer}
 					w.stranger(8101, x)
-					other := &trap{answer: func(out nethttp.ResponseWriter, _ *nethttp.Request) { out.WriteHeader(200) }}
+					other := &trap{answer: func(out nethttp.ResponseWriter, _ *nethttp.Request) { out.WriteHeader(nethttp.StatusOK) }}
 					w.stranger(elsewhere, other)
 					w.stranger(8102, other)
 					_, c := w.edge(at(8001), usual)
@@ -215,7 +215,7 @@ func TestTriesStayWithTheHost(t *testing.T) {
 			hosts[in.Host] = true
 			mu.Unlock()
 			out.Header().Set("Location", at(elsewhere))
-			out.WriteHeader(405)
+			out.WriteHeader(nethttp.StatusMethodNotAllowed)
 		}}
 		w.stranger(8101, x)
 		_, c := w.edge("", usual)
