@@ -65,14 +65,18 @@ func traps() map[string]func(out nethttp.ResponseWriter, in *nethttp.Request) {
 				}
 			}
 		},
-		"1 MB of nonsense":      saying(200, "application/json", strings.Repeat("nonsense ", 1<<20/9)),
-		"1 MB of JSON":          saying(404, "application/json", `{"error":"`+strings.Repeat("x", 1<<20)+`"}`),
-		"60 KB of events":       saying(200, "text/event-stream", strings.Repeat("data: {\n\n", 60<<10/9)),
-		"10,000 deep":           saying(200, "application/json", nested),
-		"10,000 arrays deep":    saying(404, "application/json", texts),
-		"text within text":      saying(200, "application/json", `{"result":{"content":[{"text":"{\"result\":{\"content\":[{\"text\":\"{\\\"result\\\":1}\"}]}}"}]}}`),
-		"redirects":             func(out nethttp.ResponseWriter, in *nethttp.Request) { nethttp.Redirect(out, in, at(elsewhere), nethttp.StatusTemporaryRedirect) },
-		"redirects for ever":    func(out nethttp.ResponseWriter, in *nethttp.Request) { nethttp.Redirect(out, in, in.URL.String(), nethttp.StatusPermanentRedirect) },
+		"1 MB of nonsense":   saying(200, "application/json", strings.Repeat("nonsense ", 1<<20/9)),
+		"1 MB of JSON":       saying(404, "application/json", `{"error":"`+strings.Repeat("x", 1<<20)+`"}`),
+		"60 KB of events":    saying(200, "text/event-stream", strings.Repeat("data: {\n\n", 60<<10/9)),
+		"10,000 deep":        saying(200, "application/json", nested),
+		"10,000 arrays deep": saying(404, "application/json", texts),
+		"text within text":   saying(200, "application/json", `{"result":{"content":[{"text":"{\"result\":{\"content\":[{\"text\":\"{\\\"result\\\":1}\"}]}}"}]}}`),
+		"redirects": func(out nethttp.ResponseWriter, in *nethttp.Request) {
+			nethttp.Redirect(out, in, at(elsewhere), nethttp.StatusTemporaryRedirect)
+		},
+		"redirects for ever": func(out nethttp.ResponseWriter, in *nethttp.Request) {
+			nethttp.Redirect(out, in, in.URL.String(), nethttp.StatusPermanentRedirect)
+		},
 		"closes the connection": func(nethttp.ResponseWriter, *nethttp.Request) { panic(nethttp.ErrAbortHandler) },
 		"null":                  saying(200, "application/json", "null"),
 		"an empty body":         saying(200, "application/json", ""),

@@ -68,7 +68,7 @@ func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
 			defer audited(t, folder)
 			inAWorld(t, func(w *world) {
 				w.folder = folder
-				m := w.manager(4, 1, lenient)
+				m := w.manager(4, 1, admitting(how.maker))
 				r := w.foreignReferee(how)
 				for port := 8101; port <= 8104; port++ {
 					require.NoError(t, w.player(port).Register(w.life))
@@ -97,7 +97,7 @@ func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
 // same two have met before.
 func TestReportsThatNameNoMatchAreToldApart(t *testing.T) {
 	inAWorld(t, func(w *world) {
-		m := w.manager(2, 1, lenient, func(o *league.Options) { o.Legs = 3 })
+		m := w.manager(2, 1, admitting("maker-e"), func(o *league.Options) { o.Legs = 3 })
 		r := w.foreignReferee(waysToStart()["start_match_command"])
 		for port := 8101; port <= 8102; port++ {
 			require.NoError(t, w.player(port).Register(w.life))
@@ -120,7 +120,7 @@ func TestAForeignRefereeBesideOneOfOurs(t *testing.T) {
 			defer audited(t, folder)
 			inAWorld(t, func(w *world) {
 				w.folder = folder
-				m := w.manager(6, 2, lenient)
+				m := w.manager(6, 2, admitting(ways[name].maker))
 				theirs := w.foreignReferee(ways[name])
 				ours := w.referee(8005)
 				require.NoError(t, ours.Register(w.life))

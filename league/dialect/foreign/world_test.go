@@ -256,15 +256,21 @@ func (w *world) player(port int) *player.Player {
 	return p
 }
 
-// post makes a POST as somebody who is not ours.
+// post makes a POST as somebody who is not ours; a nil body is none.
 func (w *world) post(ctx context.Context, url string, body any) (status int, answer any) {
 	w.t.Helper()
-	text, err := json.Marshal(body)
-	require.NoError(w.t, err)
+	var text []byte
+	if body != nil {
+		var err error
+		text, err = json.Marshal(body)
+		require.NoError(w.t, err)
+	}
 	client := &nethttp.Client{Transport: &nethttp.Transport{DialContext: w.dial, DisableKeepAlives: true}}
 	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, url, bytes.NewReader(text))
 	require.NoError(w.t, err)
-	q.Header.Set("Content-Type", "application/json")
+	if body != nil {
+		q.Header.Set("Content-Type", "application/json")
+	}
 	r, err := client.Do(q)
 	if err != nil {
 		return 0, nil
