@@ -39,7 +39,23 @@ func (q *question) translate(message object) object {
 	case protocol.RegisterReferee.Name:
 		admission(&m, "referee_id")
 	}
+	q.retype(&m)
 	return m
+}
+
+// retype has a reply that answers the question be of its type, where it has given
+// itself one that the protocol does not know.
+func (q *question) retype(m *object) {
+	said := m.text("message_type")
+	if member := q.essential(); said == "" || said == q.answer || member == "" || m.get(member) == nil {
+		return
+	}
+	for i := range questions {
+		if said == questions[i].request || said == questions[i].answer {
+			return // an answer to something else
+		}
+	}
+	m.set("message_type", quoted(q.answer))
 }
 
 // accepts are the statuses that accept an invitation, or refuse it.

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"net/url"
 	"strconv"
@@ -22,7 +23,7 @@ type peers struct {
 
 	mu    sync.RWMutex
 	known map[string]*peer
-	tick  uint64 // counts what is learned, for who was met last
+	order *list.List // the endpoints that are known; of whom something was learned last comes last
 }
 
 // A peer is what is known of one that speaks otherwise.
@@ -32,7 +33,8 @@ type peer struct {
 	style   style // in which it understood something last
 	styled  bool
 	told    bool // to the log
-	met     uint64
+
+	met *list.Element // in the order of peers, whose mu guards it
 }
 
 // A habit is how a peer wants to be asked one question.
@@ -50,7 +52,9 @@ const (
 	relentRegistered = time.Minute
 )
 
-func newPeers(o Options) *peers { return &peers{options: o, known: map[string]*peer{}} }
+func newPeers(o Options) *peers {
+	return &peers{options: o, known: map[string]*peer{}, order: list.New()}
+}
 
 // call makes a call in the form that its endpoint understands, and returns the
 // answer in the form of the protocol.
@@ -185,28 +189,17 @@ func (p *peers) find(endpoint string) *peer {
 func (p *peers) meet(endpoint string) *peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tick++
 	at := p.known[endpoint]
-	if at == nil {
-		if len(p.known) >= maxPeers {
-			p.forgetOne()
-		}
-		at = &peer{methods: map[string]*habit{}}
-		p.known[endpoint] = at
+	if at != nil {
+		p.order.MoveToBack(at.met)
+		return at
 	}
-	at.met = p.tick
+	if len(p.known) >= maxPeers { // whom nothing was learned of for longest
+		delete(p.known, p.order.Remove(p.order.Front()).(string))
+	}
+	at = &peer{methods: map[string]*habit{}, met: p.order.PushBack(endpoint)}
+	p.known[endpoint] = at
 	return at
-}
-
-// forgetOne forgets whom nothing was learned of for longest. P.mu is held.
-func (p *peers) forgetOne() {
-	oldest, since := "", p.tick
-	for endpoint, at := range p.known {
-		if at.met < since {
-			oldest, since = endpoint, at.met
-		}
-	}
-	delete(p.known, oldest)
 }
 
 // habit is how an endpoint is asked a question first; alone when it has understood

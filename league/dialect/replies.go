@@ -53,16 +53,18 @@ const (
 // plain tells at a glance whether an answer needs no translation: it begins as ours
 // do, and has the one member that makers call otherwise.
 func plain(method string, answer []byte) bool {
-	if !bytes.HasPrefix(answer, []byte(plainHead)) {
+	message, ok := bytes.CutPrefix(answer, []byte(plainHead))
+	if !ok {
 		return false
 	}
+	typed := func(messageType string) bool { return bytes.HasPrefix(message, []byte(messageType+`"`)) }
 	switch method {
 	case protocol.ChooseParity.Name:
-		return bytes.Contains(answer, []byte(`"parity_choice":`))
+		return typed(protocol.TypeChooseParityResponse) && bytes.Contains(message, []byte(`"parity_choice":`))
 	case protocol.Invite.Name:
-		return bytes.Contains(answer, []byte(`"accept":`))
+		return typed(protocol.TypeGameJoinAck) && bytes.Contains(message, []byte(`"accept":`))
 	case protocol.MakeMove.Name:
-		return bytes.Contains(answer, []byte(`"move_data":`))
+		return typed(protocol.TypeGameMoveResponse) && bytes.Contains(message, []byte(`"move_data":`))
 	case protocol.StartMatch.Name:
 		return bytes.Contains(answer, []byte(`"status":"`+protocol.StatusAccepted+`"`))
 	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
