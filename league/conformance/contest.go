@@ -301,18 +301,21 @@ type crowd struct {
 
 // playCrowd has players that choose only when all matches have come so far.
 func (x *bench) playCrowd(ctx context.Context) *crowd {
-	if x.givenUp() != "" || x.capacity > 10 {
+	wanted := slices.ContainsFunc(refereeRegisters(), func(q Requirement) bool {
+		return (q.ID == "R-STA-05" || q.ID == "R-STA-06") && x.options.Selection.Wants(q)
+	})
+	if x.givenUp() != "" || x.capacity > 10 || !wanted {
 		return nil
 	}
-	go_ := make(chan struct{})
-	open := sync.OnceFunc(func() { close(go_) })
+	begin := make(chan struct{})
+	open := sync.OnceFunc(func() { close(begin) })
 	defer open()
 	waits := func(s *seat, c *call, _ int) *performance {
 		if c.kind != protocol.TypeChooseParityCall {
 			return nil
 		}
 		p := s.behave(c)
-		p.until, p.after = go_, 10*time.Second
+		p.until, p.after = begin, 10*time.Second
 		return &p
 	}
 	w := &crowd{}

@@ -219,7 +219,7 @@ func (x *hearing) follow(ctx context.Context) {
 			break
 		}
 		seen = now
-		x.stage.await(ctx, maxStill, func() bool {
+		x.stage.await(ctx, x.patience(maxStill), func() bool {
 			return x.over() || len(x.stage.told(func(*call) bool { return true })) > seen
 		})
 		x.conductAnnounced()
