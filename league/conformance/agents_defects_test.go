@@ -76,7 +76,7 @@ func flawsOfManagers() []flaw {
 			}
 		}}},
 		{"takes any game", "M-REF-10", tamper{request: func(_ string, params object) {
-			if meta := inner(params, "player_meta"); meta != nil && len(meta) == 5 && slices.Equal(anyStrings(meta["game_types"]), []string{"chess"}) {
+			if meta := inner(params, "player_meta"); len(meta) == 5 && slices.Equal(anyStrings(meta["game_types"]), []string{"chess"}) {
 				meta["game_types"] = []any{"even_odd"}
 			}
 		}}},

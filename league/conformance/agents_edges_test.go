@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"net"
 	nethttp "net/http"
 	"net/http/httptest"
 	"testing"
@@ -126,8 +125,7 @@ func TestCanceledExaminations(t *testing.T) {
 	for _, role := range []string{conformance.Manager, conformance.Referee} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		var l net.Listener = listen(t)
-		_, err := conformance.Check(ctx, conformance.Options{Role: role, URL: "http://localhost:1/mcp", Listener: l})
+		_, err := conformance.Check(ctx, conformance.Options{Role: role, URL: "http://localhost:1/mcp", Listener: listen(t)})
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 }

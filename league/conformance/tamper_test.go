@@ -70,7 +70,7 @@ func encode(v any) []byte {
 // serve serves a tampered agent.
 func (x *tamper) serve(t *testing.T, l net.Listener, mux *transport.Mux) {
 	t.Helper()
-	server := &nethttp.Server{Handler: x.handler(mux)} //nolint:gosec // only the kit calls it
+	server := &nethttp.Server{Handler: x.handler(mux)}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close(); <-served })
@@ -86,7 +86,7 @@ func (c tamperedCaller) Call(ctx context.Context, endpoint, bearer, method strin
 	if c.outgoing == nil {
 		return c.Caller.Call(ctx, endpoint, bearer, method, params, decode)
 	}
-	encoded := []byte(nil)
+	var encoded []byte
 	if many, ok := params.(interface{ Encoded() ([]byte, error) }); ok {
 		encoded, _ = many.Encoded()
 	} else {
