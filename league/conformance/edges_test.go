@@ -38,7 +38,7 @@ func alone(t *testing.T, m *model, options ...func(*conformance.Options)) *confo
 }
 
 func TestNobodyListens(t *testing.T) {
-	door := listen(t)
+	door := openPort(t)
 	url := at(door)
 	require.NoError(t, door.Close())
 	r, err := conformance.Check(t.Context(), conformance.Options{Role: conformance.Player, URL: url})
@@ -66,7 +66,7 @@ func TestUnregistered(t *testing.T) {
 	assert.Contains(t, finding(t, r, "P-NOT-04").Detail, "not ours to end")
 	assert.False(t, ended.Load())
 
-	r = alone(t, newModel(t), func(o *conformance.Options) { o.Listener, o.Wait = listen(t), time.Nanosecond })
+	r = alone(t, newModel(t), func(o *conformance.Options) { o.Listener, o.Wait = openPort(t), time.Nanosecond })
 	assert.Contains(t, finding(t, r, "P-REG-01").Detail, "did not register with the manager of this examination within 1ns")
 }
 
@@ -96,7 +96,7 @@ func TestRegistersTwice(t *testing.T) {
 	m := newModel(t)
 	server := httptest.NewServer(m)
 	t.Cleanup(server.Close)
-	desk := listen(t)
+	desk := openPort(t)
 	var again sync.Once
 	url := server.URL + "/mcp"
 	m.call = func(string, object) (object, *refusal, bool) {
@@ -152,6 +152,17 @@ func TestBudget(t *testing.T) {
 	assert.Empty(t, verdicts(r, conformance.Fail), "what had not its time has not failed")
 	assert.Contains(t, finding(t, r, "P-STA-02").Detail, "the time of the examination was over")
 	assert.Less(t, r.TookMS, int64(5000))
+}
+
+// One that has all the time spent on waiting was not examined, and did nothing
+// wrong.
+func TestWaitingTakesTheBudget(t *testing.T) {
+	r := alone(t, newModel(t), func(o *conformance.Options) {
+		o.Listener, o.Wait, o.Budget = openPort(t), time.Minute, 10*time.Millisecond
+	})
+	assert.Empty(t, verdicts(r, conformance.Fail, conformance.Warn, conformance.Pass))
+	assert.Equal(t, "the examination took all of its 10ms", finding(t, r, "P-INV-01").Detail)
+	assert.False(t, r.Conforms())
 }
 
 func TestCanceled(t *testing.T) {

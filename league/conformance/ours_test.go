@@ -17,11 +17,11 @@ import (
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/transport"
-	carrier "evenodd/transport/http"
+	"evenodd/transport/http"
 )
 
-// listen opens a port that nobody has.
-func listen(t *testing.T) net.Listener {
+// openPort opens a port that nobody has.
+func openPort(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
@@ -29,13 +29,13 @@ func listen(t *testing.T) net.Listener {
 }
 
 // at is the URL of whoever listens.
-func at(l net.Listener) string { return "http://" + l.Addr().String() + carrier.Path }
+func at(l net.Listener) string { return "http://" + l.Addr().String() + http.Path }
 
 // Our own player, wired as the command wires it, at a real port.
 func TestOurPlayerConforms(t *testing.T) {
-	door, desk := listen(t), listen(t)
+	door, desk := openPort(t), openPort(t)
 	speak := dialect.New(dialect.Options{Endpoint: at(door), Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	client := carrier.NewClient(carrier.ClientConfig{MaxReply: 1 << 20, Dialect: speak})
+	client := http.NewClient(http.ClientConfig{MaxReply: 1 << 20, Dialect: speak})
 	defer client.Close()
 	decide, err := strategy.New("random")
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestOurPlayerConforms(t *testing.T) {
 	require.NoError(t, err)
 	mux := transport.NewMux(zerolog.Nop())
 	p.Mount(mux)
-	server := carrier.NewServer(mux, carrier.Config{MaxBody: 1 << 20, Trusts: p.KnowsManager, Dialect: speak})
+	server := http.NewServer(mux, http.Config{MaxBody: 1 << 20, Trusts: p.KnowsManager, Dialect: speak})
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(t, server.Serve(door)) })
 	running.Go(func() { assert.NoError(t, p.Register(t.Context())) })

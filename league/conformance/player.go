@@ -96,14 +96,18 @@ func examinePlayer(ctx context.Context, l *lab) {
 func (x *trial) meet(ctx context.Context) bool {
 	g := x.newMatch()
 	var r *reply
+	var body []byte
 	for try := 1; ; try++ {
-		r = read(x.exchange(ctx, http.MethodPost, x.options.URL, x.request("handle_game_invitation", x.invitation(g)), nil, x.patience(inviteLimit)))
+		body = x.request("handle_game_invitation", x.invitation(g))
+		r = read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(inviteLimit)))
 		early := x.registered && try <= 10 && (r.Status == 0 && r.took < x.patience(inviteLimit) || r.fault != nil)
 		if !early || !x.pause(ctx, 100*time.Millisecond) {
 			break
 		}
 	}
 	switch {
+	case r.unasked:
+		return false
 	case r.Status == 0:
 		x.fail("P-HTTP-01", r.Error, &r.Exchange)
 		if r.took >= x.patience(inviteLimit) {
@@ -119,6 +123,7 @@ func (x *trial) meet(ctx context.Context) bool {
 		return false
 	}
 	x.pass("P-HTTP-01")
+	x.inspect(r, objectOf(body)["id"])
 	x.over(ctx, g)
 	return true
 }

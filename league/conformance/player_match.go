@@ -74,13 +74,12 @@ func choiceIn(r *reply) string {
 }
 
 // over tells the player that a match has ended, and judges its answer.
-func (x *trial) over(ctx context.Context, g *bout) *reply {
+func (x *trial) over(ctx context.Context, g *bout) {
 	r := x.askOver(ctx, x.ending(g))
 	x.judge("P-OVR-01", r.trouble(), &r.Exchange)
 	if r.trouble() == "" {
 		x.judge("P-OVR-02", x.ackProblem(r, protocol.TypeGameOverAck, g.match), &r.Exchange)
 	}
-	return r
 }
 
 // ackProblem says what is wrong with an acknowledgement; "" for nothing.

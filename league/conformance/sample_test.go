@@ -51,7 +51,7 @@ func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 		"P-RPC-01": `jsonrpc is missing, not "2.0"`,
 		"P-RPC-02": "the answer has neither result nor error",
 		"P-RPC-05": "error is a string",
-		"P-RPC-06": "the id of the request, 2, is missing in the answer",
+		"P-RPC-06": "the id of the request, 1, is missing in the answer",
 		"P-RPC-07": `the id of the request, "req-007", is missing in the answer`,
 		"P-RPC-08": "the id of the request, 0, is missing in the answer",
 		"P-RPC-10": "a notification of handle_game_invitation is answered with a body",
@@ -76,7 +76,7 @@ func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 
 	wrap := finding(t, r, "P-RPC-02")
 	assert.Contains(t, wrap.Hint, `Put the message into "result"`)
-	assert.Contains(t, wrap.Exchanges[0].Request, "GAME_OVER")
+	assert.Contains(t, wrap.Exchanges[0].Request, "GAME_INVITATION")
 	assert.Contains(t, finding(t, r, "P-INV-05").Hint, "datetime.now().isoformat() is local time")
 	assert.Contains(t, finding(t, r, "P-INV-05").Exchanges[0].Response, `"arrival_timestamp"`)
 }
