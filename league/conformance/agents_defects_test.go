@@ -156,7 +156,7 @@ func TestFlawsOfManagersAreFound(t *testing.T) {
 			t.Parallel()
 			url, _ := ourManager(t, 4, 1, &f.tamper)
 			found(t, f.found, conformance.Options{
-				Role: conformance.Manager, URL: url, Listener: listen(t), Wait: 3 * time.Second, Patience: 3 * time.Second, Budget: time.Minute,
+				Role: conformance.Manager, URL: url, Listener: openPort(t), Wait: 3 * time.Second, Patience: 3 * time.Second, Budget: time.Minute,
 				Selection: conformance.Selection{Only: []string{f.found}},
 			})
 		})
@@ -237,7 +237,7 @@ func TestFlawsOfRefereesAreFound(t *testing.T) {
 	for _, f := range flawsOfReferees() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			l := listen(t)
+			l := openPort(t)
 			found(t, f.found, conformance.Options{
 				Role: conformance.Referee, URL: ourReferee(t, l, 4, &f.tamper), Listener: l, Wait: 10 * time.Second, Patience: 4 * time.Second, Budget: time.Minute,
 				Selection: conformance.Selection{Only: []string{f.found}},

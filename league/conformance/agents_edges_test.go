@@ -34,9 +34,9 @@ func roleRequirement(role string) string {
 func TestNobodyListensAtAManagerOrReferee(t *testing.T) {
 	for _, role := range []string{conformance.Manager, conformance.Referee} {
 		t.Run(role, func(t *testing.T) {
-			closed := listen(t)
+			closed := openPort(t)
 			require.NoError(t, closed.Close())
-			report, err := conformance.Check(t.Context(), conformance.Options{Role: role, URL: at(closed), Listener: listen(t)})
+			report, err := conformance.Check(t.Context(), conformance.Options{Role: role, URL: at(closed), Listener: openPort(t)})
 			require.NoError(t, err)
 			assert.False(t, report.Conforms())
 			assert.Contains(t, verdicts(report, conformance.Fail)[roleRequirement(role)], "refused")
@@ -53,7 +53,7 @@ func TestHangingManagerAndReferee(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			began := time.Now()
 			report, err := conformance.Check(t.Context(), conformance.Options{
-				Role: role, URL: hanging(t), Listener: listen(t), Patience: 100 * time.Millisecond, Budget: 5 * time.Second, Wait: 100 * time.Millisecond,
+				Role: role, URL: hanging(t), Listener: openPort(t), Patience: 100 * time.Millisecond, Budget: 5 * time.Second, Wait: 100 * time.Millisecond,
 			})
 			require.NoError(t, err)
 			assert.False(t, report.Conforms())
@@ -68,7 +68,7 @@ func TestManagerWhoseLeagueRuns(t *testing.T) {
 	url, _ := ourManager(t, 2, 1, nil)
 	play := func() *conformance.Report {
 		report, err := conformance.Check(t.Context(), conformance.Options{
-			Role: conformance.Manager, URL: url, Listener: listen(t), Players: 2, Selection: conformance.Selection{Level: conformance.Must},
+			Role: conformance.Manager, URL: url, Listener: openPort(t), Players: 2, Selection: conformance.Selection{Level: conformance.Must},
 		})
 		require.NoError(t, err)
 		return report
@@ -82,7 +82,7 @@ func TestManagerWhoseLeagueRuns(t *testing.T) {
 func TestManagerThatWaitsForMore(t *testing.T) {
 	url, _ := ourManager(t, 6, 1, nil)
 	report, err := conformance.Check(t.Context(), conformance.Options{
-		Role: conformance.Manager, URL: url, Listener: listen(t), Wait: 200 * time.Millisecond, Selection: conformance.Selection{Level: conformance.Must},
+		Role: conformance.Manager, URL: url, Listener: openPort(t), Wait: 200 * time.Millisecond, Selection: conformance.Selection{Level: conformance.Must},
 	})
 	require.NoError(t, err)
 	assert.Empty(t, verdicts(report, conformance.Fail))
@@ -90,10 +90,10 @@ func TestManagerThatWaitsForMore(t *testing.T) {
 }
 
 func TestRefereeThatDoesNotRegister(t *testing.T) {
-	elsewhere := listen(t)
+	elsewhere := openPort(t)
 	require.NoError(t, elsewhere.Close())
 	report, err := conformance.Check(t.Context(), conformance.Options{
-		Role: conformance.Referee, URL: ourReferee(t, elsewhere, 1, nil), Listener: listen(t), Wait: 100 * time.Millisecond,
+		Role: conformance.Referee, URL: ourReferee(t, elsewhere, 1, nil), Listener: openPort(t), Wait: 100 * time.Millisecond,
 	})
 	require.NoError(t, err)
 	assert.Contains(t, verdicts(report, conformance.Fail)["R-REG-01"], "did not register")
@@ -112,7 +112,7 @@ func TestWithoutAListener(t *testing.T) {
 
 // An examination that runs out of time says so, and is over.
 func TestBudgetOfAReferee(t *testing.T) {
-	l := listen(t)
+	l := openPort(t)
 	report, err := conformance.Check(t.Context(), conformance.Options{
 		Role: conformance.Referee, URL: ourReferee(t, l, 1, nil), Listener: l, Budget: 700 * time.Millisecond,
 	})
@@ -125,7 +125,7 @@ func TestCanceledExaminations(t *testing.T) {
 	for _, role := range []string{conformance.Manager, conformance.Referee} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := conformance.Check(ctx, conformance.Options{Role: role, URL: "http://localhost:1/mcp", Listener: listen(t)})
+		_, err := conformance.Check(ctx, conformance.Options{Role: role, URL: "http://localhost:1/mcp", Listener: openPort(t)})
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"evenodd/transport/http"
 )
 
-func urlOf(l net.Listener) string { return "http://" + l.Addr().String() + http.Path }
 
 // serve serves an agent of ours as cmd does, unless it is tampered with.
 func serve(t *testing.T, l net.Listener, bad *tamper, mount func(protocol.Mux)) {
@@ -52,7 +51,7 @@ func outward(t *testing.T) *http.Client {
 // that is not nil makes a bad one of it.
 func ourManager(t *testing.T, players, referees int, bad *tamper) (url string, manager *league.Manager) {
 	t.Helper()
-	l := listen(t)
+	l := openPort(t)
 	var caller protocol.Caller = outward(t)
 	if bad != nil {
 		caller = tamperedCaller{caller, bad}
@@ -69,7 +68,7 @@ func ourManager(t *testing.T, players, referees int, bad *tamper) (url string, m
 	serve(t, l, bad, m.Mount)
 	go func() { defer close(over); _, _ = m.Run(life) }()
 	t.Cleanup(func() { end(); <-over })
-	return urlOf(l), m
+	return at(l), m
 }
 
 // holds fails with every finding that is not a pass.
@@ -118,7 +117,7 @@ func TestOurManagerConforms(t *testing.T) {
 				players = 0
 			}
 			url, manager := ourManager(t, players, referees, nil)
-			o := conformance.Options{Role: conformance.Manager, URL: url, Listener: listen(t), Players: test.players, Referees: test.referees}
+			o := conformance.Options{Role: conformance.Manager, URL: url, Listener: openPort(t), Players: test.players, Referees: test.referees}
 			if test.admin {
 				o.Admin = manager.AdminToken()
 			}

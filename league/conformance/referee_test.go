@@ -21,13 +21,13 @@ import (
 // tamper that is not nil makes a bad one of it.
 func ourReferee(t *testing.T, manager net.Listener, atOnce int, bad *tamper) (url string) {
 	t.Helper()
-	l := listen(t)
+	l := openPort(t)
 	var caller protocol.Caller = outward(t)
 	if bad != nil {
 		caller = tamperedCaller{caller, bad}
 	}
 	r, err := referee.New(referee.Options{
-		Name: "Referee", Endpoint: urlOf(l), Manager: urlOf(manager), MaxConcurrent: atOnce,
+		Name: "Referee", Endpoint: at(l), Manager: at(manager), MaxConcurrent: atOnce,
 		Games: rules.NewRegistry(evenodd.Game{}), Caller: caller, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
@@ -36,14 +36,14 @@ func ourReferee(t *testing.T, manager net.Listener, atOnce int, bad *tamper) (ur
 	registered := make(chan struct{})
 	go func() { defer close(registered); _ = r.Register(life) }()
 	t.Cleanup(func() { end(); <-registered; r.Close() })
-	return urlOf(l)
+	return at(l)
 }
 
 func TestOurRefereeConforms(t *testing.T) {
 	for name, atOnce := range map[string]int{"one match at once": 1, "several": 4} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := listen(t)
+			l := openPort(t)
 			report, err := conformance.Check(context.Background(), conformance.Options{
 				Role: conformance.Referee, URL: ourReferee(t, l, atOnce, nil), Listener: l,
 			})
