@@ -19,7 +19,6 @@ import (
 	"evenodd/transport/http"
 )
 
-
 // serve serves an agent of ours as cmd does, unless it is tampered with.
 func serve(t *testing.T, l net.Listener, bad *tamper, mount func(protocol.Mux)) {
 	t.Helper()
