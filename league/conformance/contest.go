@@ -24,6 +24,7 @@ type contest struct {
 	again   *reply // the same start once more; nil for none
 	refused string // why it was not started; "" when it was
 	over    bool   // the manager has the report
+	cut     bool   // the time of the examination ended in it
 	lostOne bool   // the first report of it gets no answer
 }
 
@@ -175,6 +176,7 @@ func (x *bench) start(ctx context.Context, c *contest) {
 			break
 		}
 	}
+	c.cut = c.started.unasked
 	c.refused = c.started.trouble()
 	if c.refused == "" && notRefused(c.started) == "" {
 		c.refused = "refused"
@@ -212,6 +214,9 @@ func (x *bench) findWay(ctx context.Context, c *contest) {
 		x.judge("R-STA-02", first, shown)
 		return
 	}
+	if c.cut = ctx.Err() != nil; c.cut {
+		return
+	}
 	x.fail("R-STA-01", first, shown)
 	x.giveUp("the referee conducts no match, however it is told to: " + first)
 }
@@ -247,6 +252,7 @@ func (x *bench) await(ctx context.Context, c *contest) {
 			return k.answered && k.Status == http.StatusOK
 		})
 	})
+	c.cut = !c.over && ctx.Err() != nil
 	if c.over { // some report before they tell the players
 		x.stage.await(ctx, time.Second, func() bool {
 			return len(c.seats[0].told(protocol.TypeGameOver)) > 0 && len(c.seats[1].told(protocol.TypeGameOver)) > 0
@@ -301,18 +307,21 @@ type crowd struct {
 
 // playCrowd has players that choose only when all matches have come so far.
 func (x *bench) playCrowd(ctx context.Context) *crowd {
-	if x.givenUp() != "" || x.capacity > 10 {
+	wanted := slices.ContainsFunc(refereeRegisters(), func(q Requirement) bool {
+		return (q.ID == "R-STA-05" || q.ID == "R-STA-06") && x.options.Selection.Wants(q)
+	})
+	if x.givenUp() != "" || x.capacity > 10 || !wanted {
 		return nil
 	}
-	go_ := make(chan struct{})
-	open := sync.OnceFunc(func() { close(go_) })
+	begin := make(chan struct{})
+	open := sync.OnceFunc(func() { close(begin) })
 	defer open()
 	waits := func(s *seat, c *call, _ int) *performance {
 		if c.kind != protocol.TypeChooseParityCall {
 			return nil
 		}
 		p := s.behave(c)
-		p.until, p.after = go_, 10*time.Second
+		p.until, p.after = begin, 10*time.Second
 		return &p
 	}
 	w := &crowd{}
@@ -340,11 +349,17 @@ func (x *bench) playCrowd(ctx context.Context) *crowd {
 		c.started = x.tell(ctx, c, x.way)
 	}
 	open()
+	if ctx.Err() != nil {
+		return nil
+	}
 	for _, c := range w.contests {
 		x.await(ctx, c)
 	}
 	if status, _ := w.beyond.started.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
 		x.await(ctx, w.beyond)
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	return w
 }

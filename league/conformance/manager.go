@@ -82,6 +82,9 @@ func examineManager(ctx context.Context, l *lab) {
 	}
 	x.comeLate(ctx)
 	x.follow(ctx)
+	if ctx.Err() != nil && !x.over() {
+		return // nobody knows what would have come
+	}
 	x.stage.end() // what is still to be answered need not be
 	x.conducting.Wait()
 	x.judgeLeague()
@@ -141,7 +144,7 @@ func playOther(c *call, role string) performance {
 
 // playReferee answers as a referee, and conducts what it is handed.
 func (x *hearing) playReferee(c *call) performance {
-	ack := ""
+	var ack string
 	switch c.kind {
 	case protocol.TypeMatchAssignment:
 		return x.assigned(c)
@@ -179,6 +182,9 @@ func (x *hearing) begin(ctx context.Context) bool {
 		}
 	}
 	if !x.stage.await(ctx, x.options.Wait, x.announced) {
+		if ctx.Err() != nil {
+			return false
+		}
 		players, referees := len(x.players), len(x.referees)
 		x.skip("M-RUN-01", fmt.Sprintf("the league did not begin within %s of %d players and %d referees registering; "+
 			"say how many it waits for, or give the examination the admin token", x.options.Wait, players, referees))
@@ -219,7 +225,7 @@ func (x *hearing) follow(ctx context.Context) {
 			break
 		}
 		seen = now
-		x.stage.await(ctx, maxStill, func() bool {
+		x.stage.await(ctx, x.patience(maxStill), func() bool {
 			return x.over() || len(x.stage.told(func(*call) bool { return true })) > seen
 		})
 		x.conductAnnounced()

@@ -308,10 +308,13 @@ func (x *hearing) refuse(ctx context.Context) {
 			x.apply(ctx, b, referee)
 		}
 	}
-	if x.room() {
+	desert := Requirement{ID: "M-REF-12", Level: Should}
+	switch {
+	case !x.options.Selection.Wants(desert): // a manager may look for somebody there for a while
+	case x.room():
 		x.applyFromDesert(ctx)
-	} else {
-		x.skip("M-REF-12", noRoom)
+	default:
+		x.skip(desert.ID, noRoom)
 	}
 }
 

@@ -19,22 +19,15 @@ import (
 	"evenodd/transport/http"
 )
 
-// listen opens a place on this machine.
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	return l
-}
-
-func urlOf(l net.Listener) string { return "http://" + l.Addr().String() + http.Path }
-
-// serve serves an agent of ours as cmd does, and returns its URL.
-func serve(t *testing.T, l net.Listener, mount func(mux *transport.Mux)) {
+// serve serves an agent of ours as cmd does, unless it is tampered with.
+func serve(t *testing.T, l net.Listener, bad *tamper, mount func(protocol.Mux)) {
 	t.Helper()
 	mux := transport.NewMux(zerolog.Nop())
 	mount(mux)
+	if bad != nil {
+		bad.serve(t, l, mux)
+		return
+	}
 	server := http.NewServer(mux, http.Config{MaxBody: 10 << 10})
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(l) }()
@@ -46,30 +39,35 @@ func serve(t *testing.T, l net.Listener, mount func(mux *transport.Mux)) {
 	})
 }
 
-func carrier(t *testing.T) *http.Client {
+func outward(t *testing.T) *http.Client {
 	t.Helper()
 	c := http.NewClient(http.ClientConfig{MaxReply: 64 << 10})
 	t.Cleanup(c.Close)
 	return c
 }
 
-// ourManager runs a league of ours for so many players and referees.
-func ourManager(t *testing.T, players, referees int) (url string, manager *league.Manager) {
+// ourManager runs a league of ours for so many players and referees; a tamper
+// that is not nil makes a bad one of it.
+func ourManager(t *testing.T, players, referees int, bad *tamper) (url string, manager *league.Manager) {
 	t.Helper()
-	l := listen(t)
+	l := openPort(t)
+	var caller protocol.Caller = outward(t)
+	if bad != nil {
+		caller = tamperedCaller{caller, bad}
+	}
 	secret := [32]byte{1}
 	m, err := league.New(league.Options{
 		LeagueID: "league_check", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
 		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Secret: &secret, Caller: carrier(t), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Secret: &secret, Caller: caller, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	life, end := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	serve(t, l, func(mux *transport.Mux) { m.Mount(mux) })
+	serve(t, l, bad, m.Mount)
 	go func() { defer close(over); _, _ = m.Run(life) }()
 	t.Cleanup(func() { end(); <-over })
-	return urlOf(l), m
+	return at(l), m
 }
 
 // holds fails with every finding that is not a pass.
@@ -117,8 +115,8 @@ func TestOurManagerConforms(t *testing.T) {
 			if test.admin {
 				players = 0
 			}
-			url, manager := ourManager(t, players, referees)
-			o := conformance.Options{Role: conformance.Manager, URL: url, Listener: listen(t), Players: test.players, Referees: test.referees}
+			url, manager := ourManager(t, players, referees, nil)
+			o := conformance.Options{Role: conformance.Manager, URL: url, Listener: openPort(t), Players: test.players, Referees: test.referees}
 			if test.admin {
 				o.Admin = manager.AdminToken()
 			}

@@ -54,6 +54,9 @@ func examineReferee(ctx context.Context, l *lab) {
 		return
 	}
 	if !x.waitForReferee(ctx) {
+		if ctx.Err() != nil {
+			return
+		}
 		x.fail("R-REG-01", fmt.Sprintf("it did not register within %s at %s", l.options.Wait, x.manager.url))
 		x.misuse(ctx)
 		x.giveUp("the referee did not register with the examination: tell it that its manager is " + x.manager.url)

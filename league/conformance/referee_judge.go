@@ -11,7 +11,7 @@ import (
 
 // judgeContest looks at what holds of every match.
 func (x *bench) judgeContest(c *contest) {
-	if c.started == nil {
+	if c.started == nil || c.cut {
 		return
 	}
 	said := func(problem string) string { return when(problem != "", "%s: %s", c.name, problem) }

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -38,13 +37,13 @@ func (x *bench) judgeFailures(contests []*contest) {
 		answersErrors: "R-LOS-04", answersNonsense: "R-LOS-04", answersBroken: "R-LOS-04", hangsUp: "R-LOS-04", answersHuge: "R-LOS-08", bothFail: "R-LOS-06",
 	}
 	for _, c := range contests {
-		if c.started == nil || c.refused != "" {
+		if c.started == nil || c.refused != "" || c.cut {
 			continue
 		}
 		if !c.over && x.slow(c) {
 			for _, id := range []string{lost[c.name], "R-ERR-09"} {
 				if id != "" {
-					x.skip(id, fmt.Sprintf("%s: it gives a player the protocol's 30 s a try, which this examination does not wait for", c.name))
+					x.skip(id, c.name+": it gives a player the protocol's 30 s a try, which this examination does not wait for")
 				}
 			}
 			continue

@@ -15,33 +15,37 @@ import (
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
-	"evenodd/transport"
 )
 
-// ourReferee runs a referee of ours that finds its manager at an address.
-func ourReferee(t *testing.T, manager net.Listener, atOnce int) (url string) {
+// ourReferee runs a referee of ours that finds its manager at an address; a
+// tamper that is not nil makes a bad one of it.
+func ourReferee(t *testing.T, manager net.Listener, atOnce int, bad *tamper) (url string) {
 	t.Helper()
-	l := listen(t)
+	l := openPort(t)
+	var caller protocol.Caller = outward(t)
+	if bad != nil {
+		caller = tamperedCaller{caller, bad}
+	}
 	r, err := referee.New(referee.Options{
-		Name: "Referee", Endpoint: urlOf(l), Manager: urlOf(manager), MaxConcurrent: atOnce,
-		Games: rules.NewRegistry(evenodd.Game{}), Caller: carrier(t), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Name: "Referee", Endpoint: at(l), Manager: at(manager), MaxConcurrent: atOnce,
+		Games: rules.NewRegistry(evenodd.Game{}), Caller: caller, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
-	serve(t, l, func(mux *transport.Mux) { r.Mount(mux) })
+	serve(t, l, bad, r.Mount)
 	life, end := context.WithCancel(context.Background())
 	registered := make(chan struct{})
 	go func() { defer close(registered); _ = r.Register(life) }()
 	t.Cleanup(func() { end(); <-registered; r.Close() })
-	return urlOf(l)
+	return at(l)
 }
 
 func TestOurRefereeConforms(t *testing.T) {
 	for name, atOnce := range map[string]int{"one match at once": 1, "several": 4} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := listen(t)
+			l := openPort(t)
 			report, err := conformance.Check(context.Background(), conformance.Options{
-				Role: conformance.Referee, URL: ourReferee(t, l, atOnce), Listener: l,
+				Role: conformance.Referee, URL: ourReferee(t, l, atOnce, nil), Listener: l,
 			})
 			require.NoError(t, err)
 			holds(t, report)

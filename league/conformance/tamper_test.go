@@ -1,0 +1,113 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	nethttp "net/http"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/transport"
+)
+
+// A tamper makes an agent of ours a bad one: what it hears and what it says is
+// changed on the way. Nil members change nothing.
+type tamper struct {
+	request  func(method string, params object)
+	response func(method string, params, response object)
+	outgoing func(method string, params object) bool // false: it is not sent
+	silence  []byte                                  // what answers a notification
+}
+
+var errNotSent = errors.New("not sent")
+
+// handler serves an agent whose conversations are tampered with.
+func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
+	return nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		body, err := io.ReadAll(nethttp.MaxBytesReader(w, r.Body, 10<<10))
+		if err != nil {
+			w.WriteHeader(nethttp.StatusRequestEntityTooLarge)
+			return
+		}
+		var q object
+		_ = json.Unmarshal(body, &q)
+		method, _ := q["method"].(string)
+		params, _ := q["params"].(map[string]any)
+		if x.request != nil && params != nil {
+			x.request(method, params)
+			body = encode(q)
+		}
+		answer := mux.Serve(r.Context(), "", body).Body
+		var response object
+		if x.response != nil && json.Unmarshal(answer, &response) == nil && response != nil {
+			x.response(method, params, response)
+			answer = encode(response)
+		}
+		if answer == nil {
+			answer = x.silence
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if answer == nil {
+			w.WriteHeader(nethttp.StatusNoContent)
+			return
+		}
+		_, _ = w.Write(answer)
+	})
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it came from JSON
+	}
+	return b
+}
+
+// serve serves a tampered agent.
+func (x *tamper) serve(t *testing.T, l net.Listener, mux *transport.Mux) {
+	t.Helper()
+	server := &nethttp.Server{Handler: x.handler(mux)}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close(); <-served })
+}
+
+// A tamperedCaller is the outgoing side.
+type tamperedCaller struct {
+	protocol.Caller
+	*tamper
+}
+
+func (c tamperedCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	if c.outgoing == nil {
+		return c.Caller.Call(ctx, endpoint, bearer, method, params, decode)
+	}
+	var encoded []byte
+	if many, ok := params.(interface{ Encoded() ([]byte, error) }); ok {
+		encoded, _ = many.Encoded()
+	} else {
+		encoded = encode(params)
+	}
+	var q object
+	if json.Unmarshal(encoded, &q) != nil || !c.outgoing(method, q) {
+		return nil, errNotSent
+	}
+	return c.Caller.Call(ctx, endpoint, bearer, method, q, decode)
+}
+
+// result makes an answer of what was an error.
+func result(response object, r object) {
+	delete(response, "error")
+	response["result"] = r
+}
+
+func inner(m object, names ...string) object {
+	for _, name := range names {
+		m, _ = m[name].(map[string]any)
+	}
+	return m
+}
