@@ -48,9 +48,6 @@ func (o *own) end(q *incoming, answer []byte) bool {
 	return true
 }
 
-// invalidParams is the code of JSON-RPC for params that are not as they should be.
-const invalidParams = -32602
-
 // standingsIn are the lines of the final table, as far as they can be read.
 func standingsIn(p object) (rows []protocol.StandingRow) {
 	var list []jsontext.Value

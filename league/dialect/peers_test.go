@@ -164,6 +164,8 @@ func TestAnswersAboutContentAreNoRefusalsOfTheForm(t *testing.T) {
 		"a reply of the right type":          `{"jsonrpc":"2.0","id":7,"result":{"message_type":"CHOOSE_PARITY_RESPONSE"}}`,
 		"a wrong choice":                     `{"jsonrpc":"2.0","id":7,"result":{"choice":"EVEN"}}`,
 		"what is no JSON":                    `<html>`,
+		"an error with reasons of its own":   `{"jsonrpc":"2.0","error":{"code":-32000,"message":"the player has no choice"},"id":7}`,
+		"what went wrong inside":             `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"KeyError"}}`,
 		"a refusal with a code, by HTTP too": `{"error":{"error_code":"E011"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +190,8 @@ func TestWhoRefusesEverythingIsLeftAlone(t *testing.T) {
 			{200, notFound},
 			{200, `{"error":"Unknown method"}`},
 			{200, `{"error":"unknown message type: GAME_OVER"}`},
-			{200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"something else"},"id":7}`},
+			{200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"something else"},"id":7}`},
+			{200, `{"error":"something else"}`},
 			{400, `no`}, {404, `{"detail":"Not Found"}`}, {405, ``}, {422, `{"detail":[]}`},
 			{200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`},
 		} {

@@ -284,7 +284,12 @@ func (f failure) ofProtocol() bool {
 var strange = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not supported|not implemented).{0,12}(method|message|tool|action|command|request)|` +
 	`(method|message.?type|tool|action|command).{0,60}(not found|unknown|not supported|unsupported|not implemented|not allowed|not recogni[sz]ed)`)
 
-const methodNotFound = -32601
+// The errors of JSON-RPC that may be about the form.
+const (
+	invalidRequest = -32600
+	methodNotFound = -32601
+	invalidParams  = -32602
+)
 
 // failed is the reply of a failure. Ours is one that is about neither.
 func (q *question) failed(as reply, id []byte, f failure, internal bool) reply {
@@ -294,6 +299,8 @@ func (q *question) failed(as reply, id []byte, f failure, internal bool) reply {
 		r.verdict = understood
 	case f.code == methodNotFound, formStatus(as.status), strange.MatchString(f.text):
 		r.verdict = unknown
+	case !f.foreign && f.code != invalidRequest && f.code != invalidParams && q.method != protocol.StartMatch.Name:
+		r.verdict = understood // it has its reasons, and says so as JSON-RPC has it; to ask in other words would be to insist
 	default:
 		r.verdict = puzzled
 	}
