@@ -96,7 +96,8 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	if referee == nil {
 		referee, _, _ = m.owner(q.AuthToken)
 	}
-	if referee == nil || !x.fact.Holds(referee.id) {
+	// One that was busy before, and takes the match now, does not hold it yet.
+	if referee == nil || !x.fact.Holds(referee.id) && held(x.fact, referee, x.handed) == nil {
 		return nil
 	}
 	if is := m.state.Agents[referee.id]; !is.Player && !is.Proves() {

@@ -94,6 +94,21 @@ func (w *world) assignments() []string {
 	return list
 }
 
+// A referee that was busy, and then takes the match, may report before the manager has
+// heard that it does.
+func TestAReportThatIsFasterThanASecondAnswer(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		w.startManager(2, 1)
+		w.referee("REF01", does(protocol.StartMatch.Name, inTurn(saying(protocol.MatchAssignmentAck{Status: protocol.StatusBusy}), after(second, w.accepting))))
+		w.players(2)
+		w.at(2500 * time.Millisecond)
+		require.Equal(t, 2, w.often(protocol.StartMatch.Name))
+		_, err := w.report(w.wins("REF01"))
+		require.NoError(t, err)
+		w.finish()
+	})
+}
+
 func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
 	start := protocol.StartMatch.Name
 	for _, test := range []struct {
