@@ -129,8 +129,6 @@ func TestQueriesWithoutToken(t *testing.T) {
 		"of a player":                         {lenient, "player:P02", true},
 		"of somebody who never registered":    {lenient, "player:P09", false},
 		"of a player, where all need a token": {func(*league.Options) {}, "player:P02", false},
-		"of nobody":                           {lenient, "player:unknown", true},
-		"of nobody, where all need a token":   {func(*league.Options) {}, "player:unknown", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told(t, func(t *testing.T, w *world) {
