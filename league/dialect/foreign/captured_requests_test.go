@@ -107,7 +107,7 @@ func (w *world) answerAsManager(some []*exchange) (answered int) {
 		w.stranger(portOf(endpoint), accepting(matches))
 	}
 	w.manager(players, referees, admitting(some[0].maker, "maker-b")) // of which somebody without a name asks for the schedule
-	now := map[string]string{} // what was said, and what is said here
+	now := map[string]string{}                                        // what was said, and what is said here
 	for _, e := range some {
 		if strings.Contains(e.method(), "report") {
 			by := cmp.Or(strings.TrimPrefix(text(e.Request, "params", "sender"), "referee:"), only)
