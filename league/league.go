@@ -112,7 +112,6 @@ type Manager struct {
 	players   []*agent          // in order of ids, once started
 	referees  []*agent
 	matches   []*match       // of the current round
-	nobody    *agent         // who asks without a name, where the league is lenient
 	assigned  map[string]int // matches announced for each referee; nil before they are counted
 	completed *protocol.LeagueCompleted
 
@@ -168,7 +167,6 @@ func New(o Options) (*Manager, error) {
 		state:    journal.NewState(),
 		agents:   map[string]*agent{},
 	}
-	m.nobody = &agent{throttle: o.newThrottle()}
 	m.begin = sync.OnceFunc(func() { close(m.started) })
 	_, _ = crand.Read(m.secret[:]) // never fails
 	if k := o.Keep; k != nil {

@@ -17,7 +17,7 @@ func (m *Manager) query(_ context.Context, bearer string, q *protocol.LeagueQuer
 	if asking.AuthToken == "" {
 		asking.AuthToken = bearer
 	}
-	asker, err := m.asker(&asking)
+	asker, err := m.identify(&asking)
 	if err == nil {
 		err = m.allow(asker.throttle.asks)
 	}
@@ -34,15 +34,6 @@ func (m *Manager) query(_ context.Context, bearer string, q *protocol.LeagueQuer
 	success := err == nil
 	response.Success, response.QueryType = &success, q.QueryType
 	return response, nil
-}
-
-// asker is who asks. In a lenient league that may be nobody, who could as well give
-// the name of a player; all such share what one agent may ask. M.mu is held.
-func (m *Manager) asker(e *protocol.Envelope) (*agent, error) {
-	if m.options.LenientAuth && e.AuthToken == "" && e.NamelessSender() {
-		return m.nobody, nil
-	}
-	return m.identify(e)
 }
 
 // answer finds what a query asks for; m.mu is held.
