@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -133,45 +132,49 @@ func (c *Client) Call(ctx context.Context, endpoint, bearer, method string, para
 	}
 	traced, times := timed(ctx)
 	defer times.done()
-	var response *http.Response // the last
-	var answer []byte
+	var r reply
 	if c.dialect == nil {
-		response, answer, err = c.post(traced, endpoint, bearer, body)
+		r, err = c.post(traced, endpoint, bearer, body)
 	} else {
-		response, answer, err = c.interpreted(traced, endpoint, bearer, method, body)
+		r, err = c.interpreted(traced, endpoint, bearer, method, body)
 	}
 	if err != nil {
 		return nil, classify(ctx, endpoint, err)
 	}
-	if response.StatusCode >= 300 {
-		return nil, refused(response, answer)
+	if r.status >= 300 {
+		return nil, r.refused()
 	}
 	times.done() // what decode does is not on the way
-	value, err := transport.DecodeResponse(answer, decode)
-	return value, unreadable(response, answer, err)
+	value, err := transport.DecodeResponse(r.body, decode)
+	return value, r.unreadable(err)
 }
 
-// interpreted makes a call in the form that its endpoint understands. The
-// response is the last that came, with the status that the dialect gives it.
-func (c *Client) interpreted(ctx context.Context, endpoint, bearer, method string, body []byte) (*http.Response, []byte, error) {
-	last := &http.Response{Header: http.Header{}, Request: &http.Request{URL: &url.URL{}}} // when the dialect knows without asking
-	status, answer, err := c.dialect.Call(ctx, endpoint, method, body, func(ctx context.Context, to string, body []byte) (int, []byte, error) {
-		response, answer, err := c.post(ctx, to, bearer, body)
-		if err != nil {
-			return 0, nil, err
+// A reply is what came of a POST.
+type reply struct {
+	status  int
+	header  http.Header
+	secured bool // it was asked for over HTTPS
+	body    []byte
+}
+
+// interpreted makes a call in the form that its endpoint understands. The reply is
+// the last that came, with the status and the body that the dialect gives it.
+func (c *Client) interpreted(ctx context.Context, endpoint, bearer, method string, body []byte) (last reply, err error) {
+	last.status, last.body, err = c.dialect.Call(ctx, endpoint, method, body, func(ctx context.Context, to string, body []byte) (int, []byte, error) {
+		r, err := c.post(ctx, to, bearer, body)
+		if err == nil {
+			last = r
 		}
-		last = response
-		return response.StatusCode, answer, nil
+		return r.status, r.body, err
 	})
-	last.StatusCode = status
-	return last, answer, err
+	return last, err
 }
 
 // post posts a body and reads the answer.
-func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (*http.Response, []byte, error) {
+func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, &transport.UnreachableError{Endpoint: to, Err: err}
+		return reply{}, &transport.UnreachableError{Endpoint: to, Err: err}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
@@ -180,11 +183,14 @@ func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (*htt
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return reply{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := readAll(response, c.maxReply)
-	return response, answer, err
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{response.StatusCode, response.Header, request.URL.Scheme == "https", answer}, nil
 }
 
 // smallBody is how many bytes are made room for because somebody says that he

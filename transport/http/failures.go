@@ -49,23 +49,23 @@ func (e *StatusError) Error() string {
 func (e *StatusError) RetryAfter() time.Duration { return e.After }
 
 // refused is the JSON-RPC error in a refusal, if it holds one.
-func refused(response *http.Response, body []byte) error {
-	status, after := response.StatusCode, retryAfter(response)
+func (r reply) refused() error {
+	after := r.retryAfter()
 	var holds struct {
 		Error any `json:"error"`
 	}
-	if status < 500 && json.Unmarshal(body, &holds) == nil && holds.Error != nil {
+	if r.status < 500 && json.Unmarshal(r.body, &holds) == nil && holds.Error != nil {
 		var e *transport.Error
-		_, err := transport.DecodeResponse(body, func([]byte) (any, error) { return struct{}{}, nil })
+		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
 		if errors.As(err, &e) {
 			e.After = after
 			return e
 		}
 	}
 	// So say net/http ("an HTTPS server") and nginx ("HTTPS port").
-	spoken := status == http.StatusBadRequest && response.Request.URL.Scheme == "http" && bytes.Contains(body, []byte("HTTP request")) &&
-		bytes.Contains(body, []byte("HTTPS"))
-	return &StatusError{status, after, spoken}
+	spoken := r.status == http.StatusBadRequest && !r.secured && bytes.Contains(r.body, []byte("HTTP request")) &&
+		bytes.Contains(r.body, []byte("HTTPS"))
+	return &StatusError{r.status, after, spoken}
 }
 
 // maxRetryAfter is as long as anybody may ask to wait: a league ends some time.
@@ -73,9 +73,9 @@ const maxRetryAfter = 10 * time.Minute
 
 // retryAfter is how long a busy server asks to wait, in seconds or until a date
 // (RFC 9110 §10.2.3).
-func retryAfter(response *http.Response) time.Duration {
-	said := response.Header.Get("Retry-After")
-	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
+func (r reply) retryAfter() time.Duration {
+	said := r.header.Get("Retry-After")
+	if r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
 		return 0
 	}
 	var after time.Duration
@@ -88,11 +88,11 @@ func retryAfter(response *http.Response) time.Duration {
 }
 
 // unreadable says of an answer that is no JSON what it is instead, if it knows.
-func unreadable(response *http.Response, body []byte, err error) error {
-	if err == nil || json.Unmarshal(body, new(any)) == nil {
+func (r reply) unreadable(err error) error {
+	if err == nil || json.Unmarshal(r.body, new(any)) == nil {
 		return err // whoever decoded it knows better
 	}
-	said := response.Header.Get("Content-Type")
+	said := r.header.Get("Content-Type")
 	if kind, _, _ := mime.ParseMediaType(said); kind != "" && !strings.Contains(kind, "json") {
 		return fmt.Errorf("the answer is %s, no JSON: %w", kind, err)
 	}
