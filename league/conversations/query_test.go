@@ -51,7 +51,8 @@ func (q *query) answer() (*protocol.LeagueQueryResponse, jsontext.Value) {
 // shows it.
 func TestATokenBesideAQuery(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
-		w.evens(4)
+		w.startManager(0, 1)
+		w.player("P01")
 		q := w.query("P01", protocol.QuerySchedule)
 		token := q.AuthToken
 		q.AuthToken, q.Sender = "", protocol.PlayerSender("unknown")
