@@ -158,7 +158,7 @@ func TestWhyAStrangerLost(t *testing.T) {
 			return nil, errors.New("my token is tok-p01-" + strings.Repeat("a", 43))
 		}}, simulation.Loss{
 			Code: protocol.ErrConnection, Reason: "P01 could not be reached for CHOOSE_PARITY_RESPONSE - P02 wins by default",
-			Detail: "my token is ***", Method: "choose_parity", Failures: 2, Answer: simulation.Unreadable,
+			Detail: "my token is ***", Method: "choose_parity", Failures: 2, Answer: simulation.Unusable,
 		}},
 	}
 	for _, tt := range tests {

@@ -27,14 +27,14 @@ type Loss struct {
 	Detail   string        // what was wrong with the last answer; "" where that is not known
 	Method   string        // that was asked last; "" when nothing was
 	Failures int           // that the player was told of in this match
-	Answer   string        // the last, as JSON without its token, or an error; NoAnswer, or Unreadable
+	Answer   string        // the last, as JSON without its token, or an error; NoAnswer, or Unusable
 }
 
 // What stands in the place of an answer that did not come, and of one that did
 // and is none.
 const (
-	NoAnswer   = "none"
-	Unreadable = "none that can be read"
+	NoAnswer = "none"
+	Unusable = "none that could be used"
 )
 
 // A Breach is something about the replies of a player that is not as the
@@ -146,7 +146,7 @@ func gistOf(answer any, err error) string {
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), protocol.Unreachable(err):
 			return NoAnswer
 		}
-		return Unreadable
+		return Unusable
 	}
 	raw, err := json.Marshal(answer, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 	if err != nil {
