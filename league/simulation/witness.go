@@ -30,8 +30,8 @@ type Loss struct {
 	Answer   string        // the last, as JSON without its token, or an error; NoAnswer, or Unusable
 }
 
-// What stands in the place of an answer that did not come, and of one that did
-// and is none.
+// What stands in the place of an answer: nothing came, or something that could
+// not be read, or not be believed.
 const (
 	NoAnswer = "none"
 	Unusable = "none that could be used"
