@@ -55,7 +55,7 @@ func (h *hand) checks(t *testing.T, args ...string) (stdout, stderr string, err 
 	t.Helper()
 	var out, errs bytes.Buffer
 	c := checkCommand(streams{&out, &errs}, &checkOptions{catalogue: h.catalogue, examine: h.examine})
-	c.SetArgs(args)
+	c.SetArgs(append([]string{}, args...)) // of nil cobra makes those of the test
 	c.SetOut(&out)
 	c.SetErr(&errs)
 	c.SilenceErrors, c.SilenceUsage = true, true

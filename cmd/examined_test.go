@@ -143,7 +143,7 @@ func TestOurAgentsAreExamined(t *testing.T) {
 // Our own manager, whose league has more players than usual.
 func TestOurManagerIsExamined(t *testing.T) {
 	t.Parallel()
-	m := startManager(t, "--players", "5", "--referees", "2", "--exit-when-done", "--data", "")
+	m := startManager(t, "--players", "5", "--referees", "2", "--data", "")
 	code, stdout, stderr := run(t.Context(), "check", "manager", m.url, "--players", "5", "--referees", "2", "--format", "json")
 	assert.Zero(t, code, stderr)
 	assert.NotContains(t, stdout, m.admin)
@@ -155,6 +155,7 @@ func TestOurManagerIsExamined(t *testing.T) {
 	for _, f := range report.Findings {
 		assert.NotContains(t, []string{"fail", "warn"}, f.Verdict, "%s: %s", f.ID, f.Detail)
 	}
+	m.interrupt(t) // it answers queries until then, which are examined last
 	assert.Zero(t, m.ends(t), m.stderr.String())
 }
 

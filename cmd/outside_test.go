@@ -136,6 +136,7 @@ func TestASimulationSaysWhyAGuestLost(t *testing.T) {
   R1M1  P01 (`+host+`): P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default
         E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd", got "\x1b[31mmaybe"
         last answer to choose_parity, after 4 failures: {"message_type":"CHOOSE_PARITY_RESPONSE","timestamp":"2026-01-02T03:04:05","match_id":"R1M1","player_id":"P01","parity_choice":"\u001b[31mmaybe"}
+What it should have answered: evenodd check player `+g.url+`
 Understood, but not as the protocol has it:
   P01 (`+host+`): the timestamp is not in UTC, 5 times
 `, below)
@@ -187,7 +188,7 @@ func TestAGuestThatRefuses(t *testing.T) {
 	g.accept = false
 	code, stdout, stderr := run(t.Context(), append(here(t), "--player", g.url, "--players", "2")...)
 	require.Zero(t, code, stderr)
-	assert.Regexp(t, `\nTechnical losses:\n  R1M1  P01 \([^)]+\): P01 refused the invitation - P02 wins by default\n        last answer to handle_game_invitation: \{.*"accept":false\}\n$`, stdout)
+	assert.Regexp(t, `\nTechnical losses:\n  R1M1  P01 \([^)]+\): P01 refused the invitation - P02 wins by default\n        last answer to handle_game_invitation: \{.*"accept":false\}\nWhat it should have answered: evenodd check player http://[^ ]+\n$`, stdout)
 }
 
 // Our own players register by themselves, and end with the league.

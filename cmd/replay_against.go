@@ -10,7 +10,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
 
+	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport/http"
@@ -52,7 +54,9 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 		return err
 	}
 	r := &rehearsal{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeated{}}
-	client, err := newClient(maxReply, o.ca, nil, nil)
+	// What it said then was understood in any words, and so it is now.
+	speak := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	client, err := newClient(maxReply, o.ca, nil, speak)
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,7 @@ func TestReplayAgainstAPlayerThatChoosesOtherwise(t *testing.T) {
 	url, heard := actor(t, map[string]string{
 		"handle_game_invitation": `"result":{` + sameEnvelope + `"message_type":"GAME_JOIN_ACK","accept":true,"entropy_commitment":"abc"}`,
 		"choose_parity":          `"result":{` + sameEnvelope + `"message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"sideways"}`,
+		"notify_match_result":    `"error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD","data":{"message_type":"LEAGUE_ERROR","error_code":"E003","error_name":"MISSING_REQUIRED_FIELD"}}`,
 	})
 	out, err := ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url)
 	require.NoError(t, err)
@@ -195,6 +196,21 @@ func TestReplayAgainstAPlayerThatChoosesOtherwise(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	assert.Equal(t, "P01", r.PlayerID)
 	assert.Len(t, r.Requests, 3)
+}
+
+// A player of another maker is asked in its own words, as its referee did.
+func TestReplayAgainstAPlayerOfAnotherMaker(t *testing.T) {
+	url, heard := actor(t, map[string]string{
+		"receive_game_invitation": `"result":{` + sameEnvelope + `"message_type":"GAME_JOIN_ACK","accepted":true}`,
+		"receive_parity_call":     `"result":{` + sameEnvelope + `"message_type":"CHOOSE_PARITY_RESPONSE","choice":"odd"}`,
+		"receive_game_over":       `"result":{"status":"ok"}`,
+	})
+	out, err := ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url, "--as", "P01")
+	require.NoError(t, err)
+	assert.Contains(t, out, "GAME_JOIN_ACK: I accept")
+	assert.Contains(t, out, "CHOOSE_PARITY_RESPONSE: odd")
+	assert.NotContains(t, out, "Method not found")
+	assert.Greater(t, len(*heard), 3)
 }
 
 func TestReplayAgainstAPlayerThatRefusesStrangers(t *testing.T) {

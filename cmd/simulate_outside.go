@@ -74,8 +74,9 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 // of players was not as the protocol has it.
 func printOutside(w io.Writer, r *simulation.Result) error {
 	names := map[string]string{}
+	endpoints := map[string]string{}
 	for _, row := range r.Standings {
-		names[row.PlayerID] = row.DisplayName
+		names[row.PlayerID], endpoints[row.PlayerID] = row.DisplayName, row.Endpoint
 	}
 	var text strings.Builder
 	line := func(format string, args ...any) { text.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") }
@@ -93,6 +94,13 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 		}
 		if loss.Method != "" {
 			line("        %s: %s", asked(loss.Method, loss.Failures), loss.Answer)
+		}
+	}
+	told := map[string]bool{"": true} // our own players are not examined
+	for _, loss := range r.Losses {
+		if at := endpoints[loss.PlayerID]; !told[at] {
+			told[at] = true
+			line("What it should have answered: evenodd check player %s", at)
 		}
 	}
 	for i, b := range r.Breaches {

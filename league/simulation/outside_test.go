@@ -145,7 +145,7 @@ func TestWhyAStrangerLost(t *testing.T) {
 			return nil, ctx.Err()
 		}}, simulation.Loss{
 			Code: protocol.ErrTimeout, Reason: "P01 did not send CHOOSE_PARITY_RESPONSE in time - P02 wins by default",
-			Detail: "no answer in time", Method: "choose_parity", Failures: 2, Answer: "none",
+			Detail: "no answer in time", Method: "choose_parity", Failures: 2, Answer: simulation.NoAnswer,
 		}},
 		{"an error", &stranger{joins: func(*protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return nil, &transport.Error{Code: -32601, Message: "Method not found"}
@@ -158,7 +158,7 @@ func TestWhyAStrangerLost(t *testing.T) {
 			return nil, errors.New("my token is tok-p01-" + strings.Repeat("a", 43))
 		}}, simulation.Loss{
 			Code: protocol.ErrConnection, Reason: "P01 could not be reached for CHOOSE_PARITY_RESPONSE - P02 wins by default",
-			Detail: "my token is ***", Method: "choose_parity", Failures: 2, Answer: "none",
+			Detail: "my token is ***", Method: "choose_parity", Failures: 2, Answer: simulation.Unusable,
 		}},
 	}
 	for _, tt := range tests {
@@ -171,6 +171,9 @@ func TestWhyAStrangerLost(t *testing.T) {
 			require.Len(t, result.Losses, 1)
 			got := result.Losses[0]
 			assert.Contains(t, got.Answer, tt.want.Answer)
+			if tt.want.Answer == simulation.NoAnswer {
+				assert.Equal(t, simulation.NoAnswer, got.Answer)
+			}
 			assert.Contains(t, got.Detail, tt.want.Detail)
 			assert.NotContains(t, got.Answer, "auth_token")
 			tt.want.Answer, tt.want.Detail = got.Answer, got.Detail

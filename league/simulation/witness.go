@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -26,8 +27,15 @@ type Loss struct {
 	Detail   string        // what was wrong with the last answer; "" where that is not known
 	Method   string        // that was asked last; "" when nothing was
 	Failures int           // that the player was told of in this match
-	Answer   string        // the last, as JSON without its token, or an error; "none" when nothing came
+	Answer   string        // the last, as JSON without its token, or an error; NoAnswer, or Unusable
 }
+
+// What stands in the place of an answer: nothing came, or something that could
+// not be read, or not be believed.
+const (
+	NoAnswer = "none"
+	Unusable = "none that could be used"
+)
 
 // A Breach is something about the replies of a player that is not as the
 // protocol has it, although their meaning was clear.
@@ -132,10 +140,13 @@ const (
 // gistOf is an answer for people: without its token, on one line, and not long.
 func gistOf(answer any, err error) string {
 	if err != nil {
-		if e := protocol.AsError(err); e != nil && e.Remote {
+		switch e := protocol.AsError(err); {
+		case e != nil && e.Remote:
 			return cut(string(protocol.HideTokens([]byte(e.Error()))))
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), protocol.Unreachable(err):
+			return NoAnswer
 		}
-		return "none"
+		return Unusable
 	}
 	raw, err := json.Marshal(answer, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 	if err != nil {
