@@ -81,6 +81,7 @@ func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func
 	if q.params.get("matches").Kind() != '[' {
 		return nil, false
 	}
+	refused, why := 0, object{}
 	for _, m := range announced(q.params) {
 		if forfeited := m.get("forfeited_by"); !o.conducts(at, m) || forfeited != nil && string(forfeited) != "[]" {
 			continue
@@ -92,10 +93,13 @@ func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func
 		}
 		one := &incoming{id: jsontext.Value("1"), method: protocol.StartMatch.Name, params: o.assignment(m, at)}
 		answer := o.assign(ctx, m.text("match_id"), one.canonical(), at, serve)
-		if problem, refused := readObject(errorOf(answer)); refused {
-			o.options.Log.Warn().Str("match_id", m.text("match_id")).Str("error", problem.text("message")).
-				Msg("a match of an announced round cannot be begun")
+		if problem, failed := readObject(errorOf(answer)); failed {
+			refused, why = refused+1, problem
 		}
+	}
+	if refused > 0 { // one line, however many: anybody may announce
+		o.options.Log.Warn().Int("matches", refused).Str("error", why.text("message")).
+			Msg("matches of an announced round cannot be begun")
 	}
 	if q.id == nil {
 		return nil, true

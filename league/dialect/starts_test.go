@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -133,6 +134,17 @@ func TestARoundThatIsAnnouncedToItsReferee(t *testing.T) {
 			assert.EqualValues(t, 2, r["round_id"])
 		}
 	})
+}
+
+// Whoever announces nonsense fills no log.
+func TestABrokenRoundIsOneLine(t *testing.T) {
+	w := newWorld(t)
+	var log bytes.Buffer
+	w.log = zerolog.New(&log)
+	a := w.referee(ourReferee, "REF01", 1)
+	ask(t, a, "/mcp", call("notify_round", `{"round_id":1,"matches":[`+strings.Repeat(`{"match_id":"a","referee_id":"REF01"},`, 200)+`{"referee_id":"REF01"}]}`))
+	assert.Equal(t, 1, strings.Count(log.String(), "\n"), "%s", log.String())
+	assert.Contains(t, log.String(), `"matches":201`)
 }
 
 // Further matches wait for room also when the report of the one before is
