@@ -15,7 +15,7 @@ import (
 // them. Values stay as they are: what is wrong with one is for the agent to see
 // that asked. Nothing is made up in what players answer.
 func (q *question) translate(message object) object {
-	m := slices.Clone(message)
+	m := message.snaked()
 	switch q.method {
 	case protocol.ChooseParity.Name:
 		rename(&m, "parity_choice", m.first("parity_choice", "choice", "parity", "player_choice", "move"), "choice", "parity", "player_choice", "move")
