@@ -21,6 +21,7 @@ func (o *own) adorn(q *incoming, answer []byte) []byte {
 		return q.refuse(response, answer)
 	}
 	o.enrich(q, &message)
+	message = message.spelled(q.spelt)
 	text := message.appendTo(nil)
 	switch q.wrapped {
 	case inNothing:

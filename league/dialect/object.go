@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -110,41 +109,6 @@ func (o *object) drop(name string) {
 		}
 	}
 }
-
-// snaked is the object with those names in snake_case, as the protocol has them,
-// that stand in camelCase or PascalCase. A message that has a type is in the
-// protocol's own spelling, and stays.
-func (o object) snaked() object {
-	out := slices.Clone(o)
-	if o.get("message_type") != nil {
-		return out
-	}
-	for i := range out {
-		if name := snake(out[i].name); !out.names(name) {
-			out[i].name = name
-		}
-	}
-	return out
-}
-
-// snake is a name in snake_case: match_id for matchId, MatchId and matchID. Names
-// that have an underscore, or capitals alone, are none of that kind.
-func snake(name string) string {
-	if strings.Contains(name, "_") || strings.ToUpper(name) == name || strings.ToLower(name) == name {
-		return name
-	}
-	var b strings.Builder
-	for i := range len(name) {
-		begins := i > 0 && isUpper(name[i]) && (!isUpper(name[i-1]) || i+1 < len(name) && !isUpper(name[i+1]))
-		if begins {
-			b.WriteByte('_')
-		}
-		b.WriteByte(name[i])
-	}
-	return strings.ToLower(b.String())
-}
-
-func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 // appendTo appends the object's JSON.
 func (o object) appendTo(b []byte) []byte {

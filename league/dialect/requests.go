@@ -17,6 +17,7 @@ type incoming struct {
 	kind    string         // the message type that is asked for; "" for a tool
 	params  object
 	wrapped wrapping
+	spelt   spelling
 	foreign bool // it is in a form that the protocol does not have
 	refused int  // the JSON-RPC code of the error that answered it; 0 for none
 }
@@ -49,10 +50,23 @@ func parse(body []byte) *incoming {
 	case !q.unwrap(call.get("params")):
 		return nil
 	}
+	q.respell()
 	if !q.resolve() {
 		return nil
 	}
+	q.foreign = q.foreign || q.spelt != snakeCase
 	return q
+}
+
+// respell puts the names of members into the protocol's spelling, where the caller
+// has another.
+func (q *incoming) respell() {
+	if q.params.names("message_type") || q.params.names("match_id") {
+		return
+	}
+	if q.spelt = spellingOf(q.params); q.spelt != snakeCase {
+		q.params = objectOf(within(q.params.appendTo(nil), depth, object.snaked))
+	}
 }
 
 // answerable tells whether JSON-RPC has such ids.

@@ -88,6 +88,35 @@ func TestFormsOfACall(t *testing.T) {
 	}
 }
 
+// Who writes camelCase is understood, and reads what it looks for.
+func TestSpellings(t *testing.T) {
+	a, _ := newWorld(t).player(ourPlayer, "P01")
+	camel := func(message string) string {
+		return strings.NewReplacer(`"message_type"`, `"messageType"`, `"match_id"`, `"matchId"`, `"conversation_id"`, `"conversationId"`,
+			`"league_id"`, `"leagueId"`, `"round_id"`, `"roundId"`, `"game_type"`, `"gameType"`, `"role_in_match"`, `"roleInMatch"`,
+			`"opponent_id"`, `"opponentId"`, `"player_id"`, `"playerId"`, `"game_result"`, `"gameResult"`, `"winner_player_id"`, `"winnerPlayerId"`,
+			`"drawn_number"`, `"drawnNumber"`, `"number_parity"`, `"numberParity"`).Replace(message)
+	}
+	joined := ask(t, a, "/mcp", call("handle_game_invitation", camel(invitation)))["result"].(object)
+	assert.Equal(t, true, joined["accept"])
+	assert.Equal(t, "GAME_JOIN_ACK", joined["messageType"])
+	chosen := ask(t, a, "/mcp", camel(choiceCall)) // alone
+	assert.Equal(t, "even", chosen["parityChoice"])
+	assert.Equal(t, "even", chosen["parity_choice"])
+	over := ask(t, a, "/mcp", call("onGameOver", strings.NewReplacer(`"messageType"`, `"MessageType"`, `"matchId"`, `"MatchId"`).Replace(camel(gameOver))))["result"].(object)
+	assert.Equal(t, "R1M1", over["MatchId"])
+	assert.Equal(t, "LOSS", over["result"])
+
+	for _, wrong := range []string{ // what is wrong stays wrong, and what is in order is not read otherwise
+		strings.Replace(camel(invitation), `"roundId":1`, `"roundId":"one"`, 1),
+		strings.Replace(invitation, `"match_id"`, `"matchId"`, 1),
+		strings.Replace(invitation, `"match_id":"R1M1"`, `"match_id":null,"matchId":"R1M1"`, 1),
+	} {
+		refused := ask(t, a, "/mcp", call("handle_game_invitation", wrong))
+		assert.Contains(t, refused, "error", "%v", refused)
+	}
+}
+
 // contentOf is the text that a tool of MCP answered.
 func contentOf(t *testing.T, answer object, failed bool) string {
 	t.Helper()
