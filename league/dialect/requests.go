@@ -108,6 +108,8 @@ func (q *incoming) resolve() bool {
 		q.kind = said
 	case kind != "":
 		q.kind = kind
+	case typeNamed(said) != "": // a message type of its own
+		q.kind = typeNamed(said)
 	default:
 		if q.method = toolNamed(q.named); q.method == "" {
 			q.method = toolNamed(said)

@@ -117,6 +117,25 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// Who registers under other names for what it is, is known by the protocol's; what
+// it does not say stays unsaid.
+func TestIntroductions(t *testing.T) {
+	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
+		for said, want := range map[string]string{
+			`{"name":"N","endpoint":"E","version":"1.0"}`: `{"version":"1.0","display_name":"N","contact_endpoint":"E"}`,
+			`{"name":"N","display_name":"D"}`:             `{"name":"N","display_name":"D"}`,
+			`{"version":"1.0.0"}`:                         `{"version":"1.0.0"}`,
+			`"N"`:                                         `"N"`,
+		} {
+			_, _ = d.Serve(t.Context(), "/mcp", []byte(call(method, `{"`+meta+`":`+said+`}`)), func(_ context.Context, body []byte) []byte {
+				assert.JSONEq(t, want, text(t, read(t, body)["params"].(object)[meta]))
+				return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
+			})
+		}
+	}
+}
+
 // contentOf is the text that a tool of MCP answered.
 func contentOf(t *testing.T, answer object, failed bool) string {
 	t.Helper()
@@ -219,6 +238,8 @@ func TestWhatIsWrongStaysWrong(t *testing.T) {
 		{"a time without a zone", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "2026-11-20T17:02:32.123", 1), "E021", "timestamp"},
 		{"a time that is none", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261320T170342Z", 1), "E021", "timestamp"},
 		{"a role that is none", "handle_game_invitation", strings.Replace(invitation, "PLAYER_A", "referee", 1), "E002", "role_in_match"},
+		{"a round with a letter", "handle_game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1), "E002", "round_id"},
+		{"a round that is none, in another form", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"final"`, 1), "E002", "round_id"},
 		{"no match, in another form", "game_invitation", without(invitation, "match_id"), "E003", "match_id"},
 		{"a standing that is none", "choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{"wins":1}}`, 1), "E003", "context.your_standings.losses"},
 	}
@@ -248,6 +269,9 @@ func TestWordsOfOthers(t *testing.T) {
 		{"a result under another name", "game_over", strings.Replace(gameOver, "game_result", "result", 1)},
 		{"a winner under another name", "game_over", strings.Replace(gameOver, "winner_player_id", "winner", 1)},
 		{"a winner that is none", "game_over", `{"match_id":"R1M1","sender":"referee:REF01","game_result":{"winner":"DRAW"}}`},
+		{"a round with a letter", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1)},
+		{"a type of its own", "handle", strings.Replace(gameOver, "GAME_OVER", "MATCH_RESULT", 1)},
+		{"standings of a type of its own", "handle", `{"message_type":"STANDINGS_UPDATE","round_id":1,"standings":[{"rank":1,"player_id":"P01","display_name":"Ours","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`},
 		{"a reason beside the result", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"reason":"x","game_result"`, 1)},
 	}
 	for _, test := range tests {
