@@ -73,6 +73,7 @@ func (o *own) mend(q *incoming) (changed bool) {
 	}
 	if q.foreign {
 		changed = p.plainNumber("round_id") || changed
+		changed = p.mendDeadline(o.options.Clock.Now()) || changed
 	}
 	if !ofMatch(q.kind) {
 		return changed
