@@ -59,7 +59,7 @@ func (o *own) mend(q *incoming) (changed bool) {
 			changed = true
 		}
 	case protocol.TypeChooseParityCall:
-		if context, ok := readObject(p.get("context")); ok && string(context.get("your_standings")) == "{}" {
+		if context := objectOf(p.get("context")); string(context.get("your_standings")) == "{}" {
 			context.drop("your_standings")
 			p.set("context", context.appendTo(nil))
 			changed = true
@@ -89,8 +89,8 @@ func (o *own) mend(q *incoming) (changed bool) {
 // introduce has what an agent says of itself in a registration stand under the
 // protocol's names.
 func (o *object) introduce(meta string) (changed bool) {
-	said, ok := readObject(o.get(meta))
-	if !ok {
+	said := objectOf(o.get(meta))
+	if said == nil {
 		return false
 	}
 	for _, synonym := range [][2]string{{"name", "display_name"}, {"endpoint", "contact_endpoint"}} {
@@ -215,8 +215,8 @@ func senderIn(kind, said, inviter string) string {
 
 // fillResult gives the result of a match the members that follow from others.
 func fillResult(p *object) (changed bool) {
-	result, ok := readObject(p.get("game_result"))
-	if !ok {
+	result := objectOf(p.get("game_result"))
+	if result == nil {
 		return false
 	}
 	if winner := result.get("winner"); winner != nil {

@@ -79,13 +79,6 @@ func rename(m *object, name string, value jsontext.Value, others ...string) {
 	}
 }
 
-// adopt gives a member that is missing or null a value, if there is one.
-func (o *object) adopt(name string, value jsontext.Value) {
-	if value != nil && o.get(name) == nil {
-		o.set(name, value)
-	}
-}
-
 // usualLeague is the league of the specification's examples, which most makers
 // know no other than.
 const usualLeague = "league_2025_even_odd"

@@ -64,7 +64,7 @@ func (p *peers) call(ctx context.Context, endpoint, method string, body []byte, 
 	}
 	if at := p.find(endpoint); at == nil {
 		status, answer, err = post(ctx, endpoint, body)
-		if err != nil || status == httpOK && plain(method, answer) {
+		if err != nil || status == httpOK && plainAnswer(method, answer) {
 			return status, answer, err
 		}
 	}

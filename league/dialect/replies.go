@@ -50,9 +50,9 @@ const (
 	internalError = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":`
 )
 
-// plain tells at a glance whether an answer needs no translation: it begins as ours
+// plainAnswer tells at a glance whether an answer needs no translation: it begins as ours
 // do, and has the one member that makers call otherwise.
-func plain(method string, answer []byte) bool {
+func plainAnswer(method string, answer []byte) bool {
 	message, ok := bytes.CutPrefix(answer, []byte(plainHead))
 	if !ok {
 		return false

@@ -37,8 +37,8 @@ const (
 // where there is nothing to translate: what is wrong then is for the codec to
 // say, and so are batches.
 func parse(body []byte) *incoming {
-	call, ok := readObject(bytes.TrimLeft(body, " \t\r\n"))
-	if !ok {
+	call := objectOf(bytes.TrimLeft(body, " \t\r\n"))
+	if call == nil {
 		return nil
 	}
 	q := &incoming{id: call.raw("id"), named: call.text("method"), params: call}
@@ -79,17 +79,17 @@ const toolsCall = "tools/call"
 
 // unwrap finds the message in the params of a call.
 func (q *incoming) unwrap(params jsontext.Value) bool {
-	p, ok := readObject(params)
-	if !ok {
+	p := objectOf(params)
+	if p == nil {
 		return false
 	}
 	q.params = p
 	if q.named == toolsCall {
 		q.named, q.wrapped = p.text("name"), inTool
-		q.params, ok = readObject(p.get("arguments"))
-		return ok && q.named != ""
+		q.params = objectOf(p.get("arguments"))
+		return q.params != nil && q.named != ""
 	}
-	if inner, ok := readObject(p.get("message")); ok && !p.names("message_type") && typeNamed(q.named) == "" {
+	if inner := objectOf(p.get("message")); inner != nil && !p.names("message_type") && typeNamed(q.named) == "" {
 		q.params, q.wrapped = inner, inEnvelope
 	}
 	return true
@@ -206,9 +206,9 @@ func toolNamed(method string) string {
 	return ""
 }
 
-// plain tells, from its head alone, whether a request is in the form in which
+// plainRequest tells, from its head alone, whether a request is in the form in which
 // agents of ours send theirs, and nothing in it or its answer needs translating.
-func (o *own) plain(body []byte) bool {
+func (o *own) plainRequest(body []byte) bool {
 	rest, ok := bytes.CutPrefix(body, []byte(`{"jsonrpc":"2.0","method":"`))
 	if !ok {
 		return false

@@ -123,13 +123,13 @@ func within(v jsontext.Value, deep int, change func(object) object) jsontext.Val
 // inAllSpellings has every member of a message stand there in all spellings.
 func inAllSpellings(message jsontext.Value) jsontext.Value {
 	return within(message, depth, func(o object) object {
-		return o.spelled(camelCase).spelled(pascalCase)
+		return o.alsoIn(camelCase).alsoIn(pascalCase)
 	})
 }
 
-// spelled is the object with those members beside its own whose names are others in
+// alsoIn is the object with those members beside its own whose names are others in
 // a spelling.
-func (o object) spelled(s spelling) object {
+func (o object) alsoIn(s spelling) object {
 	if s == snakeCase {
 		return o
 	}
