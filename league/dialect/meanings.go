@@ -127,7 +127,9 @@ func refusesSender(r reply) bool {
 		return false
 	}
 	switch code {
-	case "", protocol.ErrInvalidFieldType, protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
+	case protocol.ErrInvalidFieldType: // of a field; ours say which
+		return r.message != nil || aboutIdentity.MatchString(r.failed.text+" "+objectOf(r.failed.data).object("context").text("detail"))
+	case "", protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
 		return true
 	}
 	return false

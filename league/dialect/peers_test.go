@@ -332,6 +332,8 @@ func TestManagersThatKnowNumberedSendersAlone(t *testing.T) {
 		{"a refusal", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown player_id alice"},"id":7}`, "player:P03", 2},
 		{"a refusal for another reason", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"REJECTED","reason":"the league is full"},"id":7}`, "", 1},
 		{"an error of the catalogue", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":2001,"message":"E020: LEAGUE_FULL"},"id":7}`, "", 1},
+		{"a field of ours", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002","sender":"league_manager","context":{"detail":"player_meta.display_name: text of 1 to 50 characters"}}},"id":7}`, "", 1},
+		{"a field that is the sender", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E002: sender must be player:Pnn"},"id":7}`, "player:P03", 2},
 		{"an endpoint without a number", "register_player", strings.Replace(registration, "8103", "9103", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
 		{"it was numbered", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
 	} {
