@@ -73,7 +73,7 @@ func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.C
 	awaited, forget := o.expect(matchID)
 	defer forget()
 	answer := o.answer(ctx, q, q.canonical(), serve)
-	if said := objectOf(answer); q.refused != 0 || said.text("status") != protocol.StatusAccepted {
+	if said := objectOf(answer); awaited == nil || q.refused != 0 || said.text("status") != protocol.StatusAccepted {
 		return answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -92,10 +92,15 @@ func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.C
 	return resultFor(&awaited.report)
 }
 
-// expect waits for the report of a match, until forget.
+// expect waits for the report of a match, until forget. Nil when too many wait:
+// each of them takes a place among the calls that the agent answers at once.
 func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.expecting >= maxWaiting {
+		return nil, func() {}
+	}
+	o.expecting++
 	awaited = o.results[matchID]
 	if awaited == nil {
 		awaited = &outcome{told: make(chan struct{}), answered: make(chan struct{})}
@@ -105,6 +110,7 @@ func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
 	return awaited, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		o.expecting--
 		if awaited.waiting--; awaited.waiting == 0 && o.results[matchID] == awaited {
 			delete(o.results, matchID)
 		}

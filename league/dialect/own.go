@@ -23,6 +23,8 @@ type own struct {
 	starting bool          // somebody begins them
 	again    bool          // and is to look again
 	results  map[string]*outcome
+
+	expecting int // how many wait for those
 }
 
 func newOwn(o Options) *own { return &own{options: o, results: map[string]*outcome{}} }
