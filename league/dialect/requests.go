@@ -247,10 +247,6 @@ func (o *own) plainRequest(body []byte) bool {
 		kind = protocol.TypeLeagueCompleted
 	case protocol.Query.Name:
 		kind = protocol.TypeLeagueQuery
-	case protocol.RegisterPlayer.Name:
-		kind = protocol.TypeLeagueRegisterRequest
-	case protocol.RegisterReferee.Name:
-		kind = protocol.TypeRefereeRegisterRequest
 	case protocol.GetStandings.Name, protocol.GetMatchState.Name, protocol.GetPlayerState.Name, protocol.Ping.Name, protocol.StartLeague.Name:
 		return true
 	default:

@@ -121,6 +121,7 @@ func TestSpellings(t *testing.T) {
 // it does not say stays unsaid.
 func TestIntroductions(t *testing.T) {
 	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	types := map[string]string{"register_player": "LEAGUE_REGISTER_REQUEST", "register_referee": "REFEREE_REGISTER_REQUEST"}
 	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
 		for said, want := range map[string]string{
 			`{"name":"N","endpoint":"E","version":"1.0"}`: `{"version":"1.0","display_name":"N","contact_endpoint":"E"}`,
@@ -128,10 +129,14 @@ func TestIntroductions(t *testing.T) {
 			`{"version":"1.0.0"}`:                         `{"version":"1.0.0"}`,
 			`"N"`:                                         `"N"`,
 		} {
-			_, _ = d.Serve(t.Context(), "/mcp", []byte(call(method, `{"`+meta+`":`+said+`}`)), func(_ context.Context, body []byte) []byte {
-				assert.JSONEq(t, want, text(t, read(t, body)["params"].(object)[meta]))
-				return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
-			})
+			asOurs := `{"jsonrpc":"2.0","method":"` + method + `","params":{"protocol":"league.v2","message_type":"` + types[method] +
+				`","sender":"x","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","` + meta + `":` + said + `},"id":1}`
+			for _, body := range []string{call(method, `{"`+meta+`":`+said+`}`), asOurs} {
+				_, _ = d.Serve(t.Context(), "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+					assert.JSONEq(t, want, text(t, read(t, body)["params"].(object)[meta]))
+					return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
+				})
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package dialect
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,7 +25,7 @@ func (s spelling) write(name string) string {
 	}
 	words := strings.Split(name, "_")
 	for i, w := range words {
-		if w != "" && (i > 0 || s == pascalCase) {
+		if w != "" && w[0] < utf8.RuneSelf && (i > 0 || s == pascalCase) {
 			words[i] = strings.ToUpper(w[:1]) + w[1:]
 		}
 	}
