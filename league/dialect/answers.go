@@ -12,15 +12,16 @@ import (
 // request was put, with the members that other makers look for beside those of
 // the protocol. Nil, the answer to a notification, stays nil.
 func (o *own) adorn(q *incoming, answer []byte) []byte {
-	response, ok := readObject(answer)
-	if !ok {
+	response := objectOf(answer)
+	if response == nil {
 		return answer
 	}
-	message, ok := readObject(response.get("result"))
-	if !ok {
+	message := objectOf(response.get("result"))
+	if message == nil {
 		return q.refuse(response, answer)
 	}
 	o.enrich(q, &message)
+	message = message.alsoIn(q.spelt)
 	text := message.appendTo(nil)
 	switch q.wrapped {
 	case inNothing:
@@ -42,12 +43,12 @@ func (o *own) adorn(q *incoming, answer []byte) []byte {
 
 // refuse wraps a response that is an error.
 func (q *incoming) refuse(response object, answer []byte) []byte {
-	failure, ok := readObject(response.get("error"))
-	if !ok {
+	failure := objectOf(response.get("error"))
+	if failure == nil {
 		return answer
 	}
 	q.refused = failure.number("code")
-	data, _ := readObject(failure.get("data"))
+	data := objectOf(failure.get("data"))
 	switch {
 	case q.wrapped == inNothing:
 		bare := object{{"error", failure.get("message")}}
@@ -100,9 +101,9 @@ func (o *own) enrich(q *incoming, message *object) {
 
 // outcomeFor is how a match ended for a player: WIN, LOSS or DRAW.
 func outcomeFor(playerID string, over *object) string {
-	result, ok := readObject(over.get("game_result"))
+	result := objectOf(over.get("game_result"))
 	switch {
-	case !ok || playerID == "":
+	case result == nil || playerID == "":
 		return ""
 	case result.text("status") == protocol.StatusDraw:
 		return "DRAW"

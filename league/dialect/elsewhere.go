@@ -20,17 +20,17 @@ func (o *own) serveElsewhere(ctx context.Context, path string, body []byte, serv
 		return o.schedule(ctx, serve)
 	}
 	if typeNamed(name) == "" {
-		return statusNotFound, nil
+		return httpNotFound, nil
 	}
 	if body = bytes.TrimSpace(body); len(body) == 0 {
 		body = []byte("{}")
 	}
-	params, isObject := readObject(body)
-	if !isObject {
-		return statusBadRequest, object{{"error", quoted("the body must be a JSON object")}}.appendTo(nil)
+	params := objectOf(body)
+	if params == nil {
+		return httpBadRequest, object{{"error", quoted("the body must be a JSON object")}}.appendTo(nil)
 	}
 	if params.get("jsonrpc") != nil {
-		return statusNotFound, nil
+		return httpNotFound, nil
 	}
 	q := &incoming{id: jsontext.Value("1"), named: name, params: params, wrapped: inNothing}
 	q.resolve()
@@ -46,13 +46,13 @@ func (o *own) serveElsewhere(ctx context.Context, path string, body []byte, serv
 func (q *incoming) status() int {
 	switch q.refused {
 	case 0:
-		return statusOK
+		return httpOK
 	case -32601:
-		return statusNotFound
+		return httpNotFound
 	case 3001, 4001, 5001, noToken:
-		return statusUnauthorized
+		return httpUnauthorized
 	}
-	return statusBadRequest
+	return httpBadRequest
 }
 
 // An outcome is the report of a match that somebody waits for.
@@ -73,7 +73,7 @@ func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.C
 	awaited, forget := o.expect(matchID)
 	defer forget()
 	answer := o.answer(ctx, q, q.canonical(), serve)
-	if said, _ := readObject(answer); q.refused != 0 || said.text("status") != protocol.StatusAccepted {
+	if said := objectOf(answer); awaited == nil || q.refused != 0 || said.text("status") != protocol.StatusAccepted {
 		return answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -92,10 +92,15 @@ func (o *own) conduct(ctx context.Context, q *incoming, serve func(ctx context.C
 	return resultFor(&awaited.report)
 }
 
-// expect waits for the report of a match, until forget.
+// expect waits for the report of a match, until forget. Nil when too many wait:
+// each of them takes a place among the calls that the agent answers at once.
 func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.expecting >= maxWaiting {
+		return nil, func() {}
+	}
+	o.expecting++
 	awaited = o.results[matchID]
 	if awaited == nil {
 		awaited = &outcome{told: make(chan struct{}), answered: make(chan struct{})}
@@ -105,6 +110,7 @@ func (o *own) expect(matchID string) (awaited *outcome, forget func()) {
 	return awaited, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		o.expecting--
 		if awaited.waiting--; awaited.waiting == 0 && o.results[matchID] == awaited {
 			delete(o.results, matchID)
 		}
@@ -160,22 +166,22 @@ func (o *own) schedule(ctx context.Context, serve func(ctx context.Context, body
 	list, asker := []byte{'['}, nameless
 	for round, rounds := 1, 1; round <= min(rounds, maxRounds); round++ {
 		q := &incoming{id: jsontext.Value("1"), method: protocol.Query.Name, wrapped: inNothing, params: o.scheduleQuery(asker, round)}
-		response, _ := readObject(serve(ctx, q.canonical()))
-		result, answered := readObject(response.get("result"))
+		response := objectOf(serve(ctx, q.canonical()))
+		result := objectOf(response.get("result"))
 		if failure := response.object("error"); asker == nameless && failure.number("code") == noToken {
 			asker = protocol.PlayerID(1) // a lenient league tells its players without a token
 			round--
 			continue
 		}
-		if !answered {
+		if result == nil {
 			answer = q.refuse(response, nil)
 			return q.status(), answer
 		}
-		if failure, failed := readObject(result.get("error")); failed {
+		if failure := objectOf(result.get("error")); failure != nil {
 			failure.fill("error", failure.get("error_name"))
-			return statusBadRequest, failure.appendTo(nil)
+			return httpBadRequest, failure.appendTo(nil)
 		}
-		data, _ := readObject(result.get("data"))
+		data := objectOf(result.get("data"))
 		rounds = data.number("rounds")
 		for _, m := range announced(data) {
 			if len(list) > 1 {
@@ -187,7 +193,7 @@ func (o *own) schedule(ctx context.Context, serve func(ctx context.Context, body
 			}.appendTo(nil)...)
 		}
 	}
-	return statusOK, object{{"schedule", append(list, ']')}}.appendTo(nil)
+	return httpOK, object{{"schedule", append(list, ']')}}.appendTo(nil)
 }
 
 // noToken is the code of JSON-RPC for a query without a token, or with a wrong one
@@ -207,6 +213,6 @@ func (o *own) scheduleQuery(asker string, round int) object {
 	if query.LeagueID == "" {
 		query.LeagueID = usualLeague
 	}
-	params, _ := readObject(encoded(query))
+	params := objectOf(encoded(query))
 	return params
 }

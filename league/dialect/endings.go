@@ -17,8 +17,8 @@ func (o *own) end(q *incoming, answer []byte) bool {
 	if q.kind != protocol.TypeLeagueCompleted || at == nil || at.strict {
 		return false
 	}
-	failure, failed := readObject(errorOf(answer))
-	if !failed || failure.number("code") != invalidParams {
+	failure := objectOf(errorOf(answer))
+	if failure == nil || failure.number("code") != invalidParams {
 		return false
 	}
 	o.fill(q)
@@ -55,7 +55,7 @@ func standingsIn(p object) (rows []protocol.StandingRow) {
 		return nil
 	}
 	for i, raw := range list {
-		line, _ := readObject(raw)
+		line := objectOf(raw)
 		id := textOf(line.first("player_id", "id"))
 		if id == "" || len(rows) == protocol.MaxStandings {
 			continue
@@ -83,7 +83,7 @@ func championIn(p object) protocol.Champion {
 	if id := textOf(said); id != "" {
 		return protocol.Champion{PlayerID: id}
 	}
-	c, _ := readObject(said)
+	c := objectOf(said)
 	return protocol.Champion{
 		PlayerID: textOf(c.first("player_id", "id")), DisplayName: textOf(c.first("display_name", "name")), Points: max(0, c.number("points")),
 	}

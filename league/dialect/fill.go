@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,13 +59,21 @@ func (o *own) mend(q *incoming) (changed bool) {
 			changed = true
 		}
 	case protocol.TypeChooseParityCall:
-		if context, ok := readObject(p.get("context")); ok && string(context.get("your_standings")) == "{}" {
+		if context := objectOf(p.get("context")); string(context.get("your_standings")) == "{}" {
 			context.drop("your_standings")
 			p.set("context", context.appendTo(nil))
 			changed = true
 		}
 	case protocol.TypeGameOver:
 		rename("result", "game_result")
+	case protocol.TypeLeagueRegisterRequest:
+		changed = p.introduce("player_meta")
+	case protocol.TypeRefereeRegisterRequest:
+		changed = p.introduce("referee_meta")
+	}
+	if q.foreign {
+		changed = p.plainNumber("round_id") || changed
+		changed = p.mendDeadline(o.options.Clock.Now()) || changed
 	}
 	if !ofMatch(q.kind) {
 		return changed
@@ -75,6 +84,37 @@ func (o *own) mend(q *incoming) (changed bool) {
 		return true
 	}
 	return changed
+}
+
+// introduce has what an agent says of itself in a registration stand under the
+// protocol's names.
+func (o *object) introduce(meta string) (changed bool) {
+	said := objectOf(o.get(meta))
+	if said == nil {
+		return false
+	}
+	for _, synonym := range [][2]string{{"name", "display_name"}, {"endpoint", "contact_endpoint"}} {
+		if v := said.get(synonym[0]); v != nil && said.get(synonym[1]) == nil {
+			said.drop(synonym[0])
+			said.set(synonym[1], v)
+			changed = true
+		}
+	}
+	if changed {
+		o.set(meta, said.appendTo(nil))
+	}
+	return changed
+}
+
+// plainNumber has a number stand without what others have around it: 1 for "1" or
+// "R1".
+func (o *object) plainNumber(name string) (changed bool) {
+	digits := strings.TrimLeft(o.text(name), "Rr")
+	if n, err := strconv.Atoi(digits); err == nil && n > 0 && digits == strconv.Itoa(n) {
+		o.set(name, encoded(n))
+		return true
+	}
+	return false
 }
 
 // ofMatch tells whether a message is one that a referee sends to a player.
@@ -175,8 +215,8 @@ func senderIn(kind, said, inviter string) string {
 
 // fillResult gives the result of a match the members that follow from others.
 func fillResult(p *object) (changed bool) {
-	result, ok := readObject(p.get("game_result"))
-	if !ok {
+	result := objectOf(p.get("game_result"))
+	if result == nil {
 		return false
 	}
 	if winner := result.get("winner"); winner != nil {

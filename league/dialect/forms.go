@@ -65,14 +65,16 @@ var questions = [...]question{
 type style int
 
 const (
-	styleOwn    style = iota // by the name of the protocol
-	styleType                // by the message type
-	styleLower               // by the message type in lower case
-	styleName                // by one of the other names
-	styleMCP                 // by mcp_message (spec 003 §5.11.2)
-	styleHandle              // by handle_message, the message in params.message
-	styleTool                // by tools/call, as MCP has it
-	styleBare                // by the message alone, without JSON-RPC
+	styleOwn     style = iota // by the name of the protocol
+	styleType                 // by the message type
+	styleLower                // by the message type in lower case
+	styleName                 // by one of the other names
+	styleBrief                // by the name of the protocol, without what ours add to the message
+	styleSpelled              // by the name of the protocol, the members in all spellings
+	styleMCP                  // by mcp_message (spec 003 §5.11.2)
+	styleHandle               // by handle_message, the message in params.message
+	styleTool                 // by tools/call, as MCP has it
+	styleBare                 // by the message alone, without JSON-RPC
 )
 
 // A form is one way to put one question.
@@ -85,6 +87,10 @@ type form struct {
 // String names a form for people.
 func (f form) String() string {
 	switch f.style {
+	case styleBrief:
+		return f.name + " without additions"
+	case styleSpelled:
+		return f.name + " in camelCase"
 	case styleTool:
 		return "tools/call " + f.name
 	case styleHandle:
@@ -113,6 +119,8 @@ func (q *question) forms() []form {
 		all = append(all, form{style: styleName, name: name})
 	}
 	return append(all,
+		form{style: styleBrief, name: q.method},
+		form{style: styleSpelled, name: q.method},
 		form{style: styleMCP, name: mcpMessage},
 		form{style: styleHandle, name: handleMessage},
 		form{style: styleTool, name: q.method},
@@ -146,8 +154,17 @@ func (s style) wrapping() style {
 	return s
 }
 
+// rewrites tells whether a form changes the message itself.
+func (f form) rewrites() bool { return f.style == styleBrief || f.style == styleSpelled }
+
 // encode puts a message into the form of a request.
 func (f form) encode(message, id []byte) []byte {
+	switch f.style {
+	case styleBrief:
+		message = brief(message)
+	case styleSpelled:
+		message = inAllSpellings(message)
+	}
 	b := make([]byte, 0, len(message)+128)
 	switch f.style {
 	case styleBare:

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -124,40 +126,42 @@ func (h *handouts) begun(m *handout, n int, busy bool) (news bool) {
 	return news
 }
 
-// reported remembers that the result of a match was taken: the form in which it was
-// handed out is one that starts matches.
+// reported remembers that the result of a match was taken. Where it came from the
+// referee that was handed the match, the form in which it was is one that starts
+// matches.
 func (h *handouts) reported(body []byte) {
 	asked, _ := cutRequest(body)
-	id := objectOf(asked.message).text("match_id")
+	report := objectOf(asked.message)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	m := h.matches[id]
+	m := h.matches[report.text("match_id")]
 	if m == nil || m.done {
 		return
 	}
 	m.done = true
-	if habit := h.forms[m.endpoint]; habit != nil && habit.form == m.form {
+	if habit := h.forms[m.endpoint]; m.by(senderOf(report)) && habit != nil && habit.form == m.form {
 		habit.proven = true
 	}
 }
 
 // of finds the match of a report: the one that it names, else the only one that it
 // can be about. One that has a result is only meant where none is open: the report
-// is sent again.
+// is sent again. None is another referee's than the one that was handed it.
 func (h *handouts) of(report object) *handout {
+	sender := senderOf(report)
+	id, players := report.text("match_id"), playersIn(report)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if id := report.text("match_id"); id != "" {
-		return h.matches[id]
-	}
-	sender := report.text("sender")
-	if protocol.AgentOf(sender) == nameless {
-		sender = ""
+	if m := h.matches[id]; id != "" {
+		if m != nil && m.by(sender) {
+			return m
+		}
+		return nil
 	}
 	var open, done *handout
 	opens := 0
 	for _, m := range h.matches {
-		if sender != "" && m.referee != "" && protocol.AgentOf(sender) != m.referee || !m.about(report) {
+		if !m.by(sender) || !m.of(players) {
 			continue
 		}
 		switch {
@@ -180,22 +184,37 @@ func (h *handouts) of(report object) *handout {
 // nameless is the id in the sender of those that give none.
 const nameless = "unknown"
 
-// about tells whether all players that a report names are those of the match.
-func (m *handout) about(report object) bool {
+// senderOf is the id of who sent a report; "" where it does not say.
+func senderOf(report object) string {
+	if id := protocol.AgentOf(report.text("sender")); id != nameless {
+		return id
+	}
+	return ""
+}
+
+// by tells whether a sender can be the referee of the match.
+func (m *handout) by(sender string) bool {
+	return sender == "" || m.referee == "" || strings.EqualFold(sender, m.referee)
+}
+
+// playersIn are the players that a report names.
+func playersIn(report object) (names []string) {
 	result := resultOf(report)
 	details := result.object("details")
-	winner := result.first("winner", "winner_player_id", "winner_id")
-	if name := textOf(winner); name != "" && !isDraw(name) && m.player(name) == "" {
-		return false
+	if name := textOf(result.first(winners...)); name != "" && !isDraw(name) {
+		names = append(names, name)
 	}
 	for _, keyed := range []object{result.object("score"), result.object("choices"), result.object("player_choices"), details.object("choices"), details.object("player_choices")} {
 		for _, one := range keyed {
-			if m.player(one.name) == "" {
-				return false
-			}
+			names = append(names, one.name)
 		}
 	}
-	return true
+	return names
+}
+
+// of tells whether all these players are those of the match.
+func (m *handout) of(players []string) bool {
+	return !slices.ContainsFunc(players, func(name string) bool { return m.player(name) == "" })
 }
 
 // complete adds to the report of a match what its sender left out, and puts its

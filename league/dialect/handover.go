@@ -44,7 +44,7 @@ func (p *peers) handOver(ctx context.Context, endpoint string, body []byte, post
 	asked, readable := cutRequest(body)
 	if ours := bytes.Contains(body, []byte(accessToken)); ours || !readable {
 		status, answer, err = post(ctx, endpoint, body)
-		if err != nil || status == httpOK && plain(protocol.StartMatch.Name, answer) || !readable {
+		if err != nil || status == httpOK && plainAnswer(protocol.StartMatch.Name, answer) || !readable {
 			return status, answer, err
 		}
 		if r := readStart(asked.id, "", status, answer); r.verdict == understood || r.verdict == unreadable {

@@ -15,7 +15,7 @@ import (
 // them. Values stay as they are: what is wrong with one is for the agent to see
 // that asked. Nothing is made up in what players answer.
 func (q *question) translate(message object) object {
-	m := slices.Clone(message)
+	m := message.snaked()
 	switch q.method {
 	case protocol.ChooseParity.Name:
 		rename(&m, "parity_choice", m.first("parity_choice", "choice", "parity", "player_choice", "move"), "choice", "parity", "player_choice", "move")
@@ -79,13 +79,6 @@ func rename(m *object, name string, value jsontext.Value, others ...string) {
 	}
 }
 
-// adopt gives a member that is missing or null a value, if there is one.
-func (o *object) adopt(name string, value jsontext.Value) {
-	if value != nil && o.get(name) == nil {
-		o.set(name, value)
-	}
-}
-
 // usualLeague is the league of the specification's examples, which most makers
 // know no other than.
 const usualLeague = "league_2025_even_odd"
@@ -134,7 +127,9 @@ func refusesSender(r reply) bool {
 		return false
 	}
 	switch code {
-	case "", protocol.ErrInvalidFieldType, protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
+	case protocol.ErrInvalidFieldType: // of a field; ours say which
+		return r.message != nil || aboutIdentity.MatchString(r.failed.text+" "+objectOf(r.failed.data).object("context").text("detail"))
+	case "", protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
 		return true
 	}
 	return false

@@ -57,8 +57,34 @@ func (o object) get(name string) jsontext.Value {
 	return nil
 }
 
+// holds tells whether there is a member of that name that is not null.
+func (o object) holds(name string) bool { return o.get(name) != nil }
+
+// raw is the value of a member as it stands there, null too; nil when there is
+// none.
+func (o object) raw(name string) jsontext.Value {
+	for i := range o {
+		if o[i].name == name {
+			return o[i].value
+		}
+	}
+	return nil
+}
+
+// names tells whether there is a member of that name, be it null.
+func (o object) names(name string) bool { return o.raw(name) != nil }
+
 // text is the string that a member holds; "" for anything else.
 func (o object) text(name string) string { return textOf(o.get(name)) }
+
+// number is the integer that a member holds; 0 for anything else.
+func (o object) number(name string) int {
+	var n int
+	if v := o.get(name); v.Kind() != '0' || json.Unmarshal(v, &n) != nil {
+		return 0
+	}
+	return n
+}
 
 // object is the object that a member holds, as such or as a string with the
 // JSON of one; nil for anything else.
@@ -100,6 +126,22 @@ func (o *object) fill(name string, value jsontext.Value) {
 	}
 }
 
+// supply gives a member that is missing a value, and tells whether it did.
+func (o *object) supply(name string, value jsontext.Value) bool {
+	if o.names(name) {
+		return false
+	}
+	o.set(name, value)
+	return true
+}
+
+// adopt gives a member that is missing or null a value, if there is one.
+func (o *object) adopt(name string, value jsontext.Value) {
+	if value != nil && o.get(name) == nil {
+		o.set(name, value)
+	}
+}
+
 // drop takes a member away.
 func (o *object) drop(name string) {
 	for i := range *o {
@@ -136,5 +178,12 @@ func textOf(v jsontext.Value) string {
 // quoted is a string as JSON. Ours are valid UTF-8; what is not is mangled.
 func quoted(s string) jsontext.Value {
 	b, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd")) // fails for invalid UTF-8 alone
+	return b
+}
+
+// encoded is a value as JSON. The values are messages of the protocol, or parts
+// of such, which always encode.
+func encoded(v any) jsontext.Value {
+	b, _ := json.Marshal(v, json.Deterministic(true))
 	return b
 }

@@ -23,6 +23,8 @@ type own struct {
 	starting bool          // somebody begins them
 	again    bool          // and is to look again
 	results  map[string]*outcome
+
+	expecting int // how many wait for those
 }
 
 func newOwn(o Options) *own { return &own{options: o, results: map[string]*outcome{}} }
@@ -124,24 +126,15 @@ func (o *own) serve(ctx context.Context, path string, body []byte, serve func(ct
 	if path != home {
 		return o.serveElsewhere(ctx, path, body, serve)
 	}
-	if o.plain(body) {
-		return statusOK, serve(ctx, body)
+	if o.plainRequest(body) {
+		return httpOK, serve(ctx, body)
 	}
 	q := parse(body)
 	if q == nil {
-		return statusOK, serve(ctx, body)
+		return httpOK, serve(ctx, body)
 	}
-	return statusOK, o.answer(ctx, q, body, serve)
+	return httpOK, o.answer(ctx, q, body, serve)
 }
-
-// The statuses of HTTP that an answer may have. What JSON-RPC answers is always
-// in order, as far as HTTP is concerned.
-const (
-	statusOK           = 200
-	statusBadRequest   = 400
-	statusUnauthorized = 401
-	statusNotFound     = 404
-)
 
 // answer answers one request of a caller, who may speak another dialect.
 func (o *own) answer(ctx context.Context, q *incoming, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {

@@ -64,7 +64,7 @@ func (p *peers) call(ctx context.Context, endpoint, method string, body []byte, 
 	}
 	if at := p.find(endpoint); at == nil {
 		status, answer, err = post(ctx, endpoint, body)
-		if err != nil || status == httpOK && plain(method, answer) {
+		if err != nil || status == httpOK && plainAnswer(method, answer) {
 			return status, answer, err
 		}
 	}
@@ -122,8 +122,12 @@ func (p *peers) search(ctx context.Context, endpoint string, q *question, asked 
 	all := q.forms()
 	tries := 0
 	var last reply
-	for _, f := range p.inOrder(endpoint, q, all) {
+	order := p.inOrder(endpoint, q, all)
+	for _, f := range order {
 		if f == all[0] && first != nil || tries == maxTries {
+			continue
+		}
+		if q.notice && f.rewrites() && f.style != order[0].style { // little is lost by a notice that is refused
 			continue
 		}
 		tries++

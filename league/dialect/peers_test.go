@@ -52,7 +52,7 @@ func asking(method, message string) []byte {
 }
 
 const (
-	invitation = `{"protocol":"league.v2","message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1"}`
+	invitation = `{"protocol":"league.v2","message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1","attempt":1,"draw_commitment":"00"}`
 	choiceCall = `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_CALL","sender":"referee:REF01","match_id":"R1M1"}`
 	gameOver   = `{"protocol":"league.v2","message_type":"GAME_OVER","sender":"referee:REF01","match_id":"R1M1"}`
 	joins      = `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","accept":true},"id":7}`
@@ -101,6 +101,25 @@ func TestEveryFormIsFound(t *testing.T) {
 				return 200, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"` + message + `"}],"isError":false}}`
 			}
 			return 200, notFound
+		},
+		"without what ours add": func(_ string, asked object) (int, string) {
+			params := asked.object("params")
+			if params == nil || params.names("draw_commitment") || params.names("attempt") {
+				return 422, `{"detail":[{"type":"extra_forbidden","loc":["body","params","attempt"],"msg":"Extra inputs are not permitted"}]}`
+			}
+			return byName("choose_parity", "handle_game_invitation")("", asked)
+		},
+		"in camelCase": func(_ string, asked object) (int, string) {
+			if asked.object("params").text("matchId") != "R1M1" {
+				return 400, `{"error":"matchId is required"}`
+			}
+			return byName("choose_parity", "handle_game_invitation")("", asked)
+		},
+		"in PascalCase": func(_ string, asked object) (int, string) {
+			if asked.object("params").text("MatchId") != "R1M1" {
+				return 400, `{"error":"MatchId is required"}`
+			}
+			return byName("choose_parity", "handle_game_invitation")("", asked)
 		},
 		"by the message alone": func(_ string, asked object) (int, string) {
 			if asked.get("jsonrpc") != nil {
@@ -313,6 +332,8 @@ func TestManagersThatKnowNumberedSendersAlone(t *testing.T) {
 		{"a refusal", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown player_id alice"},"id":7}`, "player:P03", 2},
 		{"a refusal for another reason", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"REJECTED","reason":"the league is full"},"id":7}`, "", 1},
 		{"an error of the catalogue", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":2001,"message":"E020: LEAGUE_FULL"},"id":7}`, "", 1},
+		{"a field of ours", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002","sender":"league_manager","context":{"detail":"player_meta.display_name: text of 1 to 50 characters"}}},"id":7}`, "", 1},
+		{"a field that is the sender", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E002: sender must be player:Pnn"},"id":7}`, "player:P03", 2},
 		{"an endpoint without a number", "register_player", strings.Replace(registration, "8103", "9103", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
 		{"it was numbered", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
 	} {

@@ -50,9 +50,9 @@ const (
 	internalError = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":`
 )
 
-// plain tells at a glance whether an answer needs no translation: it begins as ours
+// plainAnswer tells at a glance whether an answer needs no translation: it begins as ours
 // do, and has the one member that makers call otherwise.
-func plain(method string, answer []byte) bool {
+func plainAnswer(method string, answer []byte) bool {
 	message, ok := bytes.CutPrefix(answer, []byte(plainHead))
 	if !ok {
 		return false
@@ -86,7 +86,7 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 	switch {
 	case o == nil && refused:
 		return q.turnedDown(as, id)
-	case o == nil && len(body) == 0 && q.notice: // it was taken
+	case o == nil && len(body) == 0 && (q.notice || q.method == protocol.ReportMatchResult.Name): // it was taken
 		return q.result(id, object{})
 	case o == nil:
 		return as
@@ -145,6 +145,9 @@ const depth = 5
 
 // unwrap finds the message in an answer, or what it says went wrong.
 func (q *question) unwrap(o object, deep int) (object, failure) {
+	if typed := o.snaked(); typed.text("message_type") != "" {
+		o = typed
+	}
 	if f := q.failure(o); f.there || deep == 0 {
 		return o, f
 	}
@@ -163,7 +166,7 @@ func (q *question) unwrap(o object, deep int) (object, failure) {
 		return q.unwrap(inner, deep-1)
 	}
 	for _, name := range []string{"message", "data", "payload", "body"} {
-		if inner := o.object(name); inner != nil && inner.text("message_type") != "" {
+		if inner := o.object(name); inner.snaked().text("message_type") != "" || !q.answeredBy(o) && q.answeredBy(inner) {
 			return q.unwrap(inner, deep-1)
 		}
 	}
@@ -171,6 +174,20 @@ func (q *question) unwrap(o object, deep int) (object, failure) {
 		return q.bare(o.get("result")), failure{}
 	}
 	return o, failure{}
+}
+
+// answeredBy tells whether a message says what was asked, by whatever name. A
+// registration is answered by an id; or by a no.
+func (q *question) answeredBy(message object) bool {
+	m := q.translate(message)
+	switch q.method {
+	case protocol.RegisterPlayer.Name:
+		return m.get("player_id") != nil || m.text("status") == protocol.StatusRejected
+	case protocol.RegisterReferee.Name:
+		return m.get("referee_id") != nil || m.text("status") == protocol.StatusRejected
+	}
+	member := q.essential()
+	return member != "" && m.get(member) != nil
 }
 
 // firstContent is the message in a result of MCP: in content[0].text.

@@ -17,6 +17,7 @@ type incoming struct {
 	kind    string         // the message type that is asked for; "" for a tool
 	params  object
 	wrapped wrapping
+	spelt   spelling
 	foreign bool // it is in a form that the protocol does not have
 	refused int  // the JSON-RPC code of the error that answered it; 0 for none
 }
@@ -36,8 +37,8 @@ const (
 // where there is nothing to translate: what is wrong then is for the codec to
 // say, and so are batches.
 func parse(body []byte) *incoming {
-	call, ok := readObject(bytes.TrimLeft(body, " \t\r\n"))
-	if !ok {
+	call := objectOf(bytes.TrimLeft(body, " \t\r\n"))
+	if call == nil {
 		return nil
 	}
 	q := &incoming{id: call.raw("id"), named: call.text("method"), params: call}
@@ -49,10 +50,23 @@ func parse(body []byte) *incoming {
 	case !q.unwrap(call.get("params")):
 		return nil
 	}
+	q.respell()
 	if !q.resolve() {
 		return nil
 	}
+	q.foreign = q.foreign || q.spelt != snakeCase
 	return q
+}
+
+// respell puts the names of members into the protocol's spelling, where the caller
+// has another.
+func (q *incoming) respell() {
+	if q.params.names("message_type") || q.params.names("match_id") {
+		return
+	}
+	if q.spelt = spellingOf(q.params); q.spelt != snakeCase {
+		q.params = objectOf(within(q.params.appendTo(nil), depth, object.snaked))
+	}
 }
 
 // answerable tells whether JSON-RPC has such ids.
@@ -65,17 +79,17 @@ const toolsCall = "tools/call"
 
 // unwrap finds the message in the params of a call.
 func (q *incoming) unwrap(params jsontext.Value) bool {
-	p, ok := readObject(params)
-	if !ok {
+	p := objectOf(params)
+	if p == nil {
 		return false
 	}
 	q.params = p
 	if q.named == toolsCall {
 		q.named, q.wrapped = p.text("name"), inTool
-		q.params, ok = readObject(p.get("arguments"))
-		return ok && q.named != ""
+		q.params = objectOf(p.get("arguments"))
+		return q.params != nil && q.named != ""
 	}
-	if inner, ok := readObject(p.get("message")); ok && !p.names("message_type") && typeNamed(q.named) == "" {
+	if inner := objectOf(p.get("message")); inner != nil && !p.names("message_type") && typeNamed(q.named) == "" {
 		q.params, q.wrapped = inner, inEnvelope
 	}
 	return true
@@ -94,6 +108,8 @@ func (q *incoming) resolve() bool {
 		q.kind = said
 	case kind != "":
 		q.kind = kind
+	case typeNamed(said) != "": // a message type of its own
+		q.kind = typeNamed(said)
 	default:
 		if q.method = toolNamed(q.named); q.method == "" {
 			q.method = toolNamed(said)
@@ -190,9 +206,9 @@ func toolNamed(method string) string {
 	return ""
 }
 
-// plain tells, from its head alone, whether a request is in the form in which
+// plainRequest tells, from its head alone, whether a request is in the form in which
 // agents of ours send theirs, and nothing in it or its answer needs translating.
-func (o *own) plain(body []byte) bool {
+func (o *own) plainRequest(body []byte) bool {
 	rest, ok := bytes.CutPrefix(body, []byte(`{"jsonrpc":"2.0","method":"`))
 	if !ok {
 		return false
@@ -231,10 +247,6 @@ func (o *own) plain(body []byte) bool {
 		kind = protocol.TypeLeagueCompleted
 	case protocol.Query.Name:
 		kind = protocol.TypeLeagueQuery
-	case protocol.RegisterPlayer.Name:
-		kind = protocol.TypeLeagueRegisterRequest
-	case protocol.RegisterReferee.Name:
-		kind = protocol.TypeRefereeRegisterRequest
 	case protocol.GetStandings.Name, protocol.GetMatchState.Name, protocol.GetPlayerState.Name, protocol.Ping.Name, protocol.StartLeague.Name:
 		return true
 	default:

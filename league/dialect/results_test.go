@@ -89,3 +89,22 @@ func TestNothingElseIsTouched(t *testing.T) {
 		p.served([]byte(body), []byte(resultHead+`{},"id":1}`))
 	}
 }
+
+// What another referee reports of a match that was handed on to it is its own, and
+// says nothing of how the first one is told to start matches.
+func TestAMatchThatWasHandedOn(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	handed(t, p, s.post, theAssignment)
+	report := `{"sender":"referee:REF02","match_id":"R1M1","result":{"winner":null,"score":{"P01":1,"P02":1},"details":{"status":"DRAW"}}}`
+	assert.Equal(t, report, reportOf(t, p, report), "it is left as it is")
+
+	// The first one acknowledges anything, and has proven nothing.
+	s.tries()
+	handed(t, p, s.post, assignmentOf("R2M1", "P01", "P03"))
+	handed(t, p, s.post, assignmentOf("R2M1", "P01", "P03"))
+	assert.Contains(t, s.bodies[1], `"assign_match"`)
+
+	// Nor is the match still its own.
+	assert.Equal(t, "R2M1", objectOf([]byte(reportOf(t, p, `{"sender":"referee:REF01","result":{"winner":"DRAW"}}`))).text("match_id"))
+}

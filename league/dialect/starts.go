@@ -68,8 +68,8 @@ func announced(params object) []object {
 		return nil
 	}
 	matches := make([]object, 0, min(len(list), maxWaiting))
-	for _, raw := range list {
-		if m, ok := readObject(raw); ok && len(matches) < maxMatches {
+	for _, raw := range list[:min(len(list), maxMatches)] {
+		if m := objectOf(raw); m != nil {
 			matches = append(matches, m)
 		}
 	}
@@ -81,6 +81,7 @@ func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func
 	if q.params.get("matches").Kind() != '[' {
 		return nil, false
 	}
+	refused, why := 0, object{}
 	for _, m := range announced(q.params) {
 		if forfeited := m.get("forfeited_by"); !o.conducts(at, m) || forfeited != nil && string(forfeited) != "[]" {
 			continue
@@ -92,10 +93,13 @@ func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func
 		}
 		one := &incoming{id: jsontext.Value("1"), method: protocol.StartMatch.Name, params: o.assignment(m, at)}
 		answer := o.assign(ctx, m.text("match_id"), one.canonical(), at, serve)
-		if problem, refused := readObject(errorOf(answer)); refused {
-			o.options.Log.Warn().Str("match_id", m.text("match_id")).Str("error", problem.text("message")).
-				Msg("a match of an announced round cannot be begun")
+		if problem := objectOf(errorOf(answer)); problem != nil {
+			refused, why = refused+1, problem
 		}
+	}
+	if refused > 0 { // one line, however many: anybody may announce
+		o.options.Log.Warn().Int("matches", refused).Str("error", why.text("message")).
+			Msg("matches of an announced round cannot be begun")
 	}
 	if q.id == nil {
 		return nil, true
@@ -117,7 +121,7 @@ func respond(id, result jsontext.Value) []byte {
 }
 
 func errorOf(answer []byte) jsontext.Value {
-	response, _ := readObject(answer)
+	response := objectOf(answer)
 	return response.get("error")
 }
 
@@ -154,8 +158,8 @@ func hostOf(u *url.URL) string {
 // know no referee that is busy.
 func (o *own) assign(ctx context.Context, matchID string, body []byte, at *place, serve func(ctx context.Context, body []byte) []byte) []byte {
 	answer := serve(ctx, body)
-	response, _ := readObject(answer)
-	result, _ := readObject(response.get("result"))
+	response := objectOf(answer)
+	result := objectOf(response.get("result"))
 	if result.text("status") != protocol.StatusBusy || at == nil || at.strict || !o.await(start{matchID, body, serve}) {
 		return answer
 	}
@@ -203,8 +207,8 @@ func (o *own) startWaiting(ctx context.Context) {
 func (o *own) startNext(ctx context.Context) (started bool) {
 	next := o.waiting[0]
 	o.mu.Unlock()
-	response, _ := readObject(next.serve(ctx, next.body))
-	result, _ := readObject(response.get("result"))
+	response := objectOf(next.serve(ctx, next.body))
+	result := objectOf(response.get("result"))
 	o.mu.Lock()
 	if result.text("status") == protocol.StatusBusy {
 		return false
@@ -234,7 +238,7 @@ func (o *own) assignment(said object, at *place) object {
 	a.fill("game_type", quoted(usualGame))
 	foreign := at != nil && !at.strict
 	for side, name := range []string{"player_A", "player_B"} {
-		if seat, ok := readObject(said.get(name)); !ok || !seat.holds("player_id") || !seat.holds("endpoint") {
+		if seat := objectOf(said.get(name)); !seat.holds("player_id") || !seat.holds("endpoint") {
 			a.set(name, encoded(seatIn(said, side, foreign)))
 		}
 	}
@@ -265,7 +269,7 @@ func seatIn(said object, side int, foreign bool) protocol.AssignedPlayer {
 				take(&seat.Endpoint, m.value)
 			case rest == "":
 				take(&seat.PlayerID, m.value)
-				inner, _ := readObject(m.value)
+				inner := objectOf(m.value)
 				for _, id := range []string{"player_id", "id"} {
 					take(&seat.PlayerID, inner.get(id))
 				}

@@ -1,10 +1,13 @@
 package dialect_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,6 +138,17 @@ func TestARoundThatIsAnnouncedToItsReferee(t *testing.T) {
 	})
 }
 
+// Whoever announces nonsense fills no log.
+func TestABrokenRoundIsOneLine(t *testing.T) {
+	w := newWorld(t)
+	var log bytes.Buffer
+	w.log = zerolog.New(&log)
+	a := w.referee(ourReferee, "REF01", 1)
+	ask(t, a, "/mcp", call("notify_round", `{"round_id":1,"matches":[`+strings.Repeat(`{"match_id":"a","referee_id":"REF01"},`, 200)+`{"referee_id":"REF01"}]}`))
+	assert.Equal(t, 1, strings.Count(log.String(), "\n"), "%s", log.String())
+	assert.Contains(t, log.String(), `"matches":201`)
+}
+
 // Further matches wait for room also when the report of the one before is
 // refused.
 func TestMatchesWaitForRoom(t *testing.T) {
@@ -218,6 +232,36 @@ func TestAMatchThatIsRunWhileItsManagerWaits(t *testing.T) {
 			assert.Equal(t, 200, status)
 			assert.Equal(t, "ACCEPTED", read(t, answer)["status"], "it was begun")
 		})
+	})
+}
+
+// Whoever has any number of matches run takes no more than some of the calls that
+// the referee answers at once.
+func TestFewWaitForTheEndOfAMatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t) // without players: each is tried for a while
+		a := w.referee(ourReferee, "REF01", 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		var answered atomic.Int32
+		var callers sync.WaitGroup
+		const all, most = 150, 100
+		for range all {
+			callers.Go(func() {
+				_, _ = a.serve(ctx, "", "/run_match", `{"match_id":"R1M1","player_a_id":"P01","player_b_id":"P02"}`)
+				answered.Add(1)
+			})
+		}
+		synctest.Wait()
+		assert.EqualValues(t, all-most, answered.Load())
+		cancel()
+		callers.Wait()
+		callers.Go(func() {
+			_, _ = a.serve(t.Context(), "", "/run_match", `{"match_id":"R1M1","player_a_id":"P01","player_b_id":"P02"}`)
+			answered.Add(1)
+		})
+		synctest.Wait()
+		assert.EqualValues(t, all, answered.Load(), "there is room again")
+		callers.Wait()
 	})
 }
 

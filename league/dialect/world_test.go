@@ -54,6 +54,7 @@ func captured(t testing.TB, maker string, files ...string) (all []exchange) {
 type world struct {
 	t        testing.TB
 	clock    *protocol.Clock
+	log      zerolog.Logger // of the dialects
 	mu       sync.Mutex
 	agents   map[string]*agent // by host and port
 	reports  []object          // params, as the manager got them
@@ -77,7 +78,7 @@ const (
 )
 
 func newWorld(t testing.TB) *world {
-	return &world{t: t, clock: protocol.SystemClock(), agents: map[string]*agent{}}
+	return &world{t: t, clock: protocol.SystemClock(), log: zerolog.Nop(), agents: map[string]*agent{}}
 }
 
 // post delivers a body as HTTP would.
@@ -185,7 +186,7 @@ func (c caller) Call(ctx context.Context, endpoint, bearer, method string, param
 
 // enter makes an agent reachable.
 func (w *world) enter(endpoint string) (*agent, caller) {
-	d := dialect.New(dialect.Options{Endpoint: endpoint, Clock: w.clock, Log: zerolog.Nop()})
+	d := dialect.New(dialect.Options{Endpoint: endpoint, Clock: w.clock, Log: w.log})
 	a := &agent{dialect: d, mux: transport.NewMux(zerolog.Nop())}
 	u, err := url.Parse(endpoint)
 	require.NoError(w.t, err)

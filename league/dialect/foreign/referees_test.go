@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -181,8 +182,9 @@ func (r *foreignReferee) find(methods ...string) *exchange {
 }
 
 // results tell which matches were played, whether their reports were taken, and
-// who has how many points.
+// who has how many points, when it has read all answers to them.
 func (r *foreignReferee) results() (done map[string]bool, points map[string]int) {
+	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.done), maps.Clone(r.points)

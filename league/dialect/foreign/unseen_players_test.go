@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	nethttp "net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,8 +35,9 @@ const (
 var axes = [7][]string{
 	naming: {
 		"as we do", "message type", "type in lower case", "receive_", "parity_choose", "handle_message", "mcp_message", "tools/call", "bare", "by type alone",
+		"without additions", "camelCase",
 	},
-	reply:   {"result", "result.response", "content text", "params", "top level", "string", "event stream"},
+	reply:   {"result", "result.response", "content text", "params", "top level", "string", "event stream", "data"},
 	echo:    {"same", "1", "string"},
 	moment:  {"seconds", "microseconds", "offset", "offset and Z", "compact", "none"},
 	refusal: {"-32601", "HTTP 400", "HTTP 404", "HTTP 405", "HTTP 422", "Unknown method", "result.error"},
@@ -139,8 +141,16 @@ func (u *unseen) understood(request any) (messageType string, message any) {
 			return "", nil
 		}
 	}
+	asWeDo := []string{"handle_game_invitation", "choose_parity", "notify_match_result"}
+	switch n := slices.Index(asWeDo, method); {
+	case n < 0:
+	case u.manner[naming] == "without additions" && member(params, "attempt") == nil && member(params, "draw_commitment") == nil && member(params, "draw") == nil:
+		return questions[n], params
+	case u.manner[naming] == "camelCase" && text(params, "matchId") != "":
+		return questions[n], map[string]any{"match_id": text(params, "matchId")}
+	}
 	names := map[string][]string{
-		"as we do":           {"handle_game_invitation", "choose_parity", "notify_match_result"},
+		"as we do":           asWeDo,
 		"message type":       questions,
 		"type in lower case": {"game_invitation", "choose_parity_call", "game_over"},
 		"receive_":           {"receive_game_invitation", "receive_parity_call", "receive_game_over"},
@@ -167,7 +177,7 @@ func (u *unseen) understood(request any) (messageType string, message any) {
 	case "bare":
 		return byType("", request)
 	case "tools/call":
-		for i, name := range []string{"handle_game_invitation", "choose_parity", "notify_match_result"} {
+		for i, name := range asWeDo {
 			if method == "tools/call" && text(params, "name") == name {
 				return questions[i], member(params, "arguments")
 			}
@@ -294,6 +304,8 @@ func (u *unseen) wrap(out nethttp.ResponseWriter, request any, messageType strin
 		rpc["result"] = map[string]any{"status": "ok", "response": answer}
 	case "content text":
 		rpc["result"] = map[string]any{"content": []any{map[string]any{"type": "text", "text": written(answer)}}, "isError": false}
+	case "data":
+		rpc["result"] = map[string]any{"status": "success", "data": answer}
 	case "params":
 		rpc["method"], rpc["params"] = strings.ToLower(messageType)+"_response", answer
 	case "top level":
