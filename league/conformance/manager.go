@@ -23,6 +23,7 @@ type hearing struct {
 	league   string
 
 	conducting sync.WaitGroup
+	settled    chan struct{} // closed when nobody more is registered: a match may come before the answer to the registration that began the league
 
 	mu      sync.Mutex
 	matches map[string]*fixture
@@ -55,7 +56,7 @@ const (
 // examineManager runs a league from outside. What is refused comes before the
 // last registration, which begins it.
 func examineManager(ctx context.Context, l *lab) {
-	x := &hearing{client: client{lab: l, letter: "M"}, matches: map[string]*fixture{}}
+	x := &hearing{client: client{lab: l, letter: "M"}, matches: map[string]*fixture{}, settled: make(chan struct{})}
 	if !x.meet(ctx) {
 		return
 	}
@@ -85,9 +86,30 @@ func examineManager(ctx context.Context, l *lab) {
 	if ctx.Err() != nil && !x.over() {
 		return // nobody knows what would have come
 	}
-	x.stage.end() // what is still to be answered need not be
-	x.conducting.Wait()
+	if !x.conducted(ctx) {
+		x.stage.end() // what is still to be answered need not be
+		x.conducting.Wait()
+	}
+	x.queryAfter(ctx)
 	x.judgeLeague()
+}
+
+// conducted waits for the answers to the last reports, which may come after the
+// end of the league; false when they do not.
+func (x *hearing) conducted(ctx context.Context) bool {
+	done := make(chan struct{})
+	go func() { // it ends with the stage at the latest
+		defer close(done)
+		x.conducting.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, x.patience(otherLimit))
+	defer cancel()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // wanted are the players and referees that the league waits for.
@@ -170,7 +192,9 @@ func (x *hearing) playReferee(c *call) performance {
 // begin has the league begin, and tells whether it did.
 func (x *hearing) begin(ctx context.Context) bool {
 	x.startUnasked(ctx)
-	if !x.complete(ctx) {
+	complete := x.complete(ctx)
+	close(x.settled)
+	if !complete {
 		return false
 	}
 	if x.options.Admin != "" {
@@ -230,7 +254,6 @@ func (x *hearing) follow(ctx context.Context) {
 		})
 		x.conductAnnounced()
 	}
-	x.queryAfter(ctx)
 }
 
 // over tells whether all players know that the league is over.
