@@ -56,6 +56,7 @@ type call struct {
 	tool   bool    // it came as a call of an MCP tool
 	bare   bool    // it came without JSON-RPC
 
+	said     time.Time // when its answer began; zero while there is none
 	answered bool
 	doneAt   time.Time
 }
@@ -321,7 +322,7 @@ func (a *actor) perform(w http.ResponseWriter, r *http.Request, c *call, p perfo
 func (a *actor) note(c *call, status int, body []byte) {
 	a.stage.mu.Lock()
 	defer a.stage.mu.Unlock()
-	c.Status, c.Response = status, shown(body)
+	c.Status, c.Response, c.said = status, shown(body), time.Now()
 	if status == 0 {
 		c.Error = "the kit broke the connection off"
 	}
@@ -334,6 +335,24 @@ func (a *actor) answered(c *call) {
 	c.answered, c.doneAt = true, time.Now()
 	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
 	a.stage.stir()
+}
+
+// before tells whether a call was answered before a moment. That its answer began
+// is enough: whoever has read it may go on before the rest is noted.
+func (c *call) before(at time.Time) bool {
+	c.to.stage.mu.Lock()
+	defer c.to.stage.mu.Unlock()
+	return !c.said.IsZero() && !c.said.After(at)
+}
+
+// end is when a call was answered; while it is not, now.
+func (c *call) end() time.Time {
+	c.to.stage.mu.Lock()
+	defer c.to.stage.mu.Unlock()
+	if !c.answered {
+		return time.Now()
+	}
+	return c.doneAt
 }
 
 // exchange is a call for a finding. It may still be going on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -208,6 +209,8 @@ func flawsOfReferees() []flaw {
 		{"sends local times", "R-ENV-03", tamper{outgoing: instead("handle_game_invitation", func(params object) { params["timestamp"] = "2026-11-21T04:00:00" })}},
 		{"gives no deadline", "R-CHO-02", tamper{outgoing: instead("choose_parity", func(params object) { delete(params, "deadline") })}},
 		{"tells what the other chose", "R-CHO-03", tamper{outgoing: instead("choose_parity", func(params object) { inner(params, "context")["opponent_choice"] = "even" })}},
+		{"whispers what the other chose, in words of its own", "R-CHO-03", whisper()},
+		{"asks before both have joined", "R-INV-04", tamper{hasty: true}},
 		{"draws eleven", "R-OVR-03", tamper{outgoing: over(func(_, r object) { r["drawn_number"], r["number_parity"] = 11, "odd" })}},
 		{"has the wrong winner", "R-OVR-04", tamper{outgoing: over(func(_, r object) { r["winner_player_id"] = swapped(r["winner_player_id"]) })}},
 		{"tells other choices", "R-OVR-05", tamper{outgoing: over(func(_, r object) { r["choices"] = object{"P01": "odd", "P02": "odd"} })}},
@@ -231,6 +234,16 @@ func flawsOfReferees() []flaw {
 		{"does not ask again who was silent", "R-ERR-07", tamper{request: policy(0)}},
 		{"answers notifications", "R-RPC-07", tamper{silence: []byte(`{}`)}},
 	}
+}
+
+// whisper tells a player, when it is asked again, what the other chose.
+func whisper() tamper {
+	var asked sync.Map // how often, by match and player
+	return tamper{outgoing: instead("choose_parity", func(params object) {
+		if _, again := asked.LoadOrStore([2]any{params["match_id"], params["player_id"]}, true); again && params["player_id"] == "P01" {
+			inner(params, "context")["hint"] = object{"they_say": "Odd"}
+		}
+	})}
 }
 
 func TestFlawsOfRefereesAreFound(t *testing.T) {

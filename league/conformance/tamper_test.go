@@ -21,6 +21,7 @@ type tamper struct {
 	response func(method string, params, response object)
 	outgoing func(method string, params object) bool // false: it is not sent
 	silence  []byte                                  // what answers a notification
+	hasty    bool                                    // asks a player for a choice as soon as that one has joined
 }
 
 var errNotSent = errors.New("not sent")
@@ -83,6 +84,9 @@ type tamperedCaller struct {
 }
 
 func (c tamperedCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	if c.hasty && method == protocol.Invite.Name {
+		return c.inviteAndAsk(ctx, endpoint, bearer, params, decode)
+	}
 	if c.outgoing == nil {
 		return c.Caller.Call(ctx, endpoint, bearer, method, params, decode)
 	}
@@ -110,4 +114,15 @@ func inner(m object, names ...string) object {
 		m, _ = m[name].(map[string]any)
 	}
 	return m
+}
+
+// inviteAndAsk invites a player, and asks it for a choice whatever the other does.
+func (c tamperedCaller) inviteAndAsk(ctx context.Context, endpoint, bearer string, params any, decode func([]byte) (any, error)) (any, error) {
+	joined, err := c.Caller.Call(ctx, endpoint, bearer, protocol.Invite.Name, params, decode)
+	var q object
+	if err == nil && json.Unmarshal(encode(params), &q) == nil && q["role_in_match"] == protocol.RolePlayerA {
+		question := object{"message_type": "CHOOSE_PARITY_CALL", "match_id": q["match_id"], "player_id": "P01"}
+		_, err = c.Caller.Call(ctx, endpoint, bearer, protocol.ChooseParity.Name, question, func([]byte) (any, error) { return object{}, nil })
+	}
+	return joined, err
 }
