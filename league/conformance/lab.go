@@ -84,9 +84,9 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		f := l.findings[q.ID]
 		switch {
 		case f == nil && l.givenUp() != "":
-			f = &Finding{Verdict: Skipped, Detail: l.givenUp()}
+			f = &Finding{Verdict: Skipped, Detail: l.givenUp(), CutOff: true}
 		case f == nil && bound.Err() != nil:
-			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", o.Budget)}
+			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", o.Budget), CutOff: true}
 		case f == nil:
 			f = &Finding{Verdict: Skipped, Detail: "the agent never came so far"}
 		}
@@ -219,9 +219,10 @@ func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	cut := false
 	for _, x := range shown {
 		if x != nil && x.unasked && v == Fail { // what was not asked is nobody's failure
-			v, detail, shown = Skipped, x.Error, nil
+			v, detail, shown, cut = Skipped, x.Error, nil, true
 			break
 		}
 	}
@@ -229,7 +230,7 @@ func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
 	if before != nil && (before.Verdict == Fail || v == Skipped || v == before.Verdict) || l.blocked[id] && v == Pass {
 		return
 	}
-	f := &Finding{Verdict: v, Detail: detail}
+	f := &Finding{Verdict: v, Detail: detail, CutOff: cut}
 	if v != Pass {
 		for _, x := range shown {
 			if x != nil {
