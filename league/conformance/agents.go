@@ -48,6 +48,7 @@ type call struct {
 	at     time.Time
 	to     *actor
 	path   string
+	bearer string // credential beside the message; never shown
 	method string // of JSON-RPC; "" in a bare message
 	kind   string // the message type that is meant, "" when nothing tells
 
@@ -191,6 +192,7 @@ func (a *actor) enter() bool {
 // understand reads a call in whatever form it came.
 func (a *actor) understand(r *http.Request, body []byte) *call {
 	c := &call{Exchange: Exchange{To: a.url, Request: shown(body)}, at: time.Now(), to: a, path: r.URL.Path, object: objectOf(body)}
+	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
 	if c.method == "tools/call" {

@@ -225,6 +225,7 @@ func wireRequirements(letter, sender string) []Requirement {
 		{"RPC-11", Should, "It answers a batch with an array of answers, and an empty one with the error -32600.", "JSON-RPC 2.0 §6", "Where the body is an array, answer each call that has an id, and put the answers into one array."},
 		{"RPC-12", Should, "No answer shows a stack trace.", "002 §12.5", "Log what was thrown, and answer with a code and a sentence."},
 		{"RPC-13", Must, "It goes on after requests that are broken.", "003 §6.3.3", "Catch what your parser throws, for each request by itself."},
+		{"RPC-14", Should, "It answers ping, without params and without a token.", "003 §5.12.2", "Serve the method ping: with it people and managers look whether the agent is there."},
 		{"ENV-01", Must, "Its messages have protocol league.v2 and the right message_type.", "003 §2.4.1", `Set "protocol": "league.v2" and the message_type of this very message, also in answers.`},
 		{"ENV-02", Must, "The sender of its messages is " + sender + ".", "003 §2.4.4", "Set sender to " + sender + "."},
 		{"ENV-03", Must, "The timestamp of its messages is UTC.", "003 §2.4.2", "Write a time such as 2025-01-15T10:30:00Z; in Python datetime.now(timezone.utc)."},

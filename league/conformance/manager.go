@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type member struct {
 	id, name string
 	token    string
 	referee  bool
+	proves   bool   // the manager has said that it proves itself
 	request  []byte // of the registration
 }
 
@@ -191,6 +193,7 @@ func (x *hearing) playReferee(c *call) performance {
 
 // begin has the league begin, and tells whether it did.
 func (x *hearing) begin(ctx context.Context) bool {
+	x.reportEarly(ctx)
 	x.startUnasked(ctx)
 	complete := x.complete(ctx)
 	close(x.settled)
@@ -227,13 +230,33 @@ func (x *hearing) announced() bool {
 
 // startUnasked tries to begin the league without the right to.
 func (x *hearing) startUnasked(ctx context.Context) {
-	r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-unasked", ""))
-	switch {
-	case r.fault != nil && r.fault.code == codeUnknownMethod:
-		x.skip("M-RUN-04", "it has no start_league")
-	default:
+	for _, try := range []struct {
+		token string
+		code  protocol.Code
+	}{
+		{"", protocol.ErrTokenMissing}, {strings.Repeat("0", 43), protocol.ErrTokenInvalid}, {x.players[0].token, protocol.ErrTokenInvalid},
+	} {
+		r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-unasked", try.token))
+		if r.fault != nil && r.fault.code == codeUnknownMethod {
+			x.skip("M-RUN-04", "it has no start_league")
+			x.skip("M-RUN-05", "it has no start_league")
+			return
+		}
 		x.judge("M-RUN-04", notRefused(r), &r.Exchange)
+		x.judge("M-RUN-05", refusedBy(r, try.code, 3001), &r.Exchange)
 	}
+}
+
+// reportEarly reports a match of a league that has not begun.
+func (x *hearing) reportEarly(ctx context.Context) {
+	if x.announced() || len(x.players) == 0 {
+		return
+	}
+	f := &fixture{match: protocol.MatchID(1, 1), round: 1, a: x.players[0].id, b: x.players[0].id + "0", referee: x.referees[0]}
+	f.play(0)
+	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
+	x.judge("M-RPT-09", notRefused(r), &r.Exchange)
+	x.judge("M-RPT-06", refusedBy(r, protocol.ErrLeagueNotStarted, 30, 5002), &r.Exchange)
 }
 
 // maxStill is how long a league may say nothing before it is left.

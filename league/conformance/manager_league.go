@@ -230,25 +230,26 @@ func (x *hearing) conduct(ctx context.Context, f *fixture) {
 // reportWrongly sends reports of a match that is still being played, none of
 // which may count.
 func (x *hearing) reportWrongly(ctx context.Context, f *fixture) {
-	send := func(must string, code protocol.Code, number int, what string, change func(q map[string]any)) {
+	send := func(must string, code protocol.Code, numbers []int, what string, change func(q map[string]any)) {
 		q := x.report(f)
 		change(q)
 		r := x.ask(ctx, protocol.ReportMatchResult.Name, q)
 		problem := notRefused(r)
 		x.judge(must, when(problem != "", "%s: %s", what, problem), &r.Exchange)
 		if code != "" {
-			problem = refusedWith(r, code, number)
+			problem = refusedBy(r, code, numbers...)
 			x.judge("M-RPT-06", when(problem != "", "%s: %s", what, problem), &r.Exchange)
 		}
 	}
-	send("M-RPT-04", protocol.ErrMatchNotFound, 5002, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
-	send("M-RPT-05", protocol.ErrTokenMissing, 5001, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
-	send("M-RPT-05", protocol.ErrTokenInvalid, 5001, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
+	send("M-RPT-04", protocol.ErrMatchNotFound, []int{5002}, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
+	send("M-RPT-05", protocol.ErrTokenMissing, []int{5001}, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
+	send("M-RPT-05", protocol.ErrTokenInvalid, []int{5001}, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
 	if p := x.member(f.b); p != nil {
-		send("M-RPT-05", "", 0, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
-		send("M-RPT-05", "", 0, "a report by a player", func(q map[string]any) { q["auth_token"], q["sender"] = p.token, p.sender() })
+		send("M-RPT-05", "", nil, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
+		send("M-RPT-05", protocol.ErrRefereeNotRegistered, []int{13, 5001}, "a report by a player", func(q map[string]any) { q["auth_token"], q["sender"] = p.token, p.sender() })
 	}
-	send("M-RPT-07", "", 0, "a report whose winner is P9999", func(q map[string]any) {
+	send("M-RPT-08", protocol.ErrMissingField, []int{-32602}, "a report without a result", func(q map[string]any) { delete(q, "result") })
+	send("M-RPT-07", "", nil, "a report whose winner is P9999", func(q map[string]any) {
 		q["result"].(map[string]any)["winner"] = "P9999" //nolint:forcetypeassert // report made it
 	})
 }
