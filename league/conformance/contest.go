@@ -243,9 +243,18 @@ func (x *bench) reports(c *contest) []*call {
 	return x.stage.told(func(k *call) bool { return k.kind == protocol.TypeMatchResultReport && k.match() == c.match })
 }
 
+// maxUnreported is how many matches in a row may come to no report, or to no
+// GAME_OVER, before the next are not waited for as long: a referee that reports
+// nothing must not take the time of everything else.
+const maxUnreported = 2
+
 // await waits for a contest to be over: reported, and both players told.
 func (x *bench) await(ctx context.Context, c *contest) {
-	c.over = x.stage.await(ctx, c.limit, func() bool {
+	limit := c.limit
+	if x.unreported.Load() >= maxUnreported {
+		limit = min(limit, time.Second)
+	}
+	c.over = x.stage.await(ctx, limit, func() bool {
 		return slices.ContainsFunc(x.reports(c), func(k *call) bool {
 			x.stage.mu.Lock()
 			defer x.stage.mu.Unlock()
@@ -253,10 +262,24 @@ func (x *bench) await(ctx context.Context, c *contest) {
 		})
 	})
 	c.cut = !c.over && ctx.Err() != nil
+	switch {
+	case c.over:
+		x.unreported.Store(0)
+	case !c.cut && !x.slow(c):
+		x.unreported.Add(1)
+	}
 	if c.over { // some report before they tell the players
-		x.stage.await(ctx, 2*time.Second, func() bool {
+		most := 2 * time.Second
+		if x.untold.Load() >= maxUnreported {
+			most = 100 * time.Millisecond
+		}
+		if x.stage.await(ctx, most, func() bool {
 			return len(c.seats[0].told(protocol.TypeGameOver)) > 0 && len(c.seats[1].told(protocol.TypeGameOver)) > 0
-		})
+		}) {
+			x.untold.Store(0)
+		} else {
+			x.untold.Add(1)
+		}
 	}
 }
 

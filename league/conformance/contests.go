@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,12 +57,58 @@ const (
 	lostReport      = "two good players, and a manager that closes the connection"
 )
 
+// everyContest are the names of all.
+func everyContest() []string {
+	return []string{
+		wellPlayed, sameChoice, refusesToPlay, neverJoins, neverChooses, choosesMaybe, alwaysMaybe, choosesLate, otherMatchOnly,
+		answersErrors, answersNonsense, answersBroken, hangsUp, answersHuge, bothFail, noEnvelope, lostReport,
+	}
+}
+
+// contestsOf are the contests that show a requirement; all of them show those that
+// are not here.
+func contestsOf(id string) []string {
+	played := []string{wellPlayed, sameChoice, choosesMaybe, noEnvelope}
+	for _, r := range []struct {
+		prefix string
+		names  []string
+	}{
+		{"R-REG", nil}, {"R-HTTP", nil}, {"R-RPC", nil}, {"R-END", nil}, {"R-STA", []string{wellPlayed}},
+		{"R-INV-05", []string{refusesToPlay, neverJoins}}, {"R-CHO-04", []string{wellPlayed}}, {"R-CHO-07", []string{choosesMaybe}}, {"R-AUT", []string{choosesMaybe}},
+		{"R-OVR-03", played}, {"R-OVR-04", played}, {"R-OVR-05", played}, {"R-DRW", played},
+		{"R-LOS-01", []string{refusesToPlay, neverJoins}}, {"R-LOS-02", []string{neverChooses}}, {"R-LOS-03", []string{alwaysMaybe}},
+		{"R-LOS-04", []string{answersErrors, answersNonsense, answersBroken, hangsUp}}, {"R-LOS-05", []string{otherMatchOnly}},
+		{"R-LOS-06", []string{bothFail}}, {"R-LOS-08", []string{answersHuge}}, {"R-REP-07", []string{lostReport}}, {"R-REP-08", []string{lostReport}},
+		{"R-ERR-06", []string{choosesMaybe}}, {"R-ERR-07", []string{neverJoins, choosesLate}}, {"R-ERR-08", []string{noEnvelope}}, {"R-ERR-09", []string{choosesMaybe, choosesLate}},
+	} {
+		if strings.HasPrefix(id, r.prefix) {
+			return r.names
+		}
+	}
+	return everyContest()
+}
+
+// needs tells whether a contest shows anything that is wanted. The first is where
+// it is learned how the referee wants to be told to begin.
+func (x *bench) needs(name string) bool {
+	for _, q := range refereeRequirements() {
+		names := contestsOf(q.ID)
+		if x.options.Selection.Wants(q) && len(names) > 0 && (name == wellPlayed || slices.Contains(names, name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // contests are the matches of the examination.
 func (x *bench) contests() []*contest {
 	maybe := answers(protocol.TypeChooseParityCall, func(_ *seat, _ int, m map[string]any) { m["parity_choice"] = "maybe" })
 	huge := []byte(`{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`)
 	var all []*contest
 	add := func(name string, a, b play, change ...func(*contest)) {
+		if !x.needs(name) {
+			return
+		}
 		c, ok := x.contest(name, a, b)
 		if !ok {
 			return
@@ -85,6 +132,7 @@ func (x *bench) contests() []*contest {
 		p := s.behave(c)
 		if n == 1 { // when the other has chosen, so that there is something to tell
 			x.awaitOther(s, c, protocol.TypeChooseParityCall, forOther, func(k *call) bool { return k.answered })
+			x.peek(c.match())
 			p.result["parity_choice"] = "maybe"
 		}
 		return &p

@@ -28,7 +28,7 @@ func managerRefuses() []Requirement {
 		{"M-REF-01", Must, "A registration that lacks a required field is refused.", "003 §4.12.1", "Look for every required field of the envelope and of player_meta or referee_meta before anything else."},
 		{"M-REF-02", Should, "It is refused with E003 (-32602).", "004 §2.2", `Answer an error object with code -32602 and data.error_code "E003".`},
 		{"M-REF-03", Must, "A registration with a field of the wrong type is refused.", "002 §14.4", "Check types: strings are strings, game_types is an array of strings."},
-		{"M-REF-04", Should, "It is refused with E002 (-32602).", "003 §2.9.3", `Answer an error object with code -32602 and data.error_code "E002".`},
+		{"M-REF-04", Should, "It is refused with E002 (-32602).", "PROTOCOL, Error catalogue", `Answer an error object with code -32602 and data.error_code "E002".`},
 		{"M-REF-05", Must, "A display_name that is empty or longer than 50 characters is refused.", "002 §3.3.2", "Allow 1 to 50 characters."},
 		{"M-REF-06", Must, "A protocol other than league.v2 is refused.", "003 §2.10.2", "Compare protocol with league.v2."},
 		{"M-REF-07", Should, "A protocol, or a protocol_version that is not supported, is refused with E018.", "003 §2.10.2", `Answer error_code "E018"; 2.0.0 to 2.1.0 are supported.`},
@@ -58,7 +58,7 @@ func managerAnswers() []Requirement {
 		{"M-QRY-07", Must, "Statistics of a player that is not registered are refused.", "002 §8.2.1", "Answer success false with error{error_code}, or LEAGUE_ERROR."},
 		{"M-QRY-08", Should, "Queries are refused with E016 (type), E005 (player) and E017 (league).", "002 §8.2.1", `Put error_code "E016", "E005" or "E017" into error.`},
 		{"M-QRY-09", Should, "get_standings is a tool as well.", "003 §5.5.1", "Serve the method get_standings like the query GET_STANDINGS."},
-		{"M-QRY-10", Should, "The message type is a method as well.", "003 §5.11.2", "Dispatch a method you do not know by params.message_type."},
+		{"M-QRY-10", Should, "The message type is a method as well.", "PROTOCOL, Calls", "Dispatch a method you do not know by params.message_type."},
 		{"M-QRY-11", Should, "A query about another league is refused.", "004 §7.1", "Compare league_id with that of your league."},
 	}
 }

@@ -20,14 +20,42 @@ func (x *bench) judgeSecrecy(c *contest, s, opponent *seat, said func(string) st
 		return
 	}
 	usual := timesSaid(questions[0].params, opponent.choice, deepest)
-	told := append(s.told(protocol.TypeChooseParityCall), s.told(protocol.TypeGameError)...)
-	for _, k := range told {
+	for _, k := range append(s.told(protocol.TypeChooseParityCall), s.told(protocol.TypeGameError)...) {
 		problem := revealed(k.params)
 		if n := timesSaid(k.params, opponent.choice, deepest); problem == "" && n > usual {
 			problem = fmt.Sprintf("it says %q, which is what %s chose, and the first question of the match did not", opponent.choice, opponent.name)
 		}
 		x.judge("R-CHO-03", said(problem), k.exchange())
 	}
+}
+
+// peek asks for the state of a match in which one player has chosen, and the
+// other not.
+func (x *bench) peek(match string) {
+	const method = "get_match_state"
+	ctx := x.stage.life
+	q := message("GET_MATCH_STATE", protocol.ManagerSender, "conv-check-peek", "")
+	q["match_id"] = match
+	r := x.ask(ctx, method, q)
+	if r.fault != nil && r.fault.code == codeUnknownMethod {
+		x.skip("R-AUT-01", "it has no get_match_state")
+		x.skip("R-CHO-07", "it has no get_match_state")
+		return
+	}
+	x.judge("R-AUT-01", notRefused(r), &r.Exchange)
+	x.judge("R-CHO-07", when(r.result != nil, "%s", told(r.result)), &r.Exchange)
+	x.mu.Lock()
+	q["auth_token"] = x.token
+	x.mu.Unlock()
+	r = x.ask(ctx, method, q)
+	x.judge("R-CHO-07", told(r.result), &r.Exchange)
+}
+
+// told says that a state tells a choice or the number.
+func told(m members) string {
+	result := objectOf(m["game_result"])
+	said := timesSaid(m, "even", deepest) + timesSaid(m, "odd", deepest)
+	return firstOf(revealed(m), revealed(result), when(said > 0, "it tells a choice"))
 }
 
 // revealed says that a member of a message tells a choice or the number.

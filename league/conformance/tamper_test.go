@@ -21,6 +21,7 @@ type tamper struct {
 	response func(method string, params, response object)
 	outgoing func(method string, params object) bool // false: it is not sent
 	silence  []byte                                  // what answers a notification
+	unproved bool                                    // brings no credentials
 	hasty    bool                                    // asks a player for a choice as soon as that one has joined
 }
 
@@ -84,6 +85,9 @@ type tamperedCaller struct {
 }
 
 func (c tamperedCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	if c.unproved {
+		bearer = ""
+	}
 	if c.hasty && method == protocol.Invite.Name {
 		return c.inviteAndAsk(ctx, endpoint, bearer, params, decode)
 	}
