@@ -21,6 +21,7 @@ import (
 const (
 	maxCall     = 256 << 10 // bytes of a request
 	maxCalls    = 20000     // requests that are kept in one examination
+	maxRecord   = 64 << 20  // bytes of them
 	maxPlaying  = 64        // requests that one agent of the kit answers at once
 	maxHolding  = 45 * time.Second
 	pathOfAgent = "/mcp"
@@ -37,6 +38,7 @@ type stage struct {
 	mu     sync.Mutex
 	closed bool
 	calls  []*call
+	size   int           // bytes of their bodies
 	moved  chan struct{} // closed, and replaced, when something was told
 }
 
@@ -160,7 +162,7 @@ func (a *actor) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := a.understand(r, body)
-	a.stage.keep(c)
+	a.stage.keep(c, len(body))
 	a.perform(w, r, c, a.play(c))
 }
 
@@ -236,13 +238,14 @@ func kindOfCall(method string, params members) string {
 // startMethods are the names under which a referee is told to conduct a match.
 var startMethods = [...]string{"start_match", "run_match", "assign_match", "start_match_command", "match_assignment"} //nolint:gochecknoglobals // a table
 
-// keep puts a call into the record, unless it is full.
-func (s *stage) keep(c *call) {
+// keep puts a call of so many bytes into the record, unless it is full.
+func (s *stage) keep(c *call, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.seq = len(s.calls) + 1
-	if len(s.calls) < maxCalls {
+	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
 		s.calls = append(s.calls, c)
+		s.size += size
 	}
 	s.stir()
 }

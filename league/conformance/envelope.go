@@ -59,33 +59,43 @@ func (x *client) ask(ctx context.Context, method string, params any) *reply {
 	return x.send(ctx, id, x.encode(id, method, params))
 }
 
-// maxHeld is how often a call is made again that an agent puts off.
-const maxHeld = 5
-
 // send posts a body, and judges what holds of every answer to a call with this
 // id; nil for a body that is no ordinary call.
 func (x *client) send(ctx context.Context, id jsontext.Value, body []byte) *reply {
 	for try := 1; ; try++ {
 		r := read(x.post(ctx, x.options.URL, body, nil, x.patience(otherLimit)))
-		wait, held := putOff(r)
-		if !held || try > maxHeld || !rest(ctx, wait) {
+		if !x.putOff(ctx, r, try) {
 			x.inspect(r, id)
 			return r
 		}
 	}
 }
 
-// putOff tells whether an agent wants a call made again later, and when.
-func putOff(r *reply) (time.Duration, bool) {
+// The most that an agent may put off, which many do that bound the calls of one
+// address: the kit makes more of them than any league.
+const (
+	maxHeld = 5                // times that one call is made again
+	maxHold = 30 * time.Second // that all calls wait together
+)
+
+// putOff waits where an agent wants a call made again later, and tells whether it
+// is to be.
+func (l *lab) putOff(ctx context.Context, r *reply, try int) bool {
 	limited := r.fault != nil && (r.fault.code == 22 || r.fault.catalogued() == string(protocol.ErrRateLimited))
-	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable && !limited {
-		return 0, false
+	after := r.header.Get("Retry-After")
+	if r.Status != http.StatusTooManyRequests && (r.Status != http.StatusServiceUnavailable || after == "") && !limited {
+		return false
 	}
-	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
+	seconds, err := strconv.Atoi(after)
 	if err != nil || seconds < 0 {
 		seconds = 1
 	}
-	return min(time.Duration(seconds)*time.Second, otherLimit), true
+	wait := min(time.Duration(min(seconds, 60))*time.Second, otherLimit)
+	l.mu.Lock()
+	l.held += wait
+	enough := l.held > maxHold
+	l.mu.Unlock()
+	return !enough && try <= maxHeld && rest(ctx, wait)
 }
 
 // rest waits, and tells whether ctx is still on.

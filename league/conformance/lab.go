@@ -108,6 +108,7 @@ type lab struct {
 	findings map[string]*Finding
 	blocked  map[string]bool // those that do not pass any more, as others do not hold
 	silent   int             // calls in a row that nothing came of
+	held     time.Duration   // that calls were put off together
 	gaveUp   string          // why nothing more is asked; "" while there is hope
 }
 

@@ -101,7 +101,7 @@ func (x *trial) meet(ctx context.Context) bool {
 		body = x.request("handle_game_invitation", x.invitation(g))
 		r = read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(inviteLimit)))
 		early := x.registered && try <= 10 && (r.Status == 0 && r.took < x.patience(inviteLimit) || r.fault != nil)
-		if !early || !x.pause(ctx, 100*time.Millisecond) {
+		if !early || !rest(ctx, 100*time.Millisecond) {
 			break
 		}
 	}
@@ -136,18 +136,6 @@ func wantsMembership(f *fault) bool {
 		return true
 	}
 	return f.code == 3001 || f.code == 4001 || f.code == 4002
-}
-
-// pause waits between two tries, and tells whether ctx is still on.
-func (x *trial) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // A bout is one match that the kit conducts with the player.
@@ -255,10 +243,15 @@ func (x *trial) send(ctx context.Context, method string, body []byte, limit time
 		return read(a)
 	}
 	var r *reply
-	if x.busy.Load() { // what fails when there is much at once says nothing about later
-		r = read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(limit)))
-	} else {
-		r = read(x.post(ctx, x.options.URL, body, nil, x.patience(limit)))
+	for try := 1; ; try++ {
+		if x.busy.Load() { // what fails when there is much at once says nothing about later
+			r = read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(limit)))
+		} else {
+			r = read(x.post(ctx, x.options.URL, body, nil, x.patience(limit)))
+		}
+		if !x.putOff(ctx, r, try) {
+			break
+		}
 	}
 	if !r.unasked {
 		x.count(method, r)

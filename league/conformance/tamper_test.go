@@ -17,12 +17,13 @@ import (
 // A tamper makes an agent of ours a bad one: what it hears and what it says is
 // changed on the way. Nil members change nothing.
 type tamper struct {
-	request  func(method string, params object)
-	response func(method string, params, response object)
-	outgoing func(method string, params object) bool // false: it is not sent
-	silence  []byte                                  // what answers a notification
-	unproved bool                                    // brings no credentials
-	hasty    bool                                    // asks a player for a choice as soon as that one has joined
+	request   func(method string, params object)
+	response  func(method string, params, response object)
+	outgoing  func(method string, params object) bool // false: it is not sent
+	silence   []byte                                  // what answers a notification
+	otherwise bool                                    // answers in another form
+	unproved  bool                                    // brings no credentials
+	hasty     bool                                    // asks a player for a choice as soon as that one has joined
 }
 
 var errNotSent = errors.New("not sent")
@@ -53,10 +54,15 @@ func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
 			answer = x.silence
 		}
 		w.Header().Set("Content-Type", "application/json")
+		status := nethttp.StatusOK
+		if x.otherwise {
+			answer = otherwise(w, &status, answer)
+		}
 		if answer == nil {
 			w.WriteHeader(nethttp.StatusNoContent)
 			return
 		}
+		w.WriteHeader(status)
 		_, _ = w.Write(answer)
 	})
 }
