@@ -148,6 +148,7 @@ func responseProblem(r *reply) string {
 	)
 }
 
+// errorObjectProblem says why a value is no error of JSON-RPC; "" when it is.
 func errorObjectProblem(raw jsontext.Value) string {
 	e := objectOf(raw)
 	_, coded := e.integer("code")
@@ -174,12 +175,13 @@ func idGroup(id jsontext.Value) string {
 	return "RPC-04"
 }
 
+// idProblem says what is wrong with the id of an answer; "" for nothing.
 func idProblem(r *reply, id jsontext.Value) string {
 	switch got := r.object["id"]; {
 	case got == nil:
 		return "the id of the request, " + string(id) + ", is missing in the answer"
 	case !sameJSON(got, id):
-		return "the id is " + quoted(string(got)) + ", not " + string(id)
+		return "the id is " + valueOf(r.object, "id") + ", not " + string(id)
 	}
 	return ""
 }

@@ -335,8 +335,9 @@ func (a *answer) fail(examination context.Context, err error, patience time.Dura
 const outOfTime = "the time of the examination was over"
 
 // tokens are the credentials of a message, by name. An agent that is in a league
-// shows its own, and a report is read by many.
-var tokens = regexp.MustCompile(`("(?:auth_token|access_token|token)"\s*:\s*")[^"\\]{5,}`)
+// shows its own, and a report is read by many. They stand in text as well, with
+// every quotation mark escaped, where a message came as the result of an MCP tool.
+var tokens = regexp.MustCompile(`(?i)(\\*"(?:auth_token|access_token|token)\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
 
 // shown is a body for people: cut when it is long, and always text, without
 // tokens.

@@ -311,7 +311,7 @@ func (x *trial) inspect(r *reply, id jsontext.Value) {
 	x.judge("P-HTTP-04", when(!strings.EqualFold(strings.TrimSpace(kind), "application/json"), "Content-Type is %q", r.header.Get("Content-Type")), &r.Exchange)
 	x.judge("P-RPC-15", jsonProblem(r.body), &r.Exchange)
 	x.inspectResponse(r)
-	x.judge(idRequirement(id), x.echo(r, id), &r.Exchange)
+	x.judge(idRequirement(id), idProblem(r, id), &r.Exchange)
 }
 
 const maxReply = 64 << 10 // bytes of an answer that a referee reads
@@ -329,19 +329,7 @@ func (x *trial) inspectResponse(r *reply) {
 	if problem == nil || problem.Kind() == 'n' {
 		return
 	}
-	e := objectOf(problem)
-	_, coded := e.integer("code")
-	_, worded := e.text("message")
-	switch {
-	case e == nil:
-		x.fail("P-RPC-05", "error is "+kindOf(problem), &r.Exchange)
-	case !coded:
-		x.fail("P-RPC-05", "error.code is no integer", &r.Exchange)
-	case !worded:
-		x.fail("P-RPC-05", "error.message is no string", &r.Exchange)
-	default:
-		x.pass("P-RPC-05")
-	}
+	x.judge("P-RPC-05", errorObjectProblem(problem), &r.Exchange)
 }
 
 // idRequirement is the requirement that an id is an example of.
@@ -357,17 +345,6 @@ func idRequirement(id jsontext.Value) string {
 		return "P-RPC-08"
 	}
 	return "P-RPC-06"
-}
-
-// echo says what is wrong with the id of an answer; "" for nothing.
-func (x *trial) echo(r *reply, id jsontext.Value) string {
-	switch got := r.object["id"]; {
-	case got == nil:
-		return "the id of the request, " + string(id) + ", is missing in the answer"
-	case !sameJSON(got, id):
-		return "the id is " + valueOf(r.object, "id") + ", not " + string(id)
-	}
-	return ""
 }
 
 // when is a problem if there is one.
