@@ -59,7 +59,7 @@ func TestEveryErrorCodeIsProvoked(t *testing.T) {
 	for _, row := range table {
 		listed[row.code] = true
 		assert.NotEmpty(t, row.code.Name(), row.code)
-		assert.True(t, known[row.by] != (row.why != ""), "%s: %s%s", row.code, row.by, row.why)
+		assert.Equal(t, known[row.by], row.why == "", "%s: %s%s", row.code, row.by, row.why)
 	}
 	for n := range 100 { // every code that has a name
 		code := protocol.Code("E0" + string(rune('0'+n/10)) + string(rune('0'+n%10)))
