@@ -21,6 +21,7 @@ import (
 const (
 	maxCall     = 256 << 10 // bytes of a request
 	maxCalls    = 20000     // requests that are kept in one examination
+	maxRecord   = 64 << 20  // bytes of them
 	maxPlaying  = 64        // requests that one agent of the kit answers at once
 	maxHolding  = 45 * time.Second
 	pathOfAgent = "/mcp"
@@ -37,6 +38,7 @@ type stage struct {
 	mu     sync.Mutex
 	closed bool
 	calls  []*call
+	size   int           // bytes of their bodies
 	moved  chan struct{} // closed, and replaced, when something was told
 }
 
@@ -48,6 +50,7 @@ type call struct {
 	at     time.Time
 	to     *actor
 	path   string
+	bearer string // credential beside the message; never shown
 	method string // of JSON-RPC; "" in a bare message
 	kind   string // the message type that is meant, "" when nothing tells
 
@@ -56,6 +59,7 @@ type call struct {
 	tool   bool    // it came as a call of an MCP tool
 	bare   bool    // it came without JSON-RPC
 
+	said     time.Time // when its answer began; zero while there is none
 	answered bool
 	doneAt   time.Time
 }
@@ -158,7 +162,7 @@ func (a *actor) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := a.understand(r, body)
-	a.stage.keep(c)
+	a.stage.keep(c, len(body))
 	a.perform(w, r, c, a.play(c))
 }
 
@@ -190,6 +194,7 @@ func (a *actor) enter() bool {
 // understand reads a call in whatever form it came.
 func (a *actor) understand(r *http.Request, body []byte) *call {
 	c := &call{Exchange: Exchange{To: a.url, Request: shown(body)}, at: time.Now(), to: a, path: r.URL.Path, object: objectOf(body)}
+	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
 	if c.method == "tools/call" {
@@ -233,13 +238,14 @@ func kindOfCall(method string, params members) string {
 // startMethods are the names under which a referee is told to conduct a match.
 var startMethods = [...]string{"start_match", "run_match", "assign_match", "start_match_command", "match_assignment"} //nolint:gochecknoglobals // a table
 
-// keep puts a call into the record, unless it is full.
-func (s *stage) keep(c *call) {
+// keep puts a call of so many bytes into the record, unless it is full.
+func (s *stage) keep(c *call, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.seq = len(s.calls) + 1
-	if len(s.calls) < maxCalls {
+	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
 		s.calls = append(s.calls, c)
+		s.size += size
 	}
 	s.stir()
 }
@@ -321,7 +327,7 @@ func (a *actor) perform(w http.ResponseWriter, r *http.Request, c *call, p perfo
 func (a *actor) note(c *call, status int, body []byte) {
 	a.stage.mu.Lock()
 	defer a.stage.mu.Unlock()
-	c.Status, c.Response = status, shown(body)
+	c.Status, c.Response, c.said = status, shown(body), time.Now()
 	if status == 0 {
 		c.Error = "the kit broke the connection off"
 	}
@@ -334,6 +340,24 @@ func (a *actor) answered(c *call) {
 	c.answered, c.doneAt = true, time.Now()
 	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
 	a.stage.stir()
+}
+
+// before tells whether a call was answered before a moment. That its answer began
+// is enough: whoever has read it may go on before the rest is noted.
+func (c *call) before(at time.Time) bool {
+	c.to.stage.mu.Lock()
+	defer c.to.stage.mu.Unlock()
+	return !c.said.IsZero() && !c.said.After(at)
+}
+
+// end is when a call was answered; while it is not, now.
+func (c *call) end() time.Time {
+	c.to.stage.mu.Lock()
+	defer c.to.stage.mu.Unlock()
+	if !c.answered {
+		return time.Now()
+	}
+	return c.doneAt
 }
 
 // exchange is a call for a finding. It may still be going on.

@@ -2,8 +2,11 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,6 +124,67 @@ func flawsOfManagers() []flaw {
 				delete(m.(map[string]any), "referee_endpoint") //nolint:forcetypeassert // it is one
 			}
 		})}},
+		{"begins for anybody", "M-RUN-04", tamper{response: answering("start_league", func(_, response object) { result(response, object{"status": "STARTED"}) })}},
+		{"begins for who has another token", "M-RUN-04", tamper{response: answering("start_league", func(params, response object) {
+			if !tokenless(params) {
+				result(response, object{"status": "STARTED"})
+			}
+		})}},
+		{"says of a wrong token that there is none", "M-RUN-05", tamper{response: answering("start_league", func(_, response object) {
+			response["error"] = object{"code": 11, "message": "AUTH_TOKEN_MISSING", "data": object{"error_code": "E011"}}
+		})}},
+		{"takes reports before its league begins", "M-RPT-09", tamper{response: answering("report_match_result", func(_, response object) {
+			if inner(response, "error", "data")["error_code"] == "E030" {
+				result(response, object{"status": "ACCEPTED"})
+			}
+		})}},
+		{"takes reports without a result", "M-RPT-08", tamper{response: answering("report_match_result", func(params, response object) {
+			if params["result"] == nil {
+				result(response, object{"status": "ACCEPTED"})
+			}
+		})}},
+		{"takes winners from anywhere", "M-RPT-07", tamper{response: answering("report_match_result", func(params, response object) {
+			if inner(params, "result")["winner"] == "P9999" {
+				result(response, object{"status": "ACCEPTED"})
+			}
+		})}},
+		{"does not say that a player is no referee", "M-RPT-06", tamper{response: answering("report_match_result", func(_, response object) {
+			if inner(response, "error", "data")["error_code"] == "E013" {
+				response["error"] = object{"code": -32000, "message": "no"}
+			}
+		})}},
+		{"proves itself to nobody", "M-PRV-01", tamper{unproved: true}},
+		{"does not know ping", "M-RPC-14", tamper{response: answering("ping", func(_, response object) {
+			delete(response, "result")
+			response["error"] = object{"code": -32601, "message": "Method not found"}
+		})}},
+		{"answers whoever has any token", "M-AUT-04", tamper{response: answering("league_query", func(_, response object) {
+			if inner(response, "error", "data")["error_code"] == "E014" {
+				result(response, object{"success": true, "data": object{}})
+			}
+		})}},
+		{"calls a foreign token a missing player", "M-AUT-05", tamper{response: answering("league_query", func(_, response object) {
+			if inner(response, "error", "data")["error_code"] == "E014" {
+				response["error"] = object{"code": 3002, "message": "PLAYER_NOT_REGISTERED", "data": object{"error_code": "E005"}}
+			}
+		})}},
+		{"tells nobody the next match", "M-QRY-04", tamper{response: answering("league_query", func(params, response object) {
+			if params["query_type"] == "GET_NEXT_MATCH" {
+				inner(response, "result")["data"] = object{}
+			}
+		})}},
+		{"registers twice who asks twice", "M-REG-07", tamper{request: func() func(string, object) {
+			var n atomic.Int64
+			return func(method string, params object) {
+				if method == "register_player" {
+					params["conversation_id"] = fmt.Sprintf("conv-%d", n.Add(1))
+				}
+			}
+		}()}},
+		{"forgets a match when it counts them", "M-END-03", tamper{outgoing: instead("notify_league_completed", func(params object) { params["total_matches"] = 5 })}},
+		{"shows where it was thrown", "M-RPC-12", tamper{response: answering("no_such_method", func(_, response object) {
+			inner(response, "error")["message"] = "Traceback (most recent call last):"
+		})}},
 		{"tells nobody the standings", "M-RND-06", tamper{outgoing: never("update_standings")}},
 		{"miscounts", "M-STA-01", tamper{outgoing: instead("update_standings", func(params object) {
 			params["standings"].([]any)[0].(map[string]any)["points"] = 17 //nolint:forcetypeassert // it is one
@@ -208,6 +272,48 @@ func flawsOfReferees() []flaw {
 		{"sends local times", "R-ENV-03", tamper{outgoing: instead("handle_game_invitation", func(params object) { params["timestamp"] = "2026-11-21T04:00:00" })}},
 		{"gives no deadline", "R-CHO-02", tamper{outgoing: instead("choose_parity", func(params object) { delete(params, "deadline") })}},
 		{"tells what the other chose", "R-CHO-03", tamper{outgoing: instead("choose_parity", func(params object) { inner(params, "context")["opponent_choice"] = "even" })}},
+		{"whispers what the other chose, in words of its own", "R-CHO-03", whisper()},
+		{"asks before both have joined", "R-INV-04", tamper{hasty: true}},
+		{"invites to another round", "R-INV-02", tamper{outgoing: instead("handle_game_invitation", func(params object) { params["round_id"] = 77 })}},
+		{"has deadlines that are over", "R-CHO-05", tamper{outgoing: instead("choose_parity", func(params object) { params["deadline"] = "2025-01-15T10:30:00Z" })}},
+		{"knows no standings", "R-CHO-06", tamper{outgoing: instead("choose_parity", func(params object) { delete(inner(params, "context"), "your_standings") })}},
+		{"tells each that it has won", "R-OVR-06", tamper{outgoing: func() func(string, object) bool {
+			var n atomic.Int64
+			return over(func(_, r object) { r["winner_player_id"] = protocol.PlayerID(int(n.Add(1)%2) + 1) })
+		}()}},
+		{"calls a loss a win", "R-LOS-07", tamper{outgoing: over(func(_, r object) { r["status"] = "WIN" })}},
+		{"says that every failure was a timeout", "R-ERR-03", tamper{outgoing: instead("notify_game_error", func(params object) { params["error_code"] = "E001" })}},
+		{"does not say how many tries are left", "R-ERR-04", tamper{outgoing: instead("notify_game_error", func(params object) { delete(params, "retry_info") })}},
+		{"reports under another name", "R-REP-09", tamper{outgoing: instead("report_match_result", func(params object) { params["sender"] = "referee:REF07" })}},
+		{"reports once and never again", "R-REP-07", tamper{outgoing: func() func(string, object) bool {
+			var told sync.Map
+			return func(method string, params object) bool {
+				_, again := told.LoadOrStore(params["match_id"], true)
+				return method != "report_match_result" || !again
+			}
+		}()}},
+		{"changes its mind", "R-REP-08", tamper{outgoing: func() func(string, object) bool {
+			var told sync.Map
+			return instead("report_match_result", func(params object) {
+				if _, again := told.LoadOrStore(params["match_id"], true); again {
+					inner(params, "result")["winner"] = "P01"
+				} else {
+					inner(params, "result")["winner"] = "P02"
+				}
+			})
+		}()}},
+		{"tells anybody how a match stands", "R-AUT-01", tamper{response: answering("get_match_state", func(params, response object) {
+			if params["auth_token"] == nil {
+				result(response, object{"match_id": params["match_id"], "state": "COLLECTING_CHOICES"})
+			}
+		})}},
+		{"tells choices while the match is played", "R-CHO-07", tamper{response: answering("get_match_state", func(params, response object) {
+			result(response, object{"match_id": params["match_id"], "choices": object{"P02": "odd"}})
+		})}},
+		{"does not know ping", "R-RPC-14", tamper{response: answering("ping", func(_, response object) {
+			delete(response, "result")
+			response["error"] = object{"code": -32601, "message": "Method not found"}
+		})}},
 		{"draws eleven", "R-OVR-03", tamper{outgoing: over(func(_, r object) { r["drawn_number"], r["number_parity"] = 11, "odd" })}},
 		{"has the wrong winner", "R-OVR-04", tamper{outgoing: over(func(_, r object) { r["winner_player_id"] = swapped(r["winner_player_id"]) })}},
 		{"tells other choices", "R-OVR-05", tamper{outgoing: over(func(_, r object) { r["choices"] = object{"P01": "odd", "P02": "odd"} })}},
@@ -231,6 +337,16 @@ func flawsOfReferees() []flaw {
 		{"does not ask again who was silent", "R-ERR-07", tamper{request: policy(0)}},
 		{"answers notifications", "R-RPC-07", tamper{silence: []byte(`{}`)}},
 	}
+}
+
+// whisper tells a player, when it is asked again, what the other chose.
+func whisper() tamper {
+	var asked sync.Map // how often, by match and player
+	return tamper{outgoing: instead("choose_parity", func(params object) {
+		if _, again := asked.LoadOrStore([2]any{params["match_id"], params["player_id"]}, true); again && params["player_id"] == "P01" {
+			inner(params, "context")["hint"] = object{"they_say": "Odd"}
+		}
+	})}
 }
 
 func TestFlawsOfRefereesAreFound(t *testing.T) {

@@ -73,7 +73,9 @@ func TestManagerWhoseLeagueRuns(t *testing.T) {
 		require.NoError(t, err)
 		return report
 	}
-	require.True(t, play().Conforms())
+	first := play()
+	require.Empty(t, verdicts(first, conformance.Fail))
+	require.True(t, first.Conforms())
 	second := play()
 	assert.Contains(t, verdicts(second, conformance.Fail)["M-REG-01"], "REJECTED")
 	assert.Contains(t, verdicts(second, conformance.Skipped)["M-RUN-01"], "fresh league")
@@ -87,6 +89,8 @@ func TestManagerThatWaitsForMore(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, verdicts(report, conformance.Fail))
 	assert.Contains(t, verdicts(report, conformance.Skipped)["M-RUN-01"], "4 players and 1 referees")
+	assert.True(t, finding(t, report, "M-RUN-01").CutOff)
+	assert.False(t, report.Conforms(), "a league that never begins has not shown that it is one")
 }
 
 func TestRefereeThatDoesNotRegister(t *testing.T) {

@@ -105,11 +105,11 @@ func (x *bench) assignment(c *contest) map[string]any {
 			"standings": map[string]any{"wins": 0, "losses": 0, "draws": 0, "points": 0},
 		}
 	}
-	join, move, over := inviteLimit.Seconds(), chooseLimit.Seconds(), overLimit.Seconds()
+	join, move := inviteLimit.Seconds(), chooseLimit.Seconds()
 	if c.short {
-		join, move, over = shortTime.Seconds(), shortTime.Seconds(), 1
+		join, move = shortTime.Seconds(), shortTime.Seconds()
 	}
-	q["timeouts"] = map[string]any{"game_join_ack_timeout_sec": join, "move_timeout_sec": move, "game_over_timeout_sec": over, "generic_response_timeout_sec": 5}
+	q["timeouts"] = map[string]any{"game_join_ack_timeout_sec": join, "move_timeout_sec": move, "game_over_timeout_sec": overLimit.Seconds(), "generic_response_timeout_sec": 5}
 	q["retry_policy"] = map[string]any{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"}
 	q["scoring"] = map[string]any{"win_points": 3, "draw_points": 1, "loss_points": 0, "technical_loss_points": 0}
 	return q
@@ -243,9 +243,18 @@ func (x *bench) reports(c *contest) []*call {
 	return x.stage.told(func(k *call) bool { return k.kind == protocol.TypeMatchResultReport && k.match() == c.match })
 }
 
+// maxUnreported is how many matches in a row may come to no report, or to no
+// GAME_OVER, before the next are not waited for as long: a referee that reports
+// nothing must not take the time of everything else.
+const maxUnreported = 2
+
 // await waits for a contest to be over: reported, and both players told.
 func (x *bench) await(ctx context.Context, c *contest) {
-	c.over = x.stage.await(ctx, c.limit, func() bool {
+	limit := c.limit
+	if x.unreported.Load() >= maxUnreported {
+		limit = min(limit, time.Second)
+	}
+	c.over = x.stage.await(ctx, limit, func() bool {
 		return slices.ContainsFunc(x.reports(c), func(k *call) bool {
 			x.stage.mu.Lock()
 			defer x.stage.mu.Unlock()
@@ -253,10 +262,24 @@ func (x *bench) await(ctx context.Context, c *contest) {
 		})
 	})
 	c.cut = !c.over && ctx.Err() != nil
+	switch {
+	case c.over:
+		x.unreported.Store(0)
+	case !c.cut && !x.slow(c):
+		x.unreported.Add(1)
+	}
 	if c.over { // some report before they tell the players
-		x.stage.await(ctx, time.Second, func() bool {
+		most := 2 * time.Second
+		if x.untold.Load() >= maxUnreported {
+			most = 100 * time.Millisecond
+		}
+		if x.stage.await(ctx, most, func() bool {
 			return len(c.seats[0].told(protocol.TypeGameOver)) > 0 && len(c.seats[1].told(protocol.TypeGameOver)) > 0
-		})
+		}) {
+			x.untold.Store(0)
+		} else {
+			x.untold.Add(1)
+		}
 	}
 }
 
@@ -321,7 +344,7 @@ func (x *bench) playCrowd(ctx context.Context) *crowd {
 			return nil
 		}
 		p := s.behave(c)
-		p.until, p.after = begin, 10*time.Second
+		p.until, p.after = begin, 20*time.Second
 		return &p
 	}
 	w := &crowd{}
@@ -345,7 +368,7 @@ func (x *bench) playCrowd(ctx context.Context) *crowd {
 			}
 			return w.together == len(w.contests)
 		}
-		x.stage.await(ctx, 4*time.Second, asked)
+		x.stage.await(ctx, 8*time.Second, asked)
 		c.started = x.tell(ctx, c, x.way)
 	}
 	open()

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,12 +57,58 @@ const (
 	lostReport      = "two good players, and a manager that closes the connection"
 )
 
+// everyContest are the names of all.
+func everyContest() []string {
+	return []string{
+		wellPlayed, sameChoice, refusesToPlay, neverJoins, neverChooses, choosesMaybe, alwaysMaybe, choosesLate, otherMatchOnly,
+		answersErrors, answersNonsense, answersBroken, hangsUp, answersHuge, bothFail, noEnvelope, lostReport,
+	}
+}
+
+// contestsOf are the contests that show a requirement; all of them show those that
+// are not here.
+func contestsOf(id string) []string {
+	played := []string{wellPlayed, sameChoice, choosesMaybe, noEnvelope}
+	for _, r := range []struct {
+		prefix string
+		names  []string
+	}{
+		{"R-REG", nil}, {"R-HTTP", nil}, {"R-RPC", nil}, {"R-END", nil}, {"R-STA", []string{wellPlayed}},
+		{"R-INV-05", []string{refusesToPlay, neverJoins}}, {"R-CHO-04", []string{wellPlayed}}, {"R-CHO-07", []string{choosesMaybe}}, {"R-AUT", []string{choosesMaybe}},
+		{"R-OVR-03", played}, {"R-OVR-04", played}, {"R-OVR-05", played}, {"R-DRW", played},
+		{"R-LOS-01", []string{refusesToPlay, neverJoins}}, {"R-LOS-02", []string{neverChooses}}, {"R-LOS-03", []string{alwaysMaybe}},
+		{"R-LOS-04", []string{answersErrors, answersNonsense, answersBroken, hangsUp}}, {"R-LOS-05", []string{otherMatchOnly}},
+		{"R-LOS-06", []string{bothFail}}, {"R-LOS-08", []string{answersHuge}}, {"R-REP-07", []string{lostReport}}, {"R-REP-08", []string{lostReport}},
+		{"R-ERR-06", []string{choosesMaybe}}, {"R-ERR-07", []string{neverJoins, choosesLate}}, {"R-ERR-08", []string{noEnvelope}}, {"R-ERR-09", []string{choosesMaybe, choosesLate}},
+	} {
+		if strings.HasPrefix(id, r.prefix) {
+			return r.names
+		}
+	}
+	return everyContest()
+}
+
+// needs tells whether a contest shows anything that is wanted. The first is where
+// it is learned how the referee wants to be told to begin.
+func (x *bench) needs(name string) bool {
+	for _, q := range refereeRequirements() {
+		names := contestsOf(q.ID)
+		if x.options.Selection.Wants(q) && len(names) > 0 && (name == wellPlayed || slices.Contains(names, name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // contests are the matches of the examination.
 func (x *bench) contests() []*contest {
 	maybe := answers(protocol.TypeChooseParityCall, func(_ *seat, _ int, m map[string]any) { m["parity_choice"] = "maybe" })
 	huge := []byte(`{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`)
 	var all []*contest
 	add := func(name string, a, b play, change ...func(*contest)) {
+		if !x.needs(name) {
+			return
+		}
 		c, ok := x.contest(name, a, b)
 		if !ok {
 			return
@@ -71,16 +118,24 @@ func (x *bench) contests() []*contest {
 		}
 		all = append(all, c)
 	}
-	short := func(c *contest) { c.short, c.limit = true, x.patience(longContest) }
-	add(wellPlayed, x.waitForOther(), nil)
-	add(sameChoice, nil, nil, func(c *contest) { c.seats[1].choice = "even" })
+	// A connection that broke is tried again after a pause, which may be long. Only
+	// who does not answer has little time for it: on a machine that is busy it is
+	// hardly enough for an answer.
+	long := func(c *contest) { c.limit = x.patience(longContest) }
+	short := func(c *contest) { c.short = true; long(c) }
+	add(wellPlayed, x.waitForOther(), x.joinsLast())
+	add(sameChoice, x.joinsLast(), nil, func(c *contest) { c.seats[1].choice = "even" })
 	add(refusesToPlay, nil, answers(protocol.TypeGameInvitation, func(_ *seat, _ int, m map[string]any) { m["accept"] = false }))
 	add(neverJoins, at(protocol.TypeGameInvitation, func(*seat, *call, int) *performance { return &performance{forever: true} }), nil, short)
 	add(neverChooses, nil, always(performance{forever: true}), short)
-	add(choosesMaybe, answers(protocol.TypeChooseParityCall, func(_ *seat, n int, m map[string]any) {
-		if n == 1 {
-			m["parity_choice"] = "maybe"
+	add(choosesMaybe, at(protocol.TypeChooseParityCall, func(s *seat, c *call, n int) *performance {
+		p := s.behave(c)
+		if n == 1 { // when the other has chosen, so that there is something to tell
+			x.awaitOther(s, c, protocol.TypeChooseParityCall, forOther, func(k *call) bool { return k.answered })
+			x.peek(c.match())
+			p.result["parity_choice"] = "maybe"
 		}
+		return &p
 	}), nil)
 	add(alwaysMaybe, nil, maybe)
 	add(choosesLate, at(protocol.TypeChooseParityCall, func(s *seat, c *call, n int) *performance {
@@ -95,13 +150,13 @@ func (x *bench) contests() []*contest {
 		p := c.refuse(-32000, "the player has no choice")
 		return &p
 	}), nil)
-	add(answersNonsense, nil, always(performance{status: http.StatusOK, body: []byte("<html>not what you asked for</html>")}), short)
-	add(answersBroken, always(performance{status: http.StatusInternalServerError, body: []byte("Internal Server Error")}), nil, short)
-	add(hangsUp, nil, always(performance{}), short)
-	add(answersHuge, always(performance{status: http.StatusOK, body: huge}), nil, short)
+	add(answersNonsense, nil, always(performance{status: http.StatusOK, body: []byte("<html>not what you asked for</html>")}), long)
+	add(answersBroken, always(performance{status: http.StatusInternalServerError, body: []byte("Internal Server Error")}), nil, long)
+	add(hangsUp, nil, always(performance{}), long)
+	add(answersHuge, always(performance{status: http.StatusOK, body: huge}), nil, long)
 	add(bothFail, maybe, maybe)
 	add(noEnvelope, nil, bareReplies)
-	add(lostReport, nil, nil, func(c *contest) { c.lostOne, c.limit = true, x.patience(longContest) })
+	add(lostReport, nil, nil, long, func(c *contest) { c.lostOne = true })
 	return all
 }
 
@@ -109,12 +164,34 @@ func (x *bench) contests() []*contest {
 // after a while.
 func (x *bench) waitForOther() play {
 	return at(protocol.TypeChooseParityCall, func(s *seat, c *call, _ int) *performance {
-		match := c.match()
-		x.stage.await(x.stage.life, 1500*time.Millisecond, func() bool {
-			return len(x.stage.told(func(k *call) bool { return k.kind == c.kind && k.to != s.actor && k.match() == match })) > 0
-		})
+		x.awaitOther(s, c, c.kind, forOther, func(*call) bool { return true })
 		p := s.behave(c)
 		return &p
+	})
+}
+
+// joinsLast has a player answer the invitation when the other is asked for a
+// choice, which should not be before, or else after a while.
+func (x *bench) joinsLast() play {
+	return at(protocol.TypeGameInvitation, func(s *seat, c *call, n int) *performance {
+		if n == 1 {
+			x.awaitOther(s, c, protocol.TypeChooseParityCall, hesitation, func(*call) bool { return true })
+		}
+		p := s.behave(c)
+		return &p
+	})
+}
+
+const (
+	hesitation = 500 * time.Millisecond // a player lets the referee wait so long for it to join
+	forOther   = 2 * time.Second        // and waits so long for what the referee asks the other
+)
+
+// awaitOther waits for a call of a kind to the other player of a match.
+func (x *bench) awaitOther(s *seat, c *call, kind string, most time.Duration, want func(*call) bool) {
+	match := c.match()
+	x.stage.await(x.stage.life, most, func() bool {
+		return len(x.stage.told(func(k *call) bool { return k.kind == kind && k.to != s.actor && k.match() == match && want(k) })) > 0
 	})
 }
 

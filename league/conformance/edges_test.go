@@ -189,3 +189,22 @@ func TestHangingTakesNoTime(t *testing.T) {
 	assert.LessOrEqual(t, calls.Load(), int64(8))
 	assert.Contains(t, finding(t, r, "P-RPC-12").Detail, "nothing came of 6 calls in a row")
 }
+
+// What is asked for alone gets the same verdict, whatever has to come before it.
+func TestRequirementsAlone(t *testing.T) {
+	for _, id := range []string{"P-CHO-03", "P-INV-07", "P-LOAD-02", "P-STA-02", "P-REG-01", "P-NOT-04", "P-LAT-03"} {
+		r := examine(t, newModel(t), func(o *conformance.Options) { o.Selection.Only = []string{id} })
+		assert.Len(t, r.Findings, 1)
+		assert.Equal(t, conformance.Pass, finding(t, r, id).Verdict, finding(t, r, id).Detail)
+		assert.True(t, r.Conforms())
+	}
+	for _, id := range []string{"R-REG-06", "R-RPC-08", "R-STA-05", "R-INV-04", "R-CHO-07", "R-LOS-03", "R-OVR-04", "R-ERR-06", "R-ERR-08", "R-END-01"} {
+		l := openPort(t)
+		r, err := conformance.Check(t.Context(), conformance.Options{
+			Role: conformance.Referee, URL: ourReferee(t, l, 4, nil), Listener: l, Selection: conformance.Selection{Only: []string{id}},
+		})
+		require.NoError(t, err)
+		assert.Equal(t, conformance.Pass, finding(t, r, id).Verdict, finding(t, r, id).Detail)
+		assert.Less(t, r.TookMS, int64(20_000))
+	}
+}

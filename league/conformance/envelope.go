@@ -59,33 +59,43 @@ func (x *client) ask(ctx context.Context, method string, params any) *reply {
 	return x.send(ctx, id, x.encode(id, method, params))
 }
 
-// maxHeld is how often a call is made again that an agent puts off.
-const maxHeld = 5
-
 // send posts a body, and judges what holds of every answer to a call with this
 // id; nil for a body that is no ordinary call.
 func (x *client) send(ctx context.Context, id jsontext.Value, body []byte) *reply {
 	for try := 1; ; try++ {
 		r := read(x.post(ctx, x.options.URL, body, nil, x.patience(otherLimit)))
-		wait, held := putOff(r)
-		if !held || try > maxHeld || !rest(ctx, wait) {
+		if !x.putOff(ctx, r, try) {
 			x.inspect(r, id)
 			return r
 		}
 	}
 }
 
-// putOff tells whether an agent wants a call made again later, and when.
-func putOff(r *reply) (time.Duration, bool) {
+// The most that an agent may put off, which many do that bound the calls of one
+// address: the kit makes more of them than any league.
+const (
+	maxHeld = 5                // times that one call is made again
+	maxHold = 30 * time.Second // that all calls wait together
+)
+
+// putOff waits where an agent wants a call made again later, and tells whether it
+// is to be.
+func (l *lab) putOff(ctx context.Context, r *reply, try int) bool {
 	limited := r.fault != nil && (r.fault.code == 22 || r.fault.catalogued() == string(protocol.ErrRateLimited))
-	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable && !limited {
-		return 0, false
+	after := r.header.Get("Retry-After")
+	if r.Status != http.StatusTooManyRequests && (r.Status != http.StatusServiceUnavailable || after == "") && !limited {
+		return false
 	}
-	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
+	seconds, err := strconv.Atoi(after)
 	if err != nil || seconds < 0 {
 		seconds = 1
 	}
-	return min(time.Duration(seconds)*time.Second, otherLimit), true
+	wait := min(time.Duration(min(seconds, 60))*time.Second, otherLimit)
+	l.mu.Lock()
+	l.held += wait
+	enough := l.held > maxHold
+	l.mu.Unlock()
+	return !enough && try <= maxHeld && rest(ctx, wait)
 }
 
 // rest waits, and tells whether ctx is still on.
@@ -138,6 +148,7 @@ func responseProblem(r *reply) string {
 	)
 }
 
+// errorObjectProblem says why a value is no error of JSON-RPC; "" when it is.
 func errorObjectProblem(raw jsontext.Value) string {
 	e := objectOf(raw)
 	_, coded := e.integer("code")
@@ -164,12 +175,13 @@ func idGroup(id jsontext.Value) string {
 	return "RPC-04"
 }
 
+// idProblem says what is wrong with the id of an answer; "" for nothing.
 func idProblem(r *reply, id jsontext.Value) string {
 	switch got := r.object["id"]; {
 	case got == nil:
 		return "the id of the request, " + string(id) + ", is missing in the answer"
 	case !sameJSON(got, id):
-		return "the id is " + quoted(string(got)) + ", not " + string(id)
+		return "the id is " + valueOf(r.object, "id") + ", not " + string(id)
 	}
 	return ""
 }
@@ -225,6 +237,7 @@ func wireRequirements(letter, sender string) []Requirement {
 		{"RPC-11", Should, "It answers a batch with an array of answers, and an empty one with the error -32600.", "JSON-RPC 2.0 §6", "Where the body is an array, answer each call that has an id, and put the answers into one array."},
 		{"RPC-12", Should, "No answer shows a stack trace.", "002 §12.5", "Log what was thrown, and answer with a code and a sentence."},
 		{"RPC-13", Must, "It goes on after requests that are broken.", "003 §6.3.3", "Catch what your parser throws, for each request by itself."},
+		{"RPC-14", Should, "It answers ping, without params and without a token.", "003 §5.12.2", "Serve the method ping: with it people and managers look whether the agent is there."},
 		{"ENV-01", Must, "Its messages have protocol league.v2 and the right message_type.", "003 §2.4.1", `Set "protocol": "league.v2" and the message_type of this very message, also in answers.`},
 		{"ENV-02", Must, "The sender of its messages is " + sender + ".", "003 §2.4.4", "Set sender to " + sender + "."},
 		{"ENV-03", Must, "The timestamp of its messages is UTC.", "003 §2.4.2", "Write a time such as 2025-01-15T10:30:00Z; in Python datetime.now(timezone.utc)."},

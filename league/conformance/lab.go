@@ -84,9 +84,9 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		f := l.findings[q.ID]
 		switch {
 		case f == nil && l.givenUp() != "":
-			f = &Finding{Verdict: Skipped, Detail: l.givenUp()}
+			f = &Finding{Verdict: Skipped, Detail: l.givenUp(), CutOff: true}
 		case f == nil && bound.Err() != nil:
-			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", o.Budget)}
+			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", o.Budget), CutOff: true}
 		case f == nil:
 			f = &Finding{Verdict: Skipped, Detail: "the agent never came so far"}
 		}
@@ -108,6 +108,7 @@ type lab struct {
 	findings map[string]*Finding
 	blocked  map[string]bool // those that do not pass any more, as others do not hold
 	silent   int             // calls in a row that nothing came of
+	held     time.Duration   // that calls were put off together
 	gaveUp   string          // why nothing more is asked; "" while there is hope
 }
 
@@ -219,9 +220,10 @@ func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	cut := false
 	for _, x := range shown {
 		if x != nil && x.unasked && v == Fail { // what was not asked is nobody's failure
-			v, detail, shown = Skipped, x.Error, nil
+			v, detail, shown, cut = Skipped, x.Error, nil, true
 			break
 		}
 	}
@@ -229,7 +231,7 @@ func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
 	if before != nil && (before.Verdict == Fail || v == Skipped || v == before.Verdict) || l.blocked[id] && v == Pass {
 		return
 	}
-	f := &Finding{Verdict: v, Detail: detail}
+	f := &Finding{Verdict: v, Detail: detail, CutOff: cut}
 	if v != Pass {
 		for _, x := range shown {
 			if x != nil {
@@ -333,8 +335,9 @@ func (a *answer) fail(examination context.Context, err error, patience time.Dura
 const outOfTime = "the time of the examination was over"
 
 // tokens are the credentials of a message, by name. An agent that is in a league
-// shows its own, and a report is read by many.
-var tokens = regexp.MustCompile(`("(?:auth_token|access_token|token)"\s*:\s*")[^"\\]{5,}`)
+// shows its own, and a report is read by many. They stand in text as well, with
+// every quotation mark escaped, where a message came as the result of an MCP tool.
+var tokens = regexp.MustCompile(`(?i)(\\*"(?:auth_token|access_token|token)\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
 
 // shown is a body for people: cut when it is long, and always text, without
 // tokens.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type hearing struct {
 	league   string
 
 	conducting sync.WaitGroup
+	settled    chan struct{} // closed when nobody more is registered: a match may come before the answer to the registration that began the league
 
 	mu      sync.Mutex
 	matches map[string]*fixture
@@ -35,6 +37,7 @@ type member struct {
 	id, name string
 	token    string
 	referee  bool
+	proves   bool   // the manager has said that it proves itself
 	request  []byte // of the registration
 }
 
@@ -55,7 +58,7 @@ const (
 // examineManager runs a league from outside. What is refused comes before the
 // last registration, which begins it.
 func examineManager(ctx context.Context, l *lab) {
-	x := &hearing{client: client{lab: l, letter: "M"}, matches: map[string]*fixture{}}
+	x := &hearing{client: client{lab: l, letter: "M"}, matches: map[string]*fixture{}, settled: make(chan struct{})}
 	if !x.meet(ctx) {
 		return
 	}
@@ -85,9 +88,30 @@ func examineManager(ctx context.Context, l *lab) {
 	if ctx.Err() != nil && !x.over() {
 		return // nobody knows what would have come
 	}
-	x.stage.end() // what is still to be answered need not be
-	x.conducting.Wait()
+	if !x.conducted(ctx) {
+		x.stage.end() // what is still to be answered need not be
+		x.conducting.Wait()
+	}
+	x.queryAfter(ctx)
 	x.judgeLeague()
+}
+
+// conducted waits for the answers to the last reports, which may come after the
+// end of the league; false when they do not.
+func (x *hearing) conducted(ctx context.Context) bool {
+	done := make(chan struct{})
+	go func() { // it ends with the stage at the latest
+		defer close(done)
+		x.conducting.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, x.patience(otherLimit))
+	defer cancel()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // wanted are the players and referees that the league waits for.
@@ -169,8 +193,11 @@ func (x *hearing) playReferee(c *call) performance {
 
 // begin has the league begin, and tells whether it did.
 func (x *hearing) begin(ctx context.Context) bool {
+	x.reportEarly(ctx)
 	x.startUnasked(ctx)
-	if !x.complete(ctx) {
+	complete := x.complete(ctx)
+	close(x.settled)
+	if !complete {
 		return false
 	}
 	if x.options.Admin != "" {
@@ -186,9 +213,8 @@ func (x *hearing) begin(ctx context.Context) bool {
 			return false
 		}
 		players, referees := len(x.players), len(x.referees)
-		x.skip("M-RUN-01", fmt.Sprintf("the league did not begin within %s of %d players and %d referees registering; "+
+		x.giveUp(fmt.Sprintf("the league did not begin within %s of %d players and %d referees registering; "+
 			"say how many it waits for, or give the examination the admin token", x.options.Wait, players, referees))
-		x.giveUp(fmt.Sprintf("the league did not begin within %s", x.options.Wait))
 		return false
 	}
 	x.pass("M-RUN-01")
@@ -204,13 +230,33 @@ func (x *hearing) announced() bool {
 
 // startUnasked tries to begin the league without the right to.
 func (x *hearing) startUnasked(ctx context.Context) {
-	r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-unasked", ""))
-	switch {
-	case r.fault != nil && r.fault.code == codeUnknownMethod:
-		x.skip("M-RUN-04", "it has no start_league")
-	default:
+	for _, try := range []struct {
+		token string
+		code  protocol.Code
+	}{
+		{"", protocol.ErrTokenMissing}, {strings.Repeat("0", 43), protocol.ErrTokenInvalid}, {x.players[0].token, protocol.ErrTokenInvalid},
+	} {
+		r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-unasked", try.token))
+		if r.fault != nil && r.fault.code == codeUnknownMethod {
+			x.skip("M-RUN-04", "it has no start_league")
+			x.skip("M-RUN-05", "it has no start_league")
+			return
+		}
 		x.judge("M-RUN-04", notRefused(r), &r.Exchange)
+		x.judge("M-RUN-05", refusedBy(r, try.code, 3001), &r.Exchange)
 	}
+}
+
+// reportEarly reports a match of a league that has not begun.
+func (x *hearing) reportEarly(ctx context.Context) {
+	if x.announced() || len(x.players) == 0 {
+		return
+	}
+	f := &fixture{match: protocol.MatchID(1, 1), round: 1, a: x.players[0].id, b: x.players[0].id + "0", referee: x.referees[0]}
+	f.play(0)
+	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
+	x.judge("M-RPT-09", notRefused(r), &r.Exchange)
+	x.judge("M-RPT-06", refusedBy(r, protocol.ErrLeagueNotStarted, 30, 5002), &r.Exchange)
 }
 
 // maxStill is how long a league may say nothing before it is left.
@@ -230,7 +276,6 @@ func (x *hearing) follow(ctx context.Context) {
 		})
 		x.conductAnnounced()
 	}
-	x.queryAfter(ctx)
 }
 
 // over tells whether all players know that the league is over.

@@ -113,6 +113,25 @@ func (x *hearing) judgeLeague() {
 	x.judgeHanding(announced)
 	x.judgeBroadcasts(len(announced))
 	x.judgeEnd(len(announced))
+	x.judgeProofs()
+}
+
+// judgeProofs looks whether the manager has proved itself where it said so.
+func (x *hearing) judgeProofs() {
+	kinds := []string{
+		protocol.TypeRoundAnnouncement, protocol.TypeMatchAssignment, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted,
+	}
+	for _, m := range slices.Concat(x.players, x.referees) {
+		if !m.proves {
+			continue
+		}
+		want := protocol.KeyOf(m.token).ManagerCredential(x.league)
+		for _, c := range x.stage.told(func(c *call) bool { return c.to == m.actor && slices.Contains(kinds, c.kind) }) {
+			x.judge("M-PRV-01", firstOf(when(c.bearer == "", "%s to %s came without a credential", c.kind, m.id),
+				when(!protocol.SameToken(c.bearer, want), "%s to %s came with another credential", c.kind, m.id)), c.exchange())
+		}
+	}
+	x.skip("M-PRV-01", "it does not say that it proves itself")
 }
 
 // toldTo are the calls of a kind to an agent.

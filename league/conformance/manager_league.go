@@ -15,7 +15,8 @@ type fixture struct {
 	match   string
 	round   int
 	a, b    string
-	attempt int // 0 where the manager counts none
+	at      [2]string // their endpoints, as they were handed over
+	attempt int       // 0 where the manager counts none
 	way     string
 	call    *call
 	referee *member
@@ -69,12 +70,10 @@ func (x *hearing) assigned(c *call) performance {
 	f := &fixture{match: c.match(), way: c.method, call: c}
 	f.round, _ = c.params.integer("round_id")
 	f.attempt, _ = c.params.integer("attempt")
-	var at [2]string
-	f.a, at[0] = seatOf(c.params, "a", "1")
-	f.b, at[1] = seatOf(c.params, "b", "2")
-	problem := firstOf(when(f.match == "", "match_id is missing"), x.seatProblem(f.a, at[0]), x.seatProblem(f.b, at[1]))
-	x.judge("M-ASG-03", problem, c.exchange())
+	f.a, f.at[0] = seatOf(c.params, "a", "1")
+	f.b, f.at[1] = seatOf(c.params, "b", "2")
 	x.judge("M-ASG-02", when(c.method != protocol.StartMatch.Name, "the method is %s", quoted(c.method)), c.exchange())
+	x.judge("M-ASG-03", when(f.match == "", "match_id is missing"), c.exchange())
 	known := x.take(f)
 	m := c.reply(protocol.TypeMatchAssignmentAck, protocol.RefereeSender(c.to.identity()))
 	m["status"], m["match_id"], m["referee_id"] = protocol.StatusAccepted, f.match, c.to.identity()
@@ -192,6 +191,14 @@ func orNull[T comparable](v T) any {
 
 // conduct reports a match, and before the first of them what is wrong.
 func (x *hearing) conduct(ctx context.Context, f *fixture) {
+	select {
+	case <-x.settled:
+	case <-ctx.Done():
+		return
+	}
+	if f.way != announcedAlone {
+		x.judge("M-ASG-03", firstOf(x.seatProblem(f.a, f.at[0]), x.seatProblem(f.b, f.at[1])), f.call.exchange())
+	}
 	if f.first {
 		x.queryRunning(ctx, f)
 		x.reportWrongly(ctx, f)
@@ -223,25 +230,26 @@ func (x *hearing) conduct(ctx context.Context, f *fixture) {
 // reportWrongly sends reports of a match that is still being played, none of
 // which may count.
 func (x *hearing) reportWrongly(ctx context.Context, f *fixture) {
-	send := func(must string, code protocol.Code, number int, what string, change func(q map[string]any)) {
+	send := func(must string, code protocol.Code, numbers []int, what string, change func(q map[string]any)) {
 		q := x.report(f)
 		change(q)
 		r := x.ask(ctx, protocol.ReportMatchResult.Name, q)
 		problem := notRefused(r)
 		x.judge(must, when(problem != "", "%s: %s", what, problem), &r.Exchange)
 		if code != "" {
-			problem = refusedWith(r, code, number)
+			problem = refusedBy(r, code, numbers...)
 			x.judge("M-RPT-06", when(problem != "", "%s: %s", what, problem), &r.Exchange)
 		}
 	}
-	send("M-RPT-04", protocol.ErrMatchNotFound, 5002, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
-	send("M-RPT-05", protocol.ErrTokenMissing, 5001, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
-	send("M-RPT-05", protocol.ErrTokenInvalid, 5001, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
+	send("M-RPT-04", protocol.ErrMatchNotFound, []int{5002}, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
+	send("M-RPT-05", protocol.ErrTokenMissing, []int{5001}, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
+	send("M-RPT-05", protocol.ErrTokenInvalid, []int{5001}, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
 	if p := x.member(f.b); p != nil {
-		send("M-RPT-05", "", 0, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
-		send("M-RPT-05", "", 0, "a report by a player", func(q map[string]any) { q["auth_token"], q["sender"] = p.token, p.sender() })
+		send("M-RPT-05", "", nil, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
+		send("M-RPT-05", protocol.ErrRefereeNotRegistered, []int{13, 5001}, "a report by a player", func(q map[string]any) { q["auth_token"], q["sender"] = p.token, p.sender() })
 	}
-	send("M-RPT-07", "", 0, "a report whose winner is P9999", func(q map[string]any) {
+	send("M-RPT-08", protocol.ErrMissingField, []int{-32602}, "a report without a result", func(q map[string]any) { delete(q, "result") })
+	send("M-RPT-07", "", nil, "a report whose winner is P9999", func(q map[string]any) {
 		q["result"].(map[string]any)["winner"] = "P9999" //nolint:forcetypeassert // report made it
 	})
 }
@@ -260,6 +268,9 @@ func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
 	x.judge("M-RPT-06", refusedWith(r, protocol.ErrDuplicateReport, 5003), &r.Exchange)
 }
 
+// announcedAlone is the way of a match that was handed out by no call of its own.
+const announcedAlone = "the announcement"
+
 // conductAnnounced conducts what was announced and handed to nobody: some
 // managers tell referees by the announcement alone.
 func (x *hearing) conductAnnounced() {
@@ -275,7 +286,7 @@ func (x *hearing) conductAnnounced() {
 			if r == nil || id != r.id && !sameEndpoint(endpoint, r.url) {
 				continue
 			}
-			f := &fixture{round: round, way: "the announcement", call: c}
+			f := &fixture{round: round, way: announcedAlone, call: c}
 			f.match, _ = row.text("match_id")
 			f.a, _ = seatOf(row, "a", "1")
 			f.b, _ = seatOf(row, "b", "2")

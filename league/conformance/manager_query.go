@@ -96,11 +96,13 @@ func (x *hearing) queryUnproved(ctx context.Context) {
 	}
 	if len(x.players) < 2 {
 		x.skip("M-AUT-04", "the league has one player alone before it begins")
+		x.skip("M-AUT-05", "the league has one player alone before it begins")
 		return
 	}
 	q["auth_token"] = x.players[1].token
 	r = x.ask(ctx, "league_query", q)
 	x.judge("M-AUT-04", notRefused(r), &r.Exchange)
+	x.judge("M-AUT-05", refusedBy(r, protocol.ErrNotAuthorized, 14, 3001, 6001), &r.Exchange)
 }
 
 // refusedBy is refusedWith for one of several numbers.
@@ -164,6 +166,7 @@ func (x *hearing) queryAfter(ctx context.Context) {
 	if r.Status == 0 {
 		x.skip("M-END-05", "the manager has ended with its league")
 		x.skip("M-QRY-02", "the manager has ended with its league")
+		x.skip("M-END-06", "the manager has ended with its league")
 		return
 	}
 	x.inspect(r, id)
@@ -176,6 +179,17 @@ func (x *hearing) queryAfter(ctx context.Context) {
 	x.judge("M-STA-01", x.tableProblem(rowsOf(objectOf(r.result["data"])["standings"]), true), &r.Exchange)
 	r = x.ask(ctx, "league_query", x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}))
 	x.judge("M-QRY-05", answered(r), &r.Exchange)
+	x.startAgain(ctx)
+}
+
+// startAgain begins a league that is over.
+func (x *hearing) startAgain(ctx context.Context) {
+	if x.options.Admin == "" {
+		x.skip("M-END-06", "it takes the admin token to try")
+		return
+	}
+	r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-again", x.options.Admin))
+	x.judge("M-END-06", refusedWith(r, protocol.ErrLeagueComplete, 31), &r.Exchange)
 }
 
 // rowsOf are the objects of an array.

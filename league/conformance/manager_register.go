@@ -123,6 +123,8 @@ func (x *hearing) adopt(r *reply, referee bool, a *actor) *member {
 	m := &member{actor: a, referee: referee}
 	m.id, _ = r.result.text(idName(referee))
 	m.token, _ = r.result.text("auth_token")
+	proof, _ := r.result.text("manager_auth")
+	m.proves = proof == protocol.ManagerAuthBearer
 	a.become(m.id)
 	if league, _ := r.result.text("league_id"); x.league == "" {
 		x.league = league

@@ -101,9 +101,9 @@ func TestOurManagerConforms(t *testing.T) {
 		admin             bool
 		skipped           []string
 	}{
-		{name: "as usual"},
-		{name: "two players and two referees", players: 2, referees: 2, skipped: []string{"M-AUT-04", "M-RND-05", "M-REG-06"}},
-		{name: "an odd number of players", players: 5},
+		{name: "as usual", skipped: []string{"M-END-06"}},
+		{name: "two players and two referees", players: 2, referees: 2, skipped: []string{"M-AUT-04", "M-AUT-05", "M-RND-05", "M-REG-06", "M-END-06"}},
+		{name: "an odd number of players", players: 5, skipped: []string{"M-END-06"}},
 		{name: "started by hand", admin: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

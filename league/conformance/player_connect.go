@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -56,13 +57,20 @@ func (x *trial) dawdle(ctx context.Context) {
 	}
 	defer func() { _ = conn.Close() }()
 	const half = `{"jsonrpc": "2.0", "meth`
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n%s", u.RequestURI(), u.Host, half)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 500\r\nExpect: 100-continue\r\n\r\n", u.RequestURI(), u.Host)
 	if _, err := conn.Write([]byte(head)); err != nil {
 		x.fail("P-HTTP-10", err.Error())
 		return
 	}
+	// Whoever knows Expect says when it begins to read; others say nothing.
+	_ = conn.SetReadDeadline(time.Now().Add(hesitation))
+	_, _ = conn.Read(make([]byte, 512))
+	if _, err := conn.Write([]byte(half)); err != nil {
+		x.fail("P-HTTP-10", err.Error())
+		return
+	}
 	x.options.Client.CloseIdleConnections() // the others come on connections of their own
-	for range 3 {                           // the first may come before the half request was looked at
+	for range 3 {                           // the first may come before the half request was looked at, where nothing was said
 		g := x.newMatch()
 		body := x.request("handle_game_invitation", x.invitation(g))
 		r := read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(inviteLimit)))

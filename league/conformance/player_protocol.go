@@ -137,11 +137,16 @@ func batchProblem(r *reply) string {
 // raw posts a body that is no ordinary call. What holds for every answer is
 // judged, but for its id.
 func (x *trial) raw(ctx context.Context, body []byte, limit time.Duration) *reply {
-	r := read(x.post(ctx, x.options.URL, body, nil, x.patience(limit)))
-	if !r.unasked {
-		x.inspect(r, nil)
+	for try := 1; ; try++ {
+		r := read(x.post(ctx, x.options.URL, body, nil, x.patience(limit)))
+		if x.putOff(ctx, r, try) {
+			continue
+		}
+		if !r.unasked {
+			x.inspect(r, nil)
+		}
+		return r
 	}
-	return r
 }
 
 // write puts one request in ways that mean the same in JSON.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/protocol"
@@ -23,6 +24,9 @@ type bench struct {
 	come     chan struct{} // closed when it has registered
 	came     bool
 	breakOff map[string]bool // matches whose next report gets no answer
+
+	unreported atomic.Int64 // matches in a row that came to no report
+	untold     atomic.Int64 // and whose players were told no result
 
 	capacity int
 	way      int // which way of starting works; only changed before matches run at once
@@ -66,7 +70,9 @@ func examineReferee(ctx context.Context, l *lab) {
 	contests := x.contests()
 	x.playAll(ctx, contests)
 	crowd := x.playCrowd(ctx)
-	x.refuseGame(ctx)
+	if x.options.Selection.Wants(Requirement{ID: "R-STA-07", Level: Should}) {
+		x.refuseGame(ctx)
+	}
 	for _, c := range contests {
 		x.judgeContest(c)
 	}

@@ -43,6 +43,8 @@ func refereeInvites() []Requirement {
 		{"R-CHO-04", Should, "It asks both players at the same time.", "003 §3.1.1", "Send both calls in tasks of their own, and await both."},
 		{"R-CHO-05", Should, "The deadline of a call lies ahead.", "003 §4.5.1", "Set deadline to the time of the call and what the player has to answer."},
 		{"R-CHO-06", Should, "The context has opponent_id, round_id and your_standings.", "003 §4.5.1", "Copy your_standings from the assignment; zeros where it has none."},
+		{"R-CHO-07", Should, "Asked how a match stands that is being played, it tells no choice and no number.", "PROTOCOL, Calls", "Answer get_match_state with state alone until the match is over."},
+		{"R-AUT-01", Should, "get_match_state without a token is refused.", "PROTOCOL, Calls", "Require in auth_token the token that the referee was given."},
 	}
 }
 

@@ -66,6 +66,9 @@ type Finding struct {
 	Verdict   Verdict    `json:"verdict"`
 	Detail    string     `json:"detail,omitzero"`    // what was expected, and what was there instead
 	Exchanges []Exchange `json:"exchanges,omitzero"` // that show it; for those that pass none
+	// CutOff tells that it was skipped because the examination ended early: the
+	// agent was given up, or the time was over. Nobody knows whether it holds.
+	CutOff bool `json:"-"`
 }
 
 // SchemaVersion is that of a report as JSON; it changes when a member does.
@@ -92,9 +95,15 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Conforms tells whether no MUST failed. An agent that could not be examined at
-// all conforms to nothing.
-func (r *Report) Conforms() bool { return r.Count(Fail) == 0 && r.Count(Pass) > 0 }
+// Conforms tells whether no MUST failed, and none was cut off: an agent that
+// breaks the examination off, such as a manager whose league never begins, has
+// not shown that it conforms. What cannot be examined of an agent of its kind,
+// such as the registration of one that registers nowhere, is no matter. An agent
+// of which nothing could be examined conforms to nothing.
+func (r *Report) Conforms() bool {
+	cut := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.CutOff && f.Level == Must })
+	return r.Count(Fail) == 0 && r.Count(Pass) > 0 && !cut
+}
 
 // A Selection is which requirements are wanted.
 type Selection struct {

@@ -17,10 +17,13 @@ import (
 // A tamper makes an agent of ours a bad one: what it hears and what it says is
 // changed on the way. Nil members change nothing.
 type tamper struct {
-	request  func(method string, params object)
-	response func(method string, params, response object)
-	outgoing func(method string, params object) bool // false: it is not sent
-	silence  []byte                                  // what answers a notification
+	request   func(method string, params object)
+	response  func(method string, params, response object)
+	outgoing  func(method string, params object) bool // false: it is not sent
+	silence   []byte                                  // what answers a notification
+	otherwise bool                                    // answers in another form
+	unproved  bool                                    // brings no credentials
+	hasty     bool                                    // asks a player for a choice as soon as that one has joined
 }
 
 var errNotSent = errors.New("not sent")
@@ -51,10 +54,15 @@ func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
 			answer = x.silence
 		}
 		w.Header().Set("Content-Type", "application/json")
+		status := nethttp.StatusOK
+		if x.otherwise {
+			answer = otherwise(w, &status, answer)
+		}
 		if answer == nil {
 			w.WriteHeader(nethttp.StatusNoContent)
 			return
 		}
+		w.WriteHeader(status)
 		_, _ = w.Write(answer)
 	})
 }
@@ -83,6 +91,12 @@ type tamperedCaller struct {
 }
 
 func (c tamperedCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	if c.unproved {
+		bearer = ""
+	}
+	if c.hasty && method == protocol.Invite.Name {
+		return c.inviteAndAsk(ctx, endpoint, bearer, params, decode)
+	}
 	if c.outgoing == nil {
 		return c.Caller.Call(ctx, endpoint, bearer, method, params, decode)
 	}
@@ -110,4 +124,15 @@ func inner(m object, names ...string) object {
 		m, _ = m[name].(map[string]any)
 	}
 	return m
+}
+
+// inviteAndAsk invites a player, and asks it for a choice whatever the other does.
+func (c tamperedCaller) inviteAndAsk(ctx context.Context, endpoint, bearer string, params any, decode func([]byte) (any, error)) (any, error) {
+	joined, err := c.Caller.Call(ctx, endpoint, bearer, protocol.Invite.Name, params, decode)
+	var q object
+	if err == nil && json.Unmarshal(encode(params), &q) == nil && q["role_in_match"] == protocol.RolePlayerA {
+		question := object{"message_type": "CHOOSE_PARITY_CALL", "match_id": q["match_id"], "player_id": "P01"}
+		_, err = c.Caller.Call(ctx, endpoint, bearer, protocol.ChooseParity.Name, question, func([]byte) (any, error) { return object{}, nil })
+	}
+	return joined, err
 }

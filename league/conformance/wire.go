@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 )
 
 // unknownMethod is one that nobody has.
@@ -40,8 +42,11 @@ func (x *client) speak(ctx context.Context) {
 		r := x.ask(ctx, unknownMethod, params)
 		x.judge(x.as("RPC-08"), errorProblem(r, codeUnknownMethod), &r.Exchange)
 	}
+	id := x.nextID()
+	r := x.send(ctx, id, encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": id}))
+	x.judge(x.as("RPC-14"), r.trouble(), &r.Exchange)
 	silent := x.encode(nil, unknownMethod, map[string]any{})
-	r := x.send(ctx, nil, silent)
+	r = x.send(ctx, nil, silent)
 	x.judge(x.as("RPC-07"), firstOf(r.Error, when(len(bytes.TrimSpace(r.body)) > 0, "a notification is answered with a body")), &r.Exchange)
 
 	parts := [][]byte{x.encode(jsontext.Value("901"), unknownMethod, map[string]any{}), silent, x.encode(jsontext.Value(`"b"`), unknownMethod, map[string]any{})}
