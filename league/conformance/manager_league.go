@@ -257,6 +257,10 @@ func (x *hearing) reportWrongly(ctx context.Context, f *fixture) {
 // reportAgain sends a report once more, and another one of the same match.
 func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
 	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
+	if r.Status == 0 && x.over() {
+		x.skip("M-RPT-02", "the manager has ended with its league")
+		return
+	}
 	duplicate := refusedWith(r, protocol.ErrDuplicateReport, 5003) == ""
 	x.judge("M-RPT-02", when(!duplicate, "%s", firstOf(r.trouble(), when(notRefused(r) == "", "refused"))), &r.Exchange)
 	another := x.report(f) // it could have been: the other player has won
@@ -265,6 +269,9 @@ func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
 		"details": map[string]any{"drawn_number": orNull(f.number), "choices": map[string]any{f.a: f.choiceB, f.b: f.choiceA}, "status": f.status},
 	}
 	r = x.ask(ctx, protocol.ReportMatchResult.Name, another)
+	if r.Status == 0 && x.over() {
+		return
+	}
 	x.judge("M-RPT-06", refusedWith(r, protocol.ErrDuplicateReport, 5003), &r.Exchange)
 }
 

@@ -178,6 +178,10 @@ func (x *hearing) queryAfter(ctx context.Context) {
 	x.judge("M-QRY-02", when(r.result["standings"].Kind() != '[', "standings is %s", kindOf(r.result["standings"])), &r.Exchange)
 	x.judge("M-STA-01", x.tableProblem(rowsOf(objectOf(r.result["data"])["standings"]), true), &r.Exchange)
 	r = x.ask(ctx, "league_query", x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}))
+	if r.Status == 0 { // it has ended meanwhile
+		x.skip("M-END-06", "the manager has ended with its league")
+		return
+	}
 	x.judge("M-QRY-05", answered(r), &r.Exchange)
 	x.startAgain(ctx)
 }
@@ -189,6 +193,10 @@ func (x *hearing) startAgain(ctx context.Context) {
 		return
 	}
 	r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-again", x.options.Admin))
+	if r.Status == 0 {
+		x.skip("M-END-06", "the manager has ended with its league")
+		return
+	}
 	x.judge("M-END-06", refusedWith(r, protocol.ErrLeagueComplete, 31), &r.Exchange)
 }
 
