@@ -263,10 +263,13 @@ func flawsOfReferees() []flaw {
 	return []flaw{
 		{"says that it conducts no match at once", "R-REG-08", tamper{outgoing: instead("register_referee", func(params object) { inner(params, "referee_meta")["max_concurrent_matches"] = 0 })}},
 		{"registers without a name", "R-REG-04", tamper{outgoing: instead("register_referee", func(params object) { delete(inner(params, "referee_meta"), "display_name") })}},
-		{"knows no way to begin a match", "R-STA-01", tamper{response: func(_ string, _, response object) {
-			delete(response, "result")
-			response["error"] = object{"code": -32601, "message": "Method not found"}
-		}}},
+		{"knows no way to begin a match", "R-STA-01", tamper{
+			request: func(_ string, params object) { clear(params) },
+			response: func(_ string, _, response object) {
+				delete(response, "result")
+				response["error"] = object{"code": -32601, "message": "Method not found"}
+			},
+		}},
 		{"has two players A", "R-INV-03", tamper{outgoing: instead("handle_game_invitation", func(params object) { params["role_in_match"] = "PLAYER_A" })}},
 		{"does not say who the opponent is", "R-INV-02", tamper{outgoing: instead("handle_game_invitation", func(params object) { delete(params, "opponent_id") })}},
 		{"sends local times", "R-ENV-03", tamper{outgoing: instead("handle_game_invitation", func(params object) { params["timestamp"] = "2026-11-21T04:00:00" })}},
