@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,6 +19,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// An examination waits more than it works; as many at once as there are
+	// processors would leave those idle. The command line may say otherwise.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	// A server waits half a second before it closes a connection on which too much
 	// came, so that its answer is read.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
