@@ -298,8 +298,8 @@ func (f failure) ofProtocol() bool {
 	return f.named != "" || c == -1 || c == -2 || c >= 1 && c <= 31 || c >= 1000 && c < 7000
 }
 
-var strange = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not supported|not implemented).{0,12}(method|message|tool|action|command|request)|` +
-	`(method|message.?type|tool|action|command).{0,60}(not found|unknown|not supported|unsupported|not implemented|not allowed|not recogni[sz]ed)`)
+var strange = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented)).{0,12}(method|message|tool|action|command|request)|` +
+	`(method|message.?type|tool|action|command).{0,60}(unknown|unsupported|not (found|supported|implemented|allowed|recogni[sz]ed))`)
 
 // The errors of JSON-RPC that may be about the form.
 const (
