@@ -66,7 +66,7 @@ of its own, which begins when --players and --referees have registered, or by it
 admin token, taken from EVENODD_ADMIN_TOKEN: a command line is seen by everybody.
 
 Exit codes: 0 all that is a MUST holds, 1 nobody listens there, 4 a MUST failed or
-nothing could be examined.`,
+could not be examined because the agent broke off.`,
 		Example: "  evenodd check player http://localhost:8101/mcp\n" +
 			"  evenodd check referee localhost:8001 --only R-REP --format json\n" +
 			"  evenodd check player --list",
@@ -249,7 +249,7 @@ type nonconformingError struct{ failed int }
 func (e *nonconformingError) Error() string {
 	switch e.failed {
 	case 0:
-		return "nothing could be examined"
+		return "no requirement failed, but the examination came to no end"
 	case 1:
 		return "1 requirement failed"
 	}

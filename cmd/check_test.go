@@ -192,7 +192,7 @@ func TestCheckAnAgentThatConforms(t *testing.T) {
 
 	h.report.Findings = h.report.Findings[2:]
 	_, _, err = h.checks(t, append(anywhere, "player", url)...)
-	assert.EqualError(t, err, "nothing could be examined")
+	assert.EqualError(t, err, "no requirement failed, but the examination came to no end")
 }
 
 func TestCheckAManagerByItsAdminToken(t *testing.T) {
