@@ -73,19 +73,16 @@ func (m *Manager) keepMoves(r *journal.MatchReported) {
 // its own number and choices speak against it: a referee of another maker draws as it
 // likes, and is asked no second time.
 func (m *Manager) checkWord(q *protocol.MatchResultReport, r *journal.MatchReported) {
-	if r.Draw != nil {
+	if r.Draw != nil || r.Status == protocol.StatusTechnicalLoss {
 		return
 	}
 	warn := m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", r.MatchID).Str("referee_id", r.RefereeID)
-	switch {
-	case journal.Contradicts(&r.Outcome):
+	if journal.Contradicts(&r.Outcome) {
 		warn.Int("drawn_number", numberOf(r.DrawnNumber)).Str("winner", textOf(r.WinnerPlayerID)).
 			Msg("the referee's number and choices speak for another result; it showed no draw, and its word counts")
-	case r.Status != protocol.StatusTechnicalLoss:
-		warn.Msg("the referee showed no draw: its result cannot be checked")
-	default:
-		warn.Discard().Send()
+		return
 	}
+	warn.Msg("the referee showed no draw: its result cannot be checked")
 }
 
 // bound is the chance of a match as its draw reveals it, which must be what the
