@@ -148,22 +148,32 @@ func (a *actor) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
 		return
 	}
-	if r.Method != http.MethodPost {
-		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
+	body, ok := posted(w, r, maxCall)
+	if !ok {
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	c := a.understand(r, body)
+	a.stage.keep(c, len(body))
+	a.perform(w, r, c, a.play(c))
+}
+
+// posted is the body of a POST to an agent of the kit, of at most limit bytes. Any
+// other request is refused here.
+func posted(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
+	if r.Method != http.MethodPost {
+		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {
 		status := http.StatusBadRequest
 		if large := new(http.MaxBytesError); errors.As(err, &large) {
 			status = http.StatusRequestEntityTooLarge
 		}
 		http.Error(w, "the request cannot be read", status)
-		return
+		return nil, false
 	}
-	c := a.understand(r, body)
-	a.stage.keep(c, len(body))
-	a.perform(w, r, c, a.play(c))
+	return body, true
 }
 
 // become tells an agent under which id it was registered.

@@ -4,7 +4,6 @@ import (
 	"context"
 	crand "crypto/rand"
 	"encoding/base64"
-	"errors"
 	"io"
 	"log"
 	"net"
@@ -98,17 +97,8 @@ func (g *registry) registrations() (id string, mine, others []application) {
 }
 
 func (g *registry) serve(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRegistering))
-	if err != nil {
-		status := http.StatusBadRequest
-		if large := new(http.MaxBytesError); errors.As(err, &large) {
-			status = http.StatusRequestEntityTooLarge
-		}
-		http.Error(w, "the request cannot be read", status)
+	body, ok := posted(w, r, maxRegistering)
+	if !ok {
 		return
 	}
 	answer := g.answer(r, body)

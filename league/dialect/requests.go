@@ -217,43 +217,29 @@ func (o *own) plainRequest(body []byte) bool {
 	if end < 0 {
 		return false
 	}
-	var kind string
-	var ofMatch bool
-	switch string(rest[:end]) {
-	case protocol.Invite.Name:
-		kind, ofMatch = protocol.TypeGameInvitation, true
-	case protocol.ChooseParity.Name:
-		kind, ofMatch = protocol.TypeChooseParityCall, true
-	case protocol.MakeMove.Name:
-		kind, ofMatch = protocol.TypeGameMoveCall, true
-	case protocol.NotifyMatchResult.Name:
-		kind, ofMatch = protocol.TypeGameOver, true
-	case protocol.NotifyGameError.Name:
-		kind, ofMatch = protocol.TypeGameError, true
-	case protocol.ReportMatchResult.Name:
-		kind, ofMatch = protocol.TypeMatchResultReport, true
-	case protocol.StartMatch.Name:
-		kind, ofMatch = protocol.TypeMatchAssignment, true
-	case protocol.NotifyRound.Name:
-		if p := o.place(); p != nil && !p.strict { // others have more to say with it
-			return false
-		}
-		kind = protocol.TypeRoundAnnouncement
-	case protocol.UpdateStandings.Name:
-		kind = protocol.TypeStandingsUpdate
-	case protocol.NotifyRoundCompleted.Name:
-		kind = protocol.TypeRoundCompleted
-	case protocol.NotifyLeagueCompleted.Name:
-		kind = protocol.TypeLeagueCompleted
-	case protocol.Query.Name:
-		kind = protocol.TypeLeagueQuery
-	case protocol.GetStandings.Name, protocol.GetMatchState.Name, protocol.GetPlayerState.Name, protocol.Ping.Name, protocol.StartLeague.Name:
+	method := string(rest[:end])
+	if toolNamed(method) == method {
 		return true
-	default:
+	}
+	kind := protocol.TypeMatchAssignment
+	if q, known := questionOf(method); known {
+		kind = q.request
+	} else if method != protocol.StartMatch.Name {
+		return false
+	}
+	if registers(method) || kind == protocol.TypeRoundAnnouncement && o.foreignManager() { // who says more in it than we do
 		return false
 	}
 	conversation, ok := headed(rest[end:], kind)
-	return ok && (!ofMatch || attempted(conversation))
+	aboutMatch := ofMatch(kind) || kind == protocol.TypeMatchResultReport || kind == protocol.TypeMatchAssignment
+	return ok && (!aboutMatch || attempted(conversation))
+}
+
+// foreignManager tells whether the agent is in a league whose manager is of another
+// maker.
+func (o *own) foreignManager() bool {
+	p := o.place()
+	return p != nil && !p.strict
 }
 
 // headed tells whether a call goes on with the envelope of a message, written as
