@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"evenodd/league/simulation"
+	"evenodd/league/protocol"
 	"evenodd/transport/http"
 )
 
@@ -94,7 +94,7 @@ func knocks(ctx context.Context, at string, come <-chan struct{}) error {
 	again := time.NewTicker(pause)
 	defer again.Stop()
 	for {
-		c, failed := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", simulation.HostPort(u))
+		c, failed := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", protocol.HostPort(u))
 		if failed == nil {
 			return c.Close()
 		}

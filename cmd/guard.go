@@ -1,8 +1,12 @@
 package cmd
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"evenodd/config"
@@ -49,6 +53,21 @@ func (g *guard) allows(address netip.Addr) bool {
 		return !address.IsUnspecified() && !address.IsMulticast() && !address.IsLinkLocalUnicast()
 	}
 	return address.IsLoopback()
+}
+
+// checkHost refuses a host that does not exist, and one without an address that
+// may be called. A host that cannot be resolved before ctx ends passes: each call
+// is checked again, by the address that it connects to.
+func (g *guard) checkHost(ctx context.Context, host string) error {
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("there is no host %s", host)
+	case err != nil || slices.ContainsFunc(addresses, g.allows):
+		return nil
+	}
+	return fmt.Errorf("%s is at an address that this league does not call", host)
 }
 
 // String says it to the operator.

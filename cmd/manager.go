@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -99,7 +101,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer client.Close()
 	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
-	options.Pace, options.StopWithin = o.pace, stopPatience
+	options.Pace, options.StopWithin, options.CheckHost = o.pace, stopPatience, calls.checkHost
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -167,9 +169,18 @@ func situation(m *league.Manager, o *managerOptions) string {
 	case status.Matches > 0:
 		return fmt.Sprintf("goes on: round %d of %d, %d of %d matches recorded", max(status.Round, 1), status.Rounds, status.Recorded, status.Matches)
 	case m.Resumed():
-		return fmt.Sprintf("goes on: %d of %d players and %d of %d referees have registered", status.Players, o.players, status.Referees, o.referees)
+		return fmt.Sprintf("goes on: %d of %d players and %d of %d referees have registered%s",
+			status.Players, o.players, status.Referees, o.referees, waitingFor(status.Awaited))
 	}
 	return fmt.Sprintf("waits for %d players and %d referees", o.players, o.referees)
+}
+
+// waitingFor names the agents that have registered but not answered yet; "" for none.
+func waitingFor(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return "; no answer yet from " + strings.Join(ids, ", ")
 }
 
 // howToGoOn tells whoever stopped a league how to take it up again.
@@ -240,6 +251,7 @@ func managerHealth(m *league.Manager, leagueID, name string) any {
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
 		"players": status.Players, "referees": status.Referees, "agent_states": status.Agents,
+		"awaited": slices.Concat([]string{}, status.Awaited), // never null
 	}
 }
 

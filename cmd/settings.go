@@ -304,7 +304,8 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 		MinPlayers: p.MinPlayers, Players: players, MaxPlayers: admitted,
 		Referees: referees, MaxReferees: p.MaxReferees,
 		Legs: legs, SameNames: !l.UniqueDisplayNames,
-		RegistrationWindow: inSeconds(l.RegistrationWindow), AnnounceLead: inSeconds(l.AnnounceLead),
+		RegistrationWindow: inSeconds(l.RegistrationWindow), RegistrationGrace: inSeconds(l.RegistrationGrace),
+		AnnounceLead: inSeconds(l.AnnounceLead),
 		Scoring: table.Scoring{
 			Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss, Tiebreakers: s.Tiebreakers,
 		},

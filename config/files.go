@@ -179,6 +179,7 @@ type League struct {
 	Broadcast          string       `json:"broadcast"` // BroadcastRound or BroadcastMatch
 	UniqueDisplayNames bool         `json:"unique_display_names"`
 	RegistrationWindow int          `json:"registration_window_sec"` // 0: none
+	RegistrationGrace  int          `json:"registration_grace_sec"`  // how long a registered agent may be silent before it may lose its slot
 	AnnounceLead       int          `json:"announce_lead_sec"`
 	Lifecycle          Lifecycle    `json:"lifecycle"`
 	Replies            string       `json:"replies"`           // RepliesByMeaning or RepliesStrict

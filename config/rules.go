@@ -144,6 +144,7 @@ func (l *League) rules(known Known) check {
 		field{name: "broadcast", check: oneOf(BroadcastRound, BroadcastMatch)},
 		field{name: "unique_display_names", check: boolean()},
 		field{name: "registration_window_sec", check: wholeSeconds(0)},
+		field{name: "registration_grace_sec", check: wholeSeconds(1)},
 		field{name: "announce_lead_sec", check: wholeSeconds(0)},
 		field{name: "lifecycle", check: object(
 			field{name: "suspend_after", check: whole(0, 1000)},

@@ -84,6 +84,7 @@ func TestRules(t *testing.T) {
 		{ofLeague, "unique_display_names", `"yes" 1 null`, "must be true or false", `true false`},
 		{ofLeague, "registration_window_sec", `-1 1.5 "60" null`, window, `0 60`},
 		{ofLeague, "registration_window_sec", `31536001`, year, ``},
+		{ofLeague, "registration_grace_sec", `0 1.5 "30" null`, "must be a whole number of seconds from 1", `1 30`},
 		{ofLeague, "announce_lead_sec", `-1`, window, `0 60`},
 		{ofLeague, "lifecycle", `[] 3 null`, "must be an object", `{}`},
 		{ofLeague, "lifecycle.suspend_after", `-1 1001 1.5 "3" null`, "must be a whole number from 0 to 1000", `0 3`},

@@ -3,14 +3,14 @@ package league
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
-// An agent is a registered player or referee, or an id reserved for one whose
-// registration is being looked at. What is known of it stands in the league's
-// state; this is what the manager needs to talk to it.
+// An agent is a registered player or referee. What is known of it stands in the
+// league's state; this is what the manager needs to talk to it.
 type agent struct {
 	id       string
 	player   bool
@@ -20,8 +20,8 @@ type agent struct {
 	capacity int                    // matches at once, of a referee
 	index    int                    // place in the table, of a player
 
-	registered   bool
-	decided      chan struct{}                 // closed when a reservation has become a registration, or nothing
+	url          string                        // the endpoint as protocol.CanonicalURL; the manager's lock guards it
+	since        time.Time                     // when this manager first knew of it, for the grace period
 	registration string                        // of the conversation it registered in, to know a repeated one
 	confirmed    atomic.Bool                   // it has used its token: what spares a lock
 	late         atomic.Bool                   // it came back when the league was over, and is being told
@@ -43,8 +43,8 @@ type proof struct {
 func (m *Manager) newAgent(id string, player bool, name, endpoint string, capacity, generation int) *agent {
 	a := &agent{
 		id: id, player: player, name: name, capacity: capacity,
-		decided: make(chan struct{}), throttle: m.options.newThrottle(),
-		notices: make(chan []notice, maxNotices),
+		throttle: m.options.newThrottle(), notices: make(chan []notice, maxNotices),
+		url: protocol.CanonicalURL(endpoint),
 	}
 	a.expect()
 	if !player {
@@ -58,8 +58,7 @@ func (m *Manager) newAgent(id string, player bool, name, endpoint string, capaci
 // known makes an agent that the state knows.
 func (m *Manager) known(k *journal.Agent) *agent {
 	a := m.newAgent(k.ID, k.Player, k.Name, k.Endpoint, k.Capacity, k.Generation)
-	a.registered, a.registration = true, k.Registration
-	close(a.decided)
+	a.registration = k.Registration
 	return a
 }
 

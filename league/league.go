@@ -47,6 +47,16 @@ type Options struct {
 	SameNames   bool // admit players with equal display names
 
 	RegistrationWindow time.Duration // start after it with who is there, MinPlayers and Referees at least; 0: none
+	RegistrationGrace  time.Duration // how long a registered agent may be silent before another applicant may take its place; 0 means 30 s
+
+	// Listening tells that agents listen before they register, as in a simulation
+	// and on the memory bus: they count as answered, and none is pinged.
+	Listening bool
+
+	// CheckHost refuses a host that does not exist, or all of whose addresses are
+	// forbidden. The error says why, for the applicant. Nil allows every host. It
+	// must return when ctx ends.
+	CheckHost func(ctx context.Context, host string) error
 
 	Scoring  table.Scoring // the zero value means table.DefaultScoring
 	Timeouts protocol.Timeouts
@@ -101,14 +111,16 @@ type Manager struct {
 	begin      func()
 	resumed    bool // the league was there before this manager
 	game       rules.Game
-	turns      int         // the most positions of a match in which somebody is asked
-	dispatch   chan func() // matches on their way to the conductors
-	late       chan *agent // agents that came back when the league was over
+	turns      int           // the most positions of a match in which somebody is asked
+	dispatch   chan func()   // matches on their way to the conductors
+	late       chan *agent   // agents that came back when the league was over
+	newSilent  chan struct{} // tells that silent has grown
 
 	mu        sync.Mutex
 	life      context.Context   //nolint:containedctx // of Run, for broadcasts that a report causes
 	state     *journal.State    // what happened; only record changes it
-	agents    map[string]*agent // by id, players and referees, reservations too
+	agents    map[string]*agent // by id, players and referees
+	silent    []*agent          // those to be pinged until they answer
 	players   []*agent          // in order of ids, once started
 	referees  []*agent
 	matches   []*match       // of the current round
@@ -152,6 +164,9 @@ func New(o Options) (*Manager, error) {
 	if o.AsksAtOnce == 0 {
 		o.AsksAtOnce = 100
 	}
+	if o.RegistrationGrace == 0 {
+		o.RegistrationGrace = 30 * time.Second
+	}
 	if o.Glance == 0 {
 		o.Glance = 5 * time.Second
 	}
@@ -159,13 +174,14 @@ func New(o Options) (*Manager, error) {
 		o.Schemes = []string{"http", "https"}
 	}
 	m := &Manager{
-		options:  o,
-		voice:    protocol.NewVoice(protocol.ManagerSender, o.Clock),
-		started:  make(chan struct{}),
-		dispatch: make(chan func()),
-		late:     make(chan *agent, 100),
-		state:    journal.NewState(),
-		agents:   map[string]*agent{},
+		options:   o,
+		voice:     protocol.NewVoice(protocol.ManagerSender, o.Clock),
+		started:   make(chan struct{}),
+		dispatch:  make(chan func()),
+		late:      make(chan *agent, 100),
+		newSilent: make(chan struct{}, 1),
+		state:     journal.NewState(),
+		agents:    map[string]*agent{},
 	}
 	m.begin = sync.OnceFunc(func() { close(m.started) })
 	_, _ = crand.Read(m.secret[:]) // never fails
@@ -228,8 +244,9 @@ func (m *Manager) openLeague() error {
 	}
 	for id := range m.state.Agents {
 		m.agents[id] = m.known(m.state.Agents[id])
+		m.expectAnswer(m.agents[id]) // the grace period starts again
 	}
-	switch players, referees := m.registeredCounts(); {
+	switch players, referees := m.answeredCounts(); {
 	case m.state.Started != nil, o.Players > 0 && players >= o.Players && referees >= o.Referees:
 		m.begin()
 	}
@@ -299,12 +316,16 @@ func (m *Manager) created() *journal.Created {
 	if length == protocol.MaxTokenLength {
 		length = 0
 	}
-	return &journal.Created{
+	created := &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
 		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
 		TokenLength: length, SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation,
 		Auth: authName(o.LenientAuth),
 	}
+	if !o.Listening {
+		created.RegistrationGrace = int(o.RegistrationGrace / time.Second)
+	}
+	return created
 }
 
 // authName is what the journal says of who needs a token.
@@ -339,6 +360,7 @@ type Status struct {
 	Players  int
 	Referees int
 	Agents   protocol.AgentStates // players and referees together
+	Awaited  []string             // ids of agents that have not answered yet, before the start
 }
 
 // Status tells how far the league is.
@@ -352,7 +374,8 @@ func (m *Manager) status() Status {
 	players, referees := m.registeredCounts()
 	s := m.state
 	return Status{
-		State: m.phase(), Round: s.Round, Rounds: s.Schedule.Rounds(), Matches: s.Schedule.Matches(),
+		Awaited: m.awaited(),
+		State:   m.phase(), Round: s.Round, Rounds: s.Schedule.Rounds(), Matches: s.Schedule.Matches(),
 		Recorded: s.Recorded, Players: players, Referees: referees, Agents: m.states(),
 	}
 }

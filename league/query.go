@@ -54,10 +54,10 @@ func (m *Manager) answer(q *protocol.LeagueQuery, asker *agent) (*protocol.Leagu
 			id = asker.id
 		}
 		p := m.agents[id]
-		if p != nil && p.registered && !p.player && q.QueryType == protocol.QueryPlayerStats && q.QueryParams.PlayerID != "" {
+		if p != nil && !p.player && q.QueryType == protocol.QueryPlayerStats && q.QueryParams.PlayerID != "" {
 			return &protocol.LeagueQueryResponse{Data: protocol.RefereeStatsData{RefereeID: p.id, DisplayName: p.name, AgentLife: m.lifeOf(p)}}, nil
 		}
-		if p == nil || !p.player || !p.registered {
+		if p == nil || !p.player {
 			return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
 		}
 		if q.QueryType == protocol.QueryNextMatch {
@@ -89,7 +89,7 @@ func (m *Manager) answerStatus() *protocol.LeagueQueryResponse {
 	data := protocol.StatusData{
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: []string{m.options.GameType},
-		AgentStates: &s.Agents, Inactive: m.inactive(),
+		AgentStates: &s.Agents, Inactive: m.inactive(), Awaited: s.Awaited[:min(len(s.Awaited), protocol.MaxInactive)],
 	}
 	type status struct {
 		CurrentRound int `json:"current_round"`

@@ -5,7 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -30,13 +32,24 @@ type applicant struct {
 	conversation string
 }
 
-// A refusal is why an applicant is turned down.
+// A refusal is why an applicant is not registered.
 type refusal struct {
-	code   protocol.Code
-	reason string
+	code    protocol.Code
+	reason  string
+	context map[string]any // the error data of 004 §2
+	retry   time.Duration  // when a slot or name may become free; 0: never by waiting
 }
 
-func refuse(code protocol.Code, reason string) *refusal { return &refusal{code, reason} }
+func refuse(code protocol.Code, reason string) *refusal { return &refusal{code: code, reason: reason} }
+
+// with adds a member to the error data.
+func (r *refusal) with(key string, value any) *refusal {
+	if r.context == nil {
+		r.context = map[string]any{}
+	}
+	r.context[key] = value
+	return r
+}
 
 func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
 	meta := &q.RefereeMeta
@@ -84,21 +97,22 @@ func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.Leag
 	return response, nil
 }
 
-// registration is the part of the answer that both kinds have in common.
+// registration is the part of the response that both roles share.
 func (m *Manager) registration(no *refusal) protocol.Registration {
 	r := protocol.Registration{
 		Status: protocol.StatusAccepted, LeagueID: m.options.LeagueID, ManagerAuth: protocol.ManagerAuthBearer,
 	}
 	if no != nil {
 		r.Status, r.ManagerAuth = protocol.StatusRejected, ""
-		r.Reason, r.ErrorCode, r.ErrorName = &no.reason, string(no.code), no.code.Name()
+		r.Reason, r.ErrorCode, r.ErrorName, r.Context = &no.reason, string(no.code), no.code.Name(), no.context
+		r.RetryAfterSec = int(math.Ceil(no.retry.Seconds()))
 	}
 	return r
 }
 
-// admit decides about an applicant: an agent, a refusal, or an error. Ids are
-// given in order of arrival: reserved first, and kept when the endpoint turns
-// out to be reachable.
+// admit decides about an applicant: an agent, a refusal, or an error. It makes
+// no call to the applicant, because most agents open their port only after the
+// response. The manager pings the endpoint afterwards (awaitAnswers).
 func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, error) {
 	if !protocol.SupportedVersion(a.version) {
 		return nil, refuse(protocol.ErrProtocolVersion, "protocol version "+a.version+" is not supported: 2.0.0 to "+protocol.Version), nil
@@ -106,48 +120,51 @@ func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, err
 	if a.token != "" {
 		return m.welcomeBack(ctx, a)
 	}
-	known, reserved, no, err := m.place(ctx, a)
-	if reserved == nil {
-		if known != nil {
-			err = m.durable()
-		}
-		return known, no, err
+	no := m.checkEndpoint(ctx, a.endpoint)
+	if no != nil {
+		return nil, no, nil
 	}
-	known, no, err = m.settle(a, reserved, m.visit(ctx, a.endpoint))
-	if known != nil {
+	registered, no, err := m.register(a)
+	if registered != nil {
 		err = m.durable() // a token that was given away is not forgotten
 	}
-	return known, no, err
+	return registered, no, err
 }
 
-// settle makes a registration of a reservation, or nothing when something speaks
-// against the endpoint.
-func (m *Manager) settle(a applicant, reserved *agent, no *refusal) (_ *agent, _ *refusal, err error) {
+// register registers an applicant, or finds the agent whose registration this
+// repeats. It drops the registrations that make way for the applicant.
+func (m *Manager) register(a applicant) (*agent, *refusal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	defer close(reserved.decided)
-	switch {
-	case no != nil:
-		delete(m.agents, reserved.id)
-		return nil, no, nil
-	case m.hasStarted():
-		delete(m.agents, reserved.id)
-		return nil, refuse(protocol.ErrLateRegistration, "the league has started"), nil
+	if known := m.repeated(a); known != nil {
+		return known, nil, nil
 	}
-	err = m.record(&journal.AgentRegistered{
-		AgentID: reserved.id, Role: roleOf(reserved), DisplayName: a.name, Endpoint: a.endpoint,
-		Capacity: a.capacity, Registration: reserved.registration, Generation: 1, RefereeAuth: a.auth,
+	silent, no := m.makeWay(a)
+	if no != nil {
+		return nil, no, nil
+	}
+	for _, s := range silent {
+		if err := m.drop(s, journal.DroppedSilent); err != nil {
+			return nil, nil, err
+		}
+	}
+	created := m.newAgent(m.freeID(a), a.player, a.name, a.endpoint, a.capacity, 1)
+	created.registration = m.fingerprint(&a)
+	err := m.record(&journal.AgentRegistered{
+		AgentID: created.id, Role: roleOf(created), DisplayName: a.name, Endpoint: a.endpoint,
+		Capacity: a.capacity, Registration: created.registration, Generation: 1, RefereeAuth: a.auth,
+		AwaitsAnswer: !m.options.Listening,
 	})
 	if err != nil {
-		delete(m.agents, reserved.id)
 		return nil, nil, err
 	}
-	reserved.registered = true
-	// Not the conversation: whoever knows it can ask for the answer once more.
-	m.options.Log.Info().Str("id", reserved.id).Str("name", a.name).
-		Str("endpoint", a.endpoint).Msg("registered")
+	m.agents[created.id] = created
+	m.expectAnswer(created)
+	// The conversation is not logged: it would let a reader ask for the response again.
+	m.options.Log.Info().Str("id", created.id).Str("name", a.name).Str("endpoint", a.endpoint).
+		Strs("awaited", m.awaited()).Msg("registered")
 	m.enough()
-	return reserved, nil, nil
+	return created, nil, nil
 }
 
 func roleOf(a *agent) string {
@@ -157,51 +174,77 @@ func roleOf(a *agent) string {
 	return journal.RoleReferee
 }
 
-// place finds the agent whose registration this is once more, or what speaks
-// against the applicant, or reserves a place for it. What is still being
-// decided about others, and stands in the way, is waited for.
-func (m *Manager) place(ctx context.Context, a applicant) (known, reserved *agent, no *refusal, err error) {
-	for {
-		m.mu.Lock()
-		if known = m.repeated(a); known == nil {
-			no = m.objection(a, false)
-		}
-		var pending *agent
-		if known == nil && no == nil {
-			if pending = m.inTheWay(a); pending == nil {
-				reserved = m.reserve(a)
-			}
-		}
-		m.mu.Unlock()
-		if pending == nil {
-			return known, reserved, no, nil
-		}
-		select {
-		case <-pending.decided:
-		case <-ctx.Done():
-			return nil, nil, nil, ctx.Err()
-		}
+// makeWay finds what speaks against an applicant. An agent that has its name,
+// its URL or the last slot, and has been silent beyond the grace period, does
+// not: makeWay returns it as one to drop. M.mu is held.
+func (m *Manager) makeWay(a applicant) (drop []*agent, no *refusal) {
+	switch {
+	case m.hasStarted():
+		return nil, refuse(protocol.ErrLateRegistration, "the league has started")
+	case !slices.Contains(a.games, m.options.GameType):
+		return nil, refuse(protocol.ErrUnsupportedGame, "this league plays "+m.options.GameType)
 	}
-}
-
-// inTheWay is a reservation that must be decided first: the same registration
-// once more, or one that takes the name or the last place.
-func (m *Manager) inTheWay(a applicant) *agent {
-	var pending *agent
-	fingerprint := m.fingerprint(&a)
-	for _, other := range m.agents {
-		if other.registered || other.player != a.player {
+	count := 0
+	var sameURL, sameName, silent *agent // silent: the one that has been for the longest time
+	at := protocol.CanonicalURL(a.endpoint)
+	for _, known := range m.agents {
+		if known.player != a.player {
 			continue
 		}
-		if other.registration == fingerprint && other.name == a.name && other.address() == a.endpoint {
-			return other
+		count++
+		if known.url == at {
+			sameURL = known
 		}
-		pending = other
+		if a.player && known.name == a.name && !m.options.SameNames {
+			sameName = known
+		}
+		if !m.hasAnswered(known) && (silent == nil || known.since.Before(silent.since)) {
+			silent = known
+		}
 	}
-	if pending != nil && m.objection(a, true) != nil {
-		return pending
+	role, limit := "player", m.options.MaxPlayers
+	if !a.player {
+		role, limit = "referee", m.options.MaxReferees
 	}
-	return nil
+	for _, conflict := range []struct {
+		with    *agent
+		refusal func() *refusal
+	}{
+		{sameName, func() *refusal {
+			return refuse(protocol.ErrDuplicateName, "display_name "+strconv.Quote(a.name)+" is taken: choose another").
+				with("display_name", a.name).with("suggestion", "Choose a different display_name")
+		}},
+		{sameURL, func() *refusal {
+			return refuse(protocol.ErrInvalidEndpoint, "another "+role+" is registered at this contact_endpoint: to come back as it, show its auth_token")
+		}},
+	} {
+		if conflict.with == nil || slices.Contains(drop, conflict.with) {
+			continue
+		}
+		if m.graceLeft(conflict.with) > 0 {
+			return nil, m.mayBecomeFree(conflict.refusal(), conflict.with)
+		}
+		drop = append(drop, conflict.with)
+	}
+	if count-len(drop) < limit {
+		return drop, nil
+	}
+	if silent == nil || m.graceLeft(silent) > 0 {
+		full := refuse(protocol.ErrLeagueFull, fmt.Sprintf("the league is full: it takes %d %ss", limit, role)).
+			with("max_"+role+"s", limit).with("current_"+role+"s", count)
+		return nil, m.mayBecomeFree(full, silent)
+	}
+	return append(drop, silent), nil
+}
+
+// mayBecomeFree adds to a refusal when to try again, if it is because of an
+// agent that has not answered yet; nil is for none.
+func (m *Manager) mayBecomeFree(no *refusal, because *agent) *refusal {
+	if because != nil && !m.hasAnswered(because) {
+		no.retry = m.graceLeft(because)
+		no.reason += fmt.Sprintf("; %s has not answered yet: try again in %d s", because.id, int(math.Ceil(no.retry.Seconds())))
+	}
+	return no
 }
 
 // fingerprint is what a registration is known by. The journal is for everybody
@@ -227,7 +270,7 @@ func (m *Manager) hasStarted() bool {
 func (m *Manager) repeated(a applicant) *agent {
 	fingerprint := m.fingerprint(&a)
 	for _, known := range m.agents {
-		if known.registered && known.player == a.player && known.registration == fingerprint &&
+		if known.player == a.player && known.registration == fingerprint &&
 			known.name == a.name && known.address() == a.endpoint && !m.state.Agents[known.id].Confirmed {
 			return known
 		}
@@ -235,101 +278,68 @@ func (m *Manager) repeated(a applicant) *agent {
 	return nil
 }
 
-// objection is what speaks against an applicant before its endpoint is tried,
-// where only those count whose registration is complete, or reservations too.
-func (m *Manager) objection(a applicant, reservations bool) *refusal {
-	if m.hasStarted() {
-		return refuse(protocol.ErrLateRegistration, "the league has started")
-	}
-	players, referees := 0, 0
-	for _, known := range m.agents {
-		switch {
-		case !known.registered && !reservations:
-		case !known.player:
-			referees++
-		default:
-			players++
-			if a.player && known.name == a.name && !m.options.SameNames {
-				return refuse(protocol.ErrDuplicateName, "display_name "+strconv.Quote(a.name)+" is taken: choose another")
-			}
-		}
-	}
-	switch {
-	case a.player && players >= m.options.MaxPlayers, !a.player && referees >= m.options.MaxReferees:
-		return refuse(protocol.ErrLeagueFull, "the league is full")
-	case !slices.Contains(a.games, m.options.GameType):
-		return refuse(protocol.ErrUnsupportedGame, "this league plays "+m.options.GameType)
-	}
-	return m.vet(a.endpoint)
-}
+// resolveTimeout bounds the resolving of an endpoint's host during a registration.
+const resolveTimeout = time.Second
 
-// vet is what speaks against an endpoint.
-func (m *Manager) vet(endpoint string) *refusal {
+// checkEndpoint refuses an endpoint that is malformed, or whose host does not
+// exist or is at addresses that this league does not call. A host that cannot be
+// resolved in time passes: the pings decide.
+func (m *Manager) checkEndpoint(ctx context.Context, endpoint string) *refusal {
 	u, err := url.Parse(endpoint)
 	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
 		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme "+
 			strings.Join(m.options.Schemes, " or ")+" and without a password")
 	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint must have a port from 1 to 65535, not "+port)
+		}
+	}
+	if m.options.CheckHost == nil {
+		return nil
+	}
+	limited, stop := context.WithTimeout(ctx, resolveTimeout)
+	defer stop()
+	if err := m.options.CheckHost(limited, u.Hostname()); err != nil {
+		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint "+endpoint+": "+err.Error())
+	}
 	return nil
 }
 
-// reserve makes the agent under the id it asked for, if that is well formed
-// and free, else under the lowest free one.
-func (m *Manager) reserve(a applicant) *agent {
+// freeID is the id that an applicant gets: the one it asked for, if that is well
+// formed and free, else the lowest free one. The id of a dropped registration is
+// never free.
+func (m *Manager) freeID(a applicant) string {
 	parse, format := protocol.ParseRefereeID, protocol.RefereeID
 	if a.player {
 		parse, format = protocol.ParsePlayerID, protocol.PlayerID
 	}
-	id := a.wantedID
-	if _, ok := parse(id); !ok || m.agents[id] != nil {
-		for n := 1; ; n++ {
-			if id = format(n); m.agents[id] == nil {
-				break
-			}
+	free := func(id string) bool { return m.agents[id] == nil && !m.state.Dropped[id] }
+	if _, ok := parse(a.wantedID); ok && free(a.wantedID) {
+		return a.wantedID
+	}
+	for n := 1; ; n++ {
+		if id := format(n); free(id) {
+			return id
 		}
 	}
-	reserved := m.newAgent(id, a.player, a.name, a.endpoint, a.capacity, 1)
-	reserved.registration = m.fingerprint(&a)
-	m.agents[id] = reserved
-	return reserved
-}
-
-// visit pings a new endpoint, and tells what speaks against it: nobody listens
-// there, it is at an address that is not called, or it is a league manager, this
-// one above all, which would be asked to play. An applicant that has hung up
-// before anybody answered is not known to be reachable.
-func (m *Manager) visit(ctx context.Context, endpoint string) *refusal {
-	pong, err := m.knock(ctx, endpoint, 5*time.Second)
-	switch {
-	case protocol.Forbidden(err):
-		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint "+endpoint+" is at an address that this league does not call")
-	case protocol.Unreachable(err), err != nil && ctx.Err() != nil:
-		return refuse(protocol.ErrInvalidEndpoint, "nobody answers at contact_endpoint "+endpoint)
-	case err == nil && pong.Role == roleManager:
-		return refuse(protocol.ErrInvalidEndpoint, "a league manager answers at contact_endpoint "+endpoint+": give the agent's own")
-	}
-	return nil
 }
 
 // reachable tells whether anybody answers at an endpoint now, whatever the
 // answer.
 func (m *Manager) reachable(ctx context.Context, endpoint string) bool {
-	_, err := m.knock(ctx, endpoint, 0)
+	_, err := m.pingOnce(ctx, endpoint)
 	return !protocol.Unreachable(err)
 }
 
-// knock pings an endpoint. An agent may register before it listens, so a refused
-// connection is tried again until patience ends.
-func (m *Manager) knock(ctx context.Context, endpoint string, patience time.Duration) (*protocol.Pong, error) {
-	const pause = 250 * time.Millisecond
-	for waited := time.Duration(0); ; waited += pause {
-		ping, cancel := context.WithTimeout(ctx, 2*time.Second)
-		pong, err := protocol.Ping.Call(ping, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
-		cancel()
-		if !protocol.Unreachable(err) || waited >= patience || m.options.Clock.Sleep(ctx, pause) != nil {
-			return pong, err
-		}
-	}
+// pingTimeout is how long an agent has to answer a ping.
+const pingTimeout = 2 * time.Second
+
+// pingOnce pings an endpoint.
+func (m *Manager) pingOnce(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+	limited := protocol.Limit(ctx, pingTimeout)
+	defer limited.Stop()
+	return protocol.Ping.Call(limited, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
 }
 
 // roleManager is what a manager says it is when it is pinged.
@@ -337,21 +347,23 @@ const roleManager = "league_manager"
 
 // answers tells whether an agent is there, and not merely no refusal.
 func (m *Manager) answers(ctx context.Context, endpoint string) bool {
-	ping := protocol.Limit(ctx, 2*time.Second)
-	defer ping.Stop()
-	_, err := protocol.Ping.Call(ping, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
-	e := protocol.AsError(err)
-	return err == nil || e != nil && e.Code != protocol.ErrTimeout && !protocol.Unreachable(err)
+	_, err := m.pingOnce(ctx, endpoint)
+	return answered(err)
 }
 
-// registeredCounts counts those whose registration is complete; m.mu is held.
+// answered tells whether the outcome of a ping is an answer, be it an error.
+func answered(err error) bool {
+	e := protocol.AsError(err)
+	return err == nil || e != nil && e.Code != protocol.ErrTimeout &&
+		!protocol.Unreachable(err) && !protocol.Forbidden(err) && !protocol.Local(err)
+}
+
+// registeredCounts counts the registered agents. M.mu is held.
 func (m *Manager) registeredCounts() (players, referees int) {
 	for _, a := range m.agents {
-		switch {
-		case !a.registered:
-		case a.player:
+		if a.player {
 			players++
-		default:
+		} else {
 			referees++
 		}
 	}

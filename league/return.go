@@ -33,10 +33,7 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 		if m.answers(ctx, old) {
 			return nil, refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old), nil
 		}
-		if no := m.vet(a.endpoint); no != nil {
-			return nil, no, nil
-		}
-		if no := m.visit(ctx, a.endpoint); no != nil {
+		if no := m.checkEndpoint(ctx, a.endpoint); no != nil {
 			return nil, no, nil
 		}
 	}
@@ -84,6 +81,7 @@ func (m *Manager) comeBack(known *agent, a applicant, generation int) (*refusal,
 			return nil, err
 		}
 		known.endpoint.Store(&endpoint)
+		known.url = protocol.CanonicalURL(endpoint)
 		known.proof.Store(m.prove(known.id, generation))
 		known.confirmed.Store(false)
 	}
@@ -114,7 +112,7 @@ func (m *Manager) owner(token string) (*agent, int, error) {
 			With("expected_format", "tok-{agent_id}-{hash}")
 	}
 	id, _, _ := strings.Cut(strings.TrimPrefix(token, "tok-"), "-")
-	if a := m.agents[strings.ToUpper(id)]; a != nil && a.registered {
+	if a := m.agents[strings.ToUpper(id)]; a != nil {
 		generation := m.state.Agents[a.id].Generation
 		if protocol.SameToken(token, a.proof.Load().token) {
 			return a, generation, nil
@@ -155,7 +153,7 @@ func (m *Manager) confirm(a *agent) error {
 // identify is authenticate for a message, whose sender must be the token's
 // owner.
 func (m *Manager) identify(e *protocol.Envelope) (*agent, error) {
-	if a := m.agents[protocol.AgentOf(e.Sender)]; m.options.LenientAuth && e.AuthToken == "" && a != nil && a.registered && a.player {
+	if a := m.agents[protocol.AgentOf(e.Sender)]; m.options.LenientAuth && e.AuthToken == "" && a != nil && a.player {
 		return a, nil
 	}
 	a, err := m.authenticate(e.AuthToken)
@@ -202,7 +200,7 @@ func (m *Manager) tokenless(q *protocol.MatchResultReport) *agent {
 		id = fact.Attempts[len(fact.Attempts)-1].Referee
 	}
 	a := m.agents[id]
-	if a == nil || !a.registered || a.player || m.state.Agents[id].Proves() {
+	if a == nil || a.player || m.state.Agents[id].Proves() {
 		return nil
 	}
 	return a

@@ -76,9 +76,9 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	return m.complete(work, last)
 }
 
-// awaitStart returns when the league may begin: as many as were asked for have
-// registered, somebody starts it, or the registration window is over and there
-// are enough.
+// awaitStart returns when the league may begin: enough agents have registered
+// and answered, somebody starts it, or the registration window is over and there
+// are enough. Meanwhile it pings the agents that have not answered.
 func (m *Manager) awaitStart(ctx context.Context) error {
 	var window <-chan time.Time
 	if length := m.options.RegistrationWindow; length > 0 && m.state.Started == nil {
@@ -86,6 +86,11 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 		defer timer.Stop()
 		window = timer.C
 	}
+	waiting, stop := context.WithCancel(ctx)
+	var pinging sync.WaitGroup
+	defer pinging.Wait()
+	defer stop()
+	pinging.Go(func() { m.awaitAnswers(waiting) })
 	for {
 		select {
 		case <-m.started:
@@ -104,10 +109,10 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 	}
 }
 
-// enough begins the league when so many have registered as it waits for. M.mu is
-// held.
+// enough begins the league when as many agents have registered and answered as
+// it waits for. M.mu is held.
 func (m *Manager) enough() bool {
-	players, referees := m.registeredCounts()
+	players, referees := m.answeredCounts()
 	wanted := m.options.Players
 	if m.windowOver {
 		wanted = m.options.MinPlayers
@@ -141,13 +146,14 @@ func (m *Manager) start() error {
 	if m.state.Started != nil {
 		return nil
 	}
+	if err := m.dropSilent(); err != nil {
+		return err
+	}
 	started := &journal.Started{Algorithm: journal.Algorithm}
 	for id, a := range m.agents {
-		switch {
-		case !a.registered:
-		case a.player:
+		if a.player {
 			started.Players = append(started.Players, id)
-		default:
+		} else {
 			started.Referees = append(started.Referees, id)
 		}
 	}

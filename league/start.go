@@ -27,14 +27,16 @@ func (m *Manager) startByHand() (*protocol.LeagueStarted, error) {
 	if m.state.Completed != nil {
 		return nil, protocol.Fault(protocol.ErrLeagueComplete, "the league is over")
 	}
-	players, referees := m.registeredCounts()
-	if players < 2 || referees < 1 {
-		return nil, protocol.Fault(protocol.ErrLeagueNotStarted, "a league needs 2 players and a referee; registered: %d and %d", players, referees)
+	if players, referees := m.answeredCounts(); players < 2 || referees < 1 {
+		return nil, protocol.Fault(protocol.ErrLeagueNotStarted,
+			"%d players and %d referees have answered: a league needs 2 and 1", players, referees).
+			With("awaited", m.awaited())
 	}
 	m.begin()
 	if err := m.start(); err != nil {
 		return nil, err
 	}
+	players, referees := m.registeredCounts()
 	return &protocol.LeagueStarted{
 		Status: "STARTED", LeagueID: m.options.LeagueID, Players: players, Referees: referees,
 		Rounds: m.state.Schedule.Rounds(), Matches: m.state.Schedule.Matches(),

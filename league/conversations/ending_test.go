@@ -142,6 +142,7 @@ func TestAPlayerThatIsGoneLoses(t *testing.T) {
 		w.startManager(0, 1)
 		w.referee("REF01")
 		players := w.players(2)
+		synctest.Wait() // they have answered the manager's pings
 		players[1].stop()
 		w.begin()
 		w.finish()
@@ -154,6 +155,7 @@ func TestAPlayerThatIsGoneLoses(t *testing.T) {
 // anything to do at this moment.
 func (w *world) begin() {
 	w.t.Helper()
+	synctest.Wait() // the agents have answered the manager's pings
 	q := &protocol.ToolRequest{}
 	q.AuthToken = w.manager.AdminToken()
 	_, err := protocol.StartLeague.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(theBoss)}, q)

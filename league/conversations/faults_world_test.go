@@ -88,6 +88,7 @@ func (w *hostileWorld) join(f *fault) {
 		}
 		w.offender = w.player(badPlayer, append(with(choosing("even")), traits...)...)
 		if f.wire != nil {
+			synctest.Wait() // it has answered the manager's ping
 			f.wire.bad.Store(true)
 		}
 	}

@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 )
@@ -144,13 +146,14 @@ func TestARegistrationThatIsRefused(t *testing.T) {
 
 func TestARegistrationThatTheRealManagerRefuses(t *testing.T) {
 	asCandidates(t, func(t *testing.T, w *world, c candidate) {
-		w.startManager(0, 1)
-		a := c.make(w, func(a *actor) { a.name = "Nobody" })
-		a.stop() // it does not listen
+		w.startManager(0, 1, func(o *league.Options) {
+			o.CheckHost = func(context.Context, string) error { return errors.New("there is no such host") }
+		})
+		a := c.make(w)
 		var refused *membership.RefusedError
 		require.ErrorAs(t, c.register(a, w.life), &refused)
 		assert.Equal(t, "E025", refused.Code)
-		assert.Contains(t, refused.Error(), "INVALID_ENDPOINT")
+		assert.Contains(t, refused.Error(), "there is no such host (E025 INVALID_ENDPOINT)")
 	})
 }
 

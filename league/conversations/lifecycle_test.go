@@ -442,7 +442,7 @@ func TestLifecycleOfAnAttemptThatFailedBefore(t *testing.T) {
 func TestLifecycleOfAManagerThatDiesAtABarrier(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		folder := folderOf(t)
-		const before = 1 + 7 + 7 + 1 + 3*(2+3*3) + 1 // events: it began; three rounds; P03 is suspended
+		const before = 1 + 7 + 7 + 7 + 1 + 3*(2+3*3) + 1 // events: it began; three rounds; P03 is suspended
 		x := w.doomed(fate{before + 1, untold}, folder, 6, 1)
 		w.writer("REF01", folder)
 		away := w.sixWithAMortal()

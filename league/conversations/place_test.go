@@ -11,80 +11,10 @@ import (
 	"evenodd/league/protocol"
 )
 
-// applying sends an application in the background.
-func (w *world) applying(q *protocol.LeagueRegisterRequest) <-chan *protocol.LeagueRegisterResponse {
-	answered := make(chan *protocol.LeagueRegisterResponse, 1)
-	w.running.Go(func() {
-		r, err := w.apply(q)
-		if assert.NoError(w.t, err) {
-			answered <- r
-		}
-	})
-	return answered
-}
-
-// TestTheSameRegistrationWhileItIsDecided gets the answer of the first: the
-// manager still waits for the agent to listen.
-func TestTheSameRegistrationWhileItIsDecided(t *testing.T) {
-	onEveryCarrier(t, func(t *testing.T, w *world) {
-		w.startManager(0, 1)
-		q := w.application("Alpha")
-		first := w.applying(q)
-		w.at(1 * second)
-		second1 := w.applying(q)
-		w.at(2 * second)
-		w.listener("alpha")
-		a, b := <-first, <-second1
-		assert.Equal(t, protocol.StatusAccepted, a.Status)
-		assert.Equal(t, a.PlayerID, b.PlayerID)
-		assert.Equal(t, a.AuthToken, b.AuthToken)
-		assert.Equal(t, 1, w.manager.Status().Players)
-	})
-}
-
-// TestAPlaceThatIsOnlyReserved is not taken: who comes meanwhile waits for the
-// decision, and gets the place when nobody listened at the first endpoint.
-func TestAPlaceThatIsOnlyReserved(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		players int
-		second  string // the name of the second applicant
-		listens bool   // the first one
-		refused protocol.Code
-	}{
-		{"the last place, given back", 1 + 1, "Beta", false, ""},
-		{"the last place, taken", 1 + 1, "Beta", true, protocol.ErrLateRegistration},
-		{"a name, given back", 0, "Alpha", false, ""},
-		{"a name, taken", 0, "Alpha", true, protocol.ErrDuplicateName},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			onEveryCarrier(t, func(t *testing.T, w *world) {
-				w.startManager(test.players, 1)
-				w.referee("REF01")
-				w.player("P09")
-				w.listener("beta")
-				first := w.applying(w.application("Alpha"))
-				w.at(1 * second)
-				q := w.application("Beta")
-				q.PlayerMeta.DisplayName = test.second
-				next := w.applying(q)
-				w.at(2 * second)
-				if test.listens {
-					w.listener("alpha")
-				}
-				assert.Equal(t, test.listens, (<-first).Status == protocol.StatusAccepted)
-				r := <-next
-				assert.Equal(t, string(test.refused), r.ErrorCode)
-				assert.Equal(t, test.refused == "", r.Status == protocol.StatusAccepted)
-			})
-		})
-	}
-}
-
 // TestAnEndpointThatNobodyCouldCall is refused at the door: in an assignment it
 // would break every match of the player.
 func TestAnEndpointThatNobodyCouldCall(t *testing.T) {
-	for _, endpoint := range []string{"http://:8101/mcp", "http://[fe80::1%25eth0]/mcp", "http:///mcp", "localhost:8101"} {
+	for _, endpoint := range []string{"http://:8101/mcp", "http://[fe80::1%25eth0]/mcp", "http:///mcp", "localhost:8101", "http://localhost:0/mcp", "http://localhost:65536/mcp"} {
 		t.Run(endpoint, func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
 				w.startManager(0, 1)

@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -91,6 +92,7 @@ func TestQueriesBeforeTheStart(t *testing.T) {
 		w.player("P02")
 		w.player("P01")
 		w.referee("REF01")
+		synctest.Wait() // they have answered the manager's pings
 		assert.JSONEq(t, `{"current_round":0,"total_players":2,"standings":[
 			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":0,"wins":0,"draws":0,"losses":0,"points":0},
 			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,

@@ -99,7 +99,7 @@ func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
 		events, results = state.Events, undisturbed
 		w.close()
 	})
-	require.Equal(t, 42, events, "created, registered 5, started, confirmed 5, 3 rounds of 2 and 2 × 3 events, completed, informed 5")
+	require.Equal(t, 47, events, "created, registered 5, answered 5, started, confirmed 5, 3 rounds of 2 and 2 × 3 events, completed, informed 5")
 	for kind, list := range map[string][]when{byValue: {untold, followed, powerCut}, byWire: {followed}, byHTTP: {untold, followed}} {
 		for _, when := range list {
 			t.Run(fmt.Sprintf("%s, %s", kind, when), func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestAManagerThatDiesAfterEveryEvent(t *testing.T) {
 		assert.LessOrEqual(t, events["match_accepted"], 6)
 		delete(events, "match_accepted") // that of a result that was reported at once is not waited for
 		assert.Equal(t, map[string]int{
-			"created": 1, "registered": 6, "agent_confirmed": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
+			"created": 1, "registered": 6, "agent_answered": 6, "agent_confirmed": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
 			"round_completed": 3, "completed": 1, "agent_informed": 6,
 		}, events, "no event happens twice")
 		for i := range state.Matches {

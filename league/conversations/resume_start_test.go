@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,6 +20,7 @@ func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
 		r := w.referee("REF01")
 		w.player("P01")
 		w.player("Somebody", withoutID)
+		synctest.Wait() // they have answered the manager's pings
 		x.kill()
 		w.at(1 * second)
 		x = w.tenure(folder, 4, 1)
@@ -33,6 +35,7 @@ func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
 		late := w.player("Nobody", withoutID)
 		assert.Equal(t, "P03", late.player.ID(), "P02 is taken")
 		q := w.application("Agent P01")
+		q.PlayerMeta.ContactEndpoint = endpointOf("another")
 		refused, err := w.apply(q)
 		require.NoError(t, err)
 		assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
@@ -50,13 +53,13 @@ func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
 		t.Run(when.String(), func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
 				folder := folderOf(t)
-				x := w.doomed(fate{3, when}, folder, 0, 1)
-				w.listener("alpha")
+				x := w.doomed(fate{4, when}, folder, 0, 1)
 				w.listener("whistle")
 				q := w.application("Alpha")
 				var first *protocol.LeagueRegisterResponse
 				_, err := w.applyReferee(w.refereeApplication("Whistle"))
 				require.NoError(t, err)
+				synctest.Wait() // the referee has answered the manager's ping: event 3
 				first, err = w.apply(q)
 				if when == untold {
 					require.Error(t, err, "the answer is lost")
@@ -65,6 +68,7 @@ func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
 					require.NoError(t, err)
 					x.kill() // its fate was another event
 				}
+				w.listener("alpha")
 				w.tenure(folder, 0, 1)
 				again, err := w.apply(q)
 				require.NoError(t, err)
@@ -148,6 +152,7 @@ func TestALeagueThatWasStartedByHandStaysStarted(t *testing.T) {
 		require.NoError(t, x.reign(o))
 		w.referee("REF01")
 		w.players(3)
+		synctest.Wait() // they have answered the manager's pings
 		q := &protocol.ToolRequest{}
 		q.AuthToken = x.manager.AdminToken()
 		_, err := protocol.StartLeague.Call(w.life, w.stranger, w.manage(), q)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -126,27 +125,6 @@ func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
 	})
 }
 
-// An endpoint at which a league manager answers is no agent's: this manager
-// would be asked to play.
-func TestAnEndpointThatIsAManagers(t *testing.T) {
-	onEveryCarrier(t, func(t *testing.T, w *world) {
-		w.startManager(0, 1)
-		q := w.application("Alpha")
-		q.PlayerMeta.ContactEndpoint = endpointOf(theBoss)
-		r, err := w.apply(q)
-		require.NoError(t, err)
-		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
-		assert.Contains(t, *r.Reason, "a league manager answers")
-		ref := w.refereeApplication("Beta")
-		ref.RefereeMeta.ContactEndpoint = endpointOf(theBoss)
-		answer, err := w.applyReferee(ref)
-		require.NoError(t, err)
-		assert.Equal(t, string(protocol.ErrInvalidEndpoint), answer.ErrorCode)
-		players, referees := w.manager.Status().Players, w.manager.Status().Referees
-		assert.Zero(t, players+referees)
-	})
-}
-
 // forbidden is a call that was not made: the address is not called.
 type forbidden struct{}
 
@@ -158,16 +136,4 @@ type never struct{ because error }
 
 func (n never) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
 	return nil, n.because
-}
-
-// An endpoint at an address that the manager does not call is refused, whatever
-// its name says.
-func TestAnEndpointThatIsNotCalled(t *testing.T) {
-	told(t, func(t *testing.T, w *world) {
-		w.startManager(0, 1, func(o *league.Options) { o.Caller = never{forbidden{}} })
-		r, err := w.apply(w.application("Alpha"))
-		require.NoError(t, err)
-		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
-		assert.Contains(t, *r.Reason, "an address that this league does not call")
-	})
 }

@@ -53,7 +53,12 @@ type Created struct {
 	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, below for never
 	ShutdownAfter int              `json:"shutdown_after,omitzero"` // the same, with DefaultShutdownAfter
 	Auth          string           `json:"auth,omitzero"`           // AuthLenient, or ""
-	Simulation    *Simulation      `json:"simulation,omitzero"`
+
+	// RegistrationGrace is how many seconds a registered agent has to answer before
+	// its registration may be dropped; 0 where agents are not pinged.
+	RegistrationGrace int `json:"registration_grace_sec,omitzero"`
+
+	Simulation *Simulation `json:"simulation,omitzero"`
 }
 
 // Simulation is what a simulated league derives from.
@@ -76,7 +81,32 @@ type AgentRegistered struct {
 	Registration string `json:"registration"`                    // what knows the same registration again; no secret, and it gives none away
 	Generation   int    `json:"generation"`                      // of its token, from 1
 	RefereeAuth  string `json:"referee_auth,omitzero"`           // protocol.RefereeAuthNone for a referee that shows players no access tokens
+
+	// AwaitsAnswer tells that the manager pings the agent's endpoint until it
+	// answers. Journals without this member count the agent as one that answered.
+	AwaitsAnswer bool `json:"awaits_answer,omitzero"`
 }
+
+// AgentAnswered records that something answers at the endpoint of an agent that
+// awaits an answer. The league waits for it.
+type AgentAnswered struct {
+	AgentID string `json:"agent_id"`
+}
+
+// RegistrationDropped records that an agent which never answered has lost its
+// registration before the start. Its id is never granted again.
+type RegistrationDropped struct {
+	AgentID string `json:"agent_id"`
+	Reason  string `json:"reason"` // DroppedSilent, DroppedAtStart, DroppedForbidden or DroppedManager
+}
+
+// The reasons for which a registration is dropped.
+const (
+	DroppedSilent    = "nothing answered at its endpoint within the grace period"
+	DroppedAtStart   = "nothing had answered at its endpoint when the league started"
+	DroppedForbidden = "its endpoint is at an address that this league does not call"
+	DroppedManager   = "a league manager answers at its endpoint"
+)
 
 // AgentReturned is an agent that showed its token again: after a crash, or
 // under another endpoint, or for a new token; or one that answers again. It ends
@@ -218,6 +248,10 @@ type AgentInformed struct {
 
 func (*Created) kind() string         { return "created" }
 func (*AgentRegistered) kind() string { return "registered" }
+func (*AgentAnswered) kind() string   { return "agent_answered" }
+func (*RegistrationDropped) kind() string {
+	return "registration_dropped"
+}
 func (*AgentReturned) kind() string   { return "agent_returned" }
 func (*AgentConfirmed) kind() string  { return "agent_confirmed" }
 func (*AgentSuspended) kind() string  { return "agent_suspended" }
@@ -239,7 +273,7 @@ func (*AgentInformed) kind() string   { return "agent_informed" }
 // empty is a new event of each kind.
 func empty(kind string) (Data, bool) {
 	for _, d := range [...]Data{
-		(*Created)(nil), (*AgentRegistered)(nil), (*AgentReturned)(nil), (*AgentConfirmed)(nil), (*AgentSuspended)(nil), (*AgentFailed)(nil), (*AgentShutdown)(nil),
+		(*Created)(nil), (*AgentRegistered)(nil), (*AgentAnswered)(nil), (*RegistrationDropped)(nil), (*AgentReturned)(nil), (*AgentConfirmed)(nil), (*AgentSuspended)(nil), (*AgentFailed)(nil), (*AgentShutdown)(nil),
 		(*Started)(nil), (*RoundAnnounced)(nil), (*MatchAssigned)(nil), (*MatchAccepted)(nil), (*MatchDeclined)(nil), (*MatchReported)(nil),
 		(*MatchForfeited)(nil), (*MatchDisputed)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*TailLost)(nil), (*AgentInformed)(nil),
 	} {

@@ -189,6 +189,8 @@ func (s *State) register(d *AgentRegistered, at string) error {
 	switch {
 	case s.Agents[d.AgentID] != nil:
 		return fmt.Errorf("agent %s is registered already", d.AgentID)
+	case s.Dropped[d.AgentID]:
+		return fmt.Errorf("agent %s is registered under the id of a dropped registration", d.AgentID)
 	case s.Started != nil:
 		return fmt.Errorf("agent %s registers after the start", d.AgentID)
 	case d.Role != RolePlayer && d.Role != RoleReferee:
@@ -199,8 +201,24 @@ func (s *State) register(d *AgentRegistered, at string) error {
 	s.Agents[d.AgentID] = &Agent{
 		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
 		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
-		RefereeAuth: d.RefereeAuth,
+		RefereeAuth: d.RefereeAuth, Registered: at, Answered: !d.AwaitsAnswer,
 	}
+	return nil
+}
+
+// drop removes an agent that has not answered. The league must not have started.
+func (s *State) drop(d *RegistrationDropped) error {
+	a := s.Agents[d.AgentID]
+	switch {
+	case a == nil:
+		return unregistered(d.AgentID)
+	case s.Started != nil:
+		return fmt.Errorf("the registration of %s is dropped after the start", d.AgentID)
+	case a.Answered:
+		return fmt.Errorf("the registration of %s is dropped, but it has answered", d.AgentID)
+	}
+	delete(s.Agents, d.AgentID)
+	s.Dropped[d.AgentID] = true
 	return nil
 }
 

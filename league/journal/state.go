@@ -18,6 +18,7 @@ type State struct {
 	Events  int      // how many were applied
 	Created *Created // nil before the first event
 	Agents  map[string]*Agent
+	Dropped map[string]bool // ids whose registration was dropped
 
 	Started   *Started // nil before the start
 	Schedule  schedule.Schedule
@@ -44,6 +45,8 @@ type Agent struct {
 	Confirmed    bool   // it has used this token
 	Informed     bool   // it knows that the league is over
 	RefereeAuth  string // protocol.RefereeAuthNone for a referee that shows players no access tokens
+	Registered   string // when it registered, as Event.At
+	Answered     bool   // something answered at its endpoint, or the manager does not ping agents
 
 	Suspended string // why it gets nothing to do; "" when it does
 	Shutdown  string // why its part in the league is over; "" when it is not
@@ -87,7 +90,9 @@ type Round struct {
 }
 
 // NewState is the state before the first event.
-func NewState() *State { return &State{Agents: map[string]*Agent{}, places: map[string]int{}} }
+func NewState() *State {
+	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, places: map[string]int{}}
+}
 
 // Open tells whether a round is announced and not completed.
 func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
@@ -140,6 +145,17 @@ func (s *State) apply(e *Event) error {
 		return s.create(d)
 	case *AgentRegistered:
 		return s.register(d, e.At)
+	case *AgentAnswered:
+		a := s.Agents[d.AgentID]
+		if a == nil {
+			return unregistered(d.AgentID)
+		}
+		if a.Answered {
+			return fmt.Errorf("%s has answered before", d.AgentID)
+		}
+		a.Answered = true
+	case *RegistrationDropped:
+		return s.drop(d)
 	case *AgentReturned:
 		return s.welcomeBack(d, e.At)
 	case *AgentConfirmed:
@@ -256,8 +272,12 @@ func (s *State) start(d *Started) error {
 		player bool
 	}{{d.Players, true}, {d.Referees, false}} {
 		for i, id := range group.ids {
-			if a := s.Agents[id]; a == nil || a.Player != group.player {
+			a := s.Agents[id]
+			if a == nil || a.Player != group.player {
 				return unregistered(id)
+			}
+			if !a.Answered {
+				return fmt.Errorf("%s takes part, but has not answered", id)
 			}
 			if i > 0 && protocol.CompareIDs(group.ids[i-1], id) >= 0 {
 				return fmt.Errorf("%s stands behind %s: ids are in ascending order", id, group.ids[i-1])

@@ -176,6 +176,7 @@ var (
 		field{name: "reason", kind: kindString, max: 500}.orAbsent().orNull(),
 		formed("error_code", codeForm).orAbsent(), text("error_name").orAbsent(),
 		text("manager_auth").orAbsent(),
+		anything("context").orAbsent(), integer("retry_after_sec", 0).orAbsent(),
 	}
 	acknowledgement = []field{
 		text("status"), text("player_id").orAbsent(), text("referee_id").orAbsent(),

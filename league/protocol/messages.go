@@ -144,6 +144,11 @@ type Registration struct {
 	ErrorCode   string  `json:"error_code,omitzero"`
 	ErrorName   string  `json:"error_name,omitzero"`
 	ManagerAuth string  `json:"manager_auth,omitzero"`
+
+	// Of a refusal: the error data of 004 §2.1 and §2.2, and the seconds after which
+	// the same registration may succeed.
+	Context       map[string]any `json:"context,omitzero"`
+	RetryAfterSec int            `json:"retry_after_sec,omitzero"`
 }
 
 // RefereeRegisterResponse is REFEREE_REGISTER_RESPONSE (spec 003 §4.1.2).

@@ -64,6 +64,7 @@ type StatusData struct {
 
 	AgentStates *AgentStates    `json:"agent_states,omitzero"`
 	Inactive    []InactiveAgent `json:"inactive,omitzero"`
+	Awaited     []string        `json:"awaited,omitzero"` // ids of agents that have not answered yet, before the start; MaxInactive at most
 }
 
 // A NextMatch is the next match of a player. The referee's endpoint is null

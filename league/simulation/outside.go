@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func (o *Options) checkOutside() (problems []error) {
 	}
 	for i, endpoint := range o.Outside.Players {
 		for _, other := range o.Outside.Players[:i] {
-			if SameAgent(endpoint, other) {
+			if protocol.SameEndpoint(endpoint, other) {
 				wrong("%s is named twice: a player has one seat", endpoint)
 			}
 		}
@@ -83,34 +82,6 @@ func (o *Outside) note(format string, args ...any) {
 	if o.Note != nil {
 		o.Note(fmt.Sprintf(format, args...))
 	}
-}
-
-// SameAgent tells whether two URLs are of one agent, whatever name each has for
-// this machine.
-func SameAgent(a, b string) bool { return canonical(a) == canonical(b) }
-
-func canonical(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return text
-	}
-	host, port, _ := net.SplitHostPort(HostPort(u)) // just joined
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
-		host = "localhost"
-	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(host), port) + strings.TrimSuffix(u.Path, "/")
-}
-
-// HostPort is where connections to a URL go.
-func HostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = "80"
-		if u.Scheme == "https" {
-			port = "443"
-		}
-	}
-	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // reaching is a network that reaches those outside as well.

@@ -399,9 +399,9 @@ func TestStrangersThatCannotBe(t *testing.T) {
 }
 
 func TestSameAgent(t *testing.T) {
-	assert.True(t, simulation.SameAgent("http://LOCALHOST:80/mcp/", "http://127.0.0.1/mcp"))
-	assert.True(t, simulation.SameAgent("https://agents.example/mcp", "https://agents.example:443/mcp"))
-	assert.False(t, simulation.SameAgent(alpha, beta))
-	assert.False(t, simulation.SameAgent("https://localhost:8101/mcp", alpha))
-	assert.False(t, simulation.SameAgent("http://agents.example:8101/mcp", alpha))
+	assert.True(t, protocol.SameEndpoint("http://LOCALHOST:80/mcp/", "http://127.0.0.1/mcp"))
+	assert.True(t, protocol.SameEndpoint("https://agents.example/mcp", "https://agents.example:443/mcp"))
+	assert.False(t, protocol.SameEndpoint(alpha, beta))
+	assert.False(t, protocol.SameEndpoint("https://localhost:8101/mcp", alpha))
+	assert.False(t, protocol.SameEndpoint("http://agents.example:8101/mcp", alpha))
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evenodd/league"
+	"evenodd/league/protocol"
 )
 
 // seats are who sits where, in a league with players from outside. Those who
@@ -49,7 +50,7 @@ func (s *seats) take(id string, t *taken) {
 // place is which of those outside an endpoint is, from 0.
 func (s *seats) place(endpoint string) (n int, ok bool) {
 	for i, wanted := range s.wanted {
-		if SameAgent(wanted, endpoint) {
+		if protocol.SameEndpoint(wanted, endpoint) {
 			return i, true
 		}
 	}
@@ -59,7 +60,7 @@ func (s *seats) place(endpoint string) (n int, ok bool) {
 // seated is who sits at the place of an endpoint; nil for nobody. S.mu is held.
 func (s *seats) seated(endpoint string) *taken {
 	for _, t := range s.byID {
-		if t.outside && SameAgent(t.endpoint, endpoint) {
+		if t.outside && protocol.SameEndpoint(t.endpoint, endpoint) {
 			return t
 		}
 	}

@@ -1,0 +1,166 @@
+package league
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// Agents may register before they listen, so that the manager pings an endpoint
+// only after the registration, in the background. That an agent has answered is
+// a fact of its own: the league starts when enough agents have registered and
+// answered.
+
+// The pings of agents that have not answered: the first pause between two pings
+// of one agent, the longest, and how many pings run at once.
+const (
+	firstPingPause = 50 * time.Millisecond
+	longPingPause  = 5 * time.Second
+	pingsAtOnce    = 32
+)
+
+// expectAnswer has a registered agent pinged until it answers, unless it has.
+// M.mu is held.
+func (m *Manager) expectAnswer(a *agent) {
+	a.since = m.options.Clock.Now()
+	if m.hasAnswered(a) {
+		return
+	}
+	m.silent = append(m.silent, a)
+	select {
+	case m.newSilent <- struct{}{}:
+	default: // awaitAnswers will look anyway
+	}
+}
+
+// hasAnswered tells whether an agent has ever answered. M.mu is held.
+func (m *Manager) hasAnswered(a *agent) bool { return m.state.Agents[a.id].Answered }
+
+// answeredCounts counts the registered agents that have answered. M.mu is held.
+func (m *Manager) answeredCounts() (players, referees int) {
+	players, referees = m.registeredCounts()
+	for _, id := range m.awaited() {
+		if m.agents[id].player {
+			players--
+		} else {
+			referees--
+		}
+	}
+	return players, referees
+}
+
+// awaited are the ids of the agents that have not answered, in order; nil for
+// none. M.mu is held.
+func (m *Manager) awaited() []string {
+	var ids []string
+	for id, a := range m.state.Agents {
+		if !a.Answered {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, protocol.CompareIDs)
+	return ids
+}
+
+// graceLeft is how long an agent may go on being silent before its registration
+// may be dropped: 0 when it may be dropped now. An agent that has answered is
+// never dropped. M.mu is held.
+func (m *Manager) graceLeft(a *agent) time.Duration {
+	if m.hasAnswered(a) {
+		return time.Duration(1<<63 - 1)
+	}
+	return max(0, m.options.RegistrationGrace-m.options.Clock.Now().Sub(a.since))
+}
+
+// drop ends the registration of an agent that has not answered. M.mu is held.
+func (m *Manager) drop(a *agent, reason string) error {
+	if err := m.record(&journal.RegistrationDropped{AgentID: a.id, Reason: reason}); err != nil {
+		return err
+	}
+	delete(m.agents, a.id)
+	m.options.Log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", reason).
+		Msg("registration dropped")
+	return nil
+}
+
+// dropSilent drops, at the start, the agents that have not answered: only agents
+// that are there take part. M.mu is held.
+func (m *Manager) dropSilent() error {
+	for _, id := range m.awaited() {
+		if err := m.drop(m.agents[id], journal.DroppedAtStart); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitAnswers pings the agents that have not answered, each until it answers or
+// is dropped, until ctx ends.
+func (m *Manager) awaitAnswers(ctx context.Context) {
+	var pinging sync.WaitGroup
+	defer pinging.Wait()
+	slots := make(chan struct{}, pingsAtOnce)
+	for {
+		m.mu.Lock()
+		silent := m.silent
+		m.silent = nil
+		m.mu.Unlock()
+		for _, a := range silent {
+			pinging.Go(func() { m.awaitAnswer(ctx, a, slots) })
+		}
+		select {
+		case <-m.newSilent:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// awaitAnswer pings one agent. Each ping takes a slot.
+func (m *Manager) awaitAnswer(ctx context.Context, a *agent, slots chan struct{}) {
+	warned := false
+	for pause := firstPingPause; ; pause = min(2*pause, longPingPause) {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		pong, err := m.pingOnce(ctx, a.address())
+		<-slots
+		if ctx.Err() != nil || m.decidedBy(a, pong, err, &warned) || m.options.Clock.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// decidedBy records what a ping says of an agent. It tells whether no more pings
+// are needed.
+func (m *Manager) decidedBy(a *agent, pong *protocol.Pong, err error, warned *bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.agents[a.id] != a || m.hasAnswered(a) || m.state.Started != nil {
+		return true
+	}
+	switch {
+	case protocol.Forbidden(err):
+		return m.drop(a, journal.DroppedForbidden) == nil
+	case err == nil && pong.Role == roleManager:
+		return m.drop(a, journal.DroppedManager) == nil
+	case answered(err):
+		if m.record(&journal.AgentAnswered{AgentID: a.id}) != nil {
+			return true // the journal fails, and with it the manager
+		}
+		m.options.Log.Info().Str("id", a.id).Strs("awaited", m.awaited()).Msg("the agent answers at its endpoint")
+		m.enough()
+		return true
+	case m.graceLeft(a) == 0 && !*warned:
+		*warned = true
+		m.options.Log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
+			Msg("the agent has registered, but nothing answers at its endpoint: the league waits for it, and another applicant may take its place")
+	}
+	return false
+}
