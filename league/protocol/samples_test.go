@@ -45,6 +45,7 @@ func samples() map[string]any {
 	registration := protocol.Registration{
 		Status: protocol.StatusRejected, LeagueID: "L", Reason: pointer("full"),
 		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer,
+		Context: map[string]any{"suggestion": "Choose a different display_name"}, RetryAfterSec: 30,
 	}
 	manager, referee, player := protocol.ManagerSender, protocol.RefereeSender("REF01"), protocol.PlayerSender("P01")
 
@@ -132,7 +133,7 @@ func samples() map[string]any {
 			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
 				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"},
 				AgentStates: &protocol.AgentStates{Active: 4, Suspended: 1},
-				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}}},
+				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}}},
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",

@@ -130,25 +130,19 @@ func (s *simulated) seatOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var problems []error
-	for _, endpoint := range missing {
-		if !s.listens(ctx, endpoint) {
-			problems = append(problems, fmt.Errorf("nobody listens at %s: start the agent, and look at its port", endpoint))
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
 	for _, endpoint := range missing {
 		if err := s.registerOutside(ctx, endpoint); err != nil {
+			if own := s.seats.refusal(endpoint); own != "" {
+				return fmt.Errorf("%s cannot take part: its own registration was refused: %s; and so was the simulation's: %w", endpoint, own, err)
+			}
 			return fmt.Errorf("%s cannot take part: %w", endpoint, err)
 		}
 	}
 	return ctx.Err()
 }
 
-// awaitOutside waits for those outside, no longer than it has to: until all have
-// registered, or, where they cannot, until all listen.
+// awaitOutside waits until the outside players have registered and listen, for
+// the time that they have: those that register do so before they listen.
 func (s *simulated) awaitOutside(ctx context.Context) error {
 	o := s.options.Outside
 	bound, cancel := context.WithTimeout(ctx, o.Wait)
@@ -160,25 +154,36 @@ func (s *simulated) awaitOutside(ctx context.Context) error {
 	}
 	if o.Serve != nil {
 		s.seats.await(bound)
-		return ctx.Err()
 	}
+	var problems []error
 	for _, endpoint := range o.Players {
-		for !s.listens(ctx, endpoint) {
+		for !s.listens(ctx, s.seats.address(endpoint)) {
 			if s.clock.Sleep(bound, 100*time.Millisecond) != nil {
-				return ctx.Err()
+				problems = append(problems, fmt.Errorf("nobody listens at %s: start the agent, and look at its port", endpoint))
+				break
 			}
 		}
+		if pong, err := s.ping(ctx, endpoint); err == nil && pong.Role == protocol.ManagerSender {
+			problems = append(problems, fmt.Errorf("a league manager answers at %s: give the player's own URL", endpoint))
+		}
 	}
-	return ctx.Err()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(problems...)
 }
 
 // listens tells whether somebody listens at an endpoint. Whatever is answered
 // will do, and so will somebody who is slow.
 func (s *simulated) listens(ctx context.Context, endpoint string) bool {
-	ping, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	_, err := protocol.Ping.Call(ping, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+	_, err := s.ping(ctx, endpoint)
 	return !protocol.Unreachable(err)
+}
+
+func (s *simulated) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+	limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return protocol.Ping.Call(limited, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
 }
 
 // gate is the manager as those outside have it: it registers nobody but them.
@@ -211,13 +216,22 @@ func (s *simulated) letIn(ctx context.Context, _ string, q *protocol.LeagueRegis
 	if _, wishes := protocol.ParsePlayerID(protocol.AgentOf(q.Sender)); !wishes {
 		passed.Sender = protocol.PlayerSender(protocol.PlayerID(place + 1))
 	}
-	var id string
-	defer func() { s.seats.leave(endpoint, id) }()
+	var id, refusal string
+	defer func() { s.seats.leave(endpoint, id, refusal) }()
 	r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &passed)
-	if err == nil && r.PlayerID != nil && r.Status == protocol.StatusAccepted {
-		id = *r.PlayerID
+	if err == nil {
+		err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken)
+		if err == nil {
+			id = *r.PlayerID
+			return r, nil
+		}
+		refusal = err.Error()
+		s.options.Outside.note("The registration of %s under the name %q was refused: %s. The simulation registers it instead.",
+			endpoint, q.PlayerMeta.DisplayName, refusal)
+		return r, nil
 	}
-	return r, err
+	refusal = err.Error()
+	return nil, err
 }
 
 // registerOutside registers a player that does not do so by itself. Nobody but

@@ -20,6 +20,7 @@ import (
 
 // A stranger is a player from outside, as far as it answers.
 type stranger struct {
+	pong    *protocol.Pong // the answer to a ping; nil for none
 	listens func() bool
 	watches func(ctx context.Context, method string) // told of every call
 	joins   func(*protocol.GameInvitation) (*protocol.GameJoinAck, error)
@@ -41,6 +42,10 @@ func (o outside) Call(ctx context.Context, endpoint, _, method string, params an
 		s.watches(ctx, method)
 	}
 	switch q := params.(type) {
+	case *protocol.ToolRequest:
+		if s.pong != nil {
+			return s.pong, nil
+		}
 	case *protocol.GameInvitation:
 		s.mu.Lock()
 		s.tokens = append(s.tokens, q.AuthToken)
@@ -227,6 +232,12 @@ func TestBreachesAreBounded(t *testing.T) {
 	assert.Equal(t, simulation.Breach{PlayerID: "P01", Problem: "other things", Count: 10}, result.Breaches[0])
 }
 
+func TestManagerIsNoGuest(t *testing.T) {
+	options := outside{alpha: {pong: &protocol.Pong{Status: "ok", Role: "league_manager"}}}.with(2, alpha)
+	_, err := simulation.Run(t.Context(), options)
+	require.EqualError(t, err, "a league manager answers at "+alpha+": give the player's own URL")
+}
+
 func TestNobodyListensAtAStrangersURL(t *testing.T) {
 	o := outside{}
 	_, err := simulation.Run(t.Context(), o.with(4, alpha, beta))
@@ -325,8 +336,6 @@ func TestStrangersThatRegisterByThemselves(t *testing.T) {
 	twice := r.register(t, "Gamma", "player:gamma", beta)
 	assert.Equal(t, protocol.StatusRejected, twice.Status)
 	assert.Equal(t, `the player at this endpoint has registered as "Beta" already`, *twice.Reason)
-	nameless := r.register(t, "Beta", "player:alpha", alpha)
-	assert.Equal(t, "E024", nameless.ErrorCode, "a name that another has")
 	first := r.register(t, "Alpha", "player:P04", alpha)
 	assert.Equal(t, "P04", *first.PlayerID, "the id it wanted")
 	<-over
@@ -337,6 +346,74 @@ func TestStrangersThatRegisterByThemselves(t *testing.T) {
 		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
 	}
 	assert.Equal(t, map[string]string{"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external"}, names)
+}
+
+// A guest whose own registration is refused plays all the same, and built-in
+// players give way to the names of guests.
+func TestGuestWhoseRegistrationIsRefusedIsRegisteredByTheSimulation(t *testing.T) {
+	options := outside{alpha: {}, beta: {}}.with(3, alpha, beta)
+	r := newReception()
+	options.Outside.Serve, options.Outside.Wait = r.serve, time.Hour
+	var notes []string
+	options.Outside.Note = func(text string) { notes = append(notes, text) }
+	var result *simulation.Result
+	var failed error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		result, failed = simulation.Run(t.Context(), options)
+	}()
+	<-r.open
+	assert.Equal(t, "P01", *r.register(t, "Player 03", "player:P01", alpha).PlayerID)
+	assert.Equal(t, "E024", r.register(t, "Player 03", "player:P02", beta).ErrorCode)
+	<-over
+	require.NoError(t, failed)
+	names := map[string]string{}
+	for _, row := range result.Standings {
+		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
+	}
+	assert.Equal(t, map[string]string{
+		"P01": "Player 03/external", "P02": "localhost:8102/external", "P03": "Player 03 (built-in)/random",
+	}, names)
+	assert.Equal(t, []string{"The registration of " + beta + ` under the name "Player 03" was refused: ` +
+		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). The simulation registers it instead.`}, notes)
+}
+
+// A guest that nobody can register ends the simulation with both reasons.
+func TestGuestThatCannotBeRegisteredAtAll(t *testing.T) {
+	const file = "http://user:secret@localhost:8101/mcp" // no endpoint may hold a password
+	options := outside{file: {}}.with(2, file)
+	r := newReception()
+	options.Outside.Serve, options.Outside.Wait = r.serve, time.Hour
+	var failed error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, failed = simulation.Run(t.Context(), options)
+	}()
+	<-r.open
+	assert.Equal(t, "E025", r.register(t, "Alpha", "player:alpha", file).ErrorCode)
+	<-over
+	assert.ErrorContains(t, failed, "cannot take part: its own registration was refused: registration refused: contact_endpoint must be")
+	assert.ErrorContains(t, failed, "; and so was the simulation's: registration refused: contact_endpoint must be")
+}
+
+// A guest that registers by itself opens its port afterwards, and must do so in
+// time.
+func TestGuestMustListenInTime(t *testing.T) {
+	options := outside{alpha: {listens: func() bool { return false }}}.with(2, alpha)
+	r := newReception()
+	options.Outside.Serve, options.Outside.Wait = r.serve, 300*time.Millisecond
+	var failed error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, failed = simulation.Run(t.Context(), options)
+	}()
+	<-r.open
+	assert.Equal(t, protocol.StatusAccepted, r.register(t, "Alpha", "player:alpha", alpha).Status)
+	<-over
+	require.EqualError(t, failed, "nobody listens at "+alpha+": start the agent, and look at its port")
 }
 
 // One that does not register in time is registered in its place, and then is too
@@ -396,12 +473,4 @@ func TestStrangersThatCannotBe(t *testing.T) {
 			require.EqualError(t, o.Validate(), tt.want)
 		})
 	}
-}
-
-func TestSameAgent(t *testing.T) {
-	assert.True(t, protocol.SameEndpoint("http://LOCALHOST:80/mcp/", "http://127.0.0.1/mcp"))
-	assert.True(t, protocol.SameEndpoint("https://agents.example/mcp", "https://agents.example:443/mcp"))
-	assert.False(t, protocol.SameEndpoint(alpha, beta))
-	assert.False(t, protocol.SameEndpoint("https://localhost:8101/mcp", alpha))
-	assert.False(t, protocol.SameEndpoint("http://agents.example:8101/mcp", alpha))
 }

@@ -16,6 +16,7 @@ type seats struct {
 	wanted  []string          // endpoints of those outside
 	byID    map[string]*taken // by the id that the manager gave
 	names   map[int]string    // under which they register by themselves, by place
+	refused map[int]string    // why the manager refused their own registration, by place
 	pending int               // registrations that the manager decides about
 	closed  bool              // who is not registered now is registered by the simulation
 	changed chan struct{}     // closed at the next change
@@ -30,7 +31,7 @@ type taken struct {
 }
 
 func newSeats(endpoints []string) *seats {
-	return &seats{wanted: endpoints, byID: map[string]*taken{}, names: map[int]string{}, changed: make(chan struct{})}
+	return &seats{wanted: endpoints, byID: map[string]*taken{}, names: map[int]string{}, refused: map[int]string{}, changed: make(chan struct{})}
 }
 
 // change tells those who wait; s.mu is held.
@@ -117,17 +118,52 @@ func (s *seats) enter(endpoint, name, token string) (place int, refusal string) 
 	return place, ""
 }
 
-// leave notes what came of it; "" for no id.
-func (s *seats) leave(endpoint, id string) {
+// leave notes the outcome of a registration: the id, or why it was refused.
+func (s *seats) leave(endpoint, id, refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending--
+	place, _ := s.place(endpoint)
 	if id != "" {
 		s.byID[id] = &taken{endpoint: endpoint, strategy: External, outside: true, itself: true}
-	} else if place, _ := s.place(endpoint); s.seated(endpoint) == nil {
+		delete(s.refused, place)
+	} else if s.seated(endpoint) == nil {
 		delete(s.names, place) // it may try another
+		s.refused[place] = refusal
 	}
 	s.change()
+}
+
+// address is where an outside player is called: the endpoint that it registered,
+// or else the one that it was named by.
+func (s *seats) address(endpoint string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.seated(endpoint); t != nil {
+		return t.endpoint
+	}
+	return endpoint
+}
+
+// refusal is why the manager refused the registration of an outside player; ""
+// where it did not.
+func (s *seats) refusal(endpoint string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	place, _ := s.place(endpoint)
+	return s.refused[place]
+}
+
+// named tells whether an outside player has registered under a name.
+func (s *seats) named(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, taken := range s.names {
+		if taken == name {
+			return true
+		}
+	}
+	return false
 }
 
 // missing are those outside that nobody has registered.
@@ -159,13 +195,14 @@ func (s *seats) close(ctx context.Context) ([]string, error) {
 	}
 }
 
-// await returns when all have registered by themselves, or ctx ends.
+// await returns when all have registered by themselves or were refused, or ctx
+// ends.
 func (s *seats) await(ctx context.Context) {
 	for {
 		s.mu.Lock()
-		changed, missing := s.changed, s.missing()
+		changed, waiting := s.changed, len(s.missing())-len(s.refused)
 		s.mu.Unlock()
-		if len(missing) == 0 {
+		if waiting <= 0 {
 			return
 		}
 		select {

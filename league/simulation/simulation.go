@@ -347,7 +347,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	var p *player.Player
 	endpoint, err := s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
 		p, err = player.New(player.Options{
-			Name: fmt.Sprintf("Player %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
+			Name: s.nameOf(n), ID: id, Endpoint: a.endpoint, Manager: s.address,
 			Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: s.past(id),
 			Caller: a.caller, Clock: s.clock, Log: a.log,
 			Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
@@ -371,6 +371,15 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		s.seats.take(p.ID(), &taken{endpoint: endpoint, strategy: s.strategyOf(n)})
 	}
 	return nil
+}
+
+// nameOf is the name of the n-th player: one that no outside player has taken.
+func (s *simulated) nameOf(n int) string {
+	name := fmt.Sprintf("Player %02d", n)
+	for s.seats != nil && s.seats.named(name) {
+		name += " (built-in)"
+	}
+	return name
 }
 
 // strategyOf is the strategy of the n-th player: they are taken in turn, by those
