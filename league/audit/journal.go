@@ -109,6 +109,7 @@ func (x *examination) readLine(number int, text []byte) {
 		c.next = e.Seq + 1
 		x.readTime(e, here)
 		x.look(e, here)
+		x.checkDrop(e, here)
 		x.lookAtLife(e.Data, here)
 		x.fold(e, here)
 	}
@@ -140,7 +141,7 @@ func (x *examination) look(e *journal.Event, here spot) {
 // weighs tells whether an event changes what standings.json or rounds.json say.
 func weighs(d journal.Data) bool {
 	switch d.(type) {
-	case *journal.Created, *journal.AgentRegistered, *journal.Started, *journal.MatchReported, *journal.MatchForfeited, *journal.RoundCompleted, *journal.LeagueCompleted:
+	case *journal.Created, *journal.AgentRegistered, *journal.RegistrationDropped, *journal.Started, *journal.MatchReported, *journal.MatchForfeited, *journal.RoundCompleted, *journal.LeagueCompleted:
 		return true
 	}
 	return false
@@ -219,6 +220,12 @@ func (x *examination) broken(d journal.Data) string {
 	switch d := d.(type) {
 	case *journal.Created:
 		return RuleSchema
+	case *journal.AgentRegistered:
+		if s.Dropped[d.AgentID] {
+			return RuleRegistration
+		}
+	case *journal.AgentAnswered, *journal.RegistrationDropped:
+		return RuleRegistration
 	case *journal.Started:
 		return RuleSchedule
 	case *journal.RoundAnnounced, *journal.RoundCompleted:
@@ -397,7 +404,7 @@ func (x *examination) enlist(d *journal.Started) {
 		for _, id := range ids {
 			agents[id] = x.state.Agents[id]
 			if agents[id] == nil {
-				agents[id] = &journal.Agent{ID: id, Player: i == 0}
+				agents[id] = &journal.Agent{ID: id, Answered: true, Player: i == 0}
 			}
 		}
 	}

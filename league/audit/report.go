@@ -17,27 +17,28 @@ const (
 
 // The rules that are checked. They are stable: programs may look for them.
 const (
-	RuleHashChain   = "hash_chain"   // every line of the journal names the hash of the line before
-	RuleEvent       = "event"        // every event can have happened after those before it
-	RuleTime        = "time"         // times can be read, and go on
-	RuleSchedule    = "schedule"     // who meets whom follows from the ordered players
-	RuleOneResult   = "one_result"   // a match has one result, by a referee that had it
-	RuleCommitment  = "commitment"   // secrets are what was promised before
-	RuleDraw        = "draw"         // the number follows from the secrets
-	RuleVerdict     = "verdict"      // status and winner follow from choices and number
-	RulePoints      = "points"       // points follow from the verdict by the league's scoring
-	RuleLifecycle   = "lifecycle"    // agents are suspended, shut down and made to forfeit by their failures alone
-	RuleStandings   = "standings"    // the table follows from the results
-	RuleRounds      = "rounds"       // rounds are played one after the other, and rounds.json says how
-	RuleHistory     = "history"      // what players remember is what happened
-	RuleMatchFile   = "match_file"   // a match file is about one match of the league, and says what the journal says
-	RuleTranscript  = "transcript"   // the result is what was said
-	RuleNonceReused = "nonce_reused" // no two matches are drawn with the same nonce
-	RuleJournalHead = "journal_head" // the last event that others know of is in the journal
-	RuleSchema      = "schema"       // files can be read
-	RuleAbandoned   = "abandoned"    // matches that were given up after the referee was bound to its nonce
-	RuleDispute     = "dispute"      // another result of a match that has one
-	RuleConformance = "conformance"  // how closely agents keep to the protocol
+	RuleHashChain    = "hash_chain"   // every line of the journal names the hash of the line before
+	RuleEvent        = "event"        // every event can have happened after those before it
+	RuleTime         = "time"         // times can be read, and go on
+	RuleRegistration = "registration" // a registration is dropped for silence beyond the grace period, and its id never granted again
+	RuleSchedule     = "schedule"     // who meets whom follows from the ordered players
+	RuleOneResult    = "one_result"   // a match has one result, by a referee that had it
+	RuleCommitment   = "commitment"   // secrets are what was promised before
+	RuleDraw         = "draw"         // the number follows from the secrets
+	RuleVerdict      = "verdict"      // status and winner follow from choices and number
+	RulePoints       = "points"       // points follow from the verdict by the league's scoring
+	RuleLifecycle    = "lifecycle"    // agents are suspended, shut down and made to forfeit by their failures alone
+	RuleStandings    = "standings"    // the table follows from the results
+	RuleRounds       = "rounds"       // rounds are played one after the other, and rounds.json says how
+	RuleHistory      = "history"      // what players remember is what happened
+	RuleMatchFile    = "match_file"   // a match file is about one match of the league, and says what the journal says
+	RuleTranscript   = "transcript"   // the result is what was said
+	RuleNonceReused  = "nonce_reused" // no two matches are drawn with the same nonce
+	RuleJournalHead  = "journal_head" // the last event that others know of is in the journal
+	RuleSchema       = "schema"       // files can be read
+	RuleAbandoned    = "abandoned"    // matches that were given up after the referee was bound to its nonce
+	RuleDispute      = "dispute"      // another result of a match that has one
+	RuleConformance  = "conformance"  // how closely agents keep to the protocol
 )
 
 // The states of a league.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -671,5 +672,16 @@ func TestALeagueThatCannotBeginLeavesNothing(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Agents of a simulation listen before they register: nobody pings them, and
+// nothing about it stands in the journal.
+func TestAgentsOfASimulationAreNotPinged(t *testing.T) {
+	folder := kept(t, options(4))
+	journal, err := os.ReadFile(folder.Journal(options(4).LeagueID))
+	require.NoError(t, err)
+	for _, member := range []string{"agent_answered", "awaits_answer", "registration_grace_sec"} {
+		assert.NotContains(t, string(journal), member)
 	}
 }
