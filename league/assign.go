@@ -22,7 +22,13 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 	failed, givenUp := m.failedBefore(x) // at it, and whether the last attempt was given up
 	anew := 0                            // how often a referee has begun again what it had accepted
 	for tries := 0; ; tries++ {
+		if m.recordedMatch(x) {
+			return
+		}
 		if referee == nil {
+			if m.nextReferee(x, tries, failed) == nil && m.settleByClaim(x) {
+				return
+			}
 			if referee = m.refereeFor(stop, x, tries, failed); referee == nil {
 				return // told to stop
 			}
@@ -52,6 +58,11 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 			failed.add(referee)
 			m.failed(x, referee, "it did not report match "+x.id+" in time")
 			referee, givenUp = nil, true
+		case disbelieved:
+			m.doubt(x, referee)
+			failed.add(referee)
+			m.failed(x, referee, "its report of match "+x.id+" was not believed")
+			referee, givenUp = nil, true
 		}
 	}
 }
@@ -60,12 +71,13 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 type outcome int
 
 const (
-	settled    outcome = iota // there is a result, or nothing more to wait for
-	lost                      // nobody answered there, or nobody does any more
-	declined                  // the referee does not take it now
-	unasked                   // this side had nothing to call it with
-	begunAnew                 // it has begun the same attempt again, with another commitment
-	unfinished                // the referee is there, but has not reported
+	settled     outcome = iota // there is a result, or nothing more to wait for
+	lost                       // nobody answered there, or nobody does any more
+	declined                   // the referee does not take it now
+	unasked                    // this side had nothing to call it with
+	begunAnew                  // it has begun the same attempt again, with another commitment
+	unfinished                 // the referee is there, but has not reported
+	disbelieved                // its report was not believed
 )
 
 // pauseBetweenAsking waits when all referees have been asked in turn.
@@ -111,6 +123,8 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, giv
 			return lost
 		case late:
 			return unfinished
+		case incredible:
+			return disbelieved
 		case back: // it may have forgotten the match, or has a result on disk
 			givenUp = false
 			if !time.Now().Before(end) {
@@ -215,10 +229,11 @@ func (m *Manager) takeSlot(ctx context.Context, x *match, referee *agent) bool {
 type sight int
 
 const (
-	reported sight = iota // the result, or the end of ctx
-	gone                  // nobody listens at the referee any more
-	back                  // the referee has registered again
-	late                  // the longest time a match can take is over
+	reported   sight = iota // the result, or the end of ctx
+	gone                    // nobody listens at the referee any more
+	back                    // the referee has registered again
+	late                    // the longest time a match can take is over
+	incredible              // its report was not believed
 )
 
 // awaitReport waits for the result of a match that a referee has, as long as
@@ -229,7 +244,8 @@ func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, ret
 	glance := m.options.Glance
 	timer := time.NewTimer(glance)
 	defer timer.Stop()
-	missed := 0 // glances in a row at which nobody listened there
+	var better <-chan time.Time // when a report that is believed must have come
+	missed := 0                 // glances in a row at which nobody listened there
 	for {
 		select {
 		case <-x.done:
@@ -238,6 +254,19 @@ func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, ret
 			return reported
 		case <-returned:
 			return back
+		case <-x.doubted:
+			lost, until := m.lostBy(x, referee)
+			if lost {
+				return incredible
+			}
+			if !until.IsZero() {
+				wait := time.NewTimer(time.Until(until))
+				defer wait.Stop() // there are few
+				better = wait.C
+			}
+			continue
+		case <-better:
+			return incredible
 		case <-timer.C:
 		}
 		left := time.Until(end)

@@ -46,8 +46,9 @@ var errJournal = errors.New("the journal cannot be written")
 // the same match is refused.
 func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
 	m.awaitAcceptance(ctx, q)
+	doubt := m.doubtDoubleLoss(ctx, q)
 	m.mu.Lock()
-	x, r, err := m.take(q)
+	x, r, err := m.take(q, doubt)
 	m.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 		return nil, errJournal
 	}
 	if x != nil {
-		m.recorded(q, x, r)
+		m.recorded(x, r)
 	}
 	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
 }
@@ -84,12 +85,8 @@ func (m *Manager) awaitAcceptance(ctx context.Context, q *protocol.MatchResultRe
 func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	round, number, ok := protocol.ParseMatchID(q.MatchID)
-	if !ok || round != m.state.Round || number > len(m.matches) {
-		return nil
-	}
-	x := m.matches[number-1]
-	if x.handing == nil || q.Attempt > 0 && q.Attempt < x.handed {
+	x := m.runningMatch(q.MatchID)
+	if x == nil || x.handing == nil || q.Attempt > 0 && q.Attempt < x.handed {
 		return nil
 	}
 	referee := m.tokenless(q)
@@ -107,9 +104,13 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 }
 
 // recorded goes on from a result that is on disk.
-func (m *Manager) recorded(q *protocol.MatchResultReport, x *match, r *journal.MatchReported) {
-	m.options.Log.Info().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-		Str("status", r.Status).Str("reason", r.Reason).Msg("result recorded")
+func (m *Manager) recorded(x *match, r *journal.MatchReported) {
+	line := m.options.Log.Info().Str("conversation_id", protocol.MatchConversation(r.MatchID, r.Attempt)).
+		Str("match_id", r.MatchID).Str("status", r.Status)
+	if r.Reason != "" {
+		line = line.Str("reason", r.Reason)
+	}
+	line.Msg("result recorded")
 	if m.options.EveryMatch {
 		m.mu.Lock()
 		there := m.present(m.players)
@@ -121,8 +122,9 @@ func (m *Manager) recorded(q *protocol.MatchResultReport, x *match, r *journal.M
 }
 
 // take records the result of a report, and tells which match has it now; none
-// when it was recorded before. M.mu is held.
-func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
+// when it was recorded before. Doubt is why the report is not believed, "" where
+// it is. M.mu is held.
+func (m *Manager) take(q *protocol.MatchResultReport, doubt string) (*match, *journal.MatchReported, error) {
 	referee, err := m.reporter(q)
 	if err != nil {
 		return nil, nil, err
@@ -140,16 +142,27 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := m.read(q, fact, referee, a, b)
-	if err != nil {
-		return nil, nil, err
-	}
+	x := m.runningMatch(q.MatchID) // nil if this manager has not taken up the round yet; it will find the result there
+	r, fault := m.read(q, fact, referee, a, b)
 	if known := fact.Report; known != nil {
 		if known.RefereeID == referee.id && same(known, r) {
 			return nil, nil, nil
 		}
 		m.dispute(q, fact, r)
-		return nil, nil, protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID)
+		return nil, nil, protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
+			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
+	}
+	if fault != nil {
+		if x != nil {
+			m.refuse(x, r, "it contradicts itself: "+fault.Detail, false)
+		}
+		return nil, nil, fault
+	}
+	if doubt != "" {
+		m.refuse(x, r, doubt, true)
+	}
+	if doubt != "" || m.disbelieved(x, r) {
+		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState, "the report of %s is not believed: both players answer; another referee gets the match", r.MatchID)
 	}
 	if err := m.record(r); err != nil {
 		if errors.Is(err, errJournal) {
@@ -158,15 +171,14 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 		return nil, nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	m.checkScore(q, a, b, r)
-	m.checkWord(q, r)
+	if r.Draw == nil && r.Status != protocol.StatusTechnicalLoss {
+		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", r.MatchID).Str("referee_id", r.RefereeID).
+			Msg("the referee showed no draw: its result cannot be checked")
+	}
 	if m.options.Progress != nil {
 		m.options.Progress(m.state.Recorded, len(m.state.Matches))
 	}
-	if m.matches == nil {
-		return nil, nil, nil // this manager has not taken up the round yet; it will find the result there
-	}
-	_, number, _ := protocol.ParseMatchID(q.MatchID)
-	return m.matches[number-1], r, nil
+	return x, r, nil
 }
 
 // dispute records a second, different result of a match: once for a referee,
@@ -192,17 +204,21 @@ func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (fact 
 	return fact, m.agents[idA], m.agents[idB], nil
 }
 
-// read makes a result of a report. Points are the manager's to compute, so only
-// the status, the winner and the particulars count; a report without details,
-// or with winner "DRAW", is understood.
-func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, referee, a, b *agent) (*journal.MatchReported, error) {
+// read makes a result of a report, as far as it can be read, and judges it.
+// Points are the manager's to compute, so only the status, the winner and the
+// particulars count; a report without details, or with winner "DRAW", is
+// understood.
+func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, referee, a, b *agent) (*journal.MatchReported, *protocol.Error) {
 	r := &journal.MatchReported{MatchID: q.MatchID, Attempt: attemptOf(q, fact, referee), RefereeID: referee.id, Draw: q.Draw}
+	r.Score = protocol.Both(a.id, 0, b.id, 0)
 	drawn := q.Result.Winner != nil && *q.Result.Winner == "DRAW"
+	var strangerWon *protocol.Error
 	if w := q.Result.Winner; w != nil && !drawn {
-		if *w != a.id && *w != b.id {
-			return nil, protocol.Fault(protocol.ErrInvalidFieldType, "result.winner: %s, %s or null", a.id, b.id)
+		if *w == a.id || *w == b.id {
+			r.WinnerPlayerID = w
+		} else {
+			strangerWon = protocol.Fault(protocol.ErrInvalidFieldType, "result.winner: %s, %s or null", a.id, b.id)
 		}
-		r.WinnerPlayerID = w
 	}
 	var choiceA, choiceB *string
 	if d := q.Result.Details; d != nil {
@@ -220,24 +236,28 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 	default:
 		r.Status = inferStatus(q.Result.Details, r.WinnerPlayerID != nil)
 	}
-	if (r.Status == protocol.StatusWin) != (r.WinnerPlayerID != nil) && r.Status != protocol.StatusTechnicalLoss {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "result: status %s does not go with that winner", r.Status)
+	if strangerWon != nil {
+		return r, strangerWon
 	}
-	if r.Status == protocol.StatusTechnicalLoss {
+	if (r.Status == protocol.StatusWin) != (r.WinnerPlayerID != nil) && r.Status != protocol.StatusTechnicalLoss {
+		return r, protocol.Fault(protocol.ErrInvalidFieldType, "result: status %s does not go with that winner", r.Status)
+	}
+	if r.Status == protocol.StatusTechnicalLoss || numberOf(r.DrawnNumber) == 0 {
 		r.DrawnNumber = nil // nothing was drawn that counts
 	}
 	if n := r.DrawnNumber; n != nil {
 		r.NumberParity = parityOf(*n)
 	}
-	if !m.state.Agents[referee.id].Proves() {
-		m.keepMoves(r)
-	}
 	outcome, err := m.state.Outcome(r)
 	if err == nil {
 		err = m.possible(r, fact, a, b)
 	}
-	if err != nil {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+	var fault *protocol.Error
+	switch {
+	case errors.As(err, &fault):
+		return r, fault
+	case err != nil:
+		return r, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	pointsA, pointsB := m.state.Table.Points(outcome)
 	r.Score = protocol.Both(a.id, pointsA, b.id, pointsB)

@@ -21,6 +21,10 @@ type match struct {
 	done    chan struct{} // closed when its result is on disk
 	handing chan struct{} // closed when the handing over that goes on is recorded; nil when none does; guarded by the manager's lock
 	handed  int           // the attempt of that handing over
+
+	claim   *claim        // the last report that was not believed; guarded by the manager's lock
+	doubted chan struct{} // tells that claim has changed
+	pinged  bool          // the players were asked whether they are there; guarded by the manager's lock
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when
@@ -107,6 +111,7 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 		x := &match{
 			id: protocol.MatchID(round, i+1), fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
 			a: m.players[p.A], b: m.players[p.B], referee: m.agents[referees[i]], done: make(chan struct{}),
+			doubted: make(chan struct{}, 1),
 		}
 		forfeited, err := m.forfeitMatch(x)
 		if err != nil {

@@ -1,6 +1,7 @@
 package league
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -9,81 +10,86 @@ import (
 	"evenodd/rules"
 )
 
-// possible tells what speaks against a result, as far as it can be known: an
-// audit would find it, and nobody gets a result that cannot be. A referee of
-// another maker, which has no draw to tell, may leave out how it came about. Games
-// of many moves cannot be judged from the last ones: the audit does it from the
-// transcript.
+// possible tells what speaks against a result: that it contradicts itself, the
+// rules, or the draw that the referee is bound to. A referee without a draw may
+// leave out choices and number. Games of many moves cannot be judged from the
+// last ones: the audit does it from the transcript.
 func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *agent) error {
 	if r.Status == protocol.StatusTechnicalLoss {
 		return nil
 	}
 	ids := [2]string{a.id, b.id}
 	chance, err := m.bound(r, fact, ids)
-	if err != nil || m.turns > 1 {
+	if err != nil {
 		return err
 	}
-	position := m.game.Start()
-	var moves [2]string
-	for _, seat := range position.ToMove() {
-		choice, _ := r.Choices.Get(ids[seat])
-		switch {
-		case choice == nil && chance == nil:
-			return nil // it was not told
-		case choice == nil: // whoever tells the draw knows it, and would hide who won
-			return fmt.Errorf("result.details.choices: that of %s is missing", ids[seat])
-		}
-		moves[seat] = *choice
-		if err := position.Check(seat, *choice); err != nil {
-			return fmt.Errorf("result.details.choices: %s: %w", ids[seat], err)
-		}
-	}
-	if chance == nil {
-		return nil
-	}
-	verdict := position.Play(moves).Judge(*chance)
-	winner := ""
-	if verdict.Winner != rules.NoSeat {
-		winner = ids[verdict.Winner]
-	}
+	verdict, decided, err := m.follows(r, ids)
+	var illegal *rules.IllegalMoveError
 	switch {
-	case numberOf(r.DrawnNumber) != verdict.Number:
-		return fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
-	case textOf(r.WinnerPlayerID) != winner:
-		return fmt.Errorf("result.winner: by the rules of %s it is another, or none", m.options.GameType)
+	case errors.As(err, &illegal):
+		return protocol.Fault(m.illegalMove(), "result.details.choices: %s: %v, got %.60q", ids[illegal.Seat], illegal, illegal.Move)
+	case err != nil:
+		return fmt.Errorf("result.details.drawn_number: %w", err)
+	case chance != nil && m.turns == 1:
+		if verdict, err = m.drawn(r, ids, *chance); err != nil {
+			return err
+		}
+		decided = true
+	}
+	if winner := winnerOf(verdict, ids); decided && textOf(r.WinnerPlayerID) != winner {
+		return fmt.Errorf("result.winner: by the rules of %s it is %s", m.options.GameType, cmp.Or(winner, "none"))
 	}
 	return nil
 }
 
-// keepMoves takes what is no move out of the choices that a referee of another maker
-// reports: who won is its word all the same.
-func (m *Manager) keepMoves(r *journal.MatchReported) {
-	if m.turns > 1 {
-		return
+// follows is the verdict that choices and number of a result make, if they
+// decide the match; see rules.Follows.
+func (m *Manager) follows(r *journal.MatchReported, ids [2]string) (verdict rules.Verdict, decided bool, err error) {
+	var moves [2]string
+	for i, id := range ids {
+		choice, _ := r.Choices.Get(id)
+		moves[i] = textOf(choice)
 	}
-	position := m.game.Start()
-	for _, seat := range position.ToMove() {
-		if c := &r.Choices[seat]; c.Value != nil && position.Check(seat, *c.Value) != nil {
-			c.Value = nil
-		}
-	}
+	return rules.Follows(m.game, moves, numberOf(r.DrawnNumber))
 }
 
-// checkWord warns of a result that nothing but the referee's word stands for, where
-// its own number and choices speak against it: a referee of another maker draws as it
-// likes, and is asked no second time.
-func (m *Manager) checkWord(q *protocol.MatchResultReport, r *journal.MatchReported) {
-	if r.Draw != nil || r.Status == protocol.StatusTechnicalLoss {
-		return
+// drawn is the verdict that a revealed draw makes of the choices of a match of
+// one turn. Its number must be the reported one.
+func (m *Manager) drawn(r *journal.MatchReported, ids [2]string, chance rules.Chance) (rules.Verdict, error) {
+	position := m.game.Start()
+	var moves [2]string
+	for _, seat := range position.ToMove() {
+		choice, _ := r.Choices.Get(ids[seat])
+		if choice == nil { // a referee that tells the draw knows it, and would hide who won
+			return rules.Verdict{}, fmt.Errorf("result.details.choices: that of %s is missing", ids[seat])
+		}
+		moves[seat] = *choice
 	}
-	warn := m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", r.MatchID).Str("referee_id", r.RefereeID)
-	if journal.Contradicts(&r.Outcome) {
-		warn.Int("drawn_number", numberOf(r.DrawnNumber)).Str("winner", textOf(r.WinnerPlayerID)).
-			Msg("the referee's number and choices speak for another result; it showed no draw, and its word counts")
-		return
+	verdict := position.Play(moves).Judge(chance)
+	if numberOf(r.DrawnNumber) != verdict.Number {
+		return verdict, fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
 	}
-	warn.Msg("the referee showed no draw: its result cannot be checked")
+	return verdict, nil
 }
+
+// winnerOf is the id of the winner of a verdict; "" for none.
+func winnerOf(v rules.Verdict, ids [2]string) string {
+	if v.Winner == rules.NoSeat {
+		return ""
+	}
+	return ids[v.Winner]
+}
+
+// illegalMove is the error of a move that the rules do not allow.
+func (m *Manager) illegalMove() protocol.Code {
+	if m.options.GameType == evenOdd {
+		return protocol.ErrInvalidParityChoice
+	}
+	return protocol.ErrIllegalMove
+}
+
+// evenOdd is the game whose illegal moves have an error of their own.
+const evenOdd = "even_odd"
 
 // bound is the chance of a match as its draw reveals it, which must be what the
 // referee has promised; nil when there is no draw to tell, and none was promised.

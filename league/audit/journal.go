@@ -210,6 +210,8 @@ func matchOf(d journal.Data) string {
 		return d.MatchID
 	case *journal.MatchDisputed:
 		return d.MatchID
+	case *journal.MatchDoubted:
+		return d.MatchID
 	}
 	return ""
 }

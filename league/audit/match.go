@@ -179,6 +179,7 @@ func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) 
 			x.find(RuleSchedule, at, "%s chose in %s, but %s and %s play it", quoted(&c.ID), f.id, f.ids[0], f.ids[1])
 		}
 	}
+	x.checkDoubts(f, at)
 	chance, whole := x.checkSecrets(f, attempt, at)
 	if r.Status == protocol.StatusTechnicalLoss {
 		if r.DrawnNumber != nil || r.NumberParity != nil {
@@ -189,12 +190,46 @@ func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) 
 	switch {
 	case r.Draw == nil && attempt != nil && attempt.Commitment == "":
 		x.note(RuleDraw, at, "%s gave no nonce for %s: the draw cannot be recomputed", clip(r.RefereeID), f.id)
-		if journal.Contradicts(&r.Outcome) {
+		if game != nil && contradicts(game, f) {
 			x.note(RuleVerdict, at, "%s ended with %s, winner %s, but number %s and the choices that %s reports speak for another result",
 				f.id, clip(r.Status), quoted(r.WinnerPlayerID), number(r.DrawnNumber), clip(r.RefereeID))
 		}
 	case game != nil && whole:
 		x.judge(f, game, chance, file, at)
+	}
+}
+
+// contradicts tells whether choices and number of a result make another winner
+// than it names, or cannot be.
+func contradicts(game rules.Game, f *fixture) bool {
+	var moves [2]string
+	for i, id := range f.ids {
+		if choice, _ := f.Report.Choices.Get(id); choice != nil {
+			moves[i] = *choice
+		}
+	}
+	drawn := 0
+	if n := f.Report.DrawnNumber; n != nil {
+		drawn = *n
+	}
+	verdict, decided, err := rules.Follows(game, moves, drawn)
+	winner := f.Report.WinnerPlayerID
+	if decided && verdict.Winner == rules.NoSeat {
+		return winner != nil
+	}
+	return err != nil || decided && (winner == nil || *winner != f.ids[verdict.Winner])
+}
+
+// checkDoubts finds results that rest on a report which the manager did not
+// believe, and notes the other reports of that kind.
+func (x *examination) checkDoubts(f *fixture, at spot) {
+	for _, d := range f.Doubts {
+		at.agentID = d.RefereeID
+		if f.Report.RefereeID == d.RefereeID && f.Report.Attempt == d.Attempt {
+			x.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager did not believe: %.200s", f.id, clip(d.RefereeID), d.Reason)
+		} else {
+			x.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not believed: %.200s", clip(d.RefereeID), d.Attempt, f.id, d.Reason)
+		}
 	}
 }
 

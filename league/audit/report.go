@@ -37,6 +37,7 @@ const (
 	RuleJournalHead  = "journal_head" // the last event that others know of is in the journal
 	RuleSchema       = "schema"       // files can be read
 	RuleAbandoned    = "abandoned"    // matches that were given up after the referee was bound to its nonce
+	RuleDoubt        = "doubt"        // results rest on reports that the manager believed
 	RuleDispute      = "dispute"      // another result of a match that has one
 	RuleConformance  = "conformance"  // how closely agents keep to the protocol
 )

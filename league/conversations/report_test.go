@@ -228,7 +228,7 @@ func TestReportsOfOtherMakers(t *testing.T) {
 		},
 		{
 			name: "winner null with number and choices", a: 1, b: 1,
-			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: choices}, status: protocol.StatusDraw, points: [2]int{1, 1},
+			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: protocol.Both("P01", word("even"), "P02", word("even"))}, status: protocol.StatusDraw, points: [2]int{1, 1},
 		},
 		{name: "a winner, no details", winner: word("P02"), b: 3, status: protocol.StatusWin, points: [2]int{0, 3}},
 		{

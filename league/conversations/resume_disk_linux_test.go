@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,7 @@ func TestNothingIsPromisedOnAFullDisk(t *testing.T) {
 		w.referee("REF01")
 		w.players(2)
 		w.listener("alpha")
+		synctest.Wait() // the agents have answered the manager's pings
 		x.fillDisk()
 		q := &protocol.ToolRequest{}
 		q.AuthToken = x.manager.AdminToken()

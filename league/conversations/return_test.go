@@ -136,6 +136,7 @@ func TestAnAgentThatMovedIsFoundAtItsNewPlace(t *testing.T) {
 		w.startManager(0, 1)
 		w.referee("REF01")
 		player := w.players(2)[1]
+		synctest.Wait() // they have answered the manager's pings
 		player.stop()
 		w.open(newActor("elsewhere", nil), player.mux)
 		q := w.application("Agent P02")

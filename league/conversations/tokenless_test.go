@@ -180,8 +180,9 @@ func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
 	})
 }
 
-// Referees of other makers draw as they like: what they report is recorded, and the
-// audit finds nothing, but says what cannot be checked.
+// Third-party referees draw as they like. What they report is recorded, and the
+// audit says what cannot be checked. A report that contradicts itself is refused;
+// the only referee's counts all the same, and is a finding.
 func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 	told(t, func(t *testing.T, w *world) {
 		x := w.tenure(store.Folder(t.TempDir()), 4, 1, lenient)
@@ -210,7 +211,14 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Status: protocol.StatusTechnicalLoss}
 				}
 				_, err := w.report(q)
-				require.NoError(t, err, id)
+				switch id {
+				case "R1M1", "R2M2":
+					assertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+				case "R3M1":
+					assertRefused(t, err, protocol.ErrInvalidParityChoice, 4004)
+				default:
+					require.NoError(t, err, id)
+				}
 			}
 		}
 		x.finish()
@@ -219,18 +227,22 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 			results[r.MatchID] = r.Status + " " + r.Winner + " " + r.ChoiceA
 		}
 		assert.Equal(t, map[string]string{
-			"R1M1": "WIN P01 even", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "WIN P02 even",
+			"R1M1": "WIN P01 even", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "WIN P04 even", // as choices and number have it
 			"R3M1": "WIN P01 ", "R3M2": "TECHNICAL_LOSS P02 ",
 		}, results)
 		require.NoError(t, x.close())
 		audited := w.auditOf(x.folder)
-		assert.Empty(t, audited.Findings)
+		doubted := map[string]string{}
+		for _, f := range audited.Findings {
+			doubted[f.MatchID] = f.Rule
+		}
+		assert.Equal(t, map[string]string{"R1M1": audit.RuleDoubt, "R2M2": audit.RuleDoubt, "R3M1": audit.RuleDoubt}, doubted)
 		notes := map[string]int{}
 		for _, n := range audited.Notes {
 			notes[n.Rule]++
 		}
 		assert.Equal(t, 5, notes[audit.RuleDraw], "draws that cannot be recomputed")
-		assert.Equal(t, 1, notes[audit.RuleVerdict], "the one that speaks against itself")
+		assert.Equal(t, 1, notes[audit.RuleVerdict], "a number that is never drawn")
 		assert.Equal(t, 1, notes[audit.RuleOneResult], "nobody needed a token")
 	})
 }

@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -32,32 +33,33 @@ func TestAResultThatCannotBe(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(q *protocol.MatchResultReport)
 		detail string
+		code   protocol.Code // "" for E002
 	}{
 		"a choice that there is not": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
-		}, "result.details.choices: P01"},
+		}, "result.details.choices: P01", protocol.ErrInvalidParityChoice},
 		"choices that are not told": {func(q *protocol.MatchResultReport) {
 			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
 			q.Result.Winner, q.Result.Details.Choices = &other, nil
-		}, "result.details.choices: that of P01 is missing"},
+		}, "result.details.choices: that of P01 is missing", ""},
 		"a choice that is not told": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = q.Result.Details.Choices[:1]
-		}, "result.details.choices: that of P02 is missing"},
+		}, "result.details.choices: that of P02 is missing", ""},
 		"nothing but a draw": {func(q *protocol.MatchResultReport) { q.Result.Details = nil },
-			"result.details.choices: that of P01 is missing"},
+			"result.details.choices: that of P01 is missing", ""},
 		"another number": {func(q *protocol.MatchResultReport) {
 			*q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1
 		},
-			"result.details.drawn_number: by the draw it is"},
+			"result.details.drawn_number: by the draw it is", ""},
 		"another winner": {func(q *protocol.MatchResultReport) {
 			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
 			q.Result.Winner = &other
-		}, "result.winner: by the rules of even_odd it is another"},
+		}, "result.winner: by the rules of even_odd it is P0", ""},
 		"a draw of equal parts": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
-		}, "result.winner: by the rules of even_odd it is another"},
+		}, "result.winner: by the rules of even_odd it is P0", ""},
 		"a nonce that was not promised": {func(q *protocol.MatchResultReport) { q.Draw.Nonce = strings.Repeat("0", 64) },
-			"draw.nonce: it does not belong to the commitment"},
+			"draw.nonce: it does not belong to the commitment", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told(t, func(t *testing.T, w *world) {
@@ -65,7 +67,7 @@ func TestAResultThatCannotBe(t *testing.T) {
 				q := w.drawn()
 				test.change(q)
 				_, err := w.report(q)
-				assertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+				assert.Equal(t, cmp.Or(test.code, protocol.ErrInvalidFieldType), protocol.AsError(err).Code)
 				assert.Contains(t, protocol.AsError(err).Detail, test.detail)
 				assert.Zero(t, w.manager.Status().Recorded)
 				_, err = w.report(w.drawn())

@@ -224,6 +224,16 @@ type MatchDisputed struct {
 	Outcome
 }
 
+// MatchDoubted records that a referee's report of a match was not believed: it
+// contradicted itself, or it blamed two players that answered. Another referee
+// gets the match; where there is none, the report counts all the same.
+type MatchDoubted struct {
+	MatchID   string `json:"match_id"`
+	Attempt   int    `json:"attempt"`
+	RefereeID string `json:"referee_id"`
+	Reason    string `json:"reason"`
+}
+
 // RoundCompleted closes a round: every match of it has a result.
 type RoundCompleted struct {
 	RoundID int                   `json:"round_id"`
@@ -265,6 +275,7 @@ func (*MatchDeclined) kind() string   { return "match_declined" }
 func (*MatchReported) kind() string   { return "match_reported" }
 func (*MatchForfeited) kind() string  { return "match_forfeited" }
 func (*MatchDisputed) kind() string   { return "match_disputed" }
+func (*MatchDoubted) kind() string    { return "match_doubted" }
 func (*RoundCompleted) kind() string  { return "round_completed" }
 func (*LeagueCompleted) kind() string { return "completed" }
 func (*TailLost) kind() string        { return "tail_lost" }
@@ -275,7 +286,7 @@ func empty(kind string) (Data, bool) {
 	for _, d := range [...]Data{
 		(*Created)(nil), (*AgentRegistered)(nil), (*AgentAnswered)(nil), (*RegistrationDropped)(nil), (*AgentReturned)(nil), (*AgentConfirmed)(nil), (*AgentSuspended)(nil), (*AgentFailed)(nil), (*AgentShutdown)(nil),
 		(*Started)(nil), (*RoundAnnounced)(nil), (*MatchAssigned)(nil), (*MatchAccepted)(nil), (*MatchDeclined)(nil), (*MatchReported)(nil),
-		(*MatchForfeited)(nil), (*MatchDisputed)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*TailLost)(nil), (*AgentInformed)(nil),
+		(*MatchForfeited)(nil), (*MatchDisputed)(nil), (*MatchDoubted)(nil), (*RoundCompleted)(nil), (*LeagueCompleted)(nil), (*TailLost)(nil), (*AgentInformed)(nil),
 	} {
 		if d.kind() == kind {
 			return reflect.New(reflect.TypeOf(d).Elem()).Interface().(Data), true

@@ -286,32 +286,6 @@ func TestHowRefereesProveThemselves(t *testing.T) {
 	assert.ErrorContains(t, journal.NewState().Apply(&journal.Event{Seq: 1, At: when, Data: &created}), "auth")
 }
 
-func TestContradicts(t *testing.T) {
-	even, odd, maybe, a, b := "even", "odd", "maybe", "P01", "P02"
-	for name, c := range map[string]struct {
-		status         string
-		winner, parity *string
-		choices        [2]*string
-		want           bool
-	}{
-		"the right one won":         {protocol.StatusWin, &a, &even, [2]*string{&even, &odd}, false},
-		"the other one won":         {protocol.StatusWin, &b, &even, [2]*string{&even, &odd}, true},
-		"nobody won":                {protocol.StatusDraw, nil, &even, [2]*string{&even, &odd}, true},
-		"both were right":           {protocol.StatusDraw, nil, &odd, [2]*string{&odd, &odd}, false},
-		"one of two who were right": {protocol.StatusWin, &a, &odd, [2]*string{&odd, &odd}, true},
-		"one of two who were wrong": {protocol.StatusWin, &a, &odd, [2]*string{&even, &even}, true},
-		"no number":                 {protocol.StatusWin, &b, nil, [2]*string{&even, &odd}, false},
-		"no choice":                 {protocol.StatusWin, &b, &even, [2]*string{&even, nil}, false},
-		"another game":              {protocol.StatusWin, &b, &even, [2]*string{&even, &maybe}, false},
-		"a technical loss":          {protocol.StatusTechnicalLoss, &b, &even, [2]*string{&even, &odd}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := journal.Outcome{Status: c.status, WinnerPlayerID: c.winner, NumberParity: c.parity, Choices: protocol.Both(a, c.choices[0], b, c.choices[1])}
-			assert.Equal(t, c.want, journal.Contradicts(&o))
-		})
-	}
-}
-
 // A journal of five lines must not take the memory of the machine.
 func TestALeagueThatDoesNotFitIsRefused(t *testing.T) {
 	s := journal.NewState()

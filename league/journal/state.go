@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"evenodd/league/protocol"
 	"evenodd/league/schedule"
@@ -60,10 +61,12 @@ type Agent struct {
 
 // A Match is what happened to one match of the schedule.
 type Match struct {
-	Attempts  []Attempt
-	Report    *MatchReported // nil while there is no result; of no referee and attempt 0 when it was forfeited
-	Forfeited []string       // the players that forfeit it, in its order
-	Disputed  []string       // referees that reported another result, later
+	Attempts   []Attempt
+	Report     *MatchReported // nil while there is no result; of no referee and attempt 0 when it was forfeited
+	ReportedAt string         // when it was recorded, as a timestamp of the protocol
+	Forfeited  []string       // the players that forfeit it, in its order
+	Disputed   []string       // referees that reported another result, later
+	Doubts     []MatchDoubted // reports that were not believed
 }
 
 // An Attempt is one time that a match was handed to a referee.
@@ -199,7 +202,7 @@ func (s *State) apply(e *Event) error {
 		}
 		a.Declined = true
 	case *MatchReported:
-		return s.report(d)
+		return s.report(d, e.At)
 	case *MatchForfeited:
 		return s.forfeit(d)
 	case *MatchDisputed:
@@ -208,6 +211,15 @@ func (s *State) apply(e *Event) error {
 			return fmt.Errorf("a dispute about %s, which has no result", d.MatchID)
 		}
 		m.Disputed = append(m.Disputed, d.RefereeID)
+	case *MatchDoubted:
+		if _, err := s.attempt(d.MatchID, d.Attempt, d.RefereeID); err != nil {
+			return err
+		}
+		m, _, _, _ := s.Find(d.MatchID) // the attempt was found
+		if m.Report != nil {
+			return fmt.Errorf("a doubt about %s, which has a result", d.MatchID)
+		}
+		m.Doubts = append(m.Doubts, *d)
 	case *RoundCompleted:
 		return s.completeRound(d, e.At)
 	case *LeagueCompleted:
@@ -373,7 +385,7 @@ func (s *State) attempt(matchID string, number int, refereeID string) (*Attempt,
 	return nil, fmt.Errorf("attempt %d at match %.40q was not assigned to %.40s", number, matchID, refereeID)
 }
 
-func (s *State) report(d *MatchReported) error {
+func (s *State) report(d *MatchReported, at string) error {
 	m, idA, idB, ok := s.Find(d.MatchID)
 	switch {
 	case !ok:
@@ -389,10 +401,20 @@ func (s *State) report(d *MatchReported) error {
 	if err := s.result(m, d, idA, idB); err != nil {
 		return err
 	}
+	m.ReportedAt = seconds(at)
 	s.Agents[d.RefereeID].Reported = true
 	s.Agents[idA].played(&d.Outcome)
 	s.Agents[idB].played(&d.Outcome)
 	return nil
+}
+
+// seconds is the time of an event as messages have it: without milliseconds.
+func seconds(at string) string {
+	whole, _, found := strings.Cut(at, ".")
+	if !found {
+		return at
+	}
+	return whole + "Z"
 }
 
 // result counts the result of a match between two players.

@@ -27,30 +27,6 @@ func (s *State) Summary(round int) protocol.RoundSummary {
 	return summary
 }
 
-// Contradicts tells whether the number and the choices of a result speak for another
-// winner than it names, as far as they are told: by whose choice the parity of the
-// number is.
-func Contradicts(o *Outcome) bool {
-	if o.Status == protocol.StatusTechnicalLoss || o.NumberParity == nil || len(o.Choices) != 2 {
-		return false
-	}
-	right := 0
-	winner := ""
-	for _, c := range o.Choices {
-		switch {
-		case c.Value == nil || *c.Value != "even" && *c.Value != "odd":
-			return false
-		case *c.Value == *o.NumberParity:
-			right++
-			winner = c.ID
-		}
-	}
-	if right != 1 {
-		winner = ""
-	}
-	return winner != "" && (o.WinnerPlayerID == nil || *o.WinnerPlayerID != winner) || winner == "" && o.WinnerPlayerID != nil
-}
-
 // Standings are the ranked rows of the table with the players' names, or, before
 // the start, all players in order of their ids.
 func (s *State) Standings() []store.StandingRow {

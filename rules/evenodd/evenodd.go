@@ -32,6 +32,7 @@ var (
 	_ rules.Game     = Game{}
 	_ rules.Position = choosing{}
 	_ rules.Position = chosen{}
+	_ rules.Numbered = chosen{}
 )
 
 // Info describes the game.
@@ -122,8 +123,17 @@ func (chosen) Ask(rules.Seat) rules.Question   { return rules.Question{} }
 func (chosen) Check(rules.Seat, string) error  { return errors.New("both have chosen already") }
 func (c chosen) Play([2]string) rules.Position { return c }
 
-func (c chosen) Judge(chance rules.Chance) rules.Verdict {
-	number := Number(chance)
+func (c chosen) Judge(chance rules.Chance) rules.Verdict { return c.judge(Number(chance)) }
+
+// JudgeNumber decides by a number from 1 to 10.
+func (c chosen) JudgeNumber(number int) (rules.Verdict, error) {
+	if number < 1 || number > 10 {
+		return c.judge(number), fmt.Errorf("the number is drawn from 1 to 10, not %d", number)
+	}
+	return c.judge(number), nil
+}
+
+func (c chosen) judge(number int) rules.Verdict {
 	return rules.Verdict{
 		Winner: Winner(c.moves[0], c.moves[1], number),
 		Number: number,
