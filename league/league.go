@@ -115,6 +115,7 @@ type Manager struct {
 	dispatch   chan func()   // matches on their way to the conductors
 	late       chan *agent   // agents that came back when the league was over
 	newSilent  chan struct{} // tells that silent has grown
+	refusals   *refusalLog
 
 	mu        sync.Mutex
 	life      context.Context   //nolint:containedctx // of Run, for broadcasts that a report causes
@@ -180,6 +181,7 @@ func New(o Options) (*Manager, error) {
 		dispatch:  make(chan func()),
 		late:      make(chan *agent, 100),
 		newSilent: make(chan struct{}, 1),
+		refusals:  newRefusalLog(o.Log),
 		state:     journal.NewState(),
 		agents:    map[string]*agent{},
 	}
@@ -299,6 +301,7 @@ func (m *Manager) AdminToken() string { return m.adminToken }
 
 // Mount registers the manager's tools (spec 003 §5.5.1, §8.11).
 func (m *Manager) Mount(mux protocol.Mux) {
+	m.voice.OnRefusal(m.logRefusal)
 	protocol.RegisterReferee.Handle(mux, m.voice, m.registerReferee)
 	protocol.RegisterPlayer.Handle(mux, m.voice, m.registerPlayer)
 	protocol.ReportMatchResult.Handle(mux, m.voice, m.reportMatchResult)

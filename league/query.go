@@ -27,6 +27,7 @@ func (m *Manager) query(_ context.Context, bearer string, q *protocol.LeagueQuer
 	response, err := m.answer(q, asker)
 	var no *protocol.Error
 	if errors.As(err, &no) {
+		m.refusals.write(protocol.Query.Name, q.Sender, no.Code, no.Detail)
 		response = &protocol.LeagueQueryResponse{Error: &protocol.QueryError{
 			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,
 		}}

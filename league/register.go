@@ -65,7 +65,9 @@ func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.Ref
 		return nil, err
 	}
 	response := &protocol.RefereeRegisterResponse{Registration: m.registration(no)}
-	if no == nil {
+	if no != nil {
+		m.refusals.write(protocol.RegisterReferee.Name, q.Sender, no.code, no.reason)
+	} else {
 		response.RefereeID, response.AuthToken = &a.id, a.proof.Load().token
 	}
 	return response, nil
@@ -91,7 +93,9 @@ func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.Leag
 		return nil, err
 	}
 	response := &protocol.LeagueRegisterResponse{Registration: m.registration(no)}
-	if no == nil {
+	if no != nil {
+		m.refusals.write(protocol.RegisterPlayer.Name, q.Sender, no.code, no.reason)
+	} else {
 		response.PlayerID, response.AuthToken = &a.id, a.proof.Load().token
 	}
 	return response, nil

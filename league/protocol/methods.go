@@ -164,6 +164,12 @@ func (b *Broadcast[Q]) Conversation() string {
 // Type is the message's type.
 func (b *Broadcast[Q]) Type() string { return any(b.message).(message).envelope().MessageType }
 
+// A broken request is one that cannot be read as its method's.
+type broken struct {
+	envelope *Envelope
+	err      error
+}
+
 // A judged request has passed the strict judgement on its way in.
 type judged[Q any] struct{ request *Q }
 
@@ -210,23 +216,36 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 	decode := func(raw []byte) (any, error) {
 		q, err := decodeRequest[Q](m.Name, m.Request, raw, voice.Clock())
 		if err != nil {
+			if jsontext.Value(raw).IsValid() { // handle refuses it: a carrier may decode twice
+				return broken{peek(raw), err}, nil
+			}
 			return nil, m.refuse(err, voice, peek(raw))
 		}
 		return judged[Q]{q}, nil
 	}
+	refuse := func(err error, asked *Envelope) error {
+		var e *Error
+		if voice.refused != nil && errors.As(err, &e) {
+			voice.refused(m.Name, asked, e)
+		}
+		return m.refuse(err, voice, asked)
+	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
+		if b, is := params.(broken); is {
+			return nil, refuse(b.err, b.envelope)
+		}
 		q, err := admit[Q](m.Request, params)
 		if err != nil {
 			envelope := &Envelope{MessageType: m.Request}
 			if q != nil {
 				envelope = envelopeOf(q)
 			}
-			return nil, m.refuse(err, voice, envelope)
+			return nil, refuse(err, envelope)
 		}
 		asked := envelopeOf(q)
 		r, failed := h(ctx, bearer, q)
 		if failed != nil {
-			return nil, m.refuse(failed, voice, asked)
+			return nil, refuse(failed, asked)
 		}
 		conversation := asked.ConversationID
 		if conversation == "" { // a tool was asked without an envelope

@@ -6,8 +6,9 @@ import "sync/atomic"
 // sends. The sender changes once, when the league gives the agent its id.
 // Safe for concurrent use.
 type Voice struct {
-	sender atomic.Pointer[string]
-	clock  *Clock
+	sender  atomic.Pointer[string]
+	clock   *Clock
+	refused func(method string, asked *Envelope, err *Error)
 }
 
 // NewVoice makes a voice; the sender may be renamed later.
@@ -16,6 +17,10 @@ func NewVoice(sender string, clock *Clock) *Voice {
 	v.Rename(sender)
 	return v
 }
+
+// OnRefusal has f called with every request that a handler of this voice refuses,
+// from any goroutine. It must be set before the first request.
+func (v *Voice) OnRefusal(f func(method string, asked *Envelope, err *Error)) { v.refused = f }
 
 // Rename changes the sender of all messages to come.
 func (v *Voice) Rename(sender string) { v.sender.Store(&sender) }
