@@ -50,8 +50,8 @@ prints its record and ends.`,
 }
 
 func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {
-	if o.maxConcurrent < 1 || o.maxConcurrent > 10 {
-		return usage("--max-concurrent %d: 1 to 10", o.maxConcurrent)
+	if o.maxConcurrent < 1 || o.maxConcurrent > protocol.MaxConcurrentMatches {
+		return usage("--max-concurrent %d: 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
 	}
 	if !httpURL(o.manager) {
 		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)

@@ -74,7 +74,7 @@ func (a *Agents) rules(known Known) check {
 		field{name: "referees", check: list(object(append([]field{
 			{name: "referee_id", check: anID("REF01", protocol.ParseRefereeID), required: true},
 			{name: "endpoint", check: endpoint()},
-			{name: "max_concurrent_matches", check: whole(1, 10)},
+			{name: "max_concurrent_matches", check: whole(1, protocol.MaxConcurrentMatches)},
 		}, common...)...))},
 		field{name: "players", check: list(object(append([]field{
 			{name: "player_id", check: anID("P01", protocol.ParsePlayerID), required: true},
@@ -246,7 +246,7 @@ func (d *RefereeDefaults) rules(known Known) check {
 	return document(
 		field{name: "version", check: version()},
 		field{name: "game_types", check: someOf(known.gameTypes())},
-		field{name: "max_concurrent_matches", check: whole(1, 10)},
+		field{name: "max_concurrent_matches", check: whole(1, protocol.MaxConcurrentMatches)},
 		field{name: "log_level", check: logLevel()},
 	)
 }

@@ -105,15 +105,15 @@ type Manager struct {
 	dispatch   chan func() // matches on their way to the conductors
 	late       chan *agent // agents that came back when the league was over
 
-	mu        sync.Mutex
-	life      context.Context   //nolint:containedctx // of Run, for broadcasts that a report causes
-	state     *journal.State    // what happened; only record changes it
-	agents    map[string]*agent // by id, players and referees, reservations too
-	players   []*agent          // in order of ids, once started
-	referees  []*agent
-	matches   []*match       // of the current round
-	assigned  map[string]int // matches announced for each referee; nil before they are counted
-	completed *protocol.LeagueCompleted
+	mu         sync.Mutex
+	life       context.Context   //nolint:containedctx // of Run, for broadcasts that a report causes
+	state      *journal.State    // what happened; only record changes it
+	agents     map[string]*agent // by id, players and referees, reservations too
+	players    []*agent          // in order of ids, once started
+	referees   []*agent
+	matches    []*match // of the current round
+	officiated workload // of the referees, as far as they are counted
+	completed  *protocol.LeagueCompleted
 
 	windowOver bool // registration has lasted long enough
 }
@@ -139,7 +139,7 @@ func New(o Options) (*Manager, error) {
 		o.MaxReferees = 100
 	}
 	if o.MaxConcurrentMatches == 0 {
-		o.MaxConcurrentMatches = 10
+		o.MaxConcurrentMatches = protocol.MaxConcurrentMatches
 	}
 	if o.TokenLength == 0 {
 		o.TokenLength = protocol.MaxTokenLength
@@ -267,8 +267,13 @@ func (o *Options) validate() error {
 	if o.Players == 1 || o.Players < 0 {
 		problems = append(problems, fmt.Errorf("a league needs at least 2 players, not %d", o.Players))
 	}
-	if o.Legs < 0 || o.Referees < 0 || o.Concurrency < 0 {
-		problems = append(problems, errors.New("legs, referees and concurrency cannot be negative"))
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{{"legs", o.Legs}, {"referees", o.Referees}, {"concurrency", o.Concurrency}} {
+		if limit.value < 0 {
+			problems = append(problems, fmt.Errorf("%s cannot be negative: %d", limit.name, limit.value))
+		}
 	}
 	return errors.Join(problems...)
 }

@@ -144,6 +144,9 @@ type Registration struct {
 	ErrorCode   string  `json:"error_code,omitzero"`
 	ErrorName   string  `json:"error_name,omitzero"`
 	ManagerAuth string  `json:"manager_auth,omitzero"`
+
+	// Of a refusal: the seconds after which the same registration may succeed.
+	RetryAfterSec int `json:"retry_after_sec,omitzero"`
 }
 
 // RefereeRegisterResponse is REFEREE_REGISTER_RESPONSE (spec 003 §4.1.2).

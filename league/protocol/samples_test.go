@@ -45,6 +45,7 @@ func samples() map[string]any {
 	registration := protocol.Registration{
 		Status: protocol.StatusRejected, LeagueID: "L", Reason: pointer("full"),
 		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer,
+		RetryAfterSec: 30,
 	}
 	manager, referee, player := protocol.ManagerSender, protocol.RefereeSender("REF01"), protocol.PlayerSender("P01")
 
