@@ -64,7 +64,7 @@ func TestEnroll(t *testing.T) {
 		return func() (*membership.Answer, error) {
 			reason := "no"
 			return &membership.Answer{Registration: &protocol.Registration{
-				Status: protocol.StatusRejected, Reason: &reason, ErrorCode: string(code),
+				Status: protocol.StatusRejected, Reason: &reason, ErrorCode: string(code), ErrorName: code.Name(),
 			}}, nil
 		}
 	}

@@ -1,12 +1,15 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -105,7 +108,7 @@ func (c Code) Retryable() bool {
 // JSON-RPC error whose data is a whole LEAGUE_ERROR.
 type Error struct {
 	Code    Code           // of the catalogue; "" when the error names none
-	RPC     int            // the JSON-RPC code
+	RPC     int            // the JSON-RPC code; 0 for an error message in place of a result whose code is not of the catalogue
 	Detail  string         // one sentence for people
 	Context map[string]any // what helps to mend it; never a token
 	Remote  bool           // the other side answered with this error
@@ -137,6 +140,8 @@ func (e *Error) Coded(rpc int) *Error {
 // Error says what went wrong, code first.
 func (e *Error) Error() string {
 	switch {
+	case e.Code == "" && e.RPC == 0:
+		return e.Detail
 	case e.Code == "" && e.Detail == "":
 		return fmt.Sprintf("JSON-RPC error %d", e.RPC)
 	case e.Code == "":
@@ -236,22 +241,65 @@ func fromRemote(code int, message string, data any) *Error {
 	}
 	var l LeagueError
 	if json.Unmarshal(raw, &l) == nil {
-		l.describe(e)
+		l.describe(e, message)
 	}
 	return e
 }
 
-// describe copies what a LEAGUE_ERROR says into e, if its code is known.
-func (l *LeagueError) describe(e *Error) bool {
-	if _, known := catalogue[Code(l.ErrorCode)]; !known {
+// describe copies what an error message says into e, and reports whether its code
+// is one of the catalogue. Third-party agents number their errors otherwise, and
+// so does 004 §6.1: any other code goes into the detail, with the name that it has
+// there. Beside is the message of the JSON-RPC error; "" for none.
+func (l *LeagueError) describe(e *Error, beside string) bool {
+	detail, detailed := l.Context["detail"].(string)
+	name, text := l.name()
+	switch {
+	case l.catalogued(name, beside):
+		e.Code, e.Context = Code(l.ErrorCode), l.Context
+		switch {
+		case detailed:
+			e.Detail = clip(detail)
+		case text != "":
+			e.Detail = clip(text)
+		case e.Detail == e.Code.Name():
+			e.Detail = "" // it would be said twice
+		}
+		return true
+	case l.ErrorCode == "":
 		return false
 	}
-	e.Code, e.Context = Code(l.ErrorCode), l.Context
-	if detail, ok := l.Context["detail"].(string); ok {
-		e.Detail = clip(detail)
+	if name == "" && errorName.MatchString(beside) {
+		name = beside
 	}
-	return true
+	said := strings.TrimSpace(l.ErrorCode + " " + name)
+	switch text = cmp.Or(detail, text, beside); {
+	case strings.HasPrefix(text, l.ErrorCode): // as in "E012: wrong token"
+		said = text
+	case text != "" && text != name:
+		said += ": " + text
+	}
+	e.Detail = clip(said)
+	return false
 }
+
+// catalogued tells whether the code is one of the catalogue: it has the
+// catalogue's name beside it, or no name in a whole message of this protocol.
+func (l *LeagueError) catalogued(name, beside string) bool {
+	whole := l.Protocol == Name && (l.MessageType == TypeLeagueError || l.MessageType == TypeGameError)
+	own := Code(l.ErrorCode).Name()
+	return own != "" && (name == own || name == "" && (whole || beside == own))
+}
+
+// name is the name of the error, and a sentence about it, "" for none. The
+// examples of the specification have the name as error_description.
+func (l *LeagueError) name() (name, text string) {
+	if l.ErrorName == "" && errorName.MatchString(l.ErrorDescription) {
+		return l.ErrorDescription, ""
+	}
+	return l.ErrorName, l.ErrorDescription
+}
+
+var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
 // Unreachable tells whether a call failed because nobody listens at the
 // endpoint: a refused connection or an unknown host.
