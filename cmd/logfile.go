@@ -90,22 +90,33 @@ func fileName(id, otherwise string) string {
 	return otherwise
 }
 
-// agent tells the id that the league gave the agent, once. One that can name no
-// file is as good as none.
+// agent tells the id that the league gave the agent. An id that cannot name a file
+// counts as none. An agent that gets another id goes on in another file.
 func (f *logFile) agent(id string) {
-	if f == nil || id == "" {
+	if f == nil || id == "" || f.slug == "" {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.path == "" && !f.ended {
-		f.settle(fileName(id, f.slug))
+	name := fileName(id, f.slug)
+	switch {
+	case f.ended:
+	case f.path == "":
+		f.settle(name)
+	case f.path != f.named(name):
+		if f.file != nil {
+			_ = f.file.Close() // each line was written at once
+		}
+		f.file, f.path = nil, f.named(name)
 	}
 }
 
+// named is the path of the log of an agent.
+func (f *logFile) named(name string) string { return filepath.Join(f.folder, name+".log.jsonl") }
+
 // settle names the file, and writes what waited for that.
 func (f *logFile) settle(name string) {
-	f.path = filepath.Join(f.folder, name+".log.jsonl")
+	f.path = f.named(name)
 	if f.dropped > 0 {
 		f.append(arranged(fmt.Appendf(nil,
 			`{"timestamp":%q,"level":"WARN","agent_id":%q,"event_type":"LINES_DROPPED","message":"the oldest lines are missing: the agent was too long without an id","dropped":%d}`,

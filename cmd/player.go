@@ -137,7 +137,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	}})
 	defer stop()
 	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
-	l := &life{agent: p, caller: options.Caller, manager: o.manager, log: log, file: file, data: o.data}
+	l := &life{
+		agent: p, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
+		clock: options.Clock, log: log, file: file, data: o.data,
+	}
 	err = l.takePart(ctx)
 	if kept := p.Close(); kept != nil {
 		log.Error().Err(kept).Msg("the history is not complete on disk")

@@ -99,7 +99,10 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer stop()
 	defer r.Close()
 	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
-	l := &life{agent: r, caller: options.Caller, manager: o.manager, log: log, file: file, data: o.data}
+	l := &life{
+		agent: r, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
+		clock: options.Clock, log: log, file: file, data: o.data,
+	}
 	err = l.takePart(ctx)
 	if err != nil {
 		return err

@@ -295,6 +295,7 @@ type agent interface {
 	Done() <-chan struct{}
 	Voice() *protocol.Voice
 	ID() string
+	Membership() *membership.Membership
 }
 
 // senderOf is the name an agent goes by, "" before there is one.
@@ -311,30 +312,39 @@ func senderOf[A interface {
 
 // A life is what an agent's process needs beside the agent.
 type life struct {
-	agent   agent
-	caller  protocol.Caller
-	manager string // endpoint
-	log     zerolog.Logger
-	file    *logFile // nil for none
-	data    string   // folder; "" for none
+	agent    agent
+	endpoint string
+	caller   protocol.Caller
+	manager  string // endpoint
+	clock    *protocol.Clock
+	log      zerolog.Logger
+	file     *logFile // nil for none
+	data     string   // folder; "" for none
 }
 
 // takePart registers an agent and waits until its league is over. Told to stop,
-// it lets the matches that it is in come to their end, within bounds.
+// it lets the matches that it is in come to their end, within bounds. An agent
+// that the manager does not know any more registers again; if it is refused,
+// takePart returns that error.
 func (l *life) takePart(ctx context.Context) error {
-	watch, stop := context.WithCancel(ctx)
+	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
-	err := l.agent.Register(ctx)
+	err := l.register(ctx)
 	if err == nil {
-		l.file.agent(l.agent.ID())
+		refused := make(chan error, 1)
 		watching.Go(func() {
-			membership.Watch(watch, protocol.SystemClock(), l.caller, l.manager, 15*time.Second, l.tell)
+			if err := l.watch().Run(watched); err != nil {
+				refused <- err
+			}
 		})
 		select {
 		case <-l.agent.Done():
 			return nil
+		case err = <-refused:
+			return fmt.Errorf("the manager at %s does not know this agent any more, and does not register it again: %w; "+
+				"it drops agents that do not answer it: make sure that it reaches %s, or tell another URL with --endpoint", l.manager, err, l.endpoint)
 		case <-ctx.Done():
 			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 			defer cancel()
@@ -348,6 +358,22 @@ func (l *life) takePart(ctx context.Context) error {
 		return &interruptedError{"The league goes on without this agent, which was kept nowhere."}
 	}
 	return &interruptedError{"The league goes on. Run the same command again to come back as the same agent; who it is, is kept in " + l.data + "."}
+}
+
+// register gets the agent into the league, and its log a name.
+func (l *life) register(ctx context.Context) error {
+	err := l.agent.Register(ctx)
+	if err == nil {
+		l.file.agent(l.agent.ID())
+	}
+	return err
+}
+
+func (l *life) watch() *membership.Watch {
+	return &membership.Watch{
+		Clock: l.clock, Caller: l.caller, Manager: l.manager, Voice: l.agent.Voice(), Member: l.agent.Membership,
+		Away: l.tell, Unknown: l.register,
+	}
 }
 
 // tell says that the manager is away, or back.
