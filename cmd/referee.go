@@ -43,7 +43,7 @@ prints its record and ends.`,
 		},
 	}
 	f := c.Flags()
-	o.flags(f)
+	o.flags(f, "referee-id", "REF01", "8001 to 8099")
 	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c
@@ -80,7 +80,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer client.Close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	options.Name, options.ID, options.LeagueID = name, o.id, o.leagueID
+	options.Name, options.ID, options.LeagueID = name, o.wantedID(8000, protocol.RefereeID), o.leagueID
 	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent
 	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
 	options.Folder, options.Stalls = store.Folder(o.data), stalls.Longest

@@ -19,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"evenodd/config"
 	"evenodd/league/dialect"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -263,14 +264,17 @@ type agentOptions struct {
 	logLevel string
 }
 
-func (o *agentOptions) flags(f *pflag.FlagSet) {
+// flags defines the flags. Alias is a further name of --id (003 §11.8.3); example is
+// the id of the agent at the first of the ports that give one.
+func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	addressFlags(f, &o.address)
 	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
 	dataFlag(f, &o.data, defaultData)
 	f.StringVar(&o.manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
 	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
-	f.StringVar(&o.id, "id", "", "identifier to ask for, such as P01 or REF01")
+	f.StringVar(&o.id, "id", "", "identifier to ask for, such as "+example+"; --"+alias+" is the same (default: the number of the port, if that is "+ports+")")
+	config.Alias(f, "id", alias)
 	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
 }
@@ -286,6 +290,24 @@ func defaultName(name, role string, l net.Listener) string {
 		return name
 	}
 	return fmt.Sprintf("%s %d", role, l.Addr().(*net.TCPAddr).Port)
+}
+
+// wantedID is the id that an agent asks for: the one it was given, else the number
+// of its port, as third-party programs know agents from static files: P01 is at
+// port 8101, REF01 at 8001. base is the port before the first; "" for other ports.
+func (o *agentOptions) wantedID(base int, id func(n int) string) string {
+	if o.id != "" {
+		return o.id
+	}
+	u, err := url.Parse(o.address.endpoint)
+	if err != nil {
+		return ""
+	}
+	port, _ := strconv.Atoi(u.Port()) // 0 for none
+	if n := port - base; n >= 1 && n <= 99 {
+		return id(n)
+	}
+	return ""
 }
 
 // An agent is a player or a referee, as far as the command line drives it.
