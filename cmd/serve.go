@@ -271,12 +271,17 @@ func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
 	dataFlag(f, &o.data, defaultData)
-	f.StringVar(&o.manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
+	managerFlag(f, &o.manager)
 	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
 	f.StringVar(&o.id, "id", "", "identifier to ask for, such as "+example+"; --"+alias+" is the same (default: the number of the port, if that is "+ports+")")
 	config.Alias(f, "id", alias)
 	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
+}
+
+// managerFlag is the flag of the commands that call a manager.
+func managerFlag(f *pflag.FlagSet, manager *string) {
+	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
 }
 
 // dataFlag is the flag of the commands that have a data folder.

@@ -84,7 +84,7 @@ func (d *dataFolder) settle(settings *config.Settings, command string, flags *pf
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
 	layers := map[string]func(*config.Loader, lookup) ([]config.Layer, error){
-		"manager": managerLayers, "referee": refereeLayers, "player": playerLayers, "simulate": simulateLayers,
+		"manager": managerLayers, "referee": refereeLayers, "player": playerLayers, "simulate": simulateLayers, "query": queryLayers,
 	}[command]
 	of, err := layers(d.loader, given)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestAnErrorInPlaceOfAResult(t *testing.T) {
 	}{
 		{"LEAGUE_ERROR", `{"message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"AUTH_TOKEN_INVALID","context":{"detail":"no such token"}}`,
 			protocol.ErrTokenInvalid, 12, "no such token"},
-		{"GAME_ERROR", `{"protocol":"league.v2","message_type":"GAME_ERROR","error_code":"E004"}`, protocol.ErrInvalidParityChoice, 4004, "GAME_ERROR"},
+		{"GAME_ERROR", `{"protocol":"league.v2","message_type":"GAME_ERROR","error_code":"E004"}`, protocol.ErrInvalidParityChoice, 4004, ""},
 		{"of no protocol", `{"message_type":"GAME_ERROR","error_code":"E004"}`, "", 0, "E004"},
 		{"whose code has another name", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E003","error_description":"INVALID_FIELD_TYPE"}`, "", 0, "E003 INVALID_FIELD_TYPE"},
 		{"of a code nobody knows", `{"message_type":"LEAGUE_ERROR","error_code":"E999"}`, "", 0, "E999"},

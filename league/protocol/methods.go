@@ -399,10 +399,12 @@ func decodeResult[R any](raw []byte) (any, error) {
 		}
 	}
 	if t := envelopeOf(r).MessageType; t == TypeLeagueError || t == TypeGameError {
-		e := &Error{Detail: t, Remote: true}
+		e := &Error{Remote: true}
 		var l LeagueError
 		if json.Unmarshal(raw, &l) == nil && l.describe(e, "") {
 			e.RPC = catalogue[e.Code].rpc
+		} else if e.Detail == "" {
+			e.Detail = t
 		}
 		return nil, e
 	}
