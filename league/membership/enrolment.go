@@ -163,7 +163,7 @@ func (e *Enrolment) conversation(kept *store.Identity) (string, error) {
 func unknown(err error) bool {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
-		return refused.Code == protocol.ErrTokenInvalid
+		return refused.Code == string(protocol.ErrTokenInvalid)
 	}
 	var answer *protocol.Error
 	return errors.As(err, &answer) && answer.Remote && answer.Code == protocol.ErrTokenInvalid

@@ -322,7 +322,7 @@ func TestRefusalAfterARefusalWithAHintIsFinal(t *testing.T) {
 		e := membership.Enrolment{Keep: &membership.Keep{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
 		var refused *membership.RefusedError
 		require.ErrorAs(t, e.Enroll(t.Context()), &refused)
-		assert.Equal(t, protocol.ErrDuplicateName, refused.Code)
+		assert.Equal(t, string(protocol.ErrDuplicateName), refused.Code)
 		assert.Len(t, d.calls, 2)
 	})
 }

@@ -117,8 +117,8 @@ func (c *Current) CheckOwner(bearer, token string) error {
 
 // A RefusedError is a registration that was refused.
 type RefusedError struct {
-	Code   protocol.Code // "" when the manager named none of the catalogue
-	Other  string        // the code and the name of an error that is not of the catalogue
+	Code   string // of the catalogue; "" when the manager named none of it
+	Other  string // the code and the name of an error that is not of the catalogue
 	Reason string
 	After  time.Duration // the manager asks to register again after it; 0: the refusal is final
 }
@@ -127,7 +127,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	code := e.Other
 	if e.Code != "" {
-		code = string(e.Code) + " " + e.Code.Name()
+		code = e.Code + " " + protocol.Code(e.Code).Name()
 	}
 	if code == "" {
 		return "registration refused: " + e.Reason
@@ -147,8 +147,8 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 			reason = *r.Reason
 		}
 		refused := &RefusedError{Reason: reason, After: protocol.Seconds(float64(max(0, r.RetryAfterSec)))}
-		if code := protocol.Code(r.ErrorCode); code.Name() != "" && code.Name() == r.ErrorName {
-			refused.Code = code
+		if name := protocol.Code(r.ErrorCode).Name(); name != "" && name == r.ErrorName {
+			refused.Code = r.ErrorCode
 		} else {
 			refused.Other = strings.TrimSpace(r.ErrorCode + " " + r.ErrorName)
 		}

@@ -466,7 +466,7 @@ func TestAdmittedAndRefused(t *testing.T) {
 			var refused *membership.RefusedError
 			require.ErrorAs(t, err, &refused)
 			named := tt.response.ErrorName == "LEAGUE_FULL"
-			assert.Equal(t, named, refused.Code == protocol.ErrLeagueFull)
+			assert.Equal(t, named, refused.Code == string(protocol.ErrLeagueFull))
 			assert.Equal(t, named, refused.Code != "", "a code without its name means nothing here")
 		})
 	}

@@ -146,7 +146,7 @@ func TestAgentThatTheManagerDoesNotKnowRegistersAgain(t *testing.T) {
 
 func TestWatchEndsWithARefusedRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refused := &membership.RefusedError{Code: protocol.ErrLateRegistration, Reason: "the league has started"}
+		refused := &membership.RefusedError{Code: string(protocol.ErrLateRegistration), Reason: "the league has started"}
 		p := &watched{answers: []func(context.Context) error{says(remote(protocol.ErrTokenInvalid))}}
 		_, err := watch(t, p, granted(true), func(context.Context) error { return refused })
 		assert.Equal(t, refused, err)
