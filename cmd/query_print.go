@@ -13,13 +13,13 @@ import (
 )
 
 // readAs reads the data of an answer. Data of another form is printed as it is.
-func readAs[T any](s streams, data jsontext.Value, member string, print func(T) error) error {
+func readAs[T any](s streams, data jsontext.Value, member string, show func(T) error) error {
 	var members map[string]jsontext.Value
 	var read T
 	if json.Unmarshal(data, &members) != nil || members[member] == nil || json.Unmarshal(data, &read) != nil {
 		return printJSON(s.out, data)
 	}
-	return print(read)
+	return show(read)
 }
 
 // printRows prints a table of what a manager wrote.

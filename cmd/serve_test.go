@@ -143,8 +143,8 @@ func TestAgentThatWasDroppedAndIsTooLateEnds(t *testing.T) {
 
 func TestAgentsAskForTheIDOfTheirPort(t *testing.T) {
 	for _, test := range []struct {
-		given, endpoint string
-		player, referee string
+		given, endpoint         string
+		wantPlayer, wantReferee string
 	}{
 		{"", "http://localhost:8101/mcp", "P01", ""},
 		{"", "http://localhost:8199/mcp", "P99", ""},
@@ -158,7 +158,7 @@ func TestAgentsAskForTheIDOfTheirPort(t *testing.T) {
 		{"P77", "http://localhost:8101/mcp", "P77", "P77"},
 	} {
 		o := &agentOptions{id: test.given, address: address{endpoint: test.endpoint}}
-		assert.Equal(t, test.player, o.wantedID(8100, protocol.PlayerID), test.endpoint)
-		assert.Equal(t, test.referee, o.wantedID(8000, protocol.RefereeID), test.endpoint)
+		assert.Equal(t, test.wantPlayer, o.wantedID(8100, protocol.PlayerID), test.endpoint)
+		assert.Equal(t, test.wantReferee, o.wantedID(8000, protocol.RefereeID), test.endpoint)
 	}
 }

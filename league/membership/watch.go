@@ -31,6 +31,8 @@ type Watch struct {
 	// Unknown registers the agent again, because the manager does not know its
 	// token any more (E012). Its error ends the watch.
 	Unknown func(ctx context.Context) error
+
+	away bool
 }
 
 // Run watches until ctx ends, and returns nil, or the error of Unknown.
@@ -39,20 +41,30 @@ func (w *Watch) Run(ctx context.Context) error {
 	if w.Member().Strict() {
 		wait = watchFirst
 	}
-	for away := false; w.Clock.Sleep(ctx, wait) == nil; wait = watchEvery {
-		err := w.ask(ctx)
+	for w.Clock.Sleep(ctx, wait) == nil {
+		failure := w.ask(ctx)
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
-		if gone := err != nil && !answered(err); gone != away {
-			away = gone
-			w.Away(away, err)
+		if err := w.heed(ctx, failure); err != nil {
+			return err
 		}
-		if w.Member().Strict() && unknown(err) {
-			if err := w.Unknown(ctx); err != nil && ctx.Err() == nil {
-				return err
-			}
-		}
+		wait = watchEvery
+	}
+	return nil //nolint:nilerr // Sleep fails only when ctx has ended
+}
+
+// heed tells what an answer, or none, means for the agent.
+func (w *Watch) heed(ctx context.Context, failure error) error {
+	if gone := failure != nil && !answered(failure); gone != w.away {
+		w.away = gone
+		w.Away(gone, failure)
+	}
+	if !w.Member().Strict() || !unknown(failure) {
+		return nil
+	}
+	if err := w.Unknown(ctx); ctx.Err() == nil {
+		return err
 	}
 	return nil
 }
