@@ -105,15 +105,15 @@ type Manager struct {
 	dispatch   chan func() // matches on their way to the conductors
 	late       chan *agent // agents that came back when the league was over
 
-	mu         sync.Mutex
-	life       context.Context   //nolint:containedctx // of Run, for broadcasts that a report causes
-	state      *journal.State    // what happened; only record changes it
-	agents     map[string]*agent // by id, players and referees, reservations too
-	players    []*agent          // in order of ids, once started
-	referees   []*agent
-	matches    []*match // of the current round
-	officiated workload // of the referees, as far as they are counted
-	completed  *protocol.LeagueCompleted
+	mu        sync.Mutex
+	life      context.Context   //nolint:containedctx // of Run, for broadcasts that a report causes
+	state     *journal.State    // what happened; only record changes it
+	agents    map[string]*agent // by id, players and referees, reservations too
+	players   []*agent          // in order of ids, once started
+	referees  []*agent
+	matches   []*match // of the current round
+	assigned  workload // matches of the referees in completed rounds
+	completed *protocol.LeagueCompleted
 
 	windowOver bool // registration has lasted long enough
 }

@@ -60,8 +60,8 @@ func chooseReferees(s *journal.State, before map[string]int, round int) (chosen 
 // expectedReferees are the referees of a round that has not been announced, as
 // the manager would choose them now. M.mu is held.
 func (m *Manager) expectedReferees(round int) []string {
-	m.officiated.update(m.state)
-	return chooseReferees(m.state, m.officiated.matches, round)
+	m.assigned.update(m.state)
+	return chooseReferees(m.state, m.assigned.matches, round)
 }
 
 // candidatesFor are the referees of a league that are not suspended, in order of

@@ -246,60 +246,74 @@ func fromRemote(code int, message string, data any) *Error {
 	return e
 }
 
-// describe copies what an error message says into e, and reports whether its code
-// is one of the catalogue. Third-party agents number their errors otherwise, and
-// so does 004 §6.1: any other code goes into the detail, with the name that it has
-// there. Beside is the message of the JSON-RPC error; "" for none.
-func (l *LeagueError) describe(e *Error, beside string) bool {
-	detail, detailed := l.Context["detail"].(string)
-	name, text := l.name()
-	switch {
-	case l.catalogued(name, beside):
-		e.Code, e.Context = Code(l.ErrorCode), l.Context
-		switch {
-		case detailed:
-			e.Detail = clip(detail)
-		case text != "":
-			e.Detail = clip(text)
-		case e.Detail == e.Code.Name():
-			e.Detail = "" // it would be said twice
-		}
-		return true
-	case l.ErrorCode == "":
-		return false
-	}
-	if name == "" && errorName.MatchString(beside) {
-		name = beside
-	}
-	said := strings.TrimSpace(l.ErrorCode + " " + name)
-	switch text = cmp.Or(detail, text, beside); {
-	case strings.HasPrefix(text, l.ErrorCode): // as in "E012: wrong token"
-		said = text
-	case text != "" && text != name:
-		said += ": " + text
-	}
-	e.Detail = clip(said)
-	return false
-}
-
-// catalogued tells whether the code is one of the catalogue: it has the
-// catalogue's name beside it, or no name in a whole message of this protocol.
-func (l *LeagueError) catalogued(name, beside string) bool {
+// catalogued tells whether the code of an error message is one of the catalogue:
+// it has the catalogue's name beside it, or no name in a whole message of this
+// protocol. Third-party agents number their errors otherwise, and so does 004 §6.1.
+// Beside is the message of the JSON-RPC error; "" for none.
+func (l *LeagueError) catalogued(beside string) bool {
 	whole := l.Protocol == Name && (l.MessageType == TypeLeagueError || l.MessageType == TypeGameError)
-	own := Code(l.ErrorCode).Name()
+	own, name := Code(l.ErrorCode).Name(), l.name()
 	return own != "" && (name == own || name == "" && (whole || beside == own))
 }
 
-// name is the name of the error, and a sentence about it, "" for none. The
-// examples of the specification have the name as error_description.
-func (l *LeagueError) name() (name, text string) {
+var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// name is the name of the error; "" for none. The examples of the specification
+// have it as error_description.
+func (l *LeagueError) name() string {
 	if l.ErrorName == "" && errorName.MatchString(l.ErrorDescription) {
-		return l.ErrorDescription, ""
+		return l.ErrorDescription
 	}
-	return l.ErrorName, l.ErrorDescription
+	return l.ErrorName
 }
 
-var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+// text is what the message says for people; "" for nothing but the name.
+func (l *LeagueError) text() string {
+	if l.ErrorDescription == l.name() {
+		return ""
+	}
+	return l.ErrorDescription
+}
+
+// foreign is an error of another catalogue for people: its own code, name and text.
+func (l *LeagueError) foreign(beside string) string {
+	said, name := l.ErrorCode, l.name()
+	if name == "" && errorName.MatchString(beside) {
+		name = beside
+	}
+	if name != "" {
+		said += " " + name
+	}
+	detail, _ := l.Context["detail"].(string)
+	switch text := cmp.Or(detail, l.text(), beside); {
+	case strings.HasPrefix(text, l.ErrorCode): // as in "E012: wrong token"
+		return text
+	case text != "" && text != name:
+		said += ": " + text
+	}
+	return said
+}
+
+// describe copies what an error message says into e, and reports whether its code
+// is one of the catalogue. Any other code goes into the detail.
+func (l *LeagueError) describe(e *Error, beside string) bool {
+	switch {
+	case l.ErrorCode == "":
+		return false
+	case !l.catalogued(beside):
+		e.Detail = clip(l.foreign(beside))
+		return false
+	case l.text() != "":
+		e.Detail = clip(l.text())
+	case e.Detail == Code(l.ErrorCode).Name():
+		e.Detail = "" // it would be said twice
+	}
+	e.Code, e.Context = Code(l.ErrorCode), l.Context
+	if detail, ok := l.Context["detail"].(string); ok {
+		e.Detail = clip(detail)
+	}
+	return true
+}
 
 // Unreachable tells whether a call failed because nobody listens at the
 // endpoint: a refused connection or an unknown host.
