@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,6 +57,7 @@ func TestOnlyNoticesAreHeldBack(t *testing.T) {
 // forgetful is a manager that forgets the tokens it has given when told to. It
 // admits no new player after the league has started.
 type forgetful struct {
+	mu       sync.Mutex
 	admitted int
 	known    string // the only token that counts
 	started  bool
@@ -63,6 +65,8 @@ type forgetful struct {
 }
 
 func (m *forgetful) Call(_ context.Context, _, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	switch q := params.(type) {
 	case *protocol.LeagueRegisterRequest:
 		m.heard = append(m.heard, fmt.Sprint("register ", q.Sender, " ", q.AuthToken))
@@ -93,6 +97,13 @@ func (m *forgetful) Call(_ context.Context, _, _, method string, params any, _ f
 	return nil, fmt.Errorf("%s was not to be expected", method)
 }
 
+// forget makes the manager forget the token that it gave.
+func (m *forgetful) forget(started bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known, m.started = "nobody's", started
+}
+
 // life makes the life of a player in a manager's league.
 func (m *forgetful) life(t *testing.T) *life {
 	t.Helper()
@@ -112,7 +123,7 @@ func TestAgentThatWasDroppedBeforeTheStartIsAMemberAgain(t *testing.T) {
 		m := &forgetful{}
 		l := m.life(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(8*time.Second, func() { m.known = "nobody's" })
+		time.AfterFunc(8*time.Second, func() { m.forget(false) })
 		time.AfterFunc(60*time.Second, cancel)
 		var interrupted *interruptedError
 		require.ErrorAs(t, l.takePart(ctx), &interrupted)
@@ -130,7 +141,7 @@ func TestAgentThatWasDroppedAndIsTooLateEnds(t *testing.T) {
 		m := &forgetful{}
 		l := m.life(t)
 		began := time.Now()
-		time.AfterFunc(8*time.Second, func() { m.known, m.started = "nobody's", true })
+		time.AfterFunc(8*time.Second, func() { m.forget(true) })
 		err := l.takePart(t.Context())
 		var refused *membership.RefusedError
 		require.ErrorAs(t, err, &refused)
