@@ -90,22 +90,33 @@ func fileName(id, otherwise string) string {
 	return otherwise
 }
 
-// agent tells the id that the league gave the agent, once. One that can name no
-// file is as good as none.
+// agent tells the id that the league gave the agent. An id that cannot name a file
+// counts as none. An agent that gets another id goes on in another file.
 func (f *logFile) agent(id string) {
-	if f == nil || id == "" {
+	if f == nil || id == "" || f.slug == "" {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.path == "" && !f.ended {
-		f.settle(fileName(id, f.slug))
+	name := fileName(id, f.slug)
+	switch {
+	case f.ended:
+	case f.path == "":
+		f.settle(name)
+	case f.path != f.named(name):
+		if f.file != nil {
+			_ = f.file.Close() // each line was written at once
+		}
+		f.file, f.path = nil, f.named(name)
 	}
 }
 
+// named is the path of the log of an agent.
+func (f *logFile) named(name string) string { return filepath.Join(f.folder, name+".log.jsonl") }
+
 // settle names the file, and writes what waited for that.
 func (f *logFile) settle(name string) {
-	f.path = filepath.Join(f.folder, name+".log.jsonl")
+	f.path = f.named(name)
 	if f.dropped > 0 {
 		f.append(arranged(fmt.Appendf(nil,
 			`{"timestamp":%q,"level":"WARN","agent_id":%q,"event_type":"LINES_DROPPED","message":"the oldest lines are missing: the agent was too long without an id","dropped":%d}`,
@@ -221,8 +232,16 @@ type record struct {
 	timestamp, level, agentID, component, eventType jsontext.Value
 	message, messageType, conversationID            jsontext.Value
 
+	rest string   // quoted: the member that holds everything else
 	data []member // everything else, in the order it came
 }
+
+// The member that holds everything else: in the league's log that of §9.5.1, in the
+// others that of table 12.
+const (
+	restOfLeague = `"details"`
+	restOfOthers = `"data"`
+)
 
 // A member is a member of a JSON object, its name quoted as it came.
 type member struct{ name, value jsontext.Value }
@@ -233,7 +252,10 @@ func arranged(line []byte, component string) []byte {
 	if !utf8.Valid(line) {
 		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
-	var r record
+	r := record{rest: restOfOthers}
+	if component == protocol.ManagerSender {
+		r.rest = restOfLeague
+	}
 	members, ok := membersOf(line)
 	if !ok {
 		r.timestamp, r.message = quoted(time.Now().UTC().Format(logTime)), quoted(strings.TrimSpace(string(line)))
@@ -297,7 +319,7 @@ func (r *record) place(m member) {
 			return
 		}
 	}
-	if string(m.name) == `"data"` {
+	if string(m.name) == r.rest {
 		if inner, ok := membersOf(m.value); ok {
 			for _, m := range inner {
 				r.add(m)
@@ -345,7 +367,7 @@ func (r *record) line() []byte {
 		for _, m := range r.data {
 			data = withMember(data, string(m.name), m.value)
 		}
-		line = withMember(line, `"data"`, append(data, '}'))
+		line = withMember(line, r.rest, append(data, '}'))
 	}
 	return append(line, "}\n"...)
 }
@@ -373,10 +395,13 @@ func componentOf(agentID string) string {
 	return orchestrator
 }
 
-// eventOf names an event after its message: ROUND_ANNOUNCED for "round
-// announced". What the transport says in passing gets a name that says it all.
+// eventOf names an event after its message: ROUND_COMPLETED for "round completed".
+// Messages of the transport, and those that the specification names, have names of
+// their own.
 func eventOf(message string) string {
 	switch message {
+	case "round announced":
+		return "ROUND_ANNOUNCEMENT_SENT" // spec 003 §9.5.1
 	case "sent":
 		return "MESSAGE_SENT" // spec 003 §10.6.3
 	case "received":

@@ -57,10 +57,10 @@ func numbers(t *testing.T, text string) (all []int) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var l struct {
-			Data struct{ N int }
+			Data, Details struct{ N int }
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &l), line)
-		all = append(all, l.Data.N)
+		all = append(all, l.Data.N+l.Details.N)
 	}
 	return all
 }
@@ -69,8 +69,8 @@ func TestLogFileArrangesLines(t *testing.T) {
 	tests := []struct{ name, component, line, want string }{
 		{
 			"a line of the manager", "league_manager",
-			`{"level":"INFO","round_id":1,"matches":2,"timestamp":"2025-01-15T10:15:00.000Z","agent_id":"league_manager","message":"round announced"}`,
-			`{"timestamp":"2025-01-15T10:15:00.000Z","level":"INFO","agent_id":"league_manager","component":"league_manager","event_type":"ROUND_ANNOUNCED","message":"round announced","data":{"round_id":1,"matches":2}}`,
+			`{"level":"INFO","round_id":1,"matches_count":2,"timestamp":"2025-01-15T10:15:00.000Z","agent_id":"league_manager","message":"round announced"}`,
+			`{"timestamp":"2025-01-15T10:15:00.000Z","level":"INFO","agent_id":"league_manager","component":"league_manager","event_type":"ROUND_ANNOUNCEMENT_SENT","message":"round announced","details":{"round_id":1,"matches_count":2}}`,
 		},
 		{
 			"a message sent", "player",
@@ -106,6 +106,11 @@ func TestLogFileArrangesLines(t *testing.T) {
 			"data that is data already", "player",
 			`{"a":1,"data":{"b":2,"a":3},"c":4}`,
 			`{"component":"player","data":{"a":3,"b":2,"c":4}}`,
+		},
+		{
+			"details that are details already", "league_manager",
+			`{"a":1,"details":{"b":2,"a":3},"data":{"c":4}}`,
+			`{"component":"league_manager","details":{"a":3,"b":2,"data":{"c":4}}}`,
 		},
 		{
 			"data that is no object", "player",
@@ -182,7 +187,8 @@ func TestEventTypes(t *testing.T) {
 		{"received the answer", "ANSWER_RECEIVED"},
 		{"failed", "CALL_FAILED"},
 		{"answered with an error", "ANSWERED_WITH_AN_ERROR"},
-		{"round announced", "ROUND_ANNOUNCED"},
+		{"round announced", "ROUND_ANNOUNCEMENT_SENT"},
+		{"round completed", "ROUND_COMPLETED"},
 		{"GAME_OVER was not acknowledged", "GAME_OVER_WAS_NOT_ACKNOWLEDGED"},
 		{"a player's replies do not conform", "A_PLAYERS_REPLIES_DO_NOT_CONFORM"},
 		{"disputed: a result, of 2 -- again!", "DISPUTED_A_RESULT_OF_2_AGAIN"},
@@ -249,11 +255,14 @@ func TestLogFileWaitsForTheID(t *testing.T) {
 	assert.Empty(t, files(t, dir))
 	f.agent("REF01")
 	say(t, f, numbered(3))
-	f.agent("REF02")
+	f.agent("REF01")
 	say(t, f, numbered(4))
+	f.agent("REF02") // registered again
+	say(t, f, numbered(5))
 	require.NoError(t, f.Close())
-	assert.Equal(t, []string{"logs/agents/REF01.log.jsonl"}, files(t, dir))
+	assert.Equal(t, []string{"logs/agents/REF01.log.jsonl", "logs/agents/REF02.log.jsonl"}, files(t, dir))
 	assert.Equal(t, []int{1, 2, 3, 4}, numbers(t, written(t, dir, "logs/agents/REF01.log.jsonl")))
+	assert.Equal(t, []int{5}, numbers(t, written(t, dir, "logs/agents/REF02.log.jsonl")))
 }
 
 func TestLogFileOfAnAgentThatGetsNoID(t *testing.T) {

@@ -67,7 +67,7 @@ it needs one, is in EVENODD_LLM_KEY or OPENAI_API_KEY.`,
 		},
 	}
 	f := c.Flags()
-	o.flags(f)
+	o.flags(f, "player-id", "P01", "8101 to 8199")
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league, or one of these")
 	f.StringVar(&o.strategy, "strategy", "random", "how to choose")
 	botFlags(f, &o.tools)
@@ -114,7 +114,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		return errors.Join(&usageError{err}, listener.Close())
 	}
 	defer external.Close(decide)
-	options.Name, options.ID, options.Leagues = name, o.id, o.leagues
+	options.Name, options.ID, options.Leagues = name, o.wantedID(8100, protocol.PlayerID), o.leagues
 	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide
 	options.Games = strategy.Playable(decide, options.Games)
 	options.StrictReferees = o.verify == verifyStrict
@@ -137,7 +137,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	}})
 	defer stop()
 	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
-	l := &life{agent: p, caller: options.Caller, manager: o.manager, log: log, file: file, data: o.data}
+	l := &life{
+		agent: p, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
+		clock: options.Clock, log: log, file: file, data: o.data,
+	}
 	err = l.takePart(ctx)
 	if kept := p.Close(); kept != nil {
 		log.Error().Err(kept).Msg("the history is not complete on disk")

@@ -102,6 +102,7 @@ var (
 	intoDir  = regexp.MustCompile(`^evenodd init$`)
 	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = regexp.MustCompile(`^evenodd check player --list$`)
+	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
 	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
@@ -112,7 +113,7 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 	r := newReader(t)
 	commands := append(r.commands(), r.mentioned()...)
 	require.GreaterOrEqual(t, len(commands), 12)
-	var league, later []string
+	var league, later, queries []string
 	for _, command := range commands {
 		switch {
 		case itself.MatchString(command):
@@ -132,6 +133,8 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 			r.receives(t, command)
 		case listing.MatchString(command):
 			assert.Regexp(t, `\Aplayer: \d\d+ requirements\n`, r.does(t, command))
+		case query.MatchString(command):
+			queries = append(queries, command)
 		case ofLeague.MatchString(command): // when there is one
 			later = append(later, command)
 		case oneShot.MatchString(command):
@@ -144,6 +147,8 @@ func TestTheReadmeTellsTheTruth(t *testing.T) {
 			assert.Fail(t, "a command that this test does not know", command)
 		}
 	}
+	require.Len(t, queries, 5)
+	r.asks(t, queries)
 	require.Len(t, league, 7)
 	played := r.plays(t, league)
 	if !played {
@@ -183,6 +188,23 @@ func (r *reader) receives(t *testing.T, command string) {
 		assert.Contains(t, stdout, "│ external │")
 	}
 	assert.Zero(t, p.ends(t), p.stderr.String())
+}
+
+// asks runs queries of a manager whose league is over.
+func (r *reader) asks(t *testing.T, queries []string) {
+	t.Helper()
+	ours := t.TempDir() // the data folder of the first player
+	m := r.launch(t, "evenodd manager --port 0 --players 2", "EVENODD_DATA="+t.TempDir())
+	url := "EVENODD_MANAGER=" + m.awaits(t, `at (http://\S+/mcp) waits`)[1]
+	r.launch(t, "evenodd player --port 0", url, "EVENODD_DATA="+ours)
+	r.launch(t, "evenodd player --port 0", url, "EVENODD_DATA="+t.TempDir())
+	r.launch(t, "evenodd referee --port 0", url, "EVENODD_DATA="+t.TempDir())
+	m.awaits(t, "The league is over; ")
+	for _, command := range queries {
+		p := r.launch(t, command, url, "EVENODD_DATA="+ours)
+		assert.Zero(t, p.ends(t), "%s: %s", command, p.stderr.String())
+		assert.Regexp(t, `P0\d|LEAGUE_COMPLETED|No match is left`, p.stdout.String(), command)
+	}
 }
 
 // plays runs the processes of the league together, at ports that are free. It

@@ -43,15 +43,15 @@ prints its record and ends.`,
 		},
 	}
 	f := c.Flags()
-	o.flags(f)
+	o.flags(f, "referee-id", "REF01", "8001 to 8099")
 	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c
 }
 
 func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {
-	if o.maxConcurrent < 1 || o.maxConcurrent > 10 {
-		return usage("--max-concurrent %d: 1 to 10", o.maxConcurrent)
+	if o.maxConcurrent < 1 || o.maxConcurrent > protocol.MaxConcurrentMatches {
+		return usage("--max-concurrent %d: 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
 	}
 	if !httpURL(o.manager) {
 		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
@@ -80,7 +80,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer client.Close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	options.Name, options.ID, options.LeagueID = name, o.id, o.leagueID
+	options.Name, options.ID, options.LeagueID = name, o.wantedID(8000, protocol.RefereeID), o.leagueID
 	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent
 	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
 	options.Folder, options.Stalls = store.Folder(o.data), stalls.Longest
@@ -99,7 +99,10 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer stop()
 	defer r.Close()
 	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
-	l := &life{agent: r, caller: options.Caller, manager: o.manager, log: log, file: file, data: o.data}
+	l := &life{
+		agent: r, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
+		clock: options.Clock, log: log, file: file, data: o.data,
+	}
 	err = l.takePart(ctx)
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ files of the data folder, which init writes.`,
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` (YAML, TOML or JSON; default: $EVENODD_CONFIG)")
 
 	data := &dataFolder{}
-	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data)}
+	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data)}
 	flags := map[string]*pflag.FlagSet{}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()

@@ -19,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"evenodd/config"
 	"evenodd/league/dialect"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -263,16 +264,24 @@ type agentOptions struct {
 	logLevel string
 }
 
-func (o *agentOptions) flags(f *pflag.FlagSet) {
+// flags defines the flags. Alias is a further name of --id (003 §11.8.3); example is
+// the id of the agent at the first of the ports that give one.
+func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	addressFlags(f, &o.address)
 	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that others are told (default: made of host and port)")
 	dataFlag(f, &o.data, defaultData)
-	f.StringVar(&o.manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
+	managerFlag(f, &o.manager)
 	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: made of the port)")
-	f.StringVar(&o.id, "id", "", "identifier to ask for, such as P01 or REF01")
+	f.StringVar(&o.id, "id", "", "identifier to ask for, such as "+example+"; --"+alias+" is the same (default: the number of the port, if that is "+ports+")")
+	config.Alias(f, "id", alias)
 	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive everything that chance decides from this, as simulate does")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
+}
+
+// managerFlag is the flag of the commands that call a manager.
+func managerFlag(f *pflag.FlagSet, manager *string) {
+	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
 }
 
 // dataFlag is the flag of the commands that have a data folder.
@@ -288,6 +297,24 @@ func defaultName(name, role string, l net.Listener) string {
 	return fmt.Sprintf("%s %d", role, l.Addr().(*net.TCPAddr).Port)
 }
 
+// wantedID is the id that an agent asks for: the one it was given, else the number
+// of its port, as third-party programs know agents from static files: P01 is at
+// port 8101, REF01 at 8001. base is the port before the first; "" for other ports.
+func (o *agentOptions) wantedID(base int, id func(n int) string) string {
+	if o.id != "" {
+		return o.id
+	}
+	u, err := url.Parse(o.address.endpoint)
+	if err != nil {
+		return ""
+	}
+	port, _ := strconv.Atoi(u.Port()) // 0 for none
+	if n := port - base; n >= 1 && n <= 99 {
+		return id(n)
+	}
+	return ""
+}
+
 // An agent is a player or a referee, as far as the command line drives it.
 type agent interface {
 	Register(ctx context.Context) error
@@ -295,6 +322,7 @@ type agent interface {
 	Done() <-chan struct{}
 	Voice() *protocol.Voice
 	ID() string
+	Membership() *membership.Membership
 }
 
 // senderOf is the name an agent goes by, "" before there is one.
@@ -311,30 +339,39 @@ func senderOf[A interface {
 
 // A life is what an agent's process needs beside the agent.
 type life struct {
-	agent   agent
-	caller  protocol.Caller
-	manager string // endpoint
-	log     zerolog.Logger
-	file    *logFile // nil for none
-	data    string   // folder; "" for none
+	agent    agent
+	endpoint string
+	caller   protocol.Caller
+	manager  string // endpoint
+	clock    *protocol.Clock
+	log      zerolog.Logger
+	file     *logFile // nil for none
+	data     string   // folder; "" for none
 }
 
 // takePart registers an agent and waits until its league is over. Told to stop,
-// it lets the matches that it is in come to their end, within bounds.
+// it lets the matches that it is in come to their end, within bounds. An agent
+// that the manager does not know any more registers again; if it is refused,
+// takePart returns that error.
 func (l *life) takePart(ctx context.Context) error {
-	watch, stop := context.WithCancel(ctx)
+	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
-	err := l.agent.Register(ctx)
+	err := l.register(ctx)
 	if err == nil {
-		l.file.agent(l.agent.ID())
+		refused := make(chan error, 1)
 		watching.Go(func() {
-			membership.Watch(watch, protocol.SystemClock(), l.caller, l.manager, 15*time.Second, l.tell)
+			if err := l.watch().Run(watched); err != nil {
+				refused <- err
+			}
 		})
 		select {
 		case <-l.agent.Done():
 			return nil
+		case err = <-refused:
+			return fmt.Errorf("the manager at %s does not know this agent any more, and does not register it again: %w; "+
+				"it drops agents that do not answer it: make sure that it reaches %s, or tell another URL with --endpoint", l.manager, err, l.endpoint)
 		case <-ctx.Done():
 			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 			defer cancel()
@@ -348,6 +385,22 @@ func (l *life) takePart(ctx context.Context) error {
 		return &interruptedError{"The league goes on without this agent, which was kept nowhere."}
 	}
 	return &interruptedError{"The league goes on. Run the same command again to come back as the same agent; who it is, is kept in " + l.data + "."}
+}
+
+// register gets the agent into the league, and its log a name.
+func (l *life) register(ctx context.Context) error {
+	err := l.agent.Register(ctx)
+	if err == nil {
+		l.file.agent(l.agent.ID())
+	}
+	return err
+}
+
+func (l *life) watch() *membership.Watch {
+	return &membership.Watch{
+		Clock: l.clock, Caller: l.caller, Manager: l.manager, Voice: l.agent.Voice(), Member: l.agent.Membership,
+		Away: l.tell, Unknown: l.register,
+	}
 }
 
 // tell says that the manager is away, or back.

@@ -40,7 +40,8 @@ func known() config.Known {
 		game, _ := games().Game(t) // the registry has just named it
 		info := game.Info()
 		k.Games[t] = config.KnownGame{
-			DisplayName: info.DisplayName, MinPlayers: info.MinPlayers, MaxPlayers: info.MaxPlayers,
+			DisplayName: info.DisplayName, MoveTypes: info.MoveTypes, ValidChoices: info.ValidChoices,
+			MinPlayers: info.MinPlayers, MaxPlayers: info.MaxPlayers,
 			Module: strings.TrimPrefix(reflect.TypeOf(game).PkgPath(), "evenodd/"),
 		}
 	}
@@ -60,6 +61,19 @@ func gamesOf(types []string) (rules.Registry, error) {
 	return rules.NewRegistry(chosen...), nil
 }
 
+// registeredGames are the games that the games registry lists.
+func registeredGames(files *config.Loader) (rules.Registry, error) {
+	registry, err := files.Games()
+	if err != nil {
+		return rules.Registry{}, err
+	}
+	var types []string
+	for i := range registry.Games {
+		types = append(types, registry.Games[i].GameType)
+	}
+	return gamesOf(types)
+}
+
 // A dataFolder holds what the files of a command's data folder say, from when
 // its settings are known.
 type dataFolder struct{ loader *config.Loader }
@@ -70,7 +84,7 @@ func (d *dataFolder) settle(settings *config.Settings, command string, flags *pf
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
 	layers := map[string]func(*config.Loader, lookup) ([]config.Layer, error){
-		"manager": managerLayers, "referee": refereeLayers, "player": playerLayers, "simulate": simulateLayers,
+		"manager": managerLayers, "referee": refereeLayers, "player": playerLayers, "simulate": simulateLayers, "query": queryLayers,
 	}[command]
 	of, err := layers(d.loader, given)
 	if err != nil {
@@ -282,6 +296,10 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 	if err != nil {
 		return league.Options{}, nil, &usageError{err}
 	}
+	registered, err := registeredGames(files)
+	if err != nil {
+		return league.Options{}, nil, &usageError{err}
+	}
 	l, p := r.League, r.League.Participants
 	if l.Status != config.StatusActive {
 		return league.Options{}, nil, fmt.Errorf("league %s is not run: %s says its status is %q; set it to %q",
@@ -300,7 +318,7 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 	}
 	s := l.Scoring
 	return league.Options{
-		LeagueID: id, DisplayName: l.DisplayName, GameType: l.GameType, Games: games(),
+		LeagueID: id, DisplayName: l.DisplayName, GameType: l.GameType, Games: registered,
 		MinPlayers: p.MinPlayers, Players: players, MaxPlayers: admitted,
 		Referees: referees, MaxReferees: p.MaxReferees,
 		Legs: legs, SameNames: !l.UniqueDisplayNames,

@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,4 +31,40 @@ func TestTheLimitsOfALeaguesFile(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, [2]int{o.SuspendAfter, o.ShutdownAfter}, text)
 	}
+}
+
+// The registry that init writes has what spec 003 §3.8.3 shows of its two games.
+func TestRegistryIsThatOfTheSpecification(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "testdata", "messages", "003-3.8.3-game_registry.json"))
+	require.NoError(t, err)
+	var shown struct {
+		Registry map[string]map[string]any `json:"game_registry"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &shown))
+	require.Len(t, shown.Registry, 2)
+	dir := t.TempDir()
+	_, err = config.Init(dir, known(), time.Now())
+	require.NoError(t, err)
+	raw, err = os.ReadFile(filepath.Join(dir, "config", "games", "games_registry.json"))
+	require.NoError(t, err)
+	var written struct{ Games []map[string]any }
+	require.NoError(t, json.Unmarshal(raw, &written))
+	found := 0
+	for _, game := range written.Games {
+		for member, value := range shown.Registry[game["game_type"].(string)] {
+			found++
+			assert.Equal(t, value, game[member], "%s of %s", member, game["game_type"])
+		}
+	}
+	assert.Equal(t, 2*5, found)
+}
+
+func TestManagerKnowsTheGamesOfTheRegistry(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config", "games", "games_registry.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(`{"games": [{"game_type": "tic_tac_toe"}, {"game_type": "even_odd"}]}`), 0o600))
+	o, _, err := leagueOptions(config.NewLoader(dir, known()), "cup", "even_odd", 4, 1, 1)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, o.Games.Types())
 }

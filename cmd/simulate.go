@@ -142,8 +142,11 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return err
 	}
 	o.Log = log
-	if o.Legs == 0 || o.Concurrency == 0 {
-		return usage("--legs and --concurrency are 1 at least, not 0")
+	switch { // Options takes 0 for the default
+	case o.Legs == 0:
+		return usage("--legs 0: 1 to 100")
+	case o.Concurrency == 0:
+		return usage("--concurrency 0: 1 to 10,000")
 	}
 	o.Tools.LLM.Key = llmKey()
 	if err := o.invite(); err != nil {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"regexp"
@@ -89,6 +90,20 @@ func list(item check) check {
 		}
 		for i, v := range items {
 			item(r, fmt.Sprintf("%s[%d]", member, i), v)
+		}
+	}
+}
+
+// members is an object all of whose members are such values.
+func members(value check) check {
+	return func(r *report, member string, tree any) {
+		named, ok := tree.(map[string]any)
+		if !ok {
+			r.add(member, "must be an object", tree)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			value(r, member+"."+name, named[name])
 		}
 	}
 }

@@ -117,6 +117,26 @@ func (s *Settings) Apply(command string, flags *pflag.FlagSet, layers ...Layer) 
 	return settings, errors.Join(problems...)
 }
 
+// aliases is the annotation of a flag that has further names.
+const aliases = "evenodd_aliases"
+
+// Alias gives a flag a further name, on the command line, in the environment and in
+// settings files.
+func Alias(flags *pflag.FlagSet, name, alias string) {
+	f := flags.Lookup(name)
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[aliases] = append(f.Annotations[aliases], alias)
+	before := flags.GetNormalizeFunc()
+	flags.SetNormalizeFunc(func(set *pflag.FlagSet, given string) pflag.NormalizedName {
+		if given == alias {
+			given = name
+		}
+		return before(set, given)
+	})
+}
+
 // Value is what the command line, the environment or the settings file say of
 // one flag, and which of them; else the value that is built in. The flag stays
 // as it is: this is for the flags that tell where the layers are.
@@ -124,8 +144,10 @@ func (s *Settings) Value(command string, f *pflag.Flag) (value, source string) {
 	if f.Changed {
 		return f.Value.String(), SourceFlag
 	}
-	if value, from := s.find(command, f.Name); from != "" {
-		return value, from
+	for _, name := range append([]string{f.Name}, f.Annotations[aliases]...) {
+		if value, from := s.find(command, name); from != "" {
+			return value, from
+		}
 	}
 	return f.DefValue, SourceDefault
 }

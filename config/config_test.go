@@ -358,3 +358,28 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		assert.Nil(t, s)
 	})
 }
+
+func TestAliasIsAnotherNameOfAFlag(t *testing.T) {
+	flags := func() map[string]*pflag.FlagSet {
+		all := commands()
+		config.Alias(all["player"], "manager", "boss")
+		return all
+	}
+	path := written(t, "settings.yaml", "player:\n  boss: of-the-file\n")
+	set := flags()
+	require.NoError(t, set["player"].Parse([]string{"--boss", "of-the-flag"}))
+	assert.Equal(t, config.Setting{Name: "manager", Value: "of-the-flag", Source: config.SourceFlag},
+		inForce(t, loaded(t, path, set), "player", "manager", set))
+	set = flags()
+	assert.Equal(t, config.Setting{Name: "manager", Value: "of-the-file", Source: "file " + path},
+		inForce(t, loaded(t, path, set), "player", "manager", set))
+	t.Setenv("EVENODD_BOSS", "of-the-environment")
+	set = flags()
+	assert.Equal(t, config.Setting{Name: "manager", Value: "of-the-environment", Source: "environment EVENODD_BOSS"},
+		inForce(t, loaded(t, path, set), "player", "manager", set))
+	t.Setenv("EVENODD_MANAGER", "by-its-own-name")
+	set = flags()
+	assert.Equal(t, "by-its-own-name", inForce(t, loaded(t, path, set), "player", "manager", set).Value)
+	_, err := config.Load(written(t, "other.yaml", "manager:\n  boss: nobody\n"), flags())
+	assert.ErrorContains(t, err, `unknown setting "manager.boss"`, "a command without that flag")
+}

@@ -269,15 +269,18 @@ type Games struct {
 	Games []Game `json:"games"`
 }
 
-// A Game is what is registered of one game.
+// A Game is what is registered of one game (spec 003 §3.8.3, §9.3.4). ValidChoices
+// lists, by kind of move, what may be chosen; 0-8 stands for nine numbers.
 type Game struct {
-	GameType     string         `json:"game_type"`
-	DisplayName  string         `json:"display_name"`
-	RulesModule  string         `json:"rules_module"`
-	MaxRoundTime int            `json:"max_round_time_sec"` // the longest a match may take; 0: it follows from the timeouts
-	MinPlayers   int            `json:"min_players"`        // of a match
-	MaxPlayers   int            `json:"max_players"`
-	Extra        jsontext.Value `json:",embed"`
+	GameType     string              `json:"game_type"`
+	DisplayName  string              `json:"display_name"`
+	MoveTypes    []string            `json:"move_types"`
+	ValidChoices map[string][]string `json:"valid_choices"`
+	RulesModule  string              `json:"rules_module"`
+	MaxRoundTime int                 `json:"max_round_time_sec"` // the longest a match may take; 0: it follows from the timeouts
+	MinPlayers   int                 `json:"min_players"`        // of a match
+	MaxPlayers   int                 `json:"max_players"`
+	Extra        jsontext.Value      `json:",embed"`
 }
 
 // RefereeDefaults is config/defaults/referee.json: what a referee is when

@@ -3,6 +3,7 @@ package config_test
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -59,4 +60,23 @@ func TestALeagueMayBeToldToPlayAnotherGame(t *testing.T) {
 	r, err = l.Rules(league)
 	require.NoError(t, err)
 	assert.Equal(t, "even_odd", r.League.GameType, "the file's own is as it was")
+}
+
+// What a player may choose is written as spec 003 §3.8.3 does: 0-8 is nine choices.
+func TestRegistryListsMovesAndChoices(t *testing.T) {
+	games, err := config.NewLoader(t.TempDir(), known()).Games()
+	require.NoError(t, err)
+	text, err := json.Marshal(games.Games[0], json.Deterministic(true))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"game_type":"chess","display_name":"Chess","move_types":["clock","offer"],
+		"valid_choices":{"clock":["1-3","5"],"offer":["draw"]},
+		"rules_module":"rules/chess","max_round_time_sec":0,"min_players":2,"max_players":2}`, string(text))
+	for _, choices := range []string{`["1-3", "5"]`, `["5", "1", "2", "3"]`, `["1-2", "3", "5"]`} {
+		_, err := with(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
+		require.NoError(t, err, choices)
+	}
+	for _, choices := range []string{`["1-3"]`, `["0-5"]`, `["3-1", "2", "5"]`, `["1-4000000000000000000"]`, `["01-3", "5"]`, `[]`} {
+		_, err := with(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
+		require.ErrorContains(t, err, "games[0].valid_choices: must be", choices)
+	}
 }

@@ -305,7 +305,7 @@ func encode(f File, now time.Time) ([]byte, error) {
 	if head.SchemaVersion == "" {
 		head.SchemaVersion = schemaVersion
 	}
-	text, err := json.Marshal(f, jsontext.WithIndent("  "))
+	text, err := json.Marshal(f, jsontext.WithIndent("  "), json.Deterministic(true))
 	return append(text, '\n'), err
 }
 

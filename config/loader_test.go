@@ -28,8 +28,14 @@ func known() config.Known {
 		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},
 		Strategies:  []string{"random", "even", "odd"},
 		Games: map[string]config.KnownGame{
-			"even_odd": {DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2},
-			"chess":    {DisplayName: "Chess", Module: "rules/chess", MinPlayers: 2, MaxPlayers: 2},
+			"even_odd": {
+				DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2,
+				MoveTypes: []string{"choose_parity"}, ValidChoices: map[string][]string{"choose_parity": {"even", "odd"}},
+			},
+			"chess": {
+				DisplayName: "Chess", Module: "rules/chess", MinPlayers: 2, MaxPlayers: 2,
+				MoveTypes: []string{"clock", "offer"}, ValidChoices: map[string][]string{"clock": {"1", "2", "3", "5"}, "offer": {"draw"}},
+			},
 		},
 	}
 }

@@ -20,7 +20,9 @@ type Known struct {
 type KnownGame struct {
 	DisplayName            string
 	Module                 string // such as rules/evenodd
-	MinPlayers, MaxPlayers int    // of a match
+	MoveTypes              []string
+	ValidChoices           map[string][]string // by move type, each choice by itself
+	MinPlayers, MaxPlayers int                 // of a match
 }
 
 func (k Known) gameTypes() []string { return slices.Sorted(maps.Keys(k.Games)) }
@@ -74,7 +76,7 @@ func (a *Agents) rules(known Known) check {
 		field{name: "referees", check: list(object(append([]field{
 			{name: "referee_id", check: anID("REF01", protocol.ParseRefereeID), required: true},
 			{name: "endpoint", check: endpoint()},
-			{name: "max_concurrent_matches", check: whole(1, 10)},
+			{name: "max_concurrent_matches", check: whole(1, protocol.MaxConcurrentMatches)},
 		}, common...)...))},
 		field{name: "players", check: list(object(append([]field{
 			{name: "player_id", check: anID("P01", protocol.ParsePlayerID), required: true},
@@ -179,7 +181,8 @@ func (g *Games) assume(known Known) {
 	for _, t := range known.gameTypes() {
 		in := known.Games[t]
 		g.Games = append(g.Games, Game{
-			GameType: t, DisplayName: in.DisplayName, RulesModule: in.Module, MinPlayers: in.MinPlayers, MaxPlayers: in.MaxPlayers,
+			GameType: t, DisplayName: in.DisplayName, MoveTypes: in.MoveTypes, ValidChoices: compacted(in.ValidChoices),
+			RulesModule: in.Module, MinPlayers: in.MinPlayers, MaxPlayers: in.MaxPlayers,
 		})
 	}
 }
@@ -189,6 +192,8 @@ func (g *Games) rules(known Known) check {
 	return document(field{name: "games", check: list(object(
 		field{name: "game_type", check: oneOf(known.gameTypes()...), required: true},
 		field{name: "display_name", check: displayName()},
+		field{name: "move_types", check: list(aText)},
+		field{name: "valid_choices", check: members(list(aText))},
 		field{name: "rules_module", check: aText},
 		field{name: "max_round_time_sec", check: wholeSeconds(0)},
 		field{name: "min_players", check: whole(1, 10_000)},
@@ -210,6 +215,18 @@ func (g *Games) complete(r *report, known Known) {
 		}
 		if one.DisplayName == "" {
 			one.DisplayName = in.DisplayName
+		}
+		switch {
+		case one.MoveTypes == nil:
+			one.MoveTypes = in.MoveTypes
+		case !slices.Equal(one.MoveTypes, in.MoveTypes):
+			r.add(member("move_types"), fmt.Sprintf("must be %s, the kinds of move of %s", quoted(in.MoveTypes), one.GameType), one.MoveTypes)
+		}
+		switch {
+		case one.ValidChoices == nil:
+			one.ValidChoices = compacted(in.ValidChoices)
+		case !sameChoices(one.ValidChoices, in.ValidChoices):
+			r.add(member("valid_choices"), fmt.Sprintf("must be %s, the choices of %s", quoted(compacted(in.ValidChoices)), one.GameType), one.ValidChoices)
 		}
 		switch one.RulesModule {
 		case "":
@@ -247,7 +264,7 @@ func (d *RefereeDefaults) rules(known Known) check {
 	return document(
 		field{name: "version", check: version()},
 		field{name: "game_types", check: someOf(known.gameTypes())},
-		field{name: "max_concurrent_matches", check: whole(1, 10)},
+		field{name: "max_concurrent_matches", check: whole(1, protocol.MaxConcurrentMatches)},
 		field{name: "log_level", check: logLevel()},
 	)
 }

@@ -129,6 +129,9 @@ func TestRules(t *testing.T) {
 		{agents, "players[0].preferred_leagues[0]", `"../x" 1`, id, `"x"`},
 		{agents, "players[0].active", `null`, "must be true or false", `true`},
 
+		{games, "games[0].move_types", `"choose_parity" 1`, "must be a list", `["choose_parity"]`},
+		{games, "games[0].valid_choices", `["even"] "even"`, "must be an object", `{"choose_parity":["odd","even"]}`},
+		{games, "games[0].valid_choices.choose_parity", `"even" 5`, "must be a list", ``},
 		{referee, "version", `"1.0" ""`, number, `"1.0.0" "2.0.0-rc.1"`},
 		{referee, "game_types", `[]`, types, `["chess"]`},
 		{referee, "max_concurrent_matches", `0 11`, "must be a whole number from 1 to 10", `10`},
@@ -207,6 +210,12 @@ func TestFieldsThatMustAgree(t *testing.T) {
 			`referees[1].referee_id: must be an id that no other agent has, got "REF01"`},
 		{"games/games_registry.json", `{"games": [{"game_type": "chess"}, {"game_type": "chess"}]}`,
 			`games[1].game_type: must be a game that is not listed before, got "chess"`},
+		{"games/games_registry.json", `{"games": [{"game_type": "chess", "move_types": ["offer"]}]}`,
+			`games[0].move_types: must be ["clock","offer"], the kinds of move of chess, got ["offer"]`},
+		{"games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"clock": ["1-5"], "offer": ["draw"]}}]}`,
+			`games[0].valid_choices: must be {"clock":["1-3","5"],"offer":["draw"]}, the choices of chess, got {"clock":["1-5"],"offer":["draw"]}`},
+		{"games/games_registry.json", `{"games": [{"game_type": "even_odd", "valid_choices": {}}]}`,
+			`games[0].valid_choices: must be {"choose_parity":["even","odd"]}, the choices of even_odd, got {}`},
 	}
 	for _, tt := range tests {
 		_, err := every(with(t, tt.file, tt.text))[tt.file]()

@@ -53,7 +53,7 @@ func unknownIn(v reflect.Value, path string) []string {
 			switch {
 			case !field.IsExported():
 			case field.Type == reflect.TypeFor[jsontext.Value]() && name == "":
-				found = append(found, members(v.Field(i).Bytes(), path)...)
+				found = append(found, namesIn(v.Field(i).Bytes(), path)...)
 			case field.Type == reflect.TypeFor[jsontext.Value](): // read as a whole, and judged there
 			case name == "": // embedded: its members are of this object
 				found = append(found, unknownIn(v.Field(i), path)...)
@@ -65,8 +65,8 @@ func unknownIn(v reflect.Value, path string) []string {
 	return found
 }
 
-// members are the names in an object, without remarks.
-func members(object []byte, path string) []string {
+// namesIn are the names in an object, without remarks.
+func namesIn(object []byte, path string) []string {
 	var values map[string]jsontext.Value
 	if len(object) == 0 || json.Unmarshal(object, &values) != nil {
 		return nil

@@ -124,8 +124,8 @@ type Manager struct {
 	silent    []*agent          // those to be pinged until they answer
 	players   []*agent          // in order of ids, once started
 	referees  []*agent
-	matches   []*match       // of the current round
-	assigned  map[string]int // matches announced for each referee; nil before they are counted
+	matches   []*match // of the current round
+	assigned  workload // matches of the referees in completed rounds
 	completed *protocol.LeagueCompleted
 
 	windowOver bool // registration has lasted long enough
@@ -152,7 +152,7 @@ func New(o Options) (*Manager, error) {
 		o.MaxReferees = 100
 	}
 	if o.MaxConcurrentMatches == 0 {
-		o.MaxConcurrentMatches = 10
+		o.MaxConcurrentMatches = protocol.MaxConcurrentMatches
 	}
 	if o.TokenLength == 0 {
 		o.TokenLength = protocol.MaxTokenLength
@@ -286,8 +286,13 @@ func (o *Options) validate() error {
 	if o.Players == 1 || o.Players < 0 {
 		problems = append(problems, fmt.Errorf("a league needs at least 2 players, not %d", o.Players))
 	}
-	if o.Legs < 0 || o.Referees < 0 || o.Concurrency < 0 {
-		problems = append(problems, errors.New("legs, referees and concurrency cannot be negative"))
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{{"legs", o.Legs}, {"referees", o.Referees}, {"concurrency", o.Concurrency}} {
+		if limit.value < 0 {
+			problems = append(problems, fmt.Errorf("%s cannot be negative: %d", limit.name, limit.value))
+		}
 	}
 	return errors.Join(problems...)
 }

@@ -3,6 +3,9 @@ package league
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
 )
@@ -48,7 +51,7 @@ func (m *Manager) answer(q *protocol.LeagueQuery, asker *agent) (*protocol.Leagu
 	case protocol.QueryStatus:
 		return m.answerStatus(), nil
 	case protocol.QuerySchedule:
-		return m.answerSchedule(q.QueryParams.RoundID)
+		return m.answerSchedule(&q.QueryParams)
 	case protocol.QueryNextMatch, protocol.QueryPlayerStats:
 		id := q.QueryParams.PlayerID
 		if id == "" && asker.player {
@@ -89,7 +92,7 @@ func (m *Manager) answerStatus() *protocol.LeagueQueryResponse {
 	s := m.status()
 	data := protocol.StatusData{
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
-		Players: &s.Players, Referees: &s.Referees, Games: []string{m.options.GameType},
+		Players: &s.Players, Referees: &s.Referees, Games: m.supportedGames(),
 		AgentStates: &s.Agents, Inactive: m.inactive(), Awaited: s.Awaited[:min(len(s.Awaited), protocol.MaxInactive)],
 	}
 	type status struct {
@@ -99,39 +102,67 @@ func (m *Manager) answerStatus() *protocol.LeagueQueryResponse {
 	return &protocol.LeagueQueryResponse{Data: status{s.Round, data}, CurrentRound: &s.Round, StatusData: data}
 }
 
-// answerSchedule is one round, the current one when none is named.
-func (m *Manager) answerSchedule(round int) (*protocol.LeagueQueryResponse, error) {
+// supportedGames lists the games that the manager knows, the league's own first.
+func (m *Manager) supportedGames() []string {
+	own := m.options.GameType
+	return append([]string{own}, slices.DeleteFunc(m.options.Games.Types(), func(t string) bool { return t == own })...)
+}
+
+// answerSchedule lists the matches of one round, the current one if none is
+// named, or of all rounds: those from the offset on that the limit and
+// protocol.MaxSchedule admit.
+func (m *Manager) answerSchedule(q *protocol.QueryParams) (*protocol.LeagueQueryResponse, error) {
+	s := m.state
+	round := q.RoundID
 	if round == 0 {
-		round = max(m.state.Round, 1)
+		round = protocol.QueryRound(max(s.Round, 1))
 	}
-	data := protocol.ScheduleData{RoundID: round, Rounds: m.state.Schedule.Rounds(), Matches: []protocol.ScheduledMatch{}}
-	if m.state.Started != nil && round > data.Rounds {
-		return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
+	data := protocol.ScheduleData{
+		RoundID: round, Rounds: s.Schedule.Rounds(), Matches: []protocol.ScheduledMatch{},
+		TotalMatches: s.Schedule.Matches(), Offset: q.Offset,
 	}
-	for i, p := range m.state.Schedule.Round(round) {
-		scheduled := protocol.ScheduledMatch{
-			MatchID: protocol.MatchID(round, i+1), RoundID: round,
-			PlayerAID: m.state.Started.Players[p.A], PlayerBID: m.state.Started.Players[p.B], Status: "SCHEDULED",
-			RefereeEndpoint: m.refereeEndpoint(round, i+1),
+	first := 0 // of all matches of the league
+	if round != protocol.AllRounds {
+		if s.Started != nil && int(round) > data.Rounds {
+			return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
 		}
-		if r := m.state.Matches[m.state.Schedule.Index(round, i+1)].Report; r != nil {
-			scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
+		data.TotalMatches = s.Schedule.MatchesPerRound()
+		first = (int(round) - 1) * data.TotalMatches
+	}
+	for size, i := 0, q.Offset; i < data.TotalMatches && (q.Limit == 0 || len(data.Matches) < q.Limit); i++ {
+		one := m.scheduledMatch(first + i)
+		encoded, err := json.Marshal(one)
+		if err != nil {
+			return nil, err
 		}
-		data.Matches = append(data.Matches, scheduled)
+		if size += len(encoded) + len(","); size > protocol.MaxSchedule {
+			break
+		}
+		data.Matches = append(data.Matches, one)
 	}
 	return &protocol.LeagueQueryResponse{Data: data}, nil
 }
 
-// refereeEndpoint is known once a round is announced. A match that is forfeited
-// has no referee.
-func (m *Manager) refereeEndpoint(round, number int) *string {
-	if round > m.state.Round {
-		return nil
+// scheduledMatch describes a match by its index in the schedule. M.mu is held.
+func (m *Manager) scheduledMatch(index int) protocol.ScheduledMatch {
+	s := m.state
+	round, number := index/s.Schedule.MatchesPerRound()+1, index%s.Schedule.MatchesPerRound()+1
+	pair, _ := s.Schedule.Pair(round, number)
+	scheduled := protocol.ScheduledMatch{
+		MatchID: protocol.MatchID(round, number), RoundID: round,
+		PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B], Status: "SCHEDULED",
 	}
-	id := m.state.Rounds[round-1].Referees[number-1]
-	if r := m.state.Matches[m.state.Schedule.Index(round, number)].Report; r != nil {
-		id = r.RefereeID
+	if round <= s.Round {
+		scheduled.RefereeEndpoint = m.endpointOf(s.Referee(round, number))
 	}
+	if r := s.Matches[index].Report; r != nil {
+		scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
+	}
+	return scheduled
+}
+
+// endpointOf is where an agent is; nil for the id "".
+func (m *Manager) endpointOf(id string) *string {
 	if id == "" {
 		return nil
 	}
@@ -149,8 +180,18 @@ func (m *Manager) answerNextMatch(p *agent) *protocol.LeagueQueryResponse {
 		}
 		data.NextMatch = &protocol.NextMatch{
 			MatchID: protocol.MatchID(round, number), RoundID: round, OpponentID: m.state.Started.Players[opponent],
-			RefereeEndpoint: m.refereeEndpoint(round, number),
 		}
+		var referee string
+		switch {
+		case round <= m.state.Round:
+			referee = m.state.Referee(round, number)
+		case len(m.state.Forfeiting(p.id, data.NextMatch.OpponentID)) == 0:
+			referee = m.expectedReferees(round)[number-1]
+			fallthrough
+		default:
+			data.NextMatch.RefereeExpected = true
+		}
+		data.NextMatch.RefereeEndpoint = m.endpointOf(referee)
 		break
 	}
 	return &protocol.LeagueQueryResponse{Data: data}

@@ -3,7 +3,6 @@ package league
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"evenodd/league/journal"
@@ -54,7 +53,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	announcement := m.announce(work, round, matches, forfeits)
 	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
-		Int("round_id", round).Int("matches", len(matches)).Msg("round announced")
+		Int("round_id", round).Int("matches_count", len(matches)).Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
 		if err := m.options.Clock.Sleep(stop, lead); err != nil {
 			return err
@@ -100,7 +99,7 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.chooseReferees()}); err != nil {
+		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.expectedReferees(round)}); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -128,52 +127,6 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 	}
 	m.matches = matches
 	return matches, forfeits, nil
-}
-
-// chooseReferees picks a referee for each match of the next round: of those who
-// are not suspended, the one with the least to do in this round for what it can
-// do at once, then in the whole league, then with the lower id. A match that will
-// be forfeited gives none of them anything to do. M.mu is held.
-func (m *Manager) chooseReferees() []string {
-	there := m.present(m.referees)
-	if len(there) == 0 { // one of them may be back in time
-		there = slices.DeleteFunc(slices.Clone(m.referees), func(r *agent) bool { return m.state.Agents[r.id].Shutdown != "" })
-	}
-	m.countAssigned()
-	pairs := m.state.Schedule.Round(m.state.Round + 1)
-	chosen := make([]string, len(pairs))
-	load := make(map[*agent]int, len(there))
-	for i, p := range pairs {
-		best := there[0]
-		for _, r := range there[1:] {
-			x, y := load[r]*best.capacity, load[best]*r.capacity
-			if x < y || x == y && m.assigned[r.id] < m.assigned[best.id] {
-				best = r
-			}
-		}
-		if len(m.state.Forfeiting(m.players[p.A].id, m.players[p.B].id)) == 0 {
-			load[best]++
-			m.assigned[best.id]++
-		}
-		chosen[i] = best.id
-	}
-	return chosen
-}
-
-// countAssigned takes up how often each referee was chosen before this manager
-// began. M.mu is held.
-func (m *Manager) countAssigned() {
-	if m.assigned != nil {
-		return
-	}
-	m.assigned = map[string]int{}
-	for i, before := range m.state.Rounds {
-		for k, id := range before.Referees {
-			if m.state.Matches[m.state.Schedule.Index(i+1, k+1)].Forfeited == nil {
-				m.assigned[id]++
-			}
-		}
-	}
 }
 
 // announce tells every player that is there the matches of the round, and, where

@@ -255,6 +255,9 @@ func (p *Player) Voice() *protocol.Voice { return p.voice }
 // Done is closed when the league is over.
 func (p *Player) Done() <-chan struct{} { return p.done }
 
+// Membership is the player's place in the league; nil before it is registered.
+func (p *Player) Membership() *membership.Membership { return p.member.Get() }
+
 // KnowsManager tells whether a credential is that of the league's manager.
 func (p *Player) KnowsManager(bearer string) bool { return p.member.KnowsManager(bearer) }
 

@@ -198,6 +198,9 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	}
 }
 
+// Membership is the referee's place in the league; nil before it is registered.
+func (r *Referee) Membership() *membership.Membership { return r.member.Get() }
+
 // KnowsManager tells whether a credential is that of the league's manager.
 func (r *Referee) KnowsManager(bearer string) bool { return r.member.KnowsManager(bearer) }
 

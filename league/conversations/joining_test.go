@@ -117,7 +117,7 @@ func TestARegistrationThatIsRefused(t *testing.T) {
 			for _, member := range []string{"auth_token", "manager_auth"} {
 				answer = edited(answer, member, nil)
 			}
-			answer = edited(edited(answer, "status", "REJECTED"), "error_code", "E020")
+			answer = edited(edited(edited(answer, "status", "REJECTED"), "error_code", "E020"), "error_name", "LEAGUE_FULL")
 			return edited(answer, "reason", reason), err
 		}
 	}

@@ -11,6 +11,10 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
 )
 
 // A query is a LEAGUE_QUERY of an agent, before it is sent.
@@ -100,7 +104,7 @@ func TestQueriesBeforeTheStart(t *testing.T) {
 		assert.JSONEq(t, `{"current_round":0,"state":"WAITING_FOR_REGISTRATIONS","rounds":0,"matches":0,"recorded":0,
 			"players":2,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":3,"ACTIVE":0,"SUSPENDED":0,"SHUTDOWN":0}}`,
 			string(w.ask("P01", protocol.QueryStatus)))
-		assert.JSONEq(t, `{"round_id":1,"rounds":0,"matches":[]}`, string(w.ask("P01", protocol.QuerySchedule)))
+		assert.JSONEq(t, `{"round_id":1,"rounds":0,"total_matches":0,"matches":[]}`, string(w.ask("P01", protocol.QuerySchedule)))
 		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P01", protocol.QueryNextMatch)))
 		assert.JSONEq(t, `{"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0,
 			"technical_losses":0,"state":"REGISTERED","failures":0}`, string(w.ask("P02", protocol.QueryPlayerStats)))
@@ -122,23 +126,24 @@ func TestQueriesDuringALeague(t *testing.T) {
 			{"rank":3,"player_id":"P03","display_name":"Agent P03","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,
 			string(w.ask("P01", protocol.QueryStandings)))
 
-		assert.JSONEq(t, `{"round_id":2,"rounds":3,"matches":[{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P03",
+		assert.JSONEq(t, `{"round_id":2,"rounds":3,"total_matches":1,"matches":[{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P03",
 			"referee_endpoint":"http://ref01:8000/mcp","status":"SCHEDULED","winner_player_id":null}]}`,
 			string(w.ask("P01", protocol.QuerySchedule)), "without a round it is the current one")
-		round := func(n int) string {
+		round := func(n protocol.QueryRound) string {
 			q := w.query("P01", protocol.QuerySchedule)
 			q.QueryParams.RoundID = n
 			_, data := q.answer()
 			return string(data)
 		}
-		assert.JSONEq(t, `{"round_id":1,"rounds":3,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
+		assert.JSONEq(t, `{"round_id":1,"rounds":3,"total_matches":1,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
 			"referee_endpoint":"http://ref01:8000/mcp","status":"DRAW","winner_player_id":null}]}`, round(1))
-		assert.JSONEq(t, `{"round_id":3,"rounds":3,"matches":[{"match_id":"R3M1","round_id":3,"player_A_id":"P02","player_B_id":"P03",
+		assert.JSONEq(t, `{"round_id":3,"rounds":3,"total_matches":1,"matches":[{"match_id":"R3M1","round_id":3,"player_A_id":"P02","player_B_id":"P03",
 			"referee_endpoint":null,"status":"SCHEDULED","winner_player_id":null}]}`, round(3), "nobody knows its referee yet")
 
 		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P03","referee_endpoint":"http://ref01:8000/mcp"}}`,
 			string(w.ask("P01", protocol.QueryNextMatch)))
-		assert.JSONEq(t, `{"next_match":{"match_id":"R3M1","round_id":3,"opponent_id":"P03","referee_endpoint":null}}`,
+		assert.JSONEq(t, `{"next_match":{"match_id":"R3M1","round_id":3,"opponent_id":"P03",
+			"referee_endpoint":"http://ref01:8000/mcp","referee_expected":true}}`,
 			string(w.ask("P02", protocol.QueryNextMatch)), "P02 has a bye")
 		other := w.query("REF01", protocol.QueryNextMatch)
 		other.QueryParams.PlayerID = "P03"
@@ -167,7 +172,7 @@ func TestQueriesAfterALeague(t *testing.T) {
 			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":1,"draws":0,"losses":0,"points":3},
 			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":0,"losses":1,"points":0}]}`,
 			string(w.ask("P01", protocol.QueryStandings)))
-		assert.JSONEq(t, `{"round_id":1,"rounds":1,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
+		assert.JSONEq(t, `{"round_id":1,"rounds":1,"total_matches":1,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
 			"referee_endpoint":"http://ref01:8000/mcp","status":"TECHNICAL_LOSS","winner_player_id":"P01"}]}`,
 			string(w.ask("P01", protocol.QuerySchedule)))
 		assert.JSONEq(t, `{"next_match":null}`, string(w.ask("P02", protocol.QueryNextMatch)))
@@ -311,5 +316,139 @@ func TestGetStandingsNeedsAToken(t *testing.T) {
 			_, err := protocol.GetStandings.Call(w.life, w.stranger, w.manage(), q)
 			assertRefused(t, err, code, 6001)
 		}
+	})
+}
+
+// pages asks for the schedule of all rounds, page by page.
+func (w *world) pages(limit int) (matches []protocol.ScheduledMatch, pages int) {
+	w.t.Helper()
+	for {
+		q := w.query("P01", protocol.QuerySchedule)
+		q.QueryParams = protocol.QueryParams{RoundID: protocol.AllRounds, Offset: len(matches), Limit: limit}
+		r, raw := q.answer()
+		assert.Less(w.t, len(written(r)), 64<<10, "agents read no more of an answer")
+		data := read[protocol.ScheduleData](raw)
+		assert.Equal(w.t, protocol.AllRounds, data.RoundID)
+		assert.Equal(w.t, len(matches), data.Offset)
+		matches, pages = append(matches, data.Matches...), pages+1
+		if len(matches) >= data.TotalMatches {
+			assert.Len(w.t, matches, data.TotalMatches)
+			return matches, pages
+		}
+		require.NotEmpty(w.t, data.Matches, "a page that leads nowhere")
+	}
+}
+
+func TestScheduleOfAllRounds(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(3, 1)
+		w.referee("REF01")
+		w.evens(3)
+		w.at(1500 * time.Millisecond) // the second round is being played
+		q := w.query("REF01", protocol.QuerySchedule)
+		q.QueryParams.RoundID = protocol.AllRounds
+		_, data := q.answer()
+		assert.JSONEq(t, `{"round_id":"all","rounds":3,"total_matches":3,"matches":[
+			{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02","referee_endpoint":"http://ref01:8000/mcp","status":"DRAW","winner_player_id":null},
+			{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P03","referee_endpoint":"http://ref01:8000/mcp","status":"SCHEDULED","winner_player_id":null},
+			{"match_id":"R3M1","round_id":3,"player_A_id":"P02","player_B_id":"P03","referee_endpoint":null,"status":"SCHEDULED","winner_player_id":null}]}`,
+			string(data))
+		matches, pages := w.pages(2)
+		assert.Equal(t, 2, pages)
+		assert.Equal(t, "R3M1", matches[2].MatchID)
+		q.QueryParams.Offset = 99
+		_, data = q.answer()
+		assert.JSONEq(t, `{"round_id":"all","rounds":3,"total_matches":3,"offset":99,"matches":[]}`, string(data))
+	})
+}
+
+func TestScheduleThatIsTooLargeForOneAnswerComesInPages(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		const players = 33
+		w.startManager(players, 1, func(o *league.Options) { o.Pace = time.Hour })
+		w.referee("REF01")
+		w.players(players)
+		w.at(time.Second) // the first round is not announced
+		matches, pages := w.pages(0)
+		assert.Equal(t, 2, pages)
+		seen := map[string]bool{}
+		for _, x := range matches {
+			seen[x.MatchID] = true
+		}
+		assert.Len(t, seen, players*(players-1)/2)
+	})
+}
+
+// The expected referee of a match is the announced one, if nobody is suspended
+// in between.
+func TestExpectedRefereeIsTheOneThatIsAnnounced(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		const pace = 10 * time.Second
+		w.startManager(5, 3, func(o *league.Options) { o.Pace = pace })
+		w.referee("REF01", capacity(1))
+		w.referee("REF02", capacity(2))
+		w.referee("REF03", capacity(1))
+		w.players(5)
+		next := func(round int) map[string]protocol.NextMatch {
+			matches := map[string]protocol.NextMatch{}
+			for i := range 5 {
+				id := protocol.PlayerID(i + 1)
+				if m := read[protocol.NextMatchData](w.ask(id, protocol.QueryNextMatch)).NextMatch; m != nil {
+					require.NotNil(t, m.RefereeEndpoint, "%s before round %d", id, round)
+					assert.True(t, m.RefereeExpected, "%s before round %d", id, round)
+					matches[m.MatchID] = *m
+				}
+			}
+			return matches
+		}
+		expected := map[string]protocol.NextMatch{}
+		for round := 1; round <= 5; round++ {
+			w.at(w.now() + pace/2)
+			for id, m := range next(round) { // a player with a bye asks two rounds ahead
+				expected[id] = m
+			}
+			w.at(w.now() + pace/2 + time.Second/2)
+			announced := w.said(protocol.NotifyRound.Name)
+			for _, m := range read[protocol.RoundAnnouncement](announced[len(announced)-1].message).Matches {
+				assert.Equal(t, m.RefereeEndpoint, *expected[m.MatchID].RefereeEndpoint, m.MatchID)
+			}
+		}
+	})
+}
+
+func TestExpectedRefereeTwoRoundsAhead(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(3, 2, func(o *league.Options) { o.Pace = 10 * time.Second })
+		w.referee("REF01")
+		w.referee("REF02")
+		w.players(3)
+		w.at(5 * time.Second)
+		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01",
+			"referee_endpoint":"http://ref02:8000/mcp","referee_expected":true}}`,
+			string(w.ask("P03", protocol.QueryNextMatch)), "P03 has a bye in round 1, which REF01 will conduct")
+	})
+}
+
+func TestStatusListsTheGamesOfTheManager(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.game = rockpaperscissors.Game{}
+		w.startManager(0, 1, func(o *league.Options) {
+			o.Games = rules.NewRegistry(tictactoe.Game{}, evenodd.Game{}, rockpaperscissors.Game{})
+		})
+		w.referee("REF01")
+		r, _ := w.query("REF01", protocol.QueryStatus).answer()
+		assert.Equal(t, []string{"rock_paper_scissors", "even_odd", "tic_tac_toe"}, r.Games)
+	})
+}
+
+func TestNextMatchNamesTheRefereeThatHasIt(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(2, 2)
+		w.referee("REF01", does(protocol.StartMatch.Name, refusing(protocol.ErrInvalidMatchState)))
+		w.referee("REF02")
+		w.evens(2)
+		w.at(500 * time.Millisecond)
+		assert.JSONEq(t, `{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://ref02:8000/mcp"}}`,
+			string(w.ask("P01", protocol.QueryNextMatch)), "REF01 was announced, and declined")
 	})
 }

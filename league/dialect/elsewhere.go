@@ -208,7 +208,7 @@ func (o *own) scheduleQuery(asker string, round int) object {
 			Timestamp: o.options.Clock.Timestamp(), ConversationID: "conv-create-schedule",
 		},
 		LeagueID: o.options.League, QueryType: protocol.QuerySchedule,
-		QueryParams: protocol.QueryParams{RoundID: round},
+		QueryParams: protocol.QueryParams{RoundID: protocol.QueryRound(round)},
 	}
 	if query.LeagueID == "" {
 		query.LeagueID = usualLeague

@@ -38,6 +38,7 @@ type failure struct {
 	code    int    // of JSON-RPC; 0 when it names none
 	text    string // for people
 	named   string // the code of the catalogue, such as E012; "" for none
+	name    string // that stands beside the code; "" for none
 	data    jsontext.Value
 	foreign bool // it does not stand as the protocol has it
 }
@@ -282,7 +283,7 @@ var catalogued = regexp.MustCompile(`\bE0[0-9]{2}\b`)
 func named(f failure, o object) failure {
 	for _, said := range []string{o.text("error_code"), o.text("code"), o.text("errorCode"), catalogued.FindString(f.text)} {
 		if known(said) {
-			f.named, f.foreign = said, true
+			f.named, f.name, f.foreign = said, o.text("error_name"), true
 			return f
 		}
 	}
@@ -329,7 +330,7 @@ func (q *question) failed(as reply, id []byte, f failure, internal bool) reply {
 }
 
 // encode makes the response of a failure. One that names a code of the catalogue
-// gets a LEAGUE_ERROR to say so.
+// gets data that says so.
 func (f failure) encode(id []byte) []byte {
 	const serverError = -32000
 	b := append([]byte(nil), `{"jsonrpc":"2.0","error":{"code":`...)
@@ -340,11 +341,9 @@ func (f failure) encode(id []byte) []byte {
 	b = strconv.AppendInt(b, int64(code), 10)
 	b = append(append(b, `,"message":`...), quoted(cmp.Or(f.text, f.named, "an error without a message"))...)
 	data := f.data
-	if f.named != "" && objectOf(data).text("error_code") != f.named {
+	if f.named != "" && objectOf(data).text("error_code") != f.named { // no protocol: its catalogue may be another
 		data = object{
-			{"protocol", quoted(protocol.Name)}, {"message_type", quoted(protocol.TypeLeagueError)},
-			{"error_code", quoted(f.named)}, {"error_description", quoted(f.text)},
-			{"context", object{{"detail", quoted(f.text)}}.appendTo(nil)},
+			{"error_code", quoted(f.named)}, {"error_name", quoted(f.name)}, {"error_description", quoted(f.text)},
 		}.appendTo(nil)
 	}
 	if data != nil {

@@ -338,8 +338,8 @@ func TestTheWholeSchedule(t *testing.T) {
 		if q.QueryParams.RoundID == 3 {
 			return &protocol.LeagueQueryResponse{Error: &protocol.QueryError{ErrorCode: "E006", ErrorName: "MATCH_NOT_FOUND"}}, nil
 		}
-		r := q.QueryParams.RoundID
-		return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: r, Rounds: 2, Matches: []protocol.ScheduledMatch{
+		r := int(q.QueryParams.RoundID)
+		return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: q.QueryParams.RoundID, Rounds: 2, Matches: []protocol.ScheduledMatch{
 			{MatchID: protocol.MatchID(r, 1), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: protocol.MatchID(r, 2), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
 		}}}, nil
 	})

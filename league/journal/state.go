@@ -120,6 +120,22 @@ func (s *State) Find(matchID string) (m *Match, playerA, playerB string, ok bool
 	return &s.Matches[s.Schedule.Index(round, number)], players[pair.A], players[pair.B], true
 }
 
+// Referee is the referee of a match of an announced round: the one that reported
+// its result, else the last one that has it, else the announced one. "" for a match
+// that was forfeited.
+func (s *State) Referee(round, number int) string {
+	m := &s.Matches[s.Schedule.Index(round, number)]
+	if m.Report != nil {
+		return m.Report.RefereeID
+	}
+	for i := len(m.Attempts) - 1; i >= 0; i-- {
+		if a := &m.Attempts[i]; !a.Declined && !a.Failed {
+			return a.Referee
+		}
+	}
+	return s.Rounds[round-1].Referees[number-1]
+}
+
 // NextAttempt is the number that the next attempt at a match gets.
 func (m *Match) NextAttempt() int {
 	next := 1

@@ -81,6 +81,12 @@ func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
 	open := kept != nil   // Enroll waits for the answer
 	sent := false         // a call may have reached the manager
 	defer func() { answered() }()
+	release := func() { // the manager has not let the agent in: no call needs to wait
+		if kept == nil {
+			answered()
+			answered, open = func() {}, false
+		}
+	}
 	return Insist(ctx, e.Clock, func(ctx context.Context) error {
 		if !open {
 			answered, open = e.Current.Registering(), true
@@ -92,14 +98,16 @@ func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
 		}
 		answer, err := call(ctx)
 		if err != nil {
-			sent = sent || !protocol.Unreachable(err)
-			if !sent && kept == nil {
-				answered()
-				answered, open = func() {}, false
+			if sent = sent || !protocol.Unreachable(err); !sent {
+				release()
 			}
 			return err
 		}
-		return e.join(kept, answer)
+		if err = e.join(kept, answer); err != nil {
+			sent = false
+			release()
+		}
+		return err
 	}, func(err error, wait time.Duration) {
 		e.Log.Warn().Err(err).Dur("wait_ms", wait).Msg("cannot register yet, trying again")
 	})

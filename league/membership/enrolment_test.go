@@ -1,9 +1,11 @@
 package membership_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,7 +66,7 @@ func TestEnroll(t *testing.T) {
 		return func() (*membership.Answer, error) {
 			reason := "no"
 			return &membership.Answer{Registration: &protocol.Registration{
-				Status: protocol.StatusRejected, Reason: &reason, ErrorCode: string(code),
+				Status: protocol.StatusRejected, Reason: &reason, ErrorCode: string(code), ErrorName: code.Name(),
 			}}, nil
 		}
 	}
@@ -276,5 +278,51 @@ func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
 		m := <-invited
 		require.NotNil(t, m, "the call was answered before the agent was let in")
 		assert.Equal(t, "P01", m.AgentID)
+	})
+}
+
+// refusedFor is a refusal that asks to come back after so many seconds.
+func refusedFor(seconds int) func() (*membership.Answer, error) {
+	return func() (*membership.Answer, error) {
+		reason := "the name is taken by an agent that has not answered yet"
+		return &membership.Answer{Registration: &protocol.Registration{
+			Status: protocol.StatusRejected, Reason: &reason, ErrorCode: "E024", ErrorName: "DUPLICATE_NAME", RetryAfterSec: seconds,
+		}}, nil
+	}
+}
+
+func TestRefusalWithAHintToWaitIsNotFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		d := &desk{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), place("P01", "tok-1", league, true)}}
+		var current membership.Current
+		e := membership.Enrolment{Keep: &membership.Keep{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Apply: d.apply}
+		began := time.Now()
+		waited := make(chan time.Duration, 1)
+		time.AfterFunc(10*time.Second, func() { // between the first two
+			before := time.Now()
+			assert.Nil(t, current.Await(t.Context()), "the manager has not let it in")
+			waited <- time.Since(before)
+		})
+		require.NoError(t, e.Enroll(t.Context()))
+		assert.Zero(t, <-waited, "no call waits for a registration that was refused")
+		took := time.Since(began)
+		assert.GreaterOrEqual(t, took, 30*time.Second+30*time.Second+8*time.Second, "the hint, and at least the usual pause")
+		assert.Less(t, took, 75*time.Second, "with a tenth of jitter")
+		assert.Len(t, d.calls, 4)
+		assert.Len(t, d.talks, 1, "the same registration each time")
+		assert.Equal(t, 3, strings.Count(lines.String(), "cannot register yet, trying again"))
+		assert.Contains(t, lines.String(), "the name is taken by an agent that has not answered yet (E024 DUPLICATE_NAME)")
+	})
+}
+
+func TestRefusalAfterARefusalWithAHintIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(0)}}
+		e := membership.Enrolment{Keep: &membership.Keep{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		var refused *membership.RefusedError
+		require.ErrorAs(t, e.Enroll(t.Context()), &refused)
+		assert.Equal(t, string(protocol.ErrDuplicateName), refused.Code)
+		assert.Len(t, d.calls, 2)
 	})
 }

@@ -117,18 +117,26 @@ func (c *Current) CheckOwner(bearer, token string) error {
 
 // A RefusedError is a registration that was refused.
 type RefusedError struct {
-	Code   string // of the catalogue; "" when the manager named none
+	Code   string // of the catalogue; "" when the manager named none of it
+	Other  string // the code and the name of an error that is not of the catalogue
 	Reason string
+	After  time.Duration // the manager asks to register again after it; 0: the refusal is final
 }
 
 // Error says why.
 func (e *RefusedError) Error() string {
-	if e.Code == "" {
+	code := e.Other
+	if e.Code != "" {
+		code = e.Code + " " + protocol.Code(e.Code).Name()
+	}
+	if code == "" {
 		return "registration refused: " + e.Reason
 	}
-	code := strings.TrimSpace(e.Code + " " + protocol.Code(e.Code).Name()) // a foreign code has no name
 	return fmt.Sprintf("registration refused: %s (%s)", e.Reason, code)
 }
+
+// RetryAfter is how long the manager asks to wait before the next registration.
+func (e *RefusedError) RetryAfter() time.Duration { return e.After }
 
 // Admitted tells whether a registration was accepted, with an id and a token;
 // else the error says why not.
@@ -138,7 +146,13 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 		if r.Reason != nil && *r.Reason != "" {
 			reason = *r.Reason
 		}
-		return &RefusedError{Code: r.ErrorCode, Reason: reason}
+		refused := &RefusedError{Reason: reason, After: protocol.Seconds(float64(max(0, r.RetryAfterSec)))}
+		if name := protocol.Code(r.ErrorCode).Name(); name != "" && name == r.ErrorName {
+			refused.Code = r.ErrorCode
+		} else {
+			refused.Other = strings.TrimSpace(r.ErrorCode + " " + r.ErrorName)
+		}
+		return refused
 	}
 	if id == nil || *id == "" || token == "" {
 		return &RefusedError{Reason: "the manager accepted, but gave no id or no token"}
@@ -151,9 +165,10 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 var retries = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
 
 // Insist makes a call to the manager until it is answered: after a timeout, a
-// broken connection, a rate limit or an internal error of the manager it waits
-// 2, 4, 8 and then always 8 seconds, or as long as a rate limit asks for if that
-// is longer, with a tenth of jitter, and tries again.
+// broken connection, a rate limit, an internal error of the manager or a
+// registration refused for a while it waits 2, 4, 8 and then always 8 seconds, or
+// as long as the manager asks for if that is longer, with a tenth of jitter, and
+// tries again.
 // It returns the first other error, or that of ctx.
 func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {
@@ -179,30 +194,24 @@ func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Contex
 	}
 }
 
+const internalError = -32603 // of JSON-RPC
+
 // passing tells whether a call that failed may succeed later.
 func passing(err error) bool {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
-		return false
+		return refused.After > 0
 	}
 	e := protocol.AsError(err)
 	switch {
 	case e == nil:
 		return false
 	case e.Remote && e.Code == "":
-		return troubled(e)
+		return e.RPC == internalError // its disk may be full
 	case e.Remote:
 		return e.Code == protocol.ErrRateLimited
 	}
 	return e.Code.Retryable()
-}
-
-// troubled tells whether the manager could not do what it would have done: its
-// disk may be full. That is no refusal. An error message of the protocol with a
-// code that nobody here knows is one, and comes in the same guise.
-func troubled(e *protocol.Error) bool {
-	const internalError = -32603 // of JSON-RPC
-	return e.RPC == internalError && e.Detail != protocol.TypeLeagueError && e.Detail != protocol.TypeGameError
 }
 
 // Slug makes an identifier of a display name: lower case, with dashes for what

@@ -160,7 +160,7 @@ func TestInsistStopsWhereAskingAgainIsOfNoUse(t *testing.T) {
 		{"the manager timed out itself", remote(protocol.ErrTimeout)},
 		{"the manager could not reach somebody", remote(protocol.ErrConnection)},
 		{"the manager answered with an error that has no code", &protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true}},
-		{"the manager answered with a code that nobody knows", &protocol.Error{RPC: -32603, Detail: protocol.TypeLeagueError, Remote: true}},
+		{"the manager answered with a code that nobody knows", &protocol.Error{Detail: "E099 CLOSED", Remote: true}},
 		{"the manager has an internal error that has a code", &protocol.Error{Code: protocol.ErrInvalidMatchState, RPC: -32603, Remote: true}},
 		{"an internal error on this side", &protocol.Error{RPC: -32603, Detail: "Internal error"}},
 		{"an answer that makes no sense", protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not an object")},
@@ -438,8 +438,12 @@ func TestAdmittedAndRefused(t *testing.T) {
 		{"accepted without an id", protocol.Registration{Status: accepted}, nil, token, noPlace},
 		{"accepted with an empty id", protocol.Registration{Status: accepted}, text(""), token, noPlace},
 		{"accepted without a token", protocol.Registration{Status: accepted}, text("P01"), "", noPlace},
-		{"rejected, with reason and code", protocol.Registration{Status: rejected, Reason: text("the league is full"), ErrorCode: "E020"},
+		{"rejected, with reason and code", protocol.Registration{Status: rejected, Reason: text("the league is full"), ErrorCode: "E020", ErrorName: "LEAGUE_FULL"},
 			nil, "", "registration refused: the league is full (E020 LEAGUE_FULL)"},
+		{"rejected, with a code without a name", protocol.Registration{Status: rejected, Reason: text("the league is full"), ErrorCode: "E020"},
+			nil, "", "registration refused: the league is full (E020)"},
+		{"rejected, with a code that has another name", protocol.Registration{Status: rejected, Reason: text("taken"), ErrorCode: "E021", ErrorName: "DUPLICATE_NAME"},
+			nil, "", "registration refused: taken (E021 DUPLICATE_NAME)"},
 		{"rejected, with a reason alone", protocol.Registration{Status: rejected, Reason: text("go away")},
 			nil, "", "registration refused: go away"},
 		{"rejected, with a code that is not in the catalogue", protocol.Registration{Status: rejected, Reason: text("closed"), ErrorCode: "E099"},
@@ -461,7 +465,9 @@ func TestAdmittedAndRefused(t *testing.T) {
 			require.EqualError(t, err, tt.want)
 			var refused *membership.RefusedError
 			require.ErrorAs(t, err, &refused)
-			assert.Equal(t, tt.response.ErrorCode, refused.Code)
+			named := tt.response.ErrorName == "LEAGUE_FULL"
+			assert.Equal(t, named, refused.Code == string(protocol.ErrLeagueFull))
+			assert.Equal(t, named, refused.Code != "", "a code without its name means nothing here")
 		})
 	}
 }

@@ -2,39 +2,98 @@ package membership
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"evenodd/league/protocol"
 )
 
-// pingLimit is how long a manager that is there takes to answer a ping, at
-// most.
-const pingLimit = 5 * time.Second
+// How often a manager is asked, and how long it may take to answer.
+const (
+	watchFirst = 5 * time.Second // the first time, if it proves itself
+	watchEvery = 15 * time.Second
+	watchLimit = 5 * time.Second
+)
 
-// Watch pings the manager every so often until ctx ends, and tells once when it
-// is away, with the reason, and once when it is back. Whatever it answers, it
-// is there. Agents need not know: they wait for the manager's calls, and insist
-// on their own. It is the people who look at them that want to be told.
-func Watch(ctx context.Context, clock *protocol.Clock, caller protocol.Caller, manager string, every time.Duration, told func(away bool, err error)) {
-	away := false
-	for clock.Sleep(ctx, every) == nil {
-		err := ping(ctx, caller, manager)
-		if ctx.Err() != nil {
-			return
-		}
-		if e := protocol.AsError(err); e != nil && e.Remote {
-			err = nil
-		}
-		if (err != nil) != away {
-			away = !away
-			told(away, err)
-		}
-	}
+// A Watch asks the manager from time to time whether it is there. A manager that
+// proves itself is asked by GET_STATUS with the agent's token, and so tells too
+// whether it still knows the agent; any other is pinged.
+type Watch struct {
+	Clock   *protocol.Clock
+	Caller  protocol.Caller
+	Manager string // endpoint
+	Voice   *protocol.Voice
+	Member  func() *Membership // the present one; never nil
+
+	// Away is told once when the manager does not answer, with the reason, and
+	// once when it answers again, with the error that it answers, if any.
+	Away func(away bool, err error)
+	// Unknown registers the agent again, because the manager does not know its
+	// token any more (E012). Its error ends the watch.
+	Unknown func(ctx context.Context) error
+
+	away bool
 }
 
-func ping(ctx context.Context, caller protocol.Caller, manager string) error {
-	limited := protocol.Limit(ctx, pingLimit)
+// Run watches until ctx ends, and returns nil, or the error of Unknown.
+func (w *Watch) Run(ctx context.Context) error {
+	wait := watchEvery
+	if w.Member().Strict() {
+		wait = watchFirst
+	}
+	for w.Clock.Sleep(ctx, wait) == nil {
+		failure := w.ask(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if err := w.heed(ctx, failure); err != nil {
+			return err
+		}
+		wait = watchEvery
+	}
+	return nil //nolint:nilerr // Sleep fails only when ctx has ended
+}
+
+// heed tells what an answer, or none, means for the agent.
+func (w *Watch) heed(ctx context.Context, failure error) error {
+	if gone := failure != nil && !answered(failure); gone != w.away {
+		w.away = gone
+		w.Away(gone, failure)
+	}
+	if !w.Member().Strict() || !unknown(failure) {
+		return nil
+	}
+	if err := w.Unknown(ctx); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// ask makes one call to the manager.
+func (w *Watch) ask(ctx context.Context) error {
+	limited := protocol.Limit(ctx, watchLimit)
 	defer limited.Stop()
-	_, err := protocol.Ping.Call(limited, caller, protocol.Peer{Endpoint: manager}, &protocol.ToolRequest{})
+	peer, m := protocol.Peer{Endpoint: w.Manager}, w.Member()
+	if !m.Strict() {
+		_, err := protocol.Ping.Call(limited, w.Caller, peer, &protocol.ToolRequest{})
+		return err
+	}
+	q := &protocol.LeagueQuery{
+		Envelope: w.Voice.Envelope(protocol.TypeLeagueQuery, "conv-watch"),
+		LeagueID: m.LeagueID, QueryType: protocol.QueryStatus,
+	}
+	q.AuthToken = m.Token
+	_, err := protocol.Query.Call(limited, w.Caller, peer, q)
 	return err
+}
+
+// answered tells whether the other side answered a call that failed, with an
+// error or with an answer that cannot be read.
+func answered(err error) bool {
+	e := protocol.AsError(err)
+	if e == nil || e.Remote || e.Code != protocol.ErrTimeout && e.Code != protocol.ErrConnection {
+		return true
+	}
+	var reply interface{ HTTPStatus() int }
+	return errors.As(err, &reply) && reply.HTTPStatus() > 0
 }

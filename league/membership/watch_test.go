@@ -9,70 +9,161 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 )
 
-// pings answers one ping after another.
-type pings struct {
+// watched answers the questions of a watch, one after another.
+type watched struct {
 	answers []func(ctx context.Context) error
 	asked   []time.Duration
+	said    []string // each question
 	began   time.Time
 }
 
-func (p *pings) Call(ctx context.Context, endpoint, bearer, method string, _ any, _ func([]byte) (any, error)) (any, error) {
+func (p *watched) Call(ctx context.Context, endpoint, bearer, method string, params any, _ func([]byte) (any, error)) (any, error) {
 	n := min(len(p.asked), len(p.answers)-1)
 	p.asked = append(p.asked, time.Since(p.began))
-	if endpoint != "manager" || bearer != "" || method != "ping" {
-		return nil, fmt.Errorf("%s of %s", method, endpoint)
+	if endpoint != "manager" || bearer != "" {
+		return nil, fmt.Errorf("%s with bearer %q", endpoint, bearer)
 	}
+	said := method
+	if q, ok := params.(*protocol.LeagueQuery); ok {
+		said = fmt.Sprint(method, " ", q.QueryType, " ", q.Sender, " ", q.AuthToken, " ", q.LeagueID)
+	}
+	p.said = append(p.said, said)
 	if err := p.answers[n](ctx); err != nil {
 		return nil, err
 	}
-	return &protocol.Pong{Status: "ok"}, nil
+	if method == protocol.Ping.Name {
+		return &protocol.Pong{Status: "ok"}, nil
+	}
+	return &protocol.LeagueQueryResponse{}, nil
 }
 
-func TestWatch(t *testing.T) {
-	here := func(context.Context) error { return nil }
-	gone := func(context.Context) error { return unreachable{} }
-	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	broken := func(context.Context) error { return errors.New("connection reset") }
-	grumpy := func(context.Context) error { return remote(protocol.ErrRateLimited) }
-	ailing := func(context.Context) error { return errInternal }
+// statusError is an answer of HTTP that holds no message.
+type statusError int
+
+func (e statusError) Error() string   { return fmt.Sprint("HTTP ", int(e)) }
+func (e statusError) HTTPStatus() int { return int(e) }
+
+// watch runs a watch for five minutes and returns what it told.
+func watch(t *testing.T, p *watched, m *membership.Membership, register func(context.Context) error) (told []string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	p.began = time.Now()
+	w := &membership.Watch{
+		Clock: protocol.SystemClock(), Caller: p, Manager: "manager",
+		Voice:  protocol.NewVoice("player:P01", protocol.SystemClock()),
+		Member: func() *membership.Membership { return m },
+		Away: func(away bool, err error) {
+			text := fmt.Sprint(time.Since(p.began), " back")
+			if away {
+				text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
+			}
+			told = append(told, text)
+		},
+		Unknown: register,
+	}
+	err = w.Run(ctx)
+	return told, err
+}
+
+func here(context.Context) error { return nil }
+func gone(context.Context) error { return unreachable{} }
+func hangs(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func says(err error) func(context.Context) error { return func(context.Context) error { return err } }
+
+func TestManagerIsAwayOnlyIfNothingAnswers(t *testing.T) {
+	type answers = []func(context.Context) error
+	broken := says(errors.New("connection reset"))
 	tests := []struct {
 		name    string
-		answers []func(context.Context) error
+		answers answers
 		want    []string
 	}{
-		{"always there", []func(context.Context) error{here}, nil},
-		{"there, whatever it says", []func(context.Context) error{here, grumpy, ailing, here}, nil},
-		{"never there", []func(context.Context) error{gone}, []string{"15s away E009"}},
-		{"away for a while", []func(context.Context) error{here, gone, gone, gone, here, here}, []string{"30s away E009", "1m15s back"}},
-		{"away in two ways", []func(context.Context) error{broken, gone, here}, []string{"15s away E009", "45s back"}},
-		{"it hangs", []func(context.Context) error{here, hangs, here}, []string{"35s away E001", "50s back"}},
-		{"away twice", []func(context.Context) error{gone, here, gone, grumpy}, []string{"15s away E009", "30s back", "45s away E009", "1m0s back"}},
+		{"always there", answers{here}, nil},
+		{"rate limited", answers{here, says(remote(protocol.ErrRateLimited)), here}, nil},
+		{"an internal error", answers{here, says(errInternal)}, nil},
+		{"HTTP 500", answers{here, says(statusError(500))}, nil},
+		{"HTTP 404", answers{says(statusError(404))}, nil},
+		{"no JSON", answers{says(fmt.Errorf("the answer is no JSON: %w", statusError(200)))}, nil},
+		{"no such method", answers{says(&protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true})}, nil},
+		{"a result of another type", answers{says(protocol.Fault(protocol.ErrInvalidFieldType, "the result is not an object"))}, nil},
+		{"never there", answers{gone}, []string{"15s away E009"}},
+		{"away for a while", answers{here, gone, gone, gone, here, here}, []string{"30s away E009", "1m15s back"}},
+		{"away in two ways", answers{broken, gone, here}, []string{"15s away E009", "45s back"}},
+		{"it hangs", answers{here, hangs, here}, []string{"35s away E001", "50s back"}},
+		{"back with an error", answers{gone, here, gone, says(statusError(500))}, []string{"15s away E009", "30s back", "45s away E009", "1m0s back"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-				defer cancel()
-				p := &pings{answers: tt.answers, began: time.Now()}
-				var told []string
-				membership.Watch(ctx, protocol.SystemClock(), p, "manager", 15*time.Second, func(away bool, err error) {
-					text := fmt.Sprint(time.Since(p.began), " back")
-					if away {
-						text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
-					} else {
-						assert.NoError(t, err)
-					}
-					told = append(told, text)
-				})
+				p := &watched{answers: tt.answers}
+				told, err := watch(t, p, granted(false), nil)
+				require.NoError(t, err)
 				assert.Equal(t, tt.want, told)
 				assert.Equal(t, 5*time.Minute, time.Since(p.began), "it ends with its context")
 				assert.Equal(t, 15*time.Second, p.asked[0])
+				assert.Equal(t, "ping", p.said[0], "a third-party manager is pinged")
 			})
+		})
+	}
+}
+
+func TestManagerThatProvesItselfIsAskedWithTheToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &watched{answers: []func(context.Context) error{here, says(remote(protocol.ErrRateLimited)), here}}
+		told, err := watch(t, p, granted(true), nil)
+		require.NoError(t, err)
+		assert.Empty(t, told)
+		assert.Equal(t, []time.Duration{5 * time.Second, 20 * time.Second, 35 * time.Second}, p.asked[:3])
+		assert.Equal(t, "league_query GET_STATUS player:P01 "+token+" "+league, p.said[0])
+	})
+}
+
+func TestAgentThatTheManagerDoesNotKnowRegistersAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &watched{answers: []func(context.Context) error{here, says(remote(protocol.ErrTokenInvalid)), here}}
+		var registered []time.Duration
+		told, err := watch(t, p, granted(true), func(context.Context) error {
+			registered = append(registered, time.Since(p.began))
+			return nil
+		})
+		require.NoError(t, err)
+		assert.Empty(t, told)
+		assert.Equal(t, []time.Duration{20 * time.Second}, registered)
+		assert.Equal(t, 5*time.Minute, time.Since(p.began), "it goes on")
+	})
+}
+
+func TestWatchEndsWithARefusedRegistration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := &membership.RefusedError{Code: string(protocol.ErrLateRegistration), Reason: "the league has started"}
+		p := &watched{answers: []func(context.Context) error{says(remote(protocol.ErrTokenInvalid))}}
+		_, err := watch(t, p, granted(true), func(context.Context) error { return refused })
+		assert.Equal(t, refused, err)
+		assert.Equal(t, 5*time.Second, time.Since(p.began))
+	})
+}
+
+// E012 means that the token is not known only where the manager proves itself by
+// it: the answer to a ping says nothing of tokens.
+func TestOnlyTheTokensErrorMakesAnAgentRegisterAgain(t *testing.T) {
+	for code, strict := range map[protocol.Code]bool{
+		protocol.ErrTokenMissing: true, protocol.ErrNotAuthorized: true, protocol.ErrLeagueComplete: true, protocol.ErrTokenInvalid: false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &watched{answers: []func(context.Context) error{says(remote(code))}}
+			_, err := watch(t, p, granted(strict), func(context.Context) error { return errors.New("registered again after " + string(code)) })
+			assert.NoError(t, err)
 		})
 	}
 }
@@ -81,12 +172,12 @@ func TestWatchTellsNothingOfItsOwnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(17*time.Second, cancel)
-		p := &pings{began: time.Now(), answers: []func(context.Context) error{
-			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-		}}
-		membership.Watch(ctx, protocol.SystemClock(), p, "manager", 15*time.Second, func(bool, error) {
-			assert.Fail(t, "the manager may well be there")
-		})
+		p := &watched{began: time.Now(), answers: []func(context.Context) error{hangs}}
+		w := &membership.Watch{
+			Clock: protocol.SystemClock(), Caller: p, Manager: "manager", Member: func() *membership.Membership { return granted(false) },
+			Away: func(bool, error) { assert.Fail(t, "the manager may well be there") },
+		}
+		require.NoError(t, w.Run(ctx))
 		assert.Equal(t, 17*time.Second, time.Since(p.began))
 	})
 }

@@ -122,10 +122,12 @@ func TestAnErrorInPlaceOfAResult(t *testing.T) {
 	}{
 		{"LEAGUE_ERROR", `{"message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"AUTH_TOKEN_INVALID","context":{"detail":"no such token"}}`,
 			protocol.ErrTokenInvalid, 12, "no such token"},
-		{"GAME_ERROR", `{"message_type":"GAME_ERROR","error_code":"E004"}`, protocol.ErrInvalidParityChoice, 4004, "GAME_ERROR"},
-		{"of a code nobody knows", `{"message_type":"LEAGUE_ERROR","error_code":"E999"}`, "", -32603, "LEAGUE_ERROR"},
-		{"without a code", `{"message_type":"LEAGUE_ERROR"}`, "", -32603, "LEAGUE_ERROR"},
-		{"that cannot be read", `{"message_type":"LEAGUE_ERROR","error_code":12}`, "", -32603, "LEAGUE_ERROR"},
+		{"GAME_ERROR", `{"protocol":"league.v2","message_type":"GAME_ERROR","error_code":"E004"}`, protocol.ErrInvalidParityChoice, 4004, ""},
+		{"of no protocol", `{"message_type":"GAME_ERROR","error_code":"E004"}`, "", 0, "E004"},
+		{"whose code has another name", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E003","error_description":"INVALID_FIELD_TYPE"}`, "", 0, "E003 INVALID_FIELD_TYPE"},
+		{"of a code nobody knows", `{"message_type":"LEAGUE_ERROR","error_code":"E999"}`, "", 0, "E999"},
+		{"without a code", `{"message_type":"LEAGUE_ERROR"}`, "", 0, "LEAGUE_ERROR"},
+		{"that cannot be read", `{"message_type":"LEAGUE_ERROR","error_code":12}`, "", 0, "LEAGUE_ERROR"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -167,7 +169,7 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 	}{
 		{"with a LEAGUE_ERROR", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "no such token")}, protocol.ErrTokenInvalid, "no such token"},
 		{"without a detail", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "")}, protocol.ErrTokenInvalid, ""},
-		{"of a code nobody knows", &rpcFailure{77, "ODD", league("E077", "odd")}, "", "ODD"},
+		{"of a code nobody knows", &rpcFailure{77, "ODD", league("E077", "odd")}, "", "E077 ODD: odd"},
 		{"with other data", &rpcFailure{1001, "League full", jsontext.Value(`{"max_referees":2}`)}, "", "League full"},
 		{"with data that is no object", &rpcFailure{-32603, "Internal error", jsontext.Value(`"boom"`)}, "", "Internal error"},
 		{"with data that is no JSON", &rpcFailure{-32603, "Internal error", 5}, "", "Internal error"},
@@ -180,6 +182,36 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			assert.Equal(t, []any{test.code, test.failed.code, test.detail, true}, []any{e.Code, e.RPC, e.Detail, e.Remote})
 			assert.NotEmpty(t, e.Error())
+		})
+	}
+}
+
+// The names of the catalogue are given only to errors that mean the same.
+func TestErrorOfAnotherCatalogueKeepsItsName(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		rpc  string // the message of the JSON-RPC error
+		data string
+		want string
+	}{
+		{"a name of ours as error_name", "no", `{"error_code":"E003","error_name":"MISSING_REQUIRED_FIELD","error_description":"a field"}`,
+			"E003 MISSING_REQUIRED_FIELD: a field"},
+		{"a name of ours as error_description", "no", `{"error_code":"E012","error_description":"AUTH_TOKEN_INVALID"}`, "E012 AUTH_TOKEN_INVALID: no"},
+		{"a name of ours as the message", "AUTH_TOKEN_INVALID", `{"error_code":"E012"}`, "E012 AUTH_TOKEN_INVALID"},
+		{"a whole message", "Unauthorized", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"wrong token"}`,
+			"E012 AUTH_TOKEN_INVALID: wrong token"},
+		{"another error_name", "no", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E003","error_name":"INVALID_FIELD_TYPE"}`,
+			"JSON-RPC error -32602: E003 INVALID_FIELD_TYPE: no"},
+		{"another error_name and a sentence", "no", `{"error_code":"E013","error_name":"AUTH_TOKEN_MISSING","error_description":"show your token"}`,
+			"JSON-RPC error -32602: E013 AUTH_TOKEN_MISSING: show your token"},
+		{"no name, and no message of the protocol", "who are you?", `{"error_code":"E005"}`, "JSON-RPC error -32602: E005: who are you?"},
+		{"no name, but a message type", "who are you?", `{"message_type":"LEAGUE_ERROR","error_code":"E005"}`, "JSON-RPC error -32602: E005: who are you?"},
+		{"a text that begins with the code", "E012: wrong token", `{"error_code":"E012"}`, "JSON-RPC error -32602: E012: wrong token"},
+		{"a detail", "no", `{"error_code":"E099","context":{"detail":"closed"}}`, "JSON-RPC error -32602: E099: closed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := invite(context.Background(), failing(&rpcFailure{-32602, test.rpc, jsontext.Value(test.data)}))
+			assert.EqualError(t, err, test.want)
 		})
 	}
 }

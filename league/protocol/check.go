@@ -334,7 +334,7 @@ func (q *LeagueCompleted) sound() bool {
 func (q *LeagueQuery) sound() bool {
 	p := &q.QueryParams
 	return q.Envelope.sound(TypeLeagueQuery) && filled(q.LeagueID, q.QueryType) && brief(p.PlayerID) &&
-		tallies(p.RoundID, p.Offset, p.Limit)
+		(p.RoundID == AllRounds || tallies(int(p.RoundID))) && tallies(p.Offset, p.Limit)
 }
 
 func (q *ToolRequest) sound() bool { return true } // the tools judge only the token

@@ -1,12 +1,15 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -105,7 +108,7 @@ func (c Code) Retryable() bool {
 // JSON-RPC error whose data is a whole LEAGUE_ERROR.
 type Error struct {
 	Code    Code           // of the catalogue; "" when the error names none
-	RPC     int            // the JSON-RPC code
+	RPC     int            // the JSON-RPC code; 0 for an error message in place of a result whose code is not of the catalogue
 	Detail  string         // one sentence for people
 	Context map[string]any // what helps to mend it; never a token
 	Remote  bool           // the other side answered with this error
@@ -137,6 +140,8 @@ func (e *Error) Coded(rpc int) *Error {
 // Error says what went wrong, code first.
 func (e *Error) Error() string {
 	switch {
+	case e.Code == "" && e.RPC == 0:
+		return e.Detail
 	case e.Code == "" && e.Detail == "":
 		return fmt.Sprintf("JSON-RPC error %d", e.RPC)
 	case e.Code == "":
@@ -236,15 +241,72 @@ func fromRemote(code int, message string, data any) *Error {
 	}
 	var l LeagueError
 	if json.Unmarshal(raw, &l) == nil {
-		l.describe(e)
+		l.describe(e, message)
 	}
 	return e
 }
 
-// describe copies what a LEAGUE_ERROR says into e, if its code is known.
-func (l *LeagueError) describe(e *Error) bool {
-	if _, known := catalogue[Code(l.ErrorCode)]; !known {
+// catalogued tells whether the code of an error message is one of the catalogue:
+// it has the catalogue's name beside it, or no name in a whole message of this
+// protocol. Third-party agents number their errors otherwise, and so does 004 §6.1.
+// Beside is the message of the JSON-RPC error; "" for none.
+func (l *LeagueError) catalogued(beside string) bool {
+	whole := l.Protocol == Name && (l.MessageType == TypeLeagueError || l.MessageType == TypeGameError)
+	own, name := Code(l.ErrorCode).Name(), l.name()
+	return own != "" && (name == own || name == "" && (whole || beside == own))
+}
+
+var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// name is the name of the error; "" for none. The examples of the specification
+// have it as error_description.
+func (l *LeagueError) name() string {
+	if l.ErrorName == "" && errorName.MatchString(l.ErrorDescription) {
+		return l.ErrorDescription
+	}
+	return l.ErrorName
+}
+
+// text is what the message says for people; "" for nothing but the name.
+func (l *LeagueError) text() string {
+	if l.ErrorDescription == l.name() {
+		return ""
+	}
+	return l.ErrorDescription
+}
+
+// foreign is an error of another catalogue for people: its own code, name and text.
+func (l *LeagueError) foreign(beside string) string {
+	said, name := l.ErrorCode, l.name()
+	if name == "" && errorName.MatchString(beside) {
+		name = beside
+	}
+	if name != "" {
+		said += " " + name
+	}
+	detail, _ := l.Context["detail"].(string)
+	switch text := cmp.Or(detail, l.text(), beside); {
+	case strings.HasPrefix(text, l.ErrorCode): // as in "E012: wrong token"
+		return text
+	case text != "" && text != name:
+		said += ": " + text
+	}
+	return said
+}
+
+// describe copies what an error message says into e, and reports whether its code
+// is one of the catalogue. Any other code goes into the detail.
+func (l *LeagueError) describe(e *Error, beside string) bool {
+	switch {
+	case l.ErrorCode == "":
 		return false
+	case !l.catalogued(beside):
+		e.Detail = clip(l.foreign(beside))
+		return false
+	case l.text() != "":
+		e.Detail = clip(l.text())
+	case e.Detail == Code(l.ErrorCode).Name():
+		e.Detail = "" // it would be said twice
 	}
 	e.Code, e.Context = Code(l.ErrorCode), l.Context
 	if detail, ok := l.Context["detail"].(string); ok {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -99,14 +100,22 @@ type field struct {
 	kind     kind
 	optional bool     // may be absent, and null stands for that
 	null     bool     // may be null
-	values   []string // the only strings allowed
+	values   []string // the only strings allowed; of an integer, those allowed in its place
 	form     *form    // rule for a string
 	min, max int      // characters of a string, value of a number, length of an array; max 0: no limit
+	rule     string   // what an integer must be where a league allows less than max; "" says min and max
 	fields   []field  // members of an object
 	items    *field   // elements of an array, or all members of an object keyed by player
 }
 
 const maxInteger = 1<<31 - 1 // 002 §14.4
+
+// MaxConcurrentMatches is how many matches a referee may offer to conduct at once
+// (002 §3.1.2). The table of fields has no such limit, because the referees of a
+// simulation offer as many as it needs.
+const MaxConcurrentMatches = 10
+
+var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
 
 func text(name string) field { return field{name: name, kind: kindString, min: 1, max: 200} }
 func word(name string, values ...string) field {
@@ -134,8 +143,10 @@ func keyed1(name string, item field) field {
 }
 func anything(name string) field { return field{name: name, kind: kindObject} }
 
-func (f field) orAbsent() field { f.optional = true; return f }
-func (f field) orNull() field   { f.null = true; return f }
+func (f field) orAbsent() field          { f.optional = true; return f }
+func (f field) orNull() field            { f.null = true; return f }
+func (f field) or(words ...string) field { f.values = words; return f }
+func (f field) saying(rule string) field { f.rule = rule; return f }
 
 // envelopeFields begin every message.
 func envelopeFields(messageType string) []field {
@@ -188,7 +199,7 @@ var (
 var bodies = map[string][]field{
 	TypeRefereeRegisterRequest: {object("referee_meta",
 		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),
-		gameTypes, endpoint, integer("max_concurrent_matches", 1)),
+		gameTypes, endpoint, integer("max_concurrent_matches", 1).saying(capacityRule)),
 		word("referee_auth", RefereeAuthAccessToken, RefereeAuthNone).orAbsent()},
 	TypeRefereeRegisterResponse: append([]field{text("referee_id").orAbsent().orNull()}, registrationFields...),
 	TypeLeagueRegisterRequest: {object("player_meta",
@@ -240,7 +251,7 @@ var bodies = map[string][]field{
 	TypeStandingsUpdate: {text("league_id"), integer("round_id", 1), array("standings", 1, standingField),
 		integer("total_players", 1).orAbsent()},
 	TypeLeagueQuery: {text("league_id"), text("query_type"),
-		object("query_params", text("player_id").orAbsent(), integer("round_id", 1).orAbsent(),
+		object("query_params", text("player_id").orAbsent(), integer("round_id", 1).or(allRounds).orAbsent(),
 			integer("offset", 0).orAbsent(), integer("limit", 1).orAbsent()).orAbsent()},
 	TypeLeagueQueryResponse: {text("query_type"), truth("success").orAbsent(), anything("data").orAbsent(),
 		object("error", formed("error_code", codeForm), text("error_name"),
@@ -396,13 +407,7 @@ func (f *field) judge(raw jsontext.Value) (rule string, _ breach) {
 		}
 		return f.judgeText(s)
 	case kindInteger:
-		n, err := strconv.ParseInt(string(raw), 10, 64)
-		if raw.Kind() != '0' || err != nil {
-			return "an integer", breachValue
-		}
-		if n < int64(f.min) || n > int64(f.max) {
-			return fmt.Sprintf("an integer from %d to %d", f.min, f.max), breachValue
-		}
+		return f.judgeInteger(raw), breachValue
 	case kindNumber:
 		n, err := strconv.ParseFloat(string(raw), 64)
 		if raw.Kind() != '0' || err != nil || n < 0 || n > float64(f.max) {
@@ -428,6 +433,30 @@ func (f *field) judge(raw jsontext.Value) (rule string, _ breach) {
 	case kindAny:
 	}
 	return "", breachValue
+}
+
+// judgeInteger returns the rule that a value breaks; "" when it holds.
+func (f *field) judgeInteger(raw jsontext.Value) string {
+	if raw.Kind() == '"' && f.values != nil {
+		var s string
+		if json.Unmarshal(raw, &s) == nil && slices.Contains(f.values, s) {
+			return ""
+		}
+	}
+	instead := ""
+	if f.values != nil {
+		instead = " or " + oneOf(f.values)
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	switch {
+	case raw.Kind() != '0' || err != nil:
+		return "an integer" + instead
+	case n >= int64(f.min) && n <= int64(f.max):
+		return ""
+	case f.rule != "":
+		return f.rule
+	}
+	return fmt.Sprintf("an integer from %d to %d%s", f.min, f.max, instead)
 }
 
 func (f *field) judgeText(s string) (rule string, _ breach) {

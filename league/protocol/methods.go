@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -279,9 +280,9 @@ func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
 	if own, ok := m.codes[e.Code]; ok {
 		code = own
 	}
-	if asked.MessageType == "" {
+	if asked.MessageType == "" { // a tool has no message type: its name says what was asked
 		named := *asked
-		named.MessageType = m.Request
+		named.MessageType = cmp.Or(m.Request, m.Name)
 		asked = &named
 	}
 	return e.travelling(voice, asked, code)
@@ -417,10 +418,12 @@ func decodeResult[R any](raw []byte) (any, error) {
 		}
 	}
 	if t := envelopeOf(r).MessageType; t == TypeLeagueError || t == TypeGameError {
-		e := &Error{RPC: rpcInternal, Detail: t, Remote: true}
+		e := &Error{Remote: true}
 		var l LeagueError
-		if json.Unmarshal(raw, &l) == nil && l.describe(e) {
+		if json.Unmarshal(raw, &l) == nil && l.describe(e, "") {
 			e.RPC = catalogue[e.Code].rpc
+		} else if e.Detail == "" {
+			e.Detail = t
 		}
 		return nil, e
 	}

@@ -1,13 +1,65 @@
 package protocol
 
+import (
+	"errors"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // QueryParams are the parameters of a query; which count depends on its type.
-// Offset and Limit page through the standings: limit 1 to 100, 0 means 100.
+// Offset and Limit page through standings, at most 100 rows at once, and through
+// schedules, at most as many matches as fit into MaxSchedule bytes. Limit 0 means
+// as many as that.
 type QueryParams struct {
-	PlayerID string `json:"player_id,omitzero"`
-	RoundID  int    `json:"round_id,omitzero"`
-	Offset   int    `json:"offset,omitzero"`
-	Limit    int    `json:"limit,omitzero"`
+	PlayerID string     `json:"player_id,omitzero"`
+	RoundID  QueryRound `json:"round_id,omitzero"`
+	Offset   int        `json:"offset,omitzero"`
+	Limit    int        `json:"limit,omitzero"`
 }
+
+// A QueryRound is the round_id of GET_SCHEDULE: a number from 1, AllRounds, or 0
+// for the current round.
+type QueryRound int
+
+// AllRounds asks for the schedule of the whole league; "all" in JSON.
+const AllRounds QueryRound = -1
+
+const allRounds = "all"
+
+// MarshalJSONTo writes a number or "all".
+func (r QueryRound) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if r == AllRounds {
+		return enc.WriteToken(jsontext.String(allRounds))
+	}
+	return enc.WriteToken(jsontext.Int(int64(r)))
+}
+
+// UnmarshalJSONFrom reads a whole number from 0, "all", or null, which is 0.
+func (r *QueryRound) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() == 'n' {
+		*r = 0
+		return nil
+	}
+	if word, err := jsontext.AppendUnquote(nil, value); err == nil && string(word) == allRounds {
+		*r = AllRounds
+		return nil
+	}
+	n, err := strconv.Atoi(string(value))
+	if err != nil || n < 0 {
+		return errors.New(`a round_id is a whole number or "all"`)
+	}
+	*r = QueryRound(n)
+	return nil
+}
+
+// MaxSchedule is how many bytes of JSON the matches of one answer to GET_SCHEDULE
+// have at most: agents read 64 KB of an answer.
+const MaxSchedule = 60_000
 
 // LeagueQuery is LEAGUE_QUERY (spec 003 §4.9.1).
 type LeagueQuery struct {
@@ -67,13 +119,16 @@ type StatusData struct {
 	Awaited     []string        `json:"awaited,omitzero"` // ids of agents that have not answered yet, before the start; MaxInactive at most
 }
 
-// A NextMatch is the next match of a player. The referee's endpoint is null
-// until the round is announced.
+// A NextMatch is the next match of a player. Until its round is announced the
+// referee is the one that the manager would choose now, and RefereeExpected is
+// true; the endpoint is null for a match without a referee, because a player
+// forfeits it.
 type NextMatch struct {
 	MatchID         string  `json:"match_id"`
 	RoundID         int     `json:"round_id"`
 	OpponentID      string  `json:"opponent_id"`
 	RefereeEndpoint *string `json:"referee_endpoint"`
+	RefereeExpected bool    `json:"referee_expected,omitzero"`
 }
 
 // NextMatchData answers GET_NEXT_MATCH; null when no match is left.
@@ -92,11 +147,14 @@ type ScheduledMatch struct {
 	WinnerPlayerID  *string `json:"winner_player_id"`
 }
 
-// ScheduleData answers GET_SCHEDULE for one round, and says how many there are.
+// ScheduleData answers GET_SCHEDULE: the matches of one round, or of all rounds,
+// from the offset on. TotalMatches counts those before and after this page too.
 type ScheduleData struct {
-	RoundID int              `json:"round_id"`
-	Rounds  int              `json:"rounds"`
-	Matches []ScheduledMatch `json:"matches"`
+	RoundID      QueryRound       `json:"round_id"`
+	Rounds       int              `json:"rounds"`
+	Matches      []ScheduledMatch `json:"matches"`
+	TotalMatches int              `json:"total_matches"`
+	Offset       int              `json:"offset,omitzero"`
 }
 
 // AgentLife is the state of an agent's life (spec 003 §2.8), why it is in it

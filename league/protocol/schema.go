@@ -54,6 +54,9 @@ func (f *field) schema() map[string]any {
 			s["minItems"] = f.min
 		}
 	case kindInteger:
+		if f.values != nil {
+			return f.integerOrWord()
+		}
 		s["minimum"], s["maximum"] = f.min, f.max
 	case kindNumber:
 		s["minimum"], s["maximum"] = 0, f.max
@@ -69,6 +72,13 @@ func (f *field) schema() map[string]any {
 		s["type"] = f.kind.String()
 	}
 	return s
+}
+
+// integerOrWord is the schema of an integer that words may stand in place of.
+func (f *field) integerOrWord() map[string]any {
+	integer, word := *f, *f
+	integer.values, word.kind = nil, kindString
+	return map[string]any{"anyOf": []any{integer.schema(), word.schema()}}
 }
 
 func (f *field) textSchema(s map[string]any) {

@@ -1,0 +1,328 @@
+package cmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"evenodd/config"
+	"evenodd/league/dialect"
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+type queryOptions struct {
+	subject  string
+	manager  string
+	data     string
+	id       string
+	leagueID string
+	round    string
+	playerID string
+	format   string
+	ca       string
+	ofFolder bool // --data or --id stands on the command line
+}
+
+// A subject is what can be asked.
+type subject struct {
+	queryType string
+	list      string // the member of the data that comes in pages; "" for none
+	total     string // the member that counts its items in all pages
+	flags     []string
+	print     func(streams, jsontext.Value) error
+}
+
+// subjects are what can be asked, by the argument of the command.
+func subjects() map[string]subject {
+	return map[string]subject{
+		"standings":  {protocol.QueryStandings, "standings", "total_players", nil, printQueriedStandings},
+		"schedule":   {protocol.QuerySchedule, "matches", "total_matches", []string{"round"}, printSchedule},
+		"next-match": {protocol.QueryNextMatch, "", "", []string{"player-id"}, printNextMatch},
+		"stats":      {protocol.QueryPlayerStats, "", "", []string{"player-id"}, printStats},
+		"status":     {protocol.QueryStatus, "", "", nil, printStatus},
+	}
+}
+
+// subjectNames are the arguments of the command, as help and errors list them.
+var subjectNames = [...]string{"standings", "schedule", "next-match", "stats", "status"}
+
+// newQuery makes 'evenodd query': asks a league manager.
+func newQuery(s streams, data *dataFolder) *cobra.Command {
+	o := &queryOptions{}
+	c := &cobra.Command{
+		Use:   "query " + strings.Join(subjectNames[:], "|"),
+		Short: "Ask a league manager for standings, schedule, matches or its status",
+		Long: `Ask a league manager, and print its answer. Managers answer registered agents, so
+the query needs the token of one: that of EVENODD_TOKEN, or the one that a player or
+a referee has in the folder given by --data. --data and --id on the command line win
+over EVENODD_TOKEN. Where several agents of the manager are in the folder, --id
+chooses one.
+
+  standings    the table
+  schedule     the matches of the current round, or of --round
+  next-match   the next match of the agent, or of --player-id
+  stats        the results of the agent, or of --player-id
+  status       how far the league is, and its games`,
+		Example:   "  evenodd query standings --id P01\n  evenodd query schedule --round all --format json",
+		ValidArgs: subjectNames[:],
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(subjectNames[:], args[0]) {
+				return usage("query takes one of: %s", strings.Join(subjectNames[:], ", "))
+			}
+			o.subject = args[0]
+			o.ofFolder = c.Flags().Changed("data") || c.Flags().Changed("id")
+			for _, name := range []string{"round", "player-id"} {
+				if c.Flags().Changed(name) && !slices.Contains(subjects()[o.subject].flags, name) {
+					return usage("query %s takes no --%s", o.subject, name)
+				}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return runQuery(c.Context(), s, data.loader, o) },
+	}
+	f := c.Flags()
+	managerFlag(f, &o.manager)
+	tlsCAFlag(f, &o.ca)
+	dataFlag(f, &o.data, defaultData)
+	f.StringVar(&o.id, "id", "", "agent in the data folder whose token is shown, such as P01")
+	f.StringVar(&o.leagueID, "league-id", "", "league to ask about (default: that of the agent)")
+	f.StringVar(&o.round, "round", "", "round of the schedule: `N` or all (default: the current one)")
+	f.StringVar(&o.playerID, "player-id", "", "player to ask about (default: the agent itself)")
+	f.StringVar(&o.format, "format", formatText, "text or json")
+	return c
+}
+
+// queryLayers are what the files of the data folder say of the manager's address.
+func queryLayers(files *config.Loader, _ lookup) ([]config.Layer, error) {
+	ofSystem, presets, err := agentLayers(files, func(*config.Network) string { return "" }, "")
+	if err != nil {
+		return nil, err
+	}
+	return []config.Layer{presets.done(), ofSystem}, nil
+}
+
+func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOptions) error {
+	if err := checkTextOrJSON(o.format); err != nil {
+		return err
+	}
+	if !httpURL(o.manager) {
+		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
+	}
+	question, err := o.question(files)
+	if err != nil {
+		return err
+	}
+	speak := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	client, err := newClient(maxFromManager, o.ca, nil, speak)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	about := subjects()[o.subject]
+	data, err := ask(ctx, client, o.manager, question, about)
+	if err != nil {
+		if ctx.Err() != nil {
+			return &interruptedError{"Nothing was changed."}
+		}
+		return fmt.Errorf("%s", withoutToken([]byte(err.Error()), question.AuthToken))
+	}
+	data = withoutToken(data, question.AuthToken)
+	if o.format == formatJSON {
+		return printJSON(s.out, struct {
+			SchemaVersion string         `json:"schema_version"`
+			LeagueID      string         `json:"league_id"`
+			QueryType     string         `json:"query_type"`
+			Data          jsontext.Value `json:"data"`
+		}{"1.0.0", question.LeagueID, question.QueryType, data})
+	}
+	return about.print(s, data)
+}
+
+// question is the query, with the token of an agent.
+func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, error) {
+	q := &protocol.LeagueQuery{QueryType: subjects()[o.subject].queryType, LeagueID: o.leagueID}
+	q.QueryParams.PlayerID = o.playerID
+	switch n, err := strconv.Atoi(o.round); {
+	case o.round == "":
+	case o.round == "all":
+		q.QueryParams.RoundID = protocol.AllRounds
+	case err != nil || n < 1:
+		return nil, usage("--round %q: a number from 1, or all", o.round)
+	default:
+		q.QueryParams.RoundID = protocol.QueryRound(n)
+	}
+	role, id, token := membership.RolePlayer, "unknown", strings.TrimSpace(os.Getenv("EVENODD_TOKEN")) // the token says whose it is
+	if token == "" || o.ofFolder {
+		who, err := o.identity()
+		if err != nil {
+			return nil, err
+		}
+		role, id, token = who.Role, who.AgentID, who.AuthToken
+		q.LeagueID = cmp.Or(q.LeagueID, who.LeagueID)
+	}
+	if q.LeagueID == "" {
+		system, err := files.System()
+		if err != nil {
+			return nil, &usageError{err}
+		}
+		q.LeagueID = system.DefaultLeagueID
+	}
+	sender := protocol.PlayerSender(id)
+	if role == membership.RoleReferee {
+		sender = protocol.RefereeSender(id)
+	}
+	q.Envelope = protocol.NewVoice(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-query-"+o.subject)
+	q.AuthToken = token
+	return q, nil
+}
+
+// identity is the agent in the data folder whose token is shown. A token goes only
+// to the manager that gave it, whose address names the file, and to one that runs
+// the league given by --league-id.
+func (o *queryOptions) identity() (*store.Identity, error) {
+	folder, found := store.Folder(o.data), map[string]*store.Identity{}
+	if o.data == "" {
+		return nil, errors.New("no token: set EVENODD_TOKEN to that of a registered agent, or name its data folder with --data")
+	}
+	for _, role := range []string{membership.RolePlayer, membership.RoleReferee} {
+		for _, path := range folder.Identities(role) {
+			who, err := store.Read[store.Identity](path)
+			if err != nil || who.AuthToken == "" || who.Role != role {
+				continue // not an identity, or a damaged one: no token to show
+			}
+			if o.leagueID != "" && who.LeagueID == o.leagueID || o.leagueID == "" && path == folder.Identity(role, who.DisplayName+" at "+o.manager) {
+				found[who.AgentID] = who
+			}
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(found), protocol.CompareIDs)
+	private := filepath.Join(o.data, "private")
+	switch {
+	case len(ids) == 0:
+		return nil, fmt.Errorf("no token: no agent of the manager at %s is in %s; name the folder of one with --data, its league with --league-id, "+
+			"or set EVENODD_TOKEN", o.manager, private)
+	case o.id != "" && found[o.id] == nil:
+		return nil, usage("--id %q: %s has %s", o.id, private, strings.Join(ids, ", "))
+	case o.id != "":
+		return found[o.id], nil
+	case len(ids) > 1:
+		return nil, usage("%s has the tokens of %s: choose one with --id", private, strings.Join(ids, ", "))
+	}
+	return found[ids[0]], nil
+}
+
+// A queryAnswer is a LEAGUE_QUERY_RESPONSE as it came. Third-party managers have the
+// data beside the envelope.
+type queryAnswer struct {
+	protocol.Envelope
+	QueryType string               `json:"query_type"`
+	Success   *bool                `json:"success"`
+	Data      jsontext.Value       `json:"data"`
+	Error     *protocol.QueryError `json:"error"`
+	Beside    jsontext.Value       `json:",embed"`
+}
+
+// ask sends a query and returns the data of the answer, with all pages of a list
+// in one.
+func ask(ctx context.Context, caller protocol.Caller, manager string, q *protocol.LeagueQuery, about subject) (jsontext.Value, error) {
+	method := protocol.Method[protocol.LeagueQuery, queryAnswer]{
+		Name: protocol.Query.Name, Request: protocol.Query.Request, Result: protocol.Query.Result, Timeout: protocol.Query.Timeout,
+	}
+	var first protocol.PerPlayer[jsontext.Value] // the members of the first page
+	var items []jsontext.Value
+	for {
+		r, err := method.Call(ctx, caller, protocol.Peer{Endpoint: manager}, q)
+		switch {
+		case protocol.Unreachable(err):
+			return nil, fmt.Errorf("%w; start the manager, or name another with --manager", err)
+		case err != nil:
+			return nil, fmt.Errorf("the manager at %s does not answer the query: %w%s", manager, err, queryHint(err))
+		case r.Success != nil && !*r.Success:
+			why := "it does not say why"
+			if e := r.Error; e != nil {
+				why = strings.Trim(e.ErrorCode+" "+e.ErrorName+": "+e.ErrorDescription, " :")
+			}
+			return nil, fmt.Errorf("the manager at %s refuses the query: %s", manager, why)
+		}
+		data := r.Data
+		if data.Kind() != '{' {
+			data = r.Beside
+		}
+		var members protocol.PerPlayer[jsontext.Value]
+		if len(data) == 0 || json.Unmarshal(data, &members) != nil {
+			return nil, fmt.Errorf("the manager at %s answers without data", manager)
+		}
+		page, total := listIn(members, about)
+		items = append(items, page...)
+		if len(page) == 0 || len(items) >= total {
+			if first == nil {
+				return data, nil // as it came
+			}
+			return json.Marshal(withList(first, about.list, items))
+		}
+		if first == nil {
+			first = members
+		}
+		q.QueryParams.Offset = len(items)
+	}
+}
+
+// listIn is the list of a page, and how many items all pages have.
+func listIn(members protocol.PerPlayer[jsontext.Value], about subject) (items []jsontext.Value, total int) {
+	list, _ := members.Get(about.list)
+	count, _ := members.Get(about.total)
+	if json.Unmarshal(list, &items) != nil {
+		return nil, 0
+	}
+	total, _ = strconv.Atoi(string(count)) // 0 for none: a single page
+	return items, total
+}
+
+// withList replaces a list among members.
+func withList(members protocol.PerPlayer[jsontext.Value], name string, items []jsontext.Value) protocol.PerPlayer[jsontext.Value] {
+	for i := range members {
+		if members[i].ID == name {
+			members[i].Value, _ = json.Marshal(items) // each was read before
+		}
+	}
+	return members
+}
+
+// queryHint says what to do about an error; "" where it says so itself.
+func queryHint(err error) string {
+	switch e := protocol.AsError(err); {
+	case e == nil:
+		return ""
+	case e.Code == protocol.ErrTokenInvalid:
+		return "; the agent is not registered there any more: register it again, or show the token of another with --id or EVENODD_TOKEN"
+	case e.Code == protocol.ErrTimeout:
+		return "; see whether the manager is overloaded, and try again"
+	case e.Code == protocol.ErrConnection:
+		return "; see whether --manager is the URL of a league manager"
+	}
+	return ""
+}
+
+// withoutToken hides the token that was shown, should the manager repeat it.
+func withoutToken(text []byte, token string) []byte {
+	const shortest = 8 // third-party managers without tokens give words such as none
+	if len(token) >= shortest {
+		text = bytes.ReplaceAll(text, []byte(token), []byte("***"))
+	}
+	return protocol.HideTokens(text)
+}

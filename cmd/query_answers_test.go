@@ -1,0 +1,102 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// managerFunc answers each query with the JSON of a result.
+type managerFunc func(q *protocol.LeagueQuery) string
+
+func (f managerFunc) Call(_ context.Context, _, _, _ string, params any, decode func([]byte) (any, error)) (any, error) {
+	return decode([]byte(f(params.(*protocol.LeagueQuery))))
+}
+
+func query(name string) *protocol.LeagueQuery {
+	return &protocol.LeagueQuery{QueryType: subjects()[name].queryType, LeagueID: "L"}
+}
+
+func TestQueryGetsAllPagesOfAList(t *testing.T) {
+	const total, page = 250, 100
+	asked := []int{}
+	manager := managerFunc(func(q *protocol.LeagueQuery) string {
+		asked = append(asked, q.QueryParams.Offset)
+		var rows []string
+		for n := q.QueryParams.Offset; n < min(total, q.QueryParams.Offset+page); n++ {
+			rows = append(rows, fmt.Sprintf(`{"rank":%d}`, n+1))
+		}
+		return fmt.Sprintf(`{"success":true,"data":{"current_round":2,"standings":[%s],"total_players":%d,"x":1.50}}`, strings.Join(rows, ","), total)
+	})
+	data, err := ask(t.Context(), manager, "http://m/mcp", query("standings"), subjects()["standings"])
+	require.NoError(t, err)
+	assert.Equal(t, []int{0, 100, 200}, asked)
+	assert.True(t, strings.HasPrefix(string(data), `{"current_round":2,"standings":[{"rank":1},{"rank":2},`), "the other members stay as they are")
+	assert.True(t, strings.HasSuffix(string(data), `,{"rank":250}],"total_players":250,"x":1.50}`))
+}
+
+func TestQueryGivesUpOnPagesThatEndEarly(t *testing.T) {
+	calls := 0
+	manager := managerFunc(func(q *protocol.LeagueQuery) string {
+		if calls++; q.QueryParams.Offset > 0 {
+			return `{"data":{"matches":[],"total_matches":9}}`
+		}
+		return `{"data":{"matches":[{"match_id":"R1M1"}],"total_matches":9}}`
+	})
+	data, err := ask(t.Context(), manager, "http://m/mcp", query("schedule"), subjects()["schedule"])
+	require.NoError(t, err)
+	assert.Equal(t, 2, calls)
+	assert.Equal(t, `{"matches":[{"match_id":"R1M1"}],"total_matches":9}`, string(data))
+}
+
+func TestQueryReadsAnswersOfThirdPartyManagers(t *testing.T) {
+	for _, test := range []struct {
+		name, subject, answer string
+		data                  string // "" for an error
+		text                  string // a part of the output, or of the error
+	}{
+		{"the data as it came", "status", `{"success":true,"data":{"state":"RUNNING" , "x":1.0}}`, `{"state":"RUNNING" , "x":1.0}`, "│ RUNNING"},
+		{"standings beside the envelope", "standings",
+			`{"protocol":"league.v2","message_type":"LEAGUE_QUERY_RESPONSE","query_type":"GET_STANDINGS","standings":[{"rank":1,"player_id":"P01"}]}`,
+			`{"standings":[{"rank":1,"player_id":"P01"}]}`, "│ P01"},
+		{"a list of another name", "schedule", `{"schedule":[{"match_id":"R1M1"}]}`, `{"schedule":[{"match_id":"R1M1"}]}`, `"match_id": "R1M1"`},
+		{"a name that steers a terminal", "stats", `{"data":{"player_id":"P01","display_name":"\u001b[2J"}}`,
+			`{"player_id":"P01","display_name":"\u001b[2J"}`, "\uFFFD[2J"},
+		{"an expected referee", "next-match", `{"data":{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://r/mcp","referee_expected":true}}}`,
+			`{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://r/mcp","referee_expected":true}}`, "http://r/mcp (expected)"},
+		{"a refusal with a name of its own", "status", `{"success":false,"error":{"error_code":"E003","error_name":"INVALID_FIELD_TYPE","error_description":"no"}}`,
+			"", "the manager at http://m/mcp refuses the query: E003 INVALID_FIELD_TYPE: no"},
+		{"a refusal without a reason", "status", `{"success":false}`, "", "refuses the query: it does not say why"},
+		{"nothing", "status", `{}`, "", "answers without data"},
+		{"an error", "status", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"AUTH_TOKEN_INVALID"}`,
+			"", "does not answer the query: E012 AUTH_TOKEN_INVALID; the agent is not registered there any more"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			about := subjects()[test.subject]
+			data, err := ask(t.Context(), managerFunc(func(*protocol.LeagueQuery) string { return test.answer }), "http://m/mcp", query(test.subject), about)
+			if test.data == "" {
+				require.ErrorContains(t, err, test.text)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, test.data, string(data))
+			var out bytes.Buffer
+			require.NoError(t, about.print(streams{out: &out}, data))
+			assert.Contains(t, out.String(), test.text)
+		})
+	}
+}
+
+func TestTokenThatAManagerRepeatsIsHidden(t *testing.T) {
+	assert.Equal(t, `{"you":"***"}`, string(withoutToken(jsontext.Value(`{"you":"my-secret"}`), "my-secret")))
+	assert.Equal(t, `{"referee":"none"}`, string(withoutToken(jsontext.Value(`{"referee":"none"}`), "none")), "no token")
+	assert.Equal(t, `***`, string(withoutToken([]byte("tok-p02-"+strings.Repeat("a", 43)), "none")), "nor that of another agent")
+}

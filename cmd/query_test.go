@@ -1,0 +1,156 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A queried league is one that is over, whose manager goes on answering.
+type queriedLeague struct {
+	url, data string
+	tokens    []string // of all agents
+}
+
+func newQueriedLeague(t *testing.T) *queriedLeague {
+	t.Helper()
+	q := &queriedLeague{data: filepath.Join(t.TempDir(), "SHARED")}
+	m := startManager(t, "--players", "3", "--referees", "1")
+	q.url = m.url
+	for _, name := range []string{"Whistle", "Alpha", "Beta", "Gamma"} {
+		role, id := "player", map[string]string{"Alpha": "P01", "Beta": "P02", "Gamma": "P03"}[name]
+		if name == "Whistle" {
+			role, id = "referee", "REF01"
+		}
+		m.joins(t, role, "--name", name, "--id", id, "--data", q.data)
+	}
+	m.awaits(t, "The league is over; ")
+	paths, err := filepath.Glob(filepath.Join(q.data, "private", "*-*.json"))
+	require.NoError(t, err)
+	require.Len(t, paths, 4)
+	for _, path := range paths {
+		var identity struct {
+			AuthToken string `json:"auth_token"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(read(t, path)), &identity))
+		q.tokens = append(q.tokens, identity.AuthToken)
+	}
+	return q
+}
+
+// ask runs a query, and returns its output and its exit code. No token is ever in
+// either.
+func (q *queriedLeague) ask(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	p := launch(t, t.TempDir(), env, "evenodd", append([]string{"query", "--manager", q.url}, args...)...)
+	code = p.ends(t)
+	stdout, stderr = p.stdout.String(), p.stderr.String()
+	for _, token := range q.tokens {
+		assert.NotContains(t, stdout+stderr, token)
+	}
+	return stdout, stderr, code
+}
+
+// prints is the output of a query that is answered.
+func (q *queriedLeague) prints(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := q.ask(t, nil, append([]string{"--data", q.data, "--id", "P01"}, args...)...)
+	require.Zero(t, code, stderr)
+	assert.Empty(t, stderr)
+	return stdout
+}
+
+// data is what a query prints with --format json.
+func (q *queriedLeague) json(t *testing.T, args ...string) (document, data object) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(q.prints(t, append(args, "--format", "json")...)), &document))
+	assert.Equal(t, "1.0.0", document["schema_version"])
+	assert.Equal(t, "league_2025_even_odd", document["league_id"])
+	return document, document["data"].(object)
+}
+
+func TestQueryOfARunningManager(t *testing.T) {
+	t.Parallel()
+	q := newQueriedLeague(t)
+	t.Run("text", func(t *testing.T) {
+		assert.Regexp(t, `(?s)│ Rank │ Player │ Name +│ Played │.*│ +1 │ P0\d +│ \w+ +│ +2 │`, q.prints(t, "standings"))
+		assert.Regexp(t, `│ +3 │ R3M1 +│ P02 +│ P03 +│ http://localhost:\d+/mcp │ (WIN|DRAW) +│`, q.prints(t, "schedule"))
+		assert.NotContains(t, q.prints(t, "schedule", "--round", "1"), "R3M1")
+		assert.Regexp(t, `(?s)R1M1.*R2M1.*R3M1`, q.prints(t, "schedule", "--round", "all"))
+		assert.Equal(t, "No match is left.\n", q.prints(t, "next-match"))
+		assert.Regexp(t, `│ P01 +│ Alpha │ +2 │.*│ SHUTDOWN: `, q.prints(t, "stats"))
+		assert.Regexp(t, `│ P03 +│ Gamma │ +2 │`, q.prints(t, "stats", "--player-id", "P03"))
+		assert.Regexp(t, `│ REF01 +│ Whistle │ SHUTDOWN: `, q.prints(t, "stats", "--player-id", "REF01"))
+		assert.Regexp(t, `(?s)│ LEAGUE_COMPLETED +│.*│ even_odd, rock_paper_scissors, tic_tac_toe +│.*│ 3 of 3 +│`, q.prints(t, "status"))
+	})
+	t.Run("json", func(t *testing.T) {
+		document, data := q.json(t, "standings")
+		assert.Equal(t, "GET_STANDINGS", document["query_type"])
+		assert.Len(t, data["standings"], 3)
+		assert.EqualValues(t, 3, data["total_players"])
+		_, data = q.json(t, "schedule", "--round", "all")
+		assert.Equal(t, "all", data["round_id"])
+		assert.Len(t, data["matches"], 3)
+		_, data = q.json(t, "next-match")
+		assert.Equal(t, object{"next_match": nil}, data)
+		_, data = q.json(t, "stats", "--player-id", "P02")
+		assert.Equal(t, "Beta", data["display_name"])
+		_, data = q.json(t, "status")
+		assert.Equal(t, "LEAGUE_COMPLETED", data["state"])
+	})
+	t.Run("tokens", func(t *testing.T) {
+		_, stderr, code := q.ask(t, nil, "status", "--data", q.data)
+		assert.Equal(t, 2, code)
+		assert.Contains(t, stderr, "evenodd: "+filepath.Join(q.data, "private")+" has the tokens of P01, P02, P03, REF01: choose one with --id\n")
+		_, stderr, code = q.ask(t, nil, "status", "--data", q.data, "--id", "P09")
+		assert.Equal(t, 2, code)
+		assert.Contains(t, stderr, `--id "P09": `+filepath.Join(q.data, "private")+" has P01, P02, P03, REF01\n")
+		stdout, stderr, code := q.ask(t, nil, "status", "--data", q.data, "--id", "REF01")
+		require.Zero(t, code, stderr)
+		assert.Contains(t, stdout, "LEAGUE_COMPLETED")
+		for _, token := range q.tokens {
+			_, stderr, code = q.ask(t, []string{"EVENODD_TOKEN=" + token}, "status")
+			assert.Zero(t, code, stderr)
+		}
+		_, stderr, code = q.ask(t, []string{"EVENODD_TOKEN=tok-p01-x"}, "status", "--data", q.data, "--id", "P01")
+		assert.Zero(t, code, "the command line wins: %s", stderr)
+		wrong := q.tokens[0] + "x"
+		_, stderr, code = q.ask(t, []string{"EVENODD_TOKEN=" + wrong}, "status")
+		assert.Equal(t, 1, code)
+		assert.Regexp(t, `\Aevenodd: the manager at \S+ does not answer the query: E012 AUTH_TOKEN_INVALID: auth_token is not that of a registered agent; `+
+			`the agent is not registered there any more: register it again, or show the token of another with --id or EVENODD_TOKEN\n\z`, stderr)
+	})
+	t.Run("refused", func(t *testing.T) {
+		_, stderr, code := q.ask(t, nil, "schedule", "--round", "9", "--data", q.data, "--id", "P01")
+		assert.Equal(t, 1, code)
+		assert.Equal(t, "evenodd: the manager at "+q.url+" refuses the query: E006 MATCH_NOT_FOUND: round_id 9: the league has 3 rounds\n", stderr)
+		_, stderr, code = q.ask(t, []string{"EVENODD_TOKEN=" + q.tokens[0]}, "status", "--league-id", "cup")
+		assert.Equal(t, 1, code)
+		assert.Contains(t, stderr, "refuses the query: E017 LEAGUE_NOT_FOUND: ")
+		elsewhere := &queriedLeague{url: "http://localhost:" + freePort(t) + "/mcp", tokens: q.tokens}
+		_, stderr, code = elsewhere.ask(t, []string{"EVENODD_TOKEN=" + q.tokens[0]}, "status")
+		assert.Equal(t, 1, code)
+		assert.Regexp(t, `\Aevenodd: E009 CONNECTION_ERROR: nobody listens at \S+: .*; start the manager, or name another with --manager\n\z`, stderr)
+		_, stderr, code = elsewhere.ask(t, nil, "status", "--data", q.data, "--id", "P01")
+		assert.Equal(t, 1, code)
+		assert.Contains(t, stderr, "evenodd: no token: no agent of the manager at "+elsewhere.url+" is in ", "a token is for the manager that gave it")
+	})
+	t.Run("moved", func(t *testing.T) { // the same manager by another name
+		moved := &queriedLeague{url: strings.Replace(q.url, "localhost", "127.0.0.1", 1), tokens: q.tokens}
+		stdout, stderr, code := moved.ask(t, nil, "status", "--data", q.data, "--id", "P01", "--league-id", "league_2025_even_odd")
+		require.Zero(t, code, stderr)
+		assert.Contains(t, stdout, "LEAGUE_COMPLETED")
+	})
+	t.Run("settings", func(t *testing.T) {
+		env := []string{"EVENODD_MANAGER=" + q.url, "EVENODD_DATA=" + q.data, "EVENODD_ID=P01"}
+		p := launch(t, t.TempDir(), env, "evenodd", "query", "status")
+		require.Zero(t, p.ends(t), p.stderr.String())
+		assert.NoError(t, os.WriteFile(filepath.Join(q.data, "private", "player-damaged.json"), []byte("{"), 0o600))
+		assert.Contains(t, q.prints(t, "status"), "LEAGUE_COMPLETED", "what is no identity is left out")
+	})
+}
