@@ -66,7 +66,7 @@ func TestABotThatGoesWrongLosesThatMatch(t *testing.T) {
 				lost++
 				assert.Equal(t, protocol.StatusTechnicalLoss, m.Status)
 				assert.NotEqual(t, "P01", m.Winner)
-				assert.Contains(t, m.Reason, "P01 sent no valid CHOOSE_PARITY_RESPONSE")
+				assert.Contains(t, m.Reason, "P01 answered CHOOSE_PARITY_CALL with JSON-RPC error -32603")
 			}
 			assert.Equal(t, 1, lost)
 			assert.Contains(t, log.text.String(), tt.logged)
