@@ -14,7 +14,7 @@ import (
 
 // chooseParity answers CHOOSE_PARITY_CALL. Asked again it is the same choice.
 func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
-	m, err := p.playing(ctx, question{&q.Envelope, q.MatchID, q.Context.OpponentID, q.Context.RoundID})
+	m, err := p.playing(ctx, question{&q.Envelope, q.MatchID, q.PlayerID, q.Context.OpponentID, q.Context.RoundID})
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 // again gets the same move.
 func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
 	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
-	m, err := p.playing(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, opponent: opponent})
+	m, err := p.playing(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, playerID: q.PlayerID, opponent: opponent})
 	if err != nil {
 		return nil, err
 	}

@@ -98,6 +98,7 @@ type match struct {
 	id, opponent string
 	round        int
 	attempt      int
+	calledAs     string // the player_id of the last question, where the manager does not prove itself
 	auth         referee
 	entropy      protocol.Secret
 	restored     bool   // after a restart, without its invitation

@@ -156,6 +156,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 type question struct {
 	envelope *protocol.Envelope
 	matchID  string
+	playerID string // the id by which it knows the player
 	opponent string // "" when it does not say
 	round    int    // 0 when it does not say
 }
@@ -178,6 +179,9 @@ func (p *Player) playing(ctx context.Context, q question) (*match, error) {
 	}
 	if err := m.refuseOthers(q.envelope); err != nil {
 		return nil, err
+	}
+	if member != nil && !member.Strict() {
+		m.calledAs = q.playerID
 	}
 	return m, nil
 }
@@ -231,6 +235,9 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	id := p.ID()
 	p.mu.Lock()
 	m := p.current[q.MatchID]
+	if m != nil && m.calledAs != "" {
+		id = m.calledAs
+	}
 	p.mu.Unlock()
 	attempt := attemptOf(q.MatchID, q.ConversationID)
 	by, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)

@@ -60,7 +60,10 @@ func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 	if !*a.Accept {
 		s.lost = "refused the invitation"
 	}
-	s.entropyCommitment = a.EntropyCommitment
+	s.entropyCommitment, s.committer = a.EntropyCommitment, s.player.PlayerID
+	if s.player.AccessToken == "" && a.PlayerID != "" {
+		s.committer = a.PlayerID
+	}
 	return nil
 }
 
@@ -143,7 +146,7 @@ func (m *match) judgeMove(s *seat, side rules.Seat, position rules.Position, e *
 	}
 	if s.entropyCommitment != "" {
 		entropy, ok := protocol.ParseSecret(a.entropy)
-		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.player.PlayerID, entropy), s.entropyCommitment) {
+		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.committer, entropy), s.entropyCommitment) {
 			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy is not what entropy_commitment promised")
 		}
 		s.entropy = entropy
