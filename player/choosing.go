@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"evenodd/league/protocol"
@@ -104,7 +105,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	m.decided = append(m.decided, decision{question, choice})
 	p.mu.Lock()
-	p.state = StateWaitingForResult
+	p.state, m.chosen = StateWaitingForResult, choice
 	p.mu.Unlock()
 	return choice, nil
 }
@@ -124,19 +125,24 @@ func (p *Player) within(asked, deadline string) time.Duration {
 	return max(end.Sub(p.options.Clock.Now()), 0)
 }
 
-// recent are the last finished matches, for strategies that ask.
+// recent returns the last finished matches, n at most, for strategies that ask.
+// Matches whose result follows from the standings are not among them: there is
+// nothing to learn from those.
 func (p *Player) recent(n int) []strategy.Past {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	matches := p.history.matches
-	matches = matches[max(len(matches)-n, 0):]
-	past := make([]strategy.Past, len(matches))
-	for i := range matches {
+	past := make([]strategy.Past, 0, min(n, len(matches)))
+	for i := len(matches) - 1; i >= 0 && len(past) < n; i-- {
 		m := &matches[i]
-		past[i] = strategy.Past{
+		if m.FromStandings {
+			continue
+		}
+		past = append(past, strategy.Past{
 			MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
 			Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
-		}
+		})
 	}
+	slices.Reverse(past)
 	return past
 }

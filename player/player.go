@@ -90,6 +90,7 @@ type Player struct {
 	over      int           // the last round that is over, as far as known
 	quiet     chan struct{} // when somebody waits for it: closed when the player is in no match
 	standings *protocol.StandingsUpdate
+	tally     *tally // of the last table; nil where nothing is known of the tables before
 	completed *protocol.LeagueCompleted
 }
 
@@ -99,6 +100,7 @@ type match struct {
 	round        int
 	attempt      int
 	calledAs     string // the player_id of the last question, where the manager does not prove itself
+	chosen       string // the last choice, "" before the first
 	auth         referee
 	entropy      protocol.Secret
 	restored     bool   // after a restart, without its invitation
@@ -240,6 +242,9 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.restarted = StateRegistered, back
+	if !back {
+		p.tally = &tally{}
+	}
 	if before != nil { // the league it was in is no more
 		p.history, p.unsaved = newHistory(nil), false
 		p.current, p.round, p.standings, p.over = map[string]*match{}, nil, nil, 0

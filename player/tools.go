@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -253,24 +254,31 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	}
 	seen := Seen(id, q.MatchID, attempt, q.GameResult)
 	if m != nil {
+		seen.OpponentID = cmp.Or(seen.OpponentID, m.opponent)
 		seen.DrawCommitment = m.commitment
 		if m.gives() {
 			seen.Entropy = m.entropy.Hex()
 		}
 		p.checkDraw(m, q)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if attempt > p.history.attempt(q.MatchID) && p.history.file(seen) {
-		p.unsaved = true
-	}
-	delete(p.current, q.MatchID)
-	p.idle()
 	ack := p.ack(q.MatchID, 0)
 	ack.AuthToken = protocol.NoToken
 	if m != nil {
 		ack.AuthToken = m.auth.token
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q.GameResult.Status == protocol.StatusWin && q.GameResult.WinnerPlayerID == nil {
+		return ack, nil // it does not say who won: the standings will
+	}
+	if _, told := q.GameResult.Choices.Get(id); !told && m != nil {
+		seen.MyChoice = m.chosen
+	}
+	if attempt > p.history.attempt(q.MatchID) && p.history.file(seen) {
+		p.unsaved = true
+	}
+	delete(p.current, q.MatchID)
+	p.idle()
 	return ack, nil
 }
 
@@ -327,6 +335,7 @@ func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol
 	}
 	p.mu.Lock()
 	p.standings = q
+	p.infer(q.RoundID, q.Standings)
 	p.mu.Unlock()
 	return p.ack("", q.RoundID), nil
 }
@@ -352,6 +361,7 @@ func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol
 	p.mu.Lock()
 	if p.completed == nil {
 		p.completed = q
+		p.infer(q.TotalRounds, q.FinalStandings)
 		close(p.done)
 		p.settle()
 	}

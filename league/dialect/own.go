@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"sync"
@@ -127,13 +128,31 @@ func (o *own) serve(ctx context.Context, path string, body []byte, serve func(ct
 		return o.serveElsewhere(ctx, path, body, serve)
 	}
 	if o.plainRequest(body) {
-		return httpOK, serve(ctx, body)
+		answer = serve(ctx, body)
+		if !bytes.HasPrefix(answer, []byte(invalidHead)) {
+			return httpOK, answer
+		}
+		return httpOK, o.secondTry(ctx, body, answer, serve)
 	}
 	q := parse(body)
 	if q == nil {
 		return httpOK, serve(ctx, body)
 	}
 	return httpOK, o.answer(ctx, q, body, serve)
+}
+
+// invalidHead begins the answer to a request with an invalid field (E002, E003).
+const invalidHead = `{"jsonrpc":"2.0","error":{"code":-32602,`
+
+// secondTry serves a request that looked like one of ours and was refused for an
+// invalid field, if there is something in it to put right. A refused request
+// had no effect.
+func (o *own) secondTry(ctx context.Context, body, refusal []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
+	q := parse(body)
+	if q == nil || q.kind == protocol.TypeMatchAssignment || !o.complete(q) {
+		return refusal
+	}
+	return o.adorn(q, serve(ctx, q.canonical()))
 }
 
 // answer answers one request of a caller, who may speak another dialect.
@@ -165,6 +184,7 @@ type matches struct {
 // An acquaintance is a match, as its referee spoke of it.
 type acquaintance struct {
 	round  int    // as announced; 0 when it was not
+	game   string // as the invitation names it; "" when it does not
 	sender string // who invited to it
 	asked  bool   // its referee reads replies that are shaped as requests
 }

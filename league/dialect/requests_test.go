@@ -231,7 +231,9 @@ func TestWhatIsWrongStaysWrong(t *testing.T) {
 		return text(t, o)
 	}
 	tests := []struct{ name, method, params, code, field string }{
-		{"a member is missing", "handle_game_invitation", without(invitation, "league_id"), "E003", "league_id"},
+		{"a member is missing", "handle_game_invitation", without(invitation, "opponent_id"), "E003", "opponent_id"},
+		{"a league that is a number", "handle_game_invitation", strings.Replace(invitation, `"league_of_others"`, `7`, 1), "E002", "league_id"},
+		{"a result that says nothing", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"something"`, 1), "E003", "game_result"},
 		{"a sender is missing", "handle_game_invitation", without(invitation, "sender"), "E003", "sender"},
 		{"a deadline is missing", "choose_parity", without(choiceCall, "deadline"), "E003", "deadline"},
 		{"a time is missing", "choose_parity", without(choiceCall, "timestamp"), "E003", "timestamp"},

@@ -183,6 +183,7 @@ type PlayedMatch struct {
 	MyChoice       string `json:"my_choice,omitzero"`
 	OpponentChoice string `json:"opponent_choice,omitzero"`
 	DrawnNumber    int    `json:"drawn_number,omitzero"`
+	FromStandings  bool   `json:"from_standings,omitzero"` // no GAME_OVER could be read: the result follows from the standings
 }
 
 // PlayerStats are a player's own counts (spec 003 §9.4.4).

@@ -1,0 +1,71 @@
+package player
+
+import (
+	"slices"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A tally is what the table of a round says of the player, and what its history
+// said then.
+type tally struct {
+	round          int
+	table, history protocol.PlayerStats
+}
+
+// infer files the match whose GAME_OVER could not be read, or never came, with the
+// result that follows from the player's row in the table of a round. It does so
+// only where there is no doubt: the player is in one match without a result, of
+// this round; the table before was of this round or the one before; and since then
+// the row has one game more than the history. p.mu is held.
+func (p *Player) infer(round int, rows []protocol.StandingRow) {
+	id := p.ID()
+	i := slices.IndexFunc(rows, func(r protocol.StandingRow) bool { return r.PlayerID == id })
+	if i < 0 {
+		return
+	}
+	r := &rows[i]
+	now := tally{round, protocol.PlayerStats{Wins: r.Wins, Draws: r.Draws, Losses: r.Losses}, p.history.stats}
+	before := p.tally
+	p.tally = &now
+	if before == nil || len(p.current) != 1 {
+		return
+	}
+	result := missing(before, &now)
+	for matchID, m := range p.current {
+		if result == "" || m.round != round || before.round != round && before.round != round-1 {
+			return
+		}
+		known := store.HistoryMatch{Attempt: m.attempt, PlayedMatch: protocol.PlayedMatch{
+			MatchID: matchID, OpponentID: m.opponent, Result: result, MyChoice: m.chosen, FromStandings: true,
+		}}
+		if !p.history.file(&known) {
+			return
+		}
+		p.unsaved, now.history = true, p.history.stats
+		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Msg("no GAME_OVER could be read: the result is taken from the standings")
+		delete(p.current, matchID)
+		p.idle()
+	}
+}
+
+// missing is the result of the one game by which the table rose more than the
+// history; "" where it is not exactly one.
+func missing(before, now *tally) string {
+	more := func(of func(*protocol.PlayerStats) int) int {
+		return of(&now.table) - of(&before.table) - of(&now.history) + of(&before.history)
+	}
+	wins := more(func(s *protocol.PlayerStats) int { return s.Wins })
+	draws := more(func(s *protocol.PlayerStats) int { return s.Draws })
+	losses := more(func(s *protocol.PlayerStats) int { return s.Losses })
+	switch [3]int{wins, draws, losses} {
+	case [3]int{1, 0, 0}:
+		return resultWin
+	case [3]int{0, 1, 0}:
+		return resultDraw
+	case [3]int{0, 0, 1}:
+		return resultLoss
+	}
+	return ""
+}
