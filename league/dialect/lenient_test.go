@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestManagerIsAskedAboutItsOwnLeagueWhereNoneIsNamed(t *testing.T) {
 	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	for _, body := range []string{call("league_query", query), compact("league_query", query)} {
 		var leagues []any
-		_, answer := d.Serve(t.Context(), "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+		_, answer := d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 			league := read(t, body)["params"].(object)["league_id"]
 			if leagues = append(leagues, league); league == nil {
 				return []byte(`{"jsonrpc":"2.0","error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD"},"id":1}`)
@@ -105,7 +106,7 @@ func TestProtocolNameInPlaceOfItsVersionCountsAsNone(t *testing.T) {
 	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
 		log.Reset()
 		body := call(method, `{"sender":"player:me","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","`+meta+`":{"protocol_version":"league.v2","version":"1.0.0"}}`)
-		_, _ = d.Serve(t.Context(), "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+		_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 			assert.Equal(t, object{"version": "1.0.0"}, read(t, body)["params"].(object)[meta])
 			return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
 		})

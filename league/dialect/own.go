@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type own struct {
 	starting bool          // somebody begins them
 	again    bool          // and is to look again
 	results  map[string]*outcome
+	deferred deferrals
 
 	expecting int // how many wait for those
 }
@@ -123,7 +125,7 @@ func (o *own) joined(referee bool, answer []byte) {
 }
 
 // serve answers what others sent, in the form in which they sent it.
-func (o *own) serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+func (o *own) serve(ctx context.Context, from netip.Addr, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
 	if path != home {
 		return o.serveElsewhere(ctx, path, body, serve)
 	}
@@ -134,8 +136,11 @@ func (o *own) serve(ctx context.Context, path string, body []byte, serve func(ct
 		}
 		return httpOK, o.secondTry(ctx, body, answer, serve)
 	}
-	q := parse(body)
-	if q == nil {
+	q := unwrapped(body)
+	if q != nil && o.isPosted(q) {
+		return httpOK, o.takePosted(ctx, from, q)
+	}
+	if q == nil || !q.resolve() {
 		return httpOK, serve(ctx, body)
 	}
 	return httpOK, o.answer(ctx, q, body, serve)
@@ -148,8 +153,8 @@ const invalidHead = `{"jsonrpc":"2.0","error":{"code":-32602,`
 // invalid field, if there is something in it to put right. A refused request
 // had no effect.
 func (o *own) secondTry(ctx context.Context, body, refusal []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
-	q := parse(body)
-	if q == nil || q.kind == protocol.TypeMatchAssignment || !o.complete(q) {
+	q := unwrapped(body)
+	if q == nil || !q.resolve() || q.kind == protocol.TypeMatchAssignment || !o.complete(q) {
 		return refusal
 	}
 	return o.adorn(q, serve(ctx, q.canonical()))
@@ -183,10 +188,11 @@ type matches struct {
 
 // An acquaintance is a match, as its referee spoke of it.
 type acquaintance struct {
-	round  int    // as announced; 0 when it was not
-	game   string // as the invitation names it; "" when it does not
-	sender string // who invited to it
-	asked  bool   // its referee reads replies that are shaped as requests
+	round   int    // as announced; 0 when it was not
+	game    string // as the invitation names it; "" when it does not
+	lenient bool   // the league of this agent, a referee, takes answers without token
+	sender  string // who invited to it
+	asked   bool   // its referee reads replies that are shaped as requests
 }
 
 // maxMatches is how many matches are remembered. Anybody may speak of any.

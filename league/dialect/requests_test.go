@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -132,7 +133,7 @@ func TestIntroductions(t *testing.T) {
 			asOurs := `{"jsonrpc":"2.0","method":"` + method + `","params":{"protocol":"league.v2","message_type":"` + types[method] +
 				`","sender":"x","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","` + meta + `":` + said + `},"id":1}`
 			for _, body := range []string{call(method, `{"`+meta+`":`+said+`}`), asOurs} {
-				_, _ = d.Serve(t.Context(), "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+				_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 					assert.JSONEq(t, want, text(t, read(t, body)["params"].(object)[meta]))
 					return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
 				})
@@ -211,7 +212,7 @@ func TestWhatIsNoDialectIsLeftAlone(t *testing.T) {
 		answered := []byte(`{"jsonrpc":"2.0","error":{"code":-1,"message":"x"},"id":null}`)
 		d := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 		var served []string
-		status, answer := d.Serve(t.Context(), "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+		status, answer := d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 			served = append(served, string(body))
 			return answered
 		})
