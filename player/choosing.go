@@ -90,7 +90,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
 	v.Random, v.Recent = p.options.Random(id, key), p.recent
 	p.mu.Lock()
-	v.Memory = p.history.memory
+	v.Memory, v.Table = p.history.memory, p.table
 	p.mu.Unlock()
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil { // the caller is told that something went wrong, but not what

@@ -90,7 +90,8 @@ type Player struct {
 	over      int           // the last round that is over, as far as known
 	quiet     chan struct{} // when somebody waits for it: closed when the player is in no match
 	standings *protocol.StandingsUpdate
-	tally     *tally // of the last table; nil where nothing is known of the tables before
+	table     []protocol.StandingRow // after the last completed round, for the strategy
+	tally     *tally                 // of the last table; nil where nothing is known of the tables before
 	completed *protocol.LeagueCompleted
 }
 
@@ -247,7 +248,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 	if before != nil { // the league it was in is no more
 		p.history, p.unsaved = newHistory(nil), false
-		p.current, p.round, p.standings, p.over = map[string]*match{}, nil, nil, 0
+		p.current, p.round, p.standings, p.table, p.over = map[string]*match{}, nil, nil, nil, 0
 		p.settle()
 	}
 	if past != nil && p.options.Past == nil {

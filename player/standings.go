@@ -7,6 +7,14 @@ import (
 	"evenodd/league/store"
 )
 
+// keepTable makes the last table that of the last completed round, if it is: one
+// in the middle of a round is not. p.mu is held.
+func (p *Player) keepTable() {
+	if s := p.standings; s != nil && s.RoundID <= p.over {
+		p.table = s.Standings[:min(len(s.Standings), protocol.MaxStandings)]
+	}
+}
+
 // A tally is what the table of a round says of the player, and what its history
 // said then.
 type tally struct {

@@ -23,6 +23,7 @@ func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.Rou
 	}
 	p.mu.Lock()
 	p.round, p.over = q, q.RoundID-1
+	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their end got lost
 	for i := range q.Matches {
 		if m := forfeit(p.ID(), &q.Matches[i]); m != nil && p.history.file(m) {
@@ -335,6 +336,7 @@ func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol
 	}
 	p.mu.Lock()
 	p.standings = q
+	p.keepTable() // some managers complete the round first
 	p.infer(q.RoundID, q.Standings)
 	p.mu.Unlock()
 	return p.ack("", q.RoundID), nil
@@ -347,6 +349,7 @@ func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.
 	}
 	p.mu.Lock()
 	p.over = max(p.over, q.RoundID)
+	p.keepTable()
 	p.settle()
 	p.mu.Unlock()
 	p.note()
