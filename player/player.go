@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -79,6 +80,7 @@ type Player struct {
 	member    membership.Current
 	diary     diary
 	done      chan struct{} // closed by LEAGUE_COMPLETED
+	returned  atomic.Bool   // the last registration was one with a token
 
 	mu        sync.Mutex
 	state     string
@@ -92,6 +94,7 @@ type Player struct {
 	standings *protocol.StandingsUpdate
 	table     []protocol.StandingRow // after the last completed round, for the strategy
 	tally     *tally                 // of the last table; nil where nothing is known of the tables before
+	totals    *protocol.PlayerStats  // in the whole league, of a player that came back; nil where they are not known
 	completed *protocol.LeagueCompleted
 }
 
@@ -203,7 +206,11 @@ func (p *Player) Register(ctx context.Context) error {
 		Keep: p.keep, Current: &p.member, Leagues: leagues, Timeout: o.RegisterTimeout,
 		Clock: o.Clock, Log: o.Log, Apply: p.apply, Joined: p.joined,
 	}
-	return enrolment.Enroll(ctx)
+	if err := enrolment.Enroll(ctx); err != nil {
+		return err
+	}
+	p.askTotals(ctx)
+	return nil
 }
 
 // apply prepares a registration.
@@ -234,6 +241,7 @@ func (p *Player) apply(kept *store.Identity, conversation string) func(context.C
 func (p *Player) joined(m *membership.Membership, back bool) {
 	p.voice.Rename(protocol.PlayerSender(m.AgentID))
 	before := p.member.Get()
+	p.returned.Store(back)
 	if before != nil && back { // it was here all the time, and only showed itself again
 		return
 	}
@@ -249,6 +257,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	if before != nil { // the league it was in is no more
 		p.history, p.unsaved = newHistory(nil), false
 		p.current, p.round, p.standings, p.table, p.over = map[string]*match{}, nil, nil, nil, 0
+		p.totals = nil
 		p.settle()
 	}
 	if past != nil && p.options.Past == nil {
@@ -277,8 +286,9 @@ func (p *Player) ID() string {
 type Record struct {
 	PlayerID string
 	State    string
-	Stats    protocol.PlayerStats
-	Rank     int // 0 when unknown
+	Stats    protocol.PlayerStats  // of its own history
+	League   *protocol.PlayerStats // of the whole league, as the manager told them; nil unless the player came back
+	Rank     int                   // 0 when unknown
 	Points   int
 	Players  int // how many took part; 0 when unknown
 	Champion protocol.Champion
@@ -288,7 +298,7 @@ type Record struct {
 func (p *Player) Record() Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := Record{PlayerID: p.ID(), State: p.state, Stats: p.history.stats}
+	r := Record{PlayerID: p.ID(), State: p.state, Stats: p.history.stats, League: p.totals}
 	var rows []protocol.StandingRow
 	switch {
 	case p.completed != nil:

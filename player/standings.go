@@ -1,7 +1,12 @@
 package player
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -13,6 +18,44 @@ func (p *Player) keepTable() {
 	if s := p.standings; s != nil && s.RoundID <= p.over {
 		p.table = s.Standings[:min(len(s.Standings), protocol.MaxStandings)]
 	}
+}
+
+// askTotals asks the manager for the player's totals in the whole league, if this
+// player came back: its own history may have gaps. Only managers of ours, which
+// prove themselves, are asked. A failure changes nothing.
+func (p *Player) askTotals(ctx context.Context) {
+	m := p.member.Get()
+	if m == nil || !m.Strict() || !p.returned.Load() {
+		return
+	}
+	q := &protocol.LeagueQuery{
+		Envelope: p.voice.Envelope(protocol.TypeLeagueQuery, "conv-player-stats-"+strings.ToLower(m.AgentID)),
+		LeagueID: m.LeagueID, QueryType: protocol.QueryPlayerStats, QueryParams: protocol.QueryParams{PlayerID: m.AgentID},
+	}
+	q.AuthToken = m.Token
+	var row protocol.PlayerStatsData
+	r, err := protocol.Query.Call(ctx, p.options.Caller, protocol.Peer{Endpoint: p.options.Manager}, q)
+	if err == nil && r.Error != nil {
+		err = errors.New(r.Error.ErrorCode + " " + r.Error.ErrorName)
+	}
+	if err == nil {
+		var raw []byte // the data is of any type, depending on the carrier
+		if raw, err = json.Marshal(r.Data); err == nil {
+			err = json.Unmarshal(raw, &row)
+		}
+	}
+	if err != nil {
+		p.options.Log.Warn().Err(err).Msg("the manager does not tell the totals of this player")
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.totals = totalsOf(&row.StandingRow)
+}
+
+// totalsOf are the counts of a row.
+func totalsOf(r *protocol.StandingRow) *protocol.PlayerStats {
+	return &protocol.PlayerStats{TotalMatches: r.Wins + r.Draws + r.Losses, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses}
 }
 
 // A tally is what the table of a round says of the player, and what its history
@@ -33,8 +76,10 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 	if i < 0 {
 		return
 	}
-	r := &rows[i]
-	now := tally{round, protocol.PlayerStats{Wins: r.Wins, Draws: r.Draws, Losses: r.Losses}, p.history.stats}
+	if p.totals != nil {
+		p.totals = totalsOf(&rows[i])
+	}
+	now := tally{round, *totalsOf(&rows[i]), p.history.stats}
 	before := p.tally
 	p.tally = &now
 	if before == nil || len(p.current) != 1 {

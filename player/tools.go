@@ -383,7 +383,7 @@ func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequ
 	defer p.mu.Unlock()
 	return &protocol.PlayerState{
 		PlayerID: p.ID(), State: p.state, Strategy: p.options.Strategy.Name(),
-		Stats: p.history.stats, Matches: p.history.played(),
+		Stats: p.history.stats, Matches: p.history.played(), LeagueStats: p.totals,
 	}, nil
 }
 

@@ -202,4 +202,8 @@ type PlayerState struct {
 	Strategy string        `json:"strategy,omitzero"`
 	Stats    PlayerStats   `json:"stats"`
 	Matches  []PlayedMatch `json:"matches"`
+
+	// LeagueStats, of a player that came back, counts its matches in the whole
+	// league as the manager last told them: Stats and Matches are its own memory.
+	LeagueStats *PlayerStats `json:"league_stats,omitzero"`
 }
