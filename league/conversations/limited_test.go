@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 	"evenodd/transport"
@@ -99,4 +100,18 @@ func TestHTTP429IsRateLimited(t *testing.T) {
 		})
 	}
 	assert.Equal(t, protocol.ErrConnection, protocol.AsError(&http.StatusError{Status: 503, After: second}).Code)
+}
+
+func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter = 3, 1 })
+		w.referee("REF01")
+		w.player("P01")
+		w.player("P02", does(protocol.Invite.Name, limiting(second)))
+		w.finish()
+		require.Len(t, w.manager.Results(), 3)
+		for _, m := range w.manager.Results() {
+			assert.Contains(t, m.Reason, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited, asked to wait 1s)", "it was asked, and forfeited nothing")
+		}
+	})
 }
