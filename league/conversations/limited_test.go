@@ -115,3 +115,20 @@ func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
 		}
 	})
 }
+
+func TestAuditFindsNothingWrongWithRateLimitsAndResultsFromTheStandings(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.varies = true
+		folder := folderOf(t)
+		x := w.tenure(folder, 4, 1)
+		w.writer("REF01", folder)
+		deaf := w.lives("P01", folder, does(protocol.NotifyMatchResult.Name, refusing(protocol.ErrInvalidFieldType)))
+		w.player("P02", does(protocol.ChooseParity.Name, nTimes(9, limiting(2*second), honestly)))
+		w.player("P03", does(protocol.Invite.Name, limiting(second)))
+		w.player("P04")
+		x.finish()
+		require.NoError(t, deaf.player.Close())
+		assert.Len(t, historyOf(t, folder, "P01").Matches, 3)
+		x.closeAudited()
+	})
+}
