@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"context"
 	"encoding/json"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -73,7 +74,7 @@ func TestThePageOfOtherMakersTellsWhatIsUnderstood(t *testing.T) {
 		require.True(t, known, message)
 		for _, name := range append(names, message, strings.ToLower(message), method) {
 			var reached []string
-			stranger().Serve(t.Context(), "/mcp", []byte(`{"jsonrpc":"2.0","method":"`+name+`","params":{"match_id":"R1M1"},"id":1}`),
+			stranger().Serve(t.Context(), netip.Addr{}, "/mcp", []byte(`{"jsonrpc":"2.0","method":"`+name+`","params":{"match_id":"R1M1"},"id":1}`),
 				func(_ context.Context, body []byte) []byte {
 					var q struct {
 						Method string `json:"method"`

@@ -192,6 +192,9 @@ func playerPreset(files *config.Loader, id string) (player.Options, error) {
 func printPlayer(s streams, r player.Record, account string) error {
 	_, err := fmt.Fprintf(s.out, "%s: %d played, %d won, %d drawn, %d lost", r.PlayerID,
 		r.Stats.TotalMatches, r.Stats.Wins, r.Stats.Draws, r.Stats.Losses)
+	if t := r.League; err == nil && t != nil {
+		_, err = fmt.Fprintf(s.out, " (in the whole league %d played, %d won, %d drawn, %d lost)", t.TotalMatches, t.Wins, t.Draws, t.Losses)
+	}
 	if err == nil && r.Rank > 0 {
 		_, err = fmt.Fprintf(s.out, "; rank %d of %d with %d points", r.Rank, r.Players, r.Points)
 	}

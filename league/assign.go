@@ -454,7 +454,7 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 		LeagueID: m.options.LeagueID, RoundID: round, MatchID: x.id, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
 		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring), Replies: replies,
-		RefereeID: id,
+		RefereeID: id, Auth: authName(m.options.LenientAuth),
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"evenodd/league/protocol"
@@ -14,7 +15,7 @@ import (
 
 // chooseParity answers CHOOSE_PARITY_CALL. Asked again it is the same choice.
 func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
-	m, err := p.playing(ctx, question{&q.Envelope, q.MatchID, q.Context.OpponentID, q.Context.RoundID})
+	m, err := p.playing(ctx, question{&q.Envelope, q.MatchID, q.PlayerID, q.Context.OpponentID, q.Context.RoundID})
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 // again gets the same move.
 func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
 	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
-	m, err := p.playing(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, opponent: opponent})
+	m, err := p.playing(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, playerID: q.PlayerID, opponent: opponent})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
 	v.Random, v.Recent = p.options.Random(id, key), p.recent
 	p.mu.Lock()
-	v.Memory = p.history.memory
+	v.Memory, v.Table = p.history.memory, p.table
 	p.mu.Unlock()
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil { // the caller is told that something went wrong, but not what
@@ -104,7 +105,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	m.decided = append(m.decided, decision{question, choice})
 	p.mu.Lock()
-	p.state = StateWaitingForResult
+	p.state, m.chosen = StateWaitingForResult, choice
 	p.mu.Unlock()
 	return choice, nil
 }
@@ -124,19 +125,24 @@ func (p *Player) within(asked, deadline string) time.Duration {
 	return max(end.Sub(p.options.Clock.Now()), 0)
 }
 
-// recent are the last finished matches, for strategies that ask.
+// recent returns the last finished matches, n at most, for strategies that ask.
+// Matches whose result follows from the standings are not among them: there is
+// nothing to learn from those.
 func (p *Player) recent(n int) []strategy.Past {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	matches := p.history.matches
-	matches = matches[max(len(matches)-n, 0):]
-	past := make([]strategy.Past, len(matches))
-	for i := range matches {
+	past := make([]strategy.Past, 0, min(n, len(matches)))
+	for i := len(matches) - 1; i >= 0 && len(past) < n; i-- {
 		m := &matches[i]
-		past[i] = strategy.Past{
+		if m.FromStandings {
+			continue
+		}
+		past = append(past, strategy.Past{
 			MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
 			Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
-		}
+		})
 	}
+	slices.Reverse(past)
 	return past
 }

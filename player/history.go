@@ -30,10 +30,11 @@ func newHistory(past []store.HistoryMatch) *history {
 	return h
 }
 
-// attempt is which attempt at a match the history has, 0 for none.
+// attempt is which attempt at a match the history has from its referee, 0 for
+// none.
 func (h *history) attempt(matchID string) int {
 	place, ok := h.place[matchID]
-	if !ok {
+	if !ok || h.matches[place].FromStandings {
 		return 0
 	}
 	return h.matches[place].Attempt
@@ -49,7 +50,7 @@ func (h *history) file(m *store.HistoryMatch) bool {
 		h.matches = append(h.matches, *m)
 		h.count(m, 1)
 		remember(h.memory, m)
-	case m.Attempt > h.matches[place].Attempt:
+	case m.Attempt > h.attempt(m.MatchID):
 		h.count(&h.matches[place], -1)
 		h.matches[place] = *m
 		h.count(m, 1)

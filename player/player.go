@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -79,6 +80,7 @@ type Player struct {
 	member    membership.Current
 	diary     diary
 	done      chan struct{} // closed by LEAGUE_COMPLETED
+	returned  atomic.Bool   // the last registration was one with a token
 
 	mu        sync.Mutex
 	state     string
@@ -90,6 +92,9 @@ type Player struct {
 	over      int           // the last round that is over, as far as known
 	quiet     chan struct{} // when somebody waits for it: closed when the player is in no match
 	standings *protocol.StandingsUpdate
+	table     []protocol.StandingRow // after the last completed round, for the strategy
+	tally     *tally                 // of the last table; nil where nothing is known of the tables before
+	totals    *protocol.PlayerStats  // in the whole league, of a player that came back; nil where they are not known
 	completed *protocol.LeagueCompleted
 }
 
@@ -98,6 +103,8 @@ type match struct {
 	id, opponent string
 	round        int
 	attempt      int
+	calledAs     string // the player_id of the last question, where the manager does not prove itself
+	chosen       string // the last choice, "" before the first
 	auth         referee
 	entropy      protocol.Secret
 	restored     bool   // after a restart, without its invitation
@@ -199,7 +206,11 @@ func (p *Player) Register(ctx context.Context) error {
 		Keep: p.keep, Current: &p.member, Leagues: leagues, Timeout: o.RegisterTimeout,
 		Clock: o.Clock, Log: o.Log, Apply: p.apply, Joined: p.joined,
 	}
-	return enrolment.Enroll(ctx)
+	if err := enrolment.Enroll(ctx); err != nil {
+		return err
+	}
+	p.askTotals(ctx)
+	return nil
 }
 
 // apply prepares a registration.
@@ -230,6 +241,7 @@ func (p *Player) apply(kept *store.Identity, conversation string) func(context.C
 func (p *Player) joined(m *membership.Membership, back bool) {
 	p.voice.Rename(protocol.PlayerSender(m.AgentID))
 	before := p.member.Get()
+	p.returned.Store(back)
 	if before != nil && back { // it was here all the time, and only showed itself again
 		return
 	}
@@ -239,9 +251,13 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.restarted = StateRegistered, back
+	if !back {
+		p.tally = &tally{}
+	}
 	if before != nil { // the league it was in is no more
 		p.history, p.unsaved = newHistory(nil), false
-		p.current, p.round, p.standings, p.over = map[string]*match{}, nil, nil, 0
+		p.current, p.round, p.standings, p.table, p.over = map[string]*match{}, nil, nil, nil, 0
+		p.totals = nil
 		p.settle()
 	}
 	if past != nil && p.options.Past == nil {
@@ -273,8 +289,9 @@ func (p *Player) ID() string {
 type Record struct {
 	PlayerID string
 	State    string
-	Stats    protocol.PlayerStats
-	Rank     int // 0 when unknown
+	Stats    protocol.PlayerStats  // of its own history
+	League   *protocol.PlayerStats // of the whole league, as the manager told them; nil unless the player came back
+	Rank     int                   // 0 when unknown
 	Points   int
 	Players  int // how many took part; 0 when unknown
 	Champion protocol.Champion
@@ -284,7 +301,7 @@ type Record struct {
 func (p *Player) Record() Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := Record{PlayerID: p.ID(), State: p.state, Stats: p.history.stats}
+	r := Record{PlayerID: p.ID(), State: p.state, Stats: p.history.stats, League: p.totals}
 	var rows []protocol.StandingRow
 	switch {
 	case p.completed != nil:

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -22,6 +23,7 @@ func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.Rou
 	}
 	p.mu.Lock()
 	p.round, p.over = q, q.RoundID-1
+	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their end got lost
 	for i := range q.Matches {
 		if m := forfeit(p.ID(), &q.Matches[i]); m != nil && p.history.file(m) {
@@ -156,6 +158,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 type question struct {
 	envelope *protocol.Envelope
 	matchID  string
+	playerID string // the id by which it knows the player
 	opponent string // "" when it does not say
 	round    int    // 0 when it does not say
 }
@@ -178,6 +181,9 @@ func (p *Player) playing(ctx context.Context, q question) (*match, error) {
 	}
 	if err := m.refuseOthers(q.envelope); err != nil {
 		return nil, err
+	}
+	if member != nil && !member.Strict() {
+		m.calledAs = q.playerID
 	}
 	return m, nil
 }
@@ -231,6 +237,9 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	id := p.ID()
 	p.mu.Lock()
 	m := p.current[q.MatchID]
+	if m != nil && m.calledAs != "" {
+		id = m.calledAs
+	}
 	p.mu.Unlock()
 	attempt := attemptOf(q.MatchID, q.ConversationID)
 	by, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
@@ -246,24 +255,31 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	}
 	seen := Seen(id, q.MatchID, attempt, q.GameResult)
 	if m != nil {
+		seen.OpponentID = cmp.Or(seen.OpponentID, m.opponent)
 		seen.DrawCommitment = m.commitment
 		if m.gives() {
 			seen.Entropy = m.entropy.Hex()
 		}
 		p.checkDraw(m, q)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if attempt > p.history.attempt(q.MatchID) && p.history.file(seen) {
-		p.unsaved = true
-	}
-	delete(p.current, q.MatchID)
-	p.idle()
 	ack := p.ack(q.MatchID, 0)
 	ack.AuthToken = protocol.NoToken
 	if m != nil {
 		ack.AuthToken = m.auth.token
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q.GameResult.Status == protocol.StatusWin && q.GameResult.WinnerPlayerID == nil {
+		return ack, nil // it does not say who won: the standings will
+	}
+	if _, told := q.GameResult.Choices.Get(id); !told && m != nil {
+		seen.MyChoice = m.chosen
+	}
+	if attempt > p.history.attempt(q.MatchID) && p.history.file(seen) {
+		p.unsaved = true
+	}
+	delete(p.current, q.MatchID)
+	p.idle()
 	return ack, nil
 }
 
@@ -320,6 +336,8 @@ func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol
 	}
 	p.mu.Lock()
 	p.standings = q
+	p.keepTable() // some managers complete the round first
+	p.infer(q.RoundID, q.Standings)
 	p.mu.Unlock()
 	return p.ack("", q.RoundID), nil
 }
@@ -331,6 +349,7 @@ func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.
 	}
 	p.mu.Lock()
 	p.over = max(p.over, q.RoundID)
+	p.keepTable()
 	p.settle()
 	p.mu.Unlock()
 	p.note()
@@ -345,6 +364,7 @@ func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol
 	p.mu.Lock()
 	if p.completed == nil {
 		p.completed = q
+		p.infer(q.TotalRounds, q.FinalStandings)
 		close(p.done)
 		p.settle()
 	}
@@ -363,7 +383,7 @@ func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequ
 	defer p.mu.Unlock()
 	return &protocol.PlayerState{
 		PlayerID: p.ID(), State: p.state, Strategy: p.options.Strategy.Name(),
-		Stats: p.history.stats, Matches: p.history.played(),
+		Stats: p.history.stats, Matches: p.history.played(), LeagueStats: p.totals,
 	}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 // put asks a seat something and waits for the answer.
 func put[Q, R any](m *match, w *window, s *seat, method *protocol.Method[Q, R], q *Q) (*R, error) {
+	w.asks, w.action = method.Request, method.Result
 	if w.turn != nil {
 		w.turn.method, w.turn.answer = method.Name, nil
 		m.chronicle.sent(s.player.PlayerID, method.Name, w.turn.try, q)
@@ -28,7 +29,6 @@ func put[Q, R any](m *match, w *window, s *seat, method *protocol.Method[Q, R], 
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
 func (m *match) invite(w *window, side rules.Seat) error {
 	s, a := &m.seats[side], m.assignment
-	w.action = protocol.TypeGameJoinAck
 	ack, err := put(m, w, s, &protocol.Invite, &protocol.GameInvitation{
 		Envelope: m.envelope(protocol.TypeGameInvitation, s),
 		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
@@ -60,7 +60,10 @@ func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 	if !*a.Accept {
 		s.lost = "refused the invitation"
 	}
-	s.entropyCommitment = a.EntropyCommitment
+	s.entropyCommitment, s.committer = a.EntropyCommitment, s.player.PlayerID
+	if s.player.AccessToken == "" && a.PlayerID != "" {
+		s.committer = a.PlayerID
+	}
 	return nil
 }
 
@@ -78,7 +81,6 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 	question := position.Ask(side)
 	context := map[string]any{"opponent_id": s.opponent, "round_id": m.assignment.RoundID}
 	maps.Copy(context, question.Context)
-	w.action = protocol.TypeGameMoveResponse
 	answer, err := put(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
@@ -98,7 +100,6 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 }
 
 func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s *seat) error {
-	w.action = protocol.TypeChooseParityResponse
 	answer, err := put(m, w, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
 		Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
@@ -145,7 +146,7 @@ func (m *match) judgeMove(s *seat, side rules.Seat, position rules.Position, e *
 	}
 	if s.entropyCommitment != "" {
 		entropy, ok := protocol.ParseSecret(a.entropy)
-		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.player.PlayerID, entropy), s.entropyCommitment) {
+		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.committer, entropy), s.entropyCommitment) {
 			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy is not what entropy_commitment promised")
 		}
 		s.entropy = entropy

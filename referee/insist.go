@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -14,8 +15,11 @@ type window struct {
 	ctx    *protocol.Limited
 	end    time.Time // as the question says; what it waited at this side comes on top
 	stamp  string    // the deadline as messages say it
+	asks   string    // the message type of the question
 	action string    // the message that is awaited
 	length time.Duration
+	held   time.Duration // what hold has waited
+	limits int           // answers that asked to wait
 	asked  bool
 	turn   *turn // nil where nothing is written
 }
@@ -49,7 +53,10 @@ func (w *window) until() time.Time { return w.end.Add(w.ctx.Extended()) }
 // with a new window, up to max_retries times (spec 003 §2.9.4). A wrong answer
 // is asked again at once, as long as retries and the window last (002 §6.2.4);
 // after one the window stays the same, whatever else happens in it.
-// Each failure is told to the player by GAME_ERROR, beside the match.
+// Each failure is told to the player by GAME_ERROR. Before the question is asked
+// again, the GAME_ERROR is delivered or one second has passed.
+//
+// An answer that asks to wait (E022) is no failure: see hold.
 //
 // A try that failed by the fault of this side (see account) is no failure: it
 // is made again with a new window, and the player hears nothing of it.
@@ -74,27 +81,60 @@ func (m *match) insist(w window, side rules.Seat, question func(*window, rules.S
 			m.renew(&w)
 			continue
 		}
+		limited := fault.Code == protocol.ErrRateLimited
+		if limited && m.hold(&w, s, fault) {
+			continue
+		}
+		if m.over() {
+			return
+		}
 		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
 		wrong = wrong || !pause
-		again := retries < policy.MaxRetries && (!wrong || m.mendable(&w, fault.Code, retries+1))
+		again := !limited && retries < policy.MaxRetries && (!wrong || m.mendable(&w, fault.Code, retries+1))
 		if again {
 			retries++
 		}
-		m.complain(&w, s, fault, known.timing, retries, again, pause)
+		delivered := m.complain(&w, s, fault, known.timing, retries, again, pause)
 		if !again {
-			s.lost, s.fault = lossReason(fault, w.action), fault.Code
+			s.lost, s.fault = lossReason(fault, &w), fault.Code
 			return
 		}
-		if !pause {
-			continue
+		notice := noticeTime
+		if pause {
+			if m.referee.options.Clock.Sleep(m.referee.life, policy.Pause(retries)) != nil {
+				return
+			}
+			notice -= policy.Pause(retries)
 		}
-		if m.referee.options.Clock.Sleep(m.referee.life, policy.Pause(retries)) != nil {
-			return
-		}
-		if !wrong {
+		if wrong { // the window goes on: leave half of its rest for the question
+			notice = min(notice, w.until().Sub(m.referee.options.Clock.Now())/2)
+		} else {
 			m.renew(&w)
 		}
+		if notice > 0 {
+			_ = m.referee.options.Clock.Sleep(delivered, notice) // the delivery ends it
+		}
 	}
+}
+
+// noticeTime is how long a question waits at most for the GAME_ERROR before it.
+const noticeTime = time.Second
+
+// hold waits after an answer that asks to wait (E022, which includes HTTP 429): as
+// long as it asks and at least 250 ms, one more quarter of a second each time up
+// to 1 s, but not beyond the end of the window. It returns false when that has
+// come, or the match is over. The number of such answers in a window is therefore
+// bounded, also where the clock does not advance.
+func (m *match) hold(w *window, s *seat, fault *protocol.Error) (again bool) {
+	const step = 250 * time.Millisecond
+	w.limits++
+	o := &m.referee.options
+	left := min(w.until().Sub(o.Clock.Now()), w.length+w.ctx.Extended()-w.held)
+	pause := max(fault.RetryAfter(), min(time.Duration(w.limits)*step, time.Second))
+	o.Log.Info().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.asks).
+		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", max(min(pause, left), 0)).Msg("a player asks to wait")
+	w.held += pause
+	return o.Clock.Sleep(m.referee.life, max(min(pause, left), 0)) == nil && pause < left
 }
 
 // renew opens the window again.
@@ -138,30 +178,53 @@ func faultOf(err error) *protocol.Error {
 	return protocol.Fault(protocol.ErrConnection, "%v", err)
 }
 
-// unanswered reads why a call failed: by time, or by the connection. Whatever
-// else it is, the player answered it, and an error is a wrong answer.
+// unanswered reads why a call failed. A timeout, a broken connection and a
+// request to wait stay as they are. Any other error is what the player answered,
+// and a wrong answer (E002) with the JSON-RPC code that it sent.
 func unanswered(err error) error {
 	e := protocol.AsError(err)
-	if e == nil || !e.Remote && (e.Code == protocol.ErrTimeout || e.Code == protocol.ErrConnection) {
+	switch {
+	case e == nil,
+		!e.Remote && (e.Code == protocol.ErrTimeout || e.Code == protocol.ErrConnection),
+		e.Remote && e.Code == protocol.ErrRateLimited:
 		return err
 	}
-	return protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e)
+	wrong := protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e).Coded(e.RPC)
+	wrong.Remote = e.Remote
+	return wrong
 }
 
-// lossReason tells people why a player lost.
-func lossReason(fault *protocol.Error, action string) string {
-	switch fault.Code {
-	case protocol.ErrTimeout:
-		return "did not send " + action + " in time"
-	case protocol.ErrConnection:
-		return "could not be reached for " + action
+// lossReason tells people why a player lost. Of an answer that is an error it has
+// the HTTP status and the JSON-RPC code, and no text of the player's.
+func lossReason(fault *protocol.Error, w *window) string {
+	answered := "answered " + w.asks + " with "
+	switch status := protocol.HTTPStatus(fault); {
+	case status/100 == 2:
+		return fmt.Sprintf("%sHTTP %d and no readable message", answered, status)
+	case status != 0:
+		answered += fmt.Sprintf("HTTP %d", status)
+	case fault.Remote && fault.RPC != 0: // 0 names no code
+		answered += fmt.Sprintf("JSON-RPC error %d", fault.RPC)
+	case fault.Code == protocol.ErrTimeout:
+		return "did not send " + w.action + " in time"
+	case fault.Code == protocol.ErrConnection:
+		return "could not be reached for " + w.action
+	default:
+		return fmt.Sprintf("sent no valid %s (%s)", w.action, fault.Code)
 	}
-	return fmt.Sprintf("sent no valid %s (%s)", action, fault.Code)
+	if fault.Code != protocol.ErrRateLimited {
+		return answered
+	}
+	if after := fault.RetryAfter().Round(time.Second); after > 0 {
+		return fmt.Sprintf("%s (rate limited, asked to wait %v)", answered, after)
+	}
+	return answered + " (rate limited)"
 }
 
-// complain tells a player by GAME_ERROR what was wrong (spec 003 §4.10.2). It
-// waits for nothing. Its context says where the time went.
-func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *protocol.Timing, retry int, again, pause bool) {
+// complain tells a player by GAME_ERROR what was wrong (spec 003 §4.10.2), with
+// the timing of the call in its context. It returns at once; the context that it
+// returns ends when the GAME_ERROR is delivered, or cannot be.
+func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *protocol.Timing, retry int, again, pause bool) (delivered context.Context) {
 	r := m.referee
 	now := r.options.Clock.Now()
 	remaining := max(w.until().Sub(now).Seconds(), 0)
@@ -205,7 +268,9 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *prot
 		chronicle.sent(problem.AffectedPlayer, method.Name, try, problem)
 		chronicle.beside.Add(1)
 	}
+	delivered, done := context.WithCancel(r.life)
 	told := r.crew.run(func() {
+		defer done()
 		ctx := protocol.Limit(r.life, method.Timeout)
 		defer ctx.Stop()
 		ack, err := method.Call(ctx, r.options.Caller, peer, problem)
@@ -218,9 +283,13 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *prot
 				Str("player_id", problem.AffectedPlayer).Msg("GAME_ERROR was not acknowledged")
 		}
 	})
-	if !told && chronicle != nil {
-		chronicle.beside.Done()
+	if !told {
+		done()
+		if chronicle != nil {
+			chronicle.beside.Done()
+		}
 	}
+	return delivered
 }
 
 func (m *match) currentState() string {

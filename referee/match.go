@@ -53,6 +53,7 @@ type seat struct {
 	role              string
 	opponent          string
 	entropyCommitment string
+	committer         string // the player_id in the commitment; under a third-party manager, which gives no access tokens, the player's own
 	entropy           protocol.Secret
 	move              string        // the last legal one
 	lost              string        // why it lost technically, "" while it has not

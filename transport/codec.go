@@ -335,8 +335,8 @@ func EncodeRequest(method string, params any, id int64) ([]byte, error) {
 }
 
 // DecodeResponse reads the answer to a call and gives its result to decode. An
-// answered error object is an *Error; a body that is no JSON is any other
-// error. A null error beside a result means none, and the id is not compared:
+// answered error object is an *Error, and so, with code 0, is JSON that is no
+// response; a body that is no JSON is any other error. A null error beside a result means none, and the id is not compared:
 // there is one answer to one request, and some agents answer with id 1 always.
 func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, error) {
 	if result, _, ok := cutPlain(body, responseHead); ok && len(result) > 0 && result[0] == '{' {
@@ -352,7 +352,7 @@ func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, 
 		return nil, decodeError(answer.fail)
 	}
 	if answer.result == nil {
-		return nil, &Error{Code: CodeInvalidRequest, Message: "the answer is no JSON-RPC response"}
+		return nil, &Error{Message: "the answer is no JSON-RPC response"}
 	}
 	return decode(answer.result)
 }

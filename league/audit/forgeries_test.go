@@ -274,6 +274,9 @@ func TestForgeries(t *testing.T) {
 		}, []place{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
 		{"a contradicting history", func(w *world) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": "odd"`) },
 			[]place{{audit.RuleHistory, historyP01, `"my_choice": "odd"`}}, 1},
+		{"a history with another result, said to be from the standings", func(w *world) {
+			w.edit(historyP01, `"result": "\w+"`, `"from_standings": true, "result": "LOST"`)
+		}, []place{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
 		{"a history with another result", func(w *world) { w.edit(historyP01, `"result": "\w+"`, `"result": "LOST"`) },
 			[]place{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
 		{"a referee that drew again", func(w *world) {
@@ -699,4 +702,22 @@ func TestTheFailureByWhichAPlayerLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestResultsFromTheStandingsAreHeldAgainstTheJournalAlone(t *testing.T) {
+	w := newWorld(t, 3)
+	for _, id := range playerIDs {
+		h, err := store.Read[store.History](w.dir.History(id))
+		require.NoError(t, err)
+		for i := range h.Matches {
+			m := &h.Matches[i]
+			m.PlayedMatch = protocol.PlayedMatch{
+				MatchID: m.MatchID, OpponentID: m.OpponentID, Result: strings.TrimPrefix(m.Result, "TECHNICAL_"), MyChoice: choiceOf(id), FromStandings: true,
+			}
+			m.DrawCommitment, m.Entropy = "", ""
+		}
+		require.NoError(t, store.Write(w.dir.History(id), h))
+	}
+	l := w.audited()
+	assert.Empty(t, l.Findings, told(l.Findings))
 }

@@ -125,15 +125,36 @@ func TestAGameOverThatNobodyAcknowledgesCosts5Seconds(t *testing.T) {
 	}
 }
 
-func TestAComplaintThatNobodyAcknowledgesDelaysNothing(t *testing.T) {
+func TestUndeliveredGameErrorDelaysTheNextQuestionByOneSecond(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		record := w.duel(nil, with(
 			does(protocol.Invite.Name, inTurn(silent, honestly)),
 			does(protocol.ChooseParity.Name, inTurn(editing("parity_choice", "Even"), honestly)),
 			does(protocol.NotifyGameError.Name, silent)))
 		assert.Equal(t, protocol.StatusWin, record.Status)
-		assert.Equal(t, 7*second, w.only(protocol.ReportMatchResult.Name, theBoss).at)
+		assert.Equal(t, []time.Duration{0, 7 * second}, times(w.said(protocol.Invite.Name, "p02")), "the pause is long enough")
+		assert.Equal(t, []time.Duration{7 * second, 8 * second}, times(w.said(protocol.ChooseParity.Name, "p02")))
+		assert.Equal(t, 8*second, w.only(protocol.ReportMatchResult.Name, theBoss).at)
 		assert.Len(t, w.complaints(), 2)
+	})
+}
+
+func TestGameErrorIsDeliveredBeforeTheQuestionIsAskedAgain(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.duel(nil, with(
+			does(protocol.ChooseParity.Name, inTurn(editing("parity_choice", "Even"), honestly)),
+			does(protocol.NotifyGameError.Name, after(second/2, honestly))))
+		assert.Equal(t, second/2, w.only(protocol.NotifyGameError.Name, "p02").until)
+		assert.Equal(t, []time.Duration{0, second / 2}, times(w.said(protocol.ChooseParity.Name, "p02")))
+	})
+}
+
+func TestQuestionIsAskedAgainWithinItsWindowWhenGameErrorHangs(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.duel(nil, with(
+			does(protocol.ChooseParity.Name, inTurn(after(29*second, editing("parity_choice", "Even")), honestly)),
+			does(protocol.NotifyGameError.Name, silent)))
+		assert.Equal(t, []time.Duration{0, 29*second + second/2}, times(w.said(protocol.ChooseParity.Name, "p02")), "half of the rest is left")
 	})
 }
 

@@ -137,7 +137,12 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 		{
 			name: "answers garbage always", traits: in(failing(errGarbage)),
 			complaints: fourTimes(0, 2*second, protocol.ErrConnection, join), asked: 4,
-			over: 6 * second, lost: "could not be reached for GAME_JOIN_ACK",
+			over: 6 * second, lost: "answered GAME_INVITATION with HTTP 200 and no readable message",
+		},
+		{
+			name: "answers HTTP 500 always", traits: in(failing(errServerError)),
+			complaints: fourTimes(0, 2*second, protocol.ErrConnection, join), asked: 4,
+			over: 6 * second, lost: "answered GAME_INVITATION with HTTP 500",
 		},
 		{
 			name: "answers HTTP 500, then too much, then rightly", traits: in(failing(errServerError), failing(errTooLarge), honestly),
@@ -173,7 +178,8 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 		},
 		{
 			name: "answers with an error always", traits: in(refusing(protocol.ErrMatchNotFound)),
-			complaints: fourAtOnce(protocol.ErrInvalidFieldType, join, 5*second), asked: 4, lost: invalid("E002"),
+			complaints: fourAtOnce(protocol.ErrInvalidFieldType, join, 5*second), asked: 4,
+			lost: "answered GAME_INVITATION with JSON-RPC error 4003",
 		},
 		{
 			name: "answers with an array once", traits: in(saying([]int{1}), honestly),
@@ -298,7 +304,8 @@ func TestFailuresAtTheChoice(t *testing.T) {
 		},
 		{
 			name: "answers with an error always", traits: in(refusing(protocol.ErrInvalidMatchState)),
-			complaints: fourAtOnce(protocol.ErrInvalidFieldType, choice, 30*second), asked: 4, lost: invalid("E002"),
+			complaints: fourAtOnce(protocol.ErrInvalidFieldType, choice, 30*second), asked: 4,
+			lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error 4005",
 		},
 		{
 			name: "another player_id and a local time: understood, and counted as warnings",
@@ -327,7 +334,7 @@ func TestAPlayerWhoseStrategyFails(t *testing.T) {
 	f := failure{
 		traits:     with(func(a *actor) { a.decide = broken{errors.New("the key sk-123 is not valid")} }),
 		complaints: fourAtOnce(protocol.ErrInvalidFieldType, choice, 30*second), asked: 4, chosen: true,
-		lost: "sent no valid CHOOSE_PARITY_RESPONSE (E002)",
+		lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error -32603",
 	}
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		f.check(t, w, protocol.ChooseParity.Name)

@@ -412,8 +412,9 @@ how its matches ended, what its calls were answered. In every league of this pag
 
 The codes are those of the error catalogue: E001 no answer in time, E002 a value of a wrong type,
 E003 a missing member, E004 a choice that is neither "even" nor "odd", E009 no readable answer, E015
-another match; the others are in ` + "`league/protocol/errors.go`" + `. A failed question is put again up to three
-times. One league is run alone by ` + "`go test ./league/conversations -run 'TestFaults/<name>'`" + `.
+another match, E022 an answer that asks to wait; the others are in ` + "`league/protocol/errors.go`" + `. A failed
+question is put again up to three times, once the GAME_ERROR is delivered or 1 s has passed; after E022 it
+is put again when the player said, until the window ends. One league is run alone by ` + "`go test ./league/conversations -run 'TestFaults/<name>'`" + `.
 "The league took" is virtual time: what people would have waited. Some leagues wait on purpose, 30 s for
 registrations or before each round, so that there is time to misbehave in.
 `

@@ -187,8 +187,16 @@ var (
 // returned; nil when it is none.
 func breakdown(err error) error {
 	var e *transport.Error
-	if errors.As(err, &e) && e.Code >= errHangUp.Code && e.Code <= errTooLarge.Code {
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.Code {
+	case errHangUp.Code:
 		return errors.New(e.Message)
+	case errGarbage.Code, errTooLarge.Code:
+		return &http.UnreadableError{Status: nethttp.StatusOK, Err: errors.New(e.Message)}
+	case errServerError.Code:
+		return &http.StatusError{Status: nethttp.StatusInternalServerError}
 	}
 	return nil
 }

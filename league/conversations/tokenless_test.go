@@ -335,3 +335,17 @@ func TestLeniencyIsKept(t *testing.T) {
 		assert.False(t, state.Agents["REF02"].Proves())
 	})
 }
+
+func TestAssignmentSaysWhetherTheLeagueIsLenient(t *testing.T) {
+	for want, change := range map[string]func(*league.Options){"": func(*league.Options) {}, protocol.AuthLenient: lenient} {
+		t.Run(want, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(2, 1, change)
+				w.referee("REF01")
+				w.players(2)
+				w.finish()
+				assert.Equal(t, want, read[protocol.MatchAssignment](w.only(protocol.StartMatch.Name, "ref01").message).Auth)
+			})
+		})
+	}
+}

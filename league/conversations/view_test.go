@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -57,4 +59,37 @@ func TestWhatAStrategyIsShown(t *testing.T) {
 		assert.Equal(t, past, looks.seen[1].Recent(1))
 		assert.Empty(t, looks.seen[1].Recent(0))
 	})
+}
+
+func TestStrategyIsShownTheTableOfTheLastCompletedRound(t *testing.T) {
+	for name, change := range map[string]func(*league.Options){
+		"a table each round": func(*league.Options) {},
+		"a table each match": func(o *league.Options) { o.EveryMatch = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(4, 2, change)
+				w.referee("REF01")
+				w.referee("REF02")
+				random, err := strategy.New("random")
+				require.NoError(t, err)
+				looks := &curious{Strategy: random}
+				w.player("P01", func(a *actor) { a.decide = looks }, does(protocol.Invite.Name, after(3*second, honestly)))
+				for _, id := range []string{"P02", "P03", "P04"} {
+					w.player(id)
+				}
+				w.finish()
+				require.Len(t, looks.seen, 3)
+				assert.Nil(t, looks.seen[0].Table)
+				for round, v := range looks.seen[1:] {
+					require.Len(t, v.Table, 4)
+					for i, r := range v.Table {
+						assert.Equal(t, i+1, r.Rank)
+						assert.Equal(t, round+1, r.Played, "nothing of the round that is played")
+						assert.Equal(t, r.Played, r.Wins+r.Draws+r.Losses)
+					}
+				}
+			})
+		})
+	}
 }

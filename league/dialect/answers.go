@@ -79,7 +79,7 @@ func (o *own) enrich(q *incoming, message *object) {
 			message.fill("accepted", accept)
 		}
 		if string(message.get("accept")) == "true" {
-			o.learn(p.text("match_id"), func(a *acquaintance) { a.sender, a.asked = p.text("sender"), q.lowered() })
+			o.learn(p.text("match_id"), func(a *acquaintance) { a.sender, a.game, a.asked = p.text("sender"), p.text("game_type"), q.lowered() })
 		}
 	case protocol.TypeChooseParityCall:
 		if choice := message.get("parity_choice"); choice != nil {
@@ -99,7 +99,8 @@ func (o *own) enrich(q *incoming, message *object) {
 	}
 }
 
-// outcomeFor is how a match ended for a player: WIN, LOSS or DRAW.
+// outcomeFor is how a match ended for a player: WIN, LOSS, DRAW, or "" where it
+// does not say.
 func outcomeFor(playerID string, over *object) string {
 	result := objectOf(over.get("game_result"))
 	switch {
@@ -109,6 +110,8 @@ func outcomeFor(playerID string, over *object) string {
 		return "DRAW"
 	case result.text("winner_player_id") == playerID:
 		return "WIN"
+	case result.text("status") == protocol.StatusWin && !result.holds("winner_player_id"):
+		return ""
 	}
 	return "LOSS"
 }

@@ -9,7 +9,9 @@
 package dialect
 
 import (
+	"bytes"
 	"context"
+	"net/netip"
 
 	"github.com/rs/zerolog"
 
@@ -40,6 +42,14 @@ func (d *Dialect) Call(ctx context.Context, endpoint, method string, body []byte
 	post func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error),
 ) (status int, answer []byte, err error) {
 	defer d.own.calling(ctx, method, body)()
+	if asked := d.own.deferred.begin(endpoint, method, body); asked != nil {
+		defer d.own.deferred.end(asked)
+		status, answer, err = d.peers.call(ctx, endpoint, method, body, post)
+		if err == nil && bytes.HasPrefix(answer, []byte(receivedHead)) {
+			return asked.await(ctx)
+		}
+		return status, answer, err
+	}
 	status, answer, err = d.peers.call(ctx, endpoint, method, body, post)
 	if err == nil && status == 200 {
 		d.own.called(method, answer)
@@ -48,12 +58,13 @@ func (d *Dialect) Call(ctx context.Context, endpoint, method string, body []byte
 }
 
 // Serve answers what others sent, in the form in which they sent it; see the
-// carrier's interface.
-func (d *Dialect) Serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
-	return d.own.serve(ctx, path, body, func(ctx context.Context, body []byte) []byte {
+// carrier's interface. From is the address of the caller.
+func (d *Dialect) Serve(ctx context.Context, from netip.Addr, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+	return d.own.serve(ctx, from, path, body, func(ctx context.Context, body []byte) []byte {
 		body = d.peers.complete(body)
 		answer := serve(ctx, body)
 		d.peers.served(body, answer)
+		d.own.assigned(body, answer)
 		return answer
 	})
 }

@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,10 +17,10 @@ import (
 const usualGame = "even_odd"
 
 // complete puts the params of a request into the form of the protocol, and tells
-// whether the request is another than it was. A request that is in order but
-// for its words has only those mended; one that is not in the protocol's form at
-// all, or has no envelope (spec 003 §5.6.1), gets what it lacks, too. Whatever
-// else is wrong stays wrong.
+// whether the request is another than it was. A request in the protocol's form
+// has harmless deviations put right: see mend and supply. One that is not in the
+// protocol's form at all, or has no envelope (spec 003 §5.6.1), gets what it
+// lacks, too. Whatever else is wrong stays wrong.
 func (o *own) complete(q *incoming) (changed bool) {
 	if q.kind == "" {
 		return q.foreign
@@ -33,6 +35,7 @@ func (o *own) complete(q *incoming) (changed bool) {
 		changed = true
 	}
 	changed = o.mend(q) || changed
+	changed = o.supply(q) || changed
 	enveloped := p.names("timestamp") || p.names("conversation_id")
 	if q.foreign || !enveloped {
 		changed = o.fill(q) || changed
@@ -59,17 +62,20 @@ func (o *own) mend(q *incoming) (changed bool) {
 			changed = true
 		}
 	case protocol.TypeChooseParityCall:
-		if context := objectOf(p.get("context")); string(context.get("your_standings")) == "{}" {
-			context.drop("your_standings")
-			p.set("context", context.appendTo(nil))
-			changed = true
-		}
+		changed = p.clearContext()
 	case protocol.TypeGameOver:
-		rename("result", "game_result")
+		if objectOf(p.get("result")) != nil {
+			rename("result", "game_result")
+		}
+		changed = fillResult(p) || changed
 	case protocol.TypeLeagueRegisterRequest:
-		changed = p.introduce("player_meta")
+		changed = o.introduce(p, "player_meta")
 	case protocol.TypeRefereeRegisterRequest:
-		changed = p.introduce("referee_meta")
+		changed = o.introduce(p, "referee_meta")
+	}
+	if said := p.text("sender"); strings.HasPrefix(said, protocol.ManagerSender+":") { // league_manager:LM01
+		p.set("sender", quoted(protocol.ManagerSender))
+		changed = true
 	}
 	if q.foreign {
 		changed = p.plainNumber("round_id") || changed
@@ -86,10 +92,66 @@ func (o *own) mend(q *incoming) (changed bool) {
 	return changed
 }
 
-// introduce has what an agent says of itself in a registration stand under the
-// protocol's names.
-func (o *object) introduce(meta string) (changed bool) {
-	said := objectOf(o.get(meta))
+// supply adds the league and the game to a request that leaves them out, has them
+// null or empty, if this agent is in one league.
+func (o *own) supply(q *incoming) (changed bool) {
+	league := o.options.League
+	if at := o.place(); at != nil {
+		league = at.leagueID
+	}
+	if league == "" {
+		return false
+	}
+	p := &q.params
+	add := func(name, value string) {
+		if v := p.get(name); v == nil || string(v) == `""` {
+			p.set(name, quoted(value))
+			changed = true
+		}
+	}
+	switch q.kind {
+	case protocol.TypeGameInvitation, protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted,
+		protocol.TypeLeagueCompleted, protocol.TypeMatchResultReport, protocol.TypeLeagueQuery:
+		add("league_id", league)
+	}
+	if ofMatch(q.kind) && q.kind != protocol.TypeGameError || q.kind == protocol.TypeMatchResultReport {
+		add("game_type", cmp.Or(o.match(p.text("match_id")).game, usualGame))
+	}
+	return changed
+}
+
+// clearContext drops members of a question's context that say nothing: null, the
+// empty string, an empty object, and a round 0. Nulls in your_standings are zeros.
+func (o *object) clearContext() (changed bool) {
+	context := objectOf(o.get("context"))
+	if context == nil {
+		return false
+	}
+	before := len(context)
+	standings := objectOf(context.get("your_standings"))
+	for i := range standings {
+		if v := &standings[i].value; v.Kind() == 'n' || string(*v) == `""` {
+			*v = jsontext.Value("0")
+			changed = true
+		}
+	}
+	if changed {
+		context.set("your_standings", standings.appendTo(nil))
+	}
+	context = slices.DeleteFunc(context, func(m member) bool {
+		return m.value.Kind() == 'n' || string(m.value) == `""` || string(m.value) == "{}" || m.name == "round_id" && string(m.value) == "0"
+	})
+	if changed = changed || len(context) < before; changed {
+		o.set("context", context.appendTo(nil))
+	}
+	return changed
+}
+
+// introduce puts what an agent says of itself in a registration under the
+// protocol's names. The name of the protocol in place of its version counts as
+// no version.
+func (o *own) introduce(p *object, meta string) (changed bool) {
+	said := objectOf(p.get(meta))
 	if said == nil {
 		return false
 	}
@@ -100,8 +162,14 @@ func (o *object) introduce(meta string) (changed bool) {
 			changed = true
 		}
 	}
+	if said.text("protocol_version") == protocol.Name {
+		said.drop("protocol_version")
+		changed = true
+		o.options.Log.Warn().Str("sender", short(p.text("sender"))).Str("protocol_version", protocol.Name).
+			Msg("protocol_version is no version: taken for " + protocol.Version)
+	}
 	if changed {
-		o.set(meta, said.appendTo(nil))
+		p.set(meta, said.appendTo(nil))
 	}
 	return changed
 }
@@ -174,7 +242,6 @@ func (o *own) fill(q *incoming) (changed bool) {
 		lacks("deadline", quoted(protocol.FormatTimestamp(now.Add(patience))))
 	case protocol.TypeGameOver:
 		lacks("game_type", quoted(usualGame))
-		changed = fillResult(p) || changed
 	case protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
 		lacks("league_id", quoted(at.leagueID))
 		if q.kind != protocol.TypeLeagueCompleted {
@@ -213,27 +280,40 @@ func senderIn(kind, said, inviter string) string {
 	return protocol.RefereeSender(nameless)
 }
 
-// fillResult gives the result of a match the members that follow from others.
+// fillResult gives the result in a GAME_OVER the members that follow from others.
+// A result may stand beside the envelope, and a winner or a status is enough. A
+// result that has neither stays as it is.
 func fillResult(p *object) (changed bool) {
 	result := objectOf(p.get("game_result"))
 	if result == nil {
+		result = only(slices.Clone(*p), append([]string{"status", "choices", "drawn_number", "number_parity"}, winners...)...)
+	}
+	before := string(result.appendTo(nil))
+	for _, name := range winners {
+		if v := result.raw(name); v != nil {
+			result.supply("winner_player_id", v)
+		}
+	}
+	if isDraw(result.text("winner_player_id")) {
+		result.set("winner_player_id", jsontext.Value("null"))
+	}
+	word := strings.ToUpper(result.text("status"))
+	switch {
+	case slices.Contains([]string{protocol.StatusWin, protocol.StatusDraw, protocol.StatusTechnicalLoss}, word):
+		result.set("status", quoted(word))
+	case result.holds("winner_player_id"):
+		result.set("status", quoted(protocol.StatusWin))
+	case result.names("winner_player_id"):
+		result.set("status", quoted(protocol.StatusDraw))
+	default:
 		return false
 	}
-	if winner := result.get("winner"); winner != nil {
-		changed = result.supply("winner_player_id", winner)
+	if !result.holds("choices") {
+		result.set("choices", jsontext.Value("{}"))
 	}
-	if strings.EqualFold(result.text("winner_player_id"), protocol.StatusDraw) {
-		result.set("winner_player_id", jsontext.Value("null"))
-		changed = true
+	if after := result.appendTo(nil); string(after) != before || !p.holds("game_result") {
+		p.set("game_result", after)
+		return true
 	}
-	status := protocol.StatusDraw
-	if result.holds("winner_player_id") {
-		status = protocol.StatusWin
-	}
-	changed = result.supply("status", quoted(status)) || changed
-	changed = result.supply("choices", jsontext.Value("{}")) || changed
-	if changed {
-		p.set("game_result", result.appendTo(nil))
-	}
-	return changed
+	return false
 }

@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"bytes"
 	"context"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +25,7 @@ type own struct {
 	starting bool          // somebody begins them
 	again    bool          // and is to look again
 	results  map[string]*outcome
+	deferred deferrals
 
 	expecting int // how many wait for those
 }
@@ -122,18 +125,39 @@ func (o *own) joined(referee bool, answer []byte) {
 }
 
 // serve answers what others sent, in the form in which they sent it.
-func (o *own) serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
+func (o *own) serve(ctx context.Context, from netip.Addr, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
 	if path != home {
 		return o.serveElsewhere(ctx, path, body, serve)
 	}
 	if o.plainRequest(body) {
-		return httpOK, serve(ctx, body)
+		answer = serve(ctx, body)
+		if !bytes.HasPrefix(answer, []byte(invalidHead)) {
+			return httpOK, answer
+		}
+		return httpOK, o.secondTry(ctx, body, answer, serve)
 	}
-	q := parse(body)
-	if q == nil {
+	q := unwrapped(body)
+	if q != nil && o.isPosted(q) {
+		return httpOK, o.takePosted(ctx, from, q)
+	}
+	if q == nil || !q.resolve() {
 		return httpOK, serve(ctx, body)
 	}
 	return httpOK, o.answer(ctx, q, body, serve)
+}
+
+// invalidHead begins the answer to a request with an invalid field (E002, E003).
+const invalidHead = `{"jsonrpc":"2.0","error":{"code":-32602,`
+
+// secondTry serves a request that looked like one of ours and was refused for an
+// invalid field, if there is something in it to put right. A refused request
+// had no effect.
+func (o *own) secondTry(ctx context.Context, body, refusal []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
+	q := unwrapped(body)
+	if q == nil || !q.resolve() || q.kind == protocol.TypeMatchAssignment || !o.complete(q) {
+		return refusal
+	}
+	return o.adorn(q, serve(ctx, q.canonical()))
 }
 
 // answer answers one request of a caller, who may speak another dialect.
@@ -164,9 +188,11 @@ type matches struct {
 
 // An acquaintance is a match, as its referee spoke of it.
 type acquaintance struct {
-	round  int    // as announced; 0 when it was not
-	sender string // who invited to it
-	asked  bool   // its referee reads replies that are shaped as requests
+	round   int    // as announced; 0 when it was not
+	game    string // as the invitation names it; "" when it does not
+	lenient bool   // the league of this agent, a referee, takes answers without token
+	sender  string // who invited to it
+	asked   bool   // its referee reads replies that are shaped as requests
 }
 
 // maxMatches is how many matches are remembered. Anybody may speak of any.

@@ -104,10 +104,12 @@ func (p *peers) ask(ctx context.Context, endpoint string, q *question, asked req
 		case r.verdict == understood:
 			p.learn(endpoint, q.method, f)
 			return r, nil
+		case r.verdict == deferred:
+			return r, nil
 		case f == all[0]:
 			first = &r
 		}
-	} else if first.verdict == understood || first.verdict == unreadable {
+	} else if first.verdict == understood || first.verdict == unreadable || first.verdict == deferred {
 		return *first, nil
 	}
 	if p.hopeless(endpoint, q.method) && first != nil {
@@ -134,6 +136,9 @@ func (p *peers) search(ctx context.Context, endpoint string, q *question, asked 
 		r, err := p.try(ctx, endpoint, q, f, asked, post)
 		if err != nil {
 			return r, err
+		}
+		if r.verdict == deferred {
+			return r, nil
 		}
 		if r.verdict == understood {
 			p.learn(endpoint, q.method, f)

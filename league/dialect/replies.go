@@ -21,6 +21,7 @@ const (
 	unknown                   // nobody knows the method there
 	puzzled                   // an error of another kind: it may be the form
 	unreadable                // no answer of an agent: what it means is the carrier's to say
+	deferred                  // the answer comes later, as a request
 )
 
 // A reply is an answer in the form of the protocol.
@@ -87,6 +88,8 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 	switch {
 	case o == nil && refused:
 		return q.turnedDown(as, id)
+	case o == nil && status == httpAccepted && deferrable(q.answer):
+		return received(id)
 	case o == nil && len(body) == 0 && (q.notice || q.method == protocol.ReportMatchResult.Name): // it was taken
 		return q.result(id, object{})
 	case o == nil:
@@ -102,6 +105,9 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 		return q.failed(as, id, failed, bytes.HasPrefix(answer, []byte(internalError)))
 	}
 	r := q.result(id, q.translate(message))
+	if q.defers(status, r.message) {
+		return received(id)
+	}
 	if bytes.HasPrefix(answer, []byte(resultHead)) && o.get("result").Kind() == '{' && same(r.message, o.object("result")) {
 		r.body = answer // as it stands
 	}
@@ -111,6 +117,7 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 // The statuses of HTTP that say something here.
 const (
 	httpOK               = 200
+	httpAccepted         = 202
 	httpBadRequest       = 400
 	httpUnauthorized     = 401
 	httpForbidden        = 403

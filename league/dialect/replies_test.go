@@ -64,7 +64,7 @@ func TestReplies(t *testing.T) {
 		{"a registration with a word of its own", "register_referee", `{"result":{"status":"registered","referee_id":7,"token":"t","league_id":"l"}}`, 200, `{"status":"ACCEPTED","referee_id":"7","token":"t","league_id":"l","auth_token":"t"}`},
 		{"a registration without status", "register_player", `{"result":{"player_id":"x"}}`, 200, `{"player_id":"x","status":"ACCEPTED","auth_token":"none","league_id":"league_2025_even_odd"}`},
 		{"a report that is taken without a word", "report_match_result", ``, 202, `{}`},
-		{"a choice without a word", "choose_parity", ``, 202, ""},
+		{"a choice without a word", "choose_parity", ``, 204, ""},
 		{"a registration in data", "register_player", `{"status":"success","data":{"playerId":"P01","authToken":"t"}}`, 200, `{"player_id":"P01","auth_token":"t","status":"ACCEPTED","league_id":"league_2025_even_odd"}`},
 		{"a registration that is refused, with data", "register_player", `{"status":"rejected","data":{"player_id":"P01"}}`, 200, `{"status":"REJECTED","data":{"player_id":"P01"}}`},
 		{"a registration that is refused", "register_player", `{"result":{"status":"rejected","reason":"full"}}`, 200, `{"status":"REJECTED","reason":"full"}`},

@@ -33,10 +33,10 @@ const (
 	inNothing                  // the message alone
 )
 
-// parse reads a request that may be in another form than the protocol has; nil
+// unwrapped reads a request that may be in another form than the protocol has; nil
 // where there is nothing to translate: what is wrong then is for the codec to
 // say, and so are batches.
-func parse(body []byte) *incoming {
+func unwrapped(body []byte) *incoming {
 	call := objectOf(bytes.TrimLeft(body, " \t\r\n"))
 	if call == nil {
 		return nil
@@ -51,10 +51,6 @@ func parse(body []byte) *incoming {
 		return nil
 	}
 	q.respell()
-	if !q.resolve() {
-		return nil
-	}
-	q.foreign = q.foreign || q.spelt != snakeCase
 	return q
 }
 
@@ -97,7 +93,14 @@ func (q *incoming) unwrap(params jsontext.Value) bool {
 
 // resolve finds out what is asked for: by the method, where it is one of the
 // protocol's, else by the type of the message, else by what the method is like.
+// False where there is nothing to translate.
 func (q *incoming) resolve() bool {
+	known := q.find()
+	q.foreign = q.foreign || q.spelt != snakeCase
+	return known
+}
+
+func (q *incoming) find() bool {
 	said := strings.ToUpper(q.params.text("message_type"))
 	switch kind := typeNamed(q.named); {
 	case kind != "" && spoken(q.named, kind):

@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"context"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -132,7 +133,7 @@ func TestIntroductions(t *testing.T) {
 			asOurs := `{"jsonrpc":"2.0","method":"` + method + `","params":{"protocol":"league.v2","message_type":"` + types[method] +
 				`","sender":"x","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","` + meta + `":` + said + `},"id":1}`
 			for _, body := range []string{call(method, `{"`+meta+`":`+said+`}`), asOurs} {
-				_, _ = d.Serve(t.Context(), "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+				_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 					assert.JSONEq(t, want, text(t, read(t, body)["params"].(object)[meta]))
 					return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
 				})
@@ -211,7 +212,7 @@ func TestWhatIsNoDialectIsLeftAlone(t *testing.T) {
 		answered := []byte(`{"jsonrpc":"2.0","error":{"code":-1,"message":"x"},"id":null}`)
 		d := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 		var served []string
-		status, answer := d.Serve(t.Context(), "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+		status, answer := d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 			served = append(served, string(body))
 			return answered
 		})
@@ -231,7 +232,9 @@ func TestWhatIsWrongStaysWrong(t *testing.T) {
 		return text(t, o)
 	}
 	tests := []struct{ name, method, params, code, field string }{
-		{"a member is missing", "handle_game_invitation", without(invitation, "league_id"), "E003", "league_id"},
+		{"a member is missing", "handle_game_invitation", without(invitation, "opponent_id"), "E003", "opponent_id"},
+		{"a league that is a number", "handle_game_invitation", strings.Replace(invitation, `"league_of_others"`, `7`, 1), "E002", "league_id"},
+		{"a result that says nothing", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"something"`, 1), "E003", "game_result"},
 		{"a sender is missing", "handle_game_invitation", without(invitation, "sender"), "E003", "sender"},
 		{"a deadline is missing", "choose_parity", without(choiceCall, "deadline"), "E003", "deadline"},
 		{"a time is missing", "choose_parity", without(choiceCall, "timestamp"), "E003", "timestamp"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/netip"
 	"testing"
 	"unicode/utf8"
 
@@ -45,7 +46,7 @@ func FuzzServe(f *testing.F) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		served := 0
-		status, answer := d.Serve(ctx, path, []byte(body), func(_ context.Context, one []byte) []byte {
+		status, answer := d.Serve(ctx, netip.Addr{}, path, []byte(body), func(_ context.Context, one []byte) []byte {
 			served++
 			if string(one) != body {
 				require.True(t, json.Valid(one), "%s", one)
@@ -90,7 +91,7 @@ func BenchmarkServePlain(b *testing.B) {
 			d := dialect.New(dialect.Options{Endpoint: ourPlayer, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 			b.ReportAllocs()
 			for b.Loop() {
-				d.Serve(b.Context(), "/mcp", test.body, serve)
+				d.Serve(b.Context(), netip.Addr{}, "/mcp", test.body, serve)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -174,7 +175,7 @@ func TestAStartOfOursIsNeverKeptWaiting(t *testing.T) {
 	a, calls := w.enter(ourReferee)
 	register(t, calls, "register_referee")
 	served := 0
-	_, answer := a.dialect.Serve(t.Context(), "/mcp", []byte(call("run_match", `{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}`)),
+	_, answer := a.dialect.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(call("run_match", `{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}`)),
 		func(context.Context, []byte) []byte { served++; return []byte(busy) })
 	assert.Equal(t, "BUSY", read(t, answer)["result"].(object)["status"])
 	assert.Equal(t, 1, served)

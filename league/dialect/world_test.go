@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -62,8 +63,9 @@ type world struct {
 	refuses  bool              // it refuses all reports
 	strict   bool              // the manager says that it will prove itself
 
-	onRegister func() // what it does inside a registration of a referee
-	folder     string // where referees keep what they keep; "" for nowhere
+	onRegister func()                                                   // what it does inside a registration of a referee
+	folder     string                                                   // where referees keep what they keep; "" for nowhere
+	strangers  map[string]func(body []byte) (status int, answer string) // agents of no dialect, by host and port
 	referees   []*referee.Referee
 }
 
@@ -93,6 +95,10 @@ func (w *world) post(bearer string) func(ctx context.Context, to string, body []
 			}
 			return 200, answer, nil
 		}
+		if answers := w.strangers[u.Host]; answers != nil {
+			status, answer := answers(body)
+			return status, []byte(answer), nil
+		}
 		w.mu.Lock()
 		a := w.agents[u.Host]
 		w.mu.Unlock()
@@ -106,7 +112,12 @@ func (w *world) post(bearer string) func(ctx context.Context, to string, body []
 
 // serve is what the server of an agent does.
 func (a *agent) serve(ctx context.Context, bearer, path, body string) (int, []byte) {
-	return a.dialect.Serve(ctx, path, []byte(body), func(ctx context.Context, body []byte) []byte {
+	return a.serveFrom(ctx, netip.Addr{}, bearer, path, body)
+}
+
+// serveFrom is serve for a caller with an address.
+func (a *agent) serveFrom(ctx context.Context, from netip.Addr, bearer, path, body string) (int, []byte) {
+	return a.dialect.Serve(ctx, from, path, []byte(body), func(ctx context.Context, body []byte) []byte {
 		return a.mux.Serve(ctx, bearer, body).Body
 	})
 }

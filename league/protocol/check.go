@@ -205,7 +205,7 @@ func (q *MatchAssignment) sound() bool {
 	return q.Envelope.sound(TypeMatchAssignment) && filled(q.LeagueID, q.MatchID, q.GameType) &&
 		counts(q.RoundID, q.Attempt) && q.PlayerA.sound() && q.PlayerB.sound() &&
 		lengths(t.GameJoinAck, t.Move, t.GameOver, t.Generic, q.RetryPolicy.Delay) &&
-		knownBackoff(q.RetryPolicy.Backoff) && (q.Replies == "" || q.Replies == RepliesStrict) && brief(q.RefereeID) && tallies(q.RetryPolicy.MaxRetries, s.Win, s.Draw, s.Loss, s.TechnicalLoss)
+		knownBackoff(q.RetryPolicy.Backoff) && (q.Replies == "" || q.Replies == RepliesStrict) && (q.Auth == "" || q.Auth == AuthLenient) && brief(q.RefereeID) && tallies(q.RetryPolicy.MaxRetries, s.Win, s.Draw, s.Loss, s.TechnicalLoss)
 }
 
 func (q *GameInvitation) sound() bool {

@@ -206,8 +206,8 @@ func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
 }
 
 // AsError reads any error of a call as an Error: what the other side answered,
-// E001 when time ran out, E009 when nothing readable came back. It returns nil
-// for nil, and for the end of the caller's own context.
+// E001 when time ran out, E022 for HTTP 429, E009 when nothing readable came
+// back. It returns nil for nil, and for the end of the caller's own context.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -224,8 +224,13 @@ func AsError(err error) *Error {
 	}
 	if errors.As(err, &remote) {
 		e := fromRemote(remote.RPCError())
-		e.cause = err
+		if e.cause = err; HTTPStatus(err) == tooManyRequests {
+			e.Code = ErrRateLimited
+		}
 		return e
+	}
+	if HTTPStatus(err) == tooManyRequests {
+		return &Error{Code: ErrRateLimited, RPC: catalogue[ErrRateLimited].rpc, Detail: err.Error(), Remote: true, cause: err}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &Error{Code: ErrTimeout, RPC: catalogue[ErrTimeout].rpc, Detail: "no answer in time", cause: err}
@@ -313,6 +318,18 @@ func (l *LeagueError) describe(e *Error, beside string) bool {
 		e.Detail = clip(detail)
 	}
 	return true
+}
+
+const tooManyRequests = 429 // of HTTP
+
+// HTTPStatus returns the HTTP status of the answer by which a call failed; 0
+// where there was no answer, or where HTTP did not carry it.
+func HTTPStatus(err error) int {
+	var answered interface{ HTTPStatus() int }
+	if errors.As(err, &answered) {
+		return answered.HTTPStatus()
+	}
+	return 0
 }
 
 // Unreachable tells whether a call failed because nobody listens at the

@@ -282,7 +282,7 @@ var bodies = map[string][]field{
 		object("retry_policy", integer("max_retries", 0), number("delay_sec"), word("backoff_strategy", BackoffFixed, BackoffLinear, BackoffExponential).orAbsent()),
 		object("scoring", integer("win_points", 0), integer("draw_points", 0), integer("loss_points", 0),
 			integer("technical_loss_points", 0)),
-		word("replies", RepliesStrict).orAbsent(), text("referee_id").orAbsent()},
+		word("replies", RepliesStrict).orAbsent(), text("referee_id").orAbsent(), word("auth", AuthLenient).orAbsent()},
 	TypeMatchAssignmentAck: {word("status", StatusAccepted, StatusBusy, StatusRejected), text("match_id"),
 		integer("attempt", 1), text("referee_id").orAbsent(), formed("draw_commitment", digestForm).orAbsent(),
 		field{name: "reason", kind: kindString, max: 500}.orAbsent()},

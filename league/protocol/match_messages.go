@@ -84,11 +84,16 @@ type MatchAssignment struct {
 	Scoring     Scoring        `json:"scoring"`
 	Replies     string         `json:"replies,omitzero"`
 	RefereeID   string         `json:"referee_id,omitzero"`
+	Auth        string         `json:"auth,omitzero"`
 }
 
 // RepliesStrict in an assignment has the referee refuse every reply that is not
 // as the protocol has it; without it a reply counts whose meaning is clear.
 const RepliesStrict = "strict"
+
+// AuthLenient in an assignment says that the league takes answers without a token
+// from the address of the player that was asked.
+const AuthLenient = "lenient"
 
 // MatchAssignmentAck answers it at once; the result comes as
 // MATCH_RESULT_REPORT. Status is ACCEPTED, BUSY (ask later, or another) or

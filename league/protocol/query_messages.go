@@ -242,6 +242,7 @@ type PlayedMatch struct {
 	MyChoice       string `json:"my_choice,omitzero"`
 	OpponentChoice string `json:"opponent_choice,omitzero"`
 	DrawnNumber    int    `json:"drawn_number,omitzero"`
+	FromStandings  bool   `json:"from_standings,omitzero"` // no GAME_OVER could be read: the result follows from the standings
 }
 
 // PlayerStats are a player's own counts (spec 003 §9.4.4).
@@ -260,4 +261,8 @@ type PlayerState struct {
 	Strategy string        `json:"strategy,omitzero"`
 	Stats    PlayerStats   `json:"stats"`
 	Matches  []PlayedMatch `json:"matches"`
+
+	// LeagueStats, of a player that came back, counts its matches in the whole
+	// league as the manager last told them: Stats and Matches are its own memory.
+	LeagueStats *PlayerStats `json:"league_stats,omitzero"`
 }

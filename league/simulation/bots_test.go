@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func TestABotThatGoesWrongLosesThatMatch(t *testing.T) {
 				lost++
 				assert.Equal(t, protocol.StatusTechnicalLoss, m.Status)
 				assert.NotEqual(t, "P01", m.Winner)
-				assert.Contains(t, m.Reason, "P01 sent no valid CHOOSE_PARITY_RESPONSE")
+				assert.Contains(t, m.Reason, "P01 answered CHOOSE_PARITY_CALL with JSON-RPC error -32603")
 			}
 			assert.Equal(t, 1, lost)
 			assert.Contains(t, log.text.String(), tt.logged)
@@ -122,4 +123,32 @@ func TestAFolderRunsNoProgram(t *testing.T) {
 	assert.NoFileExists(t, ran)
 	require.NoError(t, play("random", bot))
 	assert.FileExists(t, ran)
+}
+
+// What a bot is shown of the table follows from the seed, also where standings are
+// lost.
+func TestBotsThatReadTheTableChooseTheSameWithTheSameSeed(t *testing.T) {
+	t.Parallel()
+	const reads = `while read -r q; do case "$q" in
+		*'"standings":[]'*) echo even;;
+		*'"rank":1,"player_id":"P04"'*|*'"rank":2,"player_id":"P01"'*|*'"rank":3,"player_id":"P01"'*) echo odd;;
+		*) echo even;; esac; done`
+	bot := scripted(t, reads)
+	for _, faults := range []string{"", "drop=0.3,delay=0.2,duplicate=0.3"} {
+		var first *simulation.Result
+		for _, transport := range []string{simulation.Memory, simulation.Wire} {
+			for _, concurrency := range []int{1, 64} {
+				o := options(6)
+				o.Strategies = []string{bot, bot, "even", "odd"}
+				o.Faults, o.Transport, o.Concurrency = faults, transport, concurrency
+				r := forEverybody(run(t, o))
+				if first == nil {
+					first = r
+				}
+				require.Equal(t, first, r, "faults %q, %s, %d matches at once", faults, transport, concurrency)
+			}
+		}
+		odd := func(m league.MatchRecord) bool { return m.PlayerA == "P01" && m.ChoiceA == "odd" }
+		assert.True(t, slices.ContainsFunc(first.Results, odd), "the table was read")
+	}
 }

@@ -155,7 +155,7 @@ func TestWhyAStrangerLost(t *testing.T) {
 		{"an error", &stranger{joins: func(*protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return nil, &transport.Error{Code: -32601, Message: "Method not found"}
 		}}, simulation.Loss{
-			Code: protocol.ErrInvalidFieldType, Reason: "P01 sent no valid GAME_JOIN_ACK (E002) - P02 wins by default",
+			Code: protocol.ErrInvalidFieldType, Reason: "P01 answered GAME_INVITATION with JSON-RPC error -32601 - P02 wins by default",
 			Detail: "answered with an error: JSON-RPC error -32601: Method not found", Method: "handle_game_invitation", Failures: 2,
 			Answer: "JSON-RPC error -32601: Method not found",
 		}},

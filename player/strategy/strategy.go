@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"evenodd/league/protocol"
 )
 
 // A View is what a player knows when it is asked for a move.
@@ -31,6 +33,9 @@ type View struct {
 	// Recent are the last finished matches, n at most, the oldest first; nil where
 	// nobody keeps them.
 	Recent func(n int) []Past
+	// Table has the rows of the table after the last completed round, by rank, the
+	// first 100 at most; nil before the first. Read only.
+	Table []protocol.StandingRow
 }
 
 // Past is a finished match as the player saw it. What did not happen is "" or 0.

@@ -49,19 +49,22 @@ func (l Limits) orUsual() Limits {
 // addressOf is the address that a remote party is counted by; the zero address
 // for what is none, as in a network of pipes.
 func addressOf(remote string) netip.Addr {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return counted(at.Addr())
-}
-
-func counted(a netip.Addr) netip.Addr {
-	if a = a.Unmap().WithZone(""); a.Is4() {
+	a := plainAddress(remote)
+	if !a.Is6() {
 		return a
 	}
 	prefix, _ := a.Prefix(64) // of an IPv6 address there is one
 	return prefix.Addr()
+}
+
+// plainAddress is the address of a remote party without port and zone, an
+// IPv4-mapped one as IPv4; the zero address for what is none.
+func plainAddress(remote string) netip.Addr {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap().WithZone("")
 }
 
 // maxKnown is how many addresses a generation holds.

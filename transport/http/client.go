@@ -201,7 +201,7 @@ const smallBody = 32 << 10
 func readAll(response *http.Response, limit int64) ([]byte, error) {
 	switch n := response.ContentLength; {
 	case n > limit:
-		return nil, fmt.Errorf("the answer has %s bytes, more than the %d allowed", strconv.FormatInt(n, 10), limit)
+		return nil, &UnreadableError{response.StatusCode, fmt.Errorf("the answer has %s bytes, more than the %d allowed", strconv.FormatInt(n, 10), limit)}
 	case n >= 0 && n <= smallBody:
 		b := make([]byte, n)
 		_, err := io.ReadFull(response.Body, b)
@@ -209,7 +209,7 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("the answer has more than the %d bytes allowed", limit)
+		err = &UnreadableError{response.StatusCode, fmt.Errorf("the answer has more than the %d bytes allowed", limit)}
 	}
 	return b, err
 }

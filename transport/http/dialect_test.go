@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // A later asks the server once more when its answer is on its way.
 type later struct{ asked chan string }
 
-func (l later) Serve(ctx context.Context, path string, body []byte, serve func(context.Context, []byte) []byte) (int, []byte) {
+func (l later) Serve(ctx context.Context, _ netip.Addr, path string, body []byte, serve func(context.Context, []byte) []byte) (int, []byte) {
 	if path != carrier.Path {
 		return http.StatusOK, []byte(`{"path":"` + path + `","bytes":` + string(rune('0'+len(body))) + `}`)
 	}
@@ -49,4 +50,19 @@ func TestAPathMaySayAll(t *testing.T) {
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/mcp", "", nil))
 	plain := with(carrier.Config{MaxBody: maxBody})
 	assert.Equal(t, http.StatusNotFound, plain("/create_schedule", "", nil))
+}
+
+// A witness remembers where requests came from.
+type witness struct{ from chan netip.Addr }
+
+func (w witness) Serve(_ context.Context, from netip.Addr, _ string, _ []byte, _ func(context.Context, []byte) []byte) (int, []byte) {
+	w.from <- from
+	return http.StatusOK, []byte(`{}`)
+}
+
+func TestDialectIsToldTheAddressOfTheCaller(t *testing.T) {
+	w := witness{make(chan netip.Addr, 1)}
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: w})
+	send(t, http.MethodPost, base+"/mcp", strings.NewReader(`{}`), nil)
+	assert.True(t, (<-w.from).IsLoopback())
 }

@@ -48,7 +48,27 @@ func (e *StatusError) Error() string {
 // RetryAfter is how long the other side asks to wait; 0 when it does not.
 func (e *StatusError) RetryAfter() time.Duration { return e.After }
 
-// refused is the JSON-RPC error in a refusal, if it holds one.
+// HTTPStatus is the status of the answer.
+func (e *StatusError) HTTPStatus() int { return e.Status }
+
+// An UnreadableError is an answer with a status of success whose body is not a
+// JSON-RPC response, or is too large.
+type UnreadableError struct {
+	Status int
+	Err    error
+}
+
+// Error says what is wrong with the body.
+func (e *UnreadableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong with the body.
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// HTTPStatus is the status of the answer.
+func (e *UnreadableError) HTTPStatus() int { return e.Status }
+
+// refused returns the error of an answer whose status is no success: the
+// JSON-RPC error in its body if there is one, else a StatusError.
 func (r reply) refused() error {
 	after := r.retryAfter()
 	var holds struct {
@@ -58,7 +78,7 @@ func (r reply) refused() error {
 		var e *transport.Error
 		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
 		if errors.As(err, &e) {
-			e.After = after
+			e.After, e.Status = after, r.status
 			return e
 		}
 	}
@@ -87,16 +107,23 @@ func (r reply) retryAfter() time.Duration {
 	return min(max(0, after), maxRetryAfter)
 }
 
-// unreadable says of an answer that is no JSON what it is instead, if it knows.
+// unreadable makes an UnreadableError of err, the reason why the body could not
+// be decoded. Nil and an error that the other side answered stay as they are.
 func (r reply) unreadable(err error) error {
-	if err == nil || json.Unmarshal(r.body, new(any)) == nil {
-		return err // whoever decoded it knows better
+	var answered interface {
+		RPCError() (code int, message string, data any)
+	}
+	if err == nil || errors.As(err, &answered) {
+		return err
+	}
+	if json.Unmarshal(r.body, new(any)) == nil {
+		return &UnreadableError{r.status, err}
 	}
 	said := r.header.Get("Content-Type")
 	if kind, _, _ := mime.ParseMediaType(said); kind != "" && !strings.Contains(kind, "json") {
-		return fmt.Errorf("the answer is %s, no JSON: %w", kind, err)
+		return &UnreadableError{r.status, fmt.Errorf("the answer is %s, no JSON: %w", kind, err)}
 	}
-	return fmt.Errorf("the answer is no JSON: %w", err)
+	return &UnreadableError{r.status, fmt.Errorf("the answer is no JSON: %w", err)}
 }
 
 // classify tells the end of ctx, an endpoint where nobody listens and what is

@@ -17,6 +17,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,12 +51,13 @@ type Config struct {
 
 // Requests is the side of a dialect that is called. Safe for concurrent use.
 type Requests interface {
-	// Serve answers a body that was posted to a path. Serve, its last parameter,
+	// Serve answers a body that was posted to a path, from an address that is the
+	// zero address where the network has none. Serve, its last parameter,
 	// answers a JSON-RPC body in the form of the protocol, as often as it takes,
 	// one after the other, and also when Serve has returned; nil is the answer to
 	// a notification. Status is that of HTTP, 404 for a path where nobody listens;
 	// a nil answer has no body.
-	Serve(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte)
+	Serve(ctx context.Context, from netip.Addr, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte)
 }
 
 // A Server serves one agent.
@@ -203,7 +205,7 @@ func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int
 	}
 	var counting sync.Mutex
 	var all transport.Answer // what the dialect asks later counts no more
-	status, text := s.config.Dialect.Serve(r.Context(), r.URL.Path, body, func(ctx context.Context, body []byte) []byte {
+	status, text := s.config.Dialect.Serve(r.Context(), plainAddress(r.RemoteAddr), r.URL.Path, body, func(ctx context.Context, body []byte) []byte {
 		one := s.mux.Serve(ctx, bearer, body)
 		counting.Lock()
 		defer counting.Unlock()

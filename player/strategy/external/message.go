@@ -40,6 +40,7 @@ type request struct {
 	Drawn         map[string]int `json:"drawn"`
 	Opponent      opponent       `json:"opponent"`
 	History       []past         `json:"history"`
+	Standings     []standing     `json:"standings"`
 }
 
 // opponent is what is remembered of the opponent; of one that was never met,
@@ -59,6 +60,17 @@ type past struct {
 	DrawnNumber    *int    `json:"drawn_number"`
 }
 
+// standing is a row of the table after the last completed round.
+type standing struct {
+	Rank     int    `json:"rank"`
+	PlayerID string `json:"player_id"`
+	Played   int    `json:"played"`
+	Wins     int    `json:"wins"`
+	Draws    int    `json:"draws"`
+	Losses   int    `json:"losses"`
+	Points   int    `json:"points"`
+}
+
 // written is the question of a view as a line.
 func written(v strategy.View, limit time.Duration) ([]byte, error) {
 	q := &request{
@@ -67,7 +79,11 @@ func written(v strategy.View, limit time.Duration) ([]byte, error) {
 		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON reader keeps 53 bits
 		Drawn:    map[string]int{"even": v.Memory.Drawn("even"), "odd": v.Memory.Drawn("odd")},
 		Opponent: opponent{Choices: map[string]int{}, Last: orNull(v.Memory.Last(v.OpponentID))},
-		Context:  v.Context, History: []past{},
+		Context:  v.Context, History: []past{}, Standings: make([]standing, len(v.Table)),
+	}
+	for i := range v.Table {
+		r := &v.Table[i]
+		q.Standings[i] = standing{r.Rank, r.PlayerID, r.Played, r.Wins, r.Draws, r.Losses, r.Points}
 	}
 	for _, o := range v.Options {
 		q.Opponent.Choices[o] = v.Memory.Chose(v.OpponentID, o)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -25,6 +26,10 @@ func documented() strategy.View {
 			{MatchID: "R1M2", OpponentID: "P03", Result: "WIN", Choice: "even", OpponentChoice: "odd", DrawnNumber: 4},
 			{MatchID: "R2M1", OpponentID: "P02", Result: "TECHNICAL_WIN", Choice: "odd"},
 		}[max(2-n, 0):]
+	}
+	v.Table = []protocol.StandingRow{
+		{Rank: 1, PlayerID: "P01", DisplayName: "One", Played: 2, Wins: 2, Points: 6},
+		{Rank: 2, PlayerID: "P04", DisplayName: "Four", Played: 2, Wins: 1, Losses: 1, Points: 3},
 	}
 	return v
 }

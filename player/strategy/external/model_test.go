@@ -285,6 +285,8 @@ Your opponent, or others like it, chose "even" 1 time, "odd" 0 times, last "even
 Your last matches, the oldest first (your choice, the opponent's, the number, the result):
 - even, odd, 4, WIN
 - odd, none, 0, TECHNICAL_WIN
+You are number 1 of the table with 6 points.
+Your opponent is number 2 of the table with 3 points.
 Your choice (one word only):`, prompt(v))
 
 	v = view("R1M1")

@@ -49,8 +49,20 @@ func prompt(v strategy.View) string {
 			say("- %s, %s, %d, %s\n", orNone(m.Choice), orNone(m.OpponentChoice), m.DrawnNumber, m.Result)
 		}
 	}
+	sayRank(say, v, "You are", v.PlayerID)
+	sayRank(say, v, "Your opponent is", v.OpponentID)
 	say("Your choice (one word only):")
 	return b.String()
+}
+
+// sayRank tells where a player stands in the table.
+func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
+	for i := range v.Table {
+		if r := &v.Table[i]; r.PlayerID == playerID {
+			say("%s number %d of the table with %s.\n", who, r.Rank, counted(r.Points, "point"))
+			return
+		}
+	}
 }
 
 func orNone(choice string) string {

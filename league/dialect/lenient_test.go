@@ -1,0 +1,125 @@
+package dialect_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+const (
+	tableHead = `{"protocol":"league.v2","message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",`
+	table     = tableHead + `"league_id":"league_of_others","round_id":1,"standings":[{"rank":1,"player_id":"P01","points":0}]}`
+	overHead  = `{"protocol":"league.v2","message_type":"GAME_OVER","sender":"referee:REF01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c-1","match_id":"R1M1",`
+)
+
+// compact is a call in the bytes in which our own agents write theirs.
+func compact(method, params string) string {
+	return `{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `,"id":1}`
+}
+
+func TestHarmlessDeviationsAreAccepted(t *testing.T) {
+	with := func(message, old, replacement string) string {
+		require.Contains(t, message, old)
+		return strings.Replace(message, old, replacement, 1)
+	}
+	context := func(members string) string { return with(choiceCall, `"context":{}`, `"context":`+members) }
+	tests := []struct{ name, body string }{
+		{"league_id is null", call("handle_game_invitation", with(invitation, `"league_of_others"`, `null`))},
+		{"league_id is missing", call("handle_game_invitation", with(invitation, `"league_id":"league_of_others",`, ``))},
+		{"game_type is null", call("handle_game_invitation", with(invitation, `"even_odd"`, `null`))},
+		{"game_type is missing", call("choose_parity", with(choiceCall, `"game_type":"even_odd",`, ``))},
+		{"empty strings, zeros and nulls", call("choose_parity", context(`{"opponent_id":"","round_id":0,"your_standings":null}`))},
+		{"no context", call("choose_parity", context(`null`))},
+		{"standings of nulls", call("choose_parity", context(`{"opponent_id":null,"your_standings":{"wins":null,"losses":0,"draws":"","points":null}}`))},
+		{"a sender with a suffix", call("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
+		{"league_id is null in a call that looks like ours", compact("update_standings", with(table, `"league_of_others"`, `null`))},
+		{"a sender with a suffix in a call that looks like ours", compact("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
+		{"only a winner", call("notify_match_result", overHead+`"winner":"P01"}`)},
+		{"only a status", call("notify_match_result", overHead+`"status":"DRAW"}`)},
+		{"only a winner in the result", call("notify_match_result", overHead+`"game_result":{"winner_player_id":"P04"}}`)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			answer := ask(t, invited(t), "/mcp", test.body)
+			assert.Contains(t, answer, "result", "%v", answer)
+		})
+	}
+}
+
+func TestGameOverOfAWinnerOrAStatusIsFiled(t *testing.T) {
+	for said, want := range map[string]protocol.PlayedMatch{
+		`"winner":"P01"`: {Result: "WIN"}, `"winner_id":"P04"`: {Result: "LOSS"}, `"status":"DRAW"`: {Result: "DRAW"},
+		`"winner":"DRAW"`: {Result: "DRAW"}, `"status":"finished","winner":"P01"`: {Result: "WIN"},
+		`"status":"technical_loss","winner":"P01"`: {Result: "TECHNICAL_WIN"},
+	} {
+		t.Run(said, func(t *testing.T) {
+			a := invited(t)
+			ask(t, a, "/mcp", call("choose_parity", choiceCall))
+			assert.Contains(t, ask(t, a, "/mcp", call("notify_match_result", overHead+said+`}`)), "result")
+			want.MatchID, want.OpponentID, want.MyChoice = "R1M1", "P04", "even"
+			assert.Equal(t, []protocol.PlayedMatch{want}, playedBy(t, a))
+		})
+	}
+}
+
+// An agent that is in no league cannot know which one is meant.
+func TestLeagueOfAnAgentWithoutOneIsNotGuessed(t *testing.T) {
+	a, _ := newWorld(t).enter(ourPlayer)
+	protocol.Invite.Handle(a.mux, protocol.NewVoice("player:P01", protocol.SystemClock()),
+		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+			return &protocol.GameJoinAck{}, nil
+		})
+	answer := ask(t, a, "/mcp", call("handle_game_invitation", strings.Replace(invitation, `"league_of_others"`, `null`, 1)))
+	assert.Equal(t, "E003", answer["error"].(object)["data"].(object)["error_code"])
+}
+
+func TestManagerIsAskedAboutItsOwnLeagueWhereNoneIsNamed(t *testing.T) {
+	const query = `{"protocol":"league.v2","message_type":"LEAGUE_QUERY","sender":"player:P01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","league_id":null,"query_type":"GET_STATUS"}`
+	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	for _, body := range []string{call("league_query", query), compact("league_query", query)} {
+		var leagues []any
+		_, answer := d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+			league := read(t, body)["params"].(object)["league_id"]
+			if leagues = append(leagues, league); league == nil {
+				return []byte(`{"jsonrpc":"2.0","error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD"},"id":1}`)
+			}
+			return []byte(`{"jsonrpc":"2.0","result":{"success":true},"id":1}`)
+		})
+		assert.Equal(t, "L", leagues[len(leagues)-1])
+		assert.Contains(t, string(answer), "success")
+	}
+}
+
+func TestProtocolNameInPlaceOfItsVersionCountsAsNone(t *testing.T) {
+	var log bytes.Buffer
+	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.New(&log)})
+	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
+		log.Reset()
+		body := call(method, `{"sender":"player:me","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","`+meta+`":{"protocol_version":"league.v2","version":"1.0.0"}}`)
+		_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+			assert.Equal(t, object{"version": "1.0.0"}, read(t, body)["params"].(object)[meta])
+			return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
+		})
+		line := read(t, log.Bytes())
+		assert.Equal(t, "warn", line["level"])
+		assert.Equal(t, "player:me", line["sender"])
+	}
+}
+
+// playedBy returns the finished matches of a player.
+func playedBy(t *testing.T, a *agent) (played []protocol.PlayedMatch) {
+	t.Helper()
+	answer := ask(t, a, "/mcp", call("get_player_state", `{"auth_token":"tok-register_player"}`))
+	require.NoError(t, json.Unmarshal([]byte(text(t, answer["result"].(object)["matches"])), &played))
+	return played
+}

@@ -1,0 +1,124 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// keepTable makes the last table that of the last completed round, if it is: one
+// in the middle of a round is not. p.mu is held.
+func (p *Player) keepTable() {
+	if s := p.standings; s != nil && s.RoundID <= p.over {
+		p.table = s.Standings[:min(len(s.Standings), protocol.MaxStandings)]
+	}
+}
+
+// askTotals asks the manager for the player's totals in the whole league, if this
+// player came back: its own history may have gaps. Only managers of ours, which
+// prove themselves, are asked. A failure changes nothing.
+func (p *Player) askTotals(ctx context.Context) {
+	m := p.member.Get()
+	if m == nil || !m.Strict() || !p.returned.Load() {
+		return
+	}
+	q := &protocol.LeagueQuery{
+		Envelope: p.voice.Envelope(protocol.TypeLeagueQuery, "conv-player-stats-"+strings.ToLower(m.AgentID)),
+		LeagueID: m.LeagueID, QueryType: protocol.QueryPlayerStats, QueryParams: protocol.QueryParams{PlayerID: m.AgentID},
+	}
+	q.AuthToken = m.Token
+	var row protocol.PlayerStatsData
+	r, err := protocol.Query.Call(ctx, p.options.Caller, protocol.Peer{Endpoint: p.options.Manager}, q)
+	if err == nil && r.Error != nil {
+		err = errors.New(r.Error.ErrorCode + " " + r.Error.ErrorName)
+	}
+	if err == nil {
+		var raw []byte // the data is of any type, depending on the carrier
+		if raw, err = json.Marshal(r.Data); err == nil {
+			err = json.Unmarshal(raw, &row)
+		}
+	}
+	if err != nil {
+		p.options.Log.Warn().Err(err).Msg("the manager does not tell the totals of this player")
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.totals = totalsOf(&row.StandingRow)
+}
+
+// totalsOf are the counts of a row.
+func totalsOf(r *protocol.StandingRow) *protocol.PlayerStats {
+	return &protocol.PlayerStats{TotalMatches: r.Wins + r.Draws + r.Losses, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses}
+}
+
+// A tally is what the table of a round says of the player, and what its history
+// said then.
+type tally struct {
+	round          int
+	table, history protocol.PlayerStats
+}
+
+// infer files the match whose GAME_OVER could not be read, or never came, with the
+// result that follows from the player's row in the table of a round. It does so
+// only where there is no doubt: the player is in one match without a result, of
+// this round; the table before was of this round or the one before; and since then
+// the row has one game more than the history. p.mu is held.
+func (p *Player) infer(round int, rows []protocol.StandingRow) {
+	id := p.ID()
+	i := slices.IndexFunc(rows, func(r protocol.StandingRow) bool { return r.PlayerID == id })
+	if i < 0 {
+		return
+	}
+	if p.totals != nil {
+		p.totals = totalsOf(&rows[i])
+	}
+	now := tally{round, *totalsOf(&rows[i]), p.history.stats}
+	before := p.tally
+	p.tally = &now
+	if before == nil || len(p.current) != 1 {
+		return
+	}
+	result := missing(before, &now)
+	for matchID, m := range p.current {
+		if result == "" || m.round != round || before.round != round && before.round != round-1 {
+			return
+		}
+		known := store.HistoryMatch{Attempt: m.attempt, PlayedMatch: protocol.PlayedMatch{
+			MatchID: matchID, OpponentID: m.opponent, Result: result, MyChoice: m.chosen, FromStandings: true,
+		}}
+		if !p.history.file(&known) {
+			return
+		}
+		p.unsaved, now.history = true, p.history.stats
+		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Msg("no GAME_OVER could be read: the result is taken from the standings")
+		delete(p.current, matchID)
+		p.idle()
+	}
+}
+
+// missing is the result of the one game by which the table rose more than the
+// history; "" where it is not exactly one.
+func missing(before, now *tally) string {
+	more := func(of func(*protocol.PlayerStats) int) int {
+		return of(&now.table) - of(&before.table) - of(&now.history) + of(&before.history)
+	}
+	wins := more(func(s *protocol.PlayerStats) int { return s.Wins })
+	draws := more(func(s *protocol.PlayerStats) int { return s.Draws })
+	losses := more(func(s *protocol.PlayerStats) int { return s.Losses })
+	switch [3]int{wins, draws, losses} {
+	case [3]int{1, 0, 0}:
+		return resultWin
+	case [3]int{0, 1, 0}:
+		return resultDraw
+	case [3]int{0, 0, 1}:
+		return resultLoss
+	}
+	return ""
+}

@@ -1,0 +1,80 @@
+package player
+
+import (
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+)
+
+func TestResultIsTakenFromTheStandingsOnlyWithoutDoubt(t *testing.T) {
+	type table struct{ round, wins, draws, losses int }
+	tests := []struct {
+		name    string
+		current []int // rounds of the matches without a result
+		filed   int   // wins that the history gets after the first table
+		unknown bool  // nothing is known of what was before the first table
+		tables  []table
+		want    string
+	}{
+		{name: "a win", current: []int{1}, tables: []table{{1, 1, 0, 0}}, want: "WIN"},
+		{name: "a draw", current: []int{2}, tables: []table{{1, 0, 0, 0}, {2, 0, 1, 0}}, want: "DRAW"},
+		{name: "a loss, after a table in the middle of the round", current: []int{2}, tables: []table{{2, 0, 0, 0}, {2, 0, 0, 1}}, want: "LOSS"},
+		{name: "the match goes on", current: []int{1}, tables: []table{{1, 0, 0, 0}}},
+		{name: "two games more", current: []int{1}, tables: []table{{1, 1, 0, 1}}},
+		{name: "the game that is known", current: []int{2}, filed: 1, tables: []table{{1, 0, 0, 0}, {2, 1, 0, 0}}},
+		{name: "the game that is known, and one more", current: []int{2}, filed: 1, tables: []table{{1, 0, 0, 0}, {2, 2, 0, 0}}, want: "WIN"},
+		{name: "two matches without a result", current: []int{1, 2}, tables: []table{{1, 1, 0, 0}}},
+		{name: "a match of another round", current: []int{2}, tables: []table{{1, 1, 0, 0}}},
+		{name: "a table is missing between", current: []int{3}, tables: []table{{1, 0, 0, 0}, {3, 1, 0, 0}}},
+		{name: "the first table after a restart", current: []int{2}, unknown: true, tables: []table{{2, 1, 0, 0}}},
+		{name: "no match", tables: []table{{1, 1, 0, 0}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := &Player{options: Options{Log: zerolog.Nop()}, current: map[string]*match{}, history: newHistory(nil)}
+			p.member.Set(membership.New("P01", "t", &protocol.Registration{}))
+			if !test.unknown {
+				p.tally = &tally{}
+			}
+			for _, round := range test.current {
+				id := protocol.MatchID(round, 1)
+				p.current[id] = &match{id: id, opponent: "P02", round: round, attempt: 1, chosen: "odd"}
+			}
+			for i, at := range test.tables {
+				for n := range test.filed {
+					if i == 1 {
+						p.history.file(Seen("P01", protocol.MatchID(9, n+1), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")}))
+					}
+				}
+				p.infer(at.round, []protocol.StandingRow{{PlayerID: "P02", Wins: 7}, {PlayerID: "P01", Wins: at.wins, Draws: at.draws, Losses: at.losses}})
+			}
+			matches := p.history.played()[test.filed:]
+			if test.want == "" {
+				assert.Empty(t, matches)
+				assert.Len(t, p.current, len(test.current))
+				return
+			}
+			round := test.current[0]
+			assert.Equal(t, []protocol.PlayedMatch{{
+				MatchID: protocol.MatchID(round, 1), OpponentID: "P02", Result: test.want, MyChoice: "odd", FromStandings: true,
+			}}, matches)
+			assert.Empty(t, p.current)
+			assert.Empty(t, p.recent(10)[test.filed:], "strategies learn nothing from it")
+		})
+	}
+}
+
+func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
+	h := newHistory(nil)
+	inferred := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusDraw})
+	inferred.FromStandings = true
+	assert.True(t, h.file(inferred))
+	told := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
+	assert.True(t, h.file(told))
+	assert.False(t, h.file(told), "once")
+	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)
+}
