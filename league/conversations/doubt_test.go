@@ -150,7 +150,7 @@ func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
 		x := w.tenure(folder, 2, 2)
 		w.outsider("REF01", w.accepting)
 		w.referee("REF02")
-		w.players(2)
+		w.players(2, slow(second, second, 0))
 		w.at(second)
 		pings := w.often(protocol.Ping.Name, "p01")
 		for range 2 {

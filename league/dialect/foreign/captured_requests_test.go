@@ -113,8 +113,13 @@ func (w *world) answerAsManager(some []*exchange) (answered int) {
 			by := cmp.Or(strings.TrimPrefix(text(e.Request, "params", "sender"), "referee:"), only)
 			meet(now, e.Request, await(w, assigned[by]))
 		}
-		answer := w.resend(e, now)
 		answered++
+		if n, drawn := member(e.Request, "params", "result", "details", "drawn_number").(float64); drawn && n > 10 {
+			_, answer := w.post(w.life, at(managerPort), replaced(e.Request, now))
+			assert.Equal(w.t, "E002", text(answer, "error", "data", "error_code"), "%s: the number is drawn from 1 to 10", e)
+			continue
+		}
+		answer := w.resend(e, now)
 		for _, name := range []string{"player_id", "referee_id", "auth_token"} {
 			if was, is := text(e.Response, "result", name), text(answer, "result", name); was != "" && is != "" {
 				now[was] = is
