@@ -46,7 +46,7 @@ func TestEveryErrorCodeIsProvoked(t *testing.T) {
 		{protocol.ErrLeagueFull, "", outside + "a league that is full begins, and then it is too late (M-RUN-03 takes both)"},
 		{protocol.ErrInvalidTimestamp, "M-REF-09", ""},
 		{protocol.ErrRateLimited, "", outside + "no document says how many calls are too many; who is put off waits"},
-		{protocol.ErrMessageTooLarge, "M-HTTP-06", ""}, {protocol.ErrDuplicateName, "M-REF-13", ""}, {protocol.ErrInvalidEndpoint, "M-REF-12", ""},
+		{protocol.ErrMessageTooLarge, "M-HTTP-06", ""}, {protocol.ErrDuplicateName, "M-REF-13", ""}, {protocol.ErrInvalidEndpoint, "M-REF-15", ""},
 		{protocol.ErrUnsupportedGame, "M-REF-11", ""}, {protocol.ErrLeagueNotStarted, "M-RPT-06", ""}, {protocol.ErrLeagueComplete, "M-END-06", ""},
 	}
 	known := map[string]bool{}

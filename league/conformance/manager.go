@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -201,6 +202,7 @@ func (x *hearing) begin(ctx context.Context) bool {
 		return false
 	}
 	if x.options.Admin != "" {
+		x.awaitPings(ctx)
 		r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", x.options.Admin))
 		if problem := r.trouble(); problem != "" && !x.announced() {
 			x.fail("M-RUN-01", "start_league: "+problem, &r.Exchange)
@@ -219,6 +221,34 @@ func (x *hearing) begin(ctx context.Context) bool {
 	}
 	x.pass("M-RUN-01")
 	return true
+}
+
+// maxPinging is how long the examination waits for the manager to ping its agents
+// before it starts the league by hand. A manager that pings may leave out agents that
+// have not answered yet; most managers do not ping.
+const maxPinging = 2 * time.Second
+
+// awaitPings waits until the manager has called every agent, and counts on none any
+// more in GET_STATUS.
+func (x *hearing) awaitPings(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxPinging)
+	defer cancel()
+	x.stage.await(ctx, maxPinging, x.pinged)
+	for rest(ctx, 20*time.Millisecond) {
+		r := x.ask(ctx, protocol.Query.Name, x.question(x.players[0], protocol.QueryStatus, nil))
+		if awaited := objectOf(r.result["data"])["awaited"]; awaited.Kind() != '[' || len(awaited) == len("[]") {
+			return
+		}
+	}
+}
+
+// pinged tells whether every agent of the examination was called.
+func (x *hearing) pinged() bool {
+	called := map[*actor]bool{}
+	for _, c := range x.stage.told(func(c *call) bool { return !c.said.IsZero() }) {
+		called[c.to] = true
+	}
+	return !slices.ContainsFunc(slices.Concat(x.players, x.referees), func(m *member) bool { return !called[m.actor] })
 }
 
 // announced tells whether anything was said that only a league that runs says.

@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
@@ -250,54 +249,13 @@ func (x *hearing) breaches() []breach {
 	for _, at := range []string{"2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00"} {
 		all = append(all, breach{what: "with timestamp " + at, change: func(q, _ map[string]any) { q["timestamp"] = at }, refused: "M-REF-08", coded: "M-REF-09", code: protocol.ErrInvalidTimestamp, player: 21, judge: 21})
 	}
+	for _, endpoint := range []string{"localhost:8101/mcp", "http://localhost:99999/mcp"} {
+		all = append(all, breach{what: "with contact_endpoint " + endpoint, change: func(_, meta map[string]any) { meta["contact_endpoint"] = endpoint }, coded: "M-REF-15", code: protocol.ErrInvalidEndpoint, player: 2003, judge: 1002})
+	}
 	return append(all,
 		breach{what: "with game_types [\"chess\"]", change: func(_, meta map[string]any) { meta["game_types"] = []any{"chess"} }, refused: "M-REF-10", coded: "M-REF-11", code: protocol.ErrUnsupportedGame, player: 2004, judge: 1003},
 		breach{what: "with the display_name of a player that is registered", players: true, change: func(_, meta map[string]any) { meta["display_name"] = x.players[0].name }, coded: "M-REF-13", code: protocol.ErrDuplicateName, player: 2002},
 	)
-}
-
-// A desert is an endpoint where nobody listens: the port of a connection that
-// the kit has, so that nobody else gets it meanwhile.
-type desert struct {
-	connection net.Conn
-	url        string
-}
-
-// leaveDesert finds one.
-func (x *hearing) leaveDesert(ctx context.Context) (*desert, error) {
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostOf(x.spare.url))
-	if err != nil {
-		return nil, fmt.Errorf("no port where nobody listens: %w", err)
-	}
-	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
-	return &desert{connection: c, url: "http://" + net.JoinHostPort(x.stage.host, port) + pathOfAgent}, nil
-}
-
-func hostOf(endpoint string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(endpoint, "http://"), pathOfAgent)
-}
-
-// applyFromDesert applies with an endpoint where nobody listens. A manager that
-// does not mind has a player there, and so somebody comes to live there.
-func (x *hearing) applyFromDesert(ctx context.Context) {
-	d, err := x.leaveDesert(ctx)
-	if err != nil {
-		x.skip("M-REF-12", err.Error())
-		return
-	}
-	method, q := x.registration(false, "Check Settler", d.url)
-	r := x.ask(ctx, method, q)
-	_ = d.connection.Close() // it was never used
-	x.judge("M-REF-12", refusedWith(r, protocol.ErrInvalidEndpoint, 2003), &r.Exchange)
-	if x.admission(r, false) != "" {
-		return
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", hostOf(d.url))
-	if err != nil {
-		x.giveUp("the manager has let in a player where nobody listens, and nobody can: " + err.Error())
-		return
-	}
-	x.adopt(r, false, x.stage.openAt(l, x.playReferee))
 }
 
 // refuse sends registrations that are wrong.
@@ -309,14 +267,6 @@ func (x *hearing) refuse(ctx context.Context) {
 			}
 			x.apply(ctx, b, referee)
 		}
-	}
-	desert := Requirement{ID: "M-REF-12", Level: Should}
-	switch {
-	case !x.options.Selection.Wants(desert): // a manager may look for somebody there for a while
-	case x.room():
-		x.applyFromDesert(ctx)
-	default:
-		x.skip(desert.ID, noRoom)
 	}
 }
 

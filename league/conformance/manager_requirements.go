@@ -36,7 +36,7 @@ func managerRefuses() []Requirement {
 		{"M-REF-09", Should, "It is refused with E021.", "003 §2.4.2", `Answer error_code "E021".`},
 		{"M-REF-10", Must, "An agent that does not play the league's game is refused.", "004 §2.2", "Look for the league's game in game_types."},
 		{"M-REF-11", Should, "It is refused with E026 (1003 referees, 2004 players).", "004 §2.2", `Answer status REJECTED with error_code "E026", or the error 1003 or 2004.`},
-		{"M-REF-12", Should, "An endpoint where nobody listens is refused with E025 (1002 referees, 2003 players).", "004 §2.2", "Call ping at contact_endpoint once; a refused connection is enough."},
+		{"M-REF-15", Should, "A contact_endpoint that is no absolute URL, or has a port outside 1 to 65535, is refused with E025 (1002 referees, 2003 players).", "004 §2.2", "Parse contact_endpoint as a URL when an agent registers. Do not call it before the answer: most agents open their port only after that."},
 		{"M-REF-13", Should, "A display_name that a player has already is refused with E024 (2002).", "004 §2.2", "Compare the name with those of the registered players."},
 		{"M-REF-14", Should, "A refused registration says why, and gives no id.", "002 §3.4.2", "Answer status REJECTED with a reason for people and player_id null, or an error object with a message."},
 	}
