@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,12 +9,17 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
 
+	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 )
 
@@ -42,48 +48,52 @@ type stage struct {
 	moved  chan struct{} // closed, and replaced, when something was told
 }
 
-// A call is what one of the kit's agents was told.
+// A call is a call of one of the kit's agents.
 type call struct {
 	Exchange
 
 	seq    int // place among all calls, from 1
 	at     time.Time
 	to     *actor
-	path   string
 	bearer string // credential beside the message; never shown
-	method string // of JSON-RPC; "" in a bare message
-	kind   string // the message type that is meant, "" when nothing tells
 
-	object members
-	params members // the message
-	tool   bool    // it came as a call of an MCP tool
-	bare   bool    // it came without JSON-RPC
+	came members // the body as it came; nil when it was no JSON object
+	said members // the message as it came
+	form string  // how the form of the call differs from that of the specification; "" for not at all
 
-	said     time.Time // when its answer began; zero while there is none
+	object members // the call in the form of the specification
+	method string
+	kind   string // the message type that is asked for; "" for none
+	params members
+
+	began    time.Time // when its answer began; zero while there is none
 	answered bool
 	doneAt   time.Time
 }
 
-// A performance is what an agent of the kit makes of a call. The zero value
-// breaks the connection off.
+// A performance is how an agent of the kit answers a call. The zero value closes the
+// connection.
 type performance struct {
 	result  map[string]any // a message; wrapped as the call was
+	failure []byte         // a JSON-RPC error object, where there is no result; wrapped likewise
 	status  int            // of HTTP; 0 means 200
-	body    []byte         // sent as it is, where there is no result
+	body    []byte         // sent as it is, where there is neither
 	forever bool           // no answer at all
 	after   time.Duration  // wait before it
 	until   <-chan struct{}
 }
 
-// An actor is one agent of the kit.
+// An actor is one agent of the kit. Its dialect reads what it is told, and knows how the
+// agent under examination wants to be called.
 type actor struct {
-	stage  *stage
-	url    string
-	id     string // that it was registered under; the stage's mu guards it
-	play   func(*call) performance
-	server *http.Server
-	serves sync.WaitGroup
-	busy   chan struct{}
+	stage   *stage
+	url     string
+	id      string // that it was registered under; the stage's mu guards it
+	dialect *dialect.Dialect
+	play    func(*call) performance
+	server  *http.Server
+	serves  sync.WaitGroup
+	busy    chan struct{}
 }
 
 // openStage makes a stage under the host of a listener.
@@ -116,16 +126,19 @@ func (s *stage) close() {
 func (s *stage) open(play func(*call) performance) (*actor, error) {
 	l, err := (&net.ListenConfig{}).Listen(s.life, "tcp", net.JoinHostPort(s.host, "0"))
 	if err != nil {
-		return nil, fmt.Errorf("no place for an agent of the kit: %w", err)
+		return nil, fmt.Errorf("no port for an agent of the kit: %w", err)
 	}
-	return s.openAt(l, play), nil
+	return s.openAt(l, nil, play), nil
 }
 
-// openAt serves an agent on a listener.
-func (s *stage) openAt(l net.Listener, play func(*call) performance) *actor {
+// openAt serves an agent on a listener. Its dialect is one of its own if none is given.
+func (s *stage) openAt(l net.Listener, speaks *dialect.Dialect, play func(*call) performance) *actor {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	a := &actor{
-		stage: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, play: play, busy: make(chan struct{}, maxPlaying),
+		stage: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, dialect: speaks, play: play, busy: make(chan struct{}, maxPlaying),
+	}
+	if a.dialect == nil {
+		a.dialect = dialect.New(dialect.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	}
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
@@ -152,9 +165,51 @@ func (a *actor) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c := a.understand(r, body)
-	a.stage.keep(c, len(body))
-	a.perform(w, r, c, a.play(c))
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	var calls []*call
+	var as *performance // what is sent as it is, in place of an answer
+	status, answer := a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body, func(ctx context.Context, canonical []byte) []byte {
+		c := a.read(r, body, canonical)
+		if c.object == nil {
+			return c.wrap(c.refuse(codeParse, "Parse error"))
+		}
+		calls = append(calls, c)
+		a.stage.keep(c, len(body))
+		p := a.play(c)
+		if !a.wait(ctx, p) {
+			as = &performance{}
+			return nil
+		}
+		answer := c.wrap(p)
+		switch {
+		case answer == nil:
+			as = &p
+		case c.object["id"] == nil: // a notification
+			return nil
+		}
+		return answer
+	})
+	if as != nil {
+		status, answer = cmp.Or(as.status, http.StatusOK), as.body
+	}
+	hangsUp := as != nil && as.status == 0 && as.body == nil
+	if hangsUp {
+		status = 0
+	}
+	for _, c := range calls {
+		a.note(c, status, answer)
+		defer a.answered(c)
+	}
+	switch {
+	case hangsUp:
+		panic(http.ErrAbortHandler)
+	case len(answer) == 0 && as == nil: // a notification
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(answer) //nolint:gosec // JSON for an agent, no page; a caller may be gone
 }
 
 // posted is the body of a POST to an agent of the kit, of at most limit bytes. Any
@@ -201,52 +256,91 @@ func (a *actor) enter() bool {
 	return !a.stage.closed
 }
 
-// understand reads a call in whatever form it came.
-func (a *actor) understand(r *http.Request, body []byte) *call {
-	c := &call{Exchange: Exchange{To: a.url, Request: shown(body)}, at: time.Now(), to: a, path: r.URL.Path, object: objectOf(body)}
+// read takes a call apart: as it came, and in the form of the specification.
+func (a *actor) read(r *http.Request, came, canonical []byte) *call {
+	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
 	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
-	if c.method == "tools/call" {
-		c.method, _ = c.params.text("name")
-		c.params, c.tool = objectOf(c.params["arguments"]), true
+	c.kind = kindOf(c.method, c.params)
+	c.said, c.form = saidIn(c.came, c.method, c.kind)
+	if c.said == nil {
+		c.said = c.params
 	}
-	if inner := objectOf(c.params["message"]); inner["message_type"] != nil {
-		c.params = inner
-	}
-	if c.object["jsonrpc"] == nil && c.params == nil {
-		c.params, c.bare = c.object, true
-	}
-	c.kind = kindOfCall(c.method, c.params)
 	return c
 }
 
-// kindOfCall is the message type that a call means, whatever name it goes by.
-func kindOfCall(method string, params members) string {
-	if kind, _ := params.text("message_type"); kind != "" {
-		return strings.ToUpper(kind)
+// saidIn finds the message in a call as it came, and says how the form of the call
+// differs from that of the specification; "" for not at all.
+func saidIn(came members, method, kind string) (said members, form string) {
+	name, _ := came.text("method")
+	params := objectOf(came["params"])
+	switch inner := objectOf(params["message"]); {
+	case came["jsonrpc"] == nil && came["method"] == nil:
+		return came, "the message without JSON-RPC"
+	case name == "tools/call":
+		tool, _ := params.text("name")
+		return objectOf(params["arguments"]), "tools/call " + quoted(tool)
+	case params["message_type"] == nil && (params["messageType"] != nil || params["MessageType"] != nil):
+		return params, "the members of the message in another spelling: " + listed(params)
+	case inner != nil && params["message_type"] == nil:
+		return inner, "method " + quoted(name) + ", with the message in params.message"
+	case name != methodOf(kind) && methodOf(kind) != "":
+		return params, "method " + quoted(name) + " instead of " + methodOf(kind)
 	}
-	names := map[string]string{
-		"handle_game_invitation": protocol.TypeGameInvitation, "receive_game_invitation": protocol.TypeGameInvitation,
-		"choose_parity": protocol.TypeChooseParityCall, "parity_choose": protocol.TypeChooseParityCall, "receive_parity_call": protocol.TypeChooseParityCall,
-		"notify_match_result": protocol.TypeGameOver, "receive_game_over": protocol.TypeGameOver,
-		"notify_game_error": protocol.TypeGameError, "report_match_result": protocol.TypeMatchResultReport,
-		"match_result_report": protocol.TypeMatchResultReport, "register_referee": protocol.TypeRefereeRegisterRequest,
-		"register_player": protocol.TypeLeagueRegisterRequest, "notify_round": protocol.TypeRoundAnnouncement,
-		"update_standings": protocol.TypeStandingsUpdate, "notify_round_completed": protocol.TypeRoundCompleted,
-		"notify_league_completed": protocol.TypeLeagueCompleted,
-	}
-	for _, start := range startMethods {
-		names[start] = protocol.TypeMatchAssignment
-	}
-	if kind := names[strings.ToLower(method)]; kind != "" {
-		return kind
-	}
-	return strings.ToUpper(method)
+	return params, ""
 }
 
-// startMethods are the names under which a referee is told to conduct a match.
-var startMethods = [...]string{"start_match", "run_match", "assign_match", "start_match_command", "match_assignment"} //nolint:gochecknoglobals // a table
+// A spoken method is one that the kit's agents are called by.
+type spoken struct {
+	name, request string
+	aliases       []string
+}
+
+// protocolMethods are the methods that have messages, by name.
+func protocolMethods() map[string]spoken {
+	methods := map[string]spoken{}
+	for _, m := range []spoken{
+		{protocol.RegisterReferee.Name, protocol.RegisterReferee.Request, protocol.RegisterReferee.Aliases},
+		{protocol.RegisterPlayer.Name, protocol.RegisterPlayer.Request, protocol.RegisterPlayer.Aliases},
+		{protocol.NotifyRound.Name, protocol.NotifyRound.Request, protocol.NotifyRound.Aliases},
+		{protocol.StartMatch.Name, protocol.StartMatch.Request, protocol.StartMatch.Aliases},
+		{protocol.Invite.Name, protocol.Invite.Request, protocol.Invite.Aliases},
+		{protocol.ChooseParity.Name, protocol.ChooseParity.Request, protocol.ChooseParity.Aliases},
+		{protocol.MakeMove.Name, protocol.MakeMove.Request, protocol.MakeMove.Aliases},
+		{protocol.NotifyMatchResult.Name, protocol.NotifyMatchResult.Request, protocol.NotifyMatchResult.Aliases},
+		{protocol.NotifyGameError.Name, protocol.NotifyGameError.Request, protocol.NotifyGameError.Aliases},
+		{protocol.ReportMatchResult.Name, protocol.ReportMatchResult.Request, protocol.ReportMatchResult.Aliases},
+		{protocol.UpdateStandings.Name, protocol.UpdateStandings.Request, protocol.UpdateStandings.Aliases},
+		{protocol.NotifyRoundCompleted.Name, protocol.NotifyRoundCompleted.Request, protocol.NotifyRoundCompleted.Aliases},
+		{protocol.NotifyLeagueCompleted.Name, protocol.NotifyLeagueCompleted.Request, protocol.NotifyLeagueCompleted.Aliases},
+		{protocol.Query.Name, protocol.Query.Request, protocol.Query.Aliases},
+	} {
+		methods[m.name] = m
+	}
+	return methods
+}
+
+// kindOf is the message type that a call in the form of the specification asks for; "" for
+// none.
+func kindOf(method string, params members) string {
+	for _, m := range protocolMethods() {
+		if method == m.name || method == m.request || slices.Contains(m.aliases, method) {
+			return m.request
+		}
+	}
+	kind, _ := params.text("message_type")
+	if methodOf(kind) == "" {
+		return ""
+	}
+	return kind
+}
+
+// methodOf is the method of a message type; "" for none.
+func methodOf(kind string) string {
+	method, _ := protocol.MethodFor(encoded(map[string]any{"message_type": kind}))
+	return method
+}
 
 // keep puts a call of so many bytes into the record, unless it is full.
 func (s *stage) keep(c *call, size int) {
@@ -264,6 +358,13 @@ func (s *stage) keep(c *call, size int) {
 func (s *stage) stir() {
 	close(s.moved)
 	s.moved = make(chan struct{})
+}
+
+// wake wakes those that wait for something to happen.
+func (s *stage) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stir()
 }
 
 // told are the calls that want chooses, in the order in which they came.
@@ -298,48 +399,35 @@ func (s *stage) await(ctx context.Context, most time.Duration, done func() bool)
 	}
 }
 
-// perform answers a call as the play has it.
-func (a *actor) perform(w http.ResponseWriter, r *http.Request, c *call, p performance) {
-	defer a.answered(c)
+// wait waits until an answer is due; false when the caller or the stage is gone.
+func (a *actor) wait(ctx context.Context, p performance) bool {
 	wait := p.after
 	if p.forever {
 		wait = maxHolding
+	}
+	if wait == 0 && p.until == nil {
+		return true
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-p.until:
-	case <-r.Context().Done():
-		panic(http.ErrAbortHandler)
+	case <-ctx.Done():
+		return false
 	case <-a.stage.life.Done():
-		panic(http.ErrAbortHandler)
+		return false
 	}
-	body := p.body
-	switch {
-	case p.result != nil:
-		body = c.wrap(p.result)
-	case p.status == 0 && body == nil: // the connection is broken off
-		a.note(c, 0, nil)
-		panic(http.ErrAbortHandler)
-	}
-	status := p.status
-	if status == 0 {
-		status = http.StatusOK
-	}
-	a.note(c, status, body)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // JSON for an agent, no page; a caller that has gone is its own loss
+	return !p.forever
 }
 
-// note writes down how a call is answered.
+// note keeps how a call is answered.
 func (a *actor) note(c *call, status int, body []byte) {
 	a.stage.mu.Lock()
 	defer a.stage.mu.Unlock()
-	c.Status, c.Response, c.said = status, shown(body), time.Now()
+	c.Status, c.response, c.began = status, body, time.Now()
 	if status == 0 {
-		c.Error = "the kit broke the connection off"
+		c.Error = "the kit closed the connection"
 	}
 }
 
@@ -357,7 +445,7 @@ func (a *actor) answered(c *call) {
 func (c *call) before(at time.Time) bool {
 	c.to.stage.mu.Lock()
 	defer c.to.stage.mu.Unlock()
-	return !c.said.IsZero() && !c.said.After(at)
+	return !c.began.IsZero() && !c.began.After(at)
 }
 
 // end is when a call was answered; while it is not, now.
@@ -381,26 +469,43 @@ func (c *call) exchange() *Exchange {
 	return &x
 }
 
-// wrap puts a message into the form in which the call came.
-func (c *call) wrap(message map[string]any) []byte {
-	if c.bare {
-		return encoded(message)
+// wrap is the response to a call in the form of the specification; nil where there is
+// none.
+func (c *call) wrap(p performance) []byte {
+	response := map[string]any{"jsonrpc": "2.0", "id": c.id()}
+	switch {
+	case p.result != nil:
+		response["result"] = p.result
+	case p.failure != nil:
+		response["error"] = jsontext.Value(p.failure)
+	default:
+		return nil
 	}
-	var result any = message
-	if c.tool {
-		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": string(encoded(message))}}}
-	}
-	return encoded(map[string]any{"jsonrpc": "2.0", "id": c.id(), "result": result})
+	return encoded(response)
 }
 
-// refuse answers a call with an error object.
+// refuse answers a call with an error.
 func (c *call) refuse(code int, message string) performance {
-	return performance{status: http.StatusOK, body: encoded(map[string]any{
-		"jsonrpc": "2.0", "id": c.id(), "error": map[string]any{"code": code, "message": message},
-	})}
+	return performance{failure: encoded(map[string]any{"code": code, "message": message})}
 }
 
-func (c *call) id() jsontext.Value { return idOf(c.object) }
+// id is the id of the call, null where it has none that JSON-RPC knows.
+func (c *call) id() jsontext.Value {
+	if id := c.object["id"]; id.IsValid() && (id.Kind() == '"' || id.Kind() == '0') {
+		return id
+	}
+	return jsontext.Value("null")
+}
+
+// encoded is the JSON of what the kit sends, with the members in order, so that
+// two reports can be compared.
+func encoded(v any) []byte {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic(err) // an error of the kit, which all of its tests find
+	}
+	return b
+}
 
 // reply begins an answer to a call.
 func (c *call) reply(messageType, sender string) map[string]any {

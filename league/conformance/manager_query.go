@@ -29,7 +29,7 @@ func answered(r *reply) string {
 	case r.result["success"].Kind() != 't':
 		return "success is " + valueOf(r.result, "success")
 	case objectOf(r.result["data"]) == nil:
-		return "data is " + kindOf(r.result["data"])
+		return "data is " + jsonKind(r.result["data"])
 	}
 	return ""
 }
@@ -44,7 +44,7 @@ func (x *hearing) query(ctx context.Context) {
 	r := x.ask(ctx, method, q)
 	problem := answered(r)
 	if problem == "" && objectOf(r.result["data"])["standings"].Kind() != '[' {
-		problem = "data.standings is " + kindOf(objectOf(r.result["data"])["standings"])
+		problem = "data.standings is " + jsonKind(objectOf(r.result["data"])["standings"])
 	}
 	if r.fault == nil || !beforeStart(r) {
 		x.judge("M-QRY-01", problem, &r.Exchange)
@@ -175,7 +175,7 @@ func (x *hearing) queryAfter(ctx context.Context) {
 	if problem != "" {
 		return
 	}
-	x.judge("M-QRY-02", when(r.result["standings"].Kind() != '[', "standings is %s", kindOf(r.result["standings"])), &r.Exchange)
+	x.judge("M-QRY-02", when(r.result["standings"].Kind() != '[', "standings is %s", jsonKind(r.result["standings"])), &r.Exchange)
 	x.judge("M-STA-01", x.tableProblem(rowsOf(objectOf(r.result["data"])["standings"]), true), &r.Exchange)
 	r = x.ask(ctx, "league_query", x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}))
 	if r.Status == 0 { // it has ended meanwhile

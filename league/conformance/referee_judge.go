@@ -122,13 +122,13 @@ func (x *bench) judgeQuestions(c *contest, said func(string) string) {
 			context := objectOf(k.params["context"])
 			x.judge("R-CHO-02", said(firstOf(
 				k.params.has("match_id", c.match), k.params.has("player_id", s.name), k.params.has("game_type", "even_odd"),
-				timeProblem(k.params, "deadline"), when(context == nil, "context is %s", kindOf(k.params["context"])),
+				timeProblem(k.params, "deadline"), when(context == nil, "context is %s", jsonKind(k.params["context"])),
 			)), shown)
 			if deadline, _ := k.params.text("deadline"); timeProblem(k.params, "deadline") == "" {
 				at, _ := protocol.ParseTimestamp(deadline)
 				x.judge("R-CHO-05", said(when(!c.short && at.Before(k.at.Add(-time.Second)), "deadline is %s, and it was %s", deadline, protocol.FormatTimestamp(k.at))), shown)
 			}
-			x.judge("R-CHO-06", said(firstOf(context.has("opponent_id", c.seats[1-i].name), when(context["round_id"] == nil, "round_id is missing"), when(objectOf(context["your_standings"]) == nil, "your_standings is %s", kindOf(context["your_standings"])))), shown)
+			x.judge("R-CHO-06", said(firstOf(context.has("opponent_id", c.seats[1-i].name), when(context["round_id"] == nil, "round_id is missing"), when(objectOf(context["your_standings"]) == nil, "your_standings is %s", jsonKind(context["your_standings"])))), shown)
 		}
 		x.judgeSecrecy(c, s, c.seats[1-i], said)
 	}
@@ -201,7 +201,7 @@ func (x *bench) judgeEndings(c *contest, said func(string) string) {
 		}
 		shown := e.call.exchange()
 		x.envelope(e.call.params, protocol.TypeGameOver, "referee:", "", shown)
-		problem := firstOf(e.call.params.has("match_id", c.match), e.call.params.has("game_type", "even_odd"), when(e.result == nil, "game_result is %s", kindOf(e.call.params["game_result"])), e.result.filled("status"))
+		problem := firstOf(e.call.params.has("match_id", c.match), e.call.params.has("game_type", "even_odd"), when(e.result == nil, "game_result is %s", jsonKind(e.call.params["game_result"])), e.result.filled("status"))
 		for _, name := range []string{"winner_player_id", "drawn_number", "number_parity", "choices"} {
 			problem = firstOf(problem, when(e.result[name] == nil, "%s is missing", name))
 		}
@@ -291,7 +291,7 @@ func (x *bench) judgeReports(c *contest, said func(string) string) {
 		round, _ := k.params.integer("round_id")
 		x.judge("R-REP-02", said(firstOf(
 			k.params.has("league_id", checkLeague), when(round != c.round, "round_id is %s, not %d", valueOf(k.params, "round_id"), c.round), k.params.has("game_type", "even_odd"),
-			when(result == nil, "result is %s", kindOf(k.params["result"])), when(result["winner"] == nil, "winner is missing"), when(objectOf(result["score"]) == nil, "score is %s", kindOf(result["score"])),
+			when(result == nil, "result is %s", jsonKind(k.params["result"])), when(result["winner"] == nil, "winner is missing"), when(objectOf(result["score"]) == nil, "score is %s", jsonKind(result["score"])),
 		)), shown)
 		token, _ := k.params.text("auth_token")
 		x.judge("R-REP-03", said(when(token != x.token, "auth_token is not the one it was given")), shown)
