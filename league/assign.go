@@ -374,8 +374,8 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 		}
 		return lost
 	case ack.Status != protocol.StatusAccepted:
-		m.options.Log.Info().Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
-			Str("reason", ack.Reason).Msg("the referee does not take the match")
+		withReason(m.options.Log.Info(), ack.Reason).Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
+			Msg("the referee does not take the match")
 		m.decline(x, referee, attempt, ack)
 		return declined
 	}
