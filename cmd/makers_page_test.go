@@ -47,7 +47,7 @@ func TestThePageOfOtherMakersTellsWhatIsTried(t *testing.T) {
 	for method, names := range rows {
 		tried := map[string]bool{}
 		body := `{"jsonrpc":"2.0","method":"` + method + `","params":{"protocol":"league.v2","match_id":"R1M1"},"id":1}`
-		_, _, err := stranger().Call(t.Context(), "http://localhost:8101/mcp", method, []byte(body),
+		_, _, err := stranger().Call(t.Context(), "http://localhost:8101/mcp", "", method, []byte(body),
 			func(_ context.Context, _ string, body []byte) (int, []byte, error) {
 				var q struct {
 					Method string `json:"method"`

@@ -28,6 +28,8 @@ func (q *question) translate(message object) object {
 		m.adopt("accept", m.first("accepted", "accepts"))
 		if said, known := accepts[strings.ToLower(m.text("status"))]; known {
 			m.adopt("accept", said)
+		} else if accepting(m.text("status")) {
+			m.adopt("accept", jsontext.Value("true"))
 		}
 	case protocol.MakeMove.Name:
 		if move := m.first("choice", "move"); move.Kind() == '"' {
@@ -62,6 +64,29 @@ func (q *question) retype(m *object) {
 var accepts = map[string]jsontext.Value{
 	"accepted": jsontext.Value("true"), "accept": jsontext.Value("true"), "joined": jsontext.Value("true"),
 	"rejected": jsontext.Value("false"), "declined": jsontext.Value("false"), "refused": jsontext.Value("false"),
+}
+
+// bareAcks are the statuses that say of an invitation no more than that it arrived.
+var bareAcks = []string{"ack", "acknowledged", "ok"}
+
+// accepting tells whether a status may accept an invitation.
+func accepting(status string) bool {
+	status = strings.ToLower(status)
+	return string(accepts[status]) == "true" || slices.Contains(bareAcks, status)
+}
+
+// acknowledges tells whether an answer accepts an invitation by its status alone: an
+// agent that acknowledges anything may have sent it.
+func (q *question) acknowledges(said object) bool {
+	m := said.snaked()
+	status := strings.ToLower(m.text("status"))
+	switch {
+	case q.method != protocol.Invite.Name || !accepting(status) || m.first("accept", "accepted", "accepts") != nil || m.text("message_type") == q.answer:
+		return false
+	case slices.Contains(bareAcks, status):
+		return true
+	}
+	return m.get("message_type") == nil && m.get("match_id") == nil
 }
 
 // rename has a text stand under the name that the protocol has for it, in the

@@ -61,8 +61,8 @@ func TestRetryAfterIsRead(t *testing.T) {
 		{"words", 429, func() string { return "later" }, "", &carrier.StatusError{Status: 429}},
 		{"nothing", 429, func() string { return "" }, "", &carrier.StatusError{Status: 429}},
 		{"another status", 500, func() string { return "7" }, "", &carrier.StatusError{Status: 500}},
-		{"an error beside it", 429, func() string { return "7" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 7 * time.Second}},
-		{"an error alone", 429, func() string { return "" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED"}},
+		{"an error beside it", 429, func() string { return "7" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 7 * time.Second, Status: 429}},
+		{"an error alone", 429, func() string { return "" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", Status: 429}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,8 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/transport"
 )
@@ -25,6 +27,7 @@ type StatusError struct {
 	Status int
 	After  time.Duration // Retry-After; 0 for none
 	TLS    bool          // the other side speaks HTTPS, and was called without
+	Said   string        // what a JSON body says, shortened and without control characters; "" for nothing
 }
 
 // Error names the status, and what may be wrong.
@@ -41,31 +44,85 @@ func (e *StatusError) Error() string {
 		return text + ": the agent does not go by this name; its operator can allow it by --allowed-host"
 	case e.After > 0:
 		return text + ": to be tried again after " + e.After.String()
+	case e.Said != "":
+		return text + ": " + e.Said
 	}
 	return text
 }
 
+// HTTPStatus is the status.
+func (e *StatusError) HTTPStatus() int { return e.Status }
+
+// An UnreadableError is a response that is not JSON.
+type UnreadableError struct {
+	Status int    // of HTTP
+	Type   string // what its Content-Type says it is; "" for JSON, or for nothing
+	Err    error  // of reading it
+}
+
+// Error says what the response is instead.
+func (e *UnreadableError) Error() string {
+	if e.Type != "" {
+		return fmt.Sprintf("the answer is %s, no JSON: %v", e.Type, e.Err)
+	}
+	return fmt.Sprintf("the answer is no JSON: %v", e.Err)
+}
+
+// Unwrap is the error of reading it.
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// HTTPStatus is the status of the response.
+func (e *UnreadableError) HTTPStatus() int { return e.Status }
+
 // RetryAfter is how long the other side asks to wait; 0 when it does not.
 func (e *StatusError) RetryAfter() time.Duration { return e.After }
 
-// refused is the JSON-RPC error in a refusal, if it holds one.
+// refused is the JSON-RPC error in a refusal, if it holds one. What a gateway sends in
+// place of the agent is not the agent's error.
 func (r reply) refused() error {
 	after := r.retryAfter()
-	var holds struct {
-		Error any `json:"error"`
+	gateway := r.status >= http.StatusBadGateway && r.status <= http.StatusGatewayTimeout
+	var holds map[string]jsontext.Value
+	if json.Unmarshal(r.body, &holds) != nil {
+		holds = nil
 	}
-	if r.status < 500 && json.Unmarshal(r.body, &holds) == nil && holds.Error != nil {
+	if e := holds["error"]; !gateway && e != nil && e.Kind() != 'n' {
 		var e *transport.Error
 		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
 		if errors.As(err, &e) {
-			e.After = after
+			e.After, e.Status = after, r.status
 			return e
 		}
 	}
 	// So say net/http ("an HTTPS server") and nginx ("HTTPS port").
 	spoken := r.status == http.StatusBadRequest && !r.secured && bytes.Contains(r.body, []byte("HTTP request")) &&
 		bytes.Contains(r.body, []byte("HTTPS"))
-	return &StatusError{r.status, after, spoken}
+	return &StatusError{r.status, after, spoken, said(holds)}
+}
+
+// longestSaid is how many bytes of what a body says an error shows.
+const longestSaid = 200
+
+// said is what the body of a refusal tells, by one of the usual members.
+func said(body map[string]jsontext.Value) string {
+	for _, name := range []string{"detail", "message", "error", "reason"} {
+		v := body[name]
+		var text string
+		if v == nil || v.Kind() == 'n' {
+			continue
+		}
+		if json.Unmarshal(v, &text) != nil {
+			text = string(v)
+		}
+		text = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, text)
+		return strings.ToValidUTF8(text[:min(len(text), longestSaid)], "")
+	}
+	return ""
 }
 
 // maxRetryAfter is as long as anybody may ask to wait: a league ends some time.
@@ -87,16 +144,21 @@ func (r reply) retryAfter() time.Duration {
 	return min(max(0, after), maxRetryAfter)
 }
 
-// unreadable says of an answer that is no JSON what it is instead, if it knows.
-func (r reply) unreadable(err error) error {
+// failed is err, of decoding the response, with the HTTP status. Of a response that is
+// not JSON it says what that is instead.
+func (r reply) failed(err error) error {
+	var e *transport.Error
+	if errors.As(err, &e) {
+		e.Status = r.status
+	}
 	if err == nil || json.Unmarshal(r.body, new(any)) == nil {
-		return err // whoever decoded it knows better
+		return err // the decoder knows better
 	}
-	said := r.header.Get("Content-Type")
-	if kind, _, _ := mime.ParseMediaType(said); kind != "" && !strings.Contains(kind, "json") {
-		return fmt.Errorf("the answer is %s, no JSON: %w", kind, err)
+	kind, _, _ := mime.ParseMediaType(r.header.Get("Content-Type"))
+	if strings.Contains(kind, "json") {
+		kind = ""
 	}
-	return fmt.Errorf("the answer is no JSON: %w", err)
+	return &UnreadableError{Status: r.status, Type: kind, Err: err}
 }
 
 // classify tells the end of ctx, an endpoint where nobody listens and what is
