@@ -46,9 +46,12 @@ type peer struct {
 // A habit is what is known of an agent and one method.
 type habit struct {
 	form    form
-	learned bool      // the agent understood form
-	proven  bool      // form starts a match: a report followed
-	tried   uint64    // the places of the forms that the agent rejected
+	learned bool   // the agent understood form
+	proven  bool   // form starts a match: a report followed
+	tried   uint64 // the places of the forms that the agent rejected
+
+	fruitless uint64 // the places of those in which it took matches that came to nothing
+
 	doubt   int       // the place, counted from 1, of a form that was not answered in its time; 0 for none
 	refused time.Time // when the agent had rejected all forms; zero for never
 	best    reply     // the most informative rejection

@@ -228,14 +228,10 @@ func TestAgentThatRejectsAllFormsIsLeftAlone(t *testing.T) {
 			assert.Len(t, tried, maxTries, refusal)
 			assert.Equal(t, string(asking("choose_parity", choiceCall)), tried[0])
 			assert.Equal(t, first, ask(), "the same rejection")
-			rest := s.bodies[maxTries:]
-			if strings.Contains(refusal.answer, "something else") || strings.Contains(refusal.answer, "Missing") {
-				assert.Equal(t, tried[0], rest[0], "a message of its own may be about the content")
-				rest = rest[1:]
-			}
-			tried = append(tried, rest...)
+			assert.Equal(t, tried[0], s.bodies[maxTries], "the likeliest form begins every call")
+			tried = append(tried, s.bodies[maxTries+1:]...)
 			assert.Greater(t, len(tried), maxTries, refusal)
-			assert.Len(t, unique(tried), len(tried), "no form twice")
+			assert.Zero(t, repeated(tried), "no form twice")
 			s.tries()
 			assert.Equal(t, first, ask())
 			assert.Equal(t, []string{tried[0]}, s.bodies, "the protocol's own form alone")
@@ -247,12 +243,16 @@ func TestAgentThatRejectsAllFormsIsLeftAlone(t *testing.T) {
 	})
 }
 
-func unique(texts []string) map[string]bool {
-	all := map[string]bool{}
+// repeated is how many of the texts are repetitions.
+func repeated(texts []string) (n int) {
+	seen := map[string]bool{}
 	for _, text := range texts {
-		all[text] = true
+		if seen[text] {
+			n++
+		}
+		seen[text] = true
 	}
-	return all
+	return n
 }
 
 // A manager that is not ready yet is asked in all forms again, long before anybody

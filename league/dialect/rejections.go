@@ -14,32 +14,37 @@ import (
 // rank tells how informative a rejection is: an error of JSON-RPC that has a message
 // of its own above other errors with a text, above an unknown method and a result that
 // does not answer the question, above an HTTP status with a JSON body, above an HTTP
-// status alone, above a response that cannot be read.
+// status alone, above a response that cannot be read. But if the agent fails in the
+// likeliest form (HTTP 5xx, or a response that is no answer), it says nothing that
+// it does not know the methods of other forms.
 func (r *reply) rank() int {
 	const (
 		unreadable = iota
 		status
 		statusWithJSON
 		unknown
+		failedFirst
 	)
-	text := r.failed.text
+	text, succeeded := r.failed.text, r.status/100 == 2
 	switch {
 	case r.failed.there && r.failed.code != 0 && r.failed.code != methodNotFound && !unknownMethod.MatchString(text) && !slices.Contains(standard, text):
 		return ownMessage + 1
 	case r.failed.there && r.failed.code == 0 && text != "" && !unknownMethod.MatchString(text):
 		return ownMessage
+	case r.first && !r.failed.there && (succeeded || r.status >= httpInternalError):
+		return failedFirst
 	case r.failed.there, r.message != nil:
 		return unknown
-	case r.status/100 != 2 && objectOf(r.body) != nil:
+	case !succeeded && objectOf(r.body) != nil:
 		return statusWithJSON
-	case r.status/100 != 2:
+	case !succeeded:
 		return status
 	}
 	return unreadable
 }
 
 // ownMessage is the least rank of a rejection with a message of its own.
-const ownMessage = 4
+const ownMessage = 5
 
 // standard are the messages of JSON-RPC's own errors, which say no more than the code.
 var standard = []string{"", "Parse error", "Invalid Request", "Method not found", "Invalid params", "Internal error", "Server error"}

@@ -43,6 +43,7 @@ type reply struct {
 	failed  failure
 	form    form   // that was answered
 	place   int    // of form in the product; only of a rejection
+	first   bool   // form was the likeliest one
 	raw     string // how the answer began, for the log; only where it was not understood
 }
 
@@ -156,6 +157,7 @@ const (
 	httpUnauthorized    = 401
 	httpNotFound        = 404
 	httpTooManyRequests = 429
+	httpInternalError   = 500
 	httpBadGateway      = 502
 	httpUnavailable     = 503
 	httpGatewayTimeout  = 504

@@ -80,9 +80,7 @@ type search struct {
 // them, in half of the window of ctx. The first form has all of the window, because
 // an agent may think for long about its answer; each further one has a quarter. A
 // timeout is not a rejection: the next call tries that form first, with all of its
-// window. A form that was rejected is not tried again before all others were, except
-// for one that was rejected with a message of its own: that may have been about the
-// content, so the next call begins with it.
+// window.
 //
 // An error of the protocol, and an HTTP status that asks to wait, end the search.
 // When no form is understood, a bare acknowledgement of an invitation counts as
@@ -109,7 +107,6 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 			until = time.Now().Add(window / 4)
 		}
 		r, late, err := c.try(ctx, f, until)
-		first = false
 		switch {
 		case err != nil:
 			c.note(&s)
@@ -126,7 +123,8 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 			s.acknowledged = &r
 		}
 		s.tried |= 1 << place
-		r.place = place
+		r.place, r.first = place, first
+		first = false
 		if !late && (s.best.status == 0 || r.rank() > s.best.rank()) {
 			s.best = r
 		}
@@ -239,7 +237,7 @@ func (c *call) hopeless() (placed, bool) {
 		return placed{}, false
 	}
 	if c.options.Clock.Now().Sub(h.refused) >= patience { // from the beginning
-		*h = habit{logged: h.logged}
+		*h = habit{logged: h.logged, fruitless: h.fruitless}
 		return placed{}, false
 	}
 	if h.best.rank() >= ownMessage {
@@ -254,8 +252,11 @@ type placed struct {
 	form  form
 }
 
-// order yields the forms that are to be tried at the endpoint: those that it has not
-// rejected, the ones first that are closest to a form that it understands.
+// order yields the forms that are to be tried at the endpoint: the likeliest one, then
+// those that it has not rejected, the ones first that are closest to a form that it
+// understands. The likeliest one begins every call, because its rejection may have been
+// about the content, or have passed: the form that was not answered in its time, or
+// was rejected with a message of its own, else the first of all.
 //
 // Agents often reject a notice under any name, and little is lost by it: there mayNotice
 // leaves few forms.
@@ -273,30 +274,34 @@ func (c *call) order() iter.Seq2[int, form] {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	h := at.habit(c.q.method)
-	var first, rest, tried []placed
-	for n, f := range c.q.forms() {
-		p := placed{n, f}
-		switch {
-		case n == h.doubt-1:
-			first = slices.Insert(first, 0, p)
-		case h.learned && f == h.form, h.tried != 0 && f == h.best.form && h.best.rank() >= ownMessage:
-			first = append(first, p)
-		case !c.useful(f) || c.q.notice && !at.mayNotice(f):
-		case h.tried>>n&1 == 1:
-			tried = append(tried, p)
-		default:
-			rest = append(rest, p)
+	var all []placed
+	for len(all) == 0 {
+		for n, f := range c.q.forms() {
+			if h.fruitless>>n&1 == 0 && c.useful(f) && (!c.q.notice || at.mayNotice(f)) {
+				all = append(all, placed{n, f})
+			}
+		}
+		if len(all) == 0 { // from the beginning
+			h.fruitless = 0
 		}
 	}
-	h.doubt = 0
-	if len(first)+len(rest) == 0 { // from the beginning
-		rest, h.tried = tried, 0
-	}
 	if at.styled {
-		slices.SortStableFunc(rest, func(a, b placed) int { return a.form.distance(at.style) - b.form.distance(at.style) })
+		slices.SortStableFunc(all, func(a, b placed) int { return a.form.distance(at.style) - b.form.distance(at.style) })
 	}
+	first := slices.IndexFunc(all, func(p placed) bool { return p.place == h.doubt-1 })
+	if first < 0 {
+		first = slices.IndexFunc(all, func(p placed) bool {
+			return h.learned && p.form == h.form || !h.learned && h.best.rank() >= ownMessage && p.form == h.best.form
+		})
+	}
+	begin := all[max(first, 0)]
+	h.doubt = 0
+	rest := slices.DeleteFunc(all, func(p placed) bool { return p == begin || h.tried>>p.place&1 == 1 })
 	return func(yield func(int, form) bool) {
-		for _, p := range slices.Concat(first, rest) {
+		if !yield(begin.place, begin.form) {
+			return
+		}
+		for _, p := range rest {
 			if !yield(p.place, p.form) {
 				return
 			}
@@ -339,7 +344,7 @@ func (c *call) learn(f form) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	h := at.habit(c.q.method)
-	*h = habit{form: f, learned: true, proven: h.proven && h.form == f, tried: h.tried}
+	*h = habit{form: f, learned: true, proven: h.proven && h.form == f, fruitless: h.fruitless}
 	if own && !registers(c.q.method) { // which may be refused because of their sender
 		at.own.Or(1 << indexOf(c.q.method))
 	}
@@ -347,7 +352,6 @@ func (c *call) learn(f form) {
 	if c.match != nil {
 		told = &at.toldStart
 	} else {
-		h.tried = 0
 		at.style, at.styled = f, true
 	}
 	if !own && !*told {
@@ -430,7 +434,7 @@ func (p *peers) disprove(endpoint string, q *question, f form) {
 	h.learned = false
 	for n, other := range q.forms() {
 		if other == f {
-			h.tried |= 1 << n
+			h.fruitless |= 1 << n
 		}
 	}
 }

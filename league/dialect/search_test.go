@@ -287,7 +287,7 @@ func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
 			}
 			assert.JSONEq(t, notFound, answer)
 		}
-		assert.Equal(t, []int{7, 7, 3}, calls)
+		assert.Equal(t, []int{7, 7, 5}, calls)
 	})
 }
 
@@ -382,17 +382,18 @@ func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
 		assert.Equal(t, 2, s.tries())
 		waits = false
 		assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
-		assert.Equal(t, 1, s.tries())
+		assert.Equal(t, 2, s.tries())
 	}
 }
 
 // Of all rejections the most informative one is returned, in whatever order they
 // come, with its HTTP status and its JSON-RPC code.
 func TestMostInformativeRejectionIsReturned(t *testing.T) {
-	ranking := []struct {
+	type answered struct {
 		status int
 		answer string
-	}{
+	}
+	ranking := []answered{
 		{200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params","data":"match_id must be a number"},"id":7}`},
 		{500, `{"error":"the strategy has no model"}`},
 		{400, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`},
@@ -403,18 +404,18 @@ func TestMostInformativeRejectionIsReturned(t *testing.T) {
 	wanted := []string{
 		`{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params: \"match_id must be a number\""},"id":7}`,
 		`{"jsonrpc":"2.0","error":{"code":-32000,"message":"the strategy has no model"},"id":7}`,
-		ranking[2].answer, ranking[3].answer, ranking[4].answer, ranking[5].answer,
+		ranking[2].answer, ranking[3].answer, ranking[4].answer,
 	}
-	for best := range ranking {
+	for best := range wanted {
 		for at := range maxTries {
 			p, n := newTestPeers(zerolog.Nop()), 0
 			s := &stranger{answer: func(string, object) (int, string) {
-				r := ranking[best+n%(len(ranking)-best)]
-				if best+n%(len(ranking)-best) == best && n != at {
-					r = ranking[len(ranking)-1]
-				}
-				if n == at {
+				r := ranking[best+1+n%(len(ranking)-best-1)]
+				switch n {
+				case at:
 					r = ranking[best]
+				case 0:
+					r = answered{404, "404: Not Found"}
 				}
 				n++
 				return r.status, r.answer
@@ -422,6 +423,27 @@ func TestMostInformativeRejectionIsReturned(t *testing.T) {
 			status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
 			require.NoError(t, err)
 			assert.Equal(t, []any{ranking[best].status, wanted[best]}, []any{status, string(answer)}, at)
+		}
+	}
+}
+
+// An agent that fails in the likeliest form, and does not know the others, has a
+// failure to tell.
+func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
+	for answer, status := range map[string]int{"Internal Server Error": 500, "<html>": 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`: 200} {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked object) (int, string) {
+			if asked.text("method") == "choose_parity" && asked.object("params").text("match_id") == "R1M1" && asked.object("params").get("MatchId") == nil {
+				return status, answer
+			}
+			return 200, notFound
+		}}
+		for n := range 3 {
+			got, said, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+			require.NoError(t, err)
+			assert.Equal(t, []any{status, answer}, []any{got, string(said)})
+			assert.Equal(t, string(asking("choose_parity", choiceCall)), s.bodies[0], "the %d-th call begins with it", n)
+			s.tries()
 		}
 	}
 }
