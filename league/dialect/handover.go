@@ -26,8 +26,11 @@ func (p *peers) handOver(ctx context.Context, endpoint, bearer string, body []by
 		if err != nil || status == httpOK && plainAnswer(protocol.StartMatch.Name, answer) || !readable {
 			return status, answer, err
 		}
-		if r := readStart(asked.id, "", status, answer); r.verdict != rejected {
+		switch r := readStart(asked.id, "", status, answer); r.verdict {
+		case understood:
 			return r.status, r.body, nil
+		case refused, unavailable:
+			return r.status, conceal(r.body, secretsOf(asked.message, bearer)), nil
 		}
 	}
 	assignment := objectOf(asked.message)

@@ -26,9 +26,9 @@ func (q *question) translate(message object) object {
 		}
 	case protocol.Invite.Name:
 		m.adopt("accept", m.first("accepted", "accepts"))
-		if said, known := accepts[strings.ToLower(m.text("status"))]; known {
+		if said, known := accepts[m.word()]; known {
 			m.adopt("accept", said)
-		} else if accepting(m.text("status")) {
+		} else if accepting(m.word()) {
 			m.adopt("accept", jsontext.Value("true"))
 		}
 	case protocol.MakeMove.Name:
@@ -66,27 +66,30 @@ var accepts = map[string]jsontext.Value{
 	"rejected": jsontext.Value("false"), "declined": jsontext.Value("false"), "refused": jsontext.Value("false"),
 }
 
-// bareAcks are the statuses that say of an invitation no more than that it arrived.
+// bareAcks are the words that say of an invitation no more than that it arrived.
 var bareAcks = []string{"ack", "acknowledged", "ok"}
 
-// accepting tells whether a status may accept an invitation.
-func accepting(status string) bool {
-	status = strings.ToLower(status)
-	return string(accepts[status]) == "true" || slices.Contains(bareAcks, status)
+// word is the status of a message in lower case, or its type where it has no status.
+func (o object) word() string {
+	return strings.ToLower(cmp.Or(o.text("status"), o.text("message_type")))
 }
 
-// acknowledges tells whether an answer accepts an invitation by its status alone: an
+// accepting tells whether a word may accept an invitation.
+func accepting(word string) bool {
+	return string(accepts[word]) == "true" || slices.Contains(bareAcks, word)
+}
+
+// acknowledges tells whether an answer accepts an invitation by one word alone: an
 // agent that acknowledges anything may have sent it.
 func (q *question) acknowledges(said object) bool {
 	m := said.snaked()
-	status := strings.ToLower(m.text("status"))
 	switch {
-	case q.method != protocol.Invite.Name || !accepting(status) || m.first("accept", "accepted", "accepts") != nil || m.text("message_type") == q.answer:
+	case q.method != protocol.Invite.Name || !accepting(m.word()) || m.first("accept", "accepted", "accepts") != nil || m.text("message_type") == q.answer:
 		return false
-	case slices.Contains(bareAcks, status):
+	case slices.Contains(bareAcks, m.word()):
 		return true
 	}
-	return m.get("message_type") == nil && m.get("match_id") == nil
+	return (m.get("message_type") == nil || m.get("status") == nil) && m.get("match_id") == nil
 }
 
 // rename has a text stand under the name that the protocol has for it, in the

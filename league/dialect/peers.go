@@ -54,7 +54,7 @@ type habit struct {
 
 	doubt   int       // the place, counted from 1, of a form that was not answered in its time; 0 for none
 	refused time.Time // when the agent had rejected all forms; zero for never
-	best    reply     // the most informative rejection
+	best    reply     // the most informative rejection; the zero value for none
 	logged  [2]int    // HTTP status and JSON-RPC code of the rejection that the log has
 }
 

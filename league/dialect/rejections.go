@@ -43,6 +43,9 @@ func (r *reply) rank() int {
 	return unreadable
 }
 
+// none tells that there is no rejection.
+func (r *reply) none() bool { return r.verdict == understood }
+
 // ownMessage is the least rank of a rejection with a message of its own.
 const ownMessage = 5
 

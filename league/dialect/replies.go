@@ -111,7 +111,7 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 	succeeded := status/100 == 2
 	o := objectOf(body)
 	if o == nil && succeeded {
-		word := strings.Trim(string(body), `"`)
+		word := strings.ToLower(strings.Trim(string(body), `"`))
 		switch {
 		case word == "" && q.mayBeSilent():
 			return q.result(id, object{})
@@ -132,8 +132,9 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 		return as
 	}
 	r := q.result(id, q.translate(message))
+	unanswered := q.essential() != "" && q.essential() != "status" && r.message.get(q.essential()) == nil
 	switch {
-	case r.verdict == rejected && (status == httpAccepted || strings.EqualFold(message.text("status"), "received")) && q.essential() != "status":
+	case unanswered && (status == httpAccepted || strings.EqualFold(message.text("status"), "received")):
 		r.verdict = deferred
 	case r.verdict == understood && q.acknowledges(message):
 		r.verdict = acknowledged

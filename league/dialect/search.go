@@ -72,7 +72,7 @@ func (c *call) askNumbered(ctx context.Context, refused reply) (reply, error) {
 type search struct {
 	tried        uint64
 	doubt        int
-	best         reply // the most informative rejection; its status is 0 for none
+	best         reply // the most informative rejection; the zero value for none
 	acknowledged *reply
 }
 
@@ -125,7 +125,7 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 		s.tried |= 1 << place
 		r.place, r.first = place, first
 		first = false
-		if !late && (s.best.status == 0 || r.rank() > s.best.rank()) {
+		if !late && (s.best.none() || r.rank() > s.best.rank()) {
 			s.best = r
 		}
 	}
@@ -137,7 +137,7 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 		exhausted = true
 	}
 	decisive := c.fail(&s, exhausted, alone)
-	if s.doubt != 0 || decisive.status == 0 {
+	if s.doubt != 0 || decisive.none() {
 		return reply{}, context.DeadlineExceeded
 	}
 	return decisive, nil
@@ -390,12 +390,12 @@ func (c *call) fail(s *search, exhausted, alone bool) reply {
 		h.doubt, h.refused = s.doubt, time.Time{}
 	}
 	decisive := s.best
-	if h.best.status != 0 && (s.best.status == 0 || h.best.rank() > s.best.rank() || h.best.rank() == s.best.rank() && !alone) {
+	if !h.best.none() && (s.best.none() || h.best.rank() > s.best.rank() || h.best.rank() == s.best.rank() && !alone) {
 		decisive = h.best
 	} else {
 		h.best = s.best.kept()
 	}
-	if said := [2]int{decisive.status, decisive.failed.code}; decisive.status != 0 && said != h.logged {
+	if said := [2]int{decisive.status, decisive.failed.code}; !decisive.none() && said != h.logged {
 		h.logged = said
 		c.options.Log.Warn().Str("endpoint", c.endpoint).Str("method", c.q.method).Int("http_status", decisive.status).
 			Func(func(e *zerolog.Event) {

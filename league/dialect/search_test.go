@@ -526,6 +526,7 @@ func callAndIgnore(t *testing.T, p *peers, s *stranger, message string) {
 func TestBareAcknowledgementAcceptsAnInvitation(t *testing.T) {
 	for _, acknowledgement := range []string{
 		`"ACK"`, `"OK"`, `OK`, `true`, `{"status":"ok"}`, `{"status":"ACK"}`, `{"status":"Acknowledged"}`, `{"status":"ACCEPTED"}`,
+		`{"message_type":"ACK"}`, `{"message_type":"OK","match_id":"R1M1"}`, `{"message_type":"ACCEPTED"}`,
 		`{"jsonrpc":"2.0","result":"ACK","id":7}`, `{"jsonrpc":"2.0","result":true,"id":7}`, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`,
 		`{"jsonrpc":"2.0","result":{"status":"ACCEPTED"},"id":7}`, `{"jsonrpc":"2.0","result":{"status":"ok","match_id":"R1M1"},"id":7}`,
 		`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"OK"}]}}`,
@@ -584,6 +585,8 @@ func TestDeferredAnswers(t *testing.T) {
 		{200, `{"status":"RECEIVED"}`, deferred},
 		{200, `{"jsonrpc":"2.0","result":{"status":"received","match_id":"R1M1"},"id":7}`, deferred},
 		{200, `{"jsonrpc":"2.0","result":"RECEIVED","id":7}`, deferred},
+		{200, `{"message_type":"ACK","sender":"player:P01","status":"received"}`, deferred},
+		{200, `{"message_type":"GAME_JOIN_ACK","status":"RECEIVED"}`, deferred},
 		{202, ``, deferred},
 		{202, `{"jsonrpc":"2.0","result":{"queued":true},"id":7}`, deferred},
 		{202, `{"jsonrpc":"2.0","result":{"accept":true,"parity_choice":"even","move_data":{"choice":"even"}},"id":7}`, understood},
