@@ -147,16 +147,15 @@ const (
 	bad
 )
 
-// healthBy judges an endpoint by the outcome of a call. An agent that answers with an
-// error, or with an HTTP status of 4xx, or asks to wait, is there; what happened at
-// this side tells nothing of the other.
+// healthBy judges an endpoint by the outcome of a call. Whoever answers with an
+// error, or asks to wait, is there; what happened at this side tells nothing of
+// the other.
 func healthBy(err error) health {
 	var answered rpcError
-	var status interface{ HTTPStatus() int }
 	var local interface{ Local() bool }
 	var forbidden *ForbiddenError
 	switch {
-	case err == nil, errors.As(err, &answered), retryAfter(err) > 0, errors.As(err, &status) && status.HTTPStatus()/100 == 4:
+	case err == nil, errors.As(err, &answered), retryAfter(err) > 0:
 		return good
 	case errors.As(err, &local) && local.Local(), errors.As(err, &forbidden), errors.Is(err, context.Canceled):
 		return unknown

@@ -105,24 +105,6 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// An agent that rejects a method by HTTP 404 is there.
-func TestRejectionsByHTTPStatusCountAsAnswers(t *testing.T) {
-	for status, held := range map[int]bool{404: false, 422: false, 500: true, 502: true} {
-		synctest.Test(t, func(t *testing.T) {
-			b, next, _ := broken(statusError(status))
-			for range 10 {
-				require.Error(t, tell(t, b, "notify"))
-			}
-			require.Equal(t, held, next.called() < 10, "HTTP %d", status)
-		})
-	}
-}
-
-type statusError int
-
-func (e statusError) Error() string   { return fmt.Sprint("HTTP ", int(e)) }
-func (e statusError) HTTPStatus() int { return int(e) }
-
 // A breaker never decides a match.
 func TestEssentialCallsAreNeverHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

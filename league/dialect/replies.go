@@ -82,14 +82,13 @@ func plainAnswer(method string, answer []byte) bool {
 	if !ok {
 		return false
 	}
-	typed := func(messageType string) bool { return bytes.HasPrefix(message, []byte(messageType+`"`)) }
 	switch method {
 	case protocol.ChooseParity.Name:
-		return typed(protocol.TypeChooseParityResponse) && bytes.Contains(message, []byte(`"parity_choice":`))
+		return bytes.HasPrefix(message, []byte(protocol.TypeChooseParityResponse+`"`)) && bytes.Contains(message, []byte(`"parity_choice":`))
 	case protocol.Invite.Name:
-		return typed(protocol.TypeGameJoinAck) && bytes.Contains(message, []byte(`"accept":`))
+		return bytes.HasPrefix(message, []byte(protocol.TypeGameJoinAck+`"`)) && bytes.Contains(message, []byte(`"accept":`))
 	case protocol.MakeMove.Name:
-		return typed(protocol.TypeGameMoveResponse) && bytes.Contains(message, []byte(`"move_data":`))
+		return bytes.HasPrefix(message, []byte(protocol.TypeGameMoveResponse+`"`)) && bytes.Contains(message, []byte(`"move_data":`))
 	case protocol.StartMatch.Name:
 		return bytes.Contains(answer, []byte(`"status":"`+protocol.StatusAccepted+`"`))
 	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:

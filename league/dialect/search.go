@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -84,8 +85,9 @@ type search struct {
 //
 // An error of the protocol, and an HTTP status that asks to wait, end the search.
 // When no form is understood, a bare acknowledgement of an invitation counts as
-// acceptance; otherwise the most informative rejection is returned. Alone is set
-// where there is only one form, because the agent has rejected all lately.
+// acceptance; otherwise the most informative rejection is returned. That of a notice is
+// always an error of JSON-RPC: the agent is there, and need not be told again. Alone is
+// set where there is only one form, because the agent has rejected all lately.
 func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone bool) (reply, error) {
 	began := time.Now()
 	end, limited := ctx.Deadline()
@@ -139,6 +141,9 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 	decisive := c.fail(&s, exhausted, alone)
 	if s.doubt != 0 || decisive.none() {
 		return reply{}, context.DeadlineExceeded
+	}
+	if c.q.notice && !decisive.failed.there {
+		decisive.body = failure{code: methodNotFound, text: "HTTP " + strconv.Itoa(decisive.status)}.encode(c.asked.id)
 	}
 	return decisive, nil
 }

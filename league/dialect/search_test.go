@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -632,6 +633,37 @@ func TestErrorOfTheProtocolTeachesNoForm(t *testing.T) {
 	knows = true
 	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
 	assert.Equal(t, 2, s.tries())
+}
+
+// An agent that rejects a notice in every form is there, and need not be told again: the
+// rejection is an error of JSON-RPC, with its HTTP status. Once a form is learned, a
+// failure is a failure.
+func TestRejectionOfANoticeIsAnErrorOfJSONRPC(t *testing.T) {
+	for answer, status := range map[string]int{`{"detail":"Not Found"}`: 404, "<html>": 500, "<html lang=en>": 200} {
+		p, rejects := newTestPeers(zerolog.Nop()), true
+		s := &stranger{answer: func(string, object) (int, string) {
+			if rejects {
+				return status, answer
+			}
+			return 200, `{"jsonrpc":"2.0","result":{"status":"received"},"id":7}`
+		}}
+		call := func() (int, string) {
+			got, said, err := p.call(t.Context(), there, "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
+			require.NoError(t, err)
+			return got, string(said)
+		}
+		for range 3 {
+			got, said := call()
+			assert.Equal(t, status, got)
+			assert.JSONEq(t, fmt.Sprintf(`{"jsonrpc":"2.0","error":{"code":-32601,"message":"HTTP %d"},"id":7}`, status), said)
+		}
+		assert.Equal(t, maxTries+2, s.tries(), "notices are put in no more forms than one call tries")
+		rejects = false
+		call()
+		rejects = true
+		got, said := call()
+		assert.Equal(t, []any{status, answer}, []any{got, said})
+	}
 }
 
 // A registration whose sender was refused takes no more tries than any other call.
