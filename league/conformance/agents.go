@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -219,6 +221,15 @@ func (a *actor) understand(r *http.Request, body []byte) *call {
 	}
 	c.kind = kindOfCall(c.method, c.params)
 	return c
+}
+
+// form tells what is around the message of a call, and how it is written.
+func (c *call) form() string {
+	form := []string{c.method, fmt.Sprint(c.tool, c.bare)}
+	for _, o := range []members{c.object, objectOf(c.object["params"]), c.params} {
+		form = append(form, slices.Sorted(maps.Keys(o))...)
+	}
+	return strings.Join(form, " ")
 }
 
 // kindOfCall is the message type that a call means, whatever name it goes by.

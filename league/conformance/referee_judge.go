@@ -147,12 +147,21 @@ const mostAsked = 4
 // stood still itself while the time of a player ran, which a machine that is busy
 // makes of a short time. Such a try counts for nothing, and it complains of the
 // others alone.
+//
+// A referee may look for the form that a player understands: what counts is how often
+// it asks in the same form.
 func askedProblem(c *contest, s *seat, calls []*call, what string) string {
-	counted := len(calls)
+	forms, counted := map[string]int{}, 0
+	for _, k := range calls {
+		form := k.form()
+		forms[form]++
+		counted = max(counted, forms[form])
+	}
+	asked := counted
 	if told := len(s.told(protocol.TypeGameError)); c.short && told > 0 {
 		counted = min(counted, told)
 	}
-	return when(counted > mostAsked, "%s was %s %d times", s.name, what, len(calls))
+	return when(counted > mostAsked, "%s was %s %d times", s.name, what, asked)
 }
 
 // An ending is how a match has ended, by GAME_OVER.

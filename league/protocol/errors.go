@@ -137,6 +137,12 @@ func (e *Error) Coded(rpc int) *Error {
 	return e
 }
 
+// Because gives the error a cause.
+func (e *Error) Because(cause error) *Error {
+	e.cause = cause
+	return e
+}
+
 // Error says what went wrong, code first.
 func (e *Error) Error() string {
 	switch {
