@@ -199,8 +199,10 @@ func unanswered(err error) error {
 func lossReason(fault *protocol.Error, w *window) string {
 	answered := "answered " + w.asks + " with "
 	status := protocol.HTTPStatus(fault)
-	succeeded := status/100 == 2
+	succeeded, limited := status/100 == 2, fault.Code == protocol.ErrRateLimited
 	switch {
+	case limited && status != 0 && !succeeded: // whose code may be ours
+		answered += fmt.Sprintf("HTTP %d", status)
 	case fault.Remote && fault.RPC != 0 && status != 0 && !succeeded: // 0 names no code
 		answered += fmt.Sprintf("HTTP %d, JSON-RPC error %d", status, fault.RPC)
 	case fault.Remote && fault.RPC != 0:
@@ -216,7 +218,7 @@ func lossReason(fault *protocol.Error, w *window) string {
 	default:
 		return fmt.Sprintf("sent no valid %s (%s)", w.action, fault.Code)
 	}
-	if fault.Code != protocol.ErrRateLimited {
+	if !limited {
 		return answered
 	}
 	if after := fault.RetryAfter().Round(time.Second); after > 0 {
