@@ -434,16 +434,18 @@ func TestALeagueIsStartedByHand(t *testing.T) {
 
 	referee := result(t, m.url, example(t, registerReferee, exampleReferee, here))["auth_token"].(string)
 	player := result(t, m.url, example(t, registerPlayer, examplePlayer, here))["auth_token"].(string)
+	m.answers(t, 2)
 	data := leagueError(t, begin(m.admin), 30, "E030", "LEAGUE_NOT_STARTED")
-	assert.Equal(t, "a league needs 2 players and a referee; registered: 1 and 1", data["context"].(object)["detail"])
+	assert.Equal(t, "1 players and 1 referees have answered: a league needs 2 and 1", data["context"].(object)["detail"])
 	for _, beta := range []string{"Beta", "Gamma"} {
-		result(t, m.url, example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent "+beta, "player:alpha", "player:"+beta))
+		result(t, m.url, example(t, registerPlayer, examplePlayer, answering(t, anything), "Agent Alpha", "Agent "+beta, "player:alpha", "player:"+beta))
 	}
 	for _, token := range []string{referee, player} {
 		response := begin(token)
 		leagueError(t, response, 12, "E012", "AUTH_TOKEN_INVALID")
 	}
 
+	m.answers(t, 4)
 	response := begin(m.admin)
 	require.Contains(t, response, "result")
 	started := response["result"].(object)
