@@ -260,9 +260,7 @@ func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, ret
 				return incredible
 			}
 			if !until.IsZero() {
-				wait := time.NewTimer(time.Until(until))
-				defer wait.Stop() // there are few
-				better = wait.C
+				better = time.After(time.Until(until))
 			}
 			continue
 		case <-better:
