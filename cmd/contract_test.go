@@ -148,7 +148,7 @@ func TestAStudentRegistersAndAsks(t *testing.T) {
 	assert.Equal(t, token, again["auth_token"], "whose answer was lost asks once more, and is the same player")
 	assert.Equal(t, "P01", again["player_id"])
 
-	second := result(t, m.url, example(t, registerPlayer, examplePlayer, here,
+	second := result(t, m.url, example(t, registerPlayer, examplePlayer, answering(t, anything),
 		"Agent Alpha", "Agent Beta", "player:alpha", "player:beta", "reg-001", "reg-002"))
 	assert.Equal(t, "P02", second["player_id"])
 	assert.NotEqual(t, token, second["auth_token"])
@@ -186,11 +186,12 @@ func TestAStudentRegistersAndAsks(t *testing.T) {
 		}
 	}
 
+	m.answers(t, 3)
 	status, body := fetch(t, http.MethodGet, strings.TrimSuffix(m.url, "/mcp")+"/healthz", nil)
 	assert.Equal(t, http.StatusOK, status)
 	assert.JSONEq(t, `{"status": "ok", "role": "league_manager", "display_name": "League Manager", "league_id": "league_2025_even_odd", "state": "WAITING_FOR_REGISTRATIONS",
 		"round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 2, "referees": 1,
-		"agent_states": {"REGISTERED": 3, "ACTIVE": 0, "SUSPENDED": 0, "SHUTDOWN": 0}}`, string(body))
+		"awaited": [], "agent_states": {"REGISTERED": 3, "ACTIVE": 0, "SUSPENDED": 0, "SHUTDOWN": 0}}`, string(body))
 }
 
 func TestAStudentIsTurnedDown(t *testing.T) {
@@ -199,6 +200,7 @@ func TestAStudentIsTurnedDown(t *testing.T) {
 	here := answering(t, anything)
 	result(t, m.url, example(t, registerReferee, exampleReferee, here))
 	result(t, m.url, example(t, registerPlayer, examplePlayer, here))
+	m.answers(t, 2)
 	const another = "conv-player-another-reg-001"
 	tests := []struct {
 		name   string
@@ -214,9 +216,9 @@ func TestAStudentIsTurnedDown(t *testing.T) {
 		{"an endpoint that is none", example(t, registerPlayer, examplePlayer, "ftp://localhost/mcp", "Agent Alpha", "Agent Beta"),
 			"E025", "INVALID_ENDPOINT", "contact_endpoint must be an absolute URL with scheme http or https and without a password"},
 		{"an endpoint elsewhere, of a manager on this machine", example(t, registerPlayer, examplePlayer, "http://192.0.2.1:8101/mcp", "Agent Alpha", "Agent Beta"),
-			"E025", "INVALID_ENDPOINT", "contact_endpoint http://192.0.2.1:8101/mcp is at an address that this league does not call"},
-		{"the manager's own endpoint", example(t, registerPlayer, examplePlayer, m.url, "Agent Alpha", "Agent Beta"),
-			"E025", "INVALID_ENDPOINT", "a league manager answers at contact_endpoint " + m.url + ": give the agent's own"},
+			"E025", "INVALID_ENDPOINT", "contact_endpoint http://192.0.2.1:8101/mcp: 192.0.2.1 is at an address that this league does not call"},
+		{"an endpoint that another player has", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta"),
+			"E025", "INVALID_ENDPOINT", "another player is registered at this contact_endpoint: to come back as it, show its auth_token"},
 		{"a protocol version of old", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta",
 			`"version": "1.0.0",`, `"version": "1.0.0", "protocol_version": "1.9.0",`),
 			"E018", "PROTOCOL_VERSION_MISMATCH", "protocol version 1.9.0 is not supported: 2.0.0 to 2.1.0"},
@@ -235,9 +237,10 @@ func TestAStudentIsTurnedDown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { refused(t, tt.body, tt.code, tt.called, tt.reason) })
 	}
 	t.Run("a league that is full", func(t *testing.T) {
-		beta := []string{examplePlayer, here, "Agent Alpha", "Agent Beta", "player:alpha", "player:beta"}
+		beta := []string{examplePlayer, answering(t, anything), "Agent Alpha", "Agent Beta", "player:alpha", "player:beta"}
 		assert.Equal(t, "ACCEPTED", result(t, m.url, example(t, registerPlayer, beta...))["status"])
-		refused(t, example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Gamma"), "E020", "LEAGUE_FULL", "the league is full")
+		m.answers(t, 3)
+		refused(t, example(t, registerPlayer, examplePlayer, answering(t, anything), "Agent Alpha", "Agent Gamma"), "E020", "LEAGUE_FULL", "the league is full: it takes 2 players")
 	})
 }
 
@@ -431,16 +434,18 @@ func TestALeagueIsStartedByHand(t *testing.T) {
 
 	referee := result(t, m.url, example(t, registerReferee, exampleReferee, here))["auth_token"].(string)
 	player := result(t, m.url, example(t, registerPlayer, examplePlayer, here))["auth_token"].(string)
+	m.answers(t, 2)
 	data := leagueError(t, begin(m.admin), 30, "E030", "LEAGUE_NOT_STARTED")
-	assert.Equal(t, "a league needs 2 players and a referee; registered: 1 and 1", data["context"].(object)["detail"])
+	assert.Equal(t, "1 players and 1 referees have answered: a league needs 2 and 1", data["context"].(object)["detail"])
 	for _, beta := range []string{"Beta", "Gamma"} {
-		result(t, m.url, example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent "+beta, "player:alpha", "player:"+beta))
+		result(t, m.url, example(t, registerPlayer, examplePlayer, answering(t, anything), "Agent Alpha", "Agent "+beta, "player:alpha", "player:"+beta))
 	}
 	for _, token := range []string{referee, player} {
 		response := begin(token)
 		leagueError(t, response, 12, "E012", "AUTH_TOKEN_INVALID")
 	}
 
+	m.answers(t, 4)
 	response := begin(m.admin)
 	require.Contains(t, response, "result")
 	started := response["result"].(object)

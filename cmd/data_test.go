@@ -95,7 +95,7 @@ func TestWhatARefereeIsToldOfTheRules(t *testing.T) {
 	result(t, m.url, example(t, registerReferee, exampleReferee, here.URL+"/mcp"))
 	alpha := example(t, registerPlayer, examplePlayer, here.URL+"/mcp")
 	result(t, m.url, alpha)
-	result(t, m.url, example(t, registerPlayer, examplePlayer, here.URL+"/mcp",
+	result(t, m.url, example(t, registerPlayer, examplePlayer, answering(t, anything),
 		"Agent Alpha", "Agent Beta", "player:alpha", "player:beta", "reg-001", "reg-002"))
 	var request struct {
 		Params object `json:"params"`

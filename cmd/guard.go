@@ -60,14 +60,13 @@ func (g *guard) allows(address netip.Addr) bool {
 // is checked again, by the address that it connects to.
 func (g *guard) checkHost(ctx context.Context, host string) error {
 	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	var dns *net.DNSError
-	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
+	if dns := (*net.DNSError)(nil); errors.As(err, &dns) && dns.IsNotFound {
 		return fmt.Errorf("there is no host %s", host)
-	case err != nil || slices.ContainsFunc(addresses, g.allows):
-		return nil
 	}
-	return fmt.Errorf("%s is at an address that this league does not call", host)
+	if err == nil && !slices.ContainsFunc(addresses, g.allows) {
+		return fmt.Errorf("%s is at an address that this league does not call", host)
+	}
+	return nil
 }
 
 // String says it to the operator.

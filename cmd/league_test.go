@@ -298,6 +298,7 @@ func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
 	m := startManager(t, "--players", "3", "--referees", "1", "--league-id", "league_of_three")
 	twin := m.joins(t, "player", "--name", "Twin")
 	twin.awaits(t, `"message":"registered"`)
+	m.answers(t, 1)
 	refused := func(t *testing.T, p *process, reason string) {
 		t.Helper()
 		assert.Equal(t, 1, p.ends(t))
@@ -318,7 +319,8 @@ func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
 		for range 2 {
 			full.joins(t, "player").awaits(t, `"message":"registered"`)
 		}
-		refused(t, full.joins(t, "player"), "the league is full (E020 LEAGUE_FULL)")
+		full.answers(t, 2)
+		refused(t, full.joins(t, "player"), "the league is full: it takes 2 players (E020 LEAGUE_FULL)")
 	})
 	t.Run("its strategy does not play the game", func(t *testing.T) {
 		refused(t, m.joins(t, "player", "--strategy", "perfect"), "this league plays even_odd (E026 UNSUPPORTED_GAME_TYPE)")

@@ -44,11 +44,11 @@ func stranger() *dialect.Dialect {
 func TestThePageOfOtherMakersTellsWhatIsTried(t *testing.T) {
 	t.Parallel()
 	rows := namesIn(t, "What is tried with others")
-	require.Len(t, rows, 9)
+	require.Len(t, rows, 10)
 	for method, names := range rows {
 		tried := map[string]bool{}
 		body := `{"jsonrpc":"2.0","method":"` + method + `","params":{"protocol":"league.v2","match_id":"R1M1"},"id":1}`
-		_, _, err := stranger().Call(t.Context(), "http://localhost:8101/mcp", method, []byte(body),
+		_, _, err := stranger().Call(t.Context(), "http://localhost:8101/mcp", "", method, []byte(body),
 			func(_ context.Context, _ string, body []byte) (int, []byte, error) {
 				var q struct {
 					Method string `json:"method"`

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -251,7 +250,7 @@ func managerHealth(m *league.Manager, leagueID, name string) any {
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
 		"players": status.Players, "referees": status.Referees, "agent_states": status.Agents,
-		"awaited": slices.Concat([]string{}, status.Awaited), // never null
+		"awaited": append([]string{}, status.Awaited...), // never null
 	}
 }
 

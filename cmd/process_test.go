@@ -146,6 +146,12 @@ func startManager(t *testing.T, args ...string) *manager {
 	return m
 }
 
+// answers waits until so many agents have answered the manager's pings.
+func (m *manager) answers(t *testing.T, n int) {
+	t.Helper()
+	m.awaits(t, `(?s)`+strings.Repeat(`"message":"the agent answers at its endpoint".*`, n))
+}
+
 // joins runs a player or a referee at a free port in the manager's league.
 func (m *manager) joins(t *testing.T, role string, args ...string) *process {
 	t.Helper()

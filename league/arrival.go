@@ -150,7 +150,7 @@ func (m *Manager) decidedBy(a *agent, pong *protocol.Pong, err error, warned *bo
 		return m.drop(a, journal.DroppedForbidden) == nil
 	case err == nil && pong.Role == roleManager:
 		return m.drop(a, journal.DroppedManager) == nil
-	case answered(err):
+	case protocol.Answered(err):
 		if m.record(&journal.AgentAnswered{AgentID: a.id}) != nil {
 			return true // the journal fails, and with it the manager
 		}

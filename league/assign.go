@@ -260,9 +260,7 @@ func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, ret
 				return incredible
 			}
 			if !until.IsZero() {
-				wait := time.NewTimer(time.Until(until))
-				defer wait.Stop() // there are few
-				better = wait.C
+				better = time.After(time.Until(until))
 			}
 			continue
 		case <-better:
@@ -374,8 +372,8 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 		}
 		return lost
 	case ack.Status != protocol.StatusAccepted:
-		m.options.Log.Info().Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
-			Str("reason", ack.Reason).Msg("the referee does not take the match")
+		withReason(m.options.Log.Info(), ack.Reason).Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
+			Msg("the referee does not take the match")
 		m.decline(x, referee, attempt, ack)
 		return declined
 	}

@@ -156,7 +156,8 @@ func (f *farewell) deliver(a *agent) {
 		if e == nil && f.ctx.Err() == nil {
 			f.manager.informed(a)
 		}
-		if e == nil || e.Remote || !e.Code.Retryable() || pause > 8*time.Second ||
+		refused := e != nil && e.Remote && e.Code != protocol.ErrRateLimited
+		if e == nil || refused || !e.Code.Retryable() || pause > 8*time.Second ||
 			f.manager.options.Clock.Sleep(f.ctx, pause) != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package league
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,18 +87,68 @@ func (k *Keep) LostTail() bool { return k.lost != "" }
 // Close writes what is queued and lets other managers in.
 func (k *Keep) Close() error { return errors.Join(k.journal.Close(), k.unlock()) }
 
+// writePause is the least time between two writes of the derived files, but for
+// those at the end of a round.
+const writePause = 200 * time.Millisecond
+
+// changed has the derived files written soon, if an event changes them. M.mu is
+// held.
+func (m *Manager) changed(d journal.Data) {
+	switch d.(type) {
+	case *journal.AgentRegistered, *journal.AgentAnswered, *journal.RegistrationDropped, *journal.AgentReturned,
+		*journal.AgentSuspended, *journal.AgentShutdown, *journal.AgentInformed,
+		*journal.Started, *journal.MatchReported, *journal.MatchForfeited:
+	default:
+		return
+	}
+	select {
+	case m.stale <- struct{}{}:
+	default: // they are written anyway
+	}
+}
+
+// writeWhenChanged writes the derived files after changes, until ctx ends.
+func (m *Manager) writeWhenChanged(ctx context.Context) {
+	if m.options.Keep == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		select {
+		case <-m.stale:
+			m.writeFiles()
+		case <-ctx.Done():
+		}
+		pause := time.NewTimer(writePause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+	select {
+	case <-m.stale:
+		m.writeFiles()
+	default:
+	}
+}
+
 // writeFiles writes what derives from the journal for others to read:
-// standings.json and rounds.json. That it cannot is no reason to stop: the
-// journal has it all.
+// agents.json, and from the start on standings.json and rounds.json. That it
+// cannot is no reason to stop: the journal has it all.
 func (m *Manager) writeFiles() {
 	k := m.options.Keep
 	if k == nil {
 		return
 	}
+	m.files.Lock() // an older state never takes the place of a newer one
+	defer m.files.Unlock()
 	m.mu.Lock()
 	_, head := m.journal.Last()
 	now := m.options.Clock.Timestamp()
 	id := m.options.LeagueID
+	agents := &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id}
+	agents.Referees, agents.Players = m.state.AgentRecords()
+	started := m.state.Started != nil
 	standings := &store.Standings{
 		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id,
 		Version: m.state.Recorded, JournalHead: head, Standings: m.state.Standings(),
@@ -107,12 +158,22 @@ func (m *Manager) writeFiles() {
 		TotalRounds: m.state.Schedule.Rounds(), Rounds: m.state.RoundRecords(),
 	}
 	standings.RoundsCompleted = len(rounds.Rounds)
+	newRound := m.roundsWritten != len(rounds.Rounds)
+	m.roundsWritten = len(rounds.Rounds)
 	m.mu.Unlock()
 	if m.durable() != nil {
-		return // standings never run ahead of the journal
+		return // files never run ahead of the journal
 	}
-	m.write(k.Folder.Standings(id), standings)
-	m.write(k.Folder.Rounds(id), rounds)
+	if known := m.agentsWritten; known == nil || !reflect.DeepEqual(known.Players, agents.Players) || !reflect.DeepEqual(known.Referees, agents.Referees) {
+		m.write(k.Folder.Agents(id), agents)
+		m.agentsWritten = agents
+	}
+	if started {
+		m.write(k.Folder.Standings(id), standings)
+	}
+	if newRound {
+		m.write(k.Folder.Rounds(id), rounds)
+	}
 }
 
 func (m *Manager) write(path string, document any) {
@@ -144,26 +205,40 @@ func (m *Manager) filesComplete() bool {
 		reflect.DeepEqual(rounds.Rounds, m.state.RoundRecords())
 }
 
+// rewriteFiles is writeFiles for files that may say something else than the state.
+func (m *Manager) rewriteFiles() {
+	m.files.Lock()
+	m.agentsWritten, m.roundsWritten = nil, -1
+	m.files.Unlock()
+	m.writeFiles()
+}
+
 // writeMatches writes the files of the matches of some rounds that have none:
 // their referee keeps its own elsewhere, or keeps none.
 func (m *Manager) writeMatches(from, to int) {
-	k := m.options.Keep
-	if k == nil {
+	if m.options.Keep == nil {
 		return
 	}
 	for round := max(from, 1); round <= to; round++ {
 		for number := 1; number <= m.state.Schedule.MatchesPerRound(); number++ {
 			pair, _ := m.state.Schedule.Pair(round, number)
 			report := m.state.Matches[m.state.Schedule.Index(round, number)].Report
-			path := k.Folder.Match(m.options.LeagueID, report.MatchID)
-			if _, err := os.Lstat(path); err == nil {
-				continue
-			}
-			err := store.Add(path, m.matchFile(round, report, m.players[pair.A], m.players[pair.B]))
-			if err != nil && !errors.Is(err, fs.ErrExist) {
-				m.options.Log.Error().Err(err).Str("file", path).Msg("a match file could not be written; the journal has the result")
-			}
+			m.writeMatch(round, report, m.players[pair.A], m.players[pair.B])
 		}
+	}
+}
+
+// writeMatch writes the file of a match, if there is none.
+func (m *Manager) writeMatch(round int, r *journal.MatchReported, a, b *agent) {
+	if m.options.Keep == nil {
+		return
+	}
+	path := m.options.Keep.Folder.Match(m.options.LeagueID, r.MatchID)
+	if _, err := os.Lstat(path); err == nil {
+		return
+	}
+	if err := store.Add(path, m.matchFile(round, r, a, b)); err != nil && !errors.Is(err, fs.ErrExist) {
+		m.options.Log.Error().Err(err).Str("file", path).Msg("a match file could not be written; the journal has the result")
 	}
 }
 

@@ -129,6 +129,11 @@ type Manager struct {
 	completed *protocol.LeagueCompleted
 
 	windowOver bool // registration has lasted long enough
+
+	stale         chan struct{} // tells that the derived files are out of date
+	files         sync.Mutex    // held while they are written
+	agentsWritten *store.Agents // guarded by files, as the next
+	roundsWritten int           // how many rounds rounds.json has
 }
 
 // New makes a manager; Mount it, and Run it.
@@ -182,6 +187,7 @@ func New(o Options) (*Manager, error) {
 		late:      make(chan *agent, 100),
 		newSilent: make(chan struct{}, 1),
 		refusals:  newRefusalLog(o.Log),
+		stale:     make(chan struct{}, 1),
 		state:     journal.NewState(),
 		agents:    map[string]*agent{},
 	}
@@ -269,6 +275,7 @@ func (m *Manager) record(data journal.Data) error {
 	if err := m.journal.Append(e.At, data); err != nil {
 		return fmt.Errorf("%w: %w", errJournal, err)
 	}
+	m.changed(data)
 	return nil
 }
 

@@ -51,6 +51,14 @@ func printable(sender string) string {
 	return strings.ToValidUTF8(sender, "\uFFFD")
 }
 
+// withReason adds a reason to a log line, unless it is empty.
+func withReason(line *zerolog.Event, reason string) *zerolog.Event {
+	if reason == "" {
+		return line
+	}
+	return line.Str("reason", reason)
+}
+
 // logRefusal logs a request that was answered with an error.
 func (m *Manager) logRefusal(method string, asked *protocol.Envelope, err *protocol.Error) {
 	m.refusals.write(method, asked.Sender, err.Code, err.Detail)

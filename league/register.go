@@ -24,6 +24,7 @@ type applicant struct {
 	name         string
 	wantedID     string
 	version      string // of the protocol; "" means the current one
+	agentVersion string
 	endpoint     string
 	games        []string
 	capacity     int
@@ -57,7 +58,7 @@ func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.Ref
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
 	}
 	a, no, err := m.admit(ctx, applicant{
-		name: meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion,
+		name: meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion, agentVersion: meta.Version,
 		endpoint: meta.ContactEndpoint, games: meta.GameTypes, capacity: meta.MaxConcurrentMatches, auth: authOf(q),
 		token: q.AuthToken, conversation: q.ConversationID,
 	})
@@ -85,7 +86,7 @@ func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.Leag
 	meta := &q.PlayerMeta
 	a, no, err := m.admit(ctx, applicant{
 		player: true,
-		name:   meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion,
+		name:   meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion, agentVersion: meta.Version,
 		endpoint: meta.ContactEndpoint, games: meta.GameTypes,
 		token: q.AuthToken, conversation: q.ConversationID,
 	})
@@ -154,12 +155,14 @@ func (m *Manager) register(a applicant) (*agent, *refusal, error) {
 	}
 	created := m.newAgent(m.freeID(a), a.player, a.name, a.endpoint, a.capacity, 1)
 	created.registration = m.fingerprint(&a)
-	err := m.record(&journal.AgentRegistered{
+	event := &journal.AgentRegistered{
 		AgentID: created.id, Role: roleOf(created), DisplayName: a.name, Endpoint: a.endpoint,
 		Capacity: a.capacity, Registration: created.registration, Generation: 1, RefereeAuth: a.auth,
-		AwaitsAnswer: !m.options.Listening,
-	})
-	if err != nil {
+	}
+	if !m.options.Listening {
+		event.AwaitsAnswer, event.Version, event.ProtocolVersion, event.GameTypes = true, a.agentVersion, a.version, a.games
+	}
+	if err := m.record(event); err != nil {
 		return nil, nil, err
 	}
 	m.agents[created.id] = created
@@ -352,14 +355,7 @@ const roleManager = "league_manager"
 // answers tells whether an agent is there, and not merely no refusal.
 func (m *Manager) answers(ctx context.Context, endpoint string) bool {
 	_, err := m.pingOnce(ctx, endpoint)
-	return answered(err)
-}
-
-// answered tells whether the outcome of a ping is an answer, be it an error.
-func answered(err error) bool {
-	e := protocol.AsError(err)
-	return err == nil || e != nil && e.Code != protocol.ErrTimeout &&
-		!protocol.Unreachable(err) && !protocol.Forbidden(err) && !protocol.Local(err)
+	return protocol.Answered(err)
 }
 
 // registeredCounts counts the registered agents. M.mu is held.

@@ -57,6 +57,12 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 		return nil, errJournal
 	}
 	if x != nil {
+		m.mu.Lock()
+		thirdParty := !m.state.Agents[r.RefereeID].Proves()
+		m.mu.Unlock()
+		if thirdParty { // which keeps no file here
+			m.writeMatch(q.RoundID, r, x.a, x.b)
+		}
 		m.recorded(x, r)
 	}
 	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
@@ -105,12 +111,8 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 
 // recorded goes on from a result that is on disk.
 func (m *Manager) recorded(x *match, r *journal.MatchReported) {
-	line := m.options.Log.Info().Str("conversation_id", protocol.MatchConversation(r.MatchID, r.Attempt)).
-		Str("match_id", r.MatchID).Str("status", r.Status)
-	if r.Reason != "" {
-		line = line.Str("reason", r.Reason)
-	}
-	line.Msg("result recorded")
+	withReason(m.options.Log.Info(), r.Reason).Str("conversation_id", protocol.MatchConversation(r.MatchID, r.Attempt)).
+		Str("match_id", r.MatchID).Str("status", r.Status).Msg("result recorded")
 	if m.options.EveryMatch {
 		m.mu.Lock()
 		there := m.present(m.players)

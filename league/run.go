@@ -36,6 +36,11 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 
 // run is Run with the two contexts: of what would begin, and of what has begun.
 func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, error) {
+	writing, stopWriting := context.WithCancel(work)
+	var files sync.WaitGroup
+	defer files.Wait()
+	defer stopWriting()
+	files.Go(func() { m.writeWhenChanged(writing) })
 	if err := m.awaitStart(stop); err != nil {
 		return nil, err
 	}
@@ -182,7 +187,7 @@ func (m *Manager) takeUp(ctx context.Context) (round int, before roundEnd) {
 	}
 	m.writeMatches(1, round-1)
 	if round > 1 && !over {
-		m.writeFiles()
+		m.rewriteFiles()
 		before = m.roundEnd(ctx, round-1)
 	}
 	return round, before
@@ -215,7 +220,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	}
 	m.writeMatches(m.state.Schedule.Rounds(), m.state.Schedule.Rounds())
 	if !before || !m.filesComplete() {
-		m.writeFiles()
+		m.rewriteFiles()
 	}
 	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Msg("the league is over")
 	if m.options.Over != nil {

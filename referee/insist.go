@@ -189,7 +189,7 @@ func unanswered(err error) error {
 		e.Remote && e.Code == protocol.ErrRateLimited:
 		return err
 	}
-	wrong := protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e).Coded(e.RPC)
+	wrong := protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e).Coded(e.RPC).Because(err)
 	wrong.Remote = e.Remote
 	return wrong
 }
@@ -198,13 +198,19 @@ func unanswered(err error) error {
 // the HTTP status and the JSON-RPC code, and no text of the player's.
 func lossReason(fault *protocol.Error, w *window) string {
 	answered := "answered " + w.asks + " with "
-	switch status := protocol.HTTPStatus(fault); {
-	case status/100 == 2:
+	status := protocol.HTTPStatus(fault)
+	succeeded, limited := status/100 == 2, fault.Code == protocol.ErrRateLimited
+	switch {
+	case limited && status != 0 && !succeeded: // whose code may be ours
+		answered += fmt.Sprintf("HTTP %d", status)
+	case fault.Remote && fault.RPC != 0 && status != 0 && !succeeded: // 0 names no code
+		answered += fmt.Sprintf("HTTP %d, JSON-RPC error %d", status, fault.RPC)
+	case fault.Remote && fault.RPC != 0:
+		answered += fmt.Sprintf("JSON-RPC error %d", fault.RPC)
+	case succeeded:
 		return fmt.Sprintf("%sHTTP %d and no readable message", answered, status)
 	case status != 0:
 		answered += fmt.Sprintf("HTTP %d", status)
-	case fault.Remote && fault.RPC != 0: // 0 names no code
-		answered += fmt.Sprintf("JSON-RPC error %d", fault.RPC)
 	case fault.Code == protocol.ErrTimeout:
 		return "did not send " + w.action + " in time"
 	case fault.Code == protocol.ErrConnection:
@@ -212,7 +218,7 @@ func lossReason(fault *protocol.Error, w *window) string {
 	default:
 		return fmt.Sprintf("sent no valid %s (%s)", w.action, fault.Code)
 	}
-	if fault.Code != protocol.ErrRateLimited {
+	if !limited {
 		return answered
 	}
 	if after := fault.RetryAfter().Round(time.Second); after > 0 {

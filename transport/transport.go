@@ -61,7 +61,7 @@ type Error struct {
 	Message string
 	Data    any
 	After   time.Duration // wait so long before the next try; beside the object (HTTP: Retry-After)
-	Status  int           // the HTTP status of the answer, if that is no success; 0 otherwise
+	Status  int           // the HTTP status of the response; 0 on other carriers
 }
 
 // Error says code and message.
@@ -73,8 +73,7 @@ func (e *Error) RPCError() (code int, message string, data any) { return e.Code,
 // RetryAfter is how long to wait before the next try; 0 when nothing was said.
 func (e *Error) RetryAfter() time.Duration { return e.After }
 
-// HTTPStatus is the HTTP status of the answer; 0 for a success, and where HTTP
-// did not carry it.
+// HTTPStatus is the HTTP status of the response; 0 on other carriers.
 func (e *Error) HTTPStatus() int { return e.Status }
 
 // An rpcError is any error that knows itself as a JSON-RPC error object.

@@ -291,6 +291,16 @@ func saidIn(came members, method, kind string) (said members, form string) {
 	return params, ""
 }
 
+// shape tells what is around the message of a call as it came, and which members it has.
+func (c *call) shape() string {
+	name, _ := c.came.text("method")
+	shape := []string{name}
+	for _, o := range []members{c.came, objectOf(c.came["params"]), c.said} {
+		shape = append(shape, o.names()...)
+	}
+	return strings.Join(shape, " ")
+}
+
 // A spoken method is one that the kit's agents are called by.
 type spoken struct {
 	name, request string

@@ -111,7 +111,7 @@ func (x *client) call(ctx context.Context, speaker *dialect.Dialect, method stri
 	defer cancel()
 	var tries []*reply
 	var last *answer
-	status, answered, err := speaker.Call(ctx, x.options.URL, method, body, func(ctx context.Context, url string, body []byte) (int, []byte, error) {
+	status, answered, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, body []byte) (int, []byte, error) {
 		last = x.post(ctx, url, body, nil, limit)
 		r := read(last)
 		r.url, r.sent = url, body
@@ -135,7 +135,7 @@ func (x *client) call(ctx context.Context, speaker *dialect.Dialect, method stri
 func (x *client) translated(method string, tries []*reply, status int, body []byte) *reply {
 	object := objectOf(body)
 	result := objectOf(object["result"])
-	if status != 200 || result == nil || !answers(method, result) {
+	if status != 200 || result == nil || !isAnswer(method, result) {
 		r := mostTelling(tries)
 		if f := faultOf(object); f != nil && status == 200 && r == tries[len(tries)-1] {
 			r.fault, r.result = f, nil
@@ -175,9 +175,9 @@ func mostTelling(tries []*reply) *reply {
 	return best
 }
 
-// answers tells whether a result has what was asked for. A notice is acknowledged by
+// isAnswer tells whether a result has what was asked for. A notice is acknowledged by
 // any result.
-func answers(method string, result members) bool {
+func isAnswer(method string, result members) bool {
 	member := map[string]string{
 		protocol.Invite.Name: "accept", protocol.ChooseParity.Name: "parity_choice", protocol.MakeMove.Name: "move_data",
 		protocol.RegisterPlayer.Name: "status", protocol.RegisterReferee.Name: "status",
@@ -247,11 +247,29 @@ func listed(m members) string {
 	return text[1:len(text)-1] + when(len(names) > most, ", …")
 }
 
+// sendIn calls a method once, in the form that the agent has understood before from this
+// speaker. Change, if it is not nil, changes the request; where it returns nil, the
+// request cannot be made in that form.
+func (x *client) sendIn(ctx context.Context, speaker *dialect.Dialect, method string, params any, limit time.Duration, change func(request members) []byte) *reply {
+	url, body := x.inForm(ctx, speaker, method, x.encode(x.nextID(), method, params))
+	if change != nil {
+		if body = change(objectOf(body)); body == nil {
+			return read(&answer{Exchange: Exchange{To: url, Error: "the agent takes messages without JSON-RPC", unasked: true}})
+		}
+	}
+	request := objectOf(body)
+	id := request["id"]
+	if request["jsonrpc"] == nil {
+		id = nil
+	}
+	return x.sendTo(ctx, url, method, id, body, limit)
+}
+
 // inForm is a request as the agent understands it, and where it is posted: in the form
-// that it has understood before. The body is a request in the form of the
-// specification.
-func (x *client) inForm(ctx context.Context, method string, body []byte) (url string, form []byte) {
-	_, _, _ = x.dialect.Call(ctx, x.options.URL, method, body, func(_ context.Context, to string, body []byte) (int, []byte, error) {
+// that it has understood before from this speaker. The body is a request in the form of
+// the specification.
+func (x *client) inForm(ctx context.Context, speaker *dialect.Dialect, method string, body []byte) (url string, form []byte) {
+	_, _, _ = speaker.Call(ctx, x.options.URL, "", method, body, func(_ context.Context, to string, body []byte) (int, []byte, error) {
 		if form == nil {
 			url, form = to, body
 		}
@@ -272,13 +290,13 @@ func understoodBy(ctx context.Context, method string, request []byte, r *reply) 
 		return
 	}
 	once := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	status, body, err := once.Call(ctx, r.To, method, request, func(context.Context, string, []byte) (int, []byte, error) {
+	status, body, err := once.Call(ctx, r.To, "", method, request, func(context.Context, string, []byte) (int, []byte, error) {
 		return r.Status, r.body, nil
 	})
 	if err != nil || status != 200 {
 		return
 	}
-	if result := objectOf(objectOf(body)["result"]); result != nil && answers(method, result) {
+	if result := objectOf(objectOf(body)["result"]); result != nil && isAnswer(method, result) {
 		r.result, r.fault = result, nil
 		r.defect = diagnose(r)
 	}

@@ -85,7 +85,6 @@ type seat struct {
 
 	mu    sync.Mutex
 	times map[string]int
-	last  string // its last choice
 }
 
 // contest makes a match with two players; nil behaves well.
@@ -147,26 +146,38 @@ func (s *seat) behave(c *call) performance {
 	return performance{result: m}
 }
 
-// choose is the player's choice: the one that it prefers if that is allowed, else the
-// first that is.
+// choose is the player's choice in reply to a question.
 func (s *seat) choose(c *call) string {
 	var allowed []string
 	_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
-	choice := s.choice
-	if len(allowed) > 0 && !slices.Contains(allowed, choice) {
-		choice = allowed[0]
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = choice
-	return choice
+	return s.preferred(allowed)
 }
 
-// chosen is the last choice of the player.
-func (s *seat) chosen() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
+// preferred is the choice of the player among those that are allowed: the one that it
+// prefers, or the first in alphabetical order.
+func (s *seat) preferred(allowed []string) string {
+	if len(allowed) == 0 || slices.Contains(allowed, s.choice) {
+		return s.choice
+	}
+	return slices.Min(allowed)
+}
+
+// decided is the verdict of the rules on a match in which both players choose as they
+// prefer, and this number is drawn.
+func (x *bench) decided(c *contest, number int) rules.Verdict {
+	position := x.options.Game.Start()
+	for seats := position.ToMove(); len(seats) > 0; seats = position.ToMove() {
+		var moves [2]string
+		for _, side := range seats {
+			moves[side] = c.seats[side].preferred(options(x.options.Game, position, side))
+		}
+		position = position.Play(moves)
+	}
+	if numbered, ok := position.(rules.Numbered); ok {
+		verdict, _ := numbered.JudgeNumber(number) // whether it can be drawn is judged elsewhere
+		return verdict
+	}
+	return position.Judge(rules.Chance{})
 }
 
 // assignment is MATCH_ASSIGNMENT of a contest.
@@ -224,10 +235,10 @@ const (
 	untilInvited = 3 * time.Second
 )
 
-// begin plays the first contest, and learns how the referee wants to be told. A referee
-// that takes a match and invites nobody is told in the next form.
-func (x *bench) begin(ctx context.Context, c *contest) bool {
-	problem := ""
+// begin starts the first contest, and learns in which form the referee takes matches. A
+// referee that takes a match and invites nobody is asked in the next form. The problem
+// says why it conducts none; "" where it does, or where the time was over.
+func (x *bench) begin(ctx context.Context, c *contest) (begun bool, problem string) {
 	var shown *Exchange
 	for end := time.Now().Add(maxStarting); c.attempt <= maxStarts && time.Now().Before(end); c.attempt++ {
 		x.hand(ctx, c)
@@ -235,7 +246,7 @@ func (x *bench) begin(ctx context.Context, c *contest) bool {
 		if refused == "" && x.stage.await(ctx, x.patience(untilInvited), func() bool { return x.invited(c) || c.refusedStart() != "" }) && x.invited(c) {
 			x.understand()
 			x.pass("R-STA-01")
-			return true
+			return true, ""
 		}
 		refused = c.refusedStart()
 		if problem == "" {
@@ -245,11 +256,11 @@ func (x *bench) begin(ctx context.Context, c *contest) bool {
 			break
 		}
 	}
-	if c.cut = ctx.Err() != nil || x.givenUp() != ""; !c.cut {
-		x.fail("R-STA-01", problem, shown)
-		x.giveUpAfterMisuse("the referee conducts no match, however it is told to: " + problem)
+	if c.cut = ctx.Err() != nil || x.givenUp() != ""; c.cut {
+		return false, ""
 	}
-	return false
+	x.fail("R-STA-01", problem, shown)
+	return false, "the referee conducts no match, in whatever form it is asked: " + problem
 }
 
 // invited tells whether a player of a contest was invited.
@@ -314,15 +325,15 @@ func (x *bench) await(ctx context.Context, c *contest) {
 	}
 }
 
-// playAll plays the first contest alone, and the others as many at once as the
-// referee conducts, but no more than four.
-func (x *bench) playAll(ctx context.Context, contests []*contest) {
+// playAll plays the first contest alone, and then up to four at once, if the referee
+// conducts as many. It returns why none could be played; "" where one was.
+func (x *bench) playAll(ctx context.Context, contests []*contest) (gaveUp string) {
 	if len(contests) == 0 {
-		return
+		return ""
 	}
 	first := contests[0]
-	if !x.begin(ctx, first) {
-		return
+	if begun, problem := x.begin(ctx, first); !begun {
+		return problem
 	}
 	if r := first.start(); r != nil && r.Error == "" && x.wants("R-STA-04") {
 		first.again = x.sendTo(ctx, r.url, protocol.StartMatch.Name, objectOf(r.sent)["id"], r.sent, otherLimit)
@@ -356,6 +367,7 @@ func (x *bench) playAll(ctx context.Context, contests []*contest) {
 		})
 	}
 	playing.Wait()
+	return ""
 }
 
 // A crowd is as many matches at once as the referee conducts, and one more.
@@ -403,7 +415,10 @@ func (x *bench) playCrowd(ctx context.Context) *crowd {
 			return w.together == len(w.contests)
 		}
 		x.stage.await(ctx, 8*time.Second, asked)
-		c.started = x.askAs(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(c), otherLimit)
+		r := x.askAs(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(c), otherLimit)
+		c.mu.Lock()
+		c.started = r
+		c.mu.Unlock()
 	}
 	open()
 	if ctx.Err() != nil {

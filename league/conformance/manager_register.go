@@ -15,7 +15,7 @@ func (x *hearing) registration(referee bool, name, endpoint string) (method stri
 	x.names++
 	meta := map[string]any{
 		"display_name": name, "version": "1.0.0", "protocol_version": protocol.Version,
-		"game_types": []any{"even_odd"}, "contact_endpoint": endpoint,
+		"game_types": []any{x.game}, "contact_endpoint": endpoint,
 	}
 	conversation := fmt.Sprintf("conv-check-registration-%d", x.names)
 	if referee {
@@ -29,20 +29,10 @@ func (x *hearing) registration(referee bool, name, endpoint string) (method stri
 	return protocol.RegisterPlayer.Name, q
 }
 
-// metaOf is the part of a registration that tells of the agent.
-func metaOf(q map[string]any) map[string]any {
-	for _, name := range []string{"player_meta", "referee_meta"} {
-		if meta, ok := q[name].(map[string]any); ok {
-			return meta
-		}
-	}
-	return nil
-}
-
 // gather registers the referees, and one player, so that there is a league.
 func (x *hearing) gather(ctx context.Context) bool {
 	_, referees := x.wanted()
-	first := x.stage.openAt(x.options.Listener, x.playReferee)
+	first := x.stage.openAt(x.options.Listener, nil, x.playReferee)
 	for i := range referees {
 		a := first
 		if i > 0 {
@@ -72,9 +62,7 @@ func (x *hearing) newPlayer(ctx context.Context, name string) bool {
 // enlist registers an agent as it should be.
 func (x *hearing) enlist(ctx context.Context, referee bool, name string, a *actor) bool {
 	method, q := x.registration(referee, name, a.url)
-	id := x.nextID()
-	body := x.encode(id, method, q)
-	r := x.send(ctx, id, body)
+	r := x.askAs(ctx, a.dialect, method, q, otherLimit)
 	requirement := "M-REG-02"
 	if referee {
 		requirement = "M-REG-01"
@@ -85,8 +73,9 @@ func (x *hearing) enlist(ctx context.Context, referee bool, name string, a *acto
 		return false
 	}
 	m := x.adopt(r, referee, a)
-	m.request = body
+	m.registration = q
 	m.name = name
+	x.understand()
 	conversation, _ := q["conversation_id"].(string)
 	x.envelope(r.result, responseType(referee), protocol.ManagerSender, conversation, &r.Exchange)
 	x.judge("M-REG-05", firstOf(r.result.filled("league_id"), when(r.result["reason"] != nil && r.result["reason"].Kind() != 'n', "reason is %s", valueOf(r.result, "reason"))), &r.Exchange)
@@ -170,7 +159,7 @@ func (x *hearing) fill(ctx context.Context) {
 // fillUnicode registers a player with a long name that is not ASCII.
 func (x *hearing) fillUnicode(ctx context.Context, name string) bool {
 	method, q := x.registration(false, name, x.spare.url)
-	r := x.ask(ctx, method, q)
+	r := x.askAs(ctx, x.spare.dialect, method, q, otherLimit)
 	problem := x.admission(r, false)
 	x.judge("M-REG-06", problem, &r.Exchange)
 	if problem != "" {
@@ -184,13 +173,13 @@ func (x *hearing) fillUnicode(ctx context.Context, name string) bool {
 // answer was lost.
 func (x *hearing) repeatRegistration(ctx context.Context) {
 	last := x.players[len(x.players)-1]
-	if last.request == nil {
+	if last.registration == nil {
 		last = x.players[0]
 	}
-	if last.request == nil {
+	if last.registration == nil {
 		return
 	}
-	r := x.send(ctx, objectOf(last.request)["id"], last.request)
+	r := x.askOf(ctx, last, protocol.RegisterPlayer.Name, last.registration)
 	id, _ := r.result.text("player_id")
 	x.judge("M-REG-07", firstOf(x.admission(r, false), when(id != last.id, "it got the id %s, and before %s", quoted(id), quoted(last.id))), &r.Exchange)
 	if x.admission(r, false) == "" && id != last.id { // it has two players now that live there
@@ -295,8 +284,14 @@ func (x *hearing) apply(ctx context.Context, b breach, referee bool) {
 		who, number = "a referee", b.judge
 	}
 	method, q := x.registration(referee, fmt.Sprintf("Applicant %d", x.names+1), x.spare.url)
-	b.change(q, metaOf(q))
-	r := x.ask(ctx, method, q)
+	meta, _ := q["player_meta"].(map[string]any)
+	speaker := x.players[0]
+	if referee {
+		meta, _ = q["referee_meta"].(map[string]any)
+		speaker = x.referees[0]
+	}
+	b.change(q, meta)
+	r := x.sendOf(ctx, speaker, method, q)
 	problem := notRefused(r)
 	if b.refused != "" {
 		x.judge(b.refused, when(problem != "", "%s %s: %s", who, b.what, problem), &r.Exchange)

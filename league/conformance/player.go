@@ -173,7 +173,7 @@ func (x *trial) meet(ctx context.Context) bool {
 }
 
 // accepts tells whether a reply answers an invitation.
-func accepts(r *reply) bool { return r.trouble() == "" && answers(protocol.Invite.Name, r.result) }
+func accepts(r *reply) bool { return r.trouble() == "" && isAnswer(protocol.Invite.Name, r.result) }
 
 // A bout is one match that the kit conducts with the player.
 type bout struct {
@@ -321,18 +321,7 @@ func (x *trial) sendIn(ctx context.Context, method string, params any, limit tim
 	if r := x.muted(method); r != nil {
 		return r
 	}
-	url, body := x.inForm(ctx, method, x.encode(x.nextID(), method, params))
-	if change != nil {
-		if body = change(objectOf(body)); body == nil {
-			return read(&answer{Exchange: Exchange{To: url, Error: "the agent takes messages without JSON-RPC", unasked: true}})
-		}
-	}
-	request := objectOf(body)
-	id := request["id"]
-	if request["jsonrpc"] == nil {
-		id = nil
-	}
-	r := x.sendTo(ctx, url, method, id, body, limit)
+	r := x.client.sendIn(ctx, x.dialect, method, params, limit, change)
 	x.count(method, r)
 	return r
 }

@@ -20,7 +20,7 @@ import (
 func (x *trial) connect(ctx context.Context) {
 	g := x.newMatch()
 	x.invite(ctx, g)
-	url, body := x.inForm(ctx, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, x.invitation(g)))
+	url, body := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, x.invitation(g)))
 	header := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
 	r := read(x.post(ctx, url, body, header, x.patience(inviteLimit)))
 	understoodBy(ctx, protocol.Invite.Name, x.encode(jsontext.Value("1"), protocol.Invite.Name, map[string]any{}), r)
@@ -73,7 +73,7 @@ func (x *trial) dawdle(ctx context.Context) {
 	x.options.Client.CloseIdleConnections() // the others come on connections of their own
 	for range 3 {                           // the first may come before the agent has read the half request
 		g := x.newMatch()
-		url, body := x.inForm(ctx, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, x.invitation(g)))
+		url, body := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, x.invitation(g)))
 		r := read(x.exchange(ctx, http.MethodPost, url, body, nil, x.patience(inviteLimit)))
 		x.judge("P-HTTP-10", when(r.Error != "", "while one connection had sent half a request, another: %s", r.Error), &r.Exchange)
 		if r.Error != "" {

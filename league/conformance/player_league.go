@@ -136,7 +136,7 @@ func (x *trial) unfold(ctx context.Context) {
 	}
 	q = x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"], q["total_players"] = rows, len(rows)
-	url, body := x.inForm(ctx, protocol.UpdateStandings.Name, x.encode(x.nextID(), protocol.UpdateStandings.Name, q))
+	url, body := x.inForm(ctx, x.dialect, protocol.UpdateStandings.Name, x.encode(x.nextID(), protocol.UpdateStandings.Name, q))
 	r = read(x.post(ctx, url, body, nil, x.patience(otherLimit)))
 	understoodBy(ctx, protocol.UpdateStandings.Name, x.encode(jsontext.Value("1"), protocol.UpdateStandings.Name, map[string]any{}), r)
 	x.judge("P-UNI-03", x.ackProblem(r, protocol.TypeStandingsUpdateAck, ""), &r.Exchange)

@@ -52,7 +52,7 @@ func (x *trial) choose(ctx context.Context, g *bout) (string, *reply) {
 	r := x.ask(ctx, x.questionMethod(), x.question(g), chooseLimit)
 	x.judgeTime("P-CHO-04", r)
 	problem := r.trouble()
-	if problem == "" && !answers(x.questionMethod(), r.result) {
+	if problem == "" && !isAnswer(x.questionMethod(), r.result) {
 		problem = "the reply has no choice; its members are " + listed(r.result)
 	}
 	x.judge("P-CHO-01", problem, &r.Exchange)
@@ -369,7 +369,7 @@ func (x *trial) chose(r *reply) string {
 		return r.Error
 	case r.fault != nil || r.object["error"] != nil:
 		return ""
-	case answers(x.questionMethod(), r.result):
+	case isAnswer(x.questionMethod(), r.result):
 		_, value := x.choiceOf(r.result)
 		return value
 	}

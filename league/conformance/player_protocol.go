@@ -30,7 +30,7 @@ func (x *trial) speak(ctx context.Context) {
 		r := x.sendIn(ctx, protocol.Invite.Name, x.invitation(g), inviteLimit, withID(id))
 		x.after(again, x.idRequirement(id), when(r.trouble() != "", "id %s: %s", id, r.trouble()), &r.Exchange)
 	}
-	if _, form := x.inForm(ctx, protocol.Invite.Name, x.encode(nil, protocol.Invite.Name, x.invitation(g))); objectOf(form)["jsonrpc"] != nil {
+	if _, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.encode(nil, protocol.Invite.Name, x.invitation(g))); objectOf(form)["jsonrpc"] != nil {
 		x.notifyIn(ctx, g)
 		x.askUnknown(ctx)
 		call := x.encode(jsontext.Value("901"), protocol.Invite.Name, x.invitation(g))
@@ -171,7 +171,7 @@ func (x *trial) sendMore(ctx context.Context, g *bout) {
 
 	q = x.invitation(g)
 	q["comment"] = ""
-	_, form := x.inForm(ctx, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, q))
+	_, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, q))
 	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(form))/5)
 	r = x.sendIn(ctx, protocol.Invite.Name, q, inviteLimit, nil)
 	x.after(again, "P-HTTP-09", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)

@@ -77,7 +77,9 @@ func (x *bench) play(ctx context.Context) (gaveUp string) {
 	x.pass("R-REG-10")
 	x.judgeRegistration()
 	contests := x.contests()
-	x.playAll(ctx, contests)
+	if gaveUp = x.playAll(ctx, contests); gaveUp != "" {
+		return gaveUp
+	}
 	crowd := x.playCrowd(ctx)
 	if x.wants("R-STA-07") && x.givenUp() == "" {
 		x.refuseGame(ctx)

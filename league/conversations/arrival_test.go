@@ -121,12 +121,12 @@ func TestFullLeagueTellsHowManyItTakes(t *testing.T) {
 		synctest.Wait()
 		r, err := w.apply(w.application("Late"))
 		require.NoError(t, err)
-		assert.EqualValues(t, 2, number(r.Context["max_players"]))
-		assert.EqualValues(t, 2, number(r.Context["current_players"]))
+		assert.Equal(t, 2, number(r.Context["max_players"]))
+		assert.Equal(t, 2, number(r.Context["current_players"]))
 		assert.Zero(t, r.RetryAfterSec, "all have answered: waiting does not help")
 		ref, err := w.applyReferee(w.refereeApplication("Late"))
 		require.NoError(t, err)
-		assert.EqualValues(t, 1, number(ref.Context["max_referees"]))
+		assert.Equal(t, 1, number(ref.Context["max_referees"]))
 	})
 }
 
@@ -144,12 +144,12 @@ func TestDuplicateNameComesWithASuggestion(t *testing.T) {
 }
 
 // number is a JSON number, whatever carried it.
-func number(v any) float64 {
+func number(v any) int {
 	if n, ok := v.(int); ok {
-		return float64(n)
+		return n
 	}
 	n, _ := v.(float64)
-	return n
+	return int(n)
 }
 
 // An agent that has answered once keeps its slot, however silent it is later.

@@ -323,3 +323,22 @@ func TestPlayersOfOneHostPostTheirAnswersInALenientLeague(t *testing.T) {
 		assert.Equal(t, object{"P01": "odd", "P02": "even"}, w.match(true, a, b)["choices"])
 	})
 }
+
+// An agent may say RECEIVED to anything: after a quarter of the window other forms are
+// tried, and the posted answer still counts.
+func TestAnswerPostedLateInTheWindowIsTheReply(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		posted := map[string]bool{}
+		a, b := w.posters(func(p *poster, messageType string, answer object) (int, string) {
+			if !posted[messageType] {
+				posted[messageType] = true
+				time.AfterFunc(4*time.Second, func() { p.post(elsewhere, answer) })
+			}
+			return 200, receivedReply
+		})
+		details := w.match(false, a, b)
+		assert.NotEqual(t, "TECHNICAL_LOSS", details["status"], details["reason"])
+		assert.Equal(t, 1, a.asked["CHOOSE_PARITY_CALL"], "4 s are within a quarter of its window")
+		time.Sleep(3 * time.Second)
+	})
+}

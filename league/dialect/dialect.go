@@ -37,20 +37,21 @@ type Dialect struct {
 func New(o Options) *Dialect { return &Dialect{options: o, peers: newPeers(o), own: newOwn(o)} }
 
 // Call makes one call in the form that its endpoint understands; see the
-// carrier's interface. The tries are none of the caller's: it sees one answer.
-func (d *Dialect) Call(ctx context.Context, endpoint, method string, body []byte,
+// carrier's interface. Its caller sees one answer, whatever was tried. Bearer is the
+// credential beside the message: the log never shows it.
+func (d *Dialect) Call(ctx context.Context, endpoint, bearer, method string, body []byte,
 	post func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error),
 ) (status int, answer []byte, err error) {
 	defer d.own.calling(ctx, method, body)()
 	if asked := d.own.deferred.begin(endpoint, method, body); asked != nil {
 		defer d.own.deferred.end(asked)
-		status, answer, err = d.peers.call(ctx, endpoint, method, body, post)
+		status, answer, err = d.peers.callAwaiting(ctx, endpoint, bearer, method, body, asked.posted, post)
 		if err == nil && bytes.HasPrefix(answer, []byte(receivedHead)) {
 			return asked.await(ctx)
 		}
 		return status, answer, err
 	}
-	status, answer, err = d.peers.call(ctx, endpoint, method, body, post)
+	status, answer, err = d.peers.call(ctx, endpoint, bearer, method, body, post)
 	if err == nil && status == 200 {
 		d.own.called(method, answer)
 	}

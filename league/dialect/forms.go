@@ -2,6 +2,8 @@ package dialect
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,34 +11,43 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A question is what is known of a method that is called: its messages, and the
-// names it goes by elsewhere.
+// A question is a method that our agents call with a message: its messages and its
+// names.
 type question struct {
 	method  string
-	request string   // message type
-	answer  string   // the same, of the result
-	others  []string // names of the method that were seen, or are likely
-	notice  bool     // nothing depends on its answer
+	request string   // message type of the request
+	answer  string   // message type of the result
+	others  []string // further names of the method: observed ones, and likely ones by analogy
+	notice  bool     // nothing depends on the answer
 }
 
-// questionOf is what is known of a method; false for the tools, which every agent
-// has in its own way or not at all.
+// questionOf returns the question of a method; false for the tools, which have no
+// messages.
 func questionOf(method string) (question, bool) {
-	for i := range questions {
-		if questions[i].method == method {
-			return questions[i], true
-		}
+	if n := indexOf(method); n >= 0 {
+		return questions[n], true
 	}
 	return question{}, false
 }
 
-// questions are the methods that have messages. Names as they were seen at agents
-// of other makers, and those that follow from them by analogy.
+// indexOf is the place of a method in questions; -1 for the tools.
+func indexOf(method string) int {
+	for i := range questions {
+		if questions[i].method == method {
+			return i
+		}
+	}
+	return -1
+}
+
+// questions are the methods that have messages, the most frequent first.
 var questions = [...]question{
 	{protocol.ChooseParity.Name, protocol.TypeChooseParityCall, protocol.TypeChooseParityResponse,
 		[]string{"parity_choose", "receive_parity_call", "parity_call"}, false},
 	{protocol.Invite.Name, protocol.TypeGameInvitation, protocol.TypeGameJoinAck,
 		[]string{"receive_game_invitation"}, false},
+	{protocol.StartMatch.Name, protocol.TypeMatchAssignment, protocol.TypeMatchAssignmentAck,
+		[]string{"assign_match", "START_MATCH", "run_match", "start_match_command"}, false},
 	{protocol.NotifyMatchResult.Name, protocol.TypeGameOver, protocol.TypeGameOverAck,
 		[]string{"receive_game_over", "handle_game_over"}, true},
 	{protocol.MakeMove.Name, protocol.TypeGameMoveCall, protocol.TypeGameMoveResponse,
@@ -61,125 +72,229 @@ var questions = [...]question{
 		[]string{"receive_league_query"}, false},
 }
 
-// A style is a way to put all questions.
-type style int
+// names are the names of the method, likeliest first. No agent was seen to call an
+// assignment by its message type, so these names are the last there.
+func (q *question) names() []string {
+	types := []string{q.request}
+	if lower := strings.ToLower(q.request); lower != q.method {
+		types = append(types, lower)
+	}
+	if q.method == protocol.StartMatch.Name {
+		return slices.Concat([]string{q.method}, q.others, types)
+	}
+	return slices.Concat([]string{q.method}, types, q.others)
+}
+
+// A naming is a kind of name.
+type naming int
 
 const (
-	styleOwn     style = iota // by the name of the protocol
-	styleType                 // by the message type
-	styleLower                // by the message type in lower case
-	styleName                 // by one of the other names
-	styleBrief                // by the name of the protocol, without what ours add to the message
-	styleSpelled              // by the name of the protocol, the members in all spellings
-	styleMCP                  // by mcp_message (spec 003 §5.11.2)
-	styleHandle               // by handle_message, the message in params.message
-	styleTool                 // by tools/call, as MCP has it
-	styleBare                 // by the message alone, without JSON-RPC
+	byMethod   naming = iota // the protocol's name
+	byType                   // the message type
+	byLower                  // the message type in lower case
+	byOther                  // one of the other names
+	byEnvelope               // a name that all messages share, such as handle_message
 )
 
-// A form is one way to put one question.
-type form struct {
-	style style
-	name  string // of the method, or the tool
-	path  string // where it is posted; "" for the endpoint itself
-}
-
-// String names a form for people.
-func (f form) String() string {
-	switch f.style {
-	case styleBrief:
-		return f.name + " without additions"
-	case styleSpelled:
-		return f.name + " in camelCase"
-	case styleTool:
-		return "tools/call " + f.name
-	case styleHandle:
-		return handleMessage
-	case styleMCP:
-		return mcpMessage
-	case styleBare:
-		return "the message without JSON-RPC" + strings.Replace(f.path, "/", " at /", 1)
+// naming is the kind of a name.
+func (q *question) naming(name string) naming {
+	switch name {
+	case q.method:
+		return byMethod
+	case q.request:
+		return byType
+	case strings.ToLower(q.request):
+		return byLower
 	}
-	return f.name
+	return byOther
 }
 
+// A variant is a change to the message itself.
+type variant int
+
+const (
+	unchanged variant = iota
+	withoutAdditions
+	inCamelCase
+)
+
+// A form is one way to put one question to an agent. The zero values are the
+// protocol's own.
+type form struct {
+	wrapping  wrapping // what stands around the message
+	name      string   // of the method or the tool; "" for a message alone
+	naming    naming
+	argument  string // the member of the arguments that holds the message; "" where the message is the arguments
+	variant   variant
+	path      string // where it is posted on the endpoint's host; "" for the endpoint itself
+	announces bool   // the message is a ROUND_ANNOUNCEMENT that starts a match
+}
+
+// Names of methods that carry any message.
 const (
 	mcpMessage    = "mcp_message"
 	handleMessage = "handle_message"
 )
 
-// forms are the ways to put a question, the protocol's first: about a dozen.
-func (q *question) forms() []form {
-	all := []form{
-		{style: styleOwn, name: q.method},
-		{style: styleType, name: q.request},
-		{style: styleLower, name: strings.ToLower(q.request)},
-	}
-	for _, name := range q.others {
-		all = append(all, form{style: styleName, name: name})
-	}
-	return append(all,
-		form{style: styleBrief, name: q.method},
-		form{style: styleSpelled, name: q.method},
-		form{style: styleMCP, name: mcpMessage},
-		form{style: styleHandle, name: handleMessage},
-		form{style: styleTool, name: q.method},
-		form{style: styleBare},
-	)
+// A shape is a row of the product of forms: a form that lacks a name, and the names
+// of the question that it is combined with.
+type shape struct {
+	form     form
+	from, to int    // of the question's names; both 0 where the form has a name, or needs none
+	only     string // the one method for which the shape was observed; "" for all
 }
 
-// byStyle puts the forms of a style first, and leaves the others in their order.
-// A notice is put to those who speak JSON-RPC in no other wrapping, and the other
-// way round: many refuse it under any name, and nothing is lost by it.
-func byStyle(all []form, first style, notice bool) []form {
-	ordered := make([]form, 0, len(all))
-	for _, f := range all {
-		if f.style == first {
-			ordered = append(ordered, f)
+// every is more names than any question has.
+const every = 100
+
+// shapes are the rows of the product, likeliest first: observed wrappings, then
+// combinations of them.
+var shapes = [...]shape{
+	{form: form{}, to: every},
+	{form: form{wrapping: inNothing, path: "/run_match"}, only: protocol.StartMatch.Name},
+	{form: form{name: handleMessage, argument: "message"}},
+	{form: form{name: mcpMessage}},
+	{form: form{wrapping: inTool}, to: 3},
+	{form: form{wrapping: inNothing}},
+	{form: form{variant: withoutAdditions}, to: 1},
+	{form: form{variant: inCamelCase}, to: 1},
+	{form: form{wrapping: inTool, argument: "message"}, to: 3},
+	{form: form{wrapping: inTool}, from: 3, to: every},
+	{form: form{name: handleMessage, argument: "payload"}},
+	{form: form{name: handleMessage}},
+	{form: form{wrapping: inNothing, path: home}},
+	{form: form{wrapping: inTool, argument: "message"}, from: 3, to: every},
+	{form: form{argument: "message"}, to: 3},
+	{form: form{wrapping: inTool, name: handleMessage, argument: "message"}},
+	{form: form{wrapping: inTool, variant: withoutAdditions}, to: 1},
+	{form: form{variant: withoutAdditions}, from: 1, to: 3},
+	{form: form{variant: inCamelCase}, from: 1, to: 3},
+	{form: form{wrapping: inNothing, variant: withoutAdditions}},
+	{form: form{wrapping: inNothing, variant: inCamelCase}},
+}
+
+// own is the protocol's form of the question.
+func (q *question) own() form { return form{name: q.method} }
+
+// forms yields the forms of the question, likeliest first, with their places: the
+// product of shapes and names. There are at most 64.
+func (q *question) forms() iter.Seq2[int, form] {
+	return func(yield func(int, form) bool) {
+		n := 0
+		for i := range shapes {
+			for _, f := range shapes[i].forms(q) {
+				if !yield(n, f) {
+					return
+				}
+				n++
+			}
 		}
 	}
-	for _, f := range all {
-		if f.style != first && (!notice || f.style.wrapping() == first.wrapping()) {
-			ordered = append(ordered, f)
+}
+
+// forms is a row of the product. A match is started by its assignment, or by the
+// announcement of a round with this one match in it. An assignment has all spellings
+// anyway, so there are no variants of it.
+func (s *shape) forms(q *question) []form {
+	starts := q.method == protocol.StartMatch.Name
+	if s.only != "" && s.only != q.method || starts && s.form.variant != unchanged {
+		return nil
+	}
+	forms := s.named(q)
+	if starts && s.only == "" {
+		round, _ := questionOf(protocol.NotifyRound.Name)
+		for _, f := range s.named(&round) {
+			f.announces = true
+			forms = append(forms, f)
 		}
 	}
-	return ordered
+	return forms
 }
 
-// wrapping is what a style shares with those that differ from it in names alone.
-func (s style) wrapping() style {
-	if s <= styleMCP {
-		return styleOwn
+// named is the shape with each of its names of a question.
+func (s *shape) named(q *question) []form {
+	if s.to == 0 {
+		f := s.form
+		if f.name != "" {
+			f.naming = byEnvelope
+		}
+		return []form{f}
 	}
-	return s
+	names := q.names()
+	var forms []form
+	for _, name := range names[min(s.from, len(names)):min(s.to, len(names))] {
+		f := s.form
+		f.name, f.naming = name, q.naming(name)
+		forms = append(forms, f)
+	}
+	return forms
 }
 
-// rewrites tells whether a form changes the message itself.
-func (f form) rewrites() bool { return f.style == styleBrief || f.style == styleSpelled }
+// distance tells how much a form differs from another one that an agent is known to
+// understand: most by what stands around the message, least by the message.
+func (f form) distance(known form) int {
+	d := 0
+	if f.wrapping != known.wrapping || f.argument != known.argument {
+		d += 4
+	}
+	if f.naming != known.naming {
+		d += 2
+	}
+	if f.variant != known.variant {
+		d++
+	}
+	return d
+}
+
+// String names a form for people.
+func (f form) String() string {
+	text := f.name
+	switch f.wrapping {
+	case inTool:
+		text = toolsCall + " " + f.name
+	case inNothing:
+		text = "the message without JSON-RPC"
+	}
+	if f.argument != "" && (f.name != handleMessage || f.argument != "message") {
+		text += " with the message in " + f.argument
+	}
+	switch f.variant {
+	case withoutAdditions:
+		text += " without additions"
+	case inCamelCase:
+		text += " in camelCase"
+	}
+	if f.announces && f.naming == byEnvelope || f.announces && f.wrapping == inNothing {
+		text += ", " + protocol.TypeRoundAnnouncement
+	}
+	if f.path != "" {
+		text += " at " + f.path
+	}
+	return text
+}
 
 // encode puts a message into the form of a request.
 func (f form) encode(message, id []byte) []byte {
-	switch f.style {
-	case styleBrief:
+	switch f.variant {
+	case withoutAdditions:
 		message = brief(message)
-	case styleSpelled:
+	case inCamelCase:
 		message = inAllSpellings(message)
 	}
-	b := make([]byte, 0, len(message)+128)
-	switch f.style {
-	case styleBare:
-		return append(b, message...)
-	case styleHandle:
-		b = append(append(b, `{"jsonrpc":"2.0","method":"`+handleMessage+`","params":{"message":`...), message...)
-		b = append(b, '}')
-	case styleTool:
-		b = append(append(b, `{"jsonrpc":"2.0","method":"tools/call","params":{"name":`...), quoted(f.name)...)
-		b = append(append(append(b, `,"arguments":`...), message...), '}')
-	default:
-		b = append(append(b, `{"jsonrpc":"2.0","method":`...), quoted(f.name)...)
-		b = append(append(b, `,"params":`...), message...)
+	if f.wrapping == inNothing {
+		return slices.Clone(message)
 	}
-	return append(append(append(b, `,"id":`...), id...), '}')
+	method, before, after := f.name, "", ""
+	if f.argument != "" {
+		before, after = `{"`+f.argument+`":`, "}"
+	}
+	if f.wrapping == inTool {
+		method, before, after = toolsCall, `{"name":`+string(quoted(f.name))+`,"arguments":`+before, after+"}"
+	}
+	b := make([]byte, 0, len(message)+len(before)+128)
+	b = append(append(b, `{"jsonrpc":"2.0","method":`...), quoted(method)...)
+	b = append(append(append(append(b, `,"params":`...), before...), message...), after...)
+	return append(append(append(b, idHead...), id...), '}')
 }
 
 // A request is one that goes out in the form of the protocol, taken apart.

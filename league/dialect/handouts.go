@@ -20,41 +20,33 @@ type handout struct {
 	players  [2]string
 	scoring  object
 
-	form     int  // in starts, in which it was handed out last
+	form     form // in which it was handed out last
 	answered bool // in that form, by more than that the referee is busy
 	done     bool // its result was taken
 	seq      int  // of all that were handed out
 }
 
-// handouts are the matches that were handed to referees of other makers, and what
-// was learned of how to. Safe for concurrent use.
+// handouts are the matches that were handed to third-party referees. Safe for
+// concurrent use.
 type handouts struct {
 	some atomic.Bool // there are any, which costs no lock to know
 
 	mu      sync.Mutex
 	matches map[string]*handout // by id, as they were handed out last
-	forms   map[string]*startHabit
 	seq     int
 }
 
-// A startHabit is how a referee is told to start a match.
-type startHabit struct {
-	form   int
-	proven bool // a report came of it
-	told   bool // to the log
-}
-
-// maxHandouts is how many matches are remembered, and how many referees.
+// maxHandouts is how many matches are remembered.
 const maxHandouts = 4096
 
 // none tells whether nothing was handed to referees of other makers.
 func (h *handouts) none() bool { return !h.some.Load() }
 
-// handOut remembers that a referee is handed a match, and tells in which form to
-// begin: in the one after the last, if nothing came of the match in that, and nothing
-// ever did of any.
-func (h *handouts) handOut(endpoint string, assignment object) (*handout, int) {
-	m := &handout{endpoint: endpoint, id: assignment.text("match_id"), scoring: assignment.object("scoring")}
+// handOut remembers that a referee is handed a match. If the referee has had the same
+// match before, and no report of it came, the form in which it had it is returned:
+// that may not start matches. Nil otherwise.
+func (h *handouts) handOut(endpoint string, assignment object) (m *handout, fruitless *form) {
+	m = &handout{endpoint: endpoint, id: assignment.text("match_id"), scoring: assignment.object("scoring")}
 	for _, name := range []string{"match_id", "round_id", "league_id", "game_type"} {
 		if v := assignment.get(name); v != nil {
 			m.known.set(name, v)
@@ -68,31 +60,21 @@ func (h *handouts) handOut(endpoint string, assignment object) (*handout, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.matches == nil {
-		h.matches, h.forms = map[string]*handout{}, map[string]*startHabit{}
+		h.matches = map[string]*handout{}
 		h.some.Store(true)
 	}
-	habit := h.forms[endpoint]
-	if habit == nil {
-		for other := range h.forms { // any: it is learned again
-			if len(h.forms) < maxHandouts {
-				break
-			}
-			delete(h.forms, other)
-		}
-		habit = &startHabit{}
-		h.forms[endpoint] = habit
-	}
 	before := h.matches[m.id]
-	if before != nil && before.endpoint == endpoint && before.answered && !before.done && !habit.proven && before.form == habit.form {
-		habit.form = (habit.form + 1) % len(starts)
+	if before != nil && before.endpoint == endpoint && before.answered && !before.done {
+		f := before.form
+		fruitless = &f
 	}
 	if before == nil && len(h.matches) >= maxHandouts {
 		h.forgetOne()
 	}
 	h.seq++
-	m.seq, m.form = h.seq, habit.form
+	m.seq = h.seq
 	h.matches[m.id] = m
-	return m, habit.form
+	return m, fruitless
 }
 
 // forgetOne forgets the match that was handed out first, one with a result if there
@@ -107,41 +89,27 @@ func (h *handouts) forgetOne() {
 	delete(h.matches, oldest.id)
 }
 
-// begun remembers in which form a referee understood that it is handed a match; news
-// tells whether that is another than the protocol's, for the first
-// time.
-func (h *handouts) begun(m *handout, n int, busy bool) (news bool) {
+// begun remembers in which form a referee took a match, unless it is only busy.
+func (h *handouts) begun(m *handout, f form, busy bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	m.form, m.answered = n, !busy
-	habit := h.forms[m.endpoint]
-	if habit == nil {
-		return false
-	}
-	if habit.form != n {
-		habit.form, habit.proven = n, false
-	}
-	news = n > 0 && !habit.told
-	habit.told = habit.told || news
-	return news
+	m.form, m.answered = f, !busy
 }
 
-// reported remembers that the result of a match was taken. Where it came from the
-// referee that was handed the match, the form in which it was is one that starts
-// matches.
-func (h *handouts) reported(body []byte) {
+// reported remembers that the result of a match was taken. It returns the referee's
+// endpoint and the form in which the match was handed over, if the result comes from
+// that referee.
+func (h *handouts) reported(body []byte) (endpoint string, f form, ok bool) {
 	asked, _ := cutRequest(body)
 	report := objectOf(asked.message)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.matches[report.text("match_id")]
 	if m == nil || m.done {
-		return
+		return "", form{}, false
 	}
 	m.done = true
-	if habit := h.forms[m.endpoint]; m.by(senderOf(report)) && habit != nil && habit.form == m.form {
-		habit.proven = true
-	}
+	return m.endpoint, m.form, m.by(senderOf(report))
 }
 
 // of finds the match of a report: the one that it names, else the only one that it
@@ -241,5 +209,5 @@ func (h *handouts) complete(body []byte) []byte {
 	if string(after) == before {
 		return body
 	}
-	return form{style: styleOwn, name: asked.method}.encode(jsontext.Value(after), asked.id)
+	return form{name: asked.method}.encode(jsontext.Value(after), asked.id)
 }

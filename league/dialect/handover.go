@@ -12,98 +12,42 @@ import (
 	"evenodd/league/protocol"
 )
 
-// How referees of other makers are told to start a match: all of these were seen,
-// or are likely. The last ones announce them the round with this one match in it.
-var starts = [...]form{
-	{style: styleOwn, name: protocol.StartMatch.Name},
-	{style: styleName, name: "assign_match"},
-	{style: styleName, name: "START_MATCH"},
-	{style: styleName, name: "run_match"},
-	{style: styleName, name: "start_match_command"},
-	{style: styleType, name: protocol.TypeMatchAssignment},
-	{style: styleLower, name: "match_assignment"},
-	{style: styleHandle, name: handleMessage},
-	{style: styleTool, name: protocol.StartMatch.Name},
-	{style: styleBare},
-	{style: styleBare, path: "/run_match"},
-	{style: styleOwn, name: protocol.NotifyRound.Name},
-	{style: styleType, name: protocol.TypeRoundAnnouncement},
-}
-
-// announces tells whether a form announces a round.
-func (f form) announces() bool {
-	return f.name == protocol.NotifyRound.Name || f.name == protocol.TypeRoundAnnouncement
-}
-
 // accessToken is in the assignments for referees that have a use for it: for ours.
 // So an assignment tells whose its referee is.
 const accessToken = `"access_token":"`
 
-// handOver hands a match to a referee.
-func (p *peers) handOver(ctx context.Context, endpoint string, body []byte, post postFunc) (status int, answer []byte, err error) {
+// handOver hands a match to a referee. A third-party referee is told to start it in
+// one form after the other until it does not refuse; one that answers only when the
+// match is over has taken it.
+func (p *peers) handOver(ctx context.Context, endpoint, bearer string, body []byte, post postFunc) (status int, answer []byte, err error) {
 	asked, readable := cutRequest(body)
 	if ours := bytes.Contains(body, []byte(accessToken)); ours || !readable {
 		status, answer, err = post(ctx, endpoint, body)
 		if err != nil || status == httpOK && plainAnswer(protocol.StartMatch.Name, answer) || !readable {
 			return status, answer, err
 		}
-		if r := readStart(asked.id, "", status, answer); r.verdict == understood || r.verdict == unreadable {
+		switch r := readStart(asked.id, "", status, answer); r.verdict {
+		case understood:
 			return r.status, r.body, nil
+		case refused, unavailable:
+			return r.status, conceal(r.body, secretsOf(asked.message, bearer)), nil
 		}
 	}
 	assignment := objectOf(asked.message)
 	if assignment == nil {
 		return post(ctx, endpoint, body)
 	}
-	match, begin := p.matches.handOut(endpoint, assignment)
-	return p.start(ctx, match, begin, asked.id, assignment, post)
-}
-
-// start tells a referee of another maker to start a match, in one form after the
-// other until it does not refuse. One that answers only when the match is over has
-// taken it.
-func (p *peers) start(ctx context.Context, match *handout, begin int, id []byte, assignment object, post postFunc) (status int, answer []byte, err error) {
-	var first reply
-	for i := range starts {
-		n := (begin + i) % len(starts)
-		f := starts[n]
-		message := spelled(assignment)
-		if f.announces() {
-			message = announcement(assignment, match.endpoint)
-		}
-		limited, stop := shortly(ctx)
-		status, answer, err := post(limited, f.url(match.endpoint), f.encode(message.appendTo(nil), id))
-		timedOut := limited.Err() != nil && ctx.Err() == nil
-		stop()
-		var r reply
-		switch {
-		case err != nil && !timedOut:
-			return 0, nil, err
-		case err != nil:
-			r = taken(id, match.id, nil)
-		default:
-			r = readStart(id, match.id, status, answer)
-		}
-		switch r.verdict {
-		case understood:
-			p.begun(match, n, f, r)
-			return r.status, r.body, nil
-		case unreadable: // it asks to wait, or who this is
-			return r.status, r.body, nil
-		}
-		if i == 0 {
-			first = r
-		}
+	q := &questions[indexOf(protocol.StartMatch.Name)]
+	match, fruitless := p.matches.handOut(endpoint, assignment)
+	if fruitless != nil {
+		p.disprove(endpoint, q, *fruitless)
 	}
-	return first.status, first.body, nil
-}
-
-// begun remembers in which form a referee took a match.
-func (p *peers) begun(match *handout, n int, f form, r reply) {
-	if p.matches.begun(match, n, r.message.text("status") == protocol.StatusBusy) {
-		p.options.Log.Info().Str("endpoint", match.endpoint).Str("match_id", match.id).Stringer("form", f).
-			Msg("a referee of another maker: it is told to start matches in its own dialect")
+	c := call{peers: p, endpoint: endpoint, bearer: bearer, q: q, asked: asked, post: post, match: match, assignment: assignment}
+	r, err := c.ask(ctx)
+	if err == nil && r.verdict == understood {
+		p.matches.begun(match, r.form, r.message.text("status") == protocol.StatusBusy)
 	}
+	return r.status, r.body, err
 }
 
 // shortly ends a little before a context does: there is time left to say what came
@@ -127,23 +71,19 @@ var (
 // readStart translates what a referee said to a start: it takes the match unless it
 // says otherwise, and whatever it says of its end comes as a report.
 func readStart(id []byte, match string, status int, answer []byte) reply {
-	q := question{method: protocol.StartMatch.Name, answer: protocol.TypeMatchAssignmentAck, notice: true}
+	q := &questions[indexOf(protocol.StartMatch.Name)]
 	r := q.read(id, status, answer)
-	if match == "" { // ours
-		if r.verdict != understood || r.failed.there {
-			return r
-		}
-		return taken(id, match, r.message)
-	}
 	switch {
-	case r.failed.there && slices.Contains(aboutForm, protocol.Code(r.failed.named)), status == httpInternalError:
-		r.verdict = puzzled // what it met there it did not expect
-	case r.verdict == unreadable && status/100 == 2 && slices.Contains([]jsontext.Kind{'t', '"'}, kindOf(answer)): // true, or "ok"
-		return taken(id, match, object{{"status", answer}})
-	case r.verdict == unreadable && status/100 == 2:
-		r.verdict = puzzled
-	case r.verdict == understood && !r.failed.there:
+	case match == "": // ours
+		if r.verdict == understood {
+			return taken(id, match, r.message)
+		}
+	case r.verdict == refused && slices.Contains(aboutForm, protocol.Code(r.failed.named)):
+		r.verdict = rejected // what it met there it did not expect
+	case r.verdict == understood:
 		return taken(id, match, r.message)
+	case r.verdict == rejected && !r.failed.there && status/100 == 2 && slices.Contains([]jsontext.Kind{'t', '"'}, kindOf(answer)): // true, or "ok"
+		return taken(id, match, object{{"status", answer}})
 	}
 	return r
 }
@@ -184,8 +124,7 @@ func taken(id []byte, match string, said object) reply {
 	for _, name := range []string{"result", "game_result"} {
 		ack.drop(name)
 	}
-	q := question{method: protocol.StartMatch.Name, answer: protocol.TypeMatchAssignmentAck}
-	return q.result(id, ack)
+	return questions[indexOf(protocol.StartMatch.Name)].result(id, ack)
 }
 
 // spelled is an assignment with the players under all names that referees were seen

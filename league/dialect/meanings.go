@@ -26,8 +26,10 @@ func (q *question) translate(message object) object {
 		}
 	case protocol.Invite.Name:
 		m.adopt("accept", m.first("accepted", "accepts"))
-		if said, known := accepts[strings.ToLower(m.text("status"))]; known {
+		if said, known := accepts[m.word()]; known {
 			m.adopt("accept", said)
+		} else if accepting(m.word()) {
+			m.adopt("accept", jsontext.Value("true"))
 		}
 	case protocol.MakeMove.Name:
 		if move := m.first("choice", "move"); move.Kind() == '"' {
@@ -62,6 +64,32 @@ func (q *question) retype(m *object) {
 var accepts = map[string]jsontext.Value{
 	"accepted": jsontext.Value("true"), "accept": jsontext.Value("true"), "joined": jsontext.Value("true"),
 	"rejected": jsontext.Value("false"), "declined": jsontext.Value("false"), "refused": jsontext.Value("false"),
+}
+
+// bareAcks are the words that say of an invitation no more than that it arrived.
+var bareAcks = []string{"ack", "acknowledged", "ok"}
+
+// word is the status of a message in lower case, or its type where it has no status.
+func (o object) word() string {
+	return strings.ToLower(cmp.Or(o.text("status"), o.text("message_type")))
+}
+
+// accepting tells whether a word may accept an invitation.
+func accepting(word string) bool {
+	return string(accepts[word]) == "true" || slices.Contains(bareAcks, word)
+}
+
+// acknowledges tells whether an answer accepts an invitation by one word alone: an
+// agent that acknowledges anything may have sent it.
+func (q *question) acknowledges(said object) bool {
+	m := said.snaked()
+	switch {
+	case q.method != protocol.Invite.Name || !accepting(m.word()) || m.first("accept", "accepted", "accepts") != nil || m.text("message_type") == q.answer:
+		return false
+	case slices.Contains(bareAcks, m.word()):
+		return true
+	}
+	return (m.get("message_type") == nil || m.get("status") == nil) && m.get("match_id") == nil
 }
 
 // rename has a text stand under the name that the protocol has for it, in the

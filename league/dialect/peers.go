@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/protocol"
@@ -15,42 +16,50 @@ import (
 // A postFunc makes one POST, as the carrier gives it.
 type postFunc = func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error)
 
-// peers is what is known of other agents, by their endpoints: only of those that
-// do not speak as we do.
+// peers is what is known of other agents, by their endpoints: which forms they
+// understand. Safe for concurrent use.
 type peers struct {
 	options Options
 	matches handouts
 
 	mu    sync.RWMutex
 	known map[string]*peer
-	order *list.List // the endpoints that are known; of whom something was learned last comes last
+	order *list.List // the endpoints that are known; the one that was learned of last comes last
 }
 
-// A peer is what is known of one that speaks otherwise.
+// A peer is what is known of one agent.
 type peer struct {
-	mu      sync.Mutex
-	methods map[string]*habit
-	style   style // in which it understood something last
-	styled  bool
-	told    bool // to the log
+	// own has a bit for each question, other than a registration, that the agent has
+	// answered in the protocol's own form: a call looks here, and at nothing else.
+	own atomic.Uint32
+
+	mu        sync.Mutex
+	habits    map[string]*habit // by method
+	style     form              // which the agent understood last
+	styled    bool
+	told      bool // the log has that it is a third-party agent
+	toldStart bool // the log has how it is told to start matches
 
 	met *list.Element // in the order of peers, whose mu guards it
 }
 
-// A habit is how a peer wants to be asked one question.
+// A habit is what is known of an agent and one method.
 type habit struct {
 	form    form
-	refused time.Time // when it had refused all forms; zero for never
+	learned bool   // the agent understood form
+	proven  bool   // form starts a match: a report followed
+	tried   uint64 // the places of the forms that the agent rejected
+
+	fruitless uint64 // the places of those in which it took matches that came to nothing
+
+	doubt   int       // the place, counted from 1, of a form that was not answered in its time; 0 for none
+	refused time.Time // when the agent had rejected all forms; zero for never
+	best    reply     // the most informative rejection; the zero value for none
+	logged  [2]int    // HTTP status and JSON-RPC code of the rejection that the log has
 }
 
-const (
-	maxPeers = 4096
-	maxTries = 12 // to find a form
-	// relentAfter is how long one that refused all forms is asked by the protocol's
-	// alone; of a registration, which may only have come too early, for shorter.
-	relentAfter      = 15 * time.Minute
-	relentRegistered = time.Minute
-)
+// maxPeers is how many endpoints are remembered.
+const maxPeers = 4096
 
 func newPeers(o Options) *peers {
 	return &peers{options: o, known: map[string]*peer{}, order: list.New()}
@@ -58,110 +67,49 @@ func newPeers(o Options) *peers {
 
 // call makes a call in the form that its endpoint understands, and returns the
 // answer in the form of the protocol.
-func (p *peers) call(ctx context.Context, endpoint, method string, body []byte, post postFunc) (status int, answer []byte, err error) {
+func (p *peers) call(ctx context.Context, endpoint, bearer, method string, body []byte, post postFunc) (status int, answer []byte, err error) {
+	return p.callAwaiting(ctx, endpoint, bearer, method, body, nil, post)
+}
+
+// callAwaiting is call for a question whose answer may be posted later: then posted is
+// closed. Nil is for a question of another kind.
+func (p *peers) callAwaiting(ctx context.Context, endpoint, bearer, method string, body []byte, posted <-chan struct{}, post postFunc) (status int, answer []byte, err error) {
 	if method == protocol.StartMatch.Name {
-		return p.handOver(ctx, endpoint, body, post)
+		return p.handOver(ctx, endpoint, bearer, body, post)
 	}
-	if at := p.find(endpoint); at == nil {
+	n := indexOf(method)
+	if n < 0 { // a tool
+		return post(ctx, endpoint, body)
+	}
+	if at := p.find(endpoint); at != nil && at.understandsOwn(n) {
 		status, answer, err = post(ctx, endpoint, body)
 		if err != nil || status == httpOK && plainAnswer(method, answer) {
 			return status, answer, err
 		}
+		return p.translated(endpoint, bearer, n, body, status, answer)
 	}
-	q, known := questionOf(method)
 	asked, ok := cutRequest(body)
-	if !known || !ok { // a tool
-		if status == 0 {
-			status, answer, err = post(ctx, endpoint, body)
-		}
-		return status, answer, err
+	if !ok {
+		return post(ctx, endpoint, body)
 	}
-	var first *reply
-	if status != 0 {
-		r := q.read(asked.id, status, answer)
-		first = &r
-	}
-	r, err := p.ask(ctx, endpoint, &q, asked, first, post)
+	c := call{peers: p, endpoint: endpoint, bearer: bearer, q: &questions[n], asked: asked, post: post, posted: posted}
+	r, err := c.ask(ctx)
 	if err == nil && registers(method) && refusesSender(r) {
-		if numbered, other := numberedSender(asked); other {
-			r, err = p.ask(ctx, endpoint, &q, numbered, nil, post)
-		}
+		r, err = c.askNumbered(ctx, r)
 	}
 	return r.status, r.body, err
 }
 
-// ask puts a question in the form that is known to be understood, and looks for one
-// when there is none. First is the answer to the protocol's own, if that was asked
-// already.
-func (p *peers) ask(ctx context.Context, endpoint string, q *question, asked request, first *reply, post postFunc) (reply, error) {
-	all := q.forms()
-	if first == nil {
-		f, alone := p.habit(endpoint, q, all[0])
-		r, err := p.try(ctx, endpoint, q, f, asked, post)
-		switch {
-		case err != nil || r.verdict == unreadable || alone && r.verdict == puzzled:
-			return r, err
-		case r.verdict == understood:
-			p.learn(endpoint, q.method, f)
-			return r, nil
-		case r.verdict == deferred:
-			return r, nil
-		case f == all[0]:
-			first = &r
-		}
-	} else if first.verdict == understood || first.verdict == unreadable || first.verdict == deferred {
-		return *first, nil
+// translated is an answer to the protocol's own form of the n-th question, in the form
+// of the protocol.
+func (p *peers) translated(endpoint, bearer string, n int, body []byte, status int, answer []byte) (int, []byte, error) {
+	asked, ok := cutRequest(body)
+	if !ok {
+		return status, answer, nil
 	}
-	if p.hopeless(endpoint, q.method) && first != nil {
-		return *first, nil
-	}
-	return p.search(ctx, endpoint, q, asked, first, post)
-}
-
-// search tries one form after the other until one is understood. The answer to the
-// protocol's own is what counts when none is.
-func (p *peers) search(ctx context.Context, endpoint string, q *question, asked request, first *reply, post postFunc) (reply, error) {
-	all := q.forms()
-	tries := 0
-	var last reply
-	order := p.inOrder(endpoint, q, all)
-	for _, f := range order {
-		if f == all[0] && first != nil || tries == maxTries {
-			continue
-		}
-		if q.notice && f.rewrites() && f.style != order[0].style { // little is lost by a notice that is refused
-			continue
-		}
-		tries++
-		r, err := p.try(ctx, endpoint, q, f, asked, post)
-		if err != nil {
-			return r, err
-		}
-		if r.verdict == deferred {
-			return r, nil
-		}
-		if r.verdict == understood {
-			p.learn(endpoint, q.method, f)
-			return r, nil
-		}
-		if last = r; f == all[0] {
-			first = &r
-		}
-	}
-	p.despair(endpoint, q.method)
-	if first == nil { // the protocol's own is no way to put a notice there
-		return last, nil
-	}
-	return *first, nil
-}
-
-// try asks in one form.
-func (p *peers) try(ctx context.Context, endpoint string, q *question, f form, asked request, post postFunc) (reply, error) {
-	status, answer, err := post(ctx, f.url(endpoint), f.encode(asked.message, asked.id))
-	if err != nil {
-		return reply{}, err
-	}
-	return q.read(asked.id, status, answer), nil
+	c := call{peers: p, endpoint: endpoint, bearer: bearer, q: &questions[n], asked: asked}
+	r := c.read(c.q.own(), status, answer).final()
+	return r.status, r.body, nil
 }
 
 // url is where a form is posted: at the endpoint, or at a path of its host.
@@ -186,16 +134,19 @@ func portOf(endpoint string) int {
 	return n
 }
 
-// find is what is known of an endpoint; nil for those who speak as we do, and for
-// strangers.
+// find is what is known of an endpoint; nil for nothing.
 func (p *peers) find(endpoint string) *peer {
 	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.known[endpoint]
+	at := p.known[endpoint]
+	p.mu.RUnlock()
+	return at
 }
 
-// meet is what is known of an endpoint, from now on something.
-func (p *peers) meet(endpoint string) *peer {
+// meet is what is known of an endpoint, which is remembered from now on. When the
+// table is full it takes the place of the endpoint that was learned of least
+// recently; one that speaks the protocol's own form is then not remembered, and nil
+// is returned.
+func (p *peers) meet(endpoint string, own bool) *peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.known[endpoint]
@@ -203,96 +154,32 @@ func (p *peers) meet(endpoint string) *peer {
 		p.order.MoveToBack(at.met)
 		return at
 	}
-	if len(p.known) >= maxPeers { // whom nothing was learned of for longest
+	if len(p.known) >= maxPeers {
+		if own {
+			return nil
+		}
 		delete(p.known, p.order.Remove(p.order.Front()).(string))
 	}
-	at = &peer{methods: map[string]*habit{}, met: p.order.PushBack(endpoint)}
+	at = &peer{met: p.order.PushBack(endpoint)}
 	p.known[endpoint] = at
 	return at
 }
 
-// habit is how an endpoint is asked a question first; alone when it has understood
-// that before, so that an error which might be about the form is not.
-func (p *peers) habit(endpoint string, q *question, own form) (f form, alone bool) {
-	at := p.find(endpoint)
-	if at == nil {
-		return own, false
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if h := at.methods[q.method]; h != nil {
-		if h.refused.IsZero() {
-			return h.form, true
+// understandsOwn tells whether the agent has answered the n-th question in the
+// protocol's own form.
+func (at *peer) understandsOwn(n int) bool { return at.own.Load()>>n&1 == 1 }
+
+// habit is what is known of a method, made if need be. At.mu is held.
+func (at *peer) habit(method string) *habit {
+	h := at.habits[method]
+	if h == nil {
+		h = &habit{}
+		if at.habits == nil {
+			at.habits = map[string]*habit{}
 		}
-		return own, false
+		at.habits[method] = h
 	}
-	if at.styled {
-		return byStyle(q.forms(), at.style, q.notice)[0], false
-	}
-	return own, false
-}
-
-// hopeless tells whether an endpoint has refused all forms of a question lately.
-func (p *peers) hopeless(endpoint, method string) bool {
-	at := p.find(endpoint)
-	if at == nil {
-		return false
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	patience := relentAfter
-	if registers(method) {
-		patience = relentRegistered
-	}
-	h := at.methods[method]
-	return h != nil && !h.refused.IsZero() && p.options.Clock.Now().Sub(h.refused) < patience
-}
-
-// inOrder are the forms of a question as they are tried at an endpoint.
-func (p *peers) inOrder(endpoint string, q *question, all []form) []form {
-	at := p.find(endpoint)
-	if at == nil {
-		return all
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if !at.styled {
-		return all
-	}
-	return byStyle(all, at.style, q.notice)
-}
-
-// learn remembers the form in which an endpoint understood a question. Of one that
-// understands the protocol's own there is nothing to remember, unless something is
-// known of it.
-func (p *peers) learn(endpoint, method string, f form) {
-	at := p.find(endpoint)
-	if at == nil && f.style == styleOwn {
-		return
-	}
-	if at == nil {
-		at = p.meet(endpoint)
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if h := at.methods[method]; h != nil && h.form == f && h.refused.IsZero() {
-		return
-	}
-	at.methods[method] = &habit{form: f}
-	at.style, at.styled = f.style, true
-	if f.style != styleOwn && !at.told {
-		at.told = true
-		p.options.Log.Info().Str("endpoint", endpoint).Str("method", method).Stringer("form", f).
-			Msg("an agent of another maker: it is asked in its own dialect")
-	}
-}
-
-// despair remembers that an endpoint refuses a question in every form.
-func (p *peers) despair(endpoint, method string) {
-	at := p.meet(endpoint)
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	at.methods[method] = &habit{refused: p.options.Clock.Now()}
+	return h
 }
 
 // complete adds to a request what its sender left out and this side knows: to the
@@ -305,10 +192,14 @@ func (p *peers) complete(body []byte) []byte {
 }
 
 // served learns from a request and its answer, both in the form of the protocol:
-// which results came.
+// which results came, and that the forms in which their matches were handed over
+// start matches.
 func (p *peers) served(body, answer []byte) {
-	if !p.matches.none() && isReport(body) && bytes.HasPrefix(answer, []byte(resultHead)) {
-		p.matches.reported(body)
+	if p.matches.none() || !isReport(body) || !bytes.HasPrefix(answer, []byte(resultHead)) {
+		return
+	}
+	if endpoint, f, ok := p.matches.reported(body); ok {
+		p.prove(endpoint, f)
 	}
 }
 

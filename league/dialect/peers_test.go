@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,7 +63,7 @@ const (
 
 func callOf(t *testing.T, p *peers, s *stranger, method, message string) string {
 	t.Helper()
-	status, answer, err := p.call(t.Context(), there, method, asking(method, message), s.post)
+	status, answer, err := p.call(t.Context(), there, "", method, asking(method, message), s.post)
 	require.NoError(t, err)
 	assert.Equal(t, 200, status)
 	return string(answer)
@@ -182,9 +183,6 @@ func TestAnswersAboutContentAreNoRefusalsOfTheForm(t *testing.T) {
 		"an internal error of ours":          `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":7}`,
 		"a reply of the right type":          `{"jsonrpc":"2.0","id":7,"result":{"message_type":"CHOOSE_PARITY_RESPONSE"}}`,
 		"a wrong choice":                     `{"jsonrpc":"2.0","id":7,"result":{"choice":"EVEN"}}`,
-		"what is no JSON":                    `<html>`,
-		"an error with reasons of its own":   `{"jsonrpc":"2.0","error":{"code":-32000,"message":"the player has no choice"},"id":7}`,
-		"what went wrong inside":             `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"KeyError"}}`,
 		"a refusal with a code, by HTTP too": `{"error":{"error_code":"E011"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +198,9 @@ func TestAnswersAboutContentAreNoRefusalsOfTheForm(t *testing.T) {
 	}
 }
 
-func TestWhoRefusesEverythingIsLeftAlone(t *testing.T) {
+// An agent that rejects all forms is asked in the protocol's own alone for a while. A
+// call that has tried as many forms as it may leaves the others to the next one.
+func TestAgentThatRejectsAllFormsIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, refusal := range []struct {
 			status int
@@ -210,30 +210,49 @@ func TestWhoRefusesEverythingIsLeftAlone(t *testing.T) {
 			{200, `{"error":"Unknown method"}`},
 			{200, `{"error":"unknown message type: GAME_OVER"}`},
 			{200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"something else"},"id":7}`},
-			{200, `{"error":"something else"}`},
-			{400, `no`}, {404, `{"detail":"Not Found"}`}, {405, ``}, {422, `{"detail":[]}`},
-			{200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`},
+			{200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Missing required fields"},"id":7}`},
+			{500, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: choose_parity"},"id":7}`},
+			{200, `{"error":"something else"}`}, {200, `<html>`}, {200, ``}, {200, `[1]`}, {200, `{"detail":"Not Found"}`},
+			{302, ``}, {400, `no`}, {401, ``}, {404, `{"detail":"Not Found"}`}, {405, ``}, {422, `{"detail":[]}`}, {500, `<html>`}, {501, ``},
+			{200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`}, {200, `{"jsonrpc":"2.0","result":null,"id":7}`},
 		} {
 			p := newTestPeers(zerolog.Nop())
 			s := &stranger{answer: func(string, object) (int, string) { return refusal.status, refusal.answer }}
-			ask := func() (int, string) {
-				status, answer, err := p.call(t.Context(), there, "choose_parity", asking("choose_parity", choiceCall), s.post)
+			ask := func() []any {
+				status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
 				require.NoError(t, err)
-				assert.Contains(t, s.bodies[0], `"method":"choose_parity"`)
-				return status, string(answer)
+				return []any{status, string(answer)}
 			}
-			status, answer := ask()
-			n := s.tries()
-			assert.Greater(t, n, 5, refusal)
-			assert.LessOrEqual(t, n, maxTries)
-			again, same := ask()
-			assert.Equal(t, []any{status, answer}, []any{again, same}, "what it answered to the protocol's own")
-			assert.Equal(t, 1, s.tries(), refusal)
+			first := ask()
+			tried := slices.Clone(s.bodies)
+			assert.Len(t, tried, maxTries, refusal)
+			assert.Equal(t, string(asking("choose_parity", choiceCall)), tried[0])
+			assert.Equal(t, first, ask(), "the same rejection")
+			assert.Equal(t, tried[0], s.bodies[maxTries], "the likeliest form begins every call")
+			tried = append(tried, s.bodies[maxTries+1:]...)
+			assert.Greater(t, len(tried), maxTries, refusal)
+			assert.Zero(t, repeated(tried), "no form twice")
+			s.tries()
+			assert.Equal(t, first, ask())
+			assert.Equal(t, []string{tried[0]}, s.bodies, "the protocol's own form alone")
+			s.tries()
 			time.Sleep(relentAfter)
 			ask()
-			assert.Equal(t, n, s.tries(), "after a long while all are tried again")
+			assert.Equal(t, maxTries, s.tries(), "after a while all are tried again")
 		}
 	})
+}
+
+// repeated is how many of the texts are repetitions.
+func repeated(texts []string) (n int) {
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if seen[text] {
+			n++
+		}
+		seen[text] = true
+	}
+	return n
 }
 
 // A manager that is not ready yet is asked in all forms again, long before anybody
@@ -248,33 +267,45 @@ func TestAManagerThatComesToItsSenses(t *testing.T) {
 			return 404, ""
 		}}
 		register := func() int {
-			status, _, err := p.call(t.Context(), there, "register_referee", asking("register_referee", `{"sender":"referee:REF01"}`), s.post)
+			status, _, err := p.call(t.Context(), there, "", "register_referee", asking("register_referee", `{"sender":"referee:REF01"}`), s.post)
 			require.NoError(t, err)
 			return status
 		}
 		assert.Equal(t, 404, register())
-		ready = true
 		assert.Equal(t, 404, register())
-		time.Sleep(relentRegistered)
+		ready = true
+		assert.Equal(t, 404, register(), "the protocol's own form alone is tried")
+		time.Sleep(relentSoon)
 		assert.Equal(t, 200, register())
 	})
 }
 
-func TestAFormThatIsNoLongerKnownIsForgotten(t *testing.T) {
-	p, name := newTestPeers(zerolog.Nop()), "parity_choose"
-	s := &stranger{}
-	s.answer = func(_ string, asked object) (int, string) {
-		if asked.text("method") == name {
-			return 200, chooses
+// Once a form is learned, a rejection is no reason to try another one, also where the
+// form is the protocol's own.
+func TestNoOtherFormIsTriedOnceOneIsLearned(t *testing.T) {
+	for _, name := range []string{"choose_parity", "parity_choose", "handle_message"} {
+		for rejection, status := range map[string]int{notFound: 200, `{"detail":"Not Found"}`: 404, `<html>`: 500, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Missing required fields"},"id":7}`: 200} {
+			p, rejects := newTestPeers(zerolog.Nop()), false
+			s := &stranger{answer: func(_ string, asked object) (int, string) {
+				if asked.text("method") == name && !rejects {
+					return 200, chooses
+				}
+				return status, rejection
+			}}
+			assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+			rejects = true
+			s.tries()
+			for range 3 {
+				got, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+				require.NoError(t, err)
+				assert.Equal(t, []any{status, rejection}, []any{got, string(answer)})
+				assert.Equal(t, 1, s.tries(), name)
+			}
+			rejects = false
+			assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+			assert.Equal(t, 1, s.tries())
 		}
-		return 404, ""
 	}
-	callOf(t, p, s, "choose_parity", choiceCall)
-	name = "choose_parity"
-	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
-	s.tries()
-	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
-	assert.Equal(t, 1, s.tries())
 }
 
 func TestToolsAreAskedOnce(t *testing.T) {
@@ -286,7 +317,7 @@ func TestToolsAreAskedOnce(t *testing.T) {
 func TestTheTriesEndWithAnEndpointThatIsGone(t *testing.T) {
 	p, broken := newTestPeers(zerolog.Nop()), errors.New("broken")
 	n := 0
-	_, _, err := p.call(t.Context(), there, "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, []byte) (int, []byte, error) {
+	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, []byte) (int, []byte, error) {
 		if n++; n > 2 {
 			return 0, nil, broken
 		}
@@ -305,7 +336,7 @@ func TestWhatIsKnownIsBounded(t *testing.T) {
 		return 404, ""
 	}}
 	for i := range maxPeers + 100 {
-		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "notify_match_result", asking("notify_match_result", gameOver), s.post)
+		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
 		require.NoError(t, err)
 	}
 	assert.Len(t, p.known, maxPeers)
@@ -313,11 +344,22 @@ func TestWhatIsKnownIsBounded(t *testing.T) {
 	assert.NotNil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers+99)))
 }
 
-func TestOursAreNotRemembered(t *testing.T) {
-	p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, object) (int, string) { return 200, chooses }}
-	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
-	assert.Equal(t, 1, s.tries())
-	assert.Empty(t, p.known)
+// Agents that speak the protocol's own form never take the place of others in the
+// table.
+func TestOursTakeNoOnesPlace(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, object) (int, string) { return 404, "" }}
+	call := func(i int) {
+		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
+		require.NoError(t, err)
+	}
+	for i := range maxPeers {
+		call(i)
+	}
+	s.answer = func(string, object) (int, string) { return 200, chooses }
+	call(maxPeers)
+	assert.Nil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers)))
+	assert.NotNil(t, p.find("http://h0/mcp"))
 }
 
 func TestManagersThatKnowNumberedSendersAlone(t *testing.T) {
@@ -372,14 +414,14 @@ func BenchmarkCall(b *testing.B) {
 		p := newTestPeers(zerolog.Nop())
 		b.ReportAllocs()
 		for b.Loop() {
-			_, _, _ = p.call(b.Context(), there, "choose_parity", body, post)
+			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
 		}
 	})
 	b.Run("dialect of another maker", func(b *testing.B) {
 		p := newTestPeers(zerolog.Nop())
 		answer = []byte(`{"jsonrpc":"2.0","id":1,"result":{"message_type":"CHOOSE_PARITY_RESPONSE","choice":"even"}}`)
 		for b.Loop() {
-			_, _, _ = p.call(b.Context(), there, "choose_parity", body, post)
+			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
 		}
 	})
 }

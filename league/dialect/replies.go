@@ -17,11 +17,21 @@ import (
 type verdict int
 
 const (
-	understood verdict = iota // it answers what was asked, with a result or an error of the protocol
-	unknown                   // nobody knows the method there
-	puzzled                   // an error of another kind: it may be the form
-	unreadable                // no answer of an agent: what it means is the carrier's to say
-	deferred                  // the answer comes later, as a request
+	// understood: a readable reply. Its form is learned.
+	understood verdict = iota
+	// refused: an error of the protocol. The agent has understood, so no other form is
+	// tried; but an agent may answer so to what it does not know, so nothing is learned.
+	refused
+	// acknowledged: a bare ACK, OK or ACCEPTED to an invitation. It counts as acceptance
+	// if no form is understood better.
+	acknowledged
+	// deferred: RECEIVED, or HTTP 202 without an answer. The agent posts its answer later;
+	// see deferrals. Its form is learned.
+	deferred
+	// rejected: anything else, which may be due to the form.
+	rejected
+	// unavailable: HTTP 429, 502, 503 or 504. No form changes that.
+	unavailable
 )
 
 // A reply is an answer in the form of the protocol.
@@ -31,6 +41,19 @@ type reply struct {
 	body    []byte
 	message object // the result; nil for an error
 	failed  failure
+	form    form   // that was answered
+	place   int    // of form in the product; only of a rejection
+	first   bool   // form was the likeliest one
+	raw     string // how the answer began, for the log; only where it was not understood
+}
+
+// final is the reply of a form in which no other is tried: an acknowledgement of an
+// invitation accepts it.
+func (r reply) final() reply {
+	if r.verdict == acknowledged {
+		r.verdict = understood
+	}
+	return r
 }
 
 // A failure is what an answer that is no result says.
@@ -49,7 +72,8 @@ type failure struct {
 const (
 	resultHead    = `{"jsonrpc":"2.0","result":`
 	plainHead     = resultHead + `{"protocol":"` + protocol.Name + `","message_type":"`
-	internalError = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":`
+	errorHead     = `{"jsonrpc":"2.0","error":{`
+	internalError = errorHead + `"code":-32603,"message":"Internal error"},"id":`
 )
 
 // plainAnswer tells at a glance whether an answer needs no translation: it begins as ours
@@ -59,14 +83,13 @@ func plainAnswer(method string, answer []byte) bool {
 	if !ok {
 		return false
 	}
-	typed := func(messageType string) bool { return bytes.HasPrefix(message, []byte(messageType+`"`)) }
 	switch method {
 	case protocol.ChooseParity.Name:
-		return typed(protocol.TypeChooseParityResponse) && bytes.Contains(message, []byte(`"parity_choice":`))
+		return bytes.HasPrefix(message, []byte(protocol.TypeChooseParityResponse+`"`)) && bytes.Contains(message, []byte(`"parity_choice":`))
 	case protocol.Invite.Name:
-		return typed(protocol.TypeGameJoinAck) && bytes.Contains(message, []byte(`"accept":`))
+		return bytes.HasPrefix(message, []byte(protocol.TypeGameJoinAck+`"`)) && bytes.Contains(message, []byte(`"accept":`))
 	case protocol.MakeMove.Name:
-		return typed(protocol.TypeGameMoveResponse) && bytes.Contains(message, []byte(`"move_data":`))
+		return bytes.HasPrefix(message, []byte(protocol.TypeGameMoveResponse+`"`)) && bytes.Contains(message, []byte(`"move_data":`))
 	case protocol.StartMatch.Name:
 		return bytes.Contains(answer, []byte(`"status":"`+protocol.StatusAccepted+`"`))
 	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
@@ -78,35 +101,42 @@ func plainAnswer(method string, answer []byte) bool {
 
 // read translates an answer to a question.
 func (q *question) read(id []byte, status int, answer []byte) reply {
-	as := reply{verdict: unreadable, status: status, body: answer}
-	refused := formStatus(status)
-	if !refused && status/100 != 2 && status != httpUnauthorized && status != httpForbidden && status != httpConflict {
+	as := reply{verdict: rejected, status: status, body: answer}
+	switch status {
+	case httpTooManyRequests, httpBadGateway, httpUnavailable, httpGatewayTimeout:
+		as.verdict = unavailable
 		return as
 	}
 	body := eventData(bytes.TrimSpace(answer))
+	succeeded := status/100 == 2
 	o := objectOf(body)
-	switch {
-	case o == nil && refused:
-		return q.turnedDown(as, id)
-	case o == nil && status == httpAccepted && deferrable(q.answer):
-		return received(id)
-	case o == nil && len(body) == 0 && (q.notice || q.method == protocol.ReportMatchResult.Name): // it was taken
-		return q.result(id, object{})
-	case o == nil:
+	if o == nil && succeeded {
+		word := strings.ToLower(strings.Trim(string(body), `"`))
+		switch {
+		case status == httpAccepted && deferrable(q.answer):
+			return received(id)
+		case word == "" && q.mayBeSilent():
+			return q.result(id, object{})
+		case q.method == protocol.Invite.Name && (word == "true" || accepting(word)): // without JSON, too
+			o = object{{"status", quoted(strings.Replace(word, "true", protocol.StatusAccepted, 1))}}
+		}
+	}
+	if o == nil {
 		return as
 	}
 	message, failed := q.unwrap(o, depth)
 	switch {
-	case status/100 != 2 && !failed.there && refused:
-		return q.turnedDown(as, id)
-	case status/100 != 2 && failed.named == "" && !refused:
+	case failed.there && (succeeded || failed.code != 0 || failed.named != "" || o.holds("error")):
+		return q.failed(as, id, failed, status == httpOK && bytes.HasPrefix(answer, []byte(internalError)))
+	case !succeeded:
 		return as
-	case failed.there:
-		return q.failed(as, id, failed, bytes.HasPrefix(answer, []byte(internalError)))
 	}
 	r := q.result(id, q.translate(message))
-	if q.defers(status, r.message) {
+	switch {
+	case q.defers(status, r.message):
 		return received(id)
+	case r.verdict == understood && q.acknowledges(message):
+		r.verdict = acknowledged
 	}
 	if bytes.HasPrefix(answer, []byte(resultHead)) && o.get("result").Kind() == '{' && same(r.message, o.object("result")) {
 		r.body = answer // as it stands
@@ -114,39 +144,24 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 	return r
 }
 
+// mayBeSilent tells whether a response without a body is a complete answer.
+func (q *question) mayBeSilent() bool {
+	return q.notice || q.method == protocol.ReportMatchResult.Name || q.method == protocol.StartMatch.Name
+}
+
 // The statuses of HTTP that say something here.
 const (
-	httpOK               = 200
-	httpAccepted         = 202
-	httpBadRequest       = 400
-	httpUnauthorized     = 401
-	httpForbidden        = 403
-	httpNotFound         = 404
-	httpMethodNotAllowed = 405
-	httpConflict         = 409
-	httpUnprocessable    = 422
-	httpInternalError    = 500
-	httpNotImplemented   = 501
+	httpOK              = 200
+	httpAccepted        = 202
+	httpBadRequest      = 400
+	httpUnauthorized    = 401
+	httpNotFound        = 404
+	httpTooManyRequests = 429
+	httpInternalError   = 500
+	httpBadGateway      = 502
+	httpUnavailable     = 503
+	httpGatewayTimeout  = 504
 )
-
-// turnedDown is the reply of an HTTP status that says no. Who turns a notice down so
-// is there, and well: that is all that there is to know.
-func (q *question) turnedDown(as reply, id []byte) reply {
-	as.verdict = unknown
-	if q.notice {
-		as.status, as.body = httpOK, failure{code: methodNotFound, text: "HTTP " + strconv.Itoa(as.status)}.encode(id)
-	}
-	return as
-}
-
-// formStatus tells whether an HTTP status says that a request was not understood.
-func formStatus(status int) bool {
-	switch status {
-	case httpBadRequest, httpNotFound, httpMethodNotAllowed, httpUnprocessable, httpNotImplemented:
-		return true
-	}
-	return false
-}
 
 // depth is how deep a message may be wrapped.
 const depth = 5
@@ -178,8 +193,11 @@ func (q *question) unwrap(o object, deep int) (object, failure) {
 			return q.unwrap(inner, deep-1)
 		}
 	}
-	if o.get("jsonrpc") != nil {
-		return q.bare(o.get("result")), failure{}
+	if v := o.get("result"); o.names("jsonrpc") || v != nil && len(o) == 1 {
+		return q.bare(v), failure{}
+	}
+	if text := contentOf(o); text != nil {
+		return q.bare(text), failure{}
 	}
 	return o, failure{}
 }
@@ -198,23 +216,29 @@ func (q *question) answeredBy(message object) bool {
 	return member != "" && m.get(member) != nil
 }
 
-// firstContent is the message in a result of MCP: in content[0].text.
-func firstContent(o object) object {
+// contentOf is what a result of MCP holds: content[0].text.
+func contentOf(o object) jsontext.Value {
 	var content []struct {
 		Text jsontext.Value `json:"text"`
 	}
 	if v := o.get("content"); v.Kind() != '[' || decode(v, &content) != nil || len(content) == 0 {
 		return nil
 	}
-	return object{{"text", content[0].Text}}.object("text")
+	return content[0].Text
 }
+
+// firstContent is the message in there.
+func firstContent(o object) object { return object{{"text", contentOf(o)}}.object("text") }
 
 // bare makes a message of a result that is no object.
 func (q *question) bare(value jsontext.Value) object {
+	word := strings.ToLower(textOf(value))
 	switch {
-	case q.method == protocol.ChooseParity.Name && value.Kind() == '"':
+	case q.method == protocol.ChooseParity.Name && (word == "even" || word == "odd"):
 		return object{{"parity_choice", value}}
-	case q.method == protocol.Invite.Name && (value.Kind() == 't' || value.Kind() == 'f'):
+	case q.method == protocol.Invite.Name && value.Kind() == 't':
+		return object{{"status", quoted(protocol.StatusAccepted)}}
+	case q.method == protocol.Invite.Name && value.Kind() == 'f':
 		return object{{"accept", value}}
 	case value.Kind() == '"':
 		return object{{"status", value}}
@@ -238,27 +262,22 @@ func (q *question) failure(o object) failure {
 	words := cmp.Or(o.text("message"), o.text("reason"), o.text("detail"), o.text("error_description"))
 	switch {
 	case o.get("isError").Kind() == 't':
-		text := words
 		if inner := firstContent(o); inner != nil {
 			return named(failure{there: true, text: cmp.Or(inner.text("message"), inner.text("error")), foreign: true}, inner)
 		}
-		var content []struct {
-			Text string `json:"text"`
-		}
-		if decode(o.get("content"), &content) == nil && len(content) > 0 {
-			text = content[0].Text
-		}
-		return named(failure{there: true, text: text, foreign: true}, nil)
+		return named(failure{there: true, text: cmp.Or(textOf(contentOf(o)), words), foreign: true}, nil)
 	case messageType != "" && !registers(q.method):
 		return failure{}
-	case o.get("success").Kind() == 'f', slices.Contains(failures, strings.ToLower(o.text("status"))):
+	case o.get("success").Kind() == 'f', failures.MatchString(o.text("status")):
 		return named(failure{there: true, text: cmp.Or(words, "status "+o.text("status")), foreign: true}, o)
+	case len(o) == 1 && o.holds("detail"): // as FastAPI has it
+		return named(failure{there: true, text: cmp.Or(o.text("detail"), string(o.get("detail"))), foreign: true}, nil)
 	}
 	return failure{}
 }
 
-// failures are the statuses that say that something went wrong.
-var failures = []string{"error", "failed", "failure", "unknown"}
+// failures finds the statuses that say that something went wrong.
+var failures = regexp.MustCompile(`(?i)^(error|failed|failure|unknown.*)$`)
 
 // failureOf reads a member error.
 func failureOf(e jsontext.Value) failure {
@@ -306,33 +325,31 @@ func (f failure) ofProtocol() bool {
 	return f.named != "" || c == -1 || c == -2 || c >= 1 && c <= 31 || c >= 1000 && c < 7000
 }
 
-var strange = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented)).{0,12}(method|message|tool|action|command|request)|` +
-	`(method|message.?type|tool|action|command).{0,60}(unknown|unsupported|not (found|supported|implemented|allowed|recogni[sz]ed))`)
+// unknownMethod finds the texts that say no more than that a method is unknown.
+var unknownMethod = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented)).{0,12}(method|message|tool|action|command|request)|` +
+	`(method|message.?type|tool|action|command).{0,60}(unknown|unsupported|not (found|supported|implemented|allowed|recogni[sz]ed))|^(not found|method not allowed)$`)
 
-// The errors of JSON-RPC that may be about the form.
+// The errors of JSON-RPC that say something here.
 const (
-	invalidRequest = -32600
 	methodNotFound = -32601
 	invalidParams  = -32602
 )
 
-// failed is the reply of a failure. Ours is one that is about neither.
+// failed is the reply of a failure. Internal is set for an agent of ours whose
+// strategy failed: that is about the content of the call, as an error of the protocol
+// is.
 func (q *question) failed(as reply, id []byte, f failure, internal bool) reply {
-	r := reply{status: httpOK, failed: f, body: as.body}
+	r := reply{verdict: rejected, status: as.status, failed: f, body: as.body}
+	stands := !f.foreign && bytes.HasPrefix(as.body, []byte(errorHead))
 	switch {
-	case f.ofProtocol(), internal:
-		r.verdict = understood
-	case f.code == methodNotFound, formStatus(as.status), strange.MatchString(f.text):
-		r.verdict = unknown
-	case !f.foreign && f.code != invalidRequest && f.code != invalidParams && q.method != protocol.StartMatch.Name:
-		r.verdict = understood // it has its reasons, and says so as JSON-RPC has it; to ask in other words would be to insist
-	default:
-		r.verdict = puzzled
+	case f.ofProtocol() || internal:
+		r.verdict, r.status = refused, httpOK
+	case f.data != nil: // details are part of what is told
+		r.failed.text, r.failed.data, stands = strings.TrimPrefix(f.text+": "+string(f.data), ": "), nil, false
 	}
-	if !f.foreign && as.status == httpOK && bytes.HasPrefix(as.body, []byte(`{"jsonrpc":"2.0","error":{`)) {
-		return r // as it stands
+	if !stands {
+		r.body = r.failed.encode(id)
 	}
-	r.body = f.encode(id)
 	return r
 }
 
@@ -362,13 +379,13 @@ func (f failure) encode(id []byte) []byte {
 
 // result is the reply with a message. One that is not of the type that was to be
 // expected, and says nothing of what was asked, may come from an agent that
-// acknowledges whatever it does not know.
+// acknowledges anything.
 func (q *question) result(id []byte, message object) reply {
 	b := message.appendTo([]byte(resultHead))
 	b = append(append(b, idHead...), id...)
 	r := reply{status: httpOK, body: append(b, '}'), message: message}
 	if member := q.essential(); member != "" && message.get(member) == nil && message.text("message_type") != q.answer {
-		r.verdict = puzzled
+		r.verdict = rejected
 	}
 	return r
 }

@@ -40,7 +40,7 @@ func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, body string, isReferee bool) {
 		d := dialect.New(dialect.Options{Endpoint: ourReferee, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 		method := map[bool]string{true: "register_referee", false: "register_player"}[isReferee]
-		_, _, err := d.Call(t.Context(), managerURL, method, []byte(`{"jsonrpc":"2.0","method":"`+method+`","params":{},"id":1}`),
+		_, _, err := d.Call(t.Context(), managerURL, "", method, []byte(`{"jsonrpc":"2.0","method":"`+method+`","params":{},"id":1}`),
 			func(context.Context, string, []byte) (int, []byte, error) { return 200, registered[isReferee], nil })
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())

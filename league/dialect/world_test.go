@@ -149,6 +149,9 @@ func (w *world) manager(body []byte) []byte {
 		}
 		result["message_type"], result["referee_id"] = "REFEREE_REGISTER_RESPONSE", id
 	case "report_match_result":
+		if q.Params["match_id"] == nil { // another form of the report
+			break
+		}
 		if w.onReport != nil {
 			w.onReport()
 		}
@@ -188,7 +191,7 @@ func (c caller) Call(ctx context.Context, endpoint, bearer, method string, param
 	if err != nil {
 		return nil, err
 	}
-	_, answer, err := c.dialect.Call(ctx, endpoint, method, body, c.w.post(bearer))
+	_, answer, err := c.dialect.Call(ctx, endpoint, bearer, method, body, c.w.post(bearer))
 	if err != nil {
 		return nil, err
 	}

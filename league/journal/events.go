@@ -82,6 +82,11 @@ type AgentRegistered struct {
 	Generation   int    `json:"generation"`                      // of its token, from 1
 	RefereeAuth  string `json:"referee_auth,omitzero"`           // protocol.RefereeAuthNone for a referee that shows players no access tokens
 
+	// What the agent says of itself, in a league of agents that run elsewhere.
+	Version         string   `json:"version,omitzero"`
+	ProtocolVersion string   `json:"protocol_version,omitzero"`
+	GameTypes       []string `json:"game_types,omitzero"`
+
 	// AwaitsAnswer tells that the manager pings the agent's endpoint until it
 	// answers. Journals without this member count the agent as one that answered.
 	AwaitsAnswer bool `json:"awaits_answer,omitzero"`

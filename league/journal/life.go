@@ -202,6 +202,7 @@ func (s *State) register(d *AgentRegistered, at string) error {
 		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
 		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
 		RefereeAuth: d.RefereeAuth, Registered: at, Answered: !d.AwaitsAnswer,
+		Version: d.Version, ProtocolVersion: d.ProtocolVersion, GameTypes: d.GameTypes,
 	}
 	return nil
 }

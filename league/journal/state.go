@@ -49,6 +49,9 @@ type Agent struct {
 	Registered   string // when it registered, as Event.At
 	Answered     bool   // something answered at its endpoint, or the manager does not ping agents
 
+	Version, ProtocolVersion string   // that it named; "" in a simulation
+	GameTypes                []string // likewise
+
 	Suspended string // why it gets nothing to do; "" when it does
 	Shutdown  string // why its part in the league is over; "" when it is not
 	Returned  string // why its last suspension ended

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"maps"
 	"slices"
 
 	"evenodd/league/protocol"
@@ -61,6 +62,28 @@ func (s *State) unplayed() []store.StandingRow {
 		rows[i].StandingRow = protocol.StandingRow{Rank: i + 1, PlayerID: id, DisplayName: s.Agents[id].Name}
 	}
 	return rows
+}
+
+// AgentRecords are the registered agents as agents.json lists them, in order of
+// ids.
+func (s *State) AgentRecords() (referees, players []store.Agent) {
+	referees, players = []store.Agent{}, []store.Agent{}
+	for _, id := range slices.SortedFunc(maps.Keys(s.Agents), protocol.CompareIDs) {
+		a := s.Agents[id]
+		record := store.Agent{
+			DisplayName: a.Name, Endpoint: a.Endpoint, Version: a.Version, ProtocolVersion: a.ProtocolVersion,
+			GameTypes: a.GameTypes, RegisteredAt: a.Registered, Answered: a.Answered,
+		}
+		record.State, record.StateReason = s.Life(a)
+		if a.Player {
+			record.PlayerID = id
+			players = append(players, record)
+		} else {
+			record.RefereeID, record.MaxConcurrent = id, a.Capacity
+			referees = append(referees, record)
+		}
+	}
+	return referees, players
 }
 
 // RoundRecords are the completed rounds as rounds.json lists them.

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"evenodd/league/protocol"
@@ -56,7 +55,7 @@ func (w *Watch) Run(ctx context.Context) error {
 
 // heed tells what an answer, or none, means for the agent.
 func (w *Watch) heed(ctx context.Context, failure error) error {
-	if gone := failure != nil && !answered(failure); gone != w.away {
+	if gone := !protocol.Answered(failure); gone != w.away {
 		w.away = gone
 		w.Away(gone, failure)
 	}
@@ -85,15 +84,4 @@ func (w *Watch) ask(ctx context.Context) error {
 	q.AuthToken = m.Token
 	_, err := protocol.Query.Call(limited, w.Caller, peer, q)
 	return err
-}
-
-// answered tells whether the other side answered a call that failed, with an
-// error or with an answer that cannot be read.
-func answered(err error) bool {
-	e := protocol.AsError(err)
-	if e == nil || e.Remote || e.Code != protocol.ErrTimeout && e.Code != protocol.ErrConnection {
-		return true
-	}
-	var reply interface{ HTTPStatus() int }
-	return errors.As(err, &reply) && reply.HTTPStatus() > 0
 }

@@ -137,6 +137,12 @@ func (e *Error) Coded(rpc int) *Error {
 	return e
 }
 
+// Because gives the error a cause.
+func (e *Error) Because(cause error) *Error {
+	e.cause = cause
+	return e
+}
+
 // Error says what went wrong, code first.
 func (e *Error) Error() string {
 	switch {
@@ -337,6 +343,23 @@ func HTTPStatus(err error) int {
 func Unreachable(err error) bool {
 	var u interface{ Unreachable() bool }
 	return errors.As(err, &u) && u.Unreachable()
+}
+
+// Answered tells whether the other side answered a call: with a result, with an
+// error, or with a response that cannot be read.
+func Answered(err error) bool {
+	if err == nil {
+		return true
+	}
+	e := AsError(err)
+	if e == nil || Forbidden(err) || Local(err) {
+		return false // the call was not made, or its caller gave up
+	}
+	if e.Remote || e.Code != ErrTimeout && e.Code != ErrConnection {
+		return true
+	}
+	var reply interface{ HTTPStatus() int }
+	return errors.As(err, &reply) && reply.HTTPStatus() > 0
 }
 
 // RateLimited refuses a caller that asks too often (E022), and says how long to

@@ -23,6 +23,32 @@ type StandingRow struct {
 	TechnicalLosses int `json:"technical_losses"`
 }
 
+// Agents is agents.json: the registered agents of a league (004 §2, "agents_config
+// is updated"). It holds no token.
+type Agents struct {
+	SchemaVersion string  `json:"schema_version"`
+	LastUpdated   string  `json:"last_updated"`
+	LeagueID      string  `json:"league_id"`
+	Referees      []Agent `json:"referees"` // in order of ids
+	Players       []Agent `json:"players"`  // in order of ids
+}
+
+// An Agent is one entry of agents.json.
+type Agent struct {
+	RefereeID       string   `json:"referee_id,omitzero"`
+	PlayerID        string   `json:"player_id,omitzero"`
+	DisplayName     string   `json:"display_name"`
+	Endpoint        string   `json:"endpoint"`
+	Version         string   `json:"version,omitzero"`          // of the agent
+	ProtocolVersion string   `json:"protocol_version,omitzero"` // "" where it named none
+	GameTypes       []string `json:"game_types,omitzero"`
+	MaxConcurrent   int      `json:"max_concurrent_matches,omitzero"` // of a referee
+	RegisteredAt    string   `json:"registered_at"`
+	Answered        bool     `json:"answered"` // something answered at its endpoint
+	State           string   `json:"state"`    // REGISTERED, ACTIVE, SUSPENDED or SHUTDOWN (spec 003 §2.8)
+	StateReason     string   `json:"state_reason,omitzero"`
+}
+
 // Rounds is rounds.json (spec 003 §9.4.2).
 type Rounds struct {
 	SchemaVersion string  `json:"schema_version"`

@@ -126,7 +126,7 @@ func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err er
 // that has none cannot have.
 func (f Folder) Traces(leagueID string) []string {
 	var found []string
-	for _, path := range []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID)} {
+	for _, path := range []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID), f.Agents(leagueID)} {
 		info, err := os.Stat(path)
 		if err == nil && info.IsDir() {
 			entries, _ := os.ReadDir(path) // one that cannot be read is not empty, as far as is known

@@ -4,7 +4,7 @@
 // reader never sees half of one; and none is read that is damaged or made by a
 // newer program.
 //
-// Who writes what (spec 003 table 23): the manager standings.json and
+// Who writes what (spec 003 table 23): the manager agents.json, standings.json and
 // rounds.json, the referee a match's file, a player its history.
 package store
 
@@ -34,6 +34,9 @@ func (f Folder) Standings(leagueID string) string { return f.league(leagueID, "s
 
 // Rounds is the path of a league's rounds.json.
 func (f Folder) Rounds(leagueID string) string { return f.league(leagueID, "rounds.json") }
+
+// Agents is the path of a league's agents.json.
+func (f Folder) Agents(leagueID string) string { return f.league(leagueID, "agents.json") }
 
 // Journal is the path of a league's journal.
 func (f Folder) Journal(leagueID string) string { return f.league(leagueID, "journal.jsonl") }

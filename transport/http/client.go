@@ -39,11 +39,12 @@ type ClientConfig struct {
 // Calls is the side of a dialect that calls. Safe for concurrent use.
 type Calls interface {
 	// Call makes one call: body is the JSON-RPC request of the method, as
-	// transport.EncodeRequest writes it. Post makes one POST of any body to any
+	// transport.EncodeRequest writes it. Bearer is the credential that every POST
+	// carries, so that no log shows it. Post makes one POST of any body to any
 	// URL of the endpoint's host, as often as it takes, one after the other; its error is that of a POST
 	// which got no answer. What is returned takes the place of an answer of the
 	// endpoint: an HTTP status with a JSON-RPC response, or such an error.
-	Call(ctx context.Context, endpoint, method string, body []byte, post Post) (status int, answer []byte, err error)
+	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (status int, answer []byte, err error)
 }
 
 // Post makes one POST, and returns what came of it.
@@ -146,7 +147,7 @@ func (c *Client) Call(ctx context.Context, endpoint, bearer, method string, para
 	}
 	times.done() // what decode does is not on the way
 	value, err := transport.DecodeResponse(r.body, decode)
-	return value, r.unreadable(err)
+	return value, r.failed(err)
 }
 
 // A reply is what came of a POST.
@@ -160,7 +161,7 @@ type reply struct {
 // interpreted makes a call in the form that its endpoint understands. The reply is
 // the last that came, with the status and the body that the dialect gives it.
 func (c *Client) interpreted(ctx context.Context, endpoint, bearer, method string, body []byte) (last reply, err error) {
-	last.status, last.body, err = c.dialect.Call(ctx, endpoint, method, body, func(ctx context.Context, to string, body []byte) (int, []byte, error) {
+	last.status, last.body, err = c.dialect.Call(ctx, endpoint, bearer, method, body, func(ctx context.Context, to string, body []byte) (int, []byte, error) {
 		r, err := c.post(ctx, to, bearer, body)
 		if err == nil {
 			last = r
@@ -197,9 +198,12 @@ func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (repl
 // will send them. What is larger gets its room as it arrives.
 const smallBody = 32 << 10
 
-// readAll reads a body of at most limit bytes.
+// readAll reads a body of at most limit bytes. Of what comes with a status that is no
+// success, such as a page for people, the beginning is enough.
 func readAll(response *http.Response, limit int64) ([]byte, error) {
 	switch n := response.ContentLength; {
+	case response.StatusCode >= 300:
+		return io.ReadAll(io.LimitReader(response.Body, min(limit, smallBody)))
 	case n > limit:
 		return nil, &UnreadableError{response.StatusCode, fmt.Errorf("the answer has %s bytes, more than the %d allowed", strconv.FormatInt(n, 10), limit)}
 	case n >= 0 && n <= smallBody:

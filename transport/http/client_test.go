@@ -31,7 +31,7 @@ func TestClientKeepsOneConnection(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, words, answer)
 		_, err = say(context.Background(), client, base+"/mcp", "no", words)
-		require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}, err)
+		require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found", Status: http.StatusOK}, err)
 	}
 	require.EqualValues(t, 1, l.accepted.Load())
 }
@@ -121,7 +121,15 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		{"HTTP 422 with other JSON", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			_, _ = io.WriteString(w, `{"detail":[{"loc":["body"],"msg":"field required"}]}`)
-		}, "HTTP 422 Unprocessable Entity", http.StatusUnprocessableEntity},
+		}, `HTTP 422 Unprocessable Entity: [{"loc":["body"],"msg":"field required"}]`, http.StatusUnprocessableEntity},
+		{"HTTP 418 with a word and control characters", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(w, `{"message":"tea\u001b[2J\nonly`+strings.Repeat("x", 1000)+`"}`)
+		}, "HTTP 418 I'm a teapot: tea [2J only" + strings.Repeat("x", 186), http.StatusTeapot},
+		{"HTTP 500 with a page of any size", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, large)
+		}, "HTTP 500 Internal Server Error", http.StatusInternalServerError},
 		{"HTTP 400 with an error of other letters", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"Error":{"code":1,"message":"M"}}`)
@@ -136,7 +144,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		}, "HTTP 400 Bad Request", http.StatusBadRequest},
 		{"HTTP 405 with nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
 			"HTTP 405 Method Not Allowed", http.StatusMethodNotAllowed},
-		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "invalid character", 0},
+		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "the answer is text/html, no JSON: ", 0},
 		{"nothing", func(http.ResponseWriter, *http.Request) {}, "EOF", 0},
 		{"nothing, and saying so", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "EOF", 0},
 		{"half a response", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, response[:20]) }, "EOF", 0},
@@ -195,6 +203,15 @@ func TestAnAnswerAtTheLimitIsRead(t *testing.T) {
 	}
 }
 
+func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
+	endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
+	_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
+	var unreadable *carrier.UnreadableError
+	require.ErrorAs(t, err, &unreadable)
+	assert.Equal(t, http.StatusOK, unreadable.HTTPStatus())
+	assert.Contains(t, unreadable.Error(), "the answer is text/html, no JSON")
+}
+
 // A refusal by HTTP that holds a JSON-RPC error is that error.
 func TestRefusalsWithAnErrorObject(t *testing.T) {
 	tests := []struct {
@@ -214,6 +231,8 @@ func TestRefusalsWithAnErrorObject(t *testing.T) {
 			transport.Error{Code: -32601, Message: "Method not found"}, ""},
 		{"400 with a bare word", http.StatusBadRequest, `{"error":"Unknown method"}`,
 			transport.Error{Code: -32603, Message: "an error that is no JSON-RPC error object"}, ""},
+		{"500 for what failed inside", http.StatusInternalServerError, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: x"},"id":1}`,
+			transport.Error{Code: -32603, Message: "Unknown tool: x"}, ""},
 		{"200", http.StatusOK, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
 			transport.Error{Code: -32600, Message: "Invalid Request"}, ""},
 	}
@@ -232,6 +251,7 @@ func TestRefusalsWithAnErrorObject(t *testing.T) {
 			}
 			assert.Equal(t, tt.data, data)
 			assert.Equal(t, tt.want, transport.Error{Code: answered.Code, Message: answered.Message})
+			assert.Equal(t, tt.status, answered.HTTPStatus())
 		})
 	}
 }

@@ -14,8 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/transport"
 )
@@ -25,6 +27,7 @@ type StatusError struct {
 	Status int
 	After  time.Duration // Retry-After; 0 for none
 	TLS    bool          // the other side speaks HTTPS, and was called without
+	Said   string        // what a JSON body says, shortened and without control characters; "" for nothing
 }
 
 // Error names the status, and what may be wrong.
@@ -41,14 +44,13 @@ func (e *StatusError) Error() string {
 		return text + ": the agent does not go by this name; its operator can allow it by --allowed-host"
 	case e.After > 0:
 		return text + ": to be tried again after " + e.After.String()
+	case e.Said != "":
+		return text + ": " + e.Said
 	}
 	return text
 }
 
-// RetryAfter is how long the other side asks to wait; 0 when it does not.
-func (e *StatusError) RetryAfter() time.Duration { return e.After }
-
-// HTTPStatus is the status of the answer.
+// HTTPStatus is the status.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
 // An UnreadableError is an answer with a status of success whose body is not a
@@ -67,14 +69,19 @@ func (e *UnreadableError) Unwrap() error { return e.Err }
 // HTTPStatus is the status of the answer.
 func (e *UnreadableError) HTTPStatus() int { return e.Status }
 
-// refused returns the error of an answer whose status is no success: the
-// JSON-RPC error in its body if there is one, else a StatusError.
+// RetryAfter is how long the other side asks to wait; 0 when it does not.
+func (e *StatusError) RetryAfter() time.Duration { return e.After }
+
+// refused is the JSON-RPC error in a refusal, if it holds one. What a gateway sends in
+// place of the agent is not the agent's error.
 func (r reply) refused() error {
 	after := r.retryAfter()
-	var holds struct {
-		Error any `json:"error"`
+	gateway := r.status >= http.StatusBadGateway && r.status <= http.StatusGatewayTimeout
+	var holds map[string]jsontext.Value
+	if json.Unmarshal(r.body, &holds) != nil {
+		holds = nil
 	}
-	if r.status < 500 && json.Unmarshal(r.body, &holds) == nil && holds.Error != nil {
+	if e := holds["error"]; !gateway && e != nil && e.Kind() != 'n' {
 		var e *transport.Error
 		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
 		if errors.As(err, &e) {
@@ -85,7 +92,32 @@ func (r reply) refused() error {
 	// So say net/http ("an HTTPS server") and nginx ("HTTPS port").
 	spoken := r.status == http.StatusBadRequest && !r.secured && bytes.Contains(r.body, []byte("HTTP request")) &&
 		bytes.Contains(r.body, []byte("HTTPS"))
-	return &StatusError{r.status, after, spoken}
+	return &StatusError{r.status, after, spoken, said(holds)}
+}
+
+// longestSaid is how many bytes of what a body says an error shows.
+const longestSaid = 200
+
+// said is what the body of a refusal tells, by one of the usual members.
+func said(body map[string]jsontext.Value) string {
+	for _, name := range []string{"detail", "message", "error", "reason"} {
+		v := body[name]
+		var text string
+		if v == nil || v.Kind() == 'n' {
+			continue
+		}
+		if json.Unmarshal(v, &text) != nil {
+			text = string(v)
+		}
+		text = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, text)
+		return strings.ToValidUTF8(text[:min(len(text), longestSaid)], "")
+	}
+	return ""
 }
 
 // maxRetryAfter is as long as anybody may ask to wait: a league ends some time.
@@ -107,20 +139,27 @@ func (r reply) retryAfter() time.Duration {
 	return min(max(0, after), maxRetryAfter)
 }
 
-// unreadable makes an UnreadableError of err, the reason why the body could not
-// be decoded. Nil and an error that the other side answered stay as they are.
-func (r reply) unreadable(err error) error {
-	var answered interface {
+// failed is err, of decoding the response, with the HTTP status. An error that is not
+// the other side's own becomes an UnreadableError.
+func (r reply) failed(err error) error {
+	var answered *transport.Error
+	var foreign interface {
 		RPCError() (code int, message string, data any)
 	}
-	if err == nil || errors.As(err, &answered) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &answered):
+		answered.Status = r.status
+		return err
+	case errors.As(err, &foreign):
 		return err
 	}
 	if json.Unmarshal(r.body, new(any)) == nil {
-		return &UnreadableError{r.status, err}
+		return &UnreadableError{r.status, err} // the decoder knows better
 	}
-	said := r.header.Get("Content-Type")
-	if kind, _, _ := mime.ParseMediaType(said); kind != "" && !strings.Contains(kind, "json") {
+	kind, _, _ := mime.ParseMediaType(r.header.Get("Content-Type"))
+	if kind != "" && !strings.Contains(kind, "json") {
 		return &UnreadableError{r.status, fmt.Errorf("the answer is %s, no JSON: %w", kind, err)}
 	}
 	return &UnreadableError{r.status, fmt.Errorf("the answer is no JSON: %w", err)}

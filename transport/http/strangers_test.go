@@ -524,6 +524,6 @@ func TestRetryAfterOfErrors(t *testing.T) {
 	}
 	t.Run("as its caller sees it", func(t *testing.T) {
 		_, err := say(context.Background(), newClient(t, nil), base+"/mcp", "busy", "")
-		require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second, Status: 429}, err)
+		require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second, Status: http.StatusTooManyRequests}, err)
 	})
 }

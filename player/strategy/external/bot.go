@@ -133,7 +133,11 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 		b.failed++
 		return "", fmt.Errorf("the bot %s %w", b.name, err)
 	}
-	b.log.Debug().Str("match_id", v.MatchID).Str("choice", choice).Str("reason", reason).Msg("the bot has chosen")
+	line := b.log.Debug().Str("match_id", v.MatchID).Str("choice", choice)
+	if reason != "" {
+		line = line.Str("reason", reason)
+	}
+	line.Msg("the bot has chosen")
 	return choice, nil
 }
 

@@ -1,0 +1,476 @@
+package dialect
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+)
+
+const (
+	// maxTries is how many forms one call may try. The half of its window that a
+	// search may use is the other limit.
+	maxTries = 24
+	// relentAfter is how long an agent that rejected all forms of a question is asked
+	// in the protocol's own form alone. For a registration, which may only have come
+	// too early, and for the start of a match it is relentSoon.
+	relentAfter = 15 * time.Minute
+	relentSoon  = time.Minute
+)
+
+// A call is one question to one endpoint.
+type call struct {
+	*peers
+
+	endpoint, bearer string
+	q                *question
+	asked            request
+	post             postFunc
+
+	posted <-chan struct{} // closed when an answer was posted later; nil where none can be
+
+	match      *handout // that is handed over; nil for all other questions
+	assignment object   // of that match
+
+	hidden [][]byte // the tokens of the call, once they are known
+}
+
+// ask puts a question in the form that the endpoint is known to understand, and
+// searches for one when there is none. A form that was learned is the only one that
+// is tried.
+func (c *call) ask(ctx context.Context) (reply, error) {
+	if f, learned := c.learned(); learned {
+		r, _, err := c.try(ctx, f, time.Time{})
+		return r.final(), err
+	}
+	if p, hopeless := c.hopeless(); hopeless {
+		return c.search(ctx, func(yield func(int, form) bool) { yield(p.place, p.form) }, true)
+	}
+	return c.search(ctx, c.order(), false)
+}
+
+// askNumbered puts a registration once more, with the sender that some managers
+// accept alone, in the form of an answer that refused the sender.
+func (c *call) askNumbered(ctx context.Context, refused reply) (reply, error) {
+	numbered, other := numberedSender(c.asked)
+	if !other {
+		return refused, nil
+	}
+	c.asked = numbered
+	r, _, err := c.try(ctx, refused.form, time.Time{})
+	if err == nil && r.verdict == understood {
+		c.learn(r.form)
+	}
+	return r, err
+}
+
+// A search is what came of the forms that one call has tried.
+type search struct {
+	tried        uint64
+	doubt        int
+	best         reply // the most informative rejection; the zero value for none
+	acknowledged *reply
+	deferred     *reply
+}
+
+// search tries one form after the other until one is understood: at most maxTries of
+// them, in half of the window of ctx. The first form has all of the window, because
+// an agent may think for long about its answer; each further one has a quarter. A
+// timeout is not a rejection: the next call tries that form first, with all of its
+// window.
+//
+// An error of the protocol, and an HTTP status that asks to wait, end the search.
+// When no form is understood, a bare acknowledgement of an invitation counts as
+// acceptance. An agent that says RECEIVED has a quarter of the window to post its
+// answer before other forms are tried, because it may say so to anything; if no form is
+// understood, it has the rest of the window. Otherwise the most informative rejection is
+// returned. That of a notice is
+// always an error of JSON-RPC: the agent is there, and need not be told again. Alone is
+// set where there is only one form, because the agent has rejected all lately.
+func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone bool) (reply, error) {
+	began := time.Now()
+	end, limited := ctx.Deadline()
+	window := end.Sub(began)
+	var s search
+	left, exhausted := maxTries, true
+	if registers(c.q.method) {
+		left-- // for askNumbered
+	}
+	first := true
+	for place, f := range forms {
+		if left == 0 || !first && limited && time.Since(began) >= window/2 {
+			exhausted = false
+			break
+		}
+		left--
+		var until time.Time
+		if !first && limited {
+			until = time.Now().Add(window / 4)
+		}
+		r, late, err := c.try(ctx, f, until)
+		switch {
+		case err != nil:
+			c.note(&s)
+			return r, err
+		case r.verdict == understood, r.verdict == deferred && c.awaitPosted(ctx, window/4):
+			c.learn(f)
+			return r, nil
+		case r.verdict == refused, r.verdict == unavailable:
+			c.note(&s)
+			return r, nil
+		case late && s.doubt == 0:
+			s.doubt = place + 1
+		case r.verdict == acknowledged && s.acknowledged == nil:
+			s.acknowledged = &r
+		case r.verdict == deferred && s.deferred == nil:
+			s.deferred = &r
+		}
+		s.tried |= 1 << place
+		r.place, r.first = place, first
+		first = false
+		if !late && (s.best.none() || r.rank() > s.best.rank()) {
+			s.best = r
+		}
+	}
+	if s.acknowledged != nil {
+		c.learn(s.acknowledged.form)
+		return s.acknowledged.final(), nil
+	}
+	if s.deferred != nil {
+		if c.awaitPosted(ctx, window) {
+			c.learn(s.deferred.form)
+		}
+		return *s.deferred, nil
+	}
+	if c.q.notice && left == 0 { // that is enough
+		exhausted = true
+	}
+	decisive := c.fail(&s, exhausted, alone)
+	if s.doubt != 0 || decisive.none() {
+		return reply{}, context.DeadlineExceeded
+	}
+	if c.q.notice && !decisive.failed.there {
+		decisive.body = failure{code: methodNotFound, text: "HTTP " + strconv.Itoa(decisive.status)}.encode(c.asked.id)
+	}
+	return decisive, nil
+}
+
+// awaitPosted waits for an answer that is posted later, until ctx ends. It tells whether
+// there is one.
+func (c *call) awaitPosted(ctx context.Context, most time.Duration) bool {
+	if c.posted == nil {
+		return false
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-c.posted:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// try puts the question in one form. Until, if it is not zero, limits the try: late
+// tells that there was no answer by then.
+func (c *call) try(ctx context.Context, f form, until time.Time) (r reply, late bool, err error) {
+	limited, stop := ctx, func() {}
+	switch {
+	case c.match != nil:
+		limited, stop = shortly(ctx)
+	case !until.IsZero():
+		limited, stop = context.WithDeadline(ctx, until)
+	}
+	defer stop()
+	status, answer, err := c.post(limited, f.url(c.endpoint), f.encode(c.message(f), c.asked.id))
+	late = err != nil && limited.Err() != nil && ctx.Err() == nil
+	switch {
+	case late && c.match != nil: // it answers when the match is over
+		r = taken(c.asked.id, c.match.id, nil)
+	case late:
+		return reply{verdict: rejected}, true, nil
+	case err != nil:
+		return reply{}, false, err
+	case status == httpOK && f == c.q.own() && plainAnswer(c.q.method, answer):
+		r = reply{verdict: understood, status: status, body: answer}
+	default:
+		return c.read(f, status, answer), false, nil
+	}
+	r.form = f
+	return r, false, nil
+}
+
+// message is the message of a form.
+func (c *call) message(f form) jsontext.Value {
+	switch {
+	case c.match == nil:
+		return c.asked.message
+	case f.announces:
+		return announcement(c.assignment, c.endpoint).appendTo(nil)
+	}
+	return spelled(c.assignment).appendTo(nil)
+}
+
+// read translates an answer to a form. What is kept or shown of an answer that is not
+// understood has no token of the call.
+func (c *call) read(f form, status int, answer []byte) reply {
+	var r reply
+	if c.match != nil {
+		r = readStart(c.asked.id, c.match.id, status, answer)
+	} else {
+		r = c.q.read(c.asked.id, status, answer)
+	}
+	r.form = f
+	if r.verdict != understood && r.verdict != acknowledged {
+		if c.hidden == nil {
+			c.hidden = secretsOf(c.asked.message, c.bearer)
+		}
+		r.raw = excerpt(conceal(answer, c.hidden))
+		r.body = conceal(r.body, c.hidden)
+	}
+	return r
+}
+
+// learned is the form that the endpoint is known to understand. One in which matches
+// were handed over is only known when a report has followed.
+func (c *call) learned() (f form, ok bool) {
+	at := c.find(c.endpoint)
+	if at == nil {
+		return form{}, false
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	h := at.habits[c.q.method]
+	if h == nil || !h.learned || c.match != nil && !h.proven {
+		return form{}, false
+	}
+	return h.form, true
+}
+
+// hopeless tells whether the endpoint has rejected all forms of the question lately,
+// and in which form it is asked nevertheless.
+func (c *call) hopeless() (placed, bool) {
+	at := c.find(c.endpoint)
+	if at == nil {
+		return placed{}, false
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	patience := relentAfter
+	if registers(c.q.method) || c.match != nil {
+		patience = relentSoon
+	}
+	h := at.habits[c.q.method]
+	if h == nil || h.refused.IsZero() {
+		return placed{}, false
+	}
+	if c.options.Clock.Now().Sub(h.refused) >= patience { // from the beginning
+		*h = habit{logged: h.logged, fruitless: h.fruitless}
+		return placed{}, false
+	}
+	if h.best.rank() >= ownMessage {
+		return placed{h.best.place, h.best.form}, true
+	}
+	return placed{0, c.q.own()}, true
+}
+
+// A placed form is one with its place in the product.
+type placed struct {
+	place int
+	form  form
+}
+
+// order yields the forms that are to be tried at the endpoint: the likeliest one, then
+// those that it has not rejected, the ones first that are closest to a form that it
+// understands. The likeliest one begins every call, because its rejection may have been
+// about the content, or have passed: the form that was not answered in its time, or
+// was rejected with a message of its own, else the first of all.
+//
+// Agents often reject a notice under any name, and little is lost by it: there mayNotice
+// leaves few forms.
+func (c *call) order() iter.Seq2[int, form] {
+	at := c.find(c.endpoint)
+	if at == nil {
+		return func(yield func(int, form) bool) {
+			for n, f := range c.q.forms() {
+				if c.useful(f) && !yield(n, f) {
+					return
+				}
+			}
+		}
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	h := at.habit(c.q.method)
+	var all []placed
+	for len(all) == 0 {
+		for n, f := range c.q.forms() {
+			if h.fruitless>>n&1 == 0 && c.useful(f) && (!c.q.notice || at.mayNotice(f)) {
+				all = append(all, placed{n, f})
+			}
+		}
+		if len(all) == 0 { // from the beginning
+			h.fruitless = 0
+		}
+	}
+	if at.styled {
+		slices.SortStableFunc(all, func(a, b placed) int { return a.form.distance(at.style) - b.form.distance(at.style) })
+	}
+	first := slices.IndexFunc(all, func(p placed) bool { return p.place == h.doubt-1 })
+	if first < 0 {
+		first = slices.IndexFunc(all, func(p placed) bool {
+			return h.learned && p.form == h.form || !h.learned && h.best.rank() >= ownMessage && p.form == h.best.form
+		})
+	}
+	begin := all[max(first, 0)]
+	h.doubt = 0
+	rest := slices.DeleteFunc(all, func(p placed) bool { return p == begin || h.tried>>p.place&1 == 1 })
+	return func(yield func(int, form) bool) {
+		if !yield(begin.place, begin.form) {
+			return
+		}
+		for _, p := range rest {
+			if !yield(p.place, p.form) {
+				return
+			}
+		}
+	}
+}
+
+// mayNotice tells whether a notice is put in a form: in any where nothing is known of
+// the agent, else in wrappings and variants that it has understood. At.mu is held.
+func (at *peer) mayNotice(f form) bool {
+	if !at.styled {
+		return true
+	}
+	varied := f.variant == unchanged
+	for _, h := range at.habits {
+		varied = varied || h.learned && f.variant == h.form.variant
+	}
+	return varied && f.wrapping == at.style.wrapping && f.argument == at.style.argument
+}
+
+// useful tells whether a form differs from those before it: at this endpoint, and with
+// this message.
+func (c *call) useful(f form) bool {
+	switch {
+	case f.path == home:
+		return f.url(c.endpoint) != c.endpoint
+	case f.variant == withoutAdditions:
+		return slices.ContainsFunc(additions, func(name string) bool { return bytes.Contains(c.asked.message, []byte(`"`+name+`":`)) })
+	}
+	return true
+}
+
+// learn remembers the form in which the endpoint understood the question.
+func (c *call) learn(f form) {
+	own := f == c.q.own()
+	at := c.meet(c.endpoint, own)
+	if at == nil {
+		return
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	h := at.habit(c.q.method)
+	*h = habit{form: f, learned: true, proven: h.proven && h.form == f, fruitless: h.fruitless}
+	if own && !registers(c.q.method) { // which may be refused because of their sender
+		at.own.Or(1 << indexOf(c.q.method))
+	}
+	told := &at.told
+	if c.match != nil {
+		told = &at.toldStart
+	} else {
+		at.style, at.styled = f, true
+	}
+	if !own && !*told {
+		*told = true
+		c.options.Log.Info().Str("endpoint", c.endpoint).Str("method", c.q.method).Stringer("form", f).
+			Msg("learned the form that a third-party agent understands")
+	}
+}
+
+// note remembers which forms were rejected before a search was broken off.
+func (c *call) note(s *search) {
+	if s.tried == 0 {
+		return
+	}
+	at := c.meet(c.endpoint, false)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	h := at.habit(c.q.method)
+	h.tried |= s.tried
+	h.doubt = s.doubt
+}
+
+// fail remembers that no form of a search was understood, logs it unless the log has
+// the same, and returns the most informative rejection that is known.
+func (c *call) fail(s *search, exhausted, alone bool) reply {
+	at := c.meet(c.endpoint, false)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	h := at.habit(c.q.method)
+	switch {
+	case alone:
+	case exhausted && s.doubt == 0:
+		h.refused, h.tried = c.options.Clock.Now(), 0
+	default:
+		h.tried |= s.tried
+		h.doubt, h.refused = s.doubt, time.Time{}
+	}
+	decisive := s.best
+	if !h.best.none() && (s.best.none() || h.best.rank() > s.best.rank() || h.best.rank() == s.best.rank() && !alone) {
+		decisive = h.best
+	} else {
+		h.best = s.best.kept()
+	}
+	if said := [2]int{decisive.status, decisive.failed.code}; !decisive.none() && said != h.logged {
+		h.logged = said
+		c.options.Log.Warn().Str("endpoint", c.endpoint).Str("method", c.q.method).Int("http_status", decisive.status).
+			Func(func(e *zerolog.Event) {
+				if decisive.failed.code != 0 {
+					e.Int("jsonrpc_code", decisive.failed.code)
+				}
+			}).Str("body", decisive.raw).Msg("the agent understands no form of this call")
+	}
+	return decisive
+}
+
+// prove remembers that a form in which matches are handed over starts them.
+func (p *peers) prove(endpoint string, f form) {
+	if at := p.find(endpoint); at != nil {
+		at.mu.Lock()
+		defer at.mu.Unlock()
+		if h := at.habit(protocol.StartMatch.Name); h.learned && h.form == f {
+			h.proven = true
+		}
+	}
+}
+
+// disprove remembers that nothing came of a match that was handed over in a form,
+// unless another match has proven it.
+func (p *peers) disprove(endpoint string, q *question, f form) {
+	at := p.find(endpoint)
+	if at == nil {
+		return
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	h := at.habit(q.method)
+	if !h.learned || h.proven || h.form != f {
+		return
+	}
+	h.learned = false
+	for n, other := range q.forms() {
+		if other == f {
+			h.fruitless |= 1 << n
+		}
+	}
+}

@@ -1,0 +1,697 @@
+package dialect
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// An asked question is one of the test, with what an agent knows of it.
+type askedQuestion struct {
+	method, messageType, other, message, answer string
+}
+
+var askedQuestions = []askedQuestion{
+	{"handle_game_invitation", "GAME_INVITATION", "receive_game_invitation", invitation, `{"accept":true}`},
+	{"choose_parity", "CHOOSE_PARITY_CALL", "receive_parity_call", strings.Replace(choiceCall, "}", `,"attempt":1}`, 1), `{"parity_choice":"even"}`},
+	{"make_move", "GAME_MOVE_CALL", "receive_move_call", strings.Replace(choiceCall, "CHOOSE_PARITY", "GAME_MOVE", 1), `{"move_data":{"choice":"rock"}}`},
+	{"notify_match_result", "GAME_OVER", "receive_game_over", gameOver, `{"status":"received"}`},
+	{"start_match", "MATCH_ASSIGNMENT", "assign_match", theAssignment, `{"status":"accepted"}`},
+}
+
+// recognitions are the requests that agents understand: by kind of server, the message
+// in a request; nil for one that it does not understand.
+func recognitions() map[string]func(q askedQuestion, asked object) object {
+	params := func(asked object) object { return asked.object("params") }
+	byMethod := func(name func(askedQuestion) string, within func(object) object) func(askedQuestion, object) object {
+		return func(q askedQuestion, asked object) object {
+			if asked.text("method") != name(q) {
+				return nil
+			}
+			return within(asked)
+		}
+	}
+	byTool := func(name func(askedQuestion) string, argument string) func(askedQuestion, object) object {
+		return func(q askedQuestion, asked object) object {
+			arguments := params(asked).object("arguments")
+			switch {
+			case asked.text("method") != "tools/call" || params(asked).text("name") != name(q):
+				return nil
+			case argument != "":
+				return arguments.object(argument)
+			}
+			return arguments
+		}
+	}
+	method := func(q askedQuestion) string { return q.method }
+	messageType := func(q askedQuestion) string { return q.messageType }
+	lower := func(q askedQuestion) string { return strings.ToLower(q.messageType) }
+	other := func(q askedQuestion) string { return q.other }
+	always := func(name string) func(askedQuestion) string { return func(askedQuestion) string { return name } }
+	member := func(name string) func(object) object {
+		return func(asked object) object { return params(asked).object(name) }
+	}
+	return map[string]func(askedQuestion, object) object{
+		"the method":                             byMethod(method, params),
+		"the message type as the method":         byMethod(messageType, params),
+		"the type in lower case":                 byMethod(lower, params),
+		"another name":                           byMethod(other, params),
+		"handle_message with message":            byMethod(always("handle_message"), member("message")),
+		"handle_message with payload":            byMethod(always("handle_message"), member("payload")),
+		"handle_message with params":             byMethod(always("handle_message"), params),
+		"mcp_message":                            byMethod(always("mcp_message"), params),
+		"a tool by the method":                   byTool(method, ""),
+		"a tool by the message type":             byTool(messageType, ""),
+		"a tool by the type in lower case":       byTool(lower, ""),
+		"a tool by another name":                 byTool(other, ""),
+		"a tool with a parameter message":        byTool(method, "message"),
+		"a tool by the type with such":           byTool(messageType, "message"),
+		"the message alone":                      func(_ askedQuestion, asked object) object { return asked },
+		"the message type, whatever the method":  func(_ askedQuestion, asked object) object { return params(asked) },
+		"the method and the message type":        byMethod(lower, params),
+		"the method, and JSON-RPC by its schema": byMethod(other, func(asked object) object { return only(params(asked), allBut("attempt", "draw_commitment")...) }),
+	}
+}
+
+// allBut are the names of members of messages but some.
+func allBut(names ...string) []string {
+	all := []string{"message_type", "match_id", "player_id", "player_A_id", "sender", "attempt", "draw_commitment"}
+	return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(names, name) })
+}
+
+// rejections are what servers answer to requests that they do not understand.
+func rejections() map[string]struct {
+	status int
+	answer string
+} {
+	return map[string]struct {
+		status int
+		answer string
+	}{
+		"JSON-RPC: method not found":        {200, notFound},
+		"HTTP 400 with that":                {400, notFound},
+		"a dispatcher that misses a field":  {200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"Missing required fields"}}`},
+		"a dispatcher of tools":             {200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Unknown tool: x"}}`},
+		"FastMCP":                           {200, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"Unknown tool: x"}],"isError":true}}`},
+		"FastAPI: validation":               {422, `{"detail":[{"type":"missing","loc":["body","params","message"],"msg":"Field required","input":{}}]}`},
+		"FastAPI: no such path":             {404, `{"detail":"Not Found"}`},
+		"Starlette: an exception":           {500, "Internal Server Error"},
+		"Flask: KeyError":                   {500, "<!doctype html>\n<html lang=en>\n<title>500 Internal Server Error</title>"},
+		"aiohttp: wrong verb":               {405, "405: Method Not Allowed"},
+		"HTTP 401":                          {401, `{"detail":"Not authenticated"}`},
+		"a page for people under HTTP 200":  {200, "<html>"},
+		"an error that is a text":           {200, `{"error":"Unknown method"}`},
+		"an error by status":                {200, `{"status":"error","message":"Unknown message type"}`},
+		"FastAPI's detail under HTTP 200":   {200, `{"detail":"Not Found"}`},
+		"a result of null":                  {200, `{"jsonrpc":"2.0","result":null,"id":7}`},
+		"ok to anything":                    {200, `{"status":"ok"}`},
+		"ok to anything, in a result":       {200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`},
+		"received to anything":              {200, `{"jsonrpc":"2.0","result":{"status":"RECEIVED"},"id":7}`},
+		"HTTP 202 to anything":              {202, ``},
+		"a bare OK to anything":             {200, `"OK"`},
+		"an error object without a message": {200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32600}}`},
+	}
+}
+
+// Servers of any kind are understood within the tries of one call, and in few when it
+// is another question; the next call takes one.
+func TestServersOfAnyKindAreUnderstoodWithinTheTriesOfACall(t *testing.T) {
+	for how, recognize := range recognitions() {
+		for what, rejection := range rejections() {
+			t.Run(how+"; "+what, func(t *testing.T) {
+				p := newTestPeers(zerolog.Nop())
+				var asking1 askedQuestion
+				s := &stranger{answer: func(_ string, asked object) (int, string) {
+					id, whole := asked.get("id"), true
+					if id != nil {
+						whole = id.Kind() == '0'
+					}
+					message := recognize(asking1, asked)
+					known := message.text("message_type") == asking1.messageType && message.text("match_id") == "R1M1"
+					if how == "the method, and JSON-RPC by its schema" {
+						known = known && asked.text("jsonrpc") == "2.0" && asked.names("id")
+					}
+					if !whole || !known {
+						return rejection.status, rejection.answer
+					}
+					return 200, `{"jsonrpc":"2.0","id":7,"result":` + asking1.answer + `}`
+				}}
+				acknowledges := rejection.status/100 == 2 && strings.Contains(strings.ToLower(what), "anything") || strings.Contains(what, "null")
+				for n, q := range askedQuestions {
+					if acknowledges && (q.method == "notify_match_result" || q.method == "start_match") {
+						continue // whatever form it acknowledges is taken
+					}
+					asking1 = q
+					for range 2 {
+						p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`)) // a start is proven by a report
+						s.tries()
+						status, answer, err := p.call(t.Context(), there, "", q.method, asking(q.method, q.message), s.post)
+						require.NoError(t, err)
+						require.Equal(t, 200, status, "%s: %s", q.method, answer)
+						for _, said := range []string{`"accept":true`, `"parity_choice":"even"`, `"move_data":{"choice":"rock"}`, `"status":"received"`, `"status":"ACCEPTED"`}[n : n+1] {
+							assert.Contains(t, string(answer), said, q.method)
+						}
+						most := maxTries
+						if n > 0 && q.method != "start_match" { // it is known how the agent wants to be asked
+							most = 6
+						}
+						assert.LessOrEqual(t, len(s.bodies), most, "%s\n%s", q.method, strings.Join(s.bodies, "\n"))
+					}
+					assert.Len(t, s.bodies, 1, q.method)
+				}
+			})
+		}
+	}
+}
+
+// The product of wrappings, names and arguments begins with what was observed, and is
+// small enough for its places to be remembered.
+func TestFormsOfAQuestion(t *testing.T) {
+	for i := range questions {
+		q, seen, n := &questions[i], map[form]bool{}, 0
+		for place, f := range q.forms() {
+			assert.Equal(t, n, place)
+			assert.False(t, seen[f], "%s twice", f)
+			seen[f] = true
+			n++
+		}
+		assert.LessOrEqual(t, n, 64, q.method)
+		assert.True(t, seen[q.own()], q.method)
+	}
+	var names []string
+	q, _ := questionOf("choose_parity")
+	for place, f := range q.forms() {
+		if place < 10 {
+			names = append(names, f.String())
+		}
+	}
+	assert.Equal(t, []string{"choose_parity", "CHOOSE_PARITY_CALL", "choose_parity_call", "parity_choose", "receive_parity_call", "parity_call",
+		"handle_message", "mcp_message", "tools/call choose_parity", "tools/call CHOOSE_PARITY_CALL"}, names)
+}
+
+// A third-party referee is told to start matches by the announcement of a round in
+// every wrapping, too, within the tries of one call.
+func TestEveryWrappingOfAnAnnouncementStartsAMatch(t *testing.T) {
+	announced := func(message object) bool {
+		return message.text("message_type") == "ROUND_ANNOUNCEMENT" && strings.Contains(string(message.get("matches")), theReferee)
+	}
+	for name, message := range map[string]func(asked object) object{
+		"notify_round": func(asked object) object {
+			if asked.text("method") != "notify_round" {
+				return nil
+			}
+			return asked.object("params")
+		},
+		"the message type, whatever the method": func(asked object) object { return asked.object("params") },
+		"handle_message": func(asked object) object {
+			if asked.text("method") != "handle_message" {
+				return nil
+			}
+			return asked.object("params").object("message")
+		},
+		"mcp_message": func(asked object) object {
+			if asked.text("method") != "mcp_message" {
+				return nil
+			}
+			return asked.object("params")
+		},
+		"tools/call":        func(asked object) object { return asked.object("params").object("arguments") },
+		"the message alone": func(asked object) object { return asked },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(url string, asked object) (int, string) {
+				if url != theReferee || !announced(message(asked)) {
+					return 422, `{"detail":[]}`
+				}
+				return 200, `{"jsonrpc":"2.0","id":7,"result":{"status":"received"}}`
+			}}
+			assert.Equal(t, "ACCEPTED", handed(t, p, s.post, theAssignment).text("status"))
+			assert.LessOrEqual(t, s.tries(), maxTries)
+		})
+	}
+}
+
+// delayed answers in virtual time.
+func delayed(s *stranger, delay func(asked object) time.Duration) postFunc {
+	return func(ctx context.Context, url string, body []byte) (int, []byte, error) {
+		select {
+		case <-time.After(delay(objectOf(body))):
+			return s.post(ctx, url, body)
+		case <-ctx.Done():
+			s.bodies = append(s.bodies, string(body))
+			return 0, nil, ctx.Err()
+		}
+	}
+}
+
+func limited(t *testing.T, p *peers, length time.Duration, method, message string, post postFunc) (string, error) {
+	t.Helper()
+	ctx := protocol.Window(t.Context(), length)
+	defer ctx.Stop()
+	_, answer, err := p.call(ctx, there, "", method, asking(method, message), post)
+	return string(answer), err
+}
+
+// A search takes no more than half of the window, and the next call goes on where it
+// has stopped.
+func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked object) (int, string) {
+			if asked.object("params").object("payload") != nil {
+				return 200, joins
+			}
+			return 200, notFound
+		}}
+		post := delayed(s, func(object) time.Duration { return 400 * time.Millisecond })
+		var calls []int
+		for range 6 {
+			began := time.Now()
+			answer, err := limited(t, p, 5*time.Second, "handle_game_invitation", invitation, post)
+			require.NoError(t, err)
+			assert.LessOrEqual(t, time.Since(began), 5*time.Second/2+400*time.Millisecond)
+			calls = append(calls, s.tries())
+			if answer == joins {
+				break
+			}
+			assert.JSONEq(t, notFound, answer)
+		}
+		assert.Equal(t, []int{7, 7, 5}, calls)
+	})
+}
+
+// A player that thinks for long has all of the window in the protocol's own form, and
+// no other form is tried when it does not answer.
+func TestTimeoutIsNoRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(string, object) (int, string) { return 200, chooses }}
+		answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(object) time.Duration { return 29 * time.Second }))
+		require.NoError(t, err)
+		assert.Equal(t, chooses, answer)
+		s.tries()
+		_, err = limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(object) time.Duration { return time.Minute }))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 1, s.tries())
+	})
+}
+
+// A form to which nothing is answered takes a quarter of the window, and the forms
+// behind it are tried.
+func TestHangingFormDoesNotEndTheSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked object) (int, string) {
+			if asked.text("method") == "handle_message" {
+				return 200, chooses
+			}
+			return 404, ""
+		}}
+		began := time.Now()
+		answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(asked object) time.Duration {
+			if asked.text("method") == "choose_parity_call" {
+				return time.Hour
+			}
+			return 0
+		}))
+		require.NoError(t, err)
+		assert.Equal(t, chooses, answer)
+		assert.Equal(t, 30*time.Second/4, time.Since(began))
+	})
+}
+
+// A player that thinks for longer than a try may take, in a form that is not the
+// first, is asked in that form in the next call, with all of its window.
+func TestSlowPlayerIsUnderstoodInTheNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked object) (int, string) {
+			if asked.text("method") == "parity_choose" {
+				return 200, chooses
+			}
+			return 404, ""
+		}}
+		post := delayed(s, func(asked object) time.Duration {
+			if asked.text("method") == "parity_choose" {
+				return 20 * time.Second
+			}
+			return 0
+		})
+		_, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, post)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "it may have been the right form")
+		assert.Equal(t, maxTries, s.tries())
+		for range 2 {
+			answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, post)
+			require.NoError(t, err)
+			assert.Equal(t, chooses, answer)
+			assert.Equal(t, 1, s.tries())
+		}
+	})
+}
+
+// After HTTP 429, 502, 503 or 504 no other form is tried, and the call returns just
+// that; the next call goes on with the same form.
+func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
+	for _, status := range []int{429, 502, 503, 504} {
+		p, waits := newTestPeers(zerolog.Nop()), false
+		s := &stranger{answer: func(_ string, asked object) (int, string) {
+			switch {
+			case asked.text("method") == "choose_parity":
+				return 404, ""
+			case waits:
+				return status, `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED"},"id":7}`
+			}
+			return 200, chooses
+		}}
+		waits = true
+		got, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+		require.NoError(t, err)
+		assert.Equal(t, status, got)
+		assert.Contains(t, string(answer), "RATE_LIMITED")
+		assert.Equal(t, 2, s.tries())
+		waits = false
+		assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+		assert.Equal(t, 2, s.tries())
+	}
+}
+
+// Of all rejections the most informative one is returned, in whatever order they
+// come, with its HTTP status and its JSON-RPC code.
+func TestMostInformativeRejectionIsReturned(t *testing.T) {
+	type answered struct {
+		status int
+		answer string
+	}
+	ranking := []answered{
+		{200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params","data":"match_id must be a number"},"id":7}`},
+		{500, `{"error":"the strategy has no model"}`},
+		{400, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`},
+		{422, `{"detail":[{"loc":["body","method"]}]}`},
+		{404, `404: Not Found`},
+		{200, `<html>`},
+	}
+	wanted := []string{
+		`{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params: \"match_id must be a number\""},"id":7}`,
+		`{"jsonrpc":"2.0","error":{"code":-32000,"message":"the strategy has no model"},"id":7}`,
+		ranking[2].answer, ranking[3].answer, ranking[4].answer,
+	}
+	for best := range wanted {
+		for at := range maxTries {
+			p, n := newTestPeers(zerolog.Nop()), 0
+			s := &stranger{answer: func(string, object) (int, string) {
+				r := ranking[best+1+n%(len(ranking)-best-1)]
+				switch n {
+				case at:
+					r = ranking[best]
+				case 0:
+					r = answered{404, "404: Not Found"}
+				}
+				n++
+				return r.status, r.answer
+			}}
+			status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+			require.NoError(t, err)
+			assert.Equal(t, []any{ranking[best].status, wanted[best]}, []any{status, string(answer)}, at)
+		}
+	}
+}
+
+// An agent that fails in the likeliest form, and does not know the others, has a
+// failure to tell.
+func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
+	for answer, status := range map[string]int{"Internal Server Error": 500, "<html>": 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`: 200} {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked object) (int, string) {
+			if asked.text("method") == "choose_parity" && asked.object("params").text("match_id") == "R1M1" && asked.object("params").get("MatchId") == nil {
+				return status, answer
+			}
+			return 200, notFound
+		}}
+		for n := range 3 {
+			got, said, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+			require.NoError(t, err)
+			assert.Equal(t, []any{status, answer}, []any{got, string(said)})
+			assert.Equal(t, string(asking("choose_parity", choiceCall)), s.bodies[0], "the %d-th call begins with it", n)
+			s.tries()
+		}
+	}
+}
+
+// What was the most informative rejection is remembered for the calls that come after
+// the search.
+func TestMostInformativeRejectionIsReturnedAgain(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		if asked.text("method") == "mcp_message" {
+			return 400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no player is registered here"}}`
+		}
+		return 404, ""
+	}}
+	for n, tries := range []int{maxTries, 8, 1, 1} {
+		status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+		require.NoError(t, err)
+		assert.Equal(t, 400, status)
+		assert.Contains(t, string(answer), `"code":-32000,"message":"no player is registered here"`)
+		if n > 0 {
+			assert.Contains(t, s.bodies[0], "mcp_message", "it may have been about the content")
+		}
+		assert.Equal(t, tries, s.tries())
+	}
+}
+
+// When all forms failed, the log has one line with the decisive rejection, escaped and
+// without any token of the call, also if the agent has sent back what it was sent.
+func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
+	const bearer, token, access = "the-bearer-of-the-manager", "a-token-of-another-manager", "an-access-token-of-the-player"
+	message := strings.Replace(choiceCall, "}", `,"auth_token":"`+token+`","player_A":{"access_token":"`+access+`"}}`, 1)
+	var log bytes.Buffer
+	p := newTestPeers(zerolog.New(&log))
+	rejection := "\x1b[2J" + `{"headers":"Bearer ` + bearer + `","tok-p01-0123456789012345678901234567890123456789012":1,"body":` + message
+	status := 500
+	s := &stranger{answer: func(string, object) (int, string) { return status, rejection }}
+	for range 3 {
+		_, answer, err := p.call(t.Context(), there, bearer, "choose_parity", asking("choose_parity", message), s.post)
+		require.NoError(t, err)
+		for _, secret := range []string{bearer, token, access, "tok-p01"} {
+			assert.NotContains(t, log.String(), secret)
+			assert.NotContains(t, string(answer), secret)
+		}
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), "%s", log.String())
+	line := objectOf(log.Bytes())
+	assert.Equal(t, "warn", line.text("level"))
+	assert.Equal(t, there, line.text("endpoint"))
+	assert.Equal(t, "choose_parity", line.text("method"))
+	assert.Equal(t, 500, line.number("http_status"))
+	assert.False(t, line.names("jsonrpc_code"))
+	assert.True(t, strings.HasPrefix(line.text("body"), `"\x1b[2J{\"headers\":\"Bearer ***\",\"***\":1,\"body\":{`), line.text("body"))
+	assert.NotContains(t, line.text("body"), "\x1b")
+
+	log.Reset()
+	status, rejection = 400, `{"error":{"code":-32000,"message":"bad token `+token[:12]+`"}}`
+	callAndIgnore(t, p, s, message)
+	callAndIgnore(t, p, s, message)
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), "another rejection is news: %s", log.String())
+	line = objectOf(log.Bytes())
+	assert.Equal(t, []int{400, -32000}, []int{line.number("http_status"), line.number("jsonrpc_code")})
+	assert.Equal(t, `"{\"error\":{\"code\":-32000,\"message\":\"bad token ***\"}}"`, line.text("body"))
+
+	log.Reset()
+	q, _ := questionOf("choose_parity")
+	long := strings.Repeat("é", 1000)
+	c := call{q: &q, asked: request{message: []byte(choiceCall), id: []byte("7")}}
+	r := c.read(q.own(), 404, []byte(long))
+	assert.Equal(t, `"`+strings.Repeat(`\u00e9`, 100)+`"`, r.raw, "of a long one the first 200 bytes")
+}
+
+func callAndIgnore(t *testing.T, p *peers, s *stranger, message string) {
+	t.Helper()
+	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", message), s.post)
+	require.NoError(t, err)
+}
+
+// An agent that only acknowledges an invitation has accepted it, if it understands no
+// form better; what it acknowledged first is remembered as its form.
+func TestBareAcknowledgementAcceptsAnInvitation(t *testing.T) {
+	for _, acknowledgement := range []string{
+		`"ACK"`, `"OK"`, `OK`, `true`, `{"status":"ok"}`, `{"status":"ACK"}`, `{"status":"Acknowledged"}`, `{"status":"ACCEPTED"}`,
+		`{"message_type":"ACK"}`, `{"message_type":"OK","match_id":"R1M1"}`, `{"message_type":"ACCEPTED"}`,
+		`{"jsonrpc":"2.0","result":"ACK","id":7}`, `{"jsonrpc":"2.0","result":true,"id":7}`, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`,
+		`{"jsonrpc":"2.0","result":{"status":"ACCEPTED"},"id":7}`, `{"jsonrpc":"2.0","result":{"status":"ok","match_id":"R1M1"},"id":7}`,
+		`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"OK"}]}}`,
+		`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"ACK"}],"structuredContent":{"result":"ACK"}}}`,
+	} {
+		t.Run(acknowledgement, func(t *testing.T) {
+			p, better := newTestPeers(zerolog.Nop()), false
+			s := &stranger{answer: func(_ string, asked object) (int, string) {
+				switch {
+				case asked.text("method") == "handle_game_invitation":
+					return 404, ""
+				case better && asked.text("method") == "handle_message":
+					return 200, `{"jsonrpc":"2.0","result":{"accept":false},"id":7}`
+				}
+				return 200, acknowledgement
+			}}
+			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
+			assert.Equal(t, maxTries, s.tries(), "better forms are looked for")
+			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
+			require.Len(t, s.bodies, 1)
+			assert.Contains(t, s.bodies[0], `"GAME_INVITATION"`)
+
+			p, better = newTestPeers(zerolog.Nop()), true
+			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":false`)
+			s.tries()
+		})
+	}
+}
+
+// These are answers to the invitation, and no bare acknowledgements.
+func TestAnswerThatNamesTheMatchIsUnderstoodAtOnce(t *testing.T) {
+	for answer, accepted := range map[string]string{
+		`{"status":"ACCEPTED","match_id":"R1M1"}`:           "true",
+		`{"message_type":"GAME_JOIN_ACK","status":"OK"}`:    "true",
+		`{"message_type":"JOIN","status":"accepted"}`:       "true",
+		`{"status":"ok","accept":false}`:                    "false",
+		`{"status":"declined"}`:                             "false",
+		`{"jsonrpc":"2.0","result":false,"id":7}`:           "false",
+		`{"jsonrpc":"2.0","result":{"accepted":true}}`:      "true",
+		`{"result":{"structuredContent":{"accept":false}}}`: "false",
+	} {
+		p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, object) (int, string) { return 200, answer }}
+		assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":`+accepted, answer)
+		assert.Equal(t, 1, s.tries(), answer)
+	}
+}
+
+// An agent that answers RECEIVED, or HTTP 202, sends its answer later: that is no
+// acceptance and no choice.
+func TestDeferredAnswers(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		answer string
+		want   verdict
+	}{
+		{200, `{"status":"RECEIVED"}`, deferred},
+		{200, `{"jsonrpc":"2.0","result":{"status":"received","match_id":"R1M1"},"id":7}`, deferred},
+		{200, `{"jsonrpc":"2.0","result":"RECEIVED","id":7}`, deferred},
+		{200, `{"message_type":"ACK","sender":"player:P01","status":"received"}`, deferred},
+		{200, `{"message_type":"GAME_JOIN_ACK","status":"RECEIVED"}`, deferred},
+		{202, ``, deferred},
+		{202, `{"jsonrpc":"2.0","result":{"queued":true},"id":7}`, deferred},
+		{202, `{"jsonrpc":"2.0","result":{"accept":true,"parity_choice":"even","move_data":{"choice":"even"}},"id":7}`, understood},
+		{200, `{"status":"queued"}`, rejected},
+		{200, ``, rejected},
+	} {
+		for _, method := range []string{"handle_game_invitation", "choose_parity", "make_move"} {
+			q, _ := questionOf(method)
+			assert.Equal(t, c.want, q.read([]byte("7"), c.status, []byte(c.answer)).verdict, "%s: %d %s", method, c.status, c.answer)
+		}
+	}
+	for _, method := range []string{"notify_match_result", "start_match", "report_match_result"} {
+		q, _ := questionOf(method)
+		assert.Equal(t, understood, q.read([]byte("7"), 200, []byte(`{"status":"RECEIVED"}`)).verdict, method)
+		assert.Equal(t, understood, q.read([]byte("7"), 202, nil).verdict, method)
+	}
+}
+
+// A word is only a choice if it is one: other words are acknowledgements.
+func TestWordThatIsNoChoiceIsNoAnswer(t *testing.T) {
+	q, _ := questionOf("choose_parity")
+	for word, want := range map[string]verdict{"even": understood, "ODD": understood, "OK": rejected, "ACK": rejected} {
+		assert.Equal(t, want, q.read([]byte("7"), 200, []byte(`{"jsonrpc":"2.0","result":"`+word+`","id":7}`)).verdict, word)
+		assert.Equal(t, want, q.read([]byte("7"), 200, []byte(`{"result":{"content":[{"type":"text","text":"`+word+`"}],"structuredContent":{"result":"`+word+`"}}}`)).verdict, word)
+	}
+}
+
+// An error of the protocol ends the search, and teaches nothing: an agent may answer
+// so to what it does not know.
+func TestErrorOfTheProtocolTeachesNoForm(t *testing.T) {
+	p, knows := newTestPeers(zerolog.Nop()), false
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		switch {
+		case asked.text("method") != "choose_parity" && knows:
+			return 200, chooses
+		case asked.text("method") == "choose_parity" && knows:
+			return 404, ""
+		}
+		return 200, `{"jsonrpc":"2.0","error":{"code":4005,"message":"INVALID_MATCH_STATE"},"id":7}`
+	}}
+	callOf(t, p, s, "choose_parity", choiceCall)
+	assert.Equal(t, 1, s.tries())
+	knows = true
+	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+	assert.Equal(t, 2, s.tries())
+}
+
+// An agent that rejects a notice in every form is there, and need not be told again: the
+// rejection is an error of JSON-RPC, with its HTTP status. Once a form is learned, a
+// failure is a failure.
+func TestRejectionOfANoticeIsAnErrorOfJSONRPC(t *testing.T) {
+	for answer, status := range map[string]int{`{"detail":"Not Found"}`: 404, "<html>": 500, "<html lang=en>": 200} {
+		p, rejects := newTestPeers(zerolog.Nop()), true
+		s := &stranger{answer: func(string, object) (int, string) {
+			if rejects {
+				return status, answer
+			}
+			return 200, `{"jsonrpc":"2.0","result":{"status":"received"},"id":7}`
+		}}
+		call := func() (int, string) {
+			got, said, err := p.call(t.Context(), there, "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
+			require.NoError(t, err)
+			return got, string(said)
+		}
+		for range 3 {
+			got, said := call()
+			assert.Equal(t, status, got)
+			assert.JSONEq(t, fmt.Sprintf(`{"jsonrpc":"2.0","error":{"code":-32601,"message":"HTTP %d"},"id":7}`, status), said)
+		}
+		assert.Equal(t, maxTries+2, s.tries(), "notices are put in no more forms than one call tries")
+		rejects = false
+		call()
+		rejects = true
+		got, said := call()
+		assert.Equal(t, []any{status, answer}, []any{got, said})
+	}
+}
+
+// A registration whose sender was refused takes no more tries than any other call.
+func TestRegistrationWithANumberedSenderIsWithinTheTries(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, object) (int, string) {
+		return 200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"unknown player alice"},"id":7}`
+	}}
+	callOf(t, p, s, "register_player", `{"sender":"player:alice","player_meta":{"contact_endpoint":"http://localhost:8103/mcp"}}`)
+	require.Len(t, s.bodies, maxTries)
+	assert.Equal(t, string(asking("register_player", `{"sender":"player:P03","player_meta":{"contact_endpoint":"http://localhost:8103/mcp"}}`)), s.bodies[maxTries-1])
+}
+
+func TestTokensAreConcealed(t *testing.T) {
+	secrets := secretsOf([]byte(`{"auth_token":"0123456789abcdef","player_A":{"access_token":"ABCDEFGHIJKLMNOP","x":1},"referee_auth":"access_token","player_B":{"access_token":"none"}}`), "bearer-of-ours")
+	assert.ElementsMatch(t, []string{"bearer-of-ours", "0123456789abcdef", "ABCDEFGHIJKLMNOP"}, slices.Collect(func(yield func(string) bool) {
+		for _, s := range secrets {
+			yield(string(s))
+		}
+	}))
+	for text, want := range map[string]string{
+		"nothing of that":                     "nothing of that",
+		"0123456789abcdef0123456789abcdefx":   "******x",
+		"cut 0123456789ab":                    "cut ***",
+		"less 0123456 is nobody's":            "less 0123456 is nobody's",
+		`{"a":"ABCDEFGHIJKLMNOP","b":"none"}`: `{"a":"***","b":"none"}`,
+		"Bearer bearer-of-ours":               "Bearer ***",
+	} {
+		assert.Equal(t, want, string(conceal([]byte(text), secrets)))
+	}
+}
