@@ -146,6 +146,9 @@ func (x *client) translated(method string, tries []*reply, status int, body []by
 	r := tries[len(tries)-1]
 	r.result, r.fault = result, nil
 	r.defect = diagnose(r)
+	if status, _ := result.text("status"); substance(method) != "" || status == protocol.StatusAcknowledged {
+		x.understand()
+	}
 	first := tries[0]
 	if own := len(tries) == 1 && formOf(r) == method; !own {
 		r.form = formOf(r)
@@ -178,11 +181,16 @@ func mostTelling(tries []*reply) *reply {
 // isAnswer tells whether a result has what was asked for. A notice is acknowledged by
 // any result.
 func isAnswer(method string, result members) bool {
-	member := map[string]string{
+	member := substance(method)
+	return member == "" || result[member] != nil && result[member].Kind() != 'n'
+}
+
+// substance is the member that an answer to a method must have; "" for none.
+func substance(method string) string {
+	return map[string]string{
 		protocol.Invite.Name: "accept", protocol.ChooseParity.Name: "parity_choice", protocol.MakeMove.Name: "move_data",
 		protocol.RegisterPlayer.Name: "status", protocol.RegisterReferee.Name: "status",
 	}[method]
-	return member == "" || result[member] != nil && result[member].Kind() != 'n'
 }
 
 // formOf names the form of a request that was posted.
@@ -214,6 +222,8 @@ func replyForm(r *reply) string {
 	switch {
 	case r.object == nil:
 		return "the answer is no JSON object"
+	case r.object["result"].Kind() == '"':
+		return "the result is a string, not an object"
 	case there == nil:
 		return "the message is not in result; the members of the answer are " + listed(r.object)
 	}

@@ -2,7 +2,8 @@ package conformance
 
 import "fmt"
 
-// understand notes that the agent has understood a call that a league makes.
+// understand notes that the agent has understood a call. An agent that has understood
+// none passes no requirement; see withdraw.
 func (l *lab) understand() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -75,7 +75,6 @@ func (x *hearing) enlist(ctx context.Context, referee bool, name string, a *acto
 	m := x.adopt(r, referee, a)
 	m.registration = q
 	m.name = name
-	x.understand()
 	conversation, _ := q["conversation_id"].(string)
 	x.envelope(r.result, responseType(referee), protocol.ManagerSender, conversation, &r.Exchange)
 	x.judge("M-REG-05", firstOf(r.result.filled("league_id"), when(r.result["reason"] != nil && r.result["reason"].Kind() != 'n', "reason is %s", valueOf(r.result, "reason"))), &r.Exchange)

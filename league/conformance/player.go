@@ -166,7 +166,6 @@ func (x *trial) meet(ctx context.Context) bool {
 	}
 	x.judge("P-HTTP-01", problem, &r.Exchange)
 	if accepts(r) {
-		x.understand()
 		x.over(ctx, g)
 	}
 	return true

@@ -30,9 +30,6 @@ func (x *trial) joinTrouble(r *reply) string {
 }
 
 func (x *trial) judgeJoin(r *reply, g *bout) {
-	if accepts(r) {
-		x.understand()
-	}
 	x.judge("P-INV-02", otherMatch(r, g.match), &r.Exchange)
 	accept := r.result["accept"]
 	boolean := accept.Kind() == 't' || accept.Kind() == 'f'
@@ -64,9 +61,6 @@ func (x *trial) choose(ctx context.Context, g *bout) (string, *reply) {
 	_, value := x.choiceOf(r.result)
 	if problem == "" {
 		x.judge("P-CHO-03", when(choice == "", "%s", value), &r.Exchange)
-	}
-	if choice != "" {
-		x.understand()
 	}
 	x.judgeReply(r, x.choiceType(), g.conversation)
 	x.judge("P-ENV-08", when(r.result["match_id"] == nil, "match_id is missing"), &r.Exchange)

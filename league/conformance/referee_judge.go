@@ -326,7 +326,8 @@ func (x *bench) judgeReports(c *contest, said func(string) string) {
 		)), shown)
 		token, _ := k.params.text("auth_token")
 		x.judge("R-REP-03", said(when(token != x.desk.token, "auth_token is not the one it was given")), shown)
-		x.judge("R-REP-06", said(firstOf(when(objectOf(result["details"])["choices"] == nil, "details.choices is missing"), when(x.evenOdd() && objectOf(result["details"])["drawn_number"] == nil, "details.drawn_number is missing"))), shown)
+		details := objectOf(objectOf(k.said["result"])["details"])
+		x.judge("R-REP-06", said(firstOf(when(details["choices"] == nil, "details.choices is missing"), when(x.evenOdd() && details["drawn_number"] == nil, "details.drawn_number is missing"))), shown)
 		x.judge("R-REP-10", said(x.contradiction(c, result)), shown)
 		x.acceptable(k)
 		if i == 0 {

@@ -234,7 +234,11 @@ func (x *client) askUnknown(ctx context.Context) {
 	for _, params := range []any{map[string]any{}, map[string]any{"match_id": "R1M1"}} {
 		id := x.nextID()
 		r := x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, params), otherLimit)
-		x.judge(x.as("RPC-08"), errorProblem(r, codeUnknownMethod), &r.Exchange)
+		problem := errorProblem(r, codeUnknownMethod)
+		x.judge(x.as("RPC-08"), problem, &r.Exchange)
+		if problem == "" {
+			x.understand()
+		}
 	}
 }
 
