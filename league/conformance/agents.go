@@ -61,6 +61,10 @@ type call struct {
 	said members // the message as it came
 	form string  // how the form of the call differs from that of the specification; "" for not at all
 
+	// searching tells that the caller looks for the form that the callee understands: it
+	// made a call of this kind in the form of the specification before.
+	searching bool
+
 	object members // the call in the form of the specification
 	method string
 	kind   string // the message type that is asked for; "" for none
@@ -291,16 +295,6 @@ func saidIn(came members, method, kind string) (said members, form string) {
 	return params, ""
 }
 
-// shape tells what is around the message of a call as it came, and which members it has.
-func (c *call) shape() string {
-	name, _ := c.came.text("method")
-	shape := []string{name}
-	for _, o := range []members{c.came, objectOf(c.came["params"]), c.said} {
-		shape = append(shape, o.names()...)
-	}
-	return strings.Join(shape, " ")
-}
-
 // A spoken method is one that the kit's agents are called by.
 type spoken struct {
 	name, request string
@@ -357,6 +351,9 @@ func (s *stage) keep(c *call, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.seq = len(s.calls) + 1
+	c.searching = c.form != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
+		return k.to == c.to && k.kind == c.kind && k.form == ""
+	})
 	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
 		s.calls = append(s.calls, c)
 		s.size += size

@@ -233,6 +233,7 @@ const (
 	maxStarts    = 20
 	maxStarting  = 30 * time.Second
 	untilInvited = 3 * time.Second
+	untilStarted = 5 * time.Second // for the answer to a start after the invitations
 )
 
 // begin starts the first contest, and learns in which form the referee takes matches. A
@@ -271,13 +272,13 @@ func (x *bench) invited(c *contest) bool {
 // toldOf are the calls of a kind to the players of a contest.
 func (x *bench) toldOf(c *contest, kind string) []*call {
 	return x.stage.told(func(k *call) bool {
-		return k.kind == kind && (k.to == c.seats[0].actor || k.to == c.seats[1].actor)
+		return k.kind == kind && !k.searching && (k.to == c.seats[0].actor || k.to == c.seats[1].actor)
 	})
 }
 
-// told are the calls of a kind to a player.
+// told are the calls of a kind to a player, without those that look for its form.
 func (s *seat) told(kind string) []*call {
-	return s.stage.told(func(k *call) bool { return k.to == s.actor && k.kind == kind })
+	return s.stage.told(func(k *call) bool { return k.to == s.actor && k.kind == kind && !k.searching })
 }
 
 // reports are those of a contest, in the order in which they came.
@@ -334,6 +335,9 @@ func (x *bench) playAll(ctx context.Context, contests []*contest) (gaveUp string
 	first := contests[0]
 	if begun, problem := x.begin(ctx, first); !begun {
 		return problem
+	}
+	if x.wants("R-STA-04") {
+		x.stage.await(ctx, x.patience(untilStarted), func() bool { return first.start() != nil })
 	}
 	if r := first.start(); r != nil && r.Error == "" && x.wants("R-STA-04") {
 		first.again = x.sendTo(ctx, r.url, protocol.StartMatch.Name, objectOf(r.sent)["id"], r.sent, otherLimit)

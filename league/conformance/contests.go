@@ -65,8 +65,13 @@ func everyContest() []string {
 	}
 }
 
-// contestsOf are the contests that show a requirement; all of them show those that
-// are not here.
+// promptContests are those in which every player answers at once.
+func promptContests() []string {
+	return []string{wellPlayed, sameChoice, refusesToPlay, choosesMaybe, alwaysMaybe, otherMatchOnly, bothFail, noEnvelope}
+}
+
+// contestsOf are the contests that show a requirement. What is not here shows wherever
+// players answer at once.
 func contestsOf(id string) []string {
 	played := []string{wellPlayed, sameChoice, choosesMaybe, noEnvelope}
 	for _, r := range []struct {
@@ -80,12 +85,13 @@ func contestsOf(id string) []string {
 		{"R-LOS-04", []string{answersErrors, answersNonsense, answersBroken, hangsUp}}, {"R-LOS-05", []string{otherMatchOnly}},
 		{"R-LOS-06", []string{bothFail}}, {"R-LOS-08", []string{answersHuge}}, {"R-REP-07", []string{lostReport}}, {"R-REP-08", []string{lostReport}},
 		{"R-ERR-06", []string{choosesMaybe}}, {"R-ERR-07", []string{neverJoins, choosesLate}}, {"R-ERR-08", []string{noEnvelope}}, {"R-ERR-09", []string{choosesMaybe, choosesLate}},
+		{"R-ERR", everyContest()}, {"R-OVR-01", everyContest()}, {"R-LOS-07", everyContest()}, {"R-REP-01", everyContest()}, {"R-MSG", everyContest()},
 	} {
 		if strings.HasPrefix(id, r.prefix) {
 			return r.names
 		}
 	}
-	return everyContest()
+	return promptContests()
 }
 
 // needs tells whether a contest shows anything that is wanted. The first shows how the

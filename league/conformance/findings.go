@@ -16,8 +16,8 @@ func (l *lab) hasUnderstood() bool {
 	return l.understood
 }
 
-// fail finds that a requirement does not hold. The first failure stands, unless a
-// later one has an answer that says more.
+// fail finds that a requirement does not hold. The first failure stands, unless a later
+// one has a rejection that says more.
 func (l *lab) fail(id, detail string, shown ...*Exchange) {
 	l.find(id, &Finding{Verdict: Fail, Detail: detail}, shown)
 }
@@ -101,7 +101,7 @@ func (l *lab) find(id string, f *Finding, shown []*Exchange) {
 	switch {
 	case before == nil:
 	case before.Verdict == Fail:
-		if f.Verdict != Fail || f.rank() <= before.rank() {
+		if f.Verdict != Fail || f.rank() <= before.rank() || f.rank() == rankResult {
 			return
 		}
 	case f.Verdict == Skipped, f.Verdict == before.Verdict, l.blocked[id] && f.Verdict == Pass:

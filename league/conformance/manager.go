@@ -140,7 +140,7 @@ func (x *hearing) run(ctx context.Context) {
 // judgeMessages judges the form of the manager's calls, and whether agents accept them.
 func (x *hearing) judgeMessages() {
 	x.judgeForms(x.stage)
-	for _, c := range x.stage.told(func(c *call) bool { return c.kind != "" }) {
+	for _, c := range x.stage.told(func(c *call) bool { return c.kind != "" && !c.searching }) {
 		x.acceptable(c)
 	}
 }

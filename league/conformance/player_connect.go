@@ -113,7 +113,7 @@ func (x *trial) skipRegistration(why string) {
 
 // judgeForms judges the form of the calls of the agent under examination.
 func (x *client) judgeForms(s *stage) {
-	for _, c := range s.told(func(c *call) bool { return c.kind != "" }) {
+	for _, c := range s.told(func(c *call) bool { return c.kind != "" && !c.searching }) {
 		x.because(formDefect(), x.as("FRM-03"), c.form, c.exchange())
 	}
 }

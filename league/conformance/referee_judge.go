@@ -160,15 +160,13 @@ const mostAsked = 4
 // stood still itself while the time of a player ran, which a machine that is busy
 // makes of a short time. Such a try counts for nothing, and it complains of the
 // others alone.
-//
-// A referee may look for the form that a player understands: what counts is how often
-// it asks the same question in the same form.
 func askedProblem(c *contest, s *seat, calls []*call, what string) string {
-	forms, counted := map[string]int{}, 0
+	times, counted := map[string]int{}, 0
 	for _, k := range calls {
-		form := k.shape() + string(k.params["move_request"])
-		forms[form]++
-		counted = max(counted, forms[form])
+		// A match may have several questions, and a referee may try other members.
+		question := string(k.params["move_request"]) + strings.Join(k.said.names(), " ")
+		times[question]++
+		counted = max(counted, times[question])
 	}
 	asked := counted
 	if told := len(s.told(protocol.TypeGameError)); c.short && told > 0 {

@@ -57,7 +57,7 @@ func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 		"P-RPC-10": "a notification of handle_game_invitation is answered with a body",
 		"P-RPC-11": `answered with the error "Unknown method", not -32601`,
 		"P-RPC-12": "half an object: answered with HTTP status 422 and neither result nor error",
-		"P-RPC-13": `{"jsonrpc": "2.0", "id": 1, "params": {}}: answered with HTTP status 422 and neither result nor error`,
+		"P-RPC-13": `{"method": "ping", "id": 1, "params": {}}: answered with the error "Unknown method", not -32600`,
 		"P-REQ-01": "answered without an error",
 		"P-REQ-03": `params ["R1M1", "P01"]: answered with HTTP status 422 and neither result nor error, not with an error object`,
 	} {
