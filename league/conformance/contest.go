@@ -343,12 +343,15 @@ func (x *bench) playAll(ctx context.Context, contests []*contest) (gaveUp string
 		first.again = x.sendTo(ctx, r.url, protocol.StartMatch.Name, objectOf(r.sent)["id"], r.sent, otherLimit)
 	}
 	x.await(ctx, first)
+	slots := make(chan struct{}, min(x.capacity, 4))
+	if first.start() == nil { // it answers when the match is over, and may serve one call at a time
+		slots = make(chan struct{}, 1)
+	}
 	first.handing.Wait()
 	if r := first.start(); r != nil {
 		x.way = r.form
 		x.because(calledFormDefect(x.way), "R-STA-02", when(x.way != "", "it takes a match only as: %s", x.way), &r.Exchange)
 	}
-	slots := make(chan struct{}, min(x.capacity, 4))
 	var playing sync.WaitGroup
 	for _, c := range contests[1:] {
 		select {

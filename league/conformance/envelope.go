@@ -19,8 +19,9 @@ func message(messageType, sender, conversation, token string) map[string]any {
 	return m
 }
 
-// envelope judges the envelope of a message of the agent, as the agent wrote it.
-func (x *client) envelope(m members, messageType, sender, conversation string, shown *Exchange) {
+// envelope judges the envelope of a message of the agent, as the agent wrote it, that came
+// at this time.
+func (x *client) envelope(m members, messageType, sender, conversation string, at time.Time, shown *Exchange) {
 	d := defect{}
 	if m["timestamp"] == nil && m["conversation_id"] == nil {
 		d = envelopeDefect()
@@ -30,7 +31,7 @@ func (x *client) envelope(m members, messageType, sender, conversation string, s
 	problem := timeProblem(m, "timestamp")
 	x.because(d, x.as("ENV-03"), problem, shown)
 	if problem == "" {
-		x.judge(x.as("ENV-04"), clockProblem(m, time.Now()), shown)
+		x.judge(x.as("ENV-04"), clockProblem(m, at), shown)
 	}
 	x.because(d, x.as("ENV-05"), m.filled("conversation_id"), shown)
 	if conversation != "" {

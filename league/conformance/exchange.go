@@ -25,7 +25,8 @@ type answer struct {
 	body   []byte
 	header http.Header
 	took   time.Duration
-	reused bool // it came on a connection that had been used before
+	at     time.Time // when it came
+	reused bool      // it came on a connection that had been used before
 }
 
 const (
@@ -97,7 +98,7 @@ func (l *lab) exchange(ctx context.Context, method, url string, body []byte, hea
 	defer cancel()
 	started := time.Now()
 	defer func() {
-		a.took = time.Since(started)
+		a.at, a.took = time.Now(), time.Since(started)
 		a.TookMS = a.took.Milliseconds()
 	}()
 	// An agent may close a connection between two calls, which only the next call finds

@@ -147,7 +147,7 @@ func (x *hearing) judgeAnnouncements() map[int][]members {
 		seen := map[int]bool{}
 		for _, c := range x.toldTo(p.actor, protocol.TypeRoundAnnouncement) {
 			shown := c.exchange()
-			x.envelope(c.said, protocol.TypeRoundAnnouncement, protocol.ManagerSender, "", shown)
+			x.envelope(c.said, protocol.TypeRoundAnnouncement, protocol.ManagerSender, "", c.at, shown)
 			round, ok := c.params.integer("round_id")
 			rows := rowsOf(c.params["matches"])
 			problem := firstOf(c.params.filled("league_id"), when(!ok, "round_id is %s", valueOf(c.params, "round_id")), when(len(rows) == 0, "matches is %s", jsonKind(c.params["matches"])))
@@ -313,7 +313,7 @@ func (x *hearing) judgeEnd(rounds int) {
 			continue
 		}
 		c := ends[0]
-		x.envelope(c.said, protocol.TypeLeagueCompleted, protocol.ManagerSender, "", c.exchange())
+		x.envelope(c.said, protocol.TypeLeagueCompleted, protocol.ManagerSender, "", c.at, c.exchange())
 		rows := rowsOf(c.params["final_standings"])
 		total, _ := c.params.integer("total_rounds")
 		matches, _ := c.params.integer("total_matches")

@@ -234,7 +234,7 @@ func (x *hearing) conduct(ctx context.Context, f *fixture) {
 	x.mu.Lock()
 	f.accepted = true
 	x.mu.Unlock()
-	x.envelope(r.result, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+f.match, &r.Exchange)
+	x.envelope(r.result, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+f.match, r.at, &r.Exchange)
 	if f.first {
 		x.reportAgain(ctx, f)
 	}

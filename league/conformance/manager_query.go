@@ -51,7 +51,7 @@ func (x *hearing) query(ctx context.Context) {
 		x.judge("M-QRY-01", problem, &r.Exchange)
 	}
 	if problem == "" {
-		x.envelope(r.result, protocol.TypeLeagueQueryResponse, protocol.ManagerSender, "conv-check-get_standings", &r.Exchange)
+		x.envelope(r.result, protocol.TypeLeagueQueryResponse, protocol.ManagerSender, "conv-check-get_standings", r.at, &r.Exchange)
 	}
 	r = x.ask(ctx, "get_standings", q)
 	x.judge("M-QRY-09", r.trouble(), &r.Exchange)

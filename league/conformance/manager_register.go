@@ -76,7 +76,7 @@ func (x *hearing) enlist(ctx context.Context, referee bool, name string, a *acto
 	m.registration = q
 	m.name = name
 	conversation, _ := q["conversation_id"].(string)
-	x.envelope(r.result, responseType(referee), protocol.ManagerSender, conversation, &r.Exchange)
+	x.envelope(r.result, responseType(referee), protocol.ManagerSender, conversation, r.at, &r.Exchange)
 	x.judge("M-REG-05", firstOf(r.result.filled("league_id"), when(r.result["reason"] != nil && r.result["reason"].Kind() != 'n', "reason is %s", valueOf(r.result, "reason"))), &r.Exchange)
 	return true
 }

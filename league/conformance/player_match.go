@@ -117,7 +117,7 @@ func (x *trial) judgeReply(r *reply, messageType, conversation string) {
 	problem := timeProblem(m, "timestamp")
 	x.because(d, "P-ENV-04", problem, &r.Exchange)
 	if problem == "" {
-		x.judge("P-ENV-05", clockProblem(m, time.Now()), &r.Exchange)
+		x.judge("P-ENV-05", clockProblem(m, r.at), &r.Exchange)
 	}
 	x.because(d, "P-ENV-06", m.has("conversation_id", conversation), &r.Exchange)
 	if m["player_id"] != nil {

@@ -23,7 +23,7 @@ func (x *bench) judgeContest(c *contest) {
 	}
 	x.judge("R-STA-03", when(start.took > 2*time.Second, "the answer took %s", short(start.took)), &start.Exchange)
 	if x.way == "" && start.trouble() == "" {
-		x.envelope(start.result, protocol.TypeMatchAssignmentAck, "referee:", protocol.MatchConversation(c.match, c.attempt), &start.Exchange)
+		x.envelope(start.result, protocol.TypeMatchAssignmentAck, "referee:", protocol.MatchConversation(c.match, c.attempt), start.at, &start.Exchange)
 	}
 	x.judgeInvitations(c, said)
 	x.judgeQuestions(c, said)
@@ -74,7 +74,7 @@ func (x *bench) judgeInvitations(c *contest, said func(string) string) {
 		x.judge("R-INV-01", said(when(len(calls) == 0, "%s was not invited", s.name)), c.startExchange())
 		x.judge("R-ERR-05", said(askedProblem(c, s, calls, "invited")), exchangeOf(calls))
 		for _, k := range calls {
-			x.envelope(k.said, protocol.TypeGameInvitation, "referee:", "", k.exchange())
+			x.envelope(k.said, protocol.TypeGameInvitation, "referee:", "", k.at, k.exchange())
 			round, _ := k.params.integer("round_id")
 			x.judge("R-INV-02", said(firstOf(
 				k.params.has("league_id", checkLeague), when(round != c.round, "round_id is %s, not %d", valueOf(k.params, "round_id"), c.round),
@@ -123,7 +123,7 @@ func (x *bench) judgeQuestions(c *contest, said func(string) string) {
 		x.judge("R-ERR-05", said(askedProblem(c, s, calls, "asked for a choice")), exchangeOf(calls))
 		for _, k := range calls {
 			shown := k.exchange()
-			x.envelope(k.said, x.questionType(), "referee:", "", shown)
+			x.envelope(k.said, x.questionType(), "referee:", "", k.at, shown)
 			in := k.params
 			if !x.evenOdd() {
 				in = objectOf(k.params["move_request"])
@@ -224,7 +224,7 @@ func (x *bench) judgeEndings(c *contest, said func(string) string) {
 			continue
 		}
 		shown := e.call.exchange()
-		x.envelope(e.call.said, protocol.TypeGameOver, "referee:", "", shown)
+		x.envelope(e.call.said, protocol.TypeGameOver, "referee:", "", e.call.at, shown)
 		problem := firstOf(e.call.params.has("match_id", c.match), e.call.params.has("game_type", x.game), when(e.result == nil, "game_result is %s", jsonKind(e.call.params["game_result"])), e.result.filled("status"))
 		for _, name := range []string{"winner_player_id", "drawn_number", "number_parity", "choices"} {
 			problem = firstOf(problem, when(e.result[name] == nil, "%s is missing", name))
@@ -315,7 +315,7 @@ func (x *bench) judgeReports(c *contest, said func(string) string) {
 	for i, k := range reports {
 		shown := k.exchange()
 		result := objectOf(k.params["result"])
-		x.envelope(k.said, protocol.TypeMatchResultReport, "referee:", "", shown)
+		x.envelope(k.said, protocol.TypeMatchResultReport, "referee:", "", k.at, shown)
 		x.judge("R-REP-09", said(k.params.has("sender", protocol.RefereeSender(x.desk.registered()))), shown)
 		round, _ := k.params.integer("round_id")
 		x.judge("R-REP-02", said(firstOf(

@@ -12,7 +12,7 @@ func (x *bench) judgeErrors(c *contest, said func(string) string) {
 	for _, s := range c.seats {
 		for _, k := range s.told(protocol.TypeGameError) {
 			shown := k.exchange()
-			x.envelope(k.said, protocol.TypeGameError, "referee:", "", shown)
+			x.envelope(k.said, protocol.TypeGameError, "referee:", "", k.at, shown)
 			x.judge("R-ERR-02", said(firstOf(
 				k.params.has("match_id", c.match), k.params.filled("error_code"), k.params.has("affected_player", s.name),
 				k.params.filled("action_required"), k.params.filled("error_description"),
@@ -60,7 +60,7 @@ func (x *bench) judgeFailures(contests []*contest) {
 func (x *bench) judgeLoss(id string, c *contest) {
 	reports := x.reports(c)
 	if len(reports) == 0 {
-		x.fail(id, c.name+": the match was never reported", c.startExchange())
+		x.because(unreportedDefect(c.name), id, c.name+": the match was never reported", c.startExchange())
 		return
 	}
 	losers := x.losers(c)
@@ -117,19 +117,23 @@ func (x *bench) judgeSecondChance(c *contest) {
 		}
 		return ""
 	}
+	d := defect{}
+	if len(x.reports(c)) == 0 {
+		d = unreportedDefect(c.name)
+	}
 	asked := c.seats[0].told(x.questionType())
 	switch c.name {
 	case choosesMaybe:
-		x.judge("R-ERR-06", firstOf(when(len(asked) < 2, "the player was asked once"), played()), exchangeOf(asked))
-		x.judge("R-ERR-09", played(), exchangeOf(x.reports(c)))
+		x.because(d, "R-ERR-06", firstOf(when(len(asked) < 2, "the player was asked once"), played()), exchangeOf(asked))
+		x.because(d, "R-ERR-09", played(), exchangeOf(x.reports(c)))
 	case choosesLate:
 		x.judge("R-ERR-07", when(len(asked) < 2, "%s: it was asked once", c.name), exchangeOf(asked))
-		x.judge("R-ERR-09", when(played() != "", "%s: %s", c.name, played()), exchangeOf(x.reports(c)))
+		x.because(d, "R-ERR-09", when(played() != "", "%s: %s", c.name, played()), exchangeOf(x.reports(c)))
 	case neverJoins:
 		invited := c.seats[0].told(protocol.TypeGameInvitation)
 		x.judge("R-ERR-07", when(len(invited) < 2, "%s: it was invited once", c.name), exchangeOf(invited))
 	case noEnvelope:
-		x.judge("R-ERR-08", played(), exchangeOf(x.reports(c)))
+		x.because(d, "R-ERR-08", played(), exchangeOf(x.reports(c)))
 	}
 }
 

@@ -21,7 +21,7 @@ func refereeRegisters() []Requirement {
 		{"R-REG-08", Must, "Its max_concurrent_matches is a whole number from 1.", "002 §3.1.2", "Say how many matches it conducts at once in referee_meta.max_concurrent_matches, 1 to 10."},
 		{"R-REG-09", Should, "It registers once, when the answer is ACCEPTED.", "003 §2.5.1", "Keep referee_id and auth_token of an ACCEPTED answer."},
 		{"R-REG-10", Must, "It registers with the manager.", "003 §2.5.1", "Start it with the URL of the manager: for this examination that is where evenodd check listens."},
-		{"R-STA-01", Must, "It conducts a match when it is told to.", "003 §2.5.5", "Serve a method such as start_match, with match_id and both players with their endpoints."},
+		{"R-STA-01", Must, "It conducts a match when it is told to.", "003 §2.5.5", "Serve a method such as start_match, and invite both players at the endpoints of the assignment, not at those of a file of your own."},
 		{"R-STA-02", Should, "It takes a match by start_match.", "003 §5.4.1", "Name the tool start_match."},
 		{"R-STA-03", Should, "It answers start_match at once, and conducts the match in the background.", "003 §5.4.1", "Conduct the match in a task of its own; a manager waits 10 s for the answer."},
 		{"R-STA-04", Should, "The same start_match again starts no second match.", "003 §2.9.4", "Keep the matches that you conduct by match_id."},
