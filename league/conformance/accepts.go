@@ -84,9 +84,27 @@ func fieldsProblem(broken []protocol.FieldError, want func(field string) bool) s
 	return strings.Join(problems, "; ")
 }
 
-// acceptable judges whether the agents of a league accept a message.
+// judgeMessages judges the form of the calls of a manager or referee, and whether agents
+// accept them. The registration has requirements of its own.
+func (x *client) judgeMessages(s *stage) {
+	x.judgeForms(s)
+	for _, c := range s.told(func(c *call) bool { return c.kind != "" && !c.searching }) {
+		if c.kind != protocol.TypeRefereeRegisterRequest {
+			x.acceptable(c)
+		}
+	}
+}
+
+// acceptable judges whether the agents of a league accept a message. A league goes on
+// when a notice is refused.
 func (x *client) acceptable(c *call) {
-	x.judge(x.as("MSG-01"), when(c.kind != "", "%s", fieldsProblem(x.judges.broken(c.kind, c.params), func(string) bool { return true })), c.exchange())
+	id := x.as("MSG-01")
+	switch c.kind {
+	case protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted,
+		protocol.TypeGameOver, protocol.TypeGameError:
+		id = x.as("MSG-02")
+	}
+	x.judge(id, when(c.kind != "", "%s", fieldsProblem(x.judges.broken(c.kind, c.params), func(string) bool { return true })), c.exchange())
 }
 
 // within tells whether a field is another one, or a part of it.

@@ -93,7 +93,7 @@ func examineManager(ctx context.Context, l *lab) {
 	}
 	defer x.conducting.Wait()
 	defer x.stage.close()
-	defer x.judgeMessages()
+	defer func() { x.judgeMessages(x.stage) }()
 	if gaveUp == "" && x.wantsBeyond(append(wire, "M-REG", "M-REF", "M-AUT")...) {
 		x.run(ctx)
 	}
@@ -135,14 +135,6 @@ func (x *hearing) run(ctx context.Context) {
 	}
 	x.queryAfter(ctx)
 	x.judgeLeague()
-}
-
-// judgeMessages judges the form of the manager's calls, and whether agents accept them.
-func (x *hearing) judgeMessages() {
-	x.judgeForms(x.stage)
-	for _, c := range x.stage.told(func(c *call) bool { return c.kind != "" && !c.searching }) {
-		x.acceptable(c)
-	}
 }
 
 // conducted waits for the answers to the last reports, which may come after the

@@ -265,7 +265,7 @@ func (x *hearing) judgeBroadcasts(rounds int) {
 		for _, c := range updates {
 			round, ok := c.params.integer("round_id")
 			x.judge("M-STA-03", firstOf(when(!ok, "round_id is %s", valueOf(c.params, "round_id")), rowProblem(rowsOf(c.params["standings"]))), c.exchange())
-			if round < last {
+			if round < last || round == 0 { // no match has been reported
 				continue
 			}
 			last = round

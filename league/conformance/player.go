@@ -74,14 +74,13 @@ func examinePlayer(ctx context.Context, l *lab) {
 }
 
 // awaitRegistration waits for the player to register.
-func (x *trial) awaitRegistration(ctx context.Context) bool {
+func (x *trial) awaitRegistration(ctx context.Context) {
 	if x.stage == nil || x.registered {
-		return x.registered
+		return
 	}
 	if x.registered = x.desk.wait(ctx, x.options.Wait); x.registered {
 		x.player = x.desk.registered()
 	}
-	return x.registered
 }
 
 // play plays with the player whatever the selected requirements need.

@@ -76,7 +76,7 @@ func (x *trial) speakMethods(ctx context.Context) {
 	x.invite(ctx, g)
 	by := func(before, id, name, method string, params map[string]any) {
 		body := x.encode(x.nextID(), name, params)
-		r := x.send(ctx, method, objectOf(body)["id"], body, otherLimit)
+		r := x.send(ctx, method, objectOf(body)["id"], body)
 		x.after([]string{before}, id, when(r.trouble() != "", "%s: %s", name, r.trouble()), &r.Exchange)
 	}
 	question := x.question(g)

@@ -38,7 +38,7 @@ func examineReferee(ctx context.Context, l *lab) {
 		x.stage = openStage(ctx, l.options.Listener)
 		defer x.stage.close()
 		x.manager = x.stage.openAt(l.options.Listener, l.dialect, x.playManager)
-		defer func() { x.judgeForms(x.stage) }()
+		defer func() { x.judgeMessages(x.stage) }()
 	}
 	if x.wantsBeyond("R-REG", "R-FRM-03") && !x.meet(ctx) {
 		x.judgeRegistration()
@@ -166,7 +166,7 @@ func (x *bench) refuseGame(ctx context.Context) {
 	q := x.assignment(c)
 	q["game_type"] = "no_such_game"
 	id := x.nextID()
-	r := x.send(ctx, protocol.StartMatch.Name, id, x.encode(id, protocol.StartMatch.Name, q), otherLimit)
+	r := x.send(ctx, protocol.StartMatch.Name, id, x.encode(id, protocol.StartMatch.Name, q))
 	x.judge("R-STA-07", notRefused(r), &r.Exchange)
 }
 

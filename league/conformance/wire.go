@@ -30,8 +30,8 @@ const unknownMethod = "no_such_method"
 
 // send posts a call of a method as it is, with this id, and judges what holds of every
 // answer; a nil id is that of a notification.
-func (x *client) send(ctx context.Context, method string, id jsontext.Value, body []byte, limit time.Duration) *reply {
-	return x.sendTo(ctx, x.options.URL, method, id, body, limit)
+func (x *client) send(ctx context.Context, method string, id jsontext.Value, body []byte) *reply {
+	return x.sendTo(ctx, x.options.URL, method, id, body, otherLimit)
 }
 
 func (x *client) sendTo(ctx context.Context, url, method string, id jsontext.Value, body []byte, limit time.Duration) *reply {
@@ -45,7 +45,7 @@ func (x *client) sendTo(ctx context.Context, url, method string, id jsontext.Val
 
 // raw posts a body that is no call, and judges what holds of every answer.
 func (x *client) raw(ctx context.Context, body []byte) *reply {
-	return x.send(ctx, "", nil, body, otherLimit)
+	return x.send(ctx, "", nil, body)
 }
 
 // inspect judges what holds of every answer to a call with this id; nil for a body
@@ -218,11 +218,11 @@ func notServed(r *reply) string {
 func (x *client) probe(ctx context.Context) {
 	for _, text := range []string{`"req-007"`, `"אבג 🎲 \"quoted\""`, `"1"`, `0`, `-7`, `4294967297`, `9007199254740993`, `null`} {
 		id := jsontext.Value(text)
-		x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}), otherLimit)
+		x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}))
 	}
 	x.askUnknown(ctx)
 	id := x.nextID()
-	r := x.send(ctx, protocol.Ping.Name, id, encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": id}), otherLimit)
+	r := x.send(ctx, protocol.Ping.Name, id, encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": id}))
 	x.judge(x.as("RPC-14"), r.trouble(), &r.Exchange)
 	silent := x.encode(nil, unknownMethod, map[string]any{})
 	x.notify(ctx, unknownMethod, silent)
@@ -233,7 +233,7 @@ func (x *client) probe(ctx context.Context) {
 func (x *client) askUnknown(ctx context.Context) {
 	for _, params := range []any{map[string]any{}, map[string]any{"match_id": "R1M1"}} {
 		id := x.nextID()
-		r := x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, params), otherLimit)
+		r := x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, params))
 		problem := errorProblem(r, codeUnknownMethod)
 		x.judge(x.as("RPC-08"), problem, &r.Exchange)
 		if problem == "" {
@@ -244,7 +244,7 @@ func (x *client) askUnknown(ctx context.Context) {
 
 // notify sends a call without an id.
 func (x *client) notify(ctx context.Context, method string, silent []byte) {
-	r := x.send(ctx, method, nil, silent, otherLimit)
+	r := x.send(ctx, method, nil, silent)
 	x.judge(x.as("RPC-07"), firstOf(r.Error, when(len(bytes.TrimSpace(r.body)) > 0, "a notification of %s is answered with a body", method)), &r.Exchange)
 }
 
@@ -334,5 +334,5 @@ func (x *client) survives(ctx context.Context, broken *reply, what string, alive
 // alive calls a method that no agent has, which says whether there is an answer.
 func (x *client) alive(ctx context.Context) *reply {
 	id := x.nextID()
-	return x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}), otherLimit)
+	return x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}))
 }
