@@ -56,3 +56,19 @@ func TestOurRefereeConforms(t *testing.T) {
 		})
 	}
 }
+
+// Some referees answer the start of a match when the match is over.
+func TestRefereeThatAnswersTheStartLateConductsMatches(t *testing.T) {
+	late := &tamper{response: func(method string, _, _ object) {
+		if method == protocol.StartMatch.Name {
+			time.Sleep(1500 * time.Millisecond) // longer than the kit's patience
+		}
+	}}
+	l := openPort(t)
+	r, err := conformance.Check(t.Context(), conformance.Options{
+		Role: conformance.Referee, URL: ourReferee(t, l, 1, late), Listener: l, Patience: time.Second,
+		Selection: conformance.Selection{Only: []string{"R-STA-01"}},
+	})
+	require.NoError(t, err)
+	holds(t, r)
+}
