@@ -18,10 +18,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league/conformance"
+	"evenodd/rules/evenodd"
 )
 
 type checkOptions struct {
 	role, url string
+	game      string
 	format    string
 	level     string
 	only      []string
@@ -53,11 +55,13 @@ func checkCommand(s streams, o *checkOptions) *cobra.Command {
 meet it. The kit plays what it needs beside the agent: manager, referee, players.
 
   pass     it holds
-  FAIL     a MUST that does not hold: a league cannot do without
-  warning  a SHOULD that does not hold: a league goes on, but not as well
+  FAIL     a MUST that does not hold: it costs matches, or the agent cannot be used
+  warning  a SHOULD that does not hold: our agents manage without it, others may not
   skipped  it could not be examined, and why
 
-What does not hold is shown with what was sent, what came back, and how to mend it.
+The kit understands every form of a message that a league understands; a form that is
+not the specification's is a warning. What does not hold comes last, grouped by cause,
+with what was sent, what came back, and how to mend it.
 A host and a port do for a URL: localhost:8101 is http://localhost:8101/mcp.
 
 An agent that registers by itself finds its manager at localhost:8000, where agents
@@ -91,6 +95,7 @@ could not be examined because the agent broke off.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.format, "format", formatText, "text, json or junit (XML for continuous integration)")
+	f.StringVar(&o.game, "game", evenodd.Type, "game that is played in the examination: "+strings.Join(games().Types(), ", "))
 	f.StringVar(&o.level, "level", "should", "examine what is a must, or all: must or should")
 	f.StringSliceVar(&o.only, "only", nil, "examine only these: `id`s, or beginnings of ids such as P-INV")
 	f.BoolVar(&o.list, "list", false, "list the requirements, of a role or of all; examines nothing")
@@ -203,6 +208,10 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	case o.players < 2 || o.referees < 1:
 		return usage("a league has 2 players and 1 referee at least, not %d and %d", o.players, o.referees)
 	}
+	game, err := games().Game(o.game)
+	if err != nil {
+		return usage("--game: %v", err)
+	}
 	chosen, err := o.selection()
 	if err != nil {
 		return err
@@ -222,7 +231,7 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	}
 	stop := o.showProgress(s)
 	report, err := o.examine(ctx, conformance.Options{
-		Role: o.role, URL: o.url, Listener: l, Selection: chosen, Wait: max(o.wait, time.Millisecond), Budget: o.timeout,
+		Role: o.role, URL: o.url, Game: game, Listener: l, Selection: chosen, Wait: max(o.wait, time.Millisecond), Budget: o.timeout,
 		Players: o.players, Referees: o.referees, Admin: o.admin, Client: client,
 	})
 	stop()
@@ -237,21 +246,23 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 		return err
 	}
 	if !report.Conforms() {
-		return &nonconformingError{report.Count(conformance.Fail)}
+		return &nonconformingError{failed: report.Count(conformance.Fail), passed: report.Count(conformance.Pass)}
 	}
 	return nil
 }
 
 // A nonconformingError says that an agent does not keep to the protocol: exit
 // code 4.
-type nonconformingError struct{ failed int }
+type nonconformingError struct{ failed, passed int }
 
 func (e *nonconformingError) Error() string {
-	switch e.failed {
-	case 0:
-		return "no requirement failed, but the examination came to no end"
-	case 1:
+	switch {
+	case e.failed == 1:
 		return "1 requirement failed"
+	case e.failed == 0 && e.passed == 0:
+		return "no requirement passed"
+	case e.failed == 0:
+		return "no requirement failed, but the agent ended the examination early"
 	}
 	return fmt.Sprintf("%d requirements failed", e.failed)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,9 @@ func discreet(r *conformance.Report, admin string) {
 		*text = string(protocol.HideTokens([]byte(t)))
 	}
 	clean(&r.URL)
+	for i := range r.Causes {
+		clean(&r.Causes[i].Text)
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		clean(&f.Detail)
@@ -81,55 +85,131 @@ func style(v conformance.Verdict) lipgloss.Style {
 	return plain.Faint(true)
 }
 
-// printReport writes a report for people: a line for each requirement, and what
-// shows it where one does not hold.
+// printReport writes a report for people: a line for each requirement that holds or
+// could not be examined, then the causes of what does not hold, failures last, and a
+// list of them.
 func printReport(w io.Writer, r *conformance.Report) error {
-	var text strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	line("%s at %s", r.Role, oneLine(r.URL))
-	group, wide := "", 0
-	for i := range r.Findings {
-		wide = max(wide, len(r.Findings[i].ID))
-	}
+	p := reportPrinter{findings: map[string]*conformance.Finding{}}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if g := groupOf(f.ID); g != group {
-			group = g
-			line("")
-		}
-		line("%s %-*s  %-6s  %s", style(f.Verdict).Render(fmt.Sprintf("%-7s", word(f.Verdict))), wide, f.ID, f.Level, f.Text)
-		if f.Detail != "" {
-			line("        %s", oneLine(f.Detail))
-		}
-		if f.Verdict == conformance.Pass || f.Verdict == conformance.Skipped {
+		p.findings[f.ID], p.wide = f, max(p.wide, len(f.ID))
+	}
+	p.line("%s at %s", r.Role, oneLine(r.URL))
+	group := ""
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Cause != "" {
 			continue
 		}
-		for j := range f.Exchanges {
-			for _, l := range exchangeLines(&f.Exchanges[j], shownInText) {
-				line("          %s", oneLine(l))
-			}
+		if g := groupOf(f.ID); g != group {
+			group = g
+			p.line("")
 		}
-		if f.Hint != "" {
-			line("        %s", f.Hint)
-		}
-		if f.Spec != "" {
-			line("        see %s", f.Spec)
-		}
+		p.finding(f)
 	}
-	line("\n%s", summary(r))
-	_, err := lipgloss.Fprint(w, text.String())
+	for _, c := range slices.Backward(r.Causes) {
+		p.line("")
+		p.cause(&c)
+	}
+	p.closing(r)
+	_, err := lipgloss.Fprint(w, p.text.String())
 	return err
 }
 
-// summary counts the verdicts.
+// A reportPrinter writes the lines of a report.
+type reportPrinter struct {
+	text     strings.Builder
+	findings map[string]*conformance.Finding // by ID
+	wide     int                             // bytes of the longest ID
+}
+
+func (p *reportPrinter) line(format string, args ...any) {
+	fmt.Fprintf(&p.text, format+"\n", args...)
+}
+
+// finding writes the verdict on a requirement, and why.
+func (p *reportPrinter) finding(f *conformance.Finding) {
+	p.line("%s %-*s  %-6s  %s", style(f.Verdict).Render(fmt.Sprintf("%-7s", word(f.Verdict))), p.wide, f.ID, f.Level, f.Text)
+	if f.Detail != "" {
+		p.line("        %s", oneLine(f.Detail))
+	}
+}
+
+// cause writes a requirement that does not hold with its evidence, and below it the
+// others that do not hold for the same cause.
+func (p *reportPrinter) cause(c *conformance.Cause) {
+	f := p.findings[c.ID]
+	p.finding(f)
+	for j := range f.Exchanges {
+		for _, l := range exchangeLines(&f.Exchanges[j], shownInText) {
+			p.line("          %s", oneLine(l))
+		}
+	}
+	if f.Hint != "" {
+		p.line("        %s", f.Hint)
+	}
+	if f.Spec != "" {
+		p.line("        see %s", f.Spec)
+	}
+	if len(c.Requirements) == 1 {
+		return
+	}
+	p.line("        %s For the same cause:", oneLine(c.Text))
+	for _, id := range c.Requirements {
+		if other := p.findings[id]; other != f {
+			p.line("          %-*s  %-6s  %s", p.wide, id, other.Level, other.Text)
+		}
+	}
+}
+
+// maxClosing is how many causes the closing list names.
+const maxClosing = 12
+
+// closing lists the causes, the most important first, and counts the verdicts.
+func (p *reportPrinter) closing(r *conformance.Report) {
+	if len(r.Causes) > 0 {
+		p.line("\nTo mend, the most important first:")
+	}
+	for _, c := range r.Causes[:min(len(r.Causes), maxClosing)] {
+		verdict, more := p.findings[c.ID].Verdict, ""
+		if n := len(c.Requirements) - 1; n > 0 {
+			more = fmt.Sprintf(" (and %d more)", n)
+		}
+		p.line("%s %-*s  %s%s", style(verdict).Render(fmt.Sprintf("%-7s", word(verdict))), p.wide, c.ID, brief(oneLine(c.Text), shownInList), more)
+	}
+	if n := len(r.Causes) - maxClosing; n > 0 {
+		p.line("        … and %d more", n)
+	}
+	p.line("\n%s", summary(r))
+}
+
+// shownInList is how many bytes of a cause the closing list shows.
+const shownInList = 120
+
+// summary counts the verdicts, and the causes of what does not hold.
 func summary(r *conformance.Report) string {
+	causes := func(level conformance.Level) string {
+		n := 0
+		for _, c := range r.Causes {
+			if c.Level == level {
+				n++
+			}
+		}
+		switch n {
+		case 0:
+			return ""
+		case 1:
+			return " for 1 cause"
+		}
+		return fmt.Sprintf(" for %d causes", n)
+	}
 	warnings := "warnings"
 	if r.Count(conformance.Warn) == 1 {
 		warnings = "warning"
 	}
-	return fmt.Sprintf("%d passed, %d failed, %d %s, %d skipped, took %s",
-		r.Count(conformance.Pass), r.Count(conformance.Fail), r.Count(conformance.Warn), warnings, r.Count(conformance.Skipped),
-		(time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
+	return fmt.Sprintf("%d passed, %d failed%s, %d %s%s, %d skipped, took %s",
+		r.Count(conformance.Pass), r.Count(conformance.Fail), causes(conformance.Must), r.Count(conformance.Warn), warnings, causes(conformance.Should),
+		r.Count(conformance.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
 }
 
 // shownInText is how many bytes of a body people are shown; JSON has more.

@@ -86,9 +86,14 @@ func aHand() *hand {
 	warned.Exchanges = []conformance.Exchange{{To: "http://localhost:8101/mcp", Request: strings.Repeat("long ", 300), Error: "no answer within 5s", TookMS: 5000}}
 	skipped := finding("P-OVER-01", conformance.Must, conformance.Skipped)
 	skipped.Detail = "the agent never came so far"
+	failed.Cause, warned.Cause = failed.ID, warned.ID
 	return &hand{report: &conformance.Report{
 		SchemaVersion: 1, Role: conformance.Player, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), TookMS: 1250,
 		Findings: []conformance.Finding{finding("P-INV-01", conformance.Must, conformance.Pass), failed, warned, skipped},
+		Causes: []conformance.Cause{
+			{ID: failed.ID, Level: conformance.Must, Text: failed.Detail, Requirements: []string{failed.ID}},
+			{ID: warned.ID, Level: conformance.Should, Text: warned.Detail, Requirements: []string{warned.ID}},
+		},
 	}}
 }
 
@@ -111,13 +116,10 @@ func TestCheckTellsPeople(t *testing.T) {
 	assert.Equal(t, `player at `+url+`
 
 pass    P-INV-01   MUST    Does P-INV-01.
-FAIL    P-INV-02   MUST    Does P-INV-02.
-        accept is "�[31myes", not true�or false
-          POST http://localhost:8101/mcp: HTTP 200 after 12 ms
-          > {"params":{"auth_token":"***","n":1}}
-          < { "token": "***", "text": "{\"auth_token\": \"***\"}", "auth_token": "none" �}
-        Do it.
-        see 003 §4.4
+
+skipped P-OVER-01  MUST    Does P-OVER-01.
+        the agent never came so far
+
 warning P-INV-03   SHOULD  Does P-INV-03.
         the timestamp has no zone
           POST http://localhost:8101/mcp: no answer after 5000 ms
@@ -126,10 +128,19 @@ warning P-INV-03   SHOULD  Does P-INV-03.
         Do it.
         see 003 §4.4
 
-skipped P-OVER-01  MUST    Does P-OVER-01.
-        the agent never came so far
+FAIL    P-INV-02   MUST    Does P-INV-02.
+        accept is "�[31myes", not true�or false
+          POST http://localhost:8101/mcp: HTTP 200 after 12 ms
+          > {"params":{"auth_token":"***","n":1}}
+          < { "token": "***", "text": "{\"auth_token\": \"***\"}", "auth_token": "none" �}
+        Do it.
+        see 003 §4.4
 
-1 passed, 1 failed, 1 warning, 1 skipped, took 1.3s
+To mend, the most important first:
+FAIL    P-INV-02   accept is "�[31myes", not true�or false
+warning P-INV-03   the timestamp has no zone
+
+1 passed, 1 failed for 1 cause, 1 warning for 1 cause, 1 skipped, took 1.3s
 `, stdout)
 }
 
@@ -183,22 +194,52 @@ func TestCheckTellsContinuousIntegration(t *testing.T) {
 
 func TestCheckAnAgentThatConforms(t *testing.T) {
 	h, url := aHand(), listening(t)
-	h.report.Findings = append(h.report.Findings[:1], h.report.Findings[2:]...)
+	h.report.Findings, h.report.Causes = append(h.report.Findings[:1], h.report.Findings[2:]...), h.report.Causes[1:]
 	_, _, err := h.checks(t, append(anywhere, "player", url, "--only", "p-inv,P-OVER-01", "--level", "MUST", "--wait", "3s", "--timeout", "20s")...)
 	require.NoError(t, err)
 	assert.Equal(t, url, h.asked.URL)
 	assert.Equal(t, conformance.Selection{Level: conformance.Must, Only: []string{"P-INV", "P-OVER-01"}}, h.asked.Selection)
 	assert.Equal(t, []time.Duration{3 * time.Second, 20 * time.Second}, []time.Duration{h.asked.Wait, h.asked.Budget})
 
-	h.report.Findings = h.report.Findings[2:]
+	h.report.Findings, h.report.Causes = h.report.Findings[2:], nil
 	_, _, err = h.checks(t, append(anywhere, "player", url)...)
-	assert.EqualError(t, err, "no requirement failed, but the examination came to no end")
+	assert.EqualError(t, err, "no requirement passed")
+}
+
+func TestCheckListsTheRequirementsOfACauseUnderIt(t *testing.T) {
+	h, url := aHand(), listening(t)
+	h.report.Findings[2].Cause = "P-INV-02"
+	h.report.Causes = []conformance.Cause{{
+		ID: "P-INV-02", Level: conformance.Must, Text: "Its replies are not wrapped.", Requirements: []string{"P-INV-02", "P-INV-03"},
+	}}
+	stdout, _, err := h.checks(t, append(anywhere, "player", url)...)
+	require.Error(t, err)
+	assert.Contains(t, stdout, `        see 003 §4.4
+        Its replies are not wrapped. For the same cause:
+          P-INV-03   SHOULD  Does P-INV-03.
+
+To mend, the most important first:
+FAIL    P-INV-02   Its replies are not wrapped. (and 1 more)
+
+1 passed, 1 failed for 1 cause, 1 warning, 1 skipped, took 1.3s
+`)
+}
+
+func TestCheckPlaysTheGameOfItsFlag(t *testing.T) {
+	h, url := aHand(), listening(t)
+	for _, game := range games().Types() {
+		_, _, err := h.checks(t, append(anywhere, "player", url, "--game", game)...)
+		require.Error(t, err)
+		assert.Equal(t, game, h.asked.Game.Info().Type)
+	}
+	_, _, err := h.checks(t, append(anywhere, "player", url, "--game", "chess")...)
+	assert.EqualError(t, err, `--game: unknown game "chess"; known: even_odd, rock_paper_scissors, tic_tac_toe`)
 }
 
 func TestCheckAManagerByItsAdminToken(t *testing.T) {
 	h, url := aHand(), listening(t)
-	h.report.Findings = h.report.Findings[1:2]
-	h.report.Findings[0].ID = "M-START-01"
+	h.report.Findings, h.report.Causes = h.report.Findings[1:2], h.report.Causes[:1]
+	h.report.Findings[0].ID, h.report.Causes[0].ID = "M-START-01", "M-START-01"
 	h.report.Findings[0].Detail = "who says sesame is let in"
 	t.Setenv("EVENODD_ADMIN_TOKEN", "sesame\n")
 	stdout, _, err := h.checks(t, "manager", url, "--players", "2", "--referees", "3")

@@ -25,8 +25,8 @@ func TestAGuestIsExamined(t *testing.T) {
 	assert.Equal(t, 4, code)
 	assert.Regexp(t, `^evenodd: \d+ requirements failed\n$`, stderr)
 	assert.Regexp(t, `(?m)^pass    P-INV-01   MUST    It answers GAME_INVITATION with GAME_JOIN_ACK\.$`, stdout)
-	assert.Regexp(t, `(?m)^FAIL    P-CHO-03   MUST    Its parity_choice is "even" or "odd", in lower case\.\n        .*both`, stdout)
-	assert.Regexp(t, `\n\d+ passed, \d+ failed, \d+ warnings?, \d+ skipped, took [\d.]+m?s\n$`, stdout)
+	assert.Regexp(t, `(?m)^FAIL    P-CHO-03   MUST    Its choice is allowed, letter by letter: .*\n        .*both`, stdout)
+	assert.Regexp(t, `\n\d+ passed, \d+ failed for \d+ causes?, \d+ warnings? for \d+ causes?, \d+ skipped, took [\d.]+m?s\n$`, stdout)
 	assert.NotRegexp(t, `"auth_token\\*": *\\*"[^"*\\]{6}`, stdout)
 
 	code, stdout, _ = examined(t, g.url, "--only", "P-INV,P-CHO-04")
@@ -109,6 +109,7 @@ const reportContract = `{
 				"hint": {"type": "string", "minLength": 1},
 				"verdict": {"enum": ["pass", "fail", "warn", "skipped"]},
 				"detail": {"type": "string", "minLength": 1},
+				"cause": {"type": "string", "pattern": "^[PRM]-[A-Z]+-\\d\\d$"},
 				"exchanges": {"type": "array", "minItems": 1, "items": {
 					"type": "object", "additionalProperties": false,
 					"required": ["to", "request", "took_ms"],
@@ -118,6 +119,16 @@ const reportContract = `{
 						"took_ms": {"type": "integer", "minimum": 0}
 					}
 				}}
+			}
+		}},
+		"causes": {"type": "array", "items": {
+			"type": "object", "additionalProperties": false,
+			"required": ["id", "level", "text", "requirements"],
+			"properties": {
+				"id": {"type": "string", "pattern": "^[PRM]-[A-Z]+-\\d\\d$"},
+				"level": {"enum": ["MUST", "SHOULD"]},
+				"text": {"type": "string", "minLength": 1},
+				"requirements": {"type": "array", "minItems": 1, "items": {"type": "string"}}
 			}
 		}}
 	}

@@ -1,21 +1,22 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
 
+	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 )
 
@@ -44,48 +45,29 @@ type stage struct {
 	moved  chan struct{} // closed, and replaced, when something was told
 }
 
-// A call is what one of the kit's agents was told.
-type call struct {
-	Exchange
-
-	seq    int // place among all calls, from 1
-	at     time.Time
-	to     *actor
-	path   string
-	bearer string // credential beside the message; never shown
-	method string // of JSON-RPC; "" in a bare message
-	kind   string // the message type that is meant, "" when nothing tells
-
-	object members
-	params members // the message
-	tool   bool    // it came as a call of an MCP tool
-	bare   bool    // it came without JSON-RPC
-
-	said     time.Time // when its answer began; zero while there is none
-	answered bool
-	doneAt   time.Time
-}
-
-// A performance is what an agent of the kit makes of a call. The zero value
-// breaks the connection off.
+// A performance is how an agent of the kit answers a call. The zero value closes the
+// connection.
 type performance struct {
 	result  map[string]any // a message; wrapped as the call was
+	failure []byte         // a JSON-RPC error object, where there is no result; wrapped likewise
 	status  int            // of HTTP; 0 means 200
-	body    []byte         // sent as it is, where there is no result
+	body    []byte         // sent as it is, where there is neither
 	forever bool           // no answer at all
 	after   time.Duration  // wait before it
 	until   <-chan struct{}
 }
 
-// An actor is one agent of the kit.
+// An actor is one agent of the kit. Its dialect reads what it is told, and knows how the
+// agent under examination wants to be called.
 type actor struct {
-	stage  *stage
-	url    string
-	id     string // that it was registered under; the stage's mu guards it
-	play   func(*call) performance
-	server *http.Server
-	serves sync.WaitGroup
-	busy   chan struct{}
+	stage   *stage
+	url     string
+	id      string // that it was registered under; the stage's mu guards it
+	dialect *dialect.Dialect
+	play    func(*call) performance
+	server  *http.Server
+	serves  sync.WaitGroup
+	busy    chan struct{}
 }
 
 // openStage makes a stage under the host of a listener.
@@ -118,16 +100,19 @@ func (s *stage) close() {
 func (s *stage) open(play func(*call) performance) (*actor, error) {
 	l, err := (&net.ListenConfig{}).Listen(s.life, "tcp", net.JoinHostPort(s.host, "0"))
 	if err != nil {
-		return nil, fmt.Errorf("no place for an agent of the kit: %w", err)
+		return nil, fmt.Errorf("no port for an agent of the kit: %w", err)
 	}
-	return s.openAt(l, play), nil
+	return s.openAt(l, nil, play), nil
 }
 
-// openAt serves an agent on a listener.
-func (s *stage) openAt(l net.Listener, play func(*call) performance) *actor {
+// openAt serves an agent on a listener. Its dialect is one of its own if none is given.
+func (s *stage) openAt(l net.Listener, speaks *dialect.Dialect, play func(*call) performance) *actor {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	a := &actor{
-		stage: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, play: play, busy: make(chan struct{}, maxPlaying),
+		stage: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, dialect: speaks, play: play, busy: make(chan struct{}, maxPlaying),
+	}
+	if a.dialect == nil {
+		a.dialect = dialect.New(dialect.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	}
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
@@ -154,9 +139,55 @@ func (a *actor) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c := a.understand(r, body)
-	a.stage.keep(c, len(body))
-	a.perform(w, r, c, a.play(c))
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	var calls []*call
+	var as *performance // what is sent as it is, in place of an answer
+	status, answer := a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body, func(ctx context.Context, canonical []byte) []byte {
+		c := a.read(r, body, canonical)
+		if c.object == nil {
+			return c.wrap(c.refuse(codeParse, "Parse error"))
+		}
+		calls = append(calls, c)
+		a.stage.keep(c, len(body))
+		p := a.play(c)
+		if !a.wait(ctx, p) {
+			as = &performance{}
+			return nil
+		}
+		answer := c.wrap(p)
+		switch {
+		case answer == nil:
+			as = &p
+		case c.object["id"] == nil: // a notification
+			return nil
+		}
+		return answer
+	})
+	if as != nil {
+		status, answer = cmp.Or(as.status, http.StatusOK), as.body
+	}
+	hangsUp := as != nil && as.status == 0 && as.body == nil
+	if hangsUp {
+		status = 0
+	}
+	for _, c := range calls {
+		a.note(c, status, answer)
+	}
+	defer func() {
+		for _, c := range calls {
+			a.answered(c)
+		}
+	}()
+	switch {
+	case hangsUp:
+		panic(http.ErrAbortHandler)
+	case len(answer) == 0 && as == nil: // a notification
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(answer) //nolint:gosec // JSON for an agent, no page; a caller may be gone
 }
 
 // posted is the body of a POST to an agent of the kit, of at most limit bytes. Any
@@ -203,67 +234,14 @@ func (a *actor) enter() bool {
 	return !a.stage.closed
 }
 
-// understand reads a call in whatever form it came.
-func (a *actor) understand(r *http.Request, body []byte) *call {
-	c := &call{Exchange: Exchange{To: a.url, Request: shown(body)}, at: time.Now(), to: a, path: r.URL.Path, object: objectOf(body)}
-	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	c.method, _ = c.object.text("method")
-	c.params = objectOf(c.object["params"])
-	if c.method == "tools/call" {
-		c.method, _ = c.params.text("name")
-		c.params, c.tool = objectOf(c.params["arguments"]), true
-	}
-	if inner := objectOf(c.params["message"]); inner["message_type"] != nil {
-		c.params = inner
-	}
-	if c.object["jsonrpc"] == nil && c.params == nil {
-		c.params, c.bare = c.object, true
-	}
-	c.kind = kindOfCall(c.method, c.params)
-	return c
-}
-
-// form tells what is around the message of a call, and how it is written.
-func (c *call) form() string {
-	form := []string{c.method, fmt.Sprint(c.tool, c.bare)}
-	for _, o := range []members{c.object, objectOf(c.object["params"]), c.params} {
-		form = append(form, slices.Sorted(maps.Keys(o))...)
-	}
-	return strings.Join(form, " ")
-}
-
-// kindOfCall is the message type that a call means, whatever name it goes by.
-func kindOfCall(method string, params members) string {
-	if kind, _ := params.text("message_type"); kind != "" {
-		return strings.ToUpper(kind)
-	}
-	names := map[string]string{
-		"handle_game_invitation": protocol.TypeGameInvitation, "receive_game_invitation": protocol.TypeGameInvitation,
-		"choose_parity": protocol.TypeChooseParityCall, "parity_choose": protocol.TypeChooseParityCall, "receive_parity_call": protocol.TypeChooseParityCall,
-		"notify_match_result": protocol.TypeGameOver, "receive_game_over": protocol.TypeGameOver,
-		"notify_game_error": protocol.TypeGameError, "report_match_result": protocol.TypeMatchResultReport,
-		"match_result_report": protocol.TypeMatchResultReport, "register_referee": protocol.TypeRefereeRegisterRequest,
-		"register_player": protocol.TypeLeagueRegisterRequest, "notify_round": protocol.TypeRoundAnnouncement,
-		"update_standings": protocol.TypeStandingsUpdate, "notify_round_completed": protocol.TypeRoundCompleted,
-		"notify_league_completed": protocol.TypeLeagueCompleted,
-	}
-	for _, start := range startMethods {
-		names[start] = protocol.TypeMatchAssignment
-	}
-	if kind := names[strings.ToLower(method)]; kind != "" {
-		return kind
-	}
-	return strings.ToUpper(method)
-}
-
-// startMethods are the names under which a referee is told to conduct a match.
-var startMethods = [...]string{"start_match", "run_match", "assign_match", "start_match_command", "match_assignment"} //nolint:gochecknoglobals // a table
-
 // keep puts a call of so many bytes into the record, unless it is full.
 func (s *stage) keep(c *call, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.seq = len(s.calls) + 1
+	c.searching = c.form != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
+		return k.to == c.to && k.kind == c.kind && k.form == ""
+	})
 	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
 		s.calls = append(s.calls, c)
 		s.size += size
@@ -275,6 +253,13 @@ func (s *stage) keep(c *call, size int) {
 func (s *stage) stir() {
 	close(s.moved)
 	s.moved = make(chan struct{})
+}
+
+// wake wakes those that wait for something to happen.
+func (s *stage) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stir()
 }
 
 // told are the calls that want chooses, in the order in which they came.
@@ -309,48 +294,35 @@ func (s *stage) await(ctx context.Context, most time.Duration, done func() bool)
 	}
 }
 
-// perform answers a call as the play has it.
-func (a *actor) perform(w http.ResponseWriter, r *http.Request, c *call, p performance) {
-	defer a.answered(c)
+// wait waits until an answer is due; false when the caller or the stage is gone.
+func (a *actor) wait(ctx context.Context, p performance) bool {
 	wait := p.after
 	if p.forever {
 		wait = maxHolding
+	}
+	if wait == 0 && p.until == nil {
+		return true
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-p.until:
-	case <-r.Context().Done():
-		panic(http.ErrAbortHandler)
+	case <-ctx.Done():
+		return false
 	case <-a.stage.life.Done():
-		panic(http.ErrAbortHandler)
+		return false
 	}
-	body := p.body
-	switch {
-	case p.result != nil:
-		body = c.wrap(p.result)
-	case p.status == 0 && body == nil: // the connection is broken off
-		a.note(c, 0, nil)
-		panic(http.ErrAbortHandler)
-	}
-	status := p.status
-	if status == 0 {
-		status = http.StatusOK
-	}
-	a.note(c, status, body)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // JSON for an agent, no page; a caller that has gone is its own loss
+	return !p.forever
 }
 
-// note writes down how a call is answered.
+// note keeps how a call is answered.
 func (a *actor) note(c *call, status int, body []byte) {
 	a.stage.mu.Lock()
 	defer a.stage.mu.Unlock()
-	c.Status, c.Response, c.said = status, shown(body), time.Now()
+	c.Status, c.response, c.began = status, body, time.Now()
 	if status == 0 {
-		c.Error = "the kit broke the connection off"
+		c.Error = "the kit closed the connection"
 	}
 }
 
@@ -361,72 +333,4 @@ func (a *actor) answered(c *call) {
 	c.answered, c.doneAt = true, time.Now()
 	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
 	a.stage.stir()
-}
-
-// before tells whether a call was answered before a moment. That its answer began
-// is enough: whoever has read it may go on before the rest is noted.
-func (c *call) before(at time.Time) bool {
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
-	return !c.said.IsZero() && !c.said.After(at)
-}
-
-// end is when a call was answered; while it is not, now.
-func (c *call) end() time.Time {
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
-	if !c.answered {
-		return time.Now()
-	}
-	return c.doneAt
-}
-
-// exchange is a call for a finding. It may still be going on.
-func (c *call) exchange() *Exchange {
-	if c == nil {
-		return nil
-	}
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
-	x := c.Exchange
-	return &x
-}
-
-// wrap puts a message into the form in which the call came.
-func (c *call) wrap(message map[string]any) []byte {
-	if c.bare {
-		return encoded(message)
-	}
-	var result any = message
-	if c.tool {
-		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": string(encoded(message))}}}
-	}
-	return encoded(map[string]any{"jsonrpc": "2.0", "id": c.id(), "result": result})
-}
-
-// refuse answers a call with an error object.
-func (c *call) refuse(code int, message string) performance {
-	return performance{status: http.StatusOK, body: encoded(map[string]any{
-		"jsonrpc": "2.0", "id": c.id(), "error": map[string]any{"code": code, "message": message},
-	})}
-}
-
-func (c *call) id() jsontext.Value { return idOf(c.object) }
-
-// reply begins an answer to a call.
-func (c *call) reply(messageType, sender string) map[string]any {
-	conversation, _ := c.params.text("conversation_id")
-	if conversation == "" {
-		conversation = "conv-check"
-	}
-	return map[string]any{
-		"protocol": protocol.Name, "message_type": messageType, "sender": sender,
-		"timestamp": protocol.FormatTimestamp(time.Now()), "conversation_id": conversation,
-	}
-}
-
-// match is the match that a call is about.
-func (c *call) match() string {
-	id, _ := c.params.text("match_id")
-	return id
 }

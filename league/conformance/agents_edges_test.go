@@ -100,7 +100,7 @@ func TestRefereeThatDoesNotRegister(t *testing.T) {
 		Role: conformance.Referee, URL: ourReferee(t, elsewhere, 1, nil), Listener: openPort(t), Wait: 100 * time.Millisecond,
 	})
 	require.NoError(t, err)
-	assert.Contains(t, verdicts(report, conformance.Fail)["R-REG-01"], "did not register")
+	assert.Contains(t, verdicts(report, conformance.Fail)["R-REG-10"], "did not register")
 	assert.Contains(t, verdicts(report, conformance.Skipped)["R-INV-01"], "tell it that its manager is")
 }
 

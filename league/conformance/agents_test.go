@@ -26,10 +26,7 @@ func TestRecordIsBounded(t *testing.T) {
 // The catalogue of errors, and which requirement of a manager, a referee or a
 // player provokes each; for the rest, why nobody can from outside.
 func TestEveryErrorCodeIsProvoked(t *testing.T) {
-	const (
-		others  = "of other games than even_odd"
-		outside = "no call brings it about for certain: "
-	)
+	const outside = "no call brings it about for certain: "
 	table := []struct {
 		code protocol.Code
 		by   string // a requirement
@@ -38,7 +35,7 @@ func TestEveryErrorCodeIsProvoked(t *testing.T) {
 		{protocol.ErrTimeout, "R-ERR-03", ""}, {protocol.ErrInvalidFieldType, "M-REF-04", ""}, {protocol.ErrMissingField, "M-REF-02", ""},
 		{protocol.ErrInvalidParityChoice, "R-ERR-03", ""}, {protocol.ErrPlayerNotRegistered, "M-QRY-08", ""}, {protocol.ErrMatchNotFound, "M-RPT-06", ""},
 		{protocol.ErrDuplicateReport, "M-RPT-06", ""}, {protocol.ErrInvalidMatchState, "P-CHO-08", ""}, {protocol.ErrConnection, "R-ERR-03", ""},
-		{protocol.ErrIllegalMove, "", others}, {protocol.ErrTokenMissing, "M-AUT-03", ""}, {protocol.ErrTokenInvalid, "M-AUT-03", ""},
+		{protocol.ErrIllegalMove, "R-ERR-03", ""}, {protocol.ErrTokenMissing, "M-AUT-03", ""}, {protocol.ErrTokenInvalid, "M-AUT-03", ""},
 		{protocol.ErrRefereeNotRegistered, "M-RPT-06", ""}, {protocol.ErrNotAuthorized, "M-AUT-05", ""},
 		{protocol.ErrMatchIDMismatch, "", "R-LOS-05 looks whether such an answer counts; with which code it is refused the documents leave open, E015 or E002"},
 		{protocol.ErrInvalidQueryType, "M-QRY-08", ""}, {protocol.ErrLeagueNotFound, "M-QRY-08", ""}, {protocol.ErrProtocolVersion, "M-REF-07", ""},
@@ -46,7 +43,7 @@ func TestEveryErrorCodeIsProvoked(t *testing.T) {
 		{protocol.ErrLeagueFull, "", outside + "a league that is full begins, and then it is too late (M-RUN-03 takes both)"},
 		{protocol.ErrInvalidTimestamp, "M-REF-09", ""},
 		{protocol.ErrRateLimited, "", outside + "no document says how many calls are too many; who is put off waits"},
-		{protocol.ErrMessageTooLarge, "M-HTTP-06", ""}, {protocol.ErrDuplicateName, "M-REF-13", ""}, {protocol.ErrInvalidEndpoint, "M-REF-12", ""},
+		{protocol.ErrMessageTooLarge, "M-HTTP-06", ""}, {protocol.ErrDuplicateName, "M-REF-13", ""}, {protocol.ErrInvalidEndpoint, "M-REF-15", ""},
 		{protocol.ErrUnsupportedGame, "M-REF-11", ""}, {protocol.ErrLeagueNotStarted, "M-RPT-06", ""}, {protocol.ErrLeagueComplete, "M-END-06", ""},
 	}
 	known := map[string]bool{}

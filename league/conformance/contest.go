@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"evenodd/league/protocol"
+	"evenodd/rules"
 )
 
 // A contest is a match that the referee conducts with two players of the kit.
@@ -17,22 +20,65 @@ type contest struct {
 	name    string
 	match   string
 	round   int
+	attempt int
 	seats   [2]*seat
 	short   bool // its players do not answer: it has little time
 	limit   time.Duration
-	started *reply
 	again   *reply // the same start once more; nil for none
-	refused string // why it was not started; "" when it was
 	over    bool   // the manager has the report
 	cut     bool   // the time of the examination ended in it
 	lostOne bool   // the first report of it gets no answer
+
+	handing sync.WaitGroup // of the calls that hand the match over
+	mu      sync.Mutex
+	started *reply // the answer to the start; nil while there is none
+}
+
+// start is the answer to the start of the match; nil while there is none.
+func (c *contest) start() *reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.started
+}
+
+// startExchange is the evidence of the start.
+func (c *contest) startExchange() *Exchange {
+	if r := c.start(); r != nil {
+		return &r.Exchange
+	}
+	return nil
+}
+
+// refusedStart says why the referee has not taken the match; "" when it has, or has not
+// answered in time.
+func (c *contest) refusedStart() string {
+	r := c.start()
+	switch {
+	case r == nil, strings.HasPrefix(r.Error, "no answer within"):
+		return ""
+	case r.trouble() != "":
+		return r.trouble()
+	case notRefused(r) == "":
+		return "it refuses the match: " + valueOf(r.result, "status") + " " + valueOf(r.result, "reason")
+	case busy(r):
+		return "it says that it is busy"
+	}
+	return ""
+}
+
+// busy tells whether a referee asks for a match to be given it later.
+func busy(r *reply) bool {
+	status, _ := r.result.text("status")
+	return strings.EqualFold(status, protocol.StatusBusy)
 }
 
 // A seat is a player of a contest.
 type seat struct {
 	*actor
+	lab    *lab
 	name   string
-	choice string
+	side   rules.Seat
+	choice string // that it prefers, where that is allowed
 	// play is what the n-th call of a kind, from 1, is answered with; nil means
 	// as a player should.
 	play func(s *seat, c *call, n int) *performance
@@ -44,9 +90,14 @@ type seat struct {
 // contest makes a match with two players; nil behaves well.
 func (x *bench) contest(name string, a, b func(*seat, *call, int) *performance) (*contest, bool) {
 	n := int(x.ids.Add(1))
-	c := &contest{name: name, match: protocol.MatchID(n, 1), round: n, limit: x.patience(usualContest)}
+	c := &contest{name: name, match: protocol.MatchID(n, 1), round: n, attempt: 1, limit: x.patience(usualContest)}
+	start := x.options.Game.Start()
 	for i, play := range []func(*seat, *call, int) *performance{a, b} {
-		s := &seat{name: protocol.PlayerID(i + 1), choice: []string{"even", "odd"}[i], play: play, times: map[string]int{}}
+		choices := options(x.options.Game, start, rules.Seat(i))
+		s := &seat{lab: x.lab, name: protocol.PlayerID(i + 1), side: rules.Seat(i), play: play, times: map[string]int{}}
+		if len(choices) > 0 {
+			s.choice = choices[i%len(choices)]
+		}
 		var err error
 		if s.actor, err = x.stage.open(s.answer); err != nil {
 			x.giveUp(err.Error())
@@ -58,7 +109,7 @@ func (x *bench) contest(name string, a, b func(*seat, *call, int) *performance) 
 	return c, true
 }
 
-// answer is what a player says.
+// answer is how a player answers a call.
 func (s *seat) answer(c *call) performance {
 	s.mu.Lock()
 	s.times[c.kind]++
@@ -75,7 +126,7 @@ func (s *seat) answer(c *call) performance {
 // behave answers as a player should.
 func (s *seat) behave(c *call) performance {
 	acks := map[string]string{
-		protocol.TypeGameInvitation: protocol.TypeGameJoinAck, protocol.TypeChooseParityCall: protocol.TypeChooseParityResponse,
+		protocol.TypeGameInvitation: protocol.TypeGameJoinAck, s.lab.questionType(): s.lab.choiceType(),
 		protocol.TypeGameOver: protocol.TypeGameOverAck, protocol.TypeGameError: protocol.TypeGameErrorAck,
 	}
 	kind, known := acks[c.kind]
@@ -87,18 +138,53 @@ func (s *seat) behave(c *call) performance {
 	switch c.kind {
 	case protocol.TypeGameInvitation:
 		m["accept"], m["arrival_timestamp"] = true, m["timestamp"]
-	case protocol.TypeChooseParityCall:
-		m["parity_choice"] = s.choice
+	case s.lab.questionType():
+		s.lab.setChoice(m, s.choose(c))
 	default:
 		m["status"] = protocol.StatusAcknowledged
 	}
 	return performance{result: m}
 }
 
+// choose is the player's choice in reply to a question.
+func (s *seat) choose(c *call) string {
+	var allowed []string
+	_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
+	return s.preferred(allowed)
+}
+
+// preferred is the choice of the player among those that are allowed: the one that it
+// prefers, or the first in alphabetical order.
+func (s *seat) preferred(allowed []string) string {
+	if len(allowed) == 0 || slices.Contains(allowed, s.choice) {
+		return s.choice
+	}
+	return slices.Min(allowed)
+}
+
+// decided is the verdict of the rules on a match in which both players choose as they
+// prefer, and this number is drawn.
+func (x *bench) decided(c *contest, number int) rules.Verdict {
+	position := x.options.Game.Start()
+	for seats := position.ToMove(); len(seats) > 0; seats = position.ToMove() {
+		var moves [2]string
+		for _, side := range seats {
+			moves[side] = c.seats[side].preferred(options(x.options.Game, position, side))
+		}
+		position = position.Play(moves)
+	}
+	if numbered, ok := position.(rules.Numbered); ok {
+		verdict, _ := numbered.JudgeNumber(number) // whether it can be drawn is judged elsewhere
+		return verdict
+	}
+	return position.Judge(rules.Chance{})
+}
+
 // assignment is MATCH_ASSIGNMENT of a contest.
 func (x *bench) assignment(c *contest) map[string]any {
-	q := message(protocol.TypeMatchAssignment, protocol.ManagerSender, protocol.MatchConversation(c.match, 1), "")
-	q["league_id"], q["round_id"], q["match_id"], q["attempt"], q["game_type"] = checkLeague, c.round, c.match, 1, "even_odd"
+	q := message(protocol.TypeMatchAssignment, protocol.ManagerSender, protocol.MatchConversation(c.match, c.attempt), "")
+	q["league_id"], q["round_id"], q["match_id"], q["attempt"], q["game_type"] = checkLeague, c.round, c.match, c.attempt, x.game
+	q["referee_id"] = x.desk.registered()
 	for i, name := range []string{"player_A", "player_B"} {
 		q[name] = map[string]any{
 			"player_id": c.seats[i].name, "endpoint": c.seats[i].url, "display_name": "Check Player " + c.seats[i].name,
@@ -115,110 +201,67 @@ func (x *bench) assignment(c *contest) map[string]any {
 	return q
 }
 
-// shortTime is what a player that does not answer has; a referee may well take
-// the protocol's own times instead.
+// shortTime is how long a player has that does not answer; a referee may well give it the
+// protocol's own times instead.
 const shortTime = 500 * time.Millisecond
 
-// otherwise is the same for those who know the members by other names.
-func (x *bench) otherwise(c *contest) map[string]any {
-	q := x.assignment(c)
-	for i, names := range [][]string{{"player_A", "player_a", "player1"}, {"player_B", "player_b", "player2"}} {
-		for _, name := range names {
-			q[name+"_id"], q[name+"_endpoint"], q[name+"_url"] = c.seats[i].name, c.seats[i].url, c.seats[i].url
+// hand hands a match to the referee, as a league does, and returns when the referee has
+// answered, or has invited a player: some answer only when the match is over. While it
+// says that it is busy, it is asked again.
+func (x *bench) hand(ctx context.Context, c *contest) {
+	c.mu.Lock()
+	c.started = nil
+	c.mu.Unlock()
+	c.handing.Go(func() {
+		var r *reply
+		for try := 0; ; try++ {
+			r = x.askAs(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(c), otherLimit)
+			if !busy(r) || try >= 50 || !rest(ctx, 100*time.Millisecond) {
+				break
+			}
 		}
-	}
-	q["player_a"], q["player_b"] = c.seats[0].name, c.seats[1].name
-	return q
+		c.mu.Lock()
+		c.started = r
+		c.mu.Unlock()
+		x.stage.wake()
+	})
+	x.stage.await(ctx, x.patience(otherLimit), func() bool { return c.start() != nil || x.invited(c) })
 }
 
-// A startWay is how a referee is told to conduct a match.
-type startWay struct {
-	method string
-	tool   bool // as an MCP tool
-}
+// What a referee that acknowledges starts, and conducts nothing, may cost.
+const (
+	maxStarts    = 20
+	maxStarting  = 30 * time.Second
+	untilInvited = 3 * time.Second
+	untilStarted = 5 * time.Second // for the answer to a start after the invitations
+)
 
-// startWays are the ways that were seen, that of the documents first.
-func startWays() []startWay {
-	return []startWay{
-		{method: "start_match"}, {method: "run_match"}, {method: "assign_match"}, {method: "START_MATCH"}, {method: "start_match_command"},
-		{method: "MATCH_ASSIGNMENT"}, {method: "start_match", tool: true}, {method: "notify_round"},
-	}
-}
-
-// tell starts a contest in one way.
-func (x *bench) tell(ctx context.Context, c *contest, n int) *reply {
-	w := startWays()[n]
-	switch {
-	case n == 0:
-		return x.ask(ctx, w.method, x.assignment(c))
-	case w.tool:
-		return x.ask(ctx, "tools/call", map[string]any{"name": w.method, "arguments": x.otherwise(c)})
-	case w.method == protocol.NotifyRound.Name:
-		q := message(protocol.TypeRoundAnnouncement, protocol.ManagerSender, "conv-check-round", "")
-		entry := x.otherwise(c)
-		entry["player_A_id"], entry["player_B_id"] = c.seats[0].name, c.seats[1].name
-		delete(entry, "player_A")
-		delete(entry, "player_B")
-		entry["referee_id"], entry["referee_endpoint"] = refereeID, x.options.URL
-		q["league_id"], q["round_id"], q["matches"] = checkLeague, c.round, []any{entry}
-		return x.ask(ctx, w.method, q)
-	}
-	return x.ask(ctx, w.method, x.otherwise(c))
-}
-
-// start has the referee begin a contest. While it says that it is busy, it is
-// asked again.
-func (x *bench) start(ctx context.Context, c *contest) {
-	for try := 0; ; try++ {
-		c.started = x.tell(ctx, c, x.way)
-		status, _ := c.started.result.text("status")
-		if !strings.EqualFold(status, protocol.StatusBusy) || try >= 50 || !rest(ctx, 100*time.Millisecond) {
-			break
-		}
-	}
-	c.cut = c.started.unasked
-	c.refused = c.started.trouble()
-	if c.refused == "" && notRefused(c.started) == "" {
-		c.refused = "refused"
-	}
-	if status, _ := c.started.result.text("status"); strings.EqualFold(status, protocol.StatusBusy) {
-		c.refused = "it says that it is busy"
-	}
-}
-
-// findWay plays the first contest, and learns how the referee wants to be told.
-func (x *bench) findWay(ctx context.Context, c *contest) {
-	first := ""
+// begin starts the first contest, and learns in which form the referee takes matches. A
+// referee that takes a match and invites nobody is asked in the next form. The problem
+// says why it conducts none; "" where it does, or where the time was over.
+func (x *bench) begin(ctx context.Context, c *contest) (begun bool, problem string) {
 	var shown *Exchange
-	for n := range startWays() {
-		x.way = n
-		x.start(ctx, c)
-		begun := c.refused == "" && (x.invited(c) || x.stage.await(ctx, x.patience(3*time.Second), func() bool { return x.invited(c) }))
-		if begun {
+	for end := time.Now().Add(maxStarting); c.attempt <= maxStarts && time.Now().Before(end); c.attempt++ {
+		x.hand(ctx, c)
+		refused := c.refusedStart()
+		if refused == "" && x.stage.await(ctx, x.patience(untilInvited), func() bool { return x.invited(c) || c.refusedStart() != "" }) && x.invited(c) {
+			x.understand()
+			x.pass("R-STA-01")
+			return true, ""
+		}
+		refused = c.refusedStart()
+		if problem == "" {
+			problem, shown = firstOf(refused, "it took the match, and invited nobody within "+untilInvited.String()), c.startExchange()
+		}
+		if refused != "" || ctx.Err() != nil { // no form was understood
 			break
 		}
-		if n == 0 {
-			first = firstOf(c.refused, "it took the match, and invited nobody within 3 s")
-			shown = &c.started.Exchange
-		}
-		if c.refused == "" {
-			c.refused = "it invited nobody"
-		}
-		if c.started.unasked {
-			break
-		}
 	}
-	if c.refused == "" || x.invited(c) {
-		c.refused = ""
-		x.pass("R-STA-01")
-		x.judge("R-STA-02", first, shown)
-		return
+	if c.cut = ctx.Err() != nil || x.givenUp() != ""; c.cut {
+		return false, ""
 	}
-	if c.cut = ctx.Err() != nil; c.cut {
-		return
-	}
-	x.fail("R-STA-01", first, shown)
-	x.giveUp("the referee conducts no match, however it is told to: " + first)
+	x.fail("R-STA-01", problem, shown)
+	return false, "the referee conducts no match, in whatever form it is asked: " + problem
 }
 
 // invited tells whether a player of a contest was invited.
@@ -229,13 +272,13 @@ func (x *bench) invited(c *contest) bool {
 // toldOf are the calls of a kind to the players of a contest.
 func (x *bench) toldOf(c *contest, kind string) []*call {
 	return x.stage.told(func(k *call) bool {
-		return k.kind == kind && (k.to == c.seats[0].actor || k.to == c.seats[1].actor)
+		return k.kind == kind && !k.searching && (k.to == c.seats[0].actor || k.to == c.seats[1].actor)
 	})
 }
 
-// told are the calls of a kind to a player.
+// told are the calls of a kind to a player, without those that look for its form.
 func (s *seat) told(kind string) []*call {
-	return s.stage.told(func(k *call) bool { return k.to == s.actor && k.kind == kind })
+	return s.stage.told(func(k *call) bool { return k.to == s.actor && k.kind == kind && !k.searching })
 }
 
 // reports are those of a contest, in the order in which they came.
@@ -283,42 +326,55 @@ func (x *bench) await(ctx context.Context, c *contest) {
 	}
 }
 
-// playAll plays the first contest alone, and the others as many at once as the
-// referee conducts, but no more than four.
-func (x *bench) playAll(ctx context.Context, contests []*contest) {
+// playAll plays the first contest alone, and then up to four at once, if the referee
+// conducts as many. It returns why none could be played; "" where one was.
+func (x *bench) playAll(ctx context.Context, contests []*contest) (gaveUp string) {
 	if len(contests) == 0 {
-		return
+		return ""
 	}
 	first := contests[0]
-	x.findWay(ctx, first)
-	if first.refused == "" {
-		first.again = x.tell(ctx, first, x.way)
-		x.await(ctx, first)
+	if begun, problem := x.begin(ctx, first); !begun {
+		return problem
 	}
-	if x.givenUp() != "" {
-		return
+	if x.wants("R-STA-04") {
+		x.stage.await(ctx, x.patience(untilStarted), func() bool { return first.start() != nil })
 	}
-	places := make(chan struct{}, min(x.capacity, 4))
+	if r := first.start(); r != nil && r.Error == "" && x.wants("R-STA-04") {
+		first.again = x.sendTo(ctx, r.url, protocol.StartMatch.Name, objectOf(r.sent)["id"], r.sent, otherLimit)
+	}
+	x.await(ctx, first)
+	slots := make(chan struct{}, min(x.capacity, 4))
+	if first.start() == nil { // it answers when the match is over, and may serve one call at a time
+		slots = make(chan struct{}, 1)
+	}
+	first.handing.Wait()
+	if r := first.start(); r != nil {
+		x.way = r.form
+		x.because(calledFormDefect(x.way), "R-STA-02", when(x.way != "", "it takes a match only as: %s", x.way), &r.Exchange)
+	}
 	var playing sync.WaitGroup
 	for _, c := range contests[1:] {
 		select {
-		case places <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			continue
 		}
 		playing.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			if c.lostOne {
 				x.mu.Lock()
 				x.breakOff[c.match] = true
 				x.mu.Unlock()
 			}
-			if x.start(ctx, c); c.refused == "" {
+			if x.hand(ctx, c); c.refusedStart() == "" {
 				x.await(ctx, c)
 			}
+			c.handing.Wait()
+			c.cut = c.cut || c.start() != nil && c.start().unasked
 		})
 	}
 	playing.Wait()
+	return ""
 }
 
 // A crowd is as many matches at once as the referee conducts, and one more.
@@ -330,17 +386,14 @@ type crowd struct {
 
 // playCrowd has players that choose only when all matches have come so far.
 func (x *bench) playCrowd(ctx context.Context) *crowd {
-	wanted := slices.ContainsFunc(refereeRegisters(), func(q Requirement) bool {
-		return (q.ID == "R-STA-05" || q.ID == "R-STA-06") && x.options.Selection.Wants(q)
-	})
-	if x.givenUp() != "" || x.capacity > 10 || !wanted {
+	if x.givenUp() != "" || x.capacity > 10 || !x.wants("R-STA-05", "R-STA-06") {
 		return nil
 	}
 	begin := make(chan struct{})
 	open := sync.OnceFunc(func() { close(begin) })
 	defer open()
 	waits := func(s *seat, c *call, _ int) *performance {
-		if c.kind != protocol.TypeChooseParityCall {
+		if c.kind != x.questionType() {
 			return nil
 		}
 		p := s.behave(c)
@@ -355,21 +408,24 @@ func (x *bench) playCrowd(ctx context.Context) *crowd {
 		}
 		if i < x.capacity {
 			w.contests = append(w.contests, c)
-			x.start(ctx, c)
+			x.hand(ctx, c)
 			continue
 		}
 		w.beyond = c
 		asked := func() bool {
 			w.together = 0
 			for _, c := range w.contests {
-				if len(x.toldOf(c, protocol.TypeChooseParityCall)) > 0 {
+				if len(x.toldOf(c, x.questionType())) > 0 {
 					w.together++
 				}
 			}
 			return w.together == len(w.contests)
 		}
 		x.stage.await(ctx, 8*time.Second, asked)
-		c.started = x.tell(ctx, c, x.way)
+		r := x.askAs(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(c), otherLimit)
+		c.mu.Lock()
+		c.started = r
+		c.mu.Unlock()
 	}
 	open()
 	if ctx.Err() != nil {
@@ -377,6 +433,7 @@ func (x *bench) playCrowd(ctx context.Context) *crowd {
 	}
 	for _, c := range w.contests {
 		x.await(ctx, c)
+		c.handing.Wait()
 	}
 	if status, _ := w.beyond.started.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
 		x.await(ctx, w.beyond)

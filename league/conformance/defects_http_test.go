@@ -23,6 +23,11 @@ func defectsOfRegistering() []defect {
 		{"registers as its message type", func(m *model) {
 			m.apply = func(q object) { q["method"] = "LEAGUE_REGISTER_REQUEST" }
 		}, []string{"P-REG-02"}, false},
+		{"registers by handle_message", func(m *model) {
+			m.apply = func(q object) {
+				q["method"], q["params"] = "handle_message", object{"message": q["params"]}
+			}
+		}, []string{"P-FRM-03", "P-REG-02"}, false},
 		{"registers without an envelope", func(m *model) {
 			m.apply = func(q object) { delete(q["params"].(object), "timestamp") }
 		}, []string{"P-REG-03"}, false},

@@ -76,7 +76,7 @@ func defectsOfPlay() []defect {
 		{"chooses under another name", amended(choice, func(result object) {
 			result["choice"] = result["parity_choice"]
 			delete(result, "parity_choice")
-		}), []string{"P-CHO-03"}, false},
+		}), []string{"P-FRM-02"}, false},
 		{"thinks too long", taken(func(m *model, _ http.ResponseWriter, r *http.Request, body []byte) bool {
 			if !bytes.Contains(body, []byte(choice)) {
 				return false

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -37,7 +38,7 @@ func defectsOfResponses() []defect {
 			if result, ok := response["result"]; ok {
 				response["result"] = string(marshal(result))
 			}
-		}), []string{"P-RPC-04", "P-INV-01"}, false},
+		}), []string{"P-RPC-04", "P-FRM-02"}, false},
 		{"answers errors that are text", wrapped(func(_, response object) {
 			if _, ok := response["error"]; ok {
 				response["error"] = "Unknown method"
@@ -153,7 +154,7 @@ func defectsOfRequests() []defect {
 			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}`))
 			return true
 		}), []string{"P-RPC-17"}, false},
-		{"knows no choose_parity", refuses(-32601, "CHOOSE_PARITY_CALL"), []string{"P-MET-01", "P-CHO-01"}, false},
+		{"knows no choose_parity", refuses(-32601, "CHOOSE_PARITY_CALL"), []string{"P-CHO-01"}, false},
 		{"knows three methods alone", func(m *model) { m.knowsLittle = true },
 			[]string{"P-MET-02", "P-MET-03", "P-MET-04", "P-ERR-01", "P-NOT-01", "P-NOT-02", "P-NOT-03", "P-NOT-04"}, false},
 		{"has codes of its own for what is missing", wrapped(func(_, response object) {
@@ -164,5 +165,35 @@ func defectsOfRequests() []defect {
 		}), []string{"P-REQ-02"}, false},
 		{"takes no members that it does not know", when(func(_ string, params object) bool { return params["future_field"] != nil },
 			&refusal{code: -32602, message: "extra fields not permitted"}), []string{"P-REQ-07"}, false},
+		{"takes no members beside jsonrpc that it does not know", taken(func(_ *model, w http.ResponseWriter, _ *http.Request, body []byte) bool {
+			if !bytes.Contains(body, []byte(`"trace"`)) {
+				return false
+			}
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return true
+		}), []string{"P-REQ-08"}, false},
+		{"serves handle_message only", servesEnvelopes, []string{"P-FRM-01"}, false},
+	}
+}
+
+// servesEnvelopes has the player serve one method, with the message in params.message.
+func servesEnvelopes(m *model) {
+	m.first = func(w http.ResponseWriter, _ *http.Request, body []byte) bool {
+		var q struct {
+			Method string         `json:"method"`
+			ID     jsontext.Value `json:"id"`
+			Params object         `json:"params"`
+		}
+		if json.Unmarshal(body, &q) != nil || q.Method == "" {
+			return false
+		}
+		message, _ := q.Params["message"].(object)
+		answer := marshal(object{"jsonrpc": "2.0", "id": q.ID, "error": object{"code": -32601, "message": "Method not found"}})
+		if q.Method == "handle_message" && message != nil {
+			answer = m.answerOne(marshal(object{"jsonrpc": "2.0", "method": message["message_type"], "params": message, "id": q.ID}))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
+		return true
 	}
 }

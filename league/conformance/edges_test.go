@@ -193,7 +193,7 @@ func TestHangingTakesNoTime(t *testing.T) {
 	}
 	r := alone(t, m, func(o *conformance.Options) { o.Patience = 50 * time.Millisecond })
 	assert.LessOrEqual(t, calls.Load(), int64(8))
-	assert.Contains(t, finding(t, r, "P-RPC-12").Detail, "nothing came of 6 calls in a row")
+	assert.Contains(t, finding(t, r, "P-RPC-12").Detail, "6 calls in a row had no answer")
 }
 
 // What is asked for alone gets the same verdict, whatever has to come before it.

@@ -1,30 +1,28 @@
 package conformance
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
+	"github.com/rs/zerolog"
+
+	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 // Options say what is examined, and with what.
 type Options struct {
-	Role string // Player, Referee or Manager
-	URL  string // of the agent
+	Role string     // Player, Referee or Manager
+	URL  string     // of the agent
+	Game rules.Game // that is played; nil means even_odd
 	// Listener is where the kit's own manager and players can be called, under
 	// one host; an agent that registers by itself finds its manager there. The
 	// kit closes it. Nil: agents that must be registered first cannot be examined
@@ -40,14 +38,17 @@ type Options struct {
 	Client    *http.Client  // nil: one of the kit's own
 }
 
-// Check examines an agent. What the agent does wrong stands in the report; an
-// error means that the kit itself could not work, or ctx ended.
+// Check examines an agent. What the agent does wrong is in the report; an error means
+// that the kit itself could not work, or that ctx ended.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	if o.Budget == 0 {
 		o.Budget = 3 * time.Minute
 	}
 	if o.Wait == 0 {
 		o.Wait = 10 * time.Second
+	}
+	if o.Game == nil {
+		o.Game = evenodd.Game{}
 	}
 	if o.Client == nil {
 		o.Client = &http.Client{
@@ -60,15 +61,14 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	if o.Listener != nil {
 		defer func() { _ = o.Listener.Close() }() // whoever served it may have closed it
 	}
-	catalogue := Catalogue(o.Role)
-	if catalogue == nil {
+	examine := map[string]func(context.Context, *lab){Player: examinePlayer, Referee: examineReferee, Manager: examineManager}[o.Role]
+	if examine == nil {
 		return nil, fmt.Errorf("role %q: player, referee or manager", o.Role)
 	}
-	examine := map[string]func(context.Context, *lab){Player: examinePlayer, Referee: examineReferee, Manager: examineManager}[o.Role]
-	l := &lab{options: &o, findings: map[string]*Finding{}, blocked: map[string]bool{}}
 	started := time.Now()
 	bound, cancel := context.WithTimeout(ctx, o.Budget)
 	defer cancel()
+	l := newLab(bound, &o)
 	examine(bound, l)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -76,44 +76,49 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		SchemaVersion: SchemaVersion, Role: o.Role, URL: o.URL,
 		Started: started.UTC().Truncate(time.Second), TookMS: time.Since(started).Milliseconds(),
+		Findings: l.report(bound.Err() != nil),
 	}
-	for _, q := range catalogue {
-		if !o.Selection.Wants(q) {
-			continue
-		}
-		f := l.findings[q.ID]
-		switch {
-		case f == nil && l.givenUp() != "":
-			f = &Finding{Verdict: Skipped, Detail: l.givenUp(), CutOff: true}
-		case f == nil && bound.Err() != nil:
-			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", o.Budget), CutOff: true}
-		case f == nil:
-			f = &Finding{Verdict: Skipped, Detail: "the agent never came so far"}
-		}
-		f.Requirement = q
-		if f.Verdict == Fail && q.Level == Should {
-			f.Verdict = Warn
-		}
-		r.Findings = append(r.Findings, *f)
-	}
+	r.Causes = causesOf(r.Findings)
 	return r, nil
 }
 
-// A lab is one examination: it posts, and keeps the findings. Safe for
+// A lab is one examination: it calls the agent, and keeps the findings. Safe for
 // concurrent use.
 type lab struct {
-	options *Options
+	options   *Options
+	life      context.Context //nolint:containedctx // of the examination; a call may have less time
+	game      string          // its type
+	catalogue map[string]Requirement
+	dialect   *dialect.Dialect // of the kit's manager, which knows the agent's form
+	judges    judge
+	busy      atomic.Bool // many matches are played at once: what gets no answer now says nothing about later
 
-	mu       sync.Mutex
-	findings map[string]*Finding
-	blocked  map[string]bool // those that do not pass any more, as others do not hold
-	silent   int             // calls in a row that nothing came of
-	held     time.Duration   // that calls were put off together
-	gaveUp   string          // why nothing more is asked; "" while there is hope
+	mu         sync.Mutex
+	findings   map[string]*Finding
+	blocked    map[string]bool // those that do not pass any more, as others do not hold
+	understood bool            // the agent has understood a call that a league makes
+	silent     int             // calls in a row without an answer
+	held       time.Duration   // that calls were put off together
+	gaveUp     string          // why nothing more is asked; "" while the examination goes on
 }
 
-// A lab gives an agent up after this many calls in a row that nothing came of:
-// one that hangs must not take its whole time for everything it could be asked.
+func newLab(ctx context.Context, o *Options) *lab {
+	l := &lab{
+		options: o, life: ctx, catalogue: map[string]Requirement{}, findings: map[string]*Finding{}, blocked: map[string]bool{},
+		judges:  newJudge(),
+		dialect: dialect.New(dialect.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
+	}
+	if o.Game != nil {
+		l.game = o.Game.Info().Type
+	}
+	for _, q := range Catalogue(o.Role) {
+		l.catalogue[q.ID] = q
+	}
+	return l
+}
+
+// maxSilent is how many calls in a row may go without an answer before the agent is
+// given up: one that hangs must not take its whole time for every call.
 const maxSilent = 6
 
 // givenUp says why nothing more is asked of the agent; "" while it is.
@@ -123,7 +128,7 @@ func (l *lab) givenUp() string {
 	return l.gaveUp
 }
 
-// giveUp has nothing more asked of the agent.
+// giveUp ends the calls of the agent.
 func (l *lab) giveUp(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,19 +137,19 @@ func (l *lab) giveUp(why string) {
 	}
 }
 
-// heard counts the calls in a row that nothing came of.
+// heard counts the calls in a row without an answer.
 func (l *lab) heard(a *answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case a.unasked:
+	case a.unasked || l.busy.Load():
 		return
 	case a.Error == "":
 		l.silent = 0
 		return
 	}
 	if l.silent++; l.silent >= maxSilent && l.gaveUp == "" {
-		l.gaveUp = fmt.Sprintf("nothing came of %d calls in a row, and the rest was not asked; the last: %s", l.silent, a.Error)
+		l.gaveUp = fmt.Sprintf("%d calls in a row had no answer, and the rest was not asked; the last: %s", l.silent, a.Error)
 	}
 }
 
@@ -157,197 +162,32 @@ func (l *lab) patience(limit time.Duration) time.Duration {
 	return limit
 }
 
-// fail finds that a requirement does not hold. The first failure stands.
-func (l *lab) fail(id, detail string, shown ...*Exchange) {
-	l.find(id, Fail, detail, shown)
-}
-
-// pass finds that a requirement holds, as far as nothing else says otherwise.
-func (l *lab) pass(id string) { l.find(id, Pass, "", nil) }
-
-// note is pass with something to say.
-func (l *lab) note(id, detail string) { l.find(id, Pass, detail, nil) }
-
-// skip says why a requirement could not be examined; what was found before
-// stands.
-func (l *lab) skip(id, why string, shown ...*Exchange) { l.find(id, Skipped, why, shown) }
-
-// judge is fail when there is a problem, else pass.
-func (l *lab) judge(id, problem string, shown ...*Exchange) {
-	if problem != "" {
-		l.fail(id, problem, shown...)
-		return
-	}
-	l.pass(id)
-}
-
-// after is judge for what follows from other requirements: where one of them does
-// not hold, it was not to be expected, and is skipped.
-func (l *lab) after(before []string, id, problem string, shown ...*Exchange) {
-	if problem == "" {
-		l.pass(id)
-		return
-	}
-	for _, other := range before {
-		if l.failed(other) {
-			l.block(id, other+" does not hold, and without it this cannot")
-			return
+// wants tells whether a requirement is selected whose id begins with one of these.
+func (l *lab) wants(prefixes ...string) bool {
+	for _, q := range l.catalogue {
+		if !l.options.Selection.Wants(q) {
+			continue
 		}
-	}
-	l.fail(id, problem, shown...)
-}
-
-// block is skip for what was seen not to hold, through no fault of its own: it
-// does not pass any more.
-func (l *lab) block(id, why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if before := l.findings[id]; before == nil || before.Verdict != Fail {
-		l.findings[id], l.blocked[id] = &Finding{Verdict: Skipped, Detail: why}, true
-	}
-}
-
-// failed tells whether a requirement is known not to hold.
-func (l *lab) failed(id string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.findings[id] != nil && l.findings[id].Verdict == Fail
-}
-
-func (l *lab) find(id string, v Verdict, detail string, shown []*Exchange) {
-	if !slices.ContainsFunc(Catalogue(l.options.Role), func(q Requirement) bool { return q.ID == id }) {
-		panic("no requirement " + id) // a slip of ours, that every test of the kit finds
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	cut := false
-	for _, x := range shown {
-		if x != nil && x.unasked && v == Fail { // what was not asked is nobody's failure
-			v, detail, shown, cut = Skipped, x.Error, nil, true
-			break
-		}
-	}
-	before := l.findings[id]
-	if before != nil && (before.Verdict == Fail || v == Skipped || v == before.Verdict) || l.blocked[id] && v == Pass {
-		return
-	}
-	f := &Finding{Verdict: v, Detail: detail, CutOff: cut}
-	if v != Pass {
-		for _, x := range shown {
-			if x != nil {
-				f.Exchanges = append(f.Exchanges, *x)
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(q.ID, prefix) {
+				return true
 			}
 		}
 	}
-	l.findings[id] = f
+	return false
 }
 
-// An answer is what came of a post, with the bytes as they were.
-type answer struct {
-	Exchange
-	body   []byte
-	header http.Header
-	took   time.Duration
-	reused bool // it came on a connection that had been used before
-}
-
-const (
-	maxAnswer = 1 << 20 // bytes read of an answer
-	maxShown  = 2 << 10 // bytes shown of a body
-)
-
-// post sends a body as it is, and waits for the answer no longer than patience.
-// It always returns an exchange. Of an agent that was given up nothing is asked;
-// the exchange says so.
-func (l *lab) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *answer {
-	a := l.exchange(ctx, http.MethodPost, url, body, header, patience)
-	l.heard(a)
-	return a
-}
-
-// exchange is post for any method, and for calls that may well go unanswered.
-func (l *lab) exchange(ctx context.Context, method, url string, body []byte, header http.Header, patience time.Duration) *answer {
-	a := &answer{Exchange: Exchange{To: url, Request: shown(body)}}
-	if reason := l.givenUp(); reason != "" || ctx.Err() != nil {
-		a.unasked, a.Error = true, cmp.Or(reason, outOfTime)
-		return a
+// wantsBeyond tells whether a requirement is selected whose id begins with none of
+// these.
+func (l *lab) wantsBeyond(prefixes ...string) bool {
+	for _, q := range l.catalogue {
+		beyond := l.options.Selection.Wants(q)
+		for _, prefix := range prefixes {
+			beyond = beyond && !strings.HasPrefix(q.ID, prefix)
+		}
+		if beyond {
+			return true
+		}
 	}
-	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	started := time.Now()
-	defer func() {
-		a.took = time.Since(started)
-		a.TookMS = a.took.Milliseconds()
-	}()
-	// Between two calls an agent may close a connection; that is found out by the
-	// next call alone, and is no fault.
-	var reused atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused.Store(c.Reused) }})
-	q, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
-	if err != nil {
-		a.Error = err.Error()
-		return a
-	}
-	q.Header = header.Clone()
-	if q.Header == nil {
-		q.Header = http.Header{}
-	}
-	if q.Header.Get("Content-Type") == "" {
-		q.Header.Set("Content-Type", "application/json")
-	}
-	response, err := l.options.Client.Do(q)
-	if err != nil && reused.Load() && ctx.Err() == nil {
-		l.options.Client.CloseIdleConnections()
-		q.Body = io.NopCloser(bytes.NewReader(body))
-		response, err = l.options.Client.Do(q)
-	}
-	if err != nil {
-		a.fail(whole, err, patience)
-		return a
-	}
-	defer func() { _ = response.Body.Close() }()
-	a.Status, a.header, a.reused = response.StatusCode, response.Header, reused.Load()
-	a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	a.Response = shown(a.body)
-	switch {
-	case err != nil:
-		a.fail(whole, err, patience)
-	case len(a.body) > maxAnswer:
-		a.Error = fmt.Sprintf("the answer has more than %d bytes", maxAnswer)
-	}
-	return a
-}
-
-// fail notes why there is no answer. Where the examination itself is over, the
-// agent had not its whole time.
-func (a *answer) fail(examination context.Context, err error, patience time.Duration) {
-	switch {
-	case examination.Err() != nil:
-		a.unasked, a.Error = true, outOfTime
-	case errors.Is(err, context.DeadlineExceeded):
-		a.Error = fmt.Sprintf("no answer within %s", patience)
-	default:
-		a.Error = err.Error()
-	}
-}
-
-const outOfTime = "the time of the examination was over"
-
-// tokens are the credentials of a message, by name. An agent that is in a league
-// shows its own, and a report is read by many. They stand in text as well, with
-// every quotation mark escaped, where a message came as the result of an MCP tool.
-var tokens = regexp.MustCompile(`(?i)(\\*"(?:auth_token|access_token|token)\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
-
-// shown is a body for people: cut when it is long, and always text, without
-// tokens.
-func shown(body []byte) string {
-	text := tokens.ReplaceAllString(string(protocol.HideTokens(body)), "$1***")
-	if len(text) > maxShown {
-		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxShown], ""), len(body))
-	}
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return text
+	return false
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,8 +38,19 @@ type member struct {
 	id, name string
 	token    string
 	referee  bool
-	proves   bool   // the manager has said that it proves itself
-	request  []byte // of the registration
+	proves   bool // the manager has said that it proves itself
+
+	registration map[string]any // the message; nil where it must not be sent again
+}
+
+// askOf calls a method of the manager as one of the agents does.
+func (x *hearing) askOf(ctx context.Context, m *member, method string, params any) *reply {
+	return x.askAs(ctx, m.dialect, method, params, otherLimit)
+}
+
+// sendOf calls a method once, in the form that the manager understands.
+func (x *hearing) sendOf(ctx context.Context, m *member, method string, params any) *reply {
+	return x.sendIn(ctx, m.dialect, method, params, otherLimit, nil)
 }
 
 // sender is the member as it signs.
@@ -62,24 +74,53 @@ func examineManager(ctx context.Context, l *lab) {
 	if !x.meet(ctx) {
 		return
 	}
-	x.speak(ctx)
-	if l.options.Listener == nil {
-		x.misuse(ctx)
-		x.giveUp("there is no listener at which the manager could call the players of the examination")
+	wire := []string{"M-HTTP", "M-RPC"}
+	if x.wants(wire...) {
+		x.probe(ctx)
+	}
+	gaveUp := ""
+	if x.wantsBeyond(wire...) {
+		gaveUp = x.register(ctx)
+	}
+	if x.wants(wire...) {
+		x.misuse(ctx, x.alive)
+	}
+	if gaveUp != "" {
+		x.giveUp(gaveUp)
+	}
+	if x.stage == nil {
 		return
 	}
-	x.stage = openStage(ctx, l.options.Listener)
 	defer x.conducting.Wait()
 	defer x.stage.close()
-	if !x.gather(ctx) {
-		x.misuse(ctx)
-		x.giveUp("the manager lets no agents in: examine it with a fresh league, that waits for players and referees")
-		return
+	defer func() { x.judgeMessages(x.stage) }()
+	if gaveUp == "" && x.wantsBeyond(append(wire, "M-REG", "M-REF", "M-AUT")...) {
+		x.run(ctx)
 	}
-	x.refuse(ctx)
+}
+
+// register has the agents of the kit registered, all but the last, and sends registrations
+// and queries that are to be refused. It returns why it could not.
+func (x *hearing) register(ctx context.Context) (gaveUp string) {
+	if x.options.Listener == nil {
+		return "there is no listener at which the manager could call the players of the examination"
+	}
+	x.stage = openStage(ctx, x.options.Listener)
+	if !x.gather(ctx) {
+		return "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
+	}
+	if x.wants("M-REF") {
+		x.refuse(ctx)
+	}
 	x.fill(ctx)
-	x.query(ctx)
-	x.misuse(ctx)
+	if x.wants("M-QRY", "M-AUT", "M-ENV", "M-MSG") {
+		x.query(ctx)
+	}
+	return ""
+}
+
+// run has the league run from its start to its end.
+func (x *hearing) run(ctx context.Context) {
 	if !x.begin(ctx) {
 		return
 	}
@@ -181,9 +222,6 @@ func (x *hearing) playReferee(c *call) performance {
 	case protocol.TypeStandingsUpdate:
 		ack = protocol.TypeStandingsUpdateAck
 	default:
-		if isStart(c) {
-			return x.assigned(c)
-		}
 		return playOther(c, "referee")
 	}
 	m := c.reply(ack, protocol.RefereeSender(c.to.identity()))
@@ -201,6 +239,7 @@ func (x *hearing) begin(ctx context.Context) bool {
 		return false
 	}
 	if x.options.Admin != "" {
+		x.awaitPings(ctx)
 		r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", x.options.Admin))
 		if problem := r.trouble(); problem != "" && !x.announced() {
 			x.fail("M-RUN-01", "start_league: "+problem, &r.Exchange)
@@ -221,10 +260,38 @@ func (x *hearing) begin(ctx context.Context) bool {
 	return true
 }
 
+// maxPinging is how long the examination waits for the manager to ping its agents
+// before it starts the league by hand. A manager that pings may leave out agents that
+// have not answered yet; most managers do not ping.
+const maxPinging = 2 * time.Second
+
+// awaitPings waits until the manager has called every agent, and counts on none any
+// more in GET_STATUS.
+func (x *hearing) awaitPings(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxPinging)
+	defer cancel()
+	x.stage.await(ctx, maxPinging, x.pinged)
+	for rest(ctx, 20*time.Millisecond) {
+		r := x.askOf(ctx, x.players[0], protocol.Query.Name, x.question(x.players[0], protocol.QueryStatus, nil))
+		if awaited := objectOf(r.result["data"])["awaited"]; awaited.Kind() != '[' || len(awaited) == len("[]") {
+			return
+		}
+	}
+}
+
+// pinged tells whether every agent of the examination was called.
+func (x *hearing) pinged() bool {
+	called := map[*actor]bool{}
+	for _, c := range x.stage.told(func(*call) bool { return true }) {
+		called[c.to] = true
+	}
+	return !slices.ContainsFunc(slices.Concat(x.players, x.referees), func(m *member) bool { return !called[m.actor] })
+}
+
 // announced tells whether anything was said that only a league that runs says.
 func (x *hearing) announced() bool {
 	return len(x.stage.told(func(c *call) bool {
-		return c.kind == protocol.TypeRoundAnnouncement || c.kind == protocol.TypeMatchAssignment || isStart(c)
+		return c.kind == protocol.TypeRoundAnnouncement || c.kind == protocol.TypeMatchAssignment
 	})) > 0
 }
 
@@ -253,8 +320,8 @@ func (x *hearing) reportEarly(ctx context.Context) {
 		return
 	}
 	f := &fixture{match: protocol.MatchID(1, 1), round: 1, a: x.players[0].id, b: x.players[0].id + "0", referee: x.referees[0]}
-	f.play(0)
-	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
+	x.decide(f, 0)
+	r := x.sendOf(ctx, x.referees[0], protocol.ReportMatchResult.Name, x.report(f))
 	x.judge("M-RPT-09", notRefused(r), &r.Exchange)
 	x.judge("M-RPT-06", refusedBy(r, protocol.ErrLeagueNotStarted, 30, 5002), &r.Exchange)
 }

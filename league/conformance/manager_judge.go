@@ -147,10 +147,10 @@ func (x *hearing) judgeAnnouncements() map[int][]members {
 		seen := map[int]bool{}
 		for _, c := range x.toldTo(p.actor, protocol.TypeRoundAnnouncement) {
 			shown := c.exchange()
-			x.envelope(c.params, protocol.TypeRoundAnnouncement, protocol.ManagerSender, "", shown)
+			x.envelope(c.said, protocol.TypeRoundAnnouncement, protocol.ManagerSender, "", c.at, shown)
 			round, ok := c.params.integer("round_id")
 			rows := rowsOf(c.params["matches"])
-			problem := firstOf(c.params.filled("league_id"), when(!ok, "round_id is %s", valueOf(c.params, "round_id")), when(len(rows) == 0, "matches is %s", kindOf(c.params["matches"])))
+			problem := firstOf(c.params.filled("league_id"), when(!ok, "round_id is %s", valueOf(c.params, "round_id")), when(len(rows) == 0, "matches is %s", jsonKind(c.params["matches"])))
 			for _, m := range rows {
 				problem = firstOf(problem, m.filled("match_id"), m.filled("game_type"), m.filled("player_A_id"), m.filled("player_B_id"), m.filled("referee_endpoint"))
 			}
@@ -265,7 +265,7 @@ func (x *hearing) judgeBroadcasts(rounds int) {
 		for _, c := range updates {
 			round, ok := c.params.integer("round_id")
 			x.judge("M-STA-03", firstOf(when(!ok, "round_id is %s", valueOf(c.params, "round_id")), rowProblem(rowsOf(c.params["standings"]))), c.exchange())
-			if round < last {
+			if round < last || round == 0 { // no match has been reported
 				continue
 			}
 			last = round
@@ -313,7 +313,7 @@ func (x *hearing) judgeEnd(rounds int) {
 			continue
 		}
 		c := ends[0]
-		x.envelope(c.params, protocol.TypeLeagueCompleted, protocol.ManagerSender, "", c.exchange())
+		x.envelope(c.said, protocol.TypeLeagueCompleted, protocol.ManagerSender, "", c.at, c.exchange())
 		rows := rowsOf(c.params["final_standings"])
 		total, _ := c.params.integer("total_rounds")
 		matches, _ := c.params.integer("total_matches")
@@ -323,7 +323,7 @@ func (x *hearing) judgeEnd(rounds int) {
 		x.judge("M-END-03", firstOf(
 			when(total != rounds, "total_rounds is %s, and %d were played", valueOf(c.params, "total_rounds"), rounds),
 			when(matches != played, "total_matches is %s, and %d were played", valueOf(c.params, "total_matches"), played),
-			when(len(rows) == 0, "final_standings is %s", kindOf(c.params["final_standings"])),
+			when(len(rows) == 0, "final_standings is %s", jsonKind(c.params["final_standings"])),
 		), c.exchange())
 		x.judge("M-STA-02", orderProblem(rows), c.exchange())
 		x.judge("M-END-02", x.championProblem(c.params), c.exchange())

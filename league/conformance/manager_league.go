@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/rules"
 )
 
 // A fixture is a match that the manager has handed to a referee of the kit.
@@ -17,7 +18,7 @@ type fixture struct {
 	a, b    string
 	at      [2]string // their endpoints, as they were handed over
 	attempt int       // 0 where the manager counts none
-	way     string
+	alone   bool      // it was assigned by an announcement alone
 	call    *call
 	referee *member
 	first   bool // the first of the league, at which reports are examined
@@ -25,17 +26,11 @@ type fixture struct {
 	nonce      protocol.Secret
 	commitment string
 
-	status, winner   string
-	number           int
-	choiceA, choiceB string
-	reported         time.Time // when the report that counts was sent first
-	accepted         bool      // it was
-}
-
-// isStart tells whether a call hands a match over, by whatever name.
-func isStart(c *call) bool {
-	return slices.Contains(startMethods[:], strings.ToLower(c.method)) || strings.HasSuffix(c.path, "/run_match") ||
-		c.kind == "START_MATCH" || c.kind == "RUN_MATCH"
+	status, winner string
+	number         int
+	choices        [2]string // by side
+	reported       time.Time // when the report that counts was sent first
+	accepted       bool      // it was
 }
 
 // seatOf reads a player of an assignment, in any of the ways that were seen.
@@ -67,12 +62,16 @@ func seatOf(m members, letter, number string) (id, endpoint string) {
 
 // assigned takes a match, and answers at once; it goes on by itself.
 func (x *hearing) assigned(c *call) performance {
-	f := &fixture{match: c.match(), way: c.method, call: c}
+	f := &fixture{match: c.match(), call: c}
 	f.round, _ = c.params.integer("round_id")
 	f.attempt, _ = c.params.integer("attempt")
 	f.a, f.at[0] = seatOf(c.params, "a", "1")
 	f.b, f.at[1] = seatOf(c.params, "b", "2")
-	x.judge("M-ASG-02", when(c.method != protocol.StartMatch.Name, "the method is %s", quoted(c.method)), c.exchange())
+	d := defect{}
+	if c.form != "" {
+		d = formDefect()
+	}
+	x.because(d, "M-ASG-02", when(c.form != "", "it assigns a match as: %s", c.form), c.exchange())
 	x.judge("M-ASG-03", when(f.match == "", "match_id is missing"), c.exchange())
 	known := x.take(f)
 	m := c.reply(protocol.TypeMatchAssignmentAck, protocol.RefereeSender(c.to.identity()))
@@ -130,36 +129,53 @@ func (x *hearing) take(f *fixture) *fixture {
 	f.first = len(x.order) == 0
 	f.nonce = newSecret()
 	f.commitment = protocol.DrawCommitment(x.league, f.match, f.attempt, f.referee.id, f.nonce)
-	f.play(len(x.order))
+	x.decide(f, len(x.order))
 	x.matches[f.match] = f
 	x.order = append(x.order, f.match)
 	x.conducting.Go(func() { x.conduct(x.stage.life, f) })
 	return f
 }
 
-// play decides a match: an honest draw, and choices that make every kind of
+// decide decides a match: by an honest draw, and by choices that make every kind of
 // result in turn.
-func (f *fixture) play(n int) {
+func (x *hearing) decide(f *fixture, n int) {
+	winners := []rules.Seat{rules.SeatA, rules.SeatB, rules.NoSeat, rules.SeatA}
+	winner := winners[n%len(winners)]
+	f.status, f.winner = protocol.StatusWin, ""
+	switch winner {
+	case rules.SeatA:
+		f.winner = f.a
+	case rules.SeatB:
+		f.winner = f.b
+	default:
+		f.status = protocol.StatusDraw
+	}
+	f.choices = x.choicesFor(f, winner)
+	if n%len(winners) == 3 {
+		f.status, f.choices[rules.SeatB], f.number = protocol.StatusTechnicalLoss, "", 0
+	}
+}
+
+// choicesFor are the last choices of both players in a match with this winner. In
+// even_odd the number is drawn before.
+func (x *hearing) choicesFor(f *fixture, winner rules.Seat) (choices [2]string) {
+	if !x.evenOdd() {
+		choices, _ = playout(x.options.Game.Start(), x.options.Game, winner)
+		return choices
+	}
 	f.number = drawnNumber(f.nonce, protocol.Secret{}, protocol.Secret{})
 	right := parityOf(f.number)
-	wrong := other(right)
-	f.status, f.choiceA, f.choiceB = protocol.StatusWin, right, wrong
-	switch n % 4 {
-	case 0:
-		f.winner = f.a
-	case 1:
-		f.winner, f.choiceA, f.choiceB = f.b, wrong, right
-	case 2:
-		f.status, f.choiceB = protocol.StatusDraw, right
-	case 3:
-		f.status, f.winner, f.choiceB, f.number = protocol.StatusTechnicalLoss, f.a, "", 0
+	choices = [2]string{right, right}
+	if winner != rules.NoSeat {
+		choices[winner.Other()] = other(right)
 	}
+	return choices
 }
 
 // report is MATCH_RESULT_REPORT of a match.
 func (x *hearing) report(f *fixture) map[string]any {
 	q := message(protocol.TypeMatchResultReport, f.referee.sender(), "conv-check-report-"+f.match, f.referee.token)
-	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, f.round, f.match, "even_odd"
+	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, f.round, f.match, x.game
 	points := map[string]any{f.a: 0, f.b: 0}
 	switch {
 	case f.status == protocol.StatusDraw:
@@ -170,7 +186,7 @@ func (x *hearing) report(f *fixture) map[string]any {
 	q["result"] = map[string]any{
 		"winner": orNull(f.winner), "score": points,
 		"details": map[string]any{
-			"drawn_number": orNull(f.number), "choices": map[string]any{f.a: orNull(f.choiceA), f.b: orNull(f.choiceB)}, "status": f.status,
+			"drawn_number": orNull(f.number), "choices": map[string]any{f.a: orNull(f.choices[0]), f.b: orNull(f.choices[1])}, "status": f.status,
 		},
 	}
 	if f.attempt > 0 {
@@ -196,7 +212,7 @@ func (x *hearing) conduct(ctx context.Context, f *fixture) {
 	case <-ctx.Done():
 		return
 	}
-	if f.way != announcedAlone {
+	if !f.alone {
 		x.judge("M-ASG-03", firstOf(x.seatProblem(f.a, f.at[0]), x.seatProblem(f.b, f.at[1])), f.call.exchange())
 	}
 	if f.first {
@@ -206,10 +222,7 @@ func (x *hearing) conduct(ctx context.Context, f *fixture) {
 	x.mu.Lock()
 	f.reported = time.Now()
 	x.mu.Unlock()
-	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
-	if r.fault != nil && r.fault.code == codeUnknownMethod {
-		r = x.ask(ctx, "match_result_report", x.report(f))
-	}
+	r := x.askOf(ctx, f.referee, protocol.ReportMatchResult.Name, x.report(f))
 	problem := r.trouble()
 	if problem == "" && notRefused(r) == "" {
 		problem = "refused"
@@ -221,7 +234,7 @@ func (x *hearing) conduct(ctx context.Context, f *fixture) {
 	x.mu.Lock()
 	f.accepted = true
 	x.mu.Unlock()
-	x.envelope(r.result, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+f.match, &r.Exchange)
+	x.envelope(r.result, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+f.match, r.at, &r.Exchange)
 	if f.first {
 		x.reportAgain(ctx, f)
 	}
@@ -233,7 +246,7 @@ func (x *hearing) reportWrongly(ctx context.Context, f *fixture) {
 	send := func(must string, code protocol.Code, numbers []int, what string, change func(q map[string]any)) {
 		q := x.report(f)
 		change(q)
-		r := x.ask(ctx, protocol.ReportMatchResult.Name, q)
+		r := x.sendOf(ctx, f.referee, protocol.ReportMatchResult.Name, q)
 		problem := notRefused(r)
 		x.judge(must, when(problem != "", "%s: %s", what, problem), &r.Exchange)
 		if code != "" {
@@ -256,7 +269,7 @@ func (x *hearing) reportWrongly(ctx context.Context, f *fixture) {
 
 // reportAgain sends a report once more, and another one of the same match.
 func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
-	r := x.ask(ctx, protocol.ReportMatchResult.Name, x.report(f))
+	r := x.sendOf(ctx, f.referee, protocol.ReportMatchResult.Name, x.report(f))
 	if r.Status == 0 && x.over() {
 		x.skip("M-RPT-02", "the manager has ended with its league")
 		return
@@ -264,19 +277,17 @@ func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
 	duplicate := refusedWith(r, protocol.ErrDuplicateReport, 5003) == ""
 	x.judge("M-RPT-02", when(!duplicate, "%s", firstOf(r.trouble(), when(notRefused(r) == "", "refused"))), &r.Exchange)
 	another := x.report(f) // it could have been: the other player has won
+	choices := x.choicesFor(f, rules.SeatB)
 	another["result"] = map[string]any{
 		"winner": f.b, "score": map[string]any{f.a: 0, f.b: 3},
-		"details": map[string]any{"drawn_number": orNull(f.number), "choices": map[string]any{f.a: f.choiceB, f.b: f.choiceA}, "status": f.status},
+		"details": map[string]any{"drawn_number": orNull(f.number), "choices": map[string]any{f.a: choices[0], f.b: choices[1]}, "status": f.status},
 	}
-	r = x.ask(ctx, protocol.ReportMatchResult.Name, another)
+	r = x.sendOf(ctx, f.referee, protocol.ReportMatchResult.Name, another)
 	if r.Status == 0 && x.over() {
 		return
 	}
 	x.judge("M-RPT-06", refusedWith(r, protocol.ErrDuplicateReport, 5003), &r.Exchange)
 }
-
-// announcedAlone is the way of a match that was handed out by no call of its own.
-const announcedAlone = "the announcement"
 
 // conductAnnounced conducts what was announced and handed to nobody: some
 // managers tell referees by the announcement alone.
@@ -293,12 +304,12 @@ func (x *hearing) conductAnnounced() {
 			if r == nil || id != r.id && !sameEndpoint(endpoint, r.url) {
 				continue
 			}
-			f := &fixture{round: round, way: announcedAlone, call: c}
+			f := &fixture{round: round, alone: true, call: c}
 			f.match, _ = row.text("match_id")
 			f.a, _ = seatOf(row, "a", "1")
 			f.b, _ = seatOf(row, "b", "2")
 			if x.fixtureOf(f.match) == nil {
-				x.judge("M-ASG-02", "it is handed out by the announcement alone", c.exchange())
+				x.judge("M-ASG-02", "it assigns a match by the announcement alone", c.exchange())
 				x.take(f)
 			}
 		}

@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ func (x *hearing) registration(referee bool, name, endpoint string) (method stri
 	x.names++
 	meta := map[string]any{
 		"display_name": name, "version": "1.0.0", "protocol_version": protocol.Version,
-		"game_types": []any{"even_odd"}, "contact_endpoint": endpoint,
+		"game_types": []any{x.game}, "contact_endpoint": endpoint,
 	}
 	conversation := fmt.Sprintf("conv-check-registration-%d", x.names)
 	if referee {
@@ -30,20 +29,10 @@ func (x *hearing) registration(referee bool, name, endpoint string) (method stri
 	return protocol.RegisterPlayer.Name, q
 }
 
-// metaOf is the part of a registration that tells of the agent.
-func metaOf(q map[string]any) map[string]any {
-	for _, name := range []string{"player_meta", "referee_meta"} {
-		if meta, ok := q[name].(map[string]any); ok {
-			return meta
-		}
-	}
-	return nil
-}
-
 // gather registers the referees, and one player, so that there is a league.
 func (x *hearing) gather(ctx context.Context) bool {
 	_, referees := x.wanted()
-	first := x.stage.openAt(x.options.Listener, x.playReferee)
+	first := x.stage.openAt(x.options.Listener, nil, x.playReferee)
 	for i := range referees {
 		a := first
 		if i > 0 {
@@ -73,9 +62,7 @@ func (x *hearing) newPlayer(ctx context.Context, name string) bool {
 // enlist registers an agent as it should be.
 func (x *hearing) enlist(ctx context.Context, referee bool, name string, a *actor) bool {
 	method, q := x.registration(referee, name, a.url)
-	id := x.nextID()
-	body := x.encode(id, method, q)
-	r := x.send(ctx, id, body)
+	r := x.askAs(ctx, a.dialect, method, q, otherLimit)
 	requirement := "M-REG-02"
 	if referee {
 		requirement = "M-REG-01"
@@ -86,10 +73,10 @@ func (x *hearing) enlist(ctx context.Context, referee bool, name string, a *acto
 		return false
 	}
 	m := x.adopt(r, referee, a)
-	m.request = body
+	m.registration = q
 	m.name = name
 	conversation, _ := q["conversation_id"].(string)
-	x.envelope(r.result, responseType(referee), protocol.ManagerSender, conversation, &r.Exchange)
+	x.envelope(r.result, responseType(referee), protocol.ManagerSender, conversation, r.at, &r.Exchange)
 	x.judge("M-REG-05", firstOf(r.result.filled("league_id"), when(r.result["reason"] != nil && r.result["reason"].Kind() != 'n', "reason is %s", valueOf(r.result, "reason"))), &r.Exchange)
 	return true
 }
@@ -171,7 +158,7 @@ func (x *hearing) fill(ctx context.Context) {
 // fillUnicode registers a player with a long name that is not ASCII.
 func (x *hearing) fillUnicode(ctx context.Context, name string) bool {
 	method, q := x.registration(false, name, x.spare.url)
-	r := x.ask(ctx, method, q)
+	r := x.askAs(ctx, x.spare.dialect, method, q, otherLimit)
 	problem := x.admission(r, false)
 	x.judge("M-REG-06", problem, &r.Exchange)
 	if problem != "" {
@@ -185,13 +172,13 @@ func (x *hearing) fillUnicode(ctx context.Context, name string) bool {
 // answer was lost.
 func (x *hearing) repeatRegistration(ctx context.Context) {
 	last := x.players[len(x.players)-1]
-	if last.request == nil {
+	if last.registration == nil {
 		last = x.players[0]
 	}
-	if last.request == nil {
+	if last.registration == nil {
 		return
 	}
-	r := x.send(ctx, objectOf(last.request)["id"], last.request)
+	r := x.askOf(ctx, last, protocol.RegisterPlayer.Name, last.registration)
 	id, _ := r.result.text("player_id")
 	x.judge("M-REG-07", firstOf(x.admission(r, false), when(id != last.id, "it got the id %s, and before %s", quoted(id), quoted(last.id))), &r.Exchange)
 	if x.admission(r, false) == "" && id != last.id { // it has two players now that live there
@@ -250,54 +237,13 @@ func (x *hearing) breaches() []breach {
 	for _, at := range []string{"2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00"} {
 		all = append(all, breach{what: "with timestamp " + at, change: func(q, _ map[string]any) { q["timestamp"] = at }, refused: "M-REF-08", coded: "M-REF-09", code: protocol.ErrInvalidTimestamp, player: 21, judge: 21})
 	}
+	for _, endpoint := range []string{"localhost:8101/mcp", "http://localhost:99999/mcp"} {
+		all = append(all, breach{what: "with contact_endpoint " + endpoint, change: func(_, meta map[string]any) { meta["contact_endpoint"] = endpoint }, coded: "M-REF-15", code: protocol.ErrInvalidEndpoint, player: 2003, judge: 1002})
+	}
 	return append(all,
 		breach{what: "with game_types [\"chess\"]", change: func(_, meta map[string]any) { meta["game_types"] = []any{"chess"} }, refused: "M-REF-10", coded: "M-REF-11", code: protocol.ErrUnsupportedGame, player: 2004, judge: 1003},
 		breach{what: "with the display_name of a player that is registered", players: true, change: func(_, meta map[string]any) { meta["display_name"] = x.players[0].name }, coded: "M-REF-13", code: protocol.ErrDuplicateName, player: 2002},
 	)
-}
-
-// A desert is an endpoint where nobody listens: the port of a connection that
-// the kit has, so that nobody else gets it meanwhile.
-type desert struct {
-	connection net.Conn
-	url        string
-}
-
-// leaveDesert finds one.
-func (x *hearing) leaveDesert(ctx context.Context) (*desert, error) {
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostOf(x.spare.url))
-	if err != nil {
-		return nil, fmt.Errorf("no port where nobody listens: %w", err)
-	}
-	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
-	return &desert{connection: c, url: "http://" + net.JoinHostPort(x.stage.host, port) + pathOfAgent}, nil
-}
-
-func hostOf(endpoint string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(endpoint, "http://"), pathOfAgent)
-}
-
-// applyFromDesert applies with an endpoint where nobody listens. A manager that
-// does not mind has a player there, and so somebody comes to live there.
-func (x *hearing) applyFromDesert(ctx context.Context) {
-	d, err := x.leaveDesert(ctx)
-	if err != nil {
-		x.skip("M-REF-12", err.Error())
-		return
-	}
-	method, q := x.registration(false, "Check Settler", d.url)
-	r := x.ask(ctx, method, q)
-	_ = d.connection.Close() // it was never used
-	x.judge("M-REF-12", refusedWith(r, protocol.ErrInvalidEndpoint, 2003), &r.Exchange)
-	if x.admission(r, false) != "" {
-		return
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", hostOf(d.url))
-	if err != nil {
-		x.giveUp("the manager has let in a player where nobody listens, and nobody can: " + err.Error())
-		return
-	}
-	x.adopt(r, false, x.stage.openAt(l, x.playReferee))
 }
 
 // refuse sends registrations that are wrong.
@@ -309,14 +255,6 @@ func (x *hearing) refuse(ctx context.Context) {
 			}
 			x.apply(ctx, b, referee)
 		}
-	}
-	desert := Requirement{ID: "M-REF-12", Level: Should}
-	switch {
-	case !x.options.Selection.Wants(desert): // a manager may look for somebody there for a while
-	case x.room():
-		x.applyFromDesert(ctx)
-	default:
-		x.skip(desert.ID, noRoom)
 	}
 }
 
@@ -345,8 +283,14 @@ func (x *hearing) apply(ctx context.Context, b breach, referee bool) {
 		who, number = "a referee", b.judge
 	}
 	method, q := x.registration(referee, fmt.Sprintf("Applicant %d", x.names+1), x.spare.url)
-	b.change(q, metaOf(q))
-	r := x.ask(ctx, method, q)
+	meta, _ := q["player_meta"].(map[string]any)
+	speaker := x.players[0]
+	if referee {
+		meta, _ = q["referee_meta"].(map[string]any)
+		speaker = x.referees[0]
+	}
+	b.change(q, meta)
+	r := x.sendOf(ctx, speaker, method, q)
 	problem := notRefused(r)
 	if b.refused != "" {
 		x.judge(b.refused, when(problem != "", "%s %s: %s", who, b.what, problem), &r.Exchange)

@@ -47,9 +47,10 @@ func outward(t *testing.T) *http.Client {
 }
 
 // ourManager runs a league of ours for so many players and referees; a tamper
-// that is not nil makes a bad one of it.
-func ourManager(t *testing.T, players, referees int, bad *tamper) (url string, manager *league.Manager) {
+// that is not nil makes a bad one of it. Its game is even_odd unless another is given.
+func ourManager(t *testing.T, players, referees int, bad *tamper, game ...rules.Game) (url string, manager *league.Manager) {
 	t.Helper()
+	game = append(game, evenodd.Game{})
 	l := openPort(t)
 	var caller protocol.Caller = outward(t)
 	if bad != nil {
@@ -57,7 +58,7 @@ func ourManager(t *testing.T, players, referees int, bad *tamper) (url string, m
 	}
 	secret := [32]byte{1}
 	m, err := league.New(league.Options{
-		LeagueID: "league_check", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
+		LeagueID: "league_check", GameType: game[0].Info().Type, Games: rules.NewRegistry(game[0]),
 		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
 		Secret: &secret, Caller: caller, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	})

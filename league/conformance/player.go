@@ -1,12 +1,9 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
-)
-
-// Who the kit is towards a player.
-const (
-	checkLeague  = "league_check"
-	checkReferee = "REF01"
-	checkToken   = "opaque" // worth nothing: a player cannot know whether it is right
+	"evenodd/rules"
 )
 
 // How long the protocol gives a player to answer (003 §2.7).
@@ -32,54 +23,93 @@ const (
 )
 
 // A trial is the examination of a player. The kit is its league: it conducts
-// matches with it, and looks at everything that comes back.
+// matches with it, and judges everything that comes back.
 type trial struct {
-	*lab
+	client
 
-	registry   *registry // nil without a listener
+	stage      *stage // nil without a listener
+	desk       *registrar
 	registered bool
 	player     string // its id, as far as it is known
 	reads      bool   // it takes standings in plain letters
-	stranger   *reply // how it answers a method that nobody has
 
-	ids     atomic.Int64 // of requests
 	matches atomic.Int64
 
 	mu      sync.Mutex
-	mute    map[string]int    // calls of a method in a row that nothing came of
+	mute    map[string]int    // calls of a method in a row without an answer
 	said    map[string]string // what the player has said of itself, by member: the first value
 	invites []time.Duration   // how long answers took
 	choices []time.Duration
 	all     []time.Duration
 	reused  bool // a connection was used for a second call
-
-	busy atomic.Bool // many matches are played at once
 }
 
-// examinePlayer goes from what every player does to what some do not survive, so
-// that one which breaks has shown before what it can. The end of the league
-// comes last, because a player may end with it.
+// A part of an examination, and the requirements that it shows, by the beginnings of
+// their ids.
+type part struct {
+	run   func(context.Context)
+	shows []string
+}
+
+// examinePlayer begins with what every player does and ends with what some do not
+// survive, so that a player that breaks has shown before what it can. The end of the
+// league comes last, because a player may end with it.
 func examinePlayer(ctx context.Context, l *lab) {
-	x := &trial{lab: l, player: protocol.PlayerID(1), mute: map[string]int{}, said: map[string]string{}}
+	x := &trial{client: client{lab: l, letter: "P"}, player: protocol.PlayerID(1), mute: map[string]int{}, said: map[string]string{}}
+	x.desk = newRegistrar(l.options.URL, false)
 	if l.options.Listener != nil {
-		x.registry = openRegistry(l.options.Listener, l.options.URL)
-		defer x.registry.close()
-		x.registered = x.registry.wait(ctx, l.options.Wait)
+		x.stage = openStage(ctx, l.options.Listener)
+		defer x.stage.close()
+		x.stage.openAt(l.options.Listener, l.dialect, func(c *call) performance {
+			return x.desk.play(c, func(c *call) performance { return playOther(c, "league_manager") })
+		})
 	}
-	if x.registered {
-		x.player, _, _ = x.registry.registrations()
+	if x.wants("P-REG", "P-FRM-03", "P-ENV-07", "P-NOT-04") {
+		x.awaitRegistration(ctx)
 	}
-	if !x.meet(ctx) {
-		x.judgeRegistration()
+	if x.wantsBeyond("P-REG") {
+		x.play(ctx)
+	}
+	x.judgeRegistration()
+}
+
+// awaitRegistration waits for the player to register.
+func (x *trial) awaitRegistration(ctx context.Context) {
+	if x.stage == nil || x.registered {
 		return
 	}
-	for _, part := range []func(context.Context){
-		x.announce, x.playMatches, x.repeat, x.speak, x.speakMethods, x.sendBroken, x.unfold, x.playAtOnce, x.connect, x.misuse, x.finish,
+	if x.registered = x.desk.wait(ctx, x.options.Wait); x.registered {
+		x.player = x.desk.registered()
+	}
+}
+
+// play plays with the player whatever the selected requirements need.
+func (x *trial) play(ctx context.Context) {
+	if !x.meet(ctx) {
+		return
+	}
+	// What holds of every answer shows in many parts; all of them are played only where
+	// broken input may bring it about.
+	everywhere := []string{"P-HTTP-02", "P-RPC-16"}
+	for _, p := range []part{
+		{x.announce, []string{"P-NOT-01", "P-NOT-02", "P-UNI-01"}},
+		{x.playMatches, []string{"P-"}},
+		{x.repeat, []string{"P-INV-07", "P-INV-09", "P-CHO-05", "P-CHO-07", "P-CHO-08", "P-OVR-03", "P-LAT", "P-RPC-05"}},
+		{x.speak, []string{"P-HTTP-03", "P-HTTP-04", "P-RPC"}},
+		{x.speakMethods, []string{"P-MET"}},
+		{x.sendBroken, []string{"P-REQ", "P-HTTP-09", "P-HTTP-03", "P-RPC-05"}},
+		{x.unfold, []string{"P-UNI"}},
+		{x.playAtOnce, []string{"P-LOAD"}},
+		{x.connect, []string{"P-HTTP-05", "P-HTTP-06", "P-HTTP-07", "P-HTTP-10"}},
+		{func(ctx context.Context) { x.misuse(ctx, x.aliveAfter); x.askWildly(ctx) }, []string{"P-RPC-12", "P-RPC-13", "P-STA-01"}},
+		{x.finish, []string{"P-NOT-03", "P-NOT-04", "P-STA-02"}},
 	} {
-		part(ctx)
+		if !x.wants(append(p.shows, everywhere...)...) {
+			continue
+		}
+		p.run(ctx)
 	}
 	x.judgeTimes()
-	x.judgeRegistration()
 	if x.givenUp() == "" && ctx.Err() == nil {
 		x.skip("P-RPC-04", "no answer had a result")
 		x.skip("P-RPC-05", "no answer had an error")
@@ -87,20 +117,26 @@ func examinePlayer(ctx context.Context, l *lab) {
 		x.skip("P-ENV-05", "no timestamp could be read as UTC")
 		x.skip("P-INV-04", "no accept could be read")
 		x.skip("P-OVR-02", "no GAME_OVER was acknowledged")
-		x.skip("P-CHO-09", "it commits to none, and need not")
+		x.skip("P-CHO-09", "it commits to no entropy, and need not")
 	}
 }
 
-// meet makes the first call: an invitation. It tells whether there is anybody to
-// examine. One that has only just registered may not listen yet.
+// meet makes the first call, an invitation, and tells whether the examination can go
+// on. A player that has only just registered may not listen yet.
 func (x *trial) meet(ctx context.Context) bool {
 	g := x.newMatch()
 	var r *reply
-	var body []byte
+	waited := x.registered
 	for try := 1; ; try++ {
-		body = x.request("handle_game_invitation", x.invitation(g))
-		r = read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(inviteLimit)))
-		early := x.registered && try <= 10 && (r.Status == 0 && r.took < x.patience(inviteLimit) || r.fault != nil)
+		id := x.nextID()
+		r = x.call(ctx, x.dialect, protocol.Invite.Name, x.encode(id, protocol.Invite.Name, x.invitation(g)), x.patience(inviteLimit))
+		x.inspect(r, id)
+		away := r.Status == 0 && r.took < x.patience(inviteLimit)
+		if !x.registered && !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
+			waited = true
+			x.awaitRegistration(ctx)
+		}
+		early := x.registered && try <= 10 && (away || r.fault != nil)
 		if !early || !rest(ctx, 100*time.Millisecond) {
 			break
 		}
@@ -117,26 +153,25 @@ func (x *trial) meet(ctx context.Context) bool {
 		return false
 	case r.fault != nil && !x.registered && wantsMembership(r.fault):
 		x.pass("P-HTTP-01")
+		x.understand()
 		x.fail("P-INV-01", "it plays only in the league it is registered in: "+r.trouble()+
 			"; start it so that it registers with this examination, whose manager listens where evenodd check says", &r.Exchange)
 		x.giveUp("the agent plays only in the league it is registered in; let it register with this examination")
 		return false
 	}
-	x.pass("P-HTTP-01")
-	x.inspect(r, objectOf(body)["id"])
-	x.over(ctx, g)
+	problem := notServed(r)
+	if r.Status == http.StatusNotFound && !accepts(r) {
+		problem = "POST is answered with HTTP status 404"
+	}
+	x.judge("P-HTTP-01", problem, &r.Exchange)
+	if accepts(r) {
+		x.over(ctx, g)
+	}
 	return true
 }
 
-// wantsMembership tells whether a refusal is about who asks or who is asked, not
-// about what.
-func wantsMembership(f *fault) bool {
-	switch protocol.Code(f.catalogued()) {
-	case protocol.ErrPlayerNotRegistered, protocol.ErrTokenMissing, protocol.ErrTokenInvalid, protocol.ErrNotAuthorized:
-		return true
-	}
-	return f.code == 3001 || f.code == 4001 || f.code == 4002
-}
+// accepts tells whether a reply answers an invitation.
+func accepts(r *reply) bool { return r.trouble() == "" && isAnswer(protocol.Invite.Name, r.result) }
 
 // A bout is one match that the kit conducts with the player.
 type bout struct {
@@ -146,13 +181,19 @@ type bout struct {
 	opponent     string
 	role         string
 	attempt      int
+	position     rules.Position
+}
+
+// seat is the player's.
+func (g *bout) seat() rules.Seat {
+	if g.role == protocol.RolePlayerB {
+		return rules.SeatB
+	}
+	return rules.SeatA
 }
 
 // newMatch is a match that the player has not heard of.
-func (x *trial) newMatch() *bout {
-	n := int(x.matches.Add(1))
-	return x.boutOf(n, 1)
-}
+func (x *trial) newMatch() *bout { return x.boutOf(int(x.matches.Add(1)), 1) }
 
 func (x *trial) boutOf(round, match int) *bout {
 	id := protocol.MatchID(round, match)
@@ -162,21 +203,47 @@ func (x *trial) boutOf(round, match int) *bout {
 	}
 	return &bout{
 		round: round, match: id, conversation: protocol.MatchConversation(id, 1),
-		opponent: opponent, role: protocol.RolePlayerA, attempt: 1,
+		opponent: opponent, role: protocol.RolePlayerA, attempt: 1, position: x.options.Game.Start(),
 	}
 }
 
-// envelope begins a message of the kit's referee.
-func (x *trial) envelope(messageType, conversation string) map[string]any {
-	return map[string]any{
-		"protocol": protocol.Name, "message_type": messageType, "sender": protocol.RefereeSender(checkReferee),
-		"timestamp": protocol.FormatTimestamp(time.Now()), "conversation_id": conversation, "auth_token": checkToken,
+// advance makes the moves of both players; the opponent makes the first that is legal.
+func (x *trial) advance(g *bout, choice string) {
+	var moves [2]string
+	moves[g.seat()] = choice
+	other := g.seat().Other()
+	for _, seat := range g.position.ToMove() {
+		if seat == other {
+			moves[other] = firstLegal(x.options.Game, g.position, other)
+		}
 	}
+	g.position = g.position.Play(moves)
+}
+
+// turn has the opponent move until it is the player's turn; false when the match is over.
+func (x *trial) turn(g *bout) bool {
+	for {
+		seats := g.position.ToMove()
+		if len(seats) == 0 {
+			return false
+		}
+		for _, seat := range seats {
+			if seat == g.seat() {
+				return true
+			}
+		}
+		x.advance(g, "")
+	}
+}
+
+// envelopeOf begins a message of the kit's referee.
+func (x *trial) envelopeOf(messageType, conversation string) map[string]any {
+	return message(messageType, protocol.RefereeSender(checkReferee), conversation, checkToken)
 }
 
 func (x *trial) invitation(g *bout) map[string]any {
-	q := x.envelope(protocol.TypeGameInvitation, g.conversation)
-	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = checkLeague, g.round, g.match, "even_odd"
+	q := x.envelopeOf(protocol.TypeGameInvitation, g.conversation)
+	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = checkLeague, g.round, g.match, x.game
 	q["role_in_match"], q["opponent_id"] = g.role, g.opponent
 	if g.attempt > 1 {
 		q["attempt"] = g.attempt
@@ -184,90 +251,90 @@ func (x *trial) invitation(g *bout) map[string]any {
 	return q
 }
 
+// question asks for the player's choice in the position of a match.
 func (x *trial) question(g *bout) map[string]any {
-	q := x.envelope(protocol.TypeChooseParityCall, g.conversation)
-	q["match_id"], q["player_id"], q["game_type"] = g.match, x.player, "even_odd"
-	q["context"] = map[string]any{
-		"opponent_id": g.opponent, "round_id": g.round,
-		"your_standings": map[string]any{"wins": 2, "losses": 1, "draws": 0, "points": 6},
-	}
-	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(chooseLimit))
+	x.turn(g)
+	q := x.envelopeOf(x.questionType(), g.conversation)
+	q["match_id"], q["player_id"] = g.match, x.player
+	x.pose(q, g.position, g.seat(), g.opponent, g.round)
 	return q
 }
 
 // ending is GAME_OVER as the player wins it.
 func (x *trial) ending(g *bout) map[string]any {
-	q := x.envelope(protocol.TypeGameOver, g.conversation)
-	q["match_id"], q["game_type"] = g.match, "even_odd"
+	if x.evenOdd() {
+		return x.endingAs(g, protocol.StatusWin, x.player, 8, "even", "odd", x.player+" chose even, number was 8 (even)")
+	}
+	moves, _ := playout(x.options.Game.Start(), x.options.Game, g.seat())
+	return x.endingAs(g, protocol.StatusWin, x.player, 0, moves[g.seat()], moves[g.seat().Other()], x.player+" has won")
+}
+
+// endingAs is GAME_OVER with a result; 0 and "" are null.
+func (x *trial) endingAs(g *bout, status, winner string, number int, mine, theirs, reason string) map[string]any {
+	q := x.envelopeOf(protocol.TypeGameOver, g.conversation)
+	q["match_id"], q["game_type"] = g.match, x.game
+	parity := ""
+	if number > 0 {
+		parity = parityOf(number)
+	}
 	q["game_result"] = map[string]any{
-		"status": protocol.StatusWin, "winner_player_id": x.player, "drawn_number": 8, "number_parity": "even",
-		"choices": map[string]any{x.player: "even", g.opponent: "odd"},
-		"reason":  x.player + " chose even, number was 8 (even)",
+		"status": status, "winner_player_id": orNull(winner), "drawn_number": orNull(number), "number_parity": orNull(parity),
+		"choices": map[string]any{x.player: orNull(mine), g.opponent: orNull(theirs)}, "reason": reason,
 	}
 	return q
 }
 
-// request is a call in JSON-RPC, with an id of its own.
-func (x *trial) request(method string, params any) []byte {
-	return x.requestWith(jsontext.Value(strconv.FormatInt(x.ids.Add(1), 10)), method, params)
-}
-
-// requestWith is a call with this id; none makes a notification of it.
-func (x *trial) requestWith(id jsontext.Value, method string, params any) []byte {
-	q := map[string]any{"jsonrpc": "2.0", "method": method, "params": params}
-	if id != nil {
-		q["id"] = id
-	}
-	return encoded(q)
-}
-
-// ask calls a method of the player by the book, and judges what holds for every
-// answer.
-func (x *trial) ask(ctx context.Context, method string, params any, limit time.Duration) *reply {
-	return x.send(ctx, method, x.request(method, params), limit)
-}
-
-// maxMute is how many calls of one method in a row may come to nothing: then it
-// is not called again, because each of them takes its whole time.
+// maxMute is how many calls of one method in a row may have no answer: then it is not
+// called again, because each of them takes its whole time.
 const maxMute = 2
 
-// send posts a body that calls a method, and judges what holds for every answer.
-func (x *trial) send(ctx context.Context, method string, body []byte, limit time.Duration) *reply {
-	method = canonical(method)
+// muted is the reply to a call that is not made, because the method has answered too
+// often nothing; nil where it is made.
+func (x *trial) muted(method string) *reply {
 	x.mu.Lock()
-	given := x.mute[method] >= maxMute
-	x.mu.Unlock()
-	if given {
-		a := &answer{Exchange: Exchange{To: x.options.URL, Request: shown(body), unasked: true}}
-		a.Error = fmt.Sprintf("nothing came of %s %d times in a row, and it was not called again", method, maxMute)
-		return read(a)
+	defer x.mu.Unlock()
+	if x.mute[method] < maxMute {
+		return nil
 	}
-	var r *reply
-	for try := 1; ; try++ {
-		if x.busy.Load() { // what fails when there is much at once says nothing about later
-			r = read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(limit)))
-		} else {
-			r = read(x.post(ctx, x.options.URL, body, nil, x.patience(limit)))
-		}
-		if !x.putOff(ctx, r, try) {
-			break
-		}
+	a := &answer{Exchange: Exchange{To: x.options.URL, unasked: true}}
+	a.Error = fmt.Sprintf("%s had no answer %d times in a row, and was not called again", method, maxMute)
+	return read(a)
+}
+
+// ask calls a method of the player as a league would, and judges what holds of every
+// answer.
+func (x *trial) ask(ctx context.Context, method string, params any, limit time.Duration) *reply {
+	if r := x.muted(method); r != nil {
+		return r
 	}
-	if !r.unasked {
-		x.count(method, r)
-		x.inspect(r, objectOf(body)["id"])
-	}
+	r := x.askAs(ctx, x.dialect, method, params, limit)
+	x.count(method, r)
 	return r
 }
 
-// canonical is the method that another name stands for, as far as it takes as
-// long.
-func canonical(method string) string {
-	switch method {
-	case "parity_choose", protocol.TypeChooseParityCall, "mcp_message":
-		return "choose_parity"
+// sendIn calls a method once, in the form that the player understands. Change, if it is
+// not nil, changes the request; where it returns nil, the request cannot be made in that
+// form.
+func (x *trial) sendIn(ctx context.Context, method string, params any, limit time.Duration, change func(request members) []byte) *reply {
+	if r := x.muted(method); r != nil {
+		return r
 	}
-	return method
+	r := x.client.sendIn(ctx, x.dialect, method, params, limit, change)
+	x.count(method, r)
+	return r
+}
+
+// withID changes the id of a request; nil makes a notification of it.
+func withID(id jsontext.Value) func(members) []byte {
+	return func(request members) []byte {
+		if request["jsonrpc"] == nil {
+			return nil
+		}
+		if request["id"] = id; id == nil {
+			delete(request, "id")
+		}
+		return encoded(request)
+	}
 }
 
 // count keeps how long an answer took, and whether there was one.
@@ -275,76 +342,21 @@ func (x *trial) count(method string, r *reply) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case r.Error == "":
-		x.mute[method] = 0
-	case x.busy.Load():
+	case r.unasked, r.Error != "" && x.busy.Load():
 		return
-	default:
+	case r.Error != "":
 		x.mute[method]++
 		return
 	}
+	x.mute[method] = 0
 	x.reused = x.reused || r.reused
 	x.all = append(x.all, r.took)
 	switch method {
-	case "handle_game_invitation":
+	case protocol.Invite.Name:
 		x.invites = append(x.invites, r.took)
-	case "choose_parity":
+	case x.questionMethod():
 		x.choices = append(x.choices, r.took)
 	}
-}
-
-// inspect judges what holds for every answer to a call with this id; nil for a
-// notification.
-func (x *trial) inspect(r *reply, id jsontext.Value) {
-	if r.Status == 0 {
-		return // whoever asked says which requirement that breaks
-	}
-	x.judge("P-HTTP-02", when(r.Status >= 500, "HTTP status %d", r.Status), &r.Exchange)
-	x.judge("P-HTTP-08", when(len(r.body) > maxReply, "the answer has more than %d bytes", maxReply), &r.Exchange)
-	mark := traceIn(r.body)
-	x.judge("P-RPC-16", when(mark != "", "the answer holds what looks like a stack trace: %q", strings.TrimSpace(mark)), &r.Exchange)
-	if id == nil || r.Error != "" {
-		return
-	}
-	x.judge("P-HTTP-03", when(r.Status != http.StatusOK, "HTTP status %d", r.Status), &r.Exchange)
-	kind, _, _ := strings.Cut(r.header.Get("Content-Type"), ";")
-	x.judge("P-HTTP-04", when(!strings.EqualFold(strings.TrimSpace(kind), "application/json"), "Content-Type is %q", r.header.Get("Content-Type")), &r.Exchange)
-	x.judge("P-RPC-15", jsonProblem(r.body), &r.Exchange)
-	x.inspectResponse(r)
-	x.judge(idRequirement(id), idProblem(r, id), &r.Exchange)
-}
-
-const maxReply = 64 << 10 // bytes of an answer that a referee reads
-
-// inspectResponse judges the members of a JSON-RPC response.
-func (x *trial) inspectResponse(r *reply) {
-	version, _ := r.object.text("jsonrpc")
-	x.judge("P-RPC-01", when(version != "2.0", `jsonrpc is %s, not "2.0"`, cmp.Or(string(r.object["jsonrpc"]), "missing")), &r.Exchange)
-	result, problem := r.object["result"], r.object["error"]
-	x.judge("P-RPC-02", when(result == nil && (problem == nil || problem.Kind() == 'n'), "the answer has neither result nor error"), &r.Exchange)
-	x.judge("P-RPC-03", when(result != nil && problem != nil, "the answer has both; error is %s", kindOf(problem)), &r.Exchange)
-	if result != nil && (problem == nil || problem.Kind() == 'n') {
-		x.judge("P-RPC-04", when(result.Kind() != '{', "the result is %s", kindOf(result)), &r.Exchange)
-	}
-	if problem == nil || problem.Kind() == 'n' {
-		return
-	}
-	x.judge("P-RPC-05", errorObjectProblem(problem), &r.Exchange)
-}
-
-// idRequirement is the requirement that an id is an example of.
-func idRequirement(id jsontext.Value) string {
-	if id.Kind() == '"' {
-		return "P-RPC-07"
-	}
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	switch {
-	case err != nil || n >= 1<<53 || n <= -1<<53:
-		return "P-RPC-09"
-	case n <= 0 || n > 1<<31-1:
-		return "P-RPC-08"
-	}
-	return "P-RPC-06"
 }
 
 // when is a problem if there is one.
@@ -353,4 +365,14 @@ func when(broken bool, format string, args ...any) string {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)
+}
+
+// firstOf is the first problem that there is.
+func firstOf(problems ...string) string {
+	for _, problem := range problems {
+		if problem != "" {
+			return problem
+		}
+	}
+	return ""
 }

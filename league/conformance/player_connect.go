@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,22 +20,24 @@ import (
 func (x *trial) connect(ctx context.Context) {
 	g := x.newMatch()
 	x.invite(ctx, g)
-	body := x.request("handle_game_invitation", x.invitation(g))
+	url, body := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, x.invitation(g)))
 	header := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
-	r := read(x.post(ctx, x.options.URL, body, header, x.patience(inviteLimit)))
+	r := read(x.post(ctx, url, body, header, x.patience(inviteLimit)))
+	understoodBy(ctx, protocol.Invite.Name, x.encode(jsontext.Value("1"), protocol.Invite.Name, map[string]any{}), r)
 	x.after(again, "P-HTTP-05", firstOf(r.trouble(), otherMatch(r, g.match)), &r.Exchange)
 
 	got := x.exchange(ctx, http.MethodGet, x.options.URL, nil, nil, x.patience(otherLimit))
 	got.Request = "GET without a body"
-	refused := got.Status == http.StatusMethodNotAllowed || got.Status == http.StatusNotImplemented
-	x.judge("P-HTTP-06", firstOf(got.Error, when(!refused, "GET is answered with HTTP status %d", got.Status)), &got.Exchange)
+	x.judge("P-HTTP-06", firstOf(got.Error, when(got.Status != http.StatusMethodNotAllowed && got.Status != http.StatusNotImplemented, "GET is answered with HTTP status %d", got.Status)), &got.Exchange)
 
 	x.over(ctx, g)
 	x.mu.Lock()
 	reused := x.reused
 	x.mu.Unlock()
 	x.judge("P-HTTP-07", when(!reused, "every connection ends with its answer"), &r.Exchange)
-	x.dawdle(ctx)
+	if x.wants("P-HTTP-10") {
+		x.dawdle(ctx)
+	}
 }
 
 // dawdle sends half a request, and looks whether others are answered while the
@@ -62,7 +63,7 @@ func (x *trial) dawdle(ctx context.Context) {
 		x.fail("P-HTTP-10", err.Error())
 		return
 	}
-	// Whoever knows Expect says when it begins to read; others say nothing.
+	// A server that knows Expect says when it begins to read; others say nothing.
 	_ = conn.SetReadDeadline(time.Now().Add(hesitation))
 	_, _ = conn.Read(make([]byte, 512))
 	if _, err := conn.Write([]byte(half)); err != nil {
@@ -70,70 +71,80 @@ func (x *trial) dawdle(ctx context.Context) {
 		return
 	}
 	x.options.Client.CloseIdleConnections() // the others come on connections of their own
-	for range 3 {                           // the first may come before the half request was looked at, where nothing was said
+	for range 3 {                           // the first may come before the agent has read the half request
 		g := x.newMatch()
-		body := x.request("handle_game_invitation", x.invitation(g))
-		r := read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(inviteLimit)))
+		url, body := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.encode(x.nextID(), protocol.Invite.Name, x.invitation(g)))
+		r := read(x.exchange(ctx, http.MethodPost, url, body, nil, x.patience(inviteLimit)))
 		x.judge("P-HTTP-10", when(r.Error != "", "while one connection had sent half a request, another: %s", r.Error), &r.Exchange)
 		if r.Error != "" {
 			break
 		}
-		x.askOver(ctx, x.ending(g))
+		x.endOnce(ctx, x.ending(g))
 	}
 }
 
-// judgeRegistration judges how the player registered.
+// judgeRegistration judges how the player registered, and the form of its calls.
 func (x *trial) judgeRegistration() {
-	if x.registry == nil {
+	if x.stage == nil {
 		x.skipRegistration("no manager was there to register with")
 		return
 	}
-	_, mine, others := x.registry.registrations()
+	mine, others := x.desk.applications(x.stage)
 	switch {
 	case len(mine) > 0:
-		x.judgeApplication(&mine[0])
-		x.judge("P-REG-09", when(len(mine) > 1, "it was ACCEPTED, and registered %d times", len(mine)), &mine[0].Exchange, &mine[len(mine)-1].Exchange)
+		x.judgeApplication(mine[0])
+		x.judge("P-REG-09", when(len(mine) > 1, "it was ACCEPTED, and registered %d times", len(mine)), mine[0].exchange(), mine[len(mine)-1].exchange())
 	case len(others) > 0:
-		x.judgeApplication(&others[0])
-		x.fail("P-REG-08", fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(others[0].endpoint), x.options.URL), &others[0].Exchange)
-		x.skip("P-REG-09", "it registered with another contact_endpoint, and was REJECTED", &others[0].Exchange)
+		x.judgeApplication(others[0])
+		x.fail("P-REG-08", fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(endpointOf(others[0].params)), x.options.URL), others[0].exchange())
+		x.skip("P-REG-09", "it registered with another contact_endpoint, and was REJECTED", others[0].exchange())
 	default:
 		x.skipRegistration(fmt.Sprintf("it did not register with the manager of this examination within %s", x.options.Wait))
 	}
+	x.judgeForms(x.stage)
 }
 
 func (x *trial) skipRegistration(why string) {
 	for _, q := range playerRegisters() {
 		x.skip(q.ID, why)
 	}
+	x.skip("P-FRM-03", why)
 }
 
-// judgeApplication judges a LEAGUE_REGISTER_REQUEST.
-func (x *trial) judgeApplication(a *application) {
-	shown := &a.Exchange
-	method, _ := a.object.text("method")
-	x.judge("P-REG-01", firstOf(
-		jsonRPCProblem(a.object), when(a.object["params"].Kind() != '{', "params is %s", kindOf(a.object["params"]))), shown)
-	x.judge("P-REG-02", when(method != protocol.RegisterPlayer.Name, "method is %s", quoted(method)), shown)
-	m := a.params
-	var missing, wrong []string
-	check := func(name string, right bool) {
-		switch value, _ := m.text(name); {
-		case m[name] == nil:
+// judgeForms judges the form of the calls of the agent under examination.
+func (x *client) judgeForms(s *stage) {
+	for _, c := range s.told(func(c *call) bool { return c.kind != "" && !c.searching }) {
+		x.because(formDefect(), x.as("FRM-03"), c.form, c.exchange())
+	}
+}
+
+// judgeApplication judges a LEAGUE_REGISTER_REQUEST: its form and its envelope as the
+// player wrote them, and the rest as a league reads it.
+func (x *trial) judgeApplication(c *call) {
+	shown := c.exchange()
+	d := defect{}
+	if c.form != "" {
+		d = formDefect()
+	}
+	x.because(d, "P-REG-01", firstOf(jsonRPCProblem(c.came), when(c.came["params"].Kind() != '{', "params is %s", jsonKind(c.came["params"]))), shown)
+	method, _ := c.came.text("method")
+	x.because(d, "P-REG-02", when(method != protocol.RegisterPlayer.Name, "method is %s", quoted(method)), shown)
+	var missing []string
+	for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id"} {
+		if c.said[name] == nil {
 			missing = append(missing, name)
-		case value == "" || !right:
-			wrong = append(wrong, name+" is "+valueOf(m, name))
 		}
 	}
-	text := func(name string) string { s, _ := m.text(name); return s }
-	check("protocol", text("protocol") == protocol.Name)
-	check("message_type", text("message_type") == protocol.TypeLeagueRegisterRequest)
-	check("sender", strings.HasPrefix(text("sender"), "player:"))
-	check("timestamp", protocol.ValidTimestamp(text("timestamp")))
-	check("conversation_id", true)
 	x.judge("P-REG-03", when(len(missing) > 0, "missing: %s", strings.Join(missing, ", ")), shown)
-	x.judge("P-REG-04", strings.Join(wrong, ", "), shown)
-	x.judgeMeta(a)
+	broken := x.judges.broken(c.kind, c.params)
+	of := func(name string) string {
+		return fieldsProblem(broken, func(field string) bool { return within(field, "player_meta."+name) })
+	}
+	x.judge("P-REG-04", fieldsProblem(broken, func(field string) bool { return !strings.HasPrefix(field, "player_meta.") }), shown)
+	x.judge("P-REG-05", of("display_name"), shown)
+	x.judge("P-REG-06", of("version"), shown)
+	x.judge("P-REG-07", firstOf(of("game_types"), x.gamesProblem(metaOf(c.params))), shown)
+	x.judge("P-REG-08", firstOf(of("contact_endpoint"), when(!protocol.ValidURL(endpointOf(c.params)), "contact_endpoint is %s", valueOf(metaOf(c.params), "contact_endpoint"))), shown)
 }
 
 func jsonRPCProblem(object members) string {
@@ -146,26 +157,16 @@ func jsonRPCProblem(object members) string {
 	return firstOf(object.has("jsonrpc", "2.0"), object.filled("method"))
 }
 
-// judgeMeta judges what a player says of itself.
-func (x *trial) judgeMeta(a *application) {
-	shown := &a.Exchange
-	name, _ := a.meta.text("display_name")
-	x.judge("P-REG-05", when(len([]rune(name)) == 0 || len([]rune(name)) > 50, "display_name is %s", valueOf(a.meta, "display_name")), shown)
-	version, _ := a.meta.text("version")
-	x.judge("P-REG-06", when(!validVersion(version), "version is %s", valueOf(a.meta, "version")), shown)
-	x.judge("P-REG-07", gamesProblem(a.meta["game_types"]), shown)
-	x.judge("P-REG-08", when(!protocol.ValidURL(a.endpoint), "contact_endpoint is %s", valueOf(a.meta, "contact_endpoint")), shown)
-}
-
-func gamesProblem(games jsontext.Value) string {
+// gamesProblem says that the game of the league is not among those of an agent. An agent
+// that names none plays even_odd.
+func (l *lab) gamesProblem(meta members) string {
+	games := meta["game_types"]
+	if games == nil && l.evenOdd() {
+		return ""
+	}
 	var types []string
 	if games.Kind() != '[' || json.Unmarshal(games, &types) != nil {
-		return "game_types is " + quoted(string(games)) + ", not an array of strings"
+		return "game_types is " + valueOf(meta, "game_types") + ", not an array of strings"
 	}
-	return when(!slices.Contains(types, "even_odd"), "game_types has no even_odd: %s", quoted(string(games)))
+	return when(!slices.Contains(types, l.game), "game_types has no %s: %s", l.game, valueOf(meta, "game_types"))
 }
-
-// semantic is MAJOR.MINOR.PATCH, and perhaps more.
-var semantic = regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
-
-func validVersion(s string) bool { return semantic.MatchString(s) }

@@ -8,14 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"evenodd/league/protocol"
 )
 
 // manager begins a message of the kit's manager.
 func (x *trial) manager(messageType string, round int) map[string]any {
-	q := x.envelope(messageType, fmt.Sprintf("conv-check-r%d-%s", round, strings.ToLower(messageType)))
-	q["sender"], q["league_id"] = protocol.ManagerSender, checkLeague
-	delete(q, "auth_token")
+	q := message(messageType, protocol.ManagerSender, fmt.Sprintf("conv-check-r%d-%s", round, strings.ToLower(messageType)), "")
+	q["league_id"] = checkLeague
 	if round > 0 {
 		q["round_id"] = round
 	}
@@ -35,18 +36,18 @@ func (x *trial) announce(ctx context.Context) {
 	q := x.manager(protocol.TypeRoundAnnouncement, 1)
 	q["matches"] = []any{
 		map[string]any{
-			"match_id": "R1M1", "game_type": "even_odd", "player_A_id": x.player, "player_B_id": first.opponent,
+			"match_id": "R1M1", "game_type": x.game, "player_A_id": x.player, "player_B_id": first.opponent,
 			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
 		},
 		map[string]any{
-			"match_id": "R1M2", "game_type": "even_odd", "player_A_id": "P98", "player_B_id": "P99",
+			"match_id": "R1M2", "game_type": x.game, "player_A_id": "P98", "player_B_id": "P99",
 			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
 		},
 	}
-	x.tell(ctx, "P-NOT-01", "notify_round", q, protocol.TypeRoundAnnouncementAck)
+	x.tell(ctx, "P-NOT-01", protocol.NotifyRound.Name, q, protocol.TypeRoundAnnouncementAck)
 	q = x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"] = []any{x.row(1, x.player, "Agent under examination"), x.row(2, first.opponent, "Opponent")}
-	r := x.tell(ctx, "P-NOT-02", "update_standings", q, protocol.TypeStandingsUpdateAck)
+	r := x.tell(ctx, "P-NOT-02", protocol.UpdateStandings.Name, q, protocol.TypeStandingsUpdateAck)
 	x.reads = r.trouble() == ""
 }
 
@@ -57,9 +58,8 @@ func (x *trial) row(rank int, player, name string) map[string]any {
 	}
 }
 
-// finish ends the round, has one more match played, and ends the league. Only
-// an agent that has registered here is told of the end: for any other it would
-// be the end of a league that is not ours.
+// finish ends the round, plays one more match, and ends the league. Only an agent that
+// has registered with the kit is told of the end: any other is in a league of its own.
 func (x *trial) finish(ctx context.Context) {
 	q := x.manager(protocol.TypeRoundCompleted, 1)
 	q["matches_completed"], q["matches_played"], q["next_round_id"] = 2, 2, 2
@@ -69,15 +69,15 @@ func (x *trial) finish(ctx context.Context) {
 	x.tell(ctx, "P-NOT-03", "notify_round_completed", q, protocol.TypeRoundCompletedAck)
 
 	last := x.newMatch()
-	join, answer, end := x.askInvite(ctx, last), x.askChoice(ctx, x.question(last)), x.askOver(ctx, x.ending(last))
-	x.after(plays, "P-STA-02", firstOf(join.trouble(), choiceTrouble(answer), end.trouble()), &join.Exchange, &answer.Exchange, &end.Exchange)
+	join, answer := x.inviteOnce(ctx, last), x.chooseOnce(ctx, x.question(last))
+	x.askOver(ctx, x.ending(last))
+	x.after(chooses, "P-STA-02", firstOf(join.trouble(), x.choiceTrouble(answer, last)), &join.Exchange, &answer.Exchange)
 
-	ending := Requirement{ID: "P-NOT-04", Level: Should}
 	switch {
-	case !x.options.Selection.Wants(ending): // whoever leaves this out wants to go on with the agent
+	case !x.wants("P-NOT-04"): // a user that leaves this out wants to go on with the agent
 		return
 	case !x.registered:
-		x.skip(ending.ID, "the agent did not register with this examination, and its league is not ours to end")
+		x.skip("P-NOT-04", "the agent did not register with this examination, and its league is not ours to end")
 		return
 	}
 	q = x.manager(protocol.TypeLeagueCompleted, 0)
@@ -106,22 +106,26 @@ func (x *trial) unfold(ctx context.Context) {
 	for i, name := range scripts {
 		rows = append(rows, x.row(i+2, protocol.PlayerID(i+101), name))
 	}
+	if x.wantsBeyond("P-NOT-01", "P-NOT-02") && !x.failed("P-NOT-02") && !x.reads {
+		x.announce(ctx)
+	}
 	q := x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"] = rows
-	r := x.ask(ctx, "update_standings", q, otherLimit)
+	r := x.sendIn(ctx, protocol.UpdateStandings.Name, q, otherLimit, nil)
 	x.judge("P-UNI-01", when(r.Error != "" || x.reads && r.trouble() != "", "standings with names in many scripts: %s", r.trouble()), &r.Exchange)
 
 	g := x.newMatch()
 	g.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(g.match)
-	join := x.askInvite(ctx, g)
+	join := x.inviteOnce(ctx, g)
 	question := x.question(g)
-	question["context"] = map[string]any{
-		"opponent_id": g.opponent, "round_id": g.round, "opponent_name": fifty(scripts[0]), "motto": strings.Join(scripts[:], " "),
-		"your_standings": map[string]any{"wins": 2147483647, "losses": 0, "draws": 0, "points": 2147483647},
-		"history":        []any{map[string]any{"opponent": scripts[1], "choice": "even"}},
+	context := contextOf(question)
+	context["opponent_name"], context["motto"] = fifty(scripts[0]), strings.Join(scripts[:], " ")
+	context["history"] = []any{map[string]any{"opponent": scripts[1], "choice": "even"}}
+	if x.evenOdd() {
+		context["your_standings"] = map[string]any{"wins": 2147483647, "losses": 0, "draws": 0, "points": 2147483647}
 	}
-	answer := x.askChoice(ctx, question)
-	x.after(plays, "P-UNI-01", firstOf(join.trouble(), choiceTrouble(answer)), &join.Exchange, &answer.Exchange)
+	answer := x.chooseOnce(ctx, question)
+	x.after(chooses, "P-UNI-01", firstOf(join.trouble(), x.choiceTrouble(answer, g)), &join.Exchange, &answer.Exchange)
 	x.after([]string{"P-UNI-01", "P-ENV-06"}, "P-UNI-02", firstOf(join.Error, answer.Error, scriptProblem(join, g), scriptProblem(answer, g)),
 		&join.Exchange, &answer.Exchange)
 	x.askOver(ctx, x.ending(g))
@@ -132,8 +136,20 @@ func (x *trial) unfold(ctx context.Context) {
 	}
 	q = x.manager(protocol.TypeStandingsUpdate, 1)
 	q["standings"], q["total_players"] = rows, len(rows)
-	r = read(x.post(ctx, x.options.URL, x.request("update_standings", q), nil, x.patience(otherLimit)))
+	url, body := x.inForm(ctx, x.dialect, protocol.UpdateStandings.Name, x.encode(x.nextID(), protocol.UpdateStandings.Name, q))
+	r = read(x.post(ctx, url, body, nil, x.patience(otherLimit)))
+	understoodBy(ctx, protocol.UpdateStandings.Name, x.encode(jsontext.Value("1"), protocol.UpdateStandings.Name, map[string]any{}), r)
 	x.judge("P-UNI-03", x.ackProblem(r, protocol.TypeStandingsUpdateAck, ""), &r.Exchange)
+}
+
+// contextOf is the context of a question, to be added to.
+func contextOf(question map[string]any) map[string]any {
+	in := question
+	if request, ok := question["move_request"].(map[string]any); ok {
+		in = request
+	}
+	context, _ := in["context"].(map[string]any)
+	return context
 }
 
 // scriptProblem says that a conversation_id is there and is another than was
@@ -148,10 +164,9 @@ func scriptProblem(r *reply, g *bout) string {
 // atOnce is how many matches are played at once.
 const atOnce = 20
 
-// playAtOnce plays twenty matches at once: all are invited to, then all asked for
-// a choice, then once more in the other order, then ended, so that each is open
-// with all the others. What goes wrong says nothing about one match alone, and is
-// judged as one of many.
+// playAtOnce plays twenty matches at once: all are invited to, then all asked for a
+// choice, then once more in the other order, then ended, so that each is open with all
+// the others.
 func (x *trial) playAtOnce(ctx context.Context) {
 	x.busy.Store(true)
 	defer x.busy.Store(false)
@@ -160,12 +175,13 @@ func (x *trial) playAtOnce(ctx context.Context) {
 	for i := range bouts {
 		bouts[i] = x.boutOf(round, i+1)
 		bouts[i].opponent = protocol.PlayerID(200 + i)
+		x.turn(bouts[i])
 	}
-	all := func(method string, message func(*bout) map[string]any, limit time.Duration) []*reply {
+	all := func(send func(context.Context, *bout) *reply) []*reply {
 		replies := make([]*reply, len(bouts))
 		var wait sync.WaitGroup
 		for i, g := range bouts {
-			wait.Go(func() { replies[i] = x.ask(ctx, method, message(g), limit) })
+			wait.Go(func() { replies[i] = send(ctx, g) })
 		}
 		wait.Wait()
 		for i, r := range replies {
@@ -173,15 +189,17 @@ func (x *trial) playAtOnce(ctx context.Context) {
 		}
 		return replies
 	}
-	all("handle_game_invitation", x.invitation, inviteLimit)
-	first := all("choose_parity", x.question, chooseLimit)
+	choose := func(ctx context.Context, g *bout) *reply { return x.chooseOnce(ctx, x.question(g)) }
+	all(x.inviteOnce)
+	first := all(choose)
 	slices.Reverse(bouts)
-	again := all("choose_parity", x.question, chooseLimit)
+	again := all(choose)
 	slices.Reverse(again)
+	slices.Reverse(bouts)
 	for i, r := range first {
-		x.judgeTwo(r, again[i])
+		x.judgeTwo(r, again[i], bouts[i])
 	}
-	all("notify_match_result", x.ending, overLimit)
+	all(func(ctx context.Context, g *bout) *reply { return x.endOnce(ctx, x.ending(g)) })
 }
 
 // steady is what must hold in one match, before many can be told apart.
@@ -189,14 +207,14 @@ var steady = []string{"P-INV-02", "P-CHO-02", "P-CHO-05", "P-ENV-06"}
 
 // judgeOne judges an answer of one match of many.
 func (x *trial) judgeOne(r *reply, g *bout) {
-	x.after(plays, "P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
+	x.after(chooses, "P-LOAD-01", when(r.trouble() != "", "with %d matches at once: %s", atOnce, r.trouble()), &r.Exchange)
 	problem := firstOf(otherMatch(r, g.match), scriptProblem(r, g))
 	x.after(steady, "P-LOAD-02", when(problem != "", "with %d matches at once: %s", atOnce, problem), &r.Exchange)
 }
 
 // judgeTwo judges whether a choice stayed the same.
-func (x *trial) judgeTwo(first, again *reply) {
-	was, is := choiceIn(first), choiceIn(again)
+func (x *trial) judgeTwo(first, again *reply, g *bout) {
+	was, is := x.choiceIn(first, g), x.choiceIn(again, g)
 	x.after(steady, "P-LOAD-02", when(was != "" && is != "" && was != is, "with %d matches at once it chose %q, and asked again %q", atOnce, was, is),
 		&first.Exchange, &again.Exchange)
 }

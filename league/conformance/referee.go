@@ -11,66 +11,77 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A bench is the examination of a referee: the kit brings a manager of another
-// make than ours, and the players of each match, well- and ill-behaved.
+// A bench is the examination of a referee: the kit plays a third-party manager, and the
+// players of each match, well- and ill-behaved.
 type bench struct {
 	client
 
 	stage   *stage
 	manager *actor
+	desk    *registrar
 
 	mu       sync.Mutex
-	token    string        // that the referee was given
-	come     chan struct{} // closed when it has registered
-	came     bool
 	breakOff map[string]bool // matches whose next report gets no answer
 
-	unreported atomic.Int64 // matches in a row that came to no report
+	unreported atomic.Int64 // matches in a row that were not reported
 	untold     atomic.Int64 // and whose players were told no result
 
 	capacity int
-	way      int // which way of starting works; only changed before matches run at once
+	way      string // the form in which it takes matches; "" for that of the specification
 }
 
-// refereeID is the id that the kit gives to the referee.
-const refereeID = "REF01"
-
-// examineReferee has one match after another played, and judges them when all
-// are over, so that a report does not depend on which was faster.
+// examineReferee has one match after another played, and judges them when all are over,
+// so that a report does not depend on which was faster.
 func examineReferee(ctx context.Context, l *lab) {
-	secret := newSecret()
-	x := &bench{
-		client: client{lab: l, letter: "R"}, token: "tok-ref01-" + secret.Hex()[:43], come: make(chan struct{}), breakOff: map[string]bool{}, capacity: 1,
-	}
+	x := &bench{client: client{lab: l, letter: "R"}, desk: newRegistrar(l.options.URL, true), breakOff: map[string]bool{}, capacity: 1}
 	if l.options.Listener != nil {
 		x.stage = openStage(ctx, l.options.Listener)
 		defer x.stage.close()
-		x.manager = x.stage.openAt(l.options.Listener, x.playManager)
+		x.manager = x.stage.openAt(l.options.Listener, l.dialect, x.playManager)
+		defer func() { x.judgeMessages(x.stage) }()
 	}
-	if !x.meet(ctx) {
+	if x.wantsBeyond("R-REG", "R-FRM-03") && !x.meet(ctx) {
 		x.judgeRegistration()
 		return
 	}
-	x.speak(ctx)
-	if x.stage == nil {
-		x.misuse(ctx)
-		x.giveUp("there is no listener at which the referee could call a manager and players")
-		return
+	if x.wants("R-HTTP", "R-RPC") {
+		x.probe(ctx)
 	}
-	if !x.waitForReferee(ctx) {
-		if ctx.Err() != nil {
-			return
+	gaveUp := ""
+	if x.wantsBeyond("R-HTTP", "R-RPC") {
+		gaveUp = x.play(ctx)
+	}
+	if x.wants("R-HTTP", "R-RPC") {
+		x.misuse(ctx, x.alive)
+	}
+	switch {
+	case gaveUp != "":
+		x.giveUp(gaveUp)
+	case x.wants("R-END"):
+		x.finish(ctx)
+	}
+}
+
+// play waits for the referee to register, and has it conduct the matches that show what
+// is selected. It returns why it could not.
+func (x *bench) play(ctx context.Context) (gaveUp string) {
+	switch {
+	case x.stage == nil:
+		return "there is no listener at which the referee could call a manager and players"
+	case !x.desk.wait(ctx, x.options.Wait):
+		if ctx.Err() == nil {
+			x.fail("R-REG-10", fmt.Sprintf("it did not register within %s at %s", x.options.Wait, x.manager.url))
 		}
-		x.fail("R-REG-01", fmt.Sprintf("it did not register within %s at %s", l.options.Wait, x.manager.url))
-		x.misuse(ctx)
-		x.giveUp("the referee did not register with the examination: tell it that its manager is " + x.manager.url)
-		return
+		return "the referee did not register with the examination: tell it that its manager is " + x.manager.url
 	}
+	x.pass("R-REG-10")
 	x.judgeRegistration()
 	contests := x.contests()
-	x.playAll(ctx, contests)
+	if gaveUp = x.playAll(ctx, contests); gaveUp != "" {
+		return gaveUp
+	}
 	crowd := x.playCrowd(ctx)
-	if x.options.Selection.Wants(Requirement{ID: "R-STA-07", Level: Should}) {
+	if x.wants("R-STA-07") && x.givenUp() == "" {
 		x.refuseGame(ctx)
 	}
 	for _, c := range contests {
@@ -78,31 +89,15 @@ func examineReferee(ctx context.Context, l *lab) {
 	}
 	x.judgeFailures(contests)
 	x.judgeCrowd(crowd)
-	x.misuse(ctx)
-	x.finish(ctx)
-}
-
-func (x *bench) waitForReferee(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, x.options.Wait)
-	defer cancel()
-	select {
-	case <-x.come:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return ""
 }
 
 // playManager is the kit's manager: it registers the referee, and takes reports.
 func (x *bench) playManager(c *call) performance {
-	switch c.kind {
-	case protocol.TypeRefereeRegisterRequest:
-		return x.register(c)
-	case protocol.TypeLeagueRegisterRequest:
-		m := c.reply(protocol.TypeLeagueRegisterResponse, protocol.ManagerSender)
-		m["status"], m["player_id"], m["reason"] = protocol.StatusRejected, nil, "a referee is examined here"
-		return performance{result: m}
-	case protocol.TypeMatchResultReport:
+	return x.desk.play(c, func(c *call) performance {
+		if c.kind != protocol.TypeMatchResultReport {
+			return playOther(c, "league_manager")
+		}
 		x.mu.Lock()
 		lost := x.breakOff[c.match()]
 		delete(x.breakOff, c.match())
@@ -113,89 +108,70 @@ func (x *bench) playManager(c *call) performance {
 		m := c.reply(protocol.TypeMatchResultAck, protocol.ManagerSender)
 		m["status"], m["match_id"], m["league_id"] = protocol.StatusAccepted, c.match(), checkLeague
 		return performance{result: m}
-	}
-	return playOther(c, "league_manager")
+	})
 }
 
-// register takes the referee in that is examined, and no other.
-func (x *bench) register(c *call) performance {
-	m := c.reply(protocol.TypeRefereeRegisterResponse, protocol.ManagerSender)
-	m["league_id"], m["reason"] = checkLeague, nil
-	endpoint, _ := objectOf(c.params["referee_meta"]).text("contact_endpoint")
-	if !sameEndpoint(endpoint, x.options.URL) {
-		m["status"], m["referee_id"], m["reason"] = protocol.StatusRejected, nil, "another referee is examined here: "+x.options.URL
-		return performance{result: m}
-	}
-	m["status"], m["referee_id"], m["auth_token"] = protocol.StatusAccepted, refereeID, x.token
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.came {
-		x.came = true
-		close(x.come)
-	}
-	return performance{result: m}
-}
-
-// judgeRegistration looks at how the referee has registered.
+// judgeRegistration judges how the referee has registered.
 func (x *bench) judgeRegistration() {
 	if x.stage == nil {
 		return
 	}
-	calls := x.stage.told(func(c *call) bool { return c.kind == protocol.TypeRefereeRegisterRequest })
-	mine := 0
-	for _, c := range calls {
-		meta := objectOf(c.params["referee_meta"])
-		endpoint, _ := meta.text("contact_endpoint")
-		if !sameEndpoint(endpoint, x.options.URL) {
-			continue
-		}
-		mine++
-		shown := c.exchange()
-		x.judge("R-REG-01", firstOf(c.object.has("jsonrpc", "2.0"), c.object.filled("method"), when(c.object["id"] == nil, "id is missing")), shown)
-		x.judge("R-REG-02", when(c.method != protocol.RegisterReferee.Name, "method is %s", quoted(c.method)), shown)
-		problem := firstOf(c.params.has("protocol", protocol.Name), c.params.has("message_type", protocol.TypeRefereeRegisterRequest),
-			senderProblem(c.params, "referee:"), timeProblem(c.params, "timestamp"), c.params.filled("conversation_id"))
-		x.judge("R-REG-03", problem, shown)
-		name, _ := meta.text("display_name")
-		x.judge("R-REG-04", firstOf(meta.filled("display_name"), when(!protocol.ValidName(name), "display_name has %d characters, or some that nobody can read", len([]rune(name)))), shown)
-		version, _ := meta.text("version")
-		x.judge("R-REG-05", firstOf(meta.filled("version"), when(strings.Count(version, ".") < 2, "version is %s", quoted(version))), shown)
-		x.judge("R-REG-06", when(!strings.Contains(string(meta["game_types"]), `"even_odd"`) || meta["game_types"].Kind() != '[', "game_types is %s", valueOf(meta, "game_types")), shown)
-		x.judge("R-REG-07", when(!protocol.ValidURL(endpoint), "contact_endpoint is %s", quoted(endpoint)), shown)
-		n, ok := meta.integer("max_concurrent_matches")
-		x.judge("R-REG-08", when(!ok || n < 1, "max_concurrent_matches is %s", valueOf(meta, "max_concurrent_matches")), shown)
-		if ok && n > 0 {
-			x.capacity = n
-		}
+	mine, _ := x.desk.applications(x.stage)
+	for _, c := range mine {
+		x.judgeApplication(c)
 	}
-	if mine > 0 {
-		last := calls[len(calls)-1].exchange()
-		x.judge("R-REG-09", when(mine > 1, "it registered %d times", mine), last)
+	if len(mine) > 0 {
+		x.judge("R-REG-09", when(len(mine) > 1, "it registered %d times", len(mine)), mine[len(mine)-1].exchange())
 	}
 }
 
-// refuseGame hands over a match of a game that nobody knows.
+// judgeApplication judges a REFEREE_REGISTER_REQUEST: its form and its envelope as the
+// referee wrote them, and the rest as a league reads it.
+func (x *bench) judgeApplication(c *call) {
+	shown, d := c.exchange(), defect{}
+	if c.form != "" {
+		d = formDefect()
+	}
+	method, _ := c.came.text("method")
+	x.because(d, "R-REG-01", jsonRPCProblem(c.came), shown)
+	x.because(d, "R-REG-02", when(method != protocol.RegisterReferee.Name, "method is %s", quoted(method)), shown)
+	x.judge("R-REG-03", firstOf(c.said.has("protocol", protocol.Name), c.said.has("message_type", protocol.TypeRefereeRegisterRequest),
+		senderProblem(c.said, "referee:"), timeProblem(c.said, "timestamp"), c.said.filled("conversation_id")), shown)
+	broken := x.judges.broken(c.kind, c.params)
+	of := func(name string) string {
+		return fieldsProblem(broken, func(field string) bool { return within(field, "referee_meta."+name) })
+	}
+	meta := metaOf(c.params)
+	x.judge("R-MSG-01", fieldsProblem(broken, func(field string) bool { return !strings.HasPrefix(field, "referee_meta.") }), shown)
+	x.judge("R-REG-04", of("display_name"), shown)
+	x.judge("R-REG-05", of("version"), shown)
+	x.judge("R-REG-06", firstOf(of("game_types"), x.gamesProblem(meta)), shown)
+	x.judge("R-REG-07", firstOf(of("contact_endpoint"), when(!protocol.ValidURL(endpointOf(c.params)), "contact_endpoint is %s", valueOf(meta, "contact_endpoint"))), shown)
+	x.judge("R-REG-08", of("max_concurrent_matches"), shown)
+	if n, ok := meta.integer("max_concurrent_matches"); ok && n > 0 {
+		x.capacity = n
+	}
+}
+
+// refuseGame assigns a match of an unknown game.
 func (x *bench) refuseGame(ctx context.Context) {
-	if x.way != 0 {
+	if x.way != "" {
 		x.skip("R-STA-07", "it has no start_match")
 		return
 	}
-	c, ok := x.contest("a game that nobody knows", nil, nil)
+	c, ok := x.contest("an unknown game", nil, nil)
 	if !ok {
 		return
 	}
 	q := x.assignment(c)
 	q["game_type"] = "no_such_game"
-	r := x.ask(ctx, protocol.StartMatch.Name, q)
+	id := x.nextID()
+	r := x.send(ctx, protocol.StartMatch.Name, id, x.encode(id, protocol.StartMatch.Name, q))
 	x.judge("R-STA-07", notRefused(r), &r.Exchange)
 }
 
-// finish tells the referee that round and league are over, which it may end
-// with.
+// finish tells the referee that round and league are over. The referee may end then.
 func (x *bench) finish(ctx context.Context) {
-	if !x.options.Selection.Wants(Requirement{ID: "R-END-01", Level: Should}) {
-		return
-	}
 	q := message(protocol.TypeRoundCompleted, protocol.ManagerSender, "conv-check-round-end", "")
 	q["league_id"], q["round_id"], q["matches_completed"], q["next_round_id"] = checkLeague, 1, 1, nil
 	r := x.ask(ctx, protocol.NotifyRoundCompleted.Name, q)
@@ -209,7 +185,7 @@ func (x *bench) finish(ctx context.Context) {
 	x.judge("R-END-01", firstOf(r.trouble(), r.result.has("status", protocol.StatusAcknowledged)), &r.Exchange)
 }
 
-// The longest a match is waited for.
+// The longest that a match is waited for.
 const (
 	usualContest = 15 * time.Second
 	longContest  = 40 * time.Second // four invitations of 5 s, and the pauses between

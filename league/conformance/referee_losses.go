@@ -12,7 +12,7 @@ func (x *bench) judgeErrors(c *contest, said func(string) string) {
 	for _, s := range c.seats {
 		for _, k := range s.told(protocol.TypeGameError) {
 			shown := k.exchange()
-			x.envelope(k.params, protocol.TypeGameError, "referee:", "", shown)
+			x.envelope(k.said, protocol.TypeGameError, "referee:", "", k.at, shown)
 			x.judge("R-ERR-02", said(firstOf(
 				k.params.has("match_id", c.match), k.params.filled("error_code"), k.params.has("affected_player", s.name),
 				k.params.filled("action_required"), k.params.filled("error_description"),
@@ -37,7 +37,7 @@ func (x *bench) judgeFailures(contests []*contest) {
 		answersErrors: "R-LOS-04", answersNonsense: "R-LOS-04", answersBroken: "R-LOS-04", hangsUp: "R-LOS-04", answersHuge: "R-LOS-08", bothFail: "R-LOS-06",
 	}
 	for _, c := range contests {
-		if c.started == nil || c.refused != "" || c.cut {
+		if c.start() == nil || c.refusedStart() != "" || c.cut {
 			continue
 		}
 		if !c.over && x.slow(c) {
@@ -60,10 +60,10 @@ func (x *bench) judgeFailures(contests []*contest) {
 func (x *bench) judgeLoss(id string, c *contest) {
 	reports := x.reports(c)
 	if len(reports) == 0 {
-		x.fail(id, c.name+": the match was never reported", &c.started.Exchange)
+		x.because(unreportedDefect(c.name), id, c.name+": the match was never reported", c.startExchange())
 		return
 	}
-	losers := c.losers()
+	losers := x.losers(c)
 	want := ""
 	for _, s := range c.seats {
 		if len(losers) == 1 && s.name != losers[0] {
@@ -75,12 +75,12 @@ func (x *bench) judgeLoss(id string, c *contest) {
 }
 
 // codesOf are the codes that fit what a player has done.
-func codesOf(name string) []protocol.Code {
+func (x *bench) codesOf(name string) []protocol.Code {
 	switch name {
 	case neverJoins, neverChooses, choosesLate:
 		return []protocol.Code{protocol.ErrTimeout}
 	case alwaysMaybe, choosesMaybe, bothFail:
-		return []protocol.Code{protocol.ErrInvalidParityChoice}
+		return []protocol.Code{x.illegalMove()}
 	case answersNonsense, answersBroken, hangsUp, answersHuge:
 		return []protocol.Code{protocol.ErrConnection}
 	}
@@ -89,7 +89,7 @@ func codesOf(name string) []protocol.Code {
 
 // judgeComplaint looks whether who failed was told so.
 func (x *bench) judgeComplaint(c *contest) {
-	codes := codesOf(c.name)
+	codes := x.codesOf(c.name)
 	if codes == nil {
 		return
 	}
@@ -117,40 +117,39 @@ func (x *bench) judgeSecondChance(c *contest) {
 		}
 		return ""
 	}
-	asked := c.seats[0].told(protocol.TypeChooseParityCall)
+	d := defect{}
+	if len(x.reports(c)) == 0 {
+		d = unreportedDefect(c.name)
+	}
+	asked := c.seats[0].told(x.questionType())
 	switch c.name {
 	case choosesMaybe:
-		x.judge("R-ERR-06", firstOf(when(len(asked) < 2, "the player was asked once"), played()), exchangeOf(asked))
-		x.judge("R-ERR-09", played(), exchangeOf(x.reports(c)))
+		x.because(d, "R-ERR-06", firstOf(when(len(asked) < 2, "the player was asked once"), played()), exchangeOf(asked))
+		x.because(d, "R-ERR-09", played(), exchangeOf(x.reports(c)))
 	case choosesLate:
 		x.judge("R-ERR-07", when(len(asked) < 2, "%s: it was asked once", c.name), exchangeOf(asked))
-		x.judge("R-ERR-09", when(played() != "", "%s: %s", c.name, played()), exchangeOf(x.reports(c)))
+		x.because(d, "R-ERR-09", when(played() != "", "%s: %s", c.name, played()), exchangeOf(x.reports(c)))
 	case neverJoins:
 		invited := c.seats[0].told(protocol.TypeGameInvitation)
 		x.judge("R-ERR-07", when(len(invited) < 2, "%s: it was invited once", c.name), exchangeOf(invited))
 	case noEnvelope:
-		x.judge("R-ERR-08", played(), exchangeOf(x.reports(c)))
+		x.because(d, "R-ERR-08", played(), exchangeOf(x.reports(c)))
 	}
 }
 
 // judgeCrowd looks at the matches that were to be conducted at once.
 func (x *bench) judgeCrowd(w *crowd) {
-	switch {
-	case w == nil || w.beyond == nil || w.beyond.started == nil:
-		return
-	case x.way != 0:
-		x.skip("R-STA-05", "it has no start_match")
-		x.skip("R-STA-06", "it has no start_match")
+	if w == nil || w.beyond == nil || w.beyond.start() == nil {
 		return
 	}
-	x.judge("R-STA-05", when(w.together < len(w.contests), "%d matches were under way at once, and max_concurrent_matches is %d", w.together, len(w.contests)), &w.beyond.started.Exchange)
-	status, _ := w.beyond.started.result.text("status")
+	r := w.beyond.start()
+	x.judge("R-STA-05", when(w.together < len(w.contests), "%d matches were under way at once, and max_concurrent_matches is %d", w.together, len(w.contests)), &r.Exchange)
 	switch {
-	case strings.EqualFold(status, protocol.StatusBusy), notRefused(w.beyond.started) == "":
+	case busy(r), notRefused(r) == "":
 		x.pass("R-STA-06")
 	case w.beyond.over:
 		x.note("R-STA-06", "it was conducted later")
 	default:
-		x.fail("R-STA-06", "it took one match more than max_concurrent_matches, and did not report it", &w.beyond.started.Exchange)
+		x.fail("R-STA-06", "it took one match more than max_concurrent_matches, and did not report it", &r.Exchange)
 	}
 }

@@ -18,9 +18,11 @@ import (
 )
 
 // ourReferee runs a referee of ours that finds its manager at an address; a
-// tamper that is not nil makes a bad one of it.
-func ourReferee(t *testing.T, manager net.Listener, atOnce int, bad *tamper) (url string) {
+// tamper that is not nil makes a bad one of it. Its game is even_odd unless another is
+// given.
+func ourReferee(t *testing.T, manager net.Listener, atOnce int, bad *tamper, game ...rules.Game) (url string) {
 	t.Helper()
+	game = append(game, evenodd.Game{})
 	l := openPort(t)
 	var caller protocol.Caller = outward(t)
 	if bad != nil {
@@ -28,7 +30,7 @@ func ourReferee(t *testing.T, manager net.Listener, atOnce int, bad *tamper) (ur
 	}
 	r, err := referee.New(referee.Options{
 		Name: "Referee", Endpoint: at(l), Manager: at(manager), MaxConcurrent: atOnce,
-		Games: rules.NewRegistry(evenodd.Game{}), Caller: caller, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Games: rules.NewRegistry(game[0]), Caller: caller, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	serve(t, l, bad, r.Mount)
@@ -53,4 +55,20 @@ func TestOurRefereeConforms(t *testing.T) {
 			t.Logf("took %d ms", report.TookMS)
 		})
 	}
+}
+
+// Some referees answer the start of a match when the match is over.
+func TestRefereeThatAnswersTheStartLateConductsMatches(t *testing.T) {
+	late := &tamper{response: func(method string, _, _ object) {
+		if method == protocol.StartMatch.Name {
+			time.Sleep(1500 * time.Millisecond) // longer than the kit's patience
+		}
+	}}
+	l := openPort(t)
+	r, err := conformance.Check(t.Context(), conformance.Options{
+		Role: conformance.Referee, URL: ourReferee(t, l, 1, late), Listener: l, Patience: time.Second,
+		Selection: conformance.Selection{Only: []string{"R-STA-01"}},
+	})
+	require.NoError(t, err)
+	holds(t, r)
 }

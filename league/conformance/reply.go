@@ -14,16 +14,20 @@ import (
 // members are those of a JSON object, as they stand in it.
 type members map[string]jsontext.Value
 
-// A reply is an answer as far as it can be read. Its parts are judged apart: who
-// forgets to wrap a message is told so, and still learns what is wrong with the
-// message.
+// A reply is the answer to a call, as far as it can be read. Its parts are judged
+// apart: an agent that does not wrap a message is told so, and still learns what is
+// wrong with the message.
 type reply struct {
 	*answer
 
-	object members // the JSON-RPC response; nil when the body is no JSON object
-	result members // the message; nil when there is none
-	bare   bool    // the message is not in result, but stands in its place
+	object members // the body; nil when it is no JSON object
+	result members // the message, by the names of the specification where the league finds it; nil when there is none
 	fault  *fault  // nil when there is none
+	bare   bool    // the message is not wrapped as a JSON-RPC response
+
+	form string // in which the agent understood the call; "" for that of the specification
+	url  string // where it was posted in that form
+	sent []byte // the request in that form
 }
 
 // A fault is an error object of JSON-RPC.
@@ -33,23 +37,33 @@ type fault struct {
 	data    members
 }
 
-// read takes an answer apart, however badly it is put.
+// read takes an answer apart as it is, without looking for the message anywhere but
+// where the specification has it, or alone.
 func read(a *answer) *reply {
 	r := &reply{answer: a, object: objectOf(a.body)}
 	r.result = objectOf(r.object["result"])
-	if raw := r.object["error"]; raw != nil && raw.Kind() != 'n' {
-		e := objectOf(raw)
-		r.fault = &fault{data: objectOf(e["data"])}
-		r.fault.code, _ = e.integer("code")
-		r.fault.message, _ = e.text("message")
-		if e == nil {
-			r.fault.message, _ = r.object.text("error") // as 003 §5.2 has it
-		}
-	}
+	r.fault = faultOf(r.object)
 	if r.alone() {
 		r.result, r.bare = r.object, true
 	}
+	r.defect = diagnose(r)
 	return r
+}
+
+// faultOf reads the error of a response; nil when there is none.
+func faultOf(object members) *fault {
+	raw := object["error"]
+	if raw == nil || raw.Kind() == 'n' {
+		return nil
+	}
+	e := objectOf(raw)
+	f := &fault{data: objectOf(e["data"])}
+	f.code, _ = e.integer("code")
+	f.message, _ = e.text("message")
+	if e == nil {
+		f.message, _ = object.text("error") // as 003 §5.2 has it
+	}
+	return f
 }
 
 // alone tells whether a message stands where the response should stand.
@@ -88,12 +102,12 @@ func (r *reply) trouble() string {
 	case r.object == nil:
 		return fmt.Sprintf("answered with HTTP status %d and a body that is no JSON object", r.Status)
 	case r.object["result"] != nil:
-		return "the result is " + kindOf(r.object["result"]) + ", not an object"
+		return "answered with a result that is " + jsonKind(r.object["result"]) + ", not an object"
 	}
 	return fmt.Sprintf("answered with HTTP status %d and neither result nor error", r.Status)
 }
 
-// code is the code of the protocol's catalogue in an error; "" when it has none.
+// catalogued is the code of the protocol's catalogue in an error; "" when it has none.
 func (f *fault) catalogued() string {
 	code, _ := f.data.text("error_code")
 	return code
@@ -121,7 +135,7 @@ func (m members) has(name, want string) string {
 	case m[name] == nil:
 		return name + " is missing"
 	case !ok:
-		return name + " is " + kindOf(m[name]) + ", not a string"
+		return name + " is " + jsonKind(m[name]) + ", not a string"
 	case got != want:
 		return fmt.Sprintf("%s is %s, not %s", name, quoted(got), quoted(want))
 	}
@@ -136,15 +150,15 @@ func (m members) filled(name string) string {
 	case m[name] == nil:
 		return name + " is missing"
 	case !ok:
-		return name + " is " + kindOf(m[name]) + ", not a string"
+		return name + " is " + jsonKind(m[name]) + ", not a string"
 	case got == "":
 		return name + " is empty"
 	}
 	return ""
 }
 
-// kindOf names a value's JSON type.
-func kindOf(v jsontext.Value) string {
+// jsonKind names a value's JSON type.
+func jsonKind(v jsontext.Value) string {
 	switch v.Kind() {
 	case 'n':
 		return "null"

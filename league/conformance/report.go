@@ -1,9 +1,12 @@
-// Package conformance examines an agent from outside, as a league would meet
-// it, and says requirement by requirement whether it keeps to the protocol. It
-// sends raw bytes, because an agent that is asked by a well-behaved client alone
-// shows only its good side; it trusts nothing that comes back, and ends in
-// bounded time whatever the agent does. It knows no role: what it needs beside
-// the agent under examination, it plays itself.
+// Package conformance examines an agent from outside, as a league would meet it, and
+// reports requirement by requirement whether it keeps to the protocol. What an agent
+// sends is judged as it is, then translated by league/dialect and judged by its
+// meaning, so that the kit understands what a league understands.
+//
+// The kit sends raw bytes as well, because a well-behaved client sees an agent only at
+// its best. It trusts nothing that comes back, and it ends in bounded time whatever the
+// agent does. It imports no role: it plays the manager, the referee and the players
+// that an examination needs.
 package conformance
 
 import (
@@ -22,13 +25,14 @@ const (
 // A Level says how binding a requirement is.
 type Level string
 
-// The levels: what a league cannot do without, and what makes life in it better.
+// The levels. A MUST that does not hold breaks a league: matches are lost, or the agent
+// cannot be used. A league manages without a SHOULD.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
 )
 
-// A Verdict is what came of a requirement.
+// A Verdict is the result of examining a requirement.
 type Verdict string
 
 // The verdicts. A SHOULD that does not hold is a warning.
@@ -48,30 +52,45 @@ type Requirement struct {
 	Hint  string `json:"hint"`  // how to mend it
 }
 
-// An Exchange is one call and what came of it.
+// An Exchange is one call and its answer.
 type Exchange struct {
 	To       string `json:"to"`                // URL
 	Request  string `json:"request"`           // body, shortened when it is long
-	Status   int    `json:"status,omitzero"`   // of HTTP; 0 when nothing came
+	Status   int    `json:"status,omitzero"`   // of HTTP; 0 when there was no answer
 	Response string `json:"response,omitzero"` // body, shortened when it is long
-	Error    string `json:"error,omitzero"`    // why nothing came
+	Error    string `json:"error,omitzero"`    // why there was no answer
 	TookMS   int64  `json:"took_ms"`
 
-	unasked bool // it was never sent, or had not its time: that is no failure
+	request, response []byte // the bodies as they were, until they are shown
+	unasked           bool   // it was never sent, or had not its time: that is no failure
+	defect            defect // what is wrong with the answer as a whole; the zero value for nothing
 }
 
-// A Finding is the verdict on one requirement, with what shows it.
+// A Finding is the verdict on one requirement, with the evidence.
 type Finding struct {
 	Requirement
 	Verdict   Verdict    `json:"verdict"`
 	Detail    string     `json:"detail,omitzero"`    // what was expected, and what was there instead
-	Exchanges []Exchange `json:"exchanges,omitzero"` // that show it; for those that pass none
+	Cause     string     `json:"cause,omitzero"`     // the ID of the Cause, where the requirement does not hold
+	Exchanges []Exchange `json:"exchanges,omitzero"` // the evidence; none for requirements that pass
 	// CutOff tells that it was skipped because the examination ended early: the
 	// agent was given up, or the time was over. Nobody knows whether it holds.
 	CutOff bool `json:"-"`
+
+	defect defect
 }
 
-// SchemaVersion is that of a report as JSON; it changes when a member does.
+// A Cause is one defect of the agent, with all requirements that do not hold because
+// of it.
+type Cause struct {
+	ID           string   `json:"id"`           // of the first of its requirements with its level
+	Level        Level    `json:"level"`        // MUST if one of its requirements is
+	Text         string   `json:"text"`         // what is wrong, in one sentence
+	Requirements []string `json:"requirements"` // their ids, in the order of the catalogue
+}
+
+// SchemaVersion is that of a report as JSON. It changes when a member is renamed,
+// removed or means something else, not when one is added.
 const SchemaVersion = 1
 
 // A Report is what an examination found, in the order of the catalogue.
@@ -82,9 +101,10 @@ type Report struct {
 	Started       time.Time `json:"started"`
 	TookMS        int64     `json:"took_ms"`
 	Findings      []Finding `json:"findings"`
+	Causes        []Cause   `json:"causes"` // of what does not hold, MUST first
 }
 
-// Count is how many findings have a verdict.
+// Count returns how many findings have a verdict.
 func (r *Report) Count(v Verdict) int {
 	n := 0
 	for i := range r.Findings {
@@ -95,11 +115,11 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Conforms tells whether no MUST failed, and none was cut off: an agent that
-// breaks the examination off, such as a manager whose league never begins, has
-// not shown that it conforms. What cannot be examined of an agent of its kind,
-// such as the registration of one that registers nowhere, is no matter. An agent
-// of which nothing could be examined conforms to nothing.
+// Conforms tells whether no MUST failed and none was cut off: an agent that ends the
+// examination early, such as a manager whose league never begins, has not shown that it
+// conforms. What cannot be examined of an agent of its kind, such as the registration of
+// one that does not register, does not matter. An agent of which nothing could be
+// examined conforms to nothing.
 func (r *Report) Conforms() bool {
 	cut := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.CutOff && f.Level == Must })
 	return r.Count(Fail) == 0 && r.Count(Pass) > 0 && !cut
@@ -120,7 +140,7 @@ func (s Selection) Wants(r Requirement) bool {
 }
 
 // Catalogue is what is required of a role, in the order in which it is reported;
-// nil for a role that nobody has.
+// nil for an unknown role.
 func Catalogue(role string) []Requirement {
 	switch role {
 	case Player:

@@ -34,20 +34,20 @@ func sample(t *testing.T) string {
 	return strings.TrimSpace(strings.TrimPrefix(line, "running on ")) + "/mcp"
 }
 
-// What the kit says of the sample player is what its writer has to mend: that
-// nothing is wrapped as JSON-RPC, the time, and that it keeps nothing in mind.
+// The sample player of the specification plays in a league: its replies are not wrapped
+// as JSON-RPC, its times have no zone, and it keeps nothing in mind.
 func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 	r, err := conformance.Check(t.Context(), conformance.Options{Role: conformance.Player, URL: sample(t)})
 	require.NoError(t, err)
-	assert.False(t, r.Conforms())
+	assert.True(t, r.Conforms())
+	assert.Empty(t, verdicts(r, conformance.Fail))
 
-	failed := verdicts(r, conformance.Fail)
-	skips := verdicts(r, conformance.Skipped)
+	warned, skips := verdicts(r, conformance.Warn), verdicts(r, conformance.Skipped)
 	for _, id := range []string{"P-CHO-05", "P-LOAD-02"} { // it chooses by chance each time
-		delete(failed, id)
+		delete(warned, id)
 		delete(skips, id)
 	}
-	assert.Equal(t, map[string]string{
+	for id, detail := range map[string]string{
 		"P-RPC-01": `jsonrpc is missing, not "2.0"`,
 		"P-RPC-02": "the answer has neither result nor error",
 		"P-RPC-05": "error is a string",
@@ -57,22 +57,22 @@ func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 		"P-RPC-10": "a notification of handle_game_invitation is answered with a body",
 		"P-RPC-11": `answered with the error "Unknown method", not -32601`,
 		"P-RPC-12": "half an object: answered with HTTP status 422 and neither result nor error",
-		"P-RPC-13": `{"jsonrpc": "2.0", "id": 1, "params": {}}: answered with HTTP status 422 and neither result nor error`,
+		"P-RPC-13": `{"method": "ping", "id": 1, "params": {}}: answered with the error "Unknown method", not -32600`,
 		"P-REQ-01": "answered without an error",
 		"P-REQ-03": `params ["R1M1", "P01"]: answered with HTTP status 422 and neither result nor error, not with an error object`,
-	}, failed)
-
-	warned := slices.Sorted(maps.Keys(verdicts(r, conformance.Warn)))
+	} {
+		assert.Equal(t, detail, warned[id], id)
+	}
 	assert.Equal(t, []string{
-		"P-CHO-07", "P-CHO-08", "P-ENV-01", "P-ENV-03", "P-ENV-04", "P-ENV-06", "P-ENV-07", "P-ERR-01", "P-HTTP-03", "P-INV-05",
+		"P-CHO-07", "P-CHO-08", "P-ENV-01", "P-ENV-03", "P-ENV-04", "P-ENV-06", "P-ENV-07", "P-ERR-01", "P-FRM-02", "P-HTTP-03", "P-INV-05",
 		"P-MET-02", "P-MET-03", "P-MET-04", "P-NOT-01", "P-NOT-02", "P-NOT-03", "P-OVR-02",
-		"P-REQ-02", "P-REQ-04", "P-REQ-05", "P-REQ-06", "P-RPC-09", "P-RPC-14", "P-UNI-03",
-	}, warned)
-	skipped := slices.Sorted(maps.Keys(skips))
+		"P-REQ-01", "P-REQ-02", "P-REQ-03", "P-REQ-04", "P-REQ-05", "P-REQ-06",
+		"P-RPC-01", "P-RPC-02", "P-RPC-05", "P-RPC-06", "P-RPC-07", "P-RPC-08", "P-RPC-09", "P-RPC-10", "P-RPC-11", "P-RPC-12", "P-RPC-13", "P-RPC-14", "P-UNI-03",
+	}, slices.Sorted(maps.Keys(warned)))
 	assert.Equal(t, []string{
-		"P-CHO-09", "P-ENV-05", "P-NOT-04", "P-OVR-03",
-		"P-REG-01", "P-REG-02", "P-REG-03", "P-REG-04", "P-REG-05", "P-REG-06", "P-REG-07", "P-REG-08", "P-REG-09", "P-RPC-04",
-	}, skipped)
+		"P-CHO-09", "P-ENV-05", "P-FRM-03", "P-NOT-04", "P-OVR-03",
+		"P-REG-01", "P-REG-02", "P-REG-03", "P-REG-04", "P-REG-05", "P-REG-06", "P-REG-07", "P-REG-08", "P-REG-09", "P-RPC-04", "P-UNI-02",
+	}, slices.Sorted(maps.Keys(skips)))
 
 	wrap := finding(t, r, "P-RPC-02")
 	assert.Contains(t, wrap.Hint, `Put the message into "result"`)

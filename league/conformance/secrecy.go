@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/rules"
 )
 
 // judgeSecrecy looks whether a player was told what nobody may know before both
@@ -15,12 +16,16 @@ import (
 // message has it and the first question of the match, before anybody had chosen,
 // had not.
 func (x *bench) judgeSecrecy(c *contest, s, opponent *seat, said func(string) string) {
-	questions := x.toldOf(c, protocol.TypeChooseParityCall)
+	if !x.simultaneous() {
+		x.skip("R-CHO-03", "the players of "+x.game+" move in turn")
+		return
+	}
+	questions := x.toldOf(c, x.questionType())
 	if len(questions) == 0 {
 		return
 	}
 	usual := timesSaid(questions[0].params, opponent.choice, deepest)
-	for _, k := range append(s.told(protocol.TypeChooseParityCall), s.told(protocol.TypeGameError)...) {
+	for _, k := range append(s.told(x.questionType()), s.told(protocol.TypeGameError)...) {
 		problem := revealed(k.params)
 		if n := timesSaid(k.params, opponent.choice, deepest); problem == "" && n > usual {
 			problem = fmt.Sprintf("it says %q, which is what %s chose, and the first question of the match did not", opponent.choice, opponent.name)
@@ -43,18 +48,23 @@ func (x *bench) peek(match string) {
 		return
 	}
 	x.judge("R-AUT-01", notRefused(r), &r.Exchange)
-	x.judge("R-CHO-07", when(r.result != nil, "%s", told(r.result)), &r.Exchange)
-	x.mu.Lock()
-	q["auth_token"] = x.token
-	x.mu.Unlock()
+	if !x.simultaneous() {
+		x.skip("R-CHO-07", "the players of "+x.game+" move in turn")
+		return
+	}
+	x.judge("R-CHO-07", when(r.result != nil, "%s", x.stated(r.result)), &r.Exchange)
+	q["auth_token"] = x.desk.token
 	r = x.ask(ctx, method, q)
-	x.judge("R-CHO-07", told(r.result), &r.Exchange)
+	x.judge("R-CHO-07", x.stated(r.result), &r.Exchange)
 }
 
-// told says that a state tells a choice or the number.
-func told(m members) string {
+// stated says that a state tells a choice or the number; "" where it does not.
+func (x *bench) stated(m members) string {
 	result := objectOf(m["game_result"])
-	said := timesSaid(m, "even", deepest) + timesSaid(m, "odd", deepest)
+	said := 0
+	for _, choice := range options(x.options.Game, x.options.Game.Start(), rules.SeatA) {
+		said += timesSaid(m, choice, deepest)
+	}
 	return firstOf(revealed(m), revealed(result), when(said > 0, "it tells a choice"))
 }
 

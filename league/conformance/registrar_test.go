@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/rules/evenodd"
 )
 
 func postTo(t *testing.T, url, body string) (int, members) {
@@ -26,52 +28,65 @@ func postTo(t *testing.T, url, body string) (int, members) {
 	return r.StatusCode, objectOf(text.Bytes())
 }
 
-func TestRegistryTakesEveryForm(t *testing.T) {
-	const message = `{"message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:P03","conversation_id":"c","player_meta":{"contact_endpoint":"http://localhost:8101/mcp"}}`
+// openDesk serves a registrar for an agent at a URL.
+func openDesk(t *testing.T, agent string) (*registrar, *stage, string) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
+	require.NoError(t, err)
+	g, s := newRegistrar(agent, false), openStage(t.Context(), l)
+	t.Cleanup(s.close)
+	a := s.openAt(l, nil, func(c *call) performance {
+		return g.play(c, func(c *call) performance { return playOther(c, "league_manager") })
+	})
+	return g, s, a.url
+}
+
+func TestRegistrarTakesEveryForm(t *testing.T) {
+	const message = `{"protocol":"league.v2","timestamp":"2026-11-22T10:00:00Z","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:P03","conversation_id":"c",` +
+		`"player_meta":{"display_name":"P03","version":"1.0.0","game_types":["even_odd"],"contact_endpoint":"http://localhost:8101/mcp"}}`
+	inResult := func(m members) members { return objectOf(m["result"]) }
 	tests := []struct {
 		name, body string
 		result     func(members) members
+		form       string // what a finding calls it
 	}{
-		{"by its method", `{"jsonrpc":"2.0","method":"register_player","params":` + message + `,"id":"a"}`,
-			func(m members) members { return objectOf(m["result"]) }},
-		{"by its type", `{"jsonrpc":"2.0","method":"mcp_message","params":` + message + `,"id":7}`,
-			func(m members) members { return objectOf(m["result"]) }},
-		{"alone", message, func(m members) members { return m }},
+		{"by its method", `{"jsonrpc":"2.0","method":"register_player","params":` + message + `,"id":7}`, inResult, ""},
+		{"by its type", `{"jsonrpc":"2.0","method":"LEAGUE_REGISTER_REQUEST","params":` + message + `,"id":7}`, inResult,
+			`method "LEAGUE_REGISTER_REQUEST" instead of register_player`},
+		{"by mcp_message", `{"jsonrpc":"2.0","method":"mcp_message","params":` + message + `,"id":7}`, inResult,
+			`method "mcp_message" instead of register_player`},
+		{"by handle_message", `{"jsonrpc":"2.0","method":"handle_message","params":{"message":` + message + `},"id":7}`, inResult,
+			`method "handle_message", with the message in params.message`},
+		{"alone", message, func(m members) members { return m }, "the message without JSON-RPC"},
 		{"as a tool", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"register_player","arguments":` + message + `},"id":7}`,
 			func(m members) members {
 				var result struct{ Content []struct{ Text string } }
 				_ = json.Unmarshal(m["result"], &result, json.MatchCaseInsensitiveNames(true))
+				require.NotEmpty(t, result.Content)
 				return objectOf([]byte(result.Content[0].Text))
-			}},
+			}, `tools/call "register_player"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
-			require.NoError(t, err)
-			g := openRegistry(l, "http://127.0.0.1:8101/mcp")
-			defer g.close()
-			_, answer := postTo(t, "http://"+l.Addr().String()+"/mcp", tt.body)
+			g, s, url := openDesk(t, "http://127.0.0.1:8101/mcp")
+			_, answer := postTo(t, url, tt.body)
 			result := tt.result(answer)
 			assert.Empty(t, result.has("player_id", "P03"))
 			assert.Empty(t, result.has("status", "ACCEPTED"))
 			assert.Empty(t, result.has("conversation_id", "c"))
 			assert.Empty(t, result.has("auth_token", g.token))
 			assert.True(t, g.wait(t.Context(), time.Minute))
-			id, mine, others := g.registrations()
-			assert.Equal(t, "P03", id)
-			assert.Len(t, mine, 1)
+			assert.Equal(t, "P03", g.registered())
+			mine, others := g.applications(s)
+			require.Len(t, mine, 1)
+			assert.Equal(t, tt.form, mine[0].form)
 			assert.Empty(t, others)
 		})
 	}
 }
 
-func TestRegistryAnswersByTheBook(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
-	require.NoError(t, err)
-	g := openRegistry(l, "http://127.0.0.1:8101/mcp")
-	defer g.close()
-	url := "http://" + l.Addr().String() + "/mcp"
-
+func TestRegistrarAnswersQueriesAndErrors(t *testing.T) {
+	_, _, url := openDesk(t, "http://127.0.0.1:8101/mcp")
 	_, answer := postTo(t, url, `{"jsonrpc":"2.0","method":"league_query","params":{"query_type":"GET_STANDINGS"},"id":3}`)
 	assert.Equal(t, "3", string(answer["id"]))
 	result := objectOf(answer["result"])
@@ -82,37 +97,28 @@ func TestRegistryAnswersByTheBook(t *testing.T) {
 	_, answer = postTo(t, url, `{"jsonrpc":"2.0","method":"league_query","params":{"query_type":"GET_RICH"},"id":3}`)
 	assert.Empty(t, objectOf(objectOf(answer["result"])["error"]).has("error_code", "E016"))
 
-	for body, code := range map[string]string{
-		`{`: "-32700", "[]": "-32700", "{\"id\":\"\xff\",\"method\":\"x\"}": "-32601",
-		`{"jsonrpc":"2.0","method":"no_such","id":[1]}`: "-32601",
-	} {
-		_, answer = postTo(t, url, body)
-		assert.Equal(t, code, string(objectOf(answer["error"])["code"]), body)
-		assert.Equal(t, "null", string(answer["id"]), body)
-	}
-	status, _ := postTo(t, url, strings.Repeat(" ", maxRegistering+1))
+	_, answer = postTo(t, url, `{"jsonrpc":"2.0","method":"no_such","id":5}`)
+	assert.Equal(t, "-32601", string(objectOf(answer["error"])["code"]))
+	status, _ := postTo(t, url, strings.Repeat(" ", maxCall+1))
 	assert.Equal(t, http.StatusRequestEntityTooLarge, status)
 	status, _ = postTo(t, url, `{"jsonrpc":"2.0","method":"ping","params":{}}`)
 	assert.Equal(t, http.StatusNoContent, status)
-	for range maxKept + 5 {
-		postTo(t, url, `{"message_type":"LEAGUE_REGISTER_REQUEST","player_meta":{"contact_endpoint":"http://localhost:9/mcp"}}`)
-	}
-	_, _, others := g.registrations()
-	assert.Len(t, others, maxKept)
 }
 
-// One that tells its manager of another port is refused, and told why.
-func TestRegistersElsewhere(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
-	require.NoError(t, err)
-	x := &trial{lab: &lab{options: &Options{Role: Player, URL: "http://127.0.0.1:8101/mcp"}, findings: map[string]*Finding{}, blocked: map[string]bool{}}}
-	x.registry = openRegistry(l, x.options.URL)
-	defer x.registry.close()
-	_, answer := postTo(t, "http://"+l.Addr().String()+"/mcp",
-		`{"jsonrpc":"2.0","method":"register_player","params":{"player_meta":{"contact_endpoint":"http://localhost:8102/mcp"}},"id":1}`)
+// newTrial makes the examination of a player that no kit plays.
+func newTrial(t *testing.T, url string) *trial {
+	t.Helper()
+	return &trial{client: client{lab: newLab(t.Context(), &Options{Role: Player, URL: url, Game: evenodd.Game{}}), letter: "P"}}
+}
+
+func TestPlayerThatRegistersAnotherPortIsRejected(t *testing.T) {
+	x := newTrial(t, "http://127.0.0.1:8101/mcp")
+	var url string
+	x.desk, x.stage, url = openDesk(t, x.options.URL)
+	_, answer := postTo(t, url, `{"jsonrpc":"2.0","method":"register_player","params":{"message_type":"LEAGUE_REGISTER_REQUEST","player_meta":{"contact_endpoint":"http://localhost:8102/mcp"}},"id":1}`)
 	assert.Empty(t, objectOf(answer["result"]).has("status", "REJECTED"))
 	assert.Nil(t, objectOf(answer["result"])["auth_token"])
-	assert.False(t, x.registry.wait(t.Context(), time.Nanosecond))
+	assert.False(t, x.desk.wait(t.Context(), time.Nanosecond))
 	x.judgeRegistration()
 	f := x.findings["P-REG-08"]
 	assert.Equal(t, Fail, f.Verdict)
@@ -153,7 +159,7 @@ func TestLatency(t *testing.T) {
 	assert.Equal(t, "100 calls: p50 50ms, p95 95ms, p99 99ms", latencies(hundred))
 
 	judged := func(fill func(*trial)) map[string]Verdict {
-		x := &trial{lab: &lab{options: &Options{Role: Player}, findings: map[string]*Finding{}, blocked: map[string]bool{}}}
+		x := newTrial(t, "http://127.0.0.1:8101/mcp")
 		fill(x)
 		x.judgeTimes()
 		found := map[string]Verdict{}

@@ -1,0 +1,211 @@
+package conformance
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// A call is a call of one of the kit's agents.
+type call struct {
+	Exchange
+
+	seq    int // place among all calls, from 1
+	at     time.Time
+	to     *actor
+	bearer string // credential beside the message; never shown
+
+	came members // the body as it came; nil when it was no JSON object
+	said members // the message as it came
+	form string  // how the form of the call differs from that of the specification; "" for not at all
+
+	// searching tells that the caller looks for the form that the callee understands: it
+	// made a call of this kind in the form of the specification before.
+	searching bool
+
+	object members // the call in the form of the specification
+	method string
+	kind   string // the message type that is asked for; "" for none
+	params members
+
+	began    time.Time // when its answer began; zero while there is none
+	answered bool
+	doneAt   time.Time
+}
+
+// read takes a call apart: as it came, and in the form of the specification.
+func (a *actor) read(r *http.Request, came, canonical []byte) *call {
+	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
+	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	c.method, _ = c.object.text("method")
+	c.params = objectOf(c.object["params"])
+	c.kind = kindOf(c.method, c.params)
+	c.said, c.form = saidIn(c.came, c.kind)
+	if c.said == nil {
+		c.said = c.params
+	}
+	return c
+}
+
+// saidIn finds the message in a call as it came, and says how the form of the call
+// differs from that of the specification; "" for not at all.
+func saidIn(came members, kind string) (said members, form string) {
+	name, _ := came.text("method")
+	params := objectOf(came["params"])
+	switch inner := objectOf(params["message"]); {
+	case came["jsonrpc"] == nil && came["method"] == nil:
+		return came, "the message without JSON-RPC"
+	case name == "tools/call":
+		tool, _ := params.text("name")
+		return objectOf(params["arguments"]), "tools/call " + quoted(tool)
+	case params["message_type"] == nil && (params["messageType"] != nil || params["MessageType"] != nil):
+		return params, "the members of the message in another spelling: " + listed(params)
+	case inner != nil && params["message_type"] == nil:
+		return inner, "method " + quoted(name) + ", with the message in params.message"
+	case name != methodOf(kind) && methodOf(kind) != "":
+		return params, "method " + quoted(name) + " instead of " + methodOf(kind)
+	}
+	return params, ""
+}
+
+// A spoken method is one that the kit's agents are called by.
+type spoken struct {
+	name, request string
+	aliases       []string
+}
+
+// protocolMethods are the methods that have messages, by name.
+func protocolMethods() map[string]spoken {
+	methods := map[string]spoken{}
+	for _, m := range []spoken{
+		{protocol.RegisterReferee.Name, protocol.RegisterReferee.Request, protocol.RegisterReferee.Aliases},
+		{protocol.RegisterPlayer.Name, protocol.RegisterPlayer.Request, protocol.RegisterPlayer.Aliases},
+		{protocol.NotifyRound.Name, protocol.NotifyRound.Request, protocol.NotifyRound.Aliases},
+		{protocol.StartMatch.Name, protocol.StartMatch.Request, protocol.StartMatch.Aliases},
+		{protocol.Invite.Name, protocol.Invite.Request, protocol.Invite.Aliases},
+		{protocol.ChooseParity.Name, protocol.ChooseParity.Request, protocol.ChooseParity.Aliases},
+		{protocol.MakeMove.Name, protocol.MakeMove.Request, protocol.MakeMove.Aliases},
+		{protocol.NotifyMatchResult.Name, protocol.NotifyMatchResult.Request, protocol.NotifyMatchResult.Aliases},
+		{protocol.NotifyGameError.Name, protocol.NotifyGameError.Request, protocol.NotifyGameError.Aliases},
+		{protocol.ReportMatchResult.Name, protocol.ReportMatchResult.Request, protocol.ReportMatchResult.Aliases},
+		{protocol.UpdateStandings.Name, protocol.UpdateStandings.Request, protocol.UpdateStandings.Aliases},
+		{protocol.NotifyRoundCompleted.Name, protocol.NotifyRoundCompleted.Request, protocol.NotifyRoundCompleted.Aliases},
+		{protocol.NotifyLeagueCompleted.Name, protocol.NotifyLeagueCompleted.Request, protocol.NotifyLeagueCompleted.Aliases},
+		{protocol.Query.Name, protocol.Query.Request, protocol.Query.Aliases},
+	} {
+		methods[m.name] = m
+	}
+	return methods
+}
+
+// kindOf is the message type that a call in the form of the specification asks for; "" for
+// none.
+func kindOf(method string, params members) string {
+	for _, m := range protocolMethods() {
+		if method == m.name || method == m.request || slices.Contains(m.aliases, method) {
+			return m.request
+		}
+	}
+	kind, _ := params.text("message_type")
+	if methodOf(kind) == "" {
+		return ""
+	}
+	return kind
+}
+
+// methodOf is the method of a message type; "" for none.
+func methodOf(kind string) string {
+	method, _ := protocol.MethodFor(encoded(map[string]any{"message_type": kind}))
+	return method
+}
+
+// before tells whether a call was answered before a moment. That its answer began
+// is enough: whoever has read it may go on before the rest is noted.
+func (c *call) before(at time.Time) bool {
+	c.to.stage.mu.Lock()
+	defer c.to.stage.mu.Unlock()
+	return !c.began.IsZero() && !c.began.After(at)
+}
+
+// end is when a call was answered; while it is not, now.
+func (c *call) end() time.Time {
+	c.to.stage.mu.Lock()
+	defer c.to.stage.mu.Unlock()
+	if !c.answered {
+		return time.Now()
+	}
+	return c.doneAt
+}
+
+// exchange is a call for a finding. It may still be going on.
+func (c *call) exchange() *Exchange {
+	if c == nil {
+		return nil
+	}
+	c.to.stage.mu.Lock()
+	defer c.to.stage.mu.Unlock()
+	x := c.Exchange
+	return &x
+}
+
+// wrap is the response to a call in the form of the specification; nil where there is
+// none.
+func (c *call) wrap(p performance) []byte {
+	response := map[string]any{"jsonrpc": "2.0", "id": c.id()}
+	switch {
+	case p.result != nil:
+		response["result"] = p.result
+	case p.failure != nil:
+		response["error"] = jsontext.Value(p.failure)
+	default:
+		return nil
+	}
+	return encoded(response)
+}
+
+// refuse answers a call with an error.
+func (c *call) refuse(code int, message string) performance {
+	return performance{failure: encoded(map[string]any{"code": code, "message": message})}
+}
+
+// id is the id of the call, null where it has none that JSON-RPC knows.
+func (c *call) id() jsontext.Value {
+	if id := c.object["id"]; id.IsValid() && (id.Kind() == '"' || id.Kind() == '0') {
+		return id
+	}
+	return jsontext.Value("null")
+}
+
+// encoded is the JSON of what the kit sends, with the members in order, so that
+// two reports can be compared.
+func encoded(v any) []byte {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic(err) // an error of the kit, which all of its tests find
+	}
+	return b
+}
+
+// reply begins an answer to a call.
+func (c *call) reply(messageType, sender string) map[string]any {
+	conversation, _ := c.params.text("conversation_id")
+	if conversation == "" {
+		conversation = "conv-check"
+	}
+	return map[string]any{
+		"protocol": protocol.Name, "message_type": messageType, "sender": sender,
+		"timestamp": protocol.FormatTimestamp(time.Now()), "conversation_id": conversation,
+	}
+}
+
+// match is the match that a call is about.
+func (c *call) match() string {
+	id, _ := c.params.text("match_id")
+	return id
+}
