@@ -59,9 +59,11 @@ func TestOurRefereeConforms(t *testing.T) {
 
 // Some referees answer the start of a match when the match is over.
 func TestRefereeThatAnswersTheStartLateConductsMatches(t *testing.T) {
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
 	late := &tamper{response: func(method string, _, _ object) {
 		if method == protocol.StartMatch.Name {
-			time.Sleep(1500 * time.Millisecond) // longer than the kit's patience
+			<-over
 		}
 	}}
 	l := openPort(t)
