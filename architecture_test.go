@@ -72,10 +72,10 @@ func nevers() []never {
 					!in(p, "player") && in(i, "player") ||
 					!in(p, "league") && in(i, "league") && !shared
 			}},
-		{"dialects translate", "how others speak is known at the edge alone: what translates needs the language, and nothing behind it knows that there is anything to translate",
+		{"dialects translate", "third-party forms are translated at the edge of a process: the translation needs the protocol only, and the code behind it sees the specification's form. The conformance kit is such an edge",
 			func(p, i string) bool {
 				return in(p, "league/dialect") && ours(i) && i != "league/protocol" ||
-					in(i, "league/dialect") && !in(p, "cmd", "league/dialect")
+					in(i, "league/dialect") && !in(p, "cmd", "league/dialect", "league/conformance")
 			}},
 		{"roles are not configured by files", "options are passed down, so that a test or a simulation needs no file and no environment",
 			func(p, i string) bool { return role(p) && in(i, "config") }},
@@ -215,6 +215,8 @@ func TestEveryNeverBites(t *testing.T) {
 		{"the dialects import a carrier", "league/dialect", "transport", "dialects translate"},
 		{"the manager knows dialects", "league", "league/dialect", "dialects translate"},
 		{"a command hands dialects on", "cmd", "league/dialect", ""},
+		{"the conformance kit reads every form", "league/conformance", "league/dialect", ""},
+		{"the simulation knows dialects", "league/simulation", "league/dialect", "dialects translate"},
 		{"the dialects import the protocol", "league/dialect", "league/protocol", ""},
 		{"a referee reads settings", "referee", "config", "roles are not configured by files"},
 		{"the simulation reads settings", "league/simulation", "config", ""},
