@@ -35,7 +35,7 @@ func openPort(t *testing.T) net.Listener {
 // at is the URL of whoever listens.
 func at(l net.Listener) string { return "http://" + l.Addr().String() + http.Path }
 
-// examineOurPlayer examines a player of ours, wired as the command wires it.
+// examineOurPlayer examines the player of this repository, wired as the command wires it.
 func examineOurPlayer(t *testing.T, game rules.Game) *conformance.Report {
 	t.Helper()
 	door, desk := openPort(t), openPort(t)

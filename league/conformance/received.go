@@ -125,8 +125,8 @@ func methodOf(kind string) string {
 	return method
 }
 
-// before tells whether a call was answered before a moment. That its answer began
-// is enough: whoever has read it may go on before the rest is noted.
+// before tells whether a call was answered before a moment. The beginning of the answer
+// counts, because the caller may go on before the end of the answer is noted.
 func (c *call) before(at time.Time) bool {
 	c.to.stage.mu.Lock()
 	defer c.to.stage.mu.Unlock()

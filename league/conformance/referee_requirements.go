@@ -51,7 +51,7 @@ func refereeInvites() []Requirement {
 
 func refereeEnds() []Requirement {
 	return []Requirement{
-		{"R-OVR-01", Should, "It tells both players the result by GAME_OVER.", "003 §3.2.6", "Call notify_match_result of both players, whoever failed."},
+		{"R-OVR-01", Should, "It tells both players the result by GAME_OVER.", "003 §3.2.6", "Call notify_match_result of both players, also when one of them failed."},
 		{"R-OVR-02", Should, "GAME_OVER has match_id, game_type and game_result with status, winner_player_id, drawn_number, number_parity and choices.", "003 §4.6.1", "Add what the detail says is missing; null where there is none."},
 		{"R-OVR-03", Must, "The number is from 1 to 10, and number_parity is its parity (even_odd).", "003 §3.1.1", "Draw with random.randint(1, 10)."},
 		{"R-OVR-04", Must, "Winner and status follow from the rules of the game.", "003 §3.1.1", "In even_odd, the player that alone named the parity of the number has won; otherwise it is a DRAW with winner_player_id null."},
@@ -59,7 +59,7 @@ func refereeEnds() []Requirement {
 		{"R-OVR-06", Should, "It tells both players the same result.", "003 §4.6.1", "Make game_result once, and send it to both."},
 		{"R-OVR-07", Should, "It tells the players before the manager.", "004 §4.3", "Await both GAME_OVER, 5 s at most, and report then."},
 		{"R-DRW-01", Must, "Where it commits to a draw, number and nonce are what it has committed to (even_odd).", "PROTOCOL, A draw that nobody steers", "Reveal nonce and commitment in GAME_OVER and in the report, or send no draw_commitment."},
-		{"R-REP-01", Must, "It reports every match to the manager.", "003 §3.2.6", "Call report_match_result of the manager when the match is over, whoever failed."},
+		{"R-REP-01", Must, "It reports every match to the manager.", "003 §3.2.6", "Call report_match_result of the manager when the match is over, also when a player failed."},
 		{"R-REP-02", Should, "A report has league_id, round_id, match_id, game_type and result with winner and score.", "003 §4.6.2", "Add what the detail says is missing or wrong."},
 		{"R-REP-03", Must, "A report has the auth_token that the referee was given.", "003 §2.4.5", "Keep auth_token of the registration, and put it into what you send to the manager. (A league with auth: lenient manages without.)"},
 		{"R-REP-04", Must, "The report has the result that the players were told.", "003 §4.6.2", "Report the winner of GAME_OVER."},

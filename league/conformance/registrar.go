@@ -13,7 +13,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Who the kit is towards an agent that it examines.
+// The league that the kit plays for an agent under examination.
 const (
 	checkLeague  = "league_check"
 	checkReferee = "REF01"
