@@ -374,7 +374,23 @@ func (x *bench) playAll(ctx context.Context, contests []*contest) (gaveUp string
 		})
 	}
 	playing.Wait()
+	x.playQueued(ctx, contests)
 	return ""
+}
+
+// playQueued starts the contests again, one at a time, that a referee took while it
+// conducted others, and did not come to.
+func (x *bench) playQueued(ctx context.Context, contests []*contest) {
+	for _, c := range contests {
+		if c.cut || c.over || c.refusedStart() != "" || x.invited(c) || ctx.Err() != nil {
+			continue
+		}
+		c.attempt++
+		if x.hand(ctx, c); c.refusedStart() == "" {
+			x.await(ctx, c)
+		}
+		c.handing.Wait()
+	}
 }
 
 // A crowd is as many matches at once as the referee conducts, and one more.

@@ -96,7 +96,9 @@ func (x *client) inspectResponse(r *reply) {
 		if r.bare || neither != "" {
 			d = r.responseDefect()
 		}
-		x.judge("P-RPC-15", jsonProblem(r.body), shown)
+		if r.Status == http.StatusOK { // HTTP-03 is about the others
+			x.judge("P-RPC-15", jsonProblem(r.body), shown)
+		}
 		x.because(d, "P-RPC-01", when(r.object != nil && version != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(r.object, "jsonrpc")), shown)
 		x.because(d, "P-RPC-02", neither, shown)
 		if result != nil && !failed {
