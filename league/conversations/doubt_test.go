@@ -431,6 +431,30 @@ func TestDoubtOutlastsTheManager(t *testing.T) {
 	}
 }
 
+// A manager that has just restarted pings the players too before it records a double
+// technical loss.
+func TestDoubleTechnicalLossBeforeTheRoundIsTakenUpAgain(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		folder := folderOf(t)
+		x := w.tenure(folder, 2, 1)
+		w.outsider("REF01", w.accepting)
+		w.players(2)
+		w.at(second)
+		x.kill()
+		x = w.tenure(folder, 2, 1, func(o *league.Options) { o.Pace = 30 * second })
+		w.at(10 * second)
+		_, err := w.report(w.doubleLoss("REF01"))
+		assertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		w.at(40 * second)
+		_, err = w.report(w.doubleLoss("REF01"))
+		assertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		x.finish()
+		require.NoError(t, x.close())
+		w.checkKept(folder)
+		assert.Contains(t, rulesOf(w.auditOf(folder).Findings), audit.RuleDoubt)
+	})
+}
+
 func TestDoubleTechnicalLossOfTheOnlyReferee(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		folder := folderOf(t)
