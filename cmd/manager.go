@@ -93,7 +93,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
-	speak := dialect.New(dialect.Options{League: options.LeagueID, Clock: protocol.SystemClock(), Log: log})
+	speak := dialect.New(dialect.Options{League: options.LeagueID, Game: options.GameType, Clock: protocol.SystemClock(), Log: log})
 	client, err := newClient(maxReply, o.ca, calls.allows, speak)
 	if err != nil {
 		return err

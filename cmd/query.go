@@ -69,9 +69,9 @@ func newQuery(s streams, data *dataFolder) *cobra.Command {
 		Short: "Ask a league manager for standings, schedule, matches or its status",
 		Long: `Ask a league manager, and print its answer. Managers answer registered agents, so
 the query needs the token of one: that of EVENODD_TOKEN, or the one that a player or
-a referee has in the folder given by --data. --data and --id on the command line win
-over EVENODD_TOKEN. Where several agents of the manager are in the folder, --id
-chooses one.
+a referee has in the folder given by --data. --data and --id override EVENODD_TOKEN.
+A token of the folder goes only to the manager that issued it. If the folder has
+several agents of that manager, --id chooses one.
 
   standings    the table
   schedule     the matches of the current round, or of --round
@@ -192,8 +192,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 }
 
 // identity is the agent in the data folder whose token is shown. A token goes only
-// to the manager that gave it, whose address names the file, and to one that runs
-// the league given by --league-id.
+// to the manager that issued it: the manager's address is part of the file's name.
 func (o *queryOptions) identity() (*store.Identity, error) {
 	folder, found := store.Folder(o.data), map[string]*store.Identity{}
 	if o.data == "" {
@@ -205,7 +204,7 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 			if err != nil || who.AuthToken == "" || who.Role != role {
 				continue // not an identity, or a damaged one: no token to show
 			}
-			if o.leagueID != "" && who.LeagueID == o.leagueID || o.leagueID == "" && path == folder.Identity(role, who.DisplayName+" at "+o.manager) {
+			if path == folder.Identity(role, who.DisplayName+" at "+o.manager) && (o.leagueID == "" || o.leagueID == who.LeagueID) {
 				found[who.AgentID] = who
 			}
 		}
@@ -214,8 +213,12 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 	private := filepath.Join(o.data, "private")
 	switch {
 	case len(ids) == 0:
-		return nil, fmt.Errorf("no token: no agent of the manager at %s is in %s; name the folder of one with --data, its league with --league-id, "+
-			"or set EVENODD_TOKEN", o.manager, private)
+		of := ""
+		if o.leagueID != "" {
+			of = " of league " + strconv.Quote(o.leagueID)
+		}
+		return nil, fmt.Errorf("no token: %s has no agent%s that registered with the manager at %s; name its address with --manager, "+
+			"the folder of an agent with --data, or set EVENODD_TOKEN", private, of, o.manager)
 	case o.id != "" && found[o.id] == nil:
 		return nil, usage("--id %q: %s has %s", o.id, private, strings.Join(ids, ", "))
 	case o.id != "":

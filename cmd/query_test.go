@@ -138,13 +138,24 @@ func TestQueryOfARunningManager(t *testing.T) {
 		assert.Regexp(t, `\Aevenodd: E009 CONNECTION_ERROR: nobody listens at \S+: .*; start the manager, or name another with --manager\n\z`, stderr)
 		_, stderr, code = elsewhere.ask(t, nil, "status", "--data", q.data, "--id", "P01")
 		assert.Equal(t, 1, code)
-		assert.Contains(t, stderr, "evenodd: no token: no agent of the manager at "+elsewhere.url+" is in ", "a token is for the manager that gave it")
+		assert.Contains(t, stderr, "has no agent that registered with the manager at "+elsewhere.url+"; ", "a token is for the manager that issued it")
 	})
-	t.Run("moved", func(t *testing.T) { // the same manager by another name
-		moved := &queriedLeague{url: strings.Replace(q.url, "localhost", "127.0.0.1", 1), tokens: q.tokens}
-		stdout, stderr, code := moved.ask(t, nil, "status", "--data", q.data, "--id", "P01", "--league-id", "league_2025_even_odd")
+	t.Run("another manager of the same league", func(t *testing.T) { // as far as its address tells
+		other := &queriedLeague{url: strings.Replace(q.url, "127.0.0.1", "localhost", 1), tokens: q.tokens}
+		require.NotEqual(t, q.url, other.url)
+		_, stderr, code := other.ask(t, nil, "status", "--data", q.data, "--id", "P01", "--league-id", "league_2025_even_odd")
+		assert.Equal(t, 1, code)
+		assert.Equal(t, "evenodd: no token: "+filepath.Join(q.data, "private")+` has no agent of league "league_2025_even_odd" that registered with the manager at `+
+			other.url+"; name its address with --manager, the folder of an agent with --data, or set EVENODD_TOKEN\n", stderr)
+		stdout, stderr, code := other.ask(t, []string{"EVENODD_TOKEN=" + q.tokens[0]}, "status", "--league-id", "league_2025_even_odd")
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "LEAGUE_COMPLETED")
+	})
+	t.Run("league", func(t *testing.T) {
+		assert.Contains(t, q.prints(t, "status", "--league-id", "league_2025_even_odd"), "LEAGUE_COMPLETED")
+		_, stderr, code := q.ask(t, nil, "status", "--data", q.data, "--id", "P01", "--league-id", "cup")
+		assert.Equal(t, 1, code)
+		assert.Contains(t, stderr, `has no agent of league "cup" that registered with the manager at `)
 	})
 	t.Run("settings", func(t *testing.T) {
 		env := []string{"EVENODD_MANAGER=" + q.url, "EVENODD_DATA=" + q.data, "EVENODD_ID=P01"}

@@ -59,9 +59,8 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 			m.failed(x, referee, "it did not report match "+x.id+" in time")
 			referee, givenUp = nil, true
 		case disbelieved:
-			m.doubt(x, referee)
 			failed.add(referee)
-			m.failed(x, referee, "its report of match "+x.id+" was not believed")
+			m.failed(x, referee, "its report of match "+x.id+" was rejected")
 			referee, givenUp = nil, true
 		}
 	}
@@ -77,7 +76,7 @@ const (
 	unasked                    // this side had nothing to call it with
 	begunAnew                  // it has begun the same attempt again, with another commitment
 	unfinished                 // the referee is there, but has not reported
-	disbelieved                // its report was not believed
+	disbelieved                // its report was rejected
 )
 
 // pauseBetweenAsking waits when all referees have been asked in turn.
@@ -134,8 +133,8 @@ func (m *Manager) play(stop, work context.Context, x *match, referee *agent, giv
 	}
 }
 
-// holder is the referee that a match was handed to last, nil when it was to
-// nobody, or to one that failed with it, or gets nothing to do.
+// holder is the referee that a match was handed to last; nil for none, and for a
+// referee that failed with it, lost it by rejected reports, or gets nothing to do.
 func (m *Manager) holder(x *match) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +143,7 @@ func (m *Manager) holder(x *match) *agent {
 		return nil
 	}
 	id := x.fact.Attempts[n-1].Referee
-	if x.fact.Attempts[n-1].Failed || m.state.Agents[id].Absent() {
+	if x.fact.Attempts[n-1].Failed || x.fact.Doubted(x.fact.Attempts[n-1].Number) || m.state.Agents[id].Absent() {
 		return nil
 	}
 	return m.agents[id]
@@ -233,7 +232,7 @@ const (
 	gone                    // nobody listens at the referee any more
 	back                    // the referee has registered again
 	late                    // the longest time a match can take is over
-	incredible              // its report was not believed
+	incredible              // its report was rejected
 )
 
 // awaitReport waits for the result of a match that a referee has, as long as
@@ -244,7 +243,7 @@ func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, ret
 	glance := m.options.Glance
 	timer := time.NewTimer(glance)
 	defer timer.Stop()
-	var better <-chan time.Time // when a report that is believed must have come
+	var better <-chan time.Time // when a better report must have come
 	missed := 0                 // glances in a row at which nobody listened there
 	for {
 		select {
@@ -264,7 +263,10 @@ func (m *Manager) awaitReport(ctx context.Context, x *match, referee *agent, ret
 			}
 			continue
 		case <-better:
-			return incredible
+			if m.loseBy(x, referee) {
+				return incredible
+			}
+			continue
 		case <-timer.C:
 		}
 		left := time.Until(end)

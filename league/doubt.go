@@ -2,98 +2,104 @@ package league
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/rules"
 )
 
-// A report that contradicts itself is refused, and so is one in which a
-// third-party referee blames both players although both answer: that referee
-// may never have asked them. Another referee gets the match. Where there is
-// none, the match ends by what the report says, and the journal names the doubt.
+// The manager rejects a report that contradicts itself. It also rejects a double
+// technical loss that a third-party referee reports, if both players answer a ping:
+// that referee may never have asked them. Another referee gets the match. Without
+// another referee the match ends with the result that the rejected report claims, and
+// the journal marks it as doubted.
 
 // The bounds of contradictory reports of one attempt: after so many of them, or
 // when so much time has passed since the last, the referee has lost the match.
 const (
-	maxRefusedReports = 3
-	refusedReportWait = 10 * time.Second
+	maxRejectedReports = 3
+	betterReportWait   = 10 * time.Second
 )
 
-// A claim is a report that was not believed.
+// A claim is what the rejected reports of one attempt say.
 type claim struct {
-	report  *journal.MatchReported // as far as it could be read
-	reason  string
-	refused int  // contradictory reports of this attempt
-	final   bool // the referee gets no other chance
+	report   *journal.MatchReported // the last one, as far as it could be read
+	reason   string                 // why it was rejected
+	rejected int                    // reports
+	at       time.Time              // when the last one was rejected
 }
 
-// refuse remembers a report that was not believed, and tells the conductor of
-// the match. M.mu is held.
-func (m *Manager) refuse(x *match, r *journal.MatchReported, reason string, final bool) {
-	refused := 1
-	if before := x.claim; before != nil && before.report.RefereeID == r.RefereeID && before.report.Attempt == r.Attempt {
-		refused += before.refused
+// reject remembers a rejected report and wakes the conductor of the match. The
+// referee has lost the attempt if the rejection is final, or after
+// maxRejectedReports. M.mu is held.
+func (m *Manager) reject(x *match, r *journal.MatchReported, reason string, final bool) {
+	c := claim{report: r, reason: reason, rejected: x.claims[r.Attempt].rejected + 1, at: time.Now()}
+	x.claims[r.Attempt] = c
+	if final || c.rejected >= maxRejectedReports {
+		m.doubt(x, r.Attempt)
 	}
-	x.claim = &claim{report: r, reason: reason, refused: refused, final: final || refused >= maxRefusedReports}
 	select {
 	case x.doubted <- struct{}{}:
 	default: // the conductor will look anyway
 	}
 }
 
-// lostBy tells whether a referee has lost its attempt at a match by reports that
-// were not believed, and until when it may still send a better one.
+// lostBy tells whether a referee has lost its attempt at a match by rejected
+// reports, and until when it may send a better one; zero if none was rejected.
 func (m *Manager) lostBy(x *match, referee *agent) (lost bool, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := x.claim
-	last := 0
-	for _, at := range x.fact.Attempts {
-		if at.Referee == referee.id {
-			last = at.Number
-		}
+	attempt := x.fact.LastAttempt(referee.id)
+	if c, rejected := x.claims[attempt]; rejected {
+		until = c.at.Add(betterReportWait)
 	}
-	if c == nil || c.report.RefereeID != referee.id || c.report.Attempt != last {
-		return false, time.Time{}
-	}
-	return c.final, time.Now().Add(refusedReportWait)
+	return x.fact.Doubted(attempt), until
 }
 
-// doubt journals that the claim of a referee about a match is not believed.
-func (m *Manager) doubt(x *match, referee *agent) {
+// loseBy ends the attempt of a referee that sent no better report in time. It
+// returns false if the match has a result meanwhile.
+func (m *Manager) loseBy(x *match, referee *agent) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := x.claim
-	if c == nil || c.report.RefereeID != referee.id || x.fact.Report != nil {
-		return
-	}
-	if slices.ContainsFunc(x.fact.Doubts, func(d journal.MatchDoubted) bool {
-		return d.RefereeID == c.report.RefereeID && d.Attempt == c.report.Attempt
-	}) {
-		return
-	}
-	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Str("reason", c.reason).Msg("a report is not believed")
-	_ = m.record(&journal.MatchDoubted{ // if it cannot be, the journal fails, and with it the manager
-		MatchID: x.id, Attempt: c.report.Attempt, RefereeID: c.report.RefereeID, Reason: c.reason,
-	})
+	return m.doubt(x, x.fact.LastAttempt(referee.id))
 }
 
-// settleByClaim ends a match by a claim that was not believed, when no other
-// referee is left to conduct it: with the result that its choices and number
-// make, or else as claimed. It tells whether it did.
+// doubt journals, once, that an attempt is lost by a rejected report, with the
+// result that the match gets if no other referee conducts it. It returns false if
+// the match has a result. M.mu is held.
+func (m *Manager) doubt(x *match, attempt int) bool {
+	if x.fact.Report != nil || x.fact.Doubted(attempt) {
+		return x.fact.Report == nil
+	}
+	c := x.claims[attempt]
+	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
+		Msg("report rejected; assigning the match to another referee")
+	_ = m.record(&journal.MatchDoubted{ // if it cannot be, the journal fails, and with it the manager
+		MatchID: x.id, Attempt: attempt, RefereeID: c.report.RefereeID, Reason: c.reason,
+		Result: m.bestOf(c.report, [2]string{x.a.id, x.b.id}),
+	})
+	return true
+}
+
+// settleByClaim ends a match with the result of the last doubt about it, when no
+// other referee is left to conduct it. It tells whether it did.
 func (m *Manager) settleByClaim(x *match) bool {
 	m.mu.Lock()
-	c := x.claim
-	if c == nil || x.fact.Report != nil {
+	last := len(x.fact.Doubts) - 1
+	if last < 0 || x.fact.Doubts[last].Result == nil || x.fact.Report != nil {
 		m.mu.Unlock()
 		return false
 	}
-	r := m.bestOf(c.report, [2]string{x.a.id, x.b.id})
-	err := m.record(r)
+	d := x.fact.Doubts[last]
+	r := &journal.MatchReported{MatchID: x.id, Attempt: d.Attempt, RefereeID: d.RefereeID, Outcome: *d.Result}
+	err := m.score(r, x.a.id, x.b.id)
+	if err == nil {
+		err = m.record(r)
+	}
 	if err == nil && m.options.Progress != nil {
 		m.options.Progress(m.state.Recorded, len(m.state.Matches))
 	}
@@ -101,32 +107,29 @@ func (m *Manager) settleByClaim(x *match) bool {
 	if err != nil || m.durable() != nil {
 		return false // the journal fails, and with it the manager
 	}
-	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", r.RefereeID).Str("reason", c.reason).
-		Msg("no other referee is left: the match ends by a report that is not believed")
+	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", r.RefereeID).Str("reason", d.Reason).
+		Msg("no other referee available: recording the rejected report")
 	m.recorded(x, r)
 	return true
 }
 
-// bestOf is the result that is recorded of a claim. M.mu is held.
-func (m *Manager) bestOf(claimed *journal.MatchReported, ids [2]string) *journal.MatchReported {
-	r := *claimed
-	r.Draw = nil // it proves nothing
+// bestOf is the result that is recorded of a rejected report: the one that follows
+// from its choices and its number, else the one that it claims.
+func (m *Manager) bestOf(claimed *journal.MatchReported, ids [2]string) *journal.Outcome {
+	r := claimed.Outcome
 	r.Choices = protocol.Both(ids[0], m.legal(claimed, ids[0]), ids[1], m.legal(claimed, ids[1]))
-	if r.Status != protocol.StatusTechnicalLoss {
-		if verdict, decided, _ := m.follows(&r, ids); decided {
-			r.Status, r.WinnerPlayerID = protocol.StatusDraw, nil
-			if winner := winnerOf(verdict, ids); winner != "" {
-				r.Status, r.WinnerPlayerID = protocol.StatusWin, &winner
-			}
-			r.Reason = verdict.Reason(ids)
-		} else if r.Status = protocol.StatusDraw; r.WinnerPlayerID != nil {
-			r.Status = protocol.StatusWin
+	if r.Status == protocol.StatusTechnicalLoss {
+		return &r
+	}
+	if verdict, decided, _ := rules.Follows(m.game, r.Moves(ids), r.DrawnNumber); decided {
+		r.WinnerPlayerID, r.Reason = nil, verdict.Reason(ids)
+		if winner := verdict.WinnerOf(ids); winner != "" {
+			r.WinnerPlayerID = &winner
 		}
 	}
-	outcome, err := m.state.Outcome(&r)
-	if err == nil {
-		pointsA, pointsB := m.state.Table.Points(outcome)
-		r.Score = protocol.Both(ids[0], pointsA, ids[1], pointsB)
+	r.Status = protocol.StatusDraw
+	if r.WinnerPlayerID != nil {
+		r.Status = protocol.StatusWin
 	}
 	return &r
 }
@@ -147,51 +150,79 @@ func (m *Manager) legal(r *journal.MatchReported, id string) *string {
 	return choice
 }
 
-// doubtDoubleLoss pings both players of a match that a third-party referee
-// reports as lost by both, once for each match. The text is why the report is
-// not believed, because both answered; "" where it is.
-func (m *Manager) doubtDoubleLoss(ctx context.Context, q *protocol.MatchResultReport) string {
-	d := q.Result.Details
-	if d == nil || d.Status != protocol.StatusTechnicalLoss || q.Result.Winner != nil {
-		return ""
+// pings are the pings of both players of a match, sent once a third-party referee
+// has reported a double technical loss.
+type pings struct {
+	judged   chan struct{} // closed when the report that caused them has been judged
+	finished bool          // guarded by the manager's lock
+	answered bool          // both players answered; guarded by the manager's lock
+}
+
+// errPingFirst is no error of a report: the players of its match must be pinged
+// before it can be judged.
+var errPingFirst = errors.New("the players have not been pinged yet")
+
+// mustPing tells whether a report must wait until the players of its match have
+// been pinged: a double technical loss, and any report while pings are under way.
+// M.mu is held.
+func (m *Manager) mustPing(x *match, doubleLoss bool) bool {
+	if x.pings == nil {
+		return doubleLoss
+	}
+	return !x.pings.finished
+}
+
+// takeAfterPings is take for a report that must wait for the pings of its players.
+// The first such report sends them. The others wait until it has been judged.
+func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultReport, x *match) (*match, *journal.MatchReported, error) {
+	m.mu.Lock()
+	first := x.pings == nil
+	if first {
+		x.pings = &pings{judged: make(chan struct{})}
+	}
+	p := x.pings
+	m.mu.Unlock()
+	answered := false
+	if first {
+		defer close(p.judged)
+		answered = m.bothAnswer(context.WithoutCancel(ctx), x) // a referee that hangs up changes nothing
+	} else {
+		select {
+		case <-p.judged:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
 	}
 	m.mu.Lock()
-	x := m.runningMatch(q.MatchID)
-	ask := false
-	var players []*agent
-	if referee, err := m.reporter(q); err == nil && x != nil && !referee.player && x.fact.Report == nil && !x.pinged {
-		ask = x.fact.Holds(referee.id) && !m.state.Agents[referee.id].Proves() && len(x.fact.Doubts) == 0
-		x.pinged = x.pinged || ask
-		players = []*agent{x.a, x.b}
+	defer m.mu.Unlock()
+	if first {
+		p.finished, p.answered = true, answered
 	}
-	m.mu.Unlock()
-	if !ask {
-		return ""
-	}
-	there := make([]bool, len(players))
+	return m.take(q)
+}
+
+// bothAnswer pings both players of a match.
+func (m *Manager) bothAnswer(ctx context.Context, x *match) bool {
+	var there [2]bool
 	var pinging sync.WaitGroup
-	for i, p := range players {
+	for i, p := range [...]*agent{x.a, x.b} {
 		pinging.Go(func() { there[i] = m.answers(ctx, p.address()) })
 	}
 	pinging.Wait()
-	if !there[0] || !there[1] {
-		return ""
-	}
-	return fmt.Sprintf("it says that %s and %s both failed, but both answer", players[0].id, players[1].id)
+	return there[0] && there[1]
 }
 
-// disbelieved tells whether a report repeats one that was not believed because
-// both players answered. M.mu is held.
-func (m *Manager) disbelieved(x *match, r *journal.MatchReported) bool {
-	if r.Status != protocol.StatusTechnicalLoss || r.WinnerPlayerID != nil || x == nil {
-		return false
+// checkDoubleLoss rejects a double technical loss of players that both answered a
+// ping. M.mu is held.
+func (m *Manager) checkDoubleLoss(x *match, r *journal.MatchReported) error {
+	if x == nil {
+		return protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again", r.MatchID)
 	}
-	if c := x.claim; c != nil && c.final && c.report.RefereeID == r.RefereeID && c.report.Attempt == r.Attempt {
-		return true
+	if !x.pings.answered {
+		return nil
 	}
-	return slices.ContainsFunc(x.fact.Doubts, func(d journal.MatchDoubted) bool {
-		return d.RefereeID == r.RefereeID && d.Attempt == r.Attempt
-	})
+	m.reject(x, r, fmt.Sprintf("it says that %s and %s both failed, but both answer", x.a.id, x.b.id), true)
+	return protocol.Fault(protocol.ErrInvalidMatchState, "report rejected: both players answer the manager's ping")
 }
 
 // runningMatch is a match of the current round; nil for any other. M.mu is held.

@@ -192,13 +192,13 @@ func (f failures) has(referee *agent) bool {
 }
 
 // failedBefore are the referees that failed at a match under the manager before,
-// and whether its last attempt was one of theirs.
+// or lost it by rejected reports, and whether its last attempt was one of theirs.
 func (m *Manager) failedBefore(x *match) (failed failures, last bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	failed = failures{}
 	for _, at := range x.fact.Attempts {
-		if last = at.Failed; last {
+		if last = at.Failed || x.fact.Doubted(at.Number); last {
 			failed.add(m.agents[at.Referee])
 		}
 	}
@@ -219,12 +219,7 @@ func (m *Manager) failed(x *match, referee *agent, reason string) {
 	if is.Absent() || x.fact.Report != nil || is.Failing >= most {
 		return
 	}
-	failed := &journal.AgentFailed{AgentID: referee.id, MatchID: x.id, Reason: reason}
-	for _, at := range x.fact.Attempts {
-		if at.Referee == referee.id {
-			failed.Attempt = at.Number
-		}
-	}
+	failed := &journal.AgentFailed{AgentID: referee.id, MatchID: x.id, Attempt: x.fact.LastAttempt(referee.id), Reason: reason}
 	if m.record(failed) == nil { // if not, the journal fails, and with it the manager
 		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Str("reason", reason).Msg("a referee failed")
 	}

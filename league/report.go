@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,10 +47,12 @@ var errJournal = errors.New("the journal cannot be written")
 // the same match is refused.
 func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
 	m.awaitAcceptance(ctx, q)
-	doubt := m.doubtDoubleLoss(ctx, q)
 	m.mu.Lock()
-	x, r, err := m.take(q, doubt)
+	x, r, err := m.take(q)
 	m.mu.Unlock()
+	if errors.Is(err, errPingFirst) {
+		x, r, err = m.takeAfterPings(ctx, q, x)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +60,6 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 		return nil, errJournal
 	}
 	if x != nil {
-		m.mu.Lock()
-		thirdParty := !m.state.Agents[r.RefereeID].Proves()
-		m.mu.Unlock()
-		if thirdParty { // which keeps no file here
-			m.writeMatch(q.RoundID, r, x.a, x.b)
-		}
 		m.recorded(x, r)
 	}
 	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
@@ -109,8 +106,15 @@ func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	return x.handing
 }
 
-// recorded goes on from a result that is on disk.
+// recorded goes on from a result that is on disk. It writes the match file of a
+// third-party referee, which keeps none here.
 func (m *Manager) recorded(x *match, r *journal.MatchReported) {
+	m.mu.Lock()
+	round, thirdParty := m.state.Round, m.thirdParty(r.RefereeID)
+	m.mu.Unlock()
+	if thirdParty {
+		m.writeMatch(round, r, x.a, x.b)
+	}
 	withReason(m.options.Log.Info(), r.Reason).Str("conversation_id", protocol.MatchConversation(r.MatchID, r.Attempt)).
 		Str("match_id", r.MatchID).Str("status", r.Status).Msg("result recorded")
 	if m.options.EveryMatch {
@@ -123,10 +127,14 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	close(x.done)
 }
 
+// thirdParty tells whether a referee is none of ours: it shows players no access
+// tokens. M.mu is held.
+func (m *Manager) thirdParty(refereeID string) bool { return !m.state.Agents[refereeID].Proves() }
+
 // take records the result of a report, and tells which match has it now; none
-// when it was recorded before. Doubt is why the report is not believed, "" where
-// it is. M.mu is held.
-func (m *Manager) take(q *protocol.MatchResultReport, doubt string) (*match, *journal.MatchReported, error) {
+// when it was recorded before. With the error errPingFirst it returns the match
+// whose players must be pinged before. M.mu is held.
+func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
 	referee, err := m.reporter(q)
 	if err != nil {
 		return nil, nil, err
@@ -154,17 +162,22 @@ func (m *Manager) take(q *protocol.MatchResultReport, doubt string) (*match, *jo
 		return nil, nil, protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
 			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
 	}
-	if fault != nil {
+	doubleLoss := fault == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && m.thirdParty(referee.id)
+	switch {
+	case fact.Doubted(r.Attempt):
+		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState,
+			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", referee.id, r.Attempt, r.MatchID)
+	case x != nil && m.mustPing(x, doubleLoss):
+		return x, nil, errPingFirst
+	case fault != nil:
 		if x != nil {
-			m.refuse(x, r, "it contradicts itself: "+fault.Detail, false)
+			m.reject(x, r, "it contradicts itself: "+fault.Detail, false)
 		}
 		return nil, nil, fault
-	}
-	if doubt != "" {
-		m.refuse(x, r, doubt, true)
-	}
-	if doubt != "" || m.disbelieved(x, r) {
-		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState, "the report of %s is not believed: both players answer; another referee gets the match", r.MatchID)
+	case doubleLoss:
+		if err := m.checkDoubleLoss(x, r); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := m.record(r); err != nil {
 		if errors.Is(err, errJournal) {
@@ -214,12 +227,12 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 	r := &journal.MatchReported{MatchID: q.MatchID, Attempt: attemptOf(q, fact, referee), RefereeID: referee.id, Draw: q.Draw}
 	r.Score = protocol.Both(a.id, 0, b.id, 0)
 	drawn := q.Result.Winner != nil && *q.Result.Winner == "DRAW"
-	var strangerWon *protocol.Error
+	var err error
 	if w := q.Result.Winner; w != nil && !drawn {
 		if *w == a.id || *w == b.id {
 			r.WinnerPlayerID = w
 		} else {
-			strangerWon = protocol.Fault(protocol.ErrInvalidFieldType, "result.winner: %s, %s or null", a.id, b.id)
+			err = fmt.Errorf("result.winner must be %s, %s or null", a.id, b.id)
 		}
 	}
 	var choiceA, choiceB *string
@@ -238,32 +251,38 @@ func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, refer
 	default:
 		r.Status = inferStatus(q.Result.Details, r.WinnerPlayerID != nil)
 	}
-	if strangerWon != nil {
-		return r, strangerWon
+	technical, moves := r.Status == protocol.StatusTechnicalLoss, r.Moves([2]string{a.id, b.id})
+	if numberOf(r.DrawnNumber) == 0 && (technical || moves[0] == "" || moves[1] == "") {
+		r.DrawnNumber = nil // third-party referees report 0 when they drew nothing or name no choices
 	}
-	if (r.Status == protocol.StatusWin) != (r.WinnerPlayerID != nil) && r.Status != protocol.StatusTechnicalLoss {
-		return r, protocol.Fault(protocol.ErrInvalidFieldType, "result: status %s does not go with that winner", r.Status)
-	}
-	if r.Status == protocol.StatusTechnicalLoss || numberOf(r.DrawnNumber) == 0 {
-		r.DrawnNumber = nil // nothing was drawn that counts
-	}
-	if n := r.DrawnNumber; n != nil {
-		r.NumberParity = parityOf(*n)
-	}
-	outcome, err := m.state.Outcome(r)
 	if err == nil {
 		err = m.possible(r, fact, a, b)
 	}
+	if technical || numberOf(r.DrawnNumber) == 0 {
+		r.DrawnNumber = nil // nothing was drawn that counts
+	} else {
+		r.NumberParity = parityOf(*r.DrawnNumber)
+	}
+	if err == nil {
+		err = m.score(r, a.id, b.id)
+	}
 	var fault *protocol.Error
-	switch {
-	case errors.As(err, &fault):
-		return r, fault
-	case err != nil:
-		return r, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+	if err != nil && !errors.As(err, &fault) {
+		fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+	}
+	return r, fault
+}
+
+// score sets the points of a result by the league's scoring. The error is that of a
+// result that cannot be counted. M.mu is held.
+func (m *Manager) score(r *journal.MatchReported, a, b string) error {
+	outcome, err := m.state.Outcome(r)
+	if err != nil {
+		return err
 	}
 	pointsA, pointsB := m.state.Table.Points(outcome)
-	r.Score = protocol.Both(a.id, pointsA, b.id, pointsB)
-	return r, nil
+	r.Score = protocol.Both(a, pointsA, b, pointsB)
+	return nil
 }
 
 // faultsOf are the failures by which the players of a match lost, as far as they

@@ -21,9 +21,9 @@ type match struct {
 	handing chan struct{} // closed when the handing over that goes on is recorded; nil when none does; guarded by the manager's lock
 	handed  int           // the attempt of that handing over
 
-	claim   *claim        // the last report that was not believed; guarded by the manager's lock
-	doubted chan struct{} // tells that claim has changed
-	pinged  bool          // the players were asked whether they are there; guarded by the manager's lock
+	claims  map[int]claim // of rejected reports, by attempt; guarded by the manager's lock
+	doubted chan struct{} // tells that claims has changed
+	pings   *pings        // of the players; nil before the first; guarded by the manager's lock
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when
@@ -110,7 +110,7 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 		x := &match{
 			id: protocol.MatchID(round, i+1), fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
 			a: m.players[p.A], b: m.players[p.B], referee: m.agents[referees[i]], done: make(chan struct{}),
-			doubted: make(chan struct{}, 1),
+			claims: map[int]claim{}, doubted: make(chan struct{}, 1),
 		}
 		forfeited, err := m.forfeitMatch(x)
 		if err != nil {

@@ -10,20 +10,28 @@ import (
 	"evenodd/rules"
 )
 
-// possible tells what speaks against a result: that it contradicts itself, the
-// rules, or the draw that the referee is bound to. A referee without a draw may
+// possible returns what in a result contradicts the rest of it, the rules, or the
+// draw that the referee is bound to; nil for nothing. A referee without a draw may
 // leave out choices and number. Games of many moves cannot be judged from the
 // last ones: the audit does it from the transcript.
 func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *agent) error {
-	if r.Status == protocol.StatusTechnicalLoss {
-		return nil
-	}
 	ids := [2]string{a.id, b.id}
-	chance, err := m.bound(r, fact, ids)
-	if err != nil {
-		return err
+	var chance *rules.Chance
+	var moves [2]string
+	switch {
+	case r.Status == protocol.StatusTechnicalLoss: // its choices decide nothing
+	case r.Status == protocol.StatusWin && r.WinnerPlayerID == nil:
+		return errors.New("status WIN needs a winner")
+	case r.Status == protocol.StatusDraw && r.WinnerPlayerID != nil:
+		return fmt.Errorf("status DRAW has no winner, but result.winner is %s", *r.WinnerPlayerID)
+	default:
+		var err error
+		if chance, err = m.bound(r, fact, ids); err != nil {
+			return err
+		}
+		moves = r.Moves(ids)
 	}
-	verdict, decided, err := m.follows(r, ids)
+	verdict, decided, err := rules.Follows(m.game, moves, r.DrawnNumber)
 	var illegal *rules.IllegalMoveError
 	switch {
 	case errors.As(err, &illegal):
@@ -36,48 +44,26 @@ func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *
 		}
 		decided = true
 	}
-	if winner := winnerOf(verdict, ids); decided && textOf(r.WinnerPlayerID) != winner {
+	if winner := verdict.WinnerOf(ids); decided && textOf(r.WinnerPlayerID) != winner {
 		return fmt.Errorf("result.winner: by the rules of %s it is %s", m.options.GameType, cmp.Or(winner, "none"))
 	}
 	return nil
 }
 
-// follows is the verdict that choices and number of a result make, if they
-// decide the match; see rules.Follows.
-func (m *Manager) follows(r *journal.MatchReported, ids [2]string) (verdict rules.Verdict, decided bool, err error) {
-	var moves [2]string
-	for i, id := range ids {
-		choice, _ := r.Choices.Get(id)
-		moves[i] = textOf(choice)
-	}
-	return rules.Follows(m.game, moves, numberOf(r.DrawnNumber))
-}
-
 // drawn is the verdict that a revealed draw makes of the choices of a match of
 // one turn. Its number must be the reported one.
 func (m *Manager) drawn(r *journal.MatchReported, ids [2]string, chance rules.Chance) (rules.Verdict, error) {
-	position := m.game.Start()
-	var moves [2]string
+	position, moves := m.game.Start(), r.Moves(ids)
 	for _, seat := range position.ToMove() {
-		choice, _ := r.Choices.Get(ids[seat])
-		if choice == nil { // a referee that tells the draw knows it, and would hide who won
-			return rules.Verdict{}, fmt.Errorf("result.details.choices: that of %s is missing", ids[seat])
+		if moves[seat] == "" { // a referee that tells the draw knows it, and would hide who won
+			return rules.Verdict{}, fmt.Errorf("no choice reported for %s", ids[seat])
 		}
-		moves[seat] = *choice
 	}
 	verdict := position.Play(moves).Judge(chance)
 	if numberOf(r.DrawnNumber) != verdict.Number {
 		return verdict, fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
 	}
 	return verdict, nil
-}
-
-// winnerOf is the id of the winner of a verdict; "" for none.
-func winnerOf(v rules.Verdict, ids [2]string) string {
-	if v.Winner == rules.NoSeat {
-		return ""
-	}
-	return ids[v.Winner]
 }
 
 // illegalMove is the error of a move that the rules do not allow.

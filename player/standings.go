@@ -12,8 +12,7 @@ import (
 	"evenodd/league/store"
 )
 
-// keepTable makes the last table that of the last completed round, if it is: one
-// in the middle of a round is not. p.mu is held.
+// keepTable stores the standings if their round is complete. p.mu is held.
 func (p *Player) keepTable() {
 	if s := p.standings; s != nil && s.RoundID <= p.over {
 		p.table = s.Standings[:min(len(s.Standings), protocol.MaxStandings)]
@@ -45,7 +44,7 @@ func (p *Player) askTotals(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		p.options.Log.Warn().Err(err).Msg("the manager does not tell the totals of this player")
+		p.options.Log.Warn().Err(err).Msg("manager did not return this player's totals")
 		return
 	}
 	p.mu.Lock()

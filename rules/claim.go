@@ -1,18 +1,21 @@
 package rules
 
-// Numbered is a final position that a drawn number decides.
+// Numbered is a game that a drawn number decides.
 type Numbered interface {
-	// JudgeNumber decides the match by a number. The error tells that the game
-	// never draws this number; the verdict is that of the number all the same.
-	JudgeNumber(number int) (Verdict, error)
+	// CheckNumber tells why the game never draws a number; nil if it may.
+	CheckNumber(number int) error
+	// JudgeNumber decides a match by the legal moves of both seats and a number,
+	// even one that the game never draws.
+	JudgeNumber(moves [2]string, number int) Verdict
 }
 
 // Follows judges a match of one turn by what a referee claims of it: the last
-// move of each seat ("" where it names none) and the number drawn (0 for none).
+// move of each seat ("" where it names none) and the number drawn (nil for none).
 // Decided tells whether these decide the match. The error tells what cannot be: a
-// move that is not legal, or a number that the game never draws. A match of more
-// turns is never decided by its last moves.
-func Follows(game Game, moves [2]string, number int) (verdict Verdict, decided bool, err error) {
+// move that is not legal, or a number that the game never draws, for which the
+// verdict is given all the same. A match of more turns is never decided by its last
+// moves.
+func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided bool, err error) {
 	if game.Info().MaxTurns > 1 {
 		return Verdict{}, false, nil
 	}
@@ -27,19 +30,17 @@ func Follows(game Game, moves [2]string, number int) (verdict Verdict, decided b
 			return Verdict{}, false, &IllegalMoveError{seat, moves[seat], err}
 		}
 	}
-	if !complete {
-		return Verdict{}, false, nil
+	numbered, ok := game.(Numbered)
+	if ok && number != nil {
+		err = numbered.CheckNumber(*number)
 	}
-	end := position.Play(moves)
-	numbered, ok := end.(Numbered)
 	switch {
-	case !ok:
-		return end.Judge(Chance{}), true, nil // nothing is drawn
-	case number == 0:
-		return Verdict{}, false, nil
+	case !complete || ok && number == nil:
+		return Verdict{}, false, err
+	case ok:
+		return numbered.JudgeNumber(moves, *number), true, err
 	}
-	verdict, err = numbered.JudgeNumber(number)
-	return verdict, true, err
+	return position.Play(moves).Judge(Chance{}), true, nil // nothing is drawn
 }
 
 // An IllegalMoveError names a move that the rules do not allow.

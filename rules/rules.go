@@ -86,6 +86,14 @@ type Verdict struct {
 	Reason func(ids [2]string) string // says for people why, naming the players
 }
 
+// WinnerOf returns the id of the winner, given the ids of both seats; "" for a draw.
+func (v Verdict) WinnerOf(ids [2]string) string {
+	if v.Winner == NoSeat {
+		return ""
+	}
+	return ids[v.Winner]
+}
+
 // A Registry holds the games that are known, by type.
 type Registry struct{ games map[string]Game }
 

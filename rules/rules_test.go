@@ -259,3 +259,40 @@ func TestRegistriesDoNotShareGames(t *testing.T) {
 	assert.Equal(t, []string{"nim"}, one.Types())
 	assert.Equal(t, []string{"even_odd"}, other.Types())
 }
+
+func TestFollows(t *testing.T) {
+	number := func(n int) *int { return &n }
+	for _, test := range []struct {
+		name    string
+		game    rules.Game
+		moves   [2]string
+		number  *int
+		decided bool
+		winner  string
+		err     string
+	}{
+		{"a win", evenodd.Game{}, [2]string{"even", "odd"}, number(7), true, "P02", ""},
+		{"a draw", evenodd.Game{}, [2]string{"even", "even"}, number(7), true, "", ""},
+		{"no number", evenodd.Game{}, [2]string{"even", "odd"}, nil, false, "", ""},
+		{"one choice", evenodd.Game{}, [2]string{"even", ""}, number(7), false, "", ""},
+		{"a number that is never drawn", evenodd.Game{}, [2]string{"even", "odd"}, number(11), true, "P02", "the number is drawn from 1 to 10, not 11"},
+		{"number 0", evenodd.Game{}, [2]string{"even", "odd"}, number(0), true, "P01", "the number is drawn from 1 to 10, not 0"},
+		{"a number that is never drawn, without choices", evenodd.Game{}, [2]string{}, number(-1), false, "", "the number is drawn from 1 to 10, not -1"},
+		{"an illegal choice", evenodd.Game{}, [2]string{"even", "maybe"}, number(7), false, "", `choice must be "even" or "odd"`},
+		{"a game without a number", rockpaperscissors.Game{}, [2]string{"rock", "paper"}, number(0), true, "P02", ""},
+		{"a game of many turns", tictactoe.Game{}, [2]string{"0", "1"}, nil, false, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			verdict, decided, err := rules.Follows(test.game, test.moves, test.number)
+			assert.Equal(t, test.decided, decided)
+			if decided {
+				assert.Equal(t, test.winner, verdict.WinnerOf([2]string{"P01", "P02"}))
+			}
+			if test.err == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.EqualError(t, err, test.err)
+			}
+		})
+	}
+}

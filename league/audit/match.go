@@ -202,26 +202,16 @@ func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) 
 // contradicts tells whether choices and number of a result make another winner
 // than it names, or cannot be.
 func contradicts(game rules.Game, f *fixture) bool {
-	var moves [2]string
-	for i, id := range f.ids {
-		if choice, _ := f.Report.Choices.Get(id); choice != nil {
-			moves[i] = *choice
-		}
+	verdict, decided, err := rules.Follows(game, f.Report.Moves(f.ids), f.Report.DrawnNumber)
+	winner := ""
+	if w := f.Report.WinnerPlayerID; w != nil {
+		winner = *w
 	}
-	drawn := 0
-	if n := f.Report.DrawnNumber; n != nil {
-		drawn = *n
-	}
-	verdict, decided, err := rules.Follows(game, moves, drawn)
-	winner := f.Report.WinnerPlayerID
-	if decided && verdict.Winner == rules.NoSeat {
-		return winner != nil
-	}
-	return err != nil || decided && (winner == nil || *winner != f.ids[verdict.Winner])
+	return err != nil || decided && verdict.WinnerOf(f.ids) != winner
 }
 
-// checkDoubts finds results that rest on a report which the manager did not
-// believe, and notes the other reports of that kind.
+// checkDoubts finds a result that rests on a report which the manager rejected, and
+// notes the other attempts that were lost by rejected reports.
 func (x *examination) checkDoubts(f *fixture, at spot) {
 	for _, d := range f.Doubts {
 		at.agentID = d.RefereeID

@@ -242,7 +242,7 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 			notes[n.Rule]++
 		}
 		assert.Equal(t, 5, notes[audit.RuleDraw], "draws that cannot be recomputed")
-		assert.Equal(t, 1, notes[audit.RuleVerdict], "a number that is never drawn")
+		assert.Equal(t, 2, notes[audit.RuleVerdict], "numbers that are never drawn")
 		assert.Equal(t, 1, notes[audit.RuleOneResult], "nobody needed a token")
 	})
 }

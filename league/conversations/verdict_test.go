@@ -41,12 +41,12 @@ func TestAResultThatCannotBe(t *testing.T) {
 		"choices that are not told": {func(q *protocol.MatchResultReport) {
 			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
 			q.Result.Winner, q.Result.Details.Choices = &other, nil
-		}, "result.details.choices: that of P01 is missing", ""},
+		}, "no choice reported for P01", ""},
 		"a choice that is not told": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = q.Result.Details.Choices[:1]
-		}, "result.details.choices: that of P02 is missing", ""},
+		}, "no choice reported for P02", ""},
 		"nothing but a draw": {func(q *protocol.MatchResultReport) { q.Result.Details = nil },
-			"result.details.choices: that of P01 is missing", ""},
+			"no choice reported for P01", ""},
 		"another number": {func(q *protocol.MatchResultReport) {
 			*q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1
 		},

@@ -91,8 +91,10 @@ func (o *own) enrich(q *incoming, message *object) {
 		}
 	case protocol.TypeMatchAssignment:
 		message.set("status", quoted(startedWord(q.named, message.text("status"))))
-	case protocol.TypeMatchResultReport, protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate,
-		protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
+	case protocol.TypeRoundAnnouncement:
+		o.hearGame(*p)
+		fallthrough
+	case protocol.TypeMatchResultReport, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
 		if league := p.get("league_id"); league.Kind() == '"' {
 			message.fill("league_id", league)
 		}

@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Endpoint string // where others reach this agent, as they are told; "" for a manager
 	League   string // the id of the league that this agent, a manager, runs; "" for others
+	Game     string // of that league
 	Clock    *protocol.Clock
 	Log      zerolog.Logger
 }

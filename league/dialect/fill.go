@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// usualGame is what is played where nobody says.
+// usualGame is the game of a match if nothing else is known.
 const usualGame = "even_odd"
 
 // complete puts the params of a request into the form of the protocol, and tells
@@ -115,7 +114,7 @@ func (o *own) supply(q *incoming) (changed bool) {
 		add("league_id", league)
 	}
 	if ofMatch(q.kind) && q.kind != protocol.TypeGameError || q.kind == protocol.TypeMatchResultReport {
-		add("game_type", cmp.Or(o.match(p.text("match_id")).game, usualGame))
+		add("game_type", o.gameOf(p.text("match_id")))
 	}
 	return changed
 }
@@ -165,8 +164,8 @@ func (o *own) introduce(p *object, meta string) (changed bool) {
 	if said.text("protocol_version") == protocol.Name {
 		said.drop("protocol_version")
 		changed = true
-		o.options.Log.Warn().Str("sender", short(p.text("sender"))).Str("protocol_version", protocol.Name).
-			Msg("protocol_version is no version: taken for " + protocol.Version)
+		o.options.Log.Warn().Str("sender", short(p.text("sender"))).
+			Msgf("protocol_version %q is not a version; assuming %s", protocol.Name, protocol.Version)
 	}
 	if changed {
 		p.set(meta, said.appendTo(nil))
@@ -233,15 +232,15 @@ func (o *own) fill(q *incoming) (changed bool) {
 		}
 		lacks("league_id", quoted(at.leagueID))
 		lacks("round_id", encoded(round))
-		lacks("game_type", quoted(usualGame))
+		lacks("game_type", quoted(o.gameOf(matchID)))
 		lacks("role_in_match", quoted(protocol.RolePlayerA))
 		lacks("opponent_id", quoted(nameless))
 	case protocol.TypeChooseParityCall, protocol.TypeGameMoveCall:
 		lacks("player_id", quoted(at.agentID))
-		lacks("game_type", quoted(usualGame))
+		lacks("game_type", quoted(o.gameOf(matchID)))
 		lacks("deadline", quoted(protocol.FormatTimestamp(now.Add(patience))))
 	case protocol.TypeGameOver:
-		lacks("game_type", quoted(usualGame))
+		lacks("game_type", quoted(o.gameOf(matchID)))
 	case protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
 		lacks("league_id", quoted(at.leagueID))
 		if q.kind != protocol.TypeLeagueCompleted {

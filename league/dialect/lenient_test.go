@@ -123,3 +123,50 @@ func playedBy(t *testing.T, a *agent) (played []protocol.PlayedMatch) {
 	require.NoError(t, json.Unmarshal([]byte(text(t, answer["result"].(object)["matches"])), &played))
 	return played
 }
+
+// A request that leaves out its game is about the game of the league.
+func TestMissingGameIsThatOfTheLeague(t *testing.T) {
+	const (
+		round = `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",` +
+			`"league_id":"league_of_others","round_id":1,"matches":[{"match_id":"R1M1","game_type":"tic_tac_toe","player_A_id":"P01","player_B_id":"P04","referee_endpoint":"http://localhost:8001/mcp"}]}`
+		report = `{"protocol":"league.v2","message_type":"MATCH_RESULT_REPORT","sender":"referee:REF01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",` +
+			`"league_id":"L","round_id":1,"match_id":"R1M1","result":{"winner":null,"score":{"P01":1,"P02":1}}}`
+	)
+	withoutGame := strings.Replace(invitation, `"game_type":"even_odd",`, ``, 1)
+	require.NotEqual(t, invitation, withoutGame)
+	accepted := `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","league_id":"league_of_others","player_id":"P01","manager_auth":"bearer"},"id":1}`
+	for _, test := range []struct {
+		name     string
+		options  dialect.Options
+		requests []string
+		refused  bool // all but the last
+		want     string
+	}{
+		{"announced as our manager does", dialect.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, false, "tic_tac_toe"},
+		{"announced in another form", dialect.Options{}, []string{call("round_announcement", round), call("handle_game_invitation", withoutGame)}, false, "tic_tac_toe"},
+		{"announced by a stranger", dialect.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, true, "even_odd"},
+		{"in a form without envelope", dialect.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", `{"match_id":"R1M1"}`)}, false, "tic_tac_toe"},
+		{"not announced", dialect.Options{}, []string{call("handle_game_invitation", withoutGame)}, false, "even_odd"},
+		{"a report to a manager", dialect.Options{League: "L", Game: "tic_tac_toe"}, []string{call("report_match_result", report)}, false, "tic_tac_toe"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.options.Clock, test.options.Log = protocol.SystemClock(), zerolog.Nop()
+			d := dialect.New(test.options)
+			_, _, err := d.Call(t.Context(), "http://localhost:8000/mcp", "", "register_player", []byte(call("register_player", `{"sender":"player:me"}`)),
+				func(context.Context, string, []byte) (int, []byte, error) { return 200, []byte(accepted), nil })
+			require.NoError(t, err)
+			var served string
+			for i, body := range test.requests {
+				answer := `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
+				if test.refused && i < len(test.requests)-1 {
+					answer = `{"jsonrpc":"2.0","error":{"code":3001,"message":"AUTH_TOKEN_MISSING"},"id":1}`
+				}
+				_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+					served = string(body)
+					return []byte(answer)
+				})
+			}
+			assert.Equal(t, test.want, read(t, []byte(served))["params"].(object)["game_type"])
+		})
+	}
+}

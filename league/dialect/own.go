@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/netip"
 	"strings"
@@ -19,6 +20,7 @@ type own struct {
 
 	mu       sync.Mutex    // never held while anybody is called
 	member   *place        // nil before it is in a league
+	game     string        // of that league, as its rounds are announced; "" before
 	joining  chan struct{} // closed when the last registration was answered, or failed
 	known    matches       // those that others have spoken of
 	waiting  []start       // matches that the agent, a referee, had no room for
@@ -119,7 +121,7 @@ func (o *own) joined(referee bool, answer []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.member != nil && *o.member != *p {
-		o.known, o.waiting = matches{}, nil
+		o.known, o.waiting, o.game = matches{}, nil, ""
 	}
 	o.member = p
 }
@@ -132,6 +134,7 @@ func (o *own) serve(ctx context.Context, from netip.Addr, path string, body []by
 	if o.plainRequest(body) {
 		answer = serve(ctx, body)
 		if !bytes.HasPrefix(answer, []byte(invalidHead)) {
+			o.hearPlain(body, answer)
 			return httpOK, answer
 		}
 		return httpOK, o.secondTry(ctx, body, answer, serve)
@@ -203,6 +206,38 @@ func (o *own) match(id string) acquaintance {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.known.byID[id]
+}
+
+// gameOf is the game of a match: as its referee named it, else that of the league,
+// else usualGame.
+func (o *own) gameOf(matchID string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return cmp.Or(o.known.byID[matchID].game, o.game, o.options.Game, usualGame)
+}
+
+// hearPlain is hearGame for a request in the form of our agents, if it announces a
+// round and was accepted.
+func (o *own) hearPlain(body, answer []byte) {
+	if !bytes.HasPrefix(body, []byte(requestHead+protocol.NotifyRound.Name+`"`)) || !bytes.HasPrefix(answer, []byte(resultHead)) {
+		return
+	}
+	if asked, ok := cutRequest(body); ok {
+		o.hearGame(objectOf(asked.message))
+	}
+}
+
+// hearGame learns the game of the league from the announcement of a round.
+func (o *own) hearGame(announcement object) {
+	const longest = 200
+	for _, m := range announced(announcement) {
+		if game := m.text("game_type"); game != "" && len(game) <= longest {
+			o.mu.Lock()
+			o.game = strings.Clone(game)
+			o.mu.Unlock()
+			return
+		}
+	}
 }
 
 // learn changes what is known of a match.

@@ -108,8 +108,7 @@ func secretsOf(message jsontext.Value, bearer string) [][]byte {
 	return secrets
 }
 
-// conceal puts three stars in the place of tokens, also of those of which the text has
-// only the beginning.
+// conceal replaces tokens, and truncated tokens, with ***.
 func conceal(text []byte, secrets [][]byte) []byte {
 	for _, secret := range secrets {
 		head := secret[:min(len(secret), leastEcho)]

@@ -18,6 +18,10 @@ const (
 	// maxTries is how many forms one call may try. The half of its window that a
 	// search may use is the other limit.
 	maxTries = 24
+	// maxAfterReceived is how many forms a call tries after a reply RECEIVED. The agent
+	// has probably understood the question, and each further form puts it again. The
+	// next call tries the next forms.
+	maxAfterReceived = 3
 	// relentAfter is how long an agent that rejected all forms of a question is asked
 	// in the protocol's own form alone. For a registration, which may only have come
 	// too early, and for the start of a match it is relentSoon.
@@ -71,7 +75,7 @@ func (c *call) askNumbered(ctx context.Context, refused reply) (reply, error) {
 	return r, err
 }
 
-// A search is what came of the forms that one call has tried.
+// A search holds the results of the forms tried.
 type search struct {
 	tried        uint64
 	doubt        int
@@ -89,11 +93,12 @@ type search struct {
 // An error of the protocol, and an HTTP status that asks to wait, end the search.
 // When no form is understood, a bare acknowledgement of an invitation counts as
 // acceptance. An agent that says RECEIVED has a quarter of the window to post its
-// answer before other forms are tried, because it may say so to anything; if no form is
-// understood, it has the rest of the window. Otherwise the most informative rejection is
-// returned. That of a notice is
-// always an error of JSON-RPC: the agent is there, and need not be told again. Alone is
-// set where there is only one form, because the agent has rejected all lately.
+// answer before maxAfterReceived other forms are tried, because it may say so to
+// anything. If none of them is understood, or one of them brings an error, the agent
+// has the rest of the window to post its answer. Otherwise the most informative
+// rejection is returned. That of a notice is always an error of JSON-RPC: the agent is
+// there, and need not be told again. Alone is set where there is only one form, because
+// the agent has rejected all lately.
 func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone bool) (reply, error) {
 	began := time.Now()
 	end, limited := ctx.Deadline()
@@ -115,14 +120,18 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 			until = time.Now().Add(window / 4)
 		}
 		r, late, err := c.try(ctx, f, until)
+		broken := err != nil || r.verdict == refused || r.verdict == unavailable
 		switch {
+		case broken && s.deferred != nil && ctx.Err() == nil: // the answer may still be posted
+			left = 0
+			continue
 		case err != nil:
 			c.note(&s)
 			return r, err
 		case r.verdict == understood, r.verdict == deferred && c.awaitPosted(ctx, window/4):
 			c.learn(f)
 			return r, nil
-		case r.verdict == refused, r.verdict == unavailable:
+		case broken:
 			c.note(&s)
 			return r, nil
 		case late && s.doubt == 0:
@@ -131,6 +140,7 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 			s.acknowledged = &r
 		case r.verdict == deferred && s.deferred == nil:
 			s.deferred = &r
+			left = min(left, maxAfterReceived)
 		}
 		s.tried |= 1 << place
 		r.place, r.first = place, first
@@ -146,6 +156,8 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 	if s.deferred != nil {
 		if c.awaitPosted(ctx, window) {
 			c.learn(s.deferred.form)
+		} else {
+			c.note(&s)
 		}
 		return *s.deferred, nil
 	}
@@ -438,7 +450,7 @@ func (c *call) fail(s *search, exhausted, alone bool) reply {
 				if decisive.failed.code != 0 {
 					e.Int("jsonrpc_code", decisive.failed.code)
 				}
-			}).Str("body", decisive.raw).Msg("the agent understands no form of this call")
+			}).Str("body", decisive.raw).Msg("the agent rejected every form of this call")
 	}
 	return decisive
 }
@@ -454,8 +466,8 @@ func (p *peers) prove(endpoint string, f form) {
 	}
 }
 
-// disprove remembers that nothing came of a match that was handed over in a form,
-// unless another match has proven it.
+// disprove marks a form after which no report arrived, unless another match has
+// proven it.
 func (p *peers) disprove(endpoint string, q *question, f form) {
 	at := p.find(endpoint)
 	if at == nil {

@@ -235,7 +235,7 @@ func (o *own) assignment(said object, at *place) object {
 	a.fill("league_id", quoted(usualLeague))
 	a.fill("round_id", encoded(roundOf(matchID)))
 	a.fill("attempt", jsontext.Value("1"))
-	a.fill("game_type", quoted(usualGame))
+	a.fill("game_type", quoted(o.gameOf(matchID)))
 	foreign := at != nil && !at.strict
 	for side, name := range []string{"player_A", "player_B"} {
 		if seat := objectOf(said.get(name)); !seat.holds("player_id") || !seat.holds("endpoint") {

@@ -18,9 +18,8 @@ const SchemaVersion = "1.0.0"
 // schedule.
 const Algorithm = "circle-v1"
 
-// AuthLenient is the auth of a league in which agents of other makers may go without
-// tokens.
-const AuthLenient = "lenient"
+// AuthLenient is the auth of a league in which third-party agents need no token.
+const AuthLenient = protocol.AuthLenient
 
 // The roles of agents.
 const (
@@ -229,14 +228,16 @@ type MatchDisputed struct {
 	Outcome
 }
 
-// MatchDoubted records that a referee's report of a match was not believed: it
-// contradicted itself, or it blamed two players that answered. Another referee
-// gets the match; where there is none, the report counts all the same.
+// MatchDoubted records that a referee lost its attempt at a match by a rejected
+// report: it contradicted itself, or it reported that two players failed that both
+// answered a ping. Another referee gets the match. Without another referee Result is
+// recorded as that of the attempt.
 type MatchDoubted struct {
-	MatchID   string `json:"match_id"`
-	Attempt   int    `json:"attempt"`
-	RefereeID string `json:"referee_id"`
-	Reason    string `json:"reason"`
+	MatchID   string   `json:"match_id"`
+	Attempt   int      `json:"attempt"`
+	RefereeID string   `json:"referee_id"`
+	Reason    string   `json:"reason"`
+	Result    *Outcome `json:"result,omitzero"` // what follows from the choices and the number of the report, else what it claims
 }
 
 // RoundCompleted closes a round: every match of it has a result.

@@ -69,7 +69,7 @@ type Match struct {
 	ReportedAt string         // when it was recorded, as a timestamp of the protocol
 	Forfeited  []string       // the players that forfeit it, in its order
 	Disputed   []string       // referees that reported another result, later
-	Doubts     []MatchDoubted // reports that were not believed
+	Doubts     []MatchDoubted // attempts that were lost by rejected reports
 }
 
 // An Attempt is one time that a match was handed to a referee.
@@ -85,6 +85,21 @@ type Attempt struct {
 // Holds tells whether a referee has, or had, the match.
 func (m *Match) Holds(refereeID string) bool {
 	return slices.ContainsFunc(m.Attempts, func(a Attempt) bool { return a.Referee == refereeID && !a.Declined })
+}
+
+// LastAttempt is the number of the last attempt of a referee; 0 for none.
+func (m *Match) LastAttempt(refereeID string) (number int) {
+	for _, a := range m.Attempts {
+		if a.Referee == refereeID {
+			number = a.Number
+		}
+	}
+	return number
+}
+
+// Doubted tells whether an attempt was lost by rejected reports.
+func (m *Match) Doubted(attempt int) bool {
+	return slices.ContainsFunc(m.Doubts, func(d MatchDoubted) bool { return d.Attempt == attempt })
 }
 
 // A Round is one that was announced.
@@ -274,7 +289,7 @@ func (s *State) create(d *Created) error {
 	if err := d.scoring().Validate(); err != nil {
 		return err
 	}
-	if d.Auth != "" && d.Auth != AuthLenient {
+	if d.Auth != "" && d.Auth != protocol.AuthLenient {
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}
 	s.Created = d

@@ -24,8 +24,8 @@ type Watch struct {
 	Voice   *protocol.Voice
 	Member  func() *Membership // the present one; never nil
 
-	// Away is told once when the manager does not answer, with the reason, and
-	// once when it answers again, with the error that it answers, if any.
+	// Away is called when the manager stops or resumes answering: with the reason, or
+	// with the error that it answers, if any.
 	Away func(away bool, err error)
 	// Unknown registers the agent again, because the manager does not know its
 	// token any more (E012). Its error ends the watch.
@@ -53,7 +53,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	return nil //nolint:nilerr // Sleep fails only when ctx has ended
 }
 
-// heed tells what an answer, or none, means for the agent.
+// heed handles the result of one request.
 func (w *Watch) heed(ctx context.Context, failure error) error {
 	if gone := !protocol.Answered(failure); gone != w.away {
 		w.away = gone

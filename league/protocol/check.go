@@ -73,6 +73,9 @@ func tallies(ns ...int) bool {
 
 func tallyOrNull(n *int) bool { return n == nil || tallies(*n) }
 
+// integerOrNull tells whether n is an integer of any sign, or null.
+func integerOrNull(n *int) bool { return n == nil || *n >= -maxInteger && *n <= maxInteger }
+
 // lengths tells whether all are numbers of seconds.
 func lengths(ss ...float64) bool {
 	for _, s := range ss {
@@ -283,7 +286,7 @@ func (q *GameError) sound() bool {
 }
 
 func (d *ResultDetails) sound() bool {
-	return d == nil || tallyOrNull(d.DrawnNumber) && soundChoices(d.Choices) &&
+	return d == nil || integerOrNull(d.DrawnNumber) && soundChoices(d.Choices) &&
 		(d.Status == "" || soundStatus(d.Status)) && short(d.Reason, 500) && soundFaults(d.Faults)
 }
 

@@ -244,7 +244,7 @@ var bodies = map[string][]field{
 	TypeMatchResultReport: {text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
 		integer("attempt", 1).orAbsent(),
 		object("result", text("winner").orNull(), keyed1("score", integer("", 0)),
-			object("details", integer("drawn_number", 0).orAbsent().orNull(), choicesField.orAbsent(),
+			object("details", integer("drawn_number", -maxInteger).orAbsent().orNull(), choicesField.orAbsent(), // the manager judges the number
 				word("status", StatusWin, StatusDraw, StatusTechnicalLoss).orAbsent(),
 				field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField).orAbsent()),
 		drawField},

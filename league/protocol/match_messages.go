@@ -212,6 +212,16 @@ type GameResult struct {
 	Faults         PerPlayer[string]  `json:"faults,omitzero"`
 }
 
+// Moves are the choices of two players; "" for one that was never made.
+func (r *GameResult) Moves(ids [2]string) (moves [2]string) {
+	for i, id := range ids {
+		if choice, _ := r.Choices.Get(id); choice != nil {
+			moves[i] = *choice
+		}
+	}
+	return moves
+}
+
 // GameOver is GAME_OVER (spec 003 §4.6.1). Reason is accepted here too.
 type GameOver struct {
 	Envelope

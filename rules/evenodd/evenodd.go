@@ -32,7 +32,7 @@ var (
 	_ rules.Game     = Game{}
 	_ rules.Position = choosing{}
 	_ rules.Position = chosen{}
-	_ rules.Numbered = chosen{}
+	_ rules.Numbered = Game{}
 )
 
 // Info describes the game.
@@ -92,6 +92,19 @@ func Winner(choiceA, choiceB string, number int) rules.Seat {
 	return rules.NoSeat
 }
 
+// CheckNumber tells why a number is never drawn; nil for 1 to 10.
+func (Game) CheckNumber(number int) error {
+	if number < 1 || number > 10 {
+		return fmt.Errorf("the number is drawn from 1 to 10, not %d", number)
+	}
+	return nil
+}
+
+// JudgeNumber decides by the choices of both players and a number.
+func (Game) JudgeNumber(moves [2]string, number int) rules.Verdict {
+	return chosen{moves}.judge(number)
+}
+
 // choosing is the position before the choices.
 type choosing struct{}
 
@@ -124,14 +137,6 @@ func (chosen) Check(rules.Seat, string) error  { return errors.New("both have ch
 func (c chosen) Play([2]string) rules.Position { return c }
 
 func (c chosen) Judge(chance rules.Chance) rules.Verdict { return c.judge(Number(chance)) }
-
-// JudgeNumber decides by a number from 1 to 10.
-func (c chosen) JudgeNumber(number int) (rules.Verdict, error) {
-	if number < 1 || number > 10 {
-		return c.judge(number), fmt.Errorf("the number is drawn from 1 to 10, not %d", number)
-	}
-	return c.judge(number), nil
-}
 
 func (c chosen) judge(number int) rules.Verdict {
 	return rules.Verdict{
