@@ -202,6 +202,7 @@ func TestAStudentIsTurnedDown(t *testing.T) {
 	result(t, m.url, example(t, registerPlayer, examplePlayer, here))
 	m.answers(t, 2)
 	const another = "conv-player-another-reg-001"
+	elsewhere := strings.NewReplacer("localhost", "127.8.8.8", "127.0.0.1", "127.8.8.8", "/mcp", "/a").Replace(m.url)
 	tests := []struct {
 		name   string
 		body   string
@@ -218,7 +219,11 @@ func TestAStudentIsTurnedDown(t *testing.T) {
 		{"an endpoint elsewhere, of a manager on this machine", example(t, registerPlayer, examplePlayer, "http://192.0.2.1:8101/mcp", "Agent Alpha", "Agent Beta"),
 			"E025", "INVALID_ENDPOINT", "contact_endpoint http://192.0.2.1:8101/mcp: 192.0.2.1 is at an address that this league does not call"},
 		{"an endpoint that another player has", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta"),
-			"E025", "INVALID_ENDPOINT", "another player is registered at this contact_endpoint: to come back as it, show its auth_token"},
+			"E025", "INVALID_ENDPOINT", "another player is registered at this contact_endpoint; to return as that agent, send its auth_token"},
+		{"the manager's own endpoint", example(t, registerPlayer, examplePlayer, m.url, "Agent Alpha", "Agent Beta"),
+			"E025", "INVALID_ENDPOINT", "contact_endpoint " + m.url + ": the league manager itself listens there"},
+		{"another path of the manager", example(t, registerPlayer, examplePlayer, elsewhere, "Agent Alpha", "Agent Beta"),
+			"E025", "INVALID_ENDPOINT", "contact_endpoint " + elsewhere + ": the league manager itself listens there"},
 		{"a protocol version of old", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta",
 			`"version": "1.0.0",`, `"version": "1.0.0", "protocol_version": "1.9.0",`),
 			"E018", "PROTOCOL_VERSION_MISMATCH", "protocol version 1.9.0 is not supported: 2.0.0 to 2.1.0"},
@@ -470,4 +475,16 @@ func TestALeagueIsStartedByHand(t *testing.T) {
 		answer := result(t, m.url, example(t, queryStandings, exampleToken, player, "GET_STANDINGS", "GET_SCHEDULE"))
 		assert.Len(t, answer["data"].(object)["matches"], 1, "three players, one match a round")
 	})
+}
+
+// A request that is too large or that no handler can read is one WARN in the log.
+func TestUnreadableRequestsAreLogged(t *testing.T) {
+	t.Parallel()
+	m := startManager(t)
+	status, _ := post(t, m.url, `{"jsonrpc":"2.0","method":"register_player","params":{"x":"`+strings.Repeat("x", 11<<10)+`"},"id":1}`)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, status)
+	m.awaits(t, `"level":"WARN".*"address":"127.0.0.1","error_code":"E023","error_name":"MESSAGE_TOO_LARGE","defect":"a request has at most 10240 bytes".*"message":"request refused"`)
+	_, answer := post(t, m.url, `{"jsonrpc":"2.0","method":"register_player","params":5,"id":1}`)
+	assert.Contains(t, string(answer), "-32600")
+	m.awaits(t, `"level":"WARN".*"method":"register_player".*"defect":"JSON-RPC error -32600: .*params must be an object or an array".*"message":"request refused"`)
 }

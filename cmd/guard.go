@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evenodd/config"
@@ -21,6 +22,7 @@ type guard struct {
 	allowed []netip.Prefix
 	any     bool
 	public  bool
+	own     netip.AddrPort // where the manager listens; the zero value before it does
 }
 
 // newGuard is that of a manager that listens at host.
@@ -55,18 +57,49 @@ func (g *guard) allows(address netip.Addr) bool {
 	return address.IsLoopback()
 }
 
-// checkHost refuses a host that does not exist, and one without an address that
-// may be called. A host that cannot be resolved before ctx ends passes: each call
-// is checked again, by the address that it connects to.
-func (g *guard) checkHost(ctx context.Context, host string) error {
+// checkHost refuses a host that does not exist, a host without an address that may be
+// called, and the host and port at which the manager listens. A host that cannot be
+// resolved before ctx ends passes: each call is checked again, by the address that it
+// connects to.
+func (g *guard) checkHost(ctx context.Context, hostPort string) error {
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return err
+	}
 	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) && dns.IsNotFound {
-		return fmt.Errorf("there is no host %s", host)
+		return fmt.Errorf("host %s does not exist", host)
 	}
 	if err == nil && !slices.ContainsFunc(addresses, g.allows) {
 		return fmt.Errorf("%s is at an address that this league does not call", host)
 	}
+	if port == strconv.Itoa(int(g.own.Port())) && slices.ContainsFunc(addresses, g.isOwn) {
+		return errors.New("the league manager itself listens there")
+	}
 	return nil
+}
+
+// isOwn tells whether the manager listens at an address. All loopback addresses are
+// one host, and the unspecified address stands for this machine.
+func (g *guard) isOwn(address netip.Addr) bool {
+	address, listens := address.Unmap().WithZone(""), g.own.Addr().Unmap()
+	here := address.IsLoopback() || address.IsUnspecified()
+	switch {
+	case listens.IsLoopback():
+		return here
+	case listens.IsUnspecified():
+		return here || isLocal(address)
+	}
+	return address == listens
+}
+
+// isLocal tells whether an address is one of this machine's network interfaces.
+func isLocal(address netip.Addr) bool {
+	addresses, _ := net.InterfaceAddrs() // none where they cannot be listed
+	return slices.ContainsFunc(addresses, func(a net.Addr) bool {
+		network, err := netip.ParsePrefix(a.String())
+		return err == nil && network.Addr() == address
+	})
 }
 
 // String says it to the operator.

@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"net"
 	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestWhichAddressesAManagerCalls(t *testing.T) {
@@ -46,5 +48,47 @@ func TestWhichAddressesAManagerCalls(t *testing.T) {
 			}
 			assert.Equal(t, test.says, g.String())
 		})
+	}
+}
+
+// The manager's own host and port is no agent's endpoint. All loopback addresses are one
+// host.
+func TestGuardRefusesWhereTheManagerListens(t *testing.T) {
+	for _, test := range []struct {
+		listens, endpoint string
+		own               bool
+	}{
+		{"127.0.0.1:8000", "127.0.0.1:8000", true},
+		{"127.0.0.1:8000", "localhost:8000", true},
+		{"127.0.0.1:8000", "127.8.8.8:8000", true},
+		{"127.0.0.1:8000", "[::1]:8000", true},
+		{"127.0.0.1:8000", "0.0.0.0:8000", true},
+		{"127.0.0.1:8000", "127.0.0.1:8001", false},
+		{"127.0.0.1:8000", "192.0.2.1:8000", false},
+		{"[::1]:8000", "127.0.0.1:8000", true},
+		{"0.0.0.0:8000", "127.0.0.1:8000", true},
+		{"[::]:8000", "[::1]:8000", true},
+		{"[::]:8000", "192.0.2.1:8000", false},
+		{"192.0.2.1:8000", "192.0.2.1:8000", true},
+		{"192.0.2.1:8000", "[::ffff:192.0.2.1]:8000", true},
+		{"192.0.2.1:8000", "127.0.0.1:8000", false},
+	} {
+		t.Run(test.endpoint+" of "+test.listens, func(t *testing.T) {
+			g := newGuard("localhost", []string{"any"})
+			g.own = netip.MustParseAddrPort(test.listens)
+			err := g.checkHost(t.Context(), test.endpoint)
+			if test.own {
+				assert.EqualError(t, err, "the league manager itself listens there")
+			} else {
+				assert.NoError(t, err)
+			}
+		})
+	}
+	addresses, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	for _, a := range addresses {
+		g := newGuard("0.0.0.0", []string{"any"})
+		g.own = netip.MustParseAddrPort("[::]:8000")
+		assert.True(t, g.isOwn(netip.MustParsePrefix(a.String()).Addr()), a)
 	}
 }

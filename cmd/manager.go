@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -101,11 +102,13 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	defer client.Close()
 	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
 	options.Pace, options.StopWithin, options.CheckHost = o.pace, stopPatience, calls.checkHost
+	options.CallerAddress = callerAddress
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // nearly always closed by then
+	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
 	keep, err := openKeep(s, o.data, o.leagueID, o.newLeague)
 	if err != nil {
 		return err
@@ -128,7 +131,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	mux := transport.NewMux(log)
 	manager.Mount(mux)
 	stop := o.address.serve(listener, mux, manager.Voice, http.Config{
-		MaxBody: maxRequest, Dialect: speak, Health: func() any { return managerHealth(manager, o.leagueID, name) },
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Dialect: speak, Health: func() any { return managerHealth(manager, o.leagueID, name) },
 	})
 	defer stop()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
@@ -146,6 +149,14 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return &interruptedError{howToGoOn(manager.Status(), o.data)}
 	}
 	return err
+}
+
+// callerAddress is the address from which a request came, "" when it is not known.
+func callerAddress(ctx context.Context) string {
+	if from := http.CallerAddress(ctx); from.IsValid() {
+		return from.String()
+	}
+	return ""
 }
 
 // after is what a manager does when its league is over.

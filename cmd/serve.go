@@ -201,7 +201,9 @@ func httpURL(s string) bool {
 // called, which lets running calls end.
 func (a *address) serve(l net.Listener, mux *transport.Mux, voice func() *protocol.Voice, c http.Config) (stop func()) {
 	c.Hosts, c.TLS = a.names(l), a.secrets
-	c.TooLarge = func(limit int64) error { return protocol.TooLarge(voice(), limit) }
+	if c.TooLarge == nil {
+		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(voice(), limit) }
+	}
 	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(voice(), wait) }
 	server := http.NewServer(mux, c)
 	var serving sync.WaitGroup

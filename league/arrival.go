@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -30,6 +32,8 @@ func (m *Manager) expectAnswer(a *agent) {
 	if m.hasAnswered(a) {
 		return
 	}
+	i, _ := slices.BinarySearchFunc(m.awaited, a.id, protocol.CompareIDs)
+	m.awaited = slices.Insert(m.awaited, i, a.id)
 	m.silent = append(m.silent, a)
 	select {
 	case m.newSilent <- struct{}{}:
@@ -42,28 +46,38 @@ func (m *Manager) hasAnswered(a *agent) bool { return m.state.Agents[a.id].Answe
 
 // answeredCounts counts the registered agents that have answered. M.mu is held.
 func (m *Manager) answeredCounts() (players, referees int) {
-	players, referees = m.registeredCounts()
-	for _, id := range m.awaited() {
-		if m.agents[id].player {
-			players--
-		} else {
-			referees--
+	for _, a := range m.state.Agents {
+		switch {
+		case !a.Answered:
+		case a.Player:
+			players++
+		default:
+			referees++
 		}
 	}
 	return players, referees
 }
 
-// awaited are the ids of the agents that have not answered, in order; nil for
-// none. M.mu is held.
-func (m *Manager) awaited() []string {
-	var ids []string
-	for id, a := range m.state.Agents {
-		if !a.Answered {
-			ids = append(ids, id)
-		}
+// firstAwaited are the ids of at most limit agents that have not answered, in order;
+// nil for none. M.mu is held.
+func (m *Manager) firstAwaited(limit int) []string {
+	return append([]string(nil), m.awaited[:min(len(m.awaited), limit)]...)
+}
+
+// loggedIDs is how many ids of awaited agents a log line shows.
+const loggedIDs = 10
+
+// logAwaited adds to a log line how many agents have not answered, and the first of
+// them. M.mu is held.
+func (m *Manager) logAwaited(line *zerolog.Event) {
+	line.Int("awaited_count", len(m.awaited)).Strs("awaited", m.firstAwaited(loggedIDs))
+}
+
+// noLongerAwaited removes an agent from those that have not answered. M.mu is held.
+func (m *Manager) noLongerAwaited(a *agent) {
+	if i, found := slices.BinarySearchFunc(m.awaited, a.id, protocol.CompareIDs); found {
+		m.awaited = slices.Delete(m.awaited, i, i+1)
 	}
-	slices.SortFunc(ids, protocol.CompareIDs)
-	return ids
 }
 
 // graceLeft is how long an agent may go on being silent before its registration
@@ -82,6 +96,7 @@ func (m *Manager) drop(a *agent, reason string) error {
 		return err
 	}
 	delete(m.agents, a.id)
+	m.noLongerAwaited(a)
 	m.options.Log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", reason).
 		Msg("registration dropped")
 	return nil
@@ -90,7 +105,7 @@ func (m *Manager) drop(a *agent, reason string) error {
 // dropSilent drops, at the start, the agents that have not answered: only agents
 // that are there take part. M.mu is held.
 func (m *Manager) dropSilent() error {
-	for _, id := range m.awaited() {
+	for _, id := range m.firstAwaited(len(m.awaited)) {
 		if err := m.drop(m.agents[id], journal.DroppedAtStart); err != nil {
 			return err
 		}
@@ -148,19 +163,20 @@ func (m *Manager) decidedBy(a *agent, pong *protocol.Pong, err error, warned *bo
 	switch {
 	case protocol.Forbidden(err):
 		return m.drop(a, journal.DroppedForbidden) == nil
-	case err == nil && pong.Role == roleManager:
+	case isManager(pong, err):
 		return m.drop(a, journal.DroppedManager) == nil
-	case protocol.Answered(err):
+	case answered(err):
 		if m.record(&journal.AgentAnswered{AgentID: a.id}) != nil {
 			return true // the journal fails, and with it the manager
 		}
-		m.options.Log.Info().Str("id", a.id).Strs("awaited", m.awaited()).Msg("the agent answers at its endpoint")
+		m.noLongerAwaited(a)
+		m.options.Log.Info().Str("id", a.id).Func(m.logAwaited).Msg("agent answered its first ping")
 		m.enough()
 		return true
 	case m.graceLeft(a) == 0 && !*warned:
 		*warned = true
 		m.options.Log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
-			Msg("the agent has registered, but nothing answers at its endpoint: the league waits for it, and another applicant may take its place")
+			Msg("no answer from the agent's endpoint within the grace period; another applicant may replace it")
 	}
 	return false
 }

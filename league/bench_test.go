@@ -33,6 +33,8 @@ func (d *desk) Handle(method string, _ func([]byte) (any, error), handle func(co
 
 func (d *desk) Fallback(func(any) (string, bool)) {}
 
+func (d *desk) OnUnread(func(context.Context, string, error)) {}
+
 func (d *desk) Call(_ context.Context, _, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
 	switch method {
 	case protocol.Ping.Name:

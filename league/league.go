@@ -31,7 +31,8 @@ const (
 )
 
 // Options are the rules of a league and what its manager needs. A league that
-// goes on keeps the rules it began with: the game, the legs and the scoring.
+// goes on keeps the rules it began with: the game, the legs, the scoring and the
+// grace period of registrations.
 type Options struct {
 	LeagueID    string // see protocol.ValidLeagueID
 	DisplayName string // of the league; may be empty
@@ -47,16 +48,20 @@ type Options struct {
 	SameNames   bool // admit players with equal display names
 
 	RegistrationWindow time.Duration // start after it with who is there, MinPlayers and Referees at least; 0: none
-	RegistrationGrace  time.Duration // how long a registered agent may be silent before another applicant may take its place; 0 means 30 s
+	RegistrationGrace  time.Duration // time that a registered agent has to answer before it can be replaced; 0 means 30 s
 
 	// Listening tells that agents listen before they register, as in a simulation
 	// and on the memory bus: they count as answered, and none is pinged.
 	Listening bool
 
-	// CheckHost refuses a host that does not exist, or all of whose addresses are
-	// forbidden. The error says why, for the applicant. Nil allows every host. It
-	// must return when ctx ends.
-	CheckHost func(ctx context.Context, host string) error
+	// CheckHost refuses a host and port of an endpoint when the host does not exist,
+	// all of its addresses are forbidden, or the manager itself listens there. The
+	// error says why, for the applicant. Nil allows all. It must return when ctx ends.
+	CheckHost func(ctx context.Context, hostPort string) error
+
+	// CallerAddress is the address from which a request came, "" when it is not
+	// known. The bound on logged refusals is per address. Nil knows none.
+	CallerAddress func(ctx context.Context) string
 
 	Scoring  table.Scoring // the zero value means table.DefaultScoring
 	Timeouts protocol.Timeouts
@@ -122,6 +127,9 @@ type Manager struct {
 	state     *journal.State    // what happened; only record changes it
 	agents    map[string]*agent // by id, players and referees
 	silent    []*agent          // those to be pinged until they answer
+	awaited   []string          // ids of agents that have not answered, in order
+	waiting   []waiter          // refused applicants, those first that have waited longest
+	taken     map[bool]int      // a number up to which no id is free, by applicant.player
 	players   []*agent          // in order of ids, once started
 	referees  []*agent
 	matches   []*match // of the current round
@@ -186,10 +194,11 @@ func New(o Options) (*Manager, error) {
 		dispatch:  make(chan func()),
 		late:      make(chan *agent, 100),
 		newSilent: make(chan struct{}, 1),
-		refusals:  newRefusalLog(o.Log),
+		refusals:  newRefusalLog(&o),
 		stale:     make(chan struct{}, 1),
 		state:     journal.NewState(),
 		agents:    map[string]*agent{},
+		taken:     map[bool]int{},
 	}
 	m.begin = sync.OnceFunc(func() { close(m.started) })
 	_, _ = crand.Read(m.secret[:]) // never fails
@@ -235,11 +244,15 @@ func (m *Manager) openLeague() error {
 		TechnicalLoss: created.Scoring.TechnicalLoss, Tiebreakers: created.Tiebreakers,
 	}
 	lenient := created.Auth == journal.AuthLenient
-	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(rules) || o.LenientAuth != lenient {
-		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).
-			Msg("the settings of game, legs, scoring or auth have changed: this league keeps those it began with")
+	grace := o.RegistrationGrace
+	if created.RegistrationGrace > 0 { // older journals have none
+		grace = time.Duration(created.RegistrationGrace) * time.Second
 	}
-	o.LenientAuth = lenient
+	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(rules) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
+		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
+			Msg("the settings of game, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
+	}
+	o.LenientAuth, o.RegistrationGrace = lenient, grace
 	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, rules
 	if o.TokenLength = created.TokenLength; o.TokenLength == 0 {
 		o.TokenLength = protocol.MaxTokenLength
@@ -314,6 +327,7 @@ func (m *Manager) AdminToken() string { return m.adminToken }
 // Mount registers the manager's tools (spec 003 §5.5.1, §8.11).
 func (m *Manager) Mount(mux protocol.Mux) {
 	m.voice.OnRefusal(m.logRefusal)
+	mux.OnUnread(m.logUnread)
 	protocol.RegisterReferee.Handle(mux, m.voice, m.registerReferee)
 	protocol.RegisterPlayer.Handle(mux, m.voice, m.registerPlayer)
 	protocol.ReportMatchResult.Handle(mux, m.voice, m.reportMatchResult)
@@ -389,7 +403,7 @@ func (m *Manager) status() Status {
 	players, referees := m.registeredCounts()
 	s := m.state
 	return Status{
-		Awaited: m.awaited(),
+		Awaited: m.firstAwaited(len(m.awaited)),
 		State:   m.phase(), Round: s.Round, Rounds: s.Schedule.Rounds(), Matches: s.Schedule.Matches(),
 		Recorded: s.Recorded, Players: players, Referees: referees, Agents: m.states(),
 	}

@@ -13,7 +13,7 @@ import (
 // query answers LEAGUE_QUERY (spec 003 §4.9). What cannot be answered is a
 // response with success false; only a token that is missing or wrong is an
 // error. The token may also stand beside the message.
-func (m *Manager) query(_ context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	asking := q.Envelope
@@ -30,7 +30,7 @@ func (m *Manager) query(_ context.Context, bearer string, q *protocol.LeagueQuer
 	response, err := m.answer(q, asker)
 	var no *protocol.Error
 	if errors.As(err, &no) {
-		m.refusals.write(protocol.Query.Name, q.Sender, no.Code, no.Detail)
+		m.logRefusal(ctx, protocol.Query.Name, &q.Envelope, no)
 		response = &protocol.LeagueQueryResponse{Error: &protocol.QueryError{
 			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,
 		}}
@@ -93,7 +93,7 @@ func (m *Manager) answerStatus() *protocol.LeagueQueryResponse {
 	data := protocol.StatusData{
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: m.supportedGames(),
-		AgentStates: &s.Agents, Inactive: m.inactive(), Awaited: s.Awaited[:min(len(s.Awaited), protocol.MaxInactive)],
+		AgentStates: &s.Agents, Inactive: m.inactive(), Awaited: m.firstAwaited(protocol.MaxInactive),
 	}
 	type status struct {
 		CurrentRound int `json:"current_round"`

@@ -1,8 +1,9 @@
 package league
 
 import (
+	"context"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
@@ -10,36 +11,93 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A refusalLog has one line for every refused request, as long as they are few:
-// whoever sends thousands must not fill the disk. Safe for concurrent use.
+// A refusalLog writes one line for every refused request. It bounds the log under a
+// flood of refused requests: for each sender, so that the flood of one hides the
+// refusals of no other, and for each address, because senders are not authenticated.
+// Safe for concurrent use.
 type refusalLog struct {
 	log     zerolog.Logger
-	limit   *rate.Limiter
-	omitted atomic.Int64 // lines since the last one
+	clock   *protocol.Clock
+	address func(context.Context) string
+
+	mu         sync.Mutex
+	omitted    int // lines since the last one
+	young, old map[string]*rate.Limiter
 }
 
-// The lines of a refusalLog: so many a second, and so many at once.
+// The lines of a refusalLog: per second on average, and at once.
 const (
-	refusalsPerSecond = 10
-	refusalsAtOnce    = 100
+	senderLines, senderBurst   = 1, 20
+	addressLines, addressBurst = 10, 200
+	// maxLimiters is how many limiters a generation holds. When the young generation is
+	// full, it becomes the old one, and the old one is forgotten.
+	maxLimiters = 2000
 )
 
-func newRefusalLog(log zerolog.Logger) *refusalLog {
-	return &refusalLog{log: log, limit: rate.NewLimiter(refusalsPerSecond, refusalsAtOnce)}
+func newRefusalLog(o *Options) *refusalLog {
+	l := &refusalLog{log: o.Log, clock: o.Clock, address: o.CallerAddress, young: map[string]*rate.Limiter{}}
+	if l.address == nil {
+		l.address = func(context.Context) string { return "" }
+	}
+	return l
 }
 
-// write logs a refusal: of which method, whose request, and why.
-func (l *refusalLog) write(method, sender string, code protocol.Code, defect string) {
-	if !l.limit.Allow() {
-		l.omitted.Add(1)
+// A refused request is one line of the log.
+type refused struct {
+	method string        // "" when it is not known
+	sender string        // as the request names it; "" when it cannot be read
+	code   protocol.Code // "" for an error of JSON-RPC
+	defect string
+}
+
+// write logs a refused request, unless its sender or its address has too many lines.
+func (l *refusalLog) write(ctx context.Context, r refused) {
+	address, sender := l.address(ctx), printable(r.sender)
+	omitted, ok := l.allow(address, sender)
+	if !ok {
 		return
 	}
-	line := l.log.Warn().Str("method", method).Str("sender", printable(sender)).Str("error_code", string(code)).
-		Str("error_name", code.Name()).Str("defect", defect)
-	if n := l.omitted.Swap(0); n > 0 {
-		line = line.Int64("omitted_before", n)
+	line := l.log.Warn().Str("method", r.method).Str("sender", sender)
+	if address != "" {
+		line = line.Str("address", address)
+	}
+	if r.code != "" {
+		line = line.Str("error_code", string(r.code)).Str("error_name", r.code.Name())
+	}
+	if line = line.Str("defect", r.defect); omitted > 0 {
+		line = line.Int("omitted_before", omitted)
 	}
 	line.Msg("request refused")
+}
+
+// allow counts a line, and returns how many were omitted before it.
+func (l *refusalLog) allow(address, sender string) (omitted int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Now()
+	if !l.limiter(address+" "+sender, senderLines, senderBurst).AllowN(now, 1) ||
+		!l.limiter(address, addressLines, addressBurst).AllowN(now, 1) {
+		l.omitted++
+		return 0, false
+	}
+	omitted, l.omitted = l.omitted, 0
+	return omitted, true
+}
+
+// limiter finds or makes the limiter of a sender or an address. L.mu is held.
+func (l *refusalLog) limiter(key string, perSecond rate.Limit, burst int) *rate.Limiter {
+	if known := l.young[key]; known != nil {
+		return known
+	}
+	known := l.old[key]
+	if known == nil {
+		known = rate.NewLimiter(perSecond, burst)
+	}
+	if len(l.young) >= maxLimiters {
+		l.young, l.old = map[string]*rate.Limiter{}, l.young
+	}
+	l.young[key] = known
+	return known
 }
 
 // printable is a sender's name as a log may show it.
@@ -60,6 +118,27 @@ func withReason(line *zerolog.Event, reason string) *zerolog.Event {
 }
 
 // logRefusal logs a request that was answered with an error.
-func (m *Manager) logRefusal(method string, asked *protocol.Envelope, err *protocol.Error) {
-	m.refusals.write(method, asked.Sender, err.Code, err.Detail)
+func (m *Manager) logRefusal(ctx context.Context, method string, asked *protocol.Envelope, err *protocol.Error) {
+	r := refused{method, asked.Sender, err.Code, err.Detail}
+	if err.Code == "" {
+		r.defect = err.Error()
+	}
+	m.refusals.write(ctx, r)
+}
+
+// logUnread logs a request that no handler could read.
+func (m *Manager) logUnread(ctx context.Context, method string, err error) {
+	r := refused{method: printable(method), defect: err.Error()}
+	if e := protocol.AsError(err); e.Code != "" {
+		r.code, r.defect = e.Code, e.Detail
+	}
+	m.refusals.write(ctx, r)
+}
+
+// TooLarge answers a request of more than limit bytes, which nobody has read, and logs
+// the refusal.
+func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
+	err := protocol.TooLarge(m.voice, limit)
+	m.logUnread(ctx, "", err)
+	return err
 }

@@ -65,12 +65,8 @@ func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.Ref
 	if err != nil {
 		return nil, err
 	}
-	response := &protocol.RefereeRegisterResponse{Registration: m.registration(no)}
-	if no != nil {
-		m.refusals.write(protocol.RegisterReferee.Name, q.Sender, no.code, no.reason)
-	} else {
-		response.RefereeID, response.AuthToken = &a.id, a.proof.Load().token
-	}
+	response := &protocol.RefereeRegisterResponse{}
+	response.Registration, response.RefereeID, response.AuthToken = m.registration(ctx, protocol.RegisterReferee.Name, q.Sender, a, no)
 	return response, nil
 }
 
@@ -93,26 +89,23 @@ func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.Leag
 	if err != nil {
 		return nil, err
 	}
-	response := &protocol.LeagueRegisterResponse{Registration: m.registration(no)}
-	if no != nil {
-		m.refusals.write(protocol.RegisterPlayer.Name, q.Sender, no.code, no.reason)
-	} else {
-		response.PlayerID, response.AuthToken = &a.id, a.proof.Load().token
-	}
+	response := &protocol.LeagueRegisterResponse{}
+	response.Registration, response.PlayerID, response.AuthToken = m.registration(ctx, protocol.RegisterPlayer.Name, q.Sender, a, no)
 	return response, nil
 }
 
-// registration is the part of the response that both roles share.
-func (m *Manager) registration(no *refusal) protocol.Registration {
-	r := protocol.Registration{
-		Status: protocol.StatusAccepted, LeagueID: m.options.LeagueID, ManagerAuth: protocol.ManagerAuthBearer,
+// registration is what the responses of both roles share: for a refusal, which it
+// logs, without id and token.
+func (m *Manager) registration(ctx context.Context, method, sender string, a *agent, no *refusal) (r protocol.Registration, id *string, token string) {
+	r.LeagueID = m.options.LeagueID
+	if no == nil {
+		r.Status, r.ManagerAuth = protocol.StatusAccepted, protocol.ManagerAuthBearer
+		return r, &a.id, a.proof.Load().token
 	}
-	if no != nil {
-		r.Status, r.ManagerAuth = protocol.StatusRejected, ""
-		r.Reason, r.ErrorCode, r.ErrorName, r.Context = &no.reason, string(no.code), no.code.Name(), no.context
-		r.RetryAfterSec = int(math.Ceil(no.retry.Seconds()))
-	}
-	return r
+	m.refusals.write(ctx, refused{method, sender, no.code, no.reason})
+	r.Status, r.RetryAfterSec = protocol.StatusRejected, int(math.Ceil(no.retry.Seconds()))
+	r.Reason, r.ErrorCode, r.ErrorName, r.Context = &no.reason, string(no.code), no.code.Name(), no.context
+	return r, nil, ""
 }
 
 // admit decides about an applicant: an agent, a refusal, or an error. It makes
@@ -145,6 +138,7 @@ func (m *Manager) register(a applicant) (*agent, *refusal, error) {
 		return known, nil, nil
 	}
 	silent, no := m.makeWay(a)
+	m.queueUp(a, no)
 	if no != nil {
 		return nil, no, nil
 	}
@@ -169,7 +163,7 @@ func (m *Manager) register(a applicant) (*agent, *refusal, error) {
 	m.expectAnswer(created)
 	// The conversation is not logged: it would let a reader ask for the response again.
 	m.options.Log.Info().Str("id", created.id).Str("name", a.name).Str("endpoint", a.endpoint).
-		Strs("awaited", m.awaited()).Msg("registered")
+		Func(m.logAwaited).Msg("registered")
 	m.enough()
 	return created, nil, nil
 }
@@ -181,9 +175,10 @@ func roleOf(a *agent) string {
 	return journal.RoleReferee
 }
 
-// makeWay finds what speaks against an applicant. An agent that has its name,
-// its URL or the last slot, and has been silent beyond the grace period, does
-// not: makeWay returns it as one to drop. M.mu is held.
+// makeWay returns the registrations to drop for the applicant, or the refusal: the
+// agents that have its name, its URL or the last slot can be dropped when they have
+// been silent beyond the grace period. Free slots belong first to the applicants that
+// have waited longer. M.mu is held.
 func (m *Manager) makeWay(a applicant) (drop []*agent, no *refusal) {
 	switch {
 	case m.hasStarted():
@@ -191,8 +186,8 @@ func (m *Manager) makeWay(a applicant) (drop []*agent, no *refusal) {
 	case !slices.Contains(a.games, m.options.GameType):
 		return nil, refuse(protocol.ErrUnsupportedGame, "this league plays "+m.options.GameType)
 	}
-	count := 0
-	var sameURL, sameName, silent *agent // silent: the one that has been for the longest time
+	count, droppable := 0, 0
+	var sameURL, sameName, silent *agent // silent: the agent that has been silent for the longest time
 	at := protocol.CanonicalURL(a.endpoint)
 	for _, known := range m.agents {
 		if known.player != a.player {
@@ -205,43 +200,69 @@ func (m *Manager) makeWay(a applicant) (drop []*agent, no *refusal) {
 		if a.player && known.name == a.name && !m.options.SameNames {
 			sameName = known
 		}
-		if !m.hasAnswered(known) && (silent == nil || known.since.Before(silent.since)) {
+		if m.hasAnswered(known) {
+			continue
+		}
+		if silent == nil || known.since.Before(silent.since) ||
+			known.since.Equal(silent.since) && protocol.CompareIDs(known.id, silent.id) < 0 {
 			silent = known
 		}
+		if m.graceLeft(known) == 0 {
+			droppable++
+		}
 	}
-	role, limit := "player", m.options.MaxPlayers
+	limit := m.options.MaxPlayers
 	if !a.player {
-		role, limit = "referee", m.options.MaxReferees
+		limit = m.options.MaxReferees
 	}
 	for _, conflict := range []struct {
 		with    *agent
-		refusal func() *refusal
-	}{
-		{sameName, func() *refusal {
-			return refuse(protocol.ErrDuplicateName, "display_name "+strconv.Quote(a.name)+" is taken: choose another").
-				with("display_name", a.name).with("suggestion", "Choose a different display_name")
-		}},
-		{sameURL, func() *refusal {
-			return refuse(protocol.ErrInvalidEndpoint, "another "+role+" is registered at this contact_endpoint: to come back as it, show its auth_token")
-		}},
-	} {
+		refusal func(applicant) *refusal
+	}{{sameName, nameTaken}, {sameURL, urlTaken}} {
 		if conflict.with == nil || slices.Contains(drop, conflict.with) {
 			continue
 		}
+		no := conflict.refusal(a)
 		if m.graceLeft(conflict.with) > 0 {
-			return nil, m.mayBecomeFree(conflict.refusal(), conflict.with)
+			return nil, m.mayBecomeFree(no, conflict.with)
+		}
+		if ahead := m.ahead(a, no.code); len(ahead) > 0 {
+			return nil, m.afterOthers(no, ahead)
 		}
 		drop = append(drop, conflict.with)
 	}
-	if count-len(drop) < limit {
-		return drop, nil
+	full := func() *refusal {
+		return refuse(protocol.ErrLeagueFull, fmt.Sprintf("the league is full: it takes %d %ss", limit, a.role())).
+			with("max_"+a.role()+"s", limit).with("current_"+a.role()+"s", count)
 	}
-	if silent == nil || m.graceLeft(silent) > 0 {
-		full := refuse(protocol.ErrLeagueFull, fmt.Sprintf("the league is full: it takes %d %ss", limit, role)).
-			with("max_"+role+"s", limit).with("current_"+role+"s", count)
-		return nil, m.mayBecomeFree(full, silent)
+	free := limit - count + droppable
+	if free <= 0 {
+		return nil, m.mayBecomeFree(full(), silent)
 	}
-	return append(drop, silent), nil
+	if ahead := m.ahead(a, protocol.ErrLeagueFull); len(ahead) >= free {
+		return nil, m.afterOthers(full(), ahead)
+	}
+	if count-len(drop) >= limit && !slices.Contains(drop, silent) {
+		drop = append(drop, silent)
+	}
+	return drop, nil
+}
+
+// role is the applicant's, for people.
+func (a *applicant) role() string {
+	if a.player {
+		return "player"
+	}
+	return "referee"
+}
+
+func nameTaken(a applicant) *refusal {
+	return refuse(protocol.ErrDuplicateName, "display_name "+strconv.Quote(a.name)+" is taken: choose another").
+		with("display_name", a.name).with("suggestion", "Choose a different display_name")
+}
+
+func urlTaken(a applicant) *refusal {
+	return refuse(protocol.ErrInvalidEndpoint, "another "+a.role()+" is registered at this contact_endpoint; to return as that agent, send its auth_token")
 }
 
 // mayBecomeFree adds to a refusal when to try again, if it is because of an
@@ -288,9 +309,9 @@ func (m *Manager) repeated(a applicant) *agent {
 // resolveTimeout bounds the resolving of an endpoint's host during a registration.
 const resolveTimeout = time.Second
 
-// checkEndpoint refuses an endpoint that is malformed, or whose host does not
-// exist or is at addresses that this league does not call. A host that cannot be
-// resolved in time passes: the pings decide.
+// checkEndpoint refuses an endpoint that is malformed, whose host does not exist or
+// is at addresses that this league does not call, or that is the manager's own. A
+// host that cannot be resolved in time passes: the pings decide.
 func (m *Manager) checkEndpoint(ctx context.Context, endpoint string) *refusal {
 	u, err := url.Parse(endpoint)
 	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
@@ -307,7 +328,7 @@ func (m *Manager) checkEndpoint(ctx context.Context, endpoint string) *refusal {
 	}
 	limited, stop := context.WithTimeout(ctx, resolveTimeout)
 	defer stop()
-	if err := m.options.CheckHost(limited, u.Hostname()); err != nil {
+	if err := m.options.CheckHost(limited, protocol.HostPort(u)); err != nil {
 		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint "+endpoint+": "+err.Error())
 	}
 	return nil
@@ -325,11 +346,10 @@ func (m *Manager) freeID(a applicant) string {
 	if _, ok := parse(a.wantedID); ok && free(a.wantedID) {
 		return a.wantedID
 	}
-	for n := 1; ; n++ {
-		if id := format(n); free(id) {
-			return id
-		}
+	for !free(format(m.taken[a.player] + 1)) { // an id that is taken is never free again
+		m.taken[a.player]++
 	}
+	return format(m.taken[a.player] + 1)
 }
 
 // reachable tells whether anybody answers at an endpoint now, whatever the
@@ -352,11 +372,17 @@ func (m *Manager) pingOnce(ctx context.Context, endpoint string) (*protocol.Pong
 // roleManager is what a manager says it is when it is pinged.
 const roleManager = "league_manager"
 
+// isManager tells whether a ping was answered by a league manager.
+func isManager(pong *protocol.Pong, err error) bool { return err == nil && pong.Role == roleManager }
+
 // answers tells whether an agent is there, and not merely no refusal.
 func (m *Manager) answers(ctx context.Context, endpoint string) bool {
 	_, err := m.pingOnce(ctx, endpoint)
-	return protocol.Answered(err)
+	return answered(err)
 }
+
+// answered tells whether an agent answered a ping, in whatever way.
+func answered(err error) bool { return protocol.Answered(err) && !protocol.Vacant(err) }
 
 // registeredCounts counts the registered agents. M.mu is held.
 func (m *Manager) registeredCounts() (players, referees int) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"evenodd/league/journal"
@@ -30,10 +31,7 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 		return nil, over, err
 	}
 	if old != a.endpoint {
-		if m.answers(ctx, old) {
-			return nil, refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old), nil
-		}
-		if no := m.checkEndpoint(ctx, a.endpoint); no != nil {
+		if no := m.checkMove(ctx, old, a.endpoint); no != nil {
 			return nil, no, nil
 		}
 	}
@@ -41,6 +39,29 @@ func (m *Manager) welcomeBack(ctx context.Context, a applicant) (*agent, *refusa
 		return nil, no, err
 	}
 	return known, nil, m.durable()
+}
+
+// checkMove refuses an endpoint that no agent may register, and any other while an
+// agent still answers at the old one. Silence at the new one is no reason: many agents
+// open their port only after the response.
+func (m *Manager) checkMove(ctx context.Context, old, to string) *refusal {
+	if no := m.checkEndpoint(ctx, to); no != nil {
+		return no
+	}
+	var stays bool
+	var pinging sync.WaitGroup
+	pinging.Go(func() { stays = m.answers(ctx, old) })
+	pong, err := m.pingOnce(ctx, to)
+	pinging.Wait()
+	switch {
+	case stays:
+		return refuse(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: "+old)
+	case protocol.Forbidden(err):
+		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint "+to+" is at an address that this league does not call")
+	case isManager(pong, err):
+		return refuse(protocol.ErrInvalidEndpoint, "a league manager answers at contact_endpoint "+to)
+	}
+	return nil
 }
 
 // over is what an agent is told whose part in the league is over. M.mu is held.
@@ -57,9 +78,17 @@ func (m *Manager) comeBack(known *agent, a applicant, generation int) (*refusal,
 	endpoint := a.endpoint
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.agents[known.id] != known { // dropped during the calls
+		return nil, unknownToken()
+	}
 	is := m.state.Agents[known.id]
 	if over := m.over(known); over != nil { // meanwhile
 		return over, nil
+	}
+	if is.Endpoint != endpoint {
+		if no, err := m.makeURLFree(known, a); no != nil || err != nil {
+			return no, err
+		}
 	}
 	if generation == is.Generation && m.expired(is) {
 		generation++
@@ -97,6 +126,22 @@ func (m *Manager) comeBack(known *agent, a applicant, generation int) (*refusal,
 	return nil, nil
 }
 
+// makeURLFree drops another agent of the same role at the endpoint of an agent that
+// moves, or refuses the move. M.mu is held.
+func (m *Manager) makeURLFree(known *agent, a applicant) (*refusal, error) {
+	at := protocol.CanonicalURL(a.endpoint)
+	for _, other := range m.agents {
+		if other == known || other.player != known.player || other.url != at {
+			continue
+		}
+		if m.graceLeft(other) > 0 {
+			return m.mayBecomeFree(urlTaken(a), other), nil
+		}
+		return nil, m.drop(other, journal.DroppedSilent)
+	}
+	return nil, nil //nolint:nilnil // the URL is free
+}
+
 // expired tells whether an agent's token has had its time; m.mu is held.
 func (m *Manager) expired(a *journal.Agent) bool {
 	since, err := time.Parse(time.RFC3339, a.Since)
@@ -121,7 +166,11 @@ func (m *Manager) owner(token string) (*agent, int, error) {
 			return a, generation - 1, nil
 		}
 	}
-	return nil, 0, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not that of a registered agent").
+	return nil, 0, unknownToken()
+}
+
+func unknownToken() error {
+	return protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not that of a registered agent").
 		With("expected_format", "tok-{agent_id}-{hash}")
 }
 

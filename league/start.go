@@ -30,7 +30,7 @@ func (m *Manager) startByHand() (*protocol.LeagueStarted, error) {
 	if players, referees := m.answeredCounts(); players < 2 || referees < 1 {
 		return nil, protocol.Fault(protocol.ErrLeagueNotStarted,
 			"%d players and %d referees have answered: a league needs 2 and 1", players, referees).
-			With("awaited", m.awaited())
+			With("awaited", m.firstAwaited(protocol.MaxInactive))
 	}
 	m.begin()
 	if err := m.start(); err != nil {

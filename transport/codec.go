@@ -89,11 +89,11 @@ func (m *Mux) Serve(ctx context.Context, bearer string, body []byte) Answer {
 func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) Answer {
 	var calls []jsontext.Value
 	if err := json.Unmarshal(body, &calls); err != nil {
-		return Answer{Body: encodeError(&Error{Code: CodeParse, Message: "Parse error"}, nil), Calls: 1}
+		return m.unreadable(ctx, "", &Error{Code: CodeParse, Message: "Parse error"}, nil)
 	}
 	if len(calls) == 0 || len(calls) > maxBatch {
-		return Answer{Body: encodeError(&Error{Code: CodeInvalidRequest, Message: "Invalid Request",
-			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil), Calls: 1}
+		return m.unreadable(ctx, "", &Error{Code: CodeInvalidRequest, Message: "Invalid Request",
+			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil)
 	}
 	var out []byte
 	for _, call := range calls {
@@ -120,7 +120,7 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 	}
 	call := object{body: body}
 	if err := json.Unmarshal(body, &call); err != nil {
-		return refusal(&Error{Code: CodeParse, Message: "Parse error"}, nil)
+		return m.unreadable(ctx, "", &Error{Code: CodeParse, Message: "Parse error"}, nil)
 	}
 	method, problem := call.request()
 	if problem != "" {
@@ -128,7 +128,7 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 		if !validID(id) {
 			id = nil
 		}
-		return refusal(&Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
+		return m.unreadable(ctx, method, &Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
 	}
 	answer, err := m.answer(method, call.id, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.params) })
 	switch {
@@ -138,6 +138,12 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 		return refusal(err, call.id)
 	}
 	return Answer{Body: answer}
+}
+
+// unreadable is the answer to a request that no handler can read.
+func (m *Mux) unreadable(ctx context.Context, method string, err *Error, id jsontext.Value) Answer {
+	m.unread(ctx, method, err)
+	return Answer{Body: encodeError(err, id), Calls: 1}
 }
 
 // refusal is the answer of a call that failed.
@@ -231,7 +237,8 @@ func plainName(name []byte) bool {
 	return len(name) > 0
 }
 
-// request is the method of a well-formed request, or what is wrong with it.
+// request is the method of a request, as far as it names one, and what is wrong with
+// the request; "" for nothing.
 func (o *object) request() (method, problem string) {
 	if string(o.jsonrpc) != `"2.0"` {
 		return "", `jsonrpc must be "2.0"`
@@ -240,10 +247,10 @@ func (o *object) request() (method, problem string) {
 		return "", "method must be a string"
 	}
 	if !validID(o.id) {
-		return "", "id must be a string, a number or null"
+		return method, "id must be a string, a number or null"
 	}
 	if k := o.params.Kind(); o.params != nil && k != '{' && k != '[' {
-		return "", "params must be an object or an array"
+		return method, "params must be an object or an array"
 	}
 	return method, ""
 }

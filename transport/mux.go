@@ -13,6 +13,7 @@ import (
 type Mux struct {
 	routes   map[string]route
 	fallback func(params any) (method string, ok bool)
+	unread   func(ctx context.Context, method string, err error)
 	log      zerolog.Logger
 }
 
@@ -23,7 +24,7 @@ type route struct {
 
 // NewMux makes an empty mux. At debug level log gets a line for every call.
 func NewMux(log zerolog.Logger) *Mux {
-	return &Mux{routes: map[string]route{}, log: log}
+	return &Mux{routes: map[string]route{}, unread: func(context.Context, string, error) {}, log: log}
 }
 
 // Handle registers a method. Decode must fail for anything that is not one
@@ -35,6 +36,11 @@ func (m *Mux) Handle(method string, decode func(params []byte) (any, error), han
 
 // Fallback names the method of a call whose method is not registered.
 func (m *Mux) Fallback(resolve func(params any) (method string, ok bool)) { m.fallback = resolve }
+
+// OnUnread has f called, from any goroutine, with every encoded request that is
+// refused because no handler can read it: it is no JSON-RPC request, or its params
+// cannot be decoded. The method is "" where the request names none.
+func (m *Mux) OnUnread(f func(ctx context.Context, method string, err error)) { m.unread = f }
 
 func (m *Mux) find(method string, params any) (route, error) {
 	if r, ok := m.routes[method]; ok {
@@ -74,6 +80,7 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 	value, err := r.decode(params)
 	if err != nil {
 		m.log.Debug().Str("method", method).Err(err).Msg("call refused")
+		m.unread(ctx, method, err)
 		return nil, err
 	}
 	return m.run(ctx, r, method, bearer, value)

@@ -64,8 +64,14 @@ type Error struct {
 	Status  int           // the HTTP status of the response; 0 on other carriers
 }
 
-// Error says code and message.
-func (e *Error) Error() string { return fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message) }
+// Error says code and message, and the data if it is a text.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message)
+	if data, ok := e.Data.(string); ok {
+		text += ": " + data
+	}
+	return text
+}
 
 // RPCError is the error's three parts.
 func (e *Error) RPCError() (code int, message string, data any) { return e.Code, e.Message, e.Data }

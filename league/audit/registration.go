@@ -7,8 +7,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// checkDrop holds a registration that was dropped for silence against the grace
-// period of the league.
+// checkDrop reports registrations dropped before the grace period ended.
 func (x *examination) checkDrop(e *journal.Event, here spot) {
 	d, ok := e.Data.(*journal.RegistrationDropped)
 	if !ok || d.Reason != journal.DroppedSilent || x.state.Created == nil {

@@ -3,10 +3,12 @@ package conversations
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -227,11 +229,11 @@ func TestRegistrationIsDroppedForItsEndpoint(t *testing.T) {
 func TestHostIsCheckedAtTheRegistration(t *testing.T) {
 	onEveryCarrier(t, func(t *testing.T, w *world) {
 		w.startManager(0, 1, func(o *league.Options) {
-			o.CheckHost = func(ctx context.Context, host string) error {
-				switch host {
-				case "nowhere":
-					return errors.New("there is no host nowhere")
-				case "slow":
+			o.CheckHost = func(ctx context.Context, hostPort string) error {
+				switch hostPort {
+				case "nowhere:8000":
+					return errors.New("host nowhere does not exist")
+				case "slow:8000":
 					<-ctx.Done()
 				}
 				return nil
@@ -240,7 +242,7 @@ func TestHostIsCheckedAtTheRegistration(t *testing.T) {
 		r, err := w.apply(w.application("Nowhere"))
 		require.NoError(t, err)
 		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
-		assert.Contains(t, *r.Reason, "there is no host nowhere")
+		assert.Contains(t, *r.Reason, "host nowhere does not exist")
 		r, err = w.apply(w.application("Slow"))
 		require.NoError(t, err)
 		assert.Equal(t, protocol.StatusAccepted, r.Status)
@@ -309,5 +311,126 @@ func TestStartDropsAgentsThatHaveNotAnswered(t *testing.T) {
 		state := w.checkKept(folder)
 		assert.Equal(t, []string{"P01", "P03"}, state.Started.Players)
 		assert.Equal(t, map[string]bool{"P02": true}, state.Dropped)
+	})
+}
+
+// A server that has no agent at the path of an endpoint gives no answer.
+func TestServerWithoutAnAgentAtThePathIsNoAnswer(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		w.player("P01")
+		q := w.application("Squatter")
+		q.PlayerMeta.ContactEndpoint = "http://p01:8000/nothing"
+		_, err := w.apply(q)
+		require.NoError(t, err)
+		w.at(20 * second)
+		assert.Equal(t, []string{"P02"}, w.manager.Status().Awaited)
+	})
+}
+
+// A free slot or name goes to the applicant that has waited longest, not to the one
+// that calls most often.
+func TestFreeSlotGoesToTheApplicantThatHasWaitedLongest(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		slots int
+		apply func(q *protocol.LeagueRegisterRequest)
+		code  protocol.Code
+	}{
+		{"a slot", 2, func(*protocol.LeagueRegisterRequest) {}, protocol.ErrLeagueFull},
+		{"a name", 10, func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = "Alpha" }, protocol.ErrDuplicateName},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = test.slots, 10*second })
+				squat := func(n int) string {
+					q := w.application(fmt.Sprint("Squatter", n))
+					test.apply(q)
+					r, err := w.apply(q)
+					require.NoError(t, err)
+					return r.ErrorCode
+				}
+				q := w.application("Honest")
+				test.apply(q)
+				w.listener("honest")
+				next, accepted := 1050*time.Millisecond, false
+				for tick := 0; !accepted; tick++ {
+					w.at(time.Duration(tick) * 100 * time.Millisecond)
+					squat(tick)
+					if w.now() < next {
+						continue
+					}
+					r, err := w.apply(q)
+					require.NoError(t, err)
+					if accepted = r.Status == protocol.StatusAccepted; !accepted {
+						assert.Equal(t, string(test.code), r.ErrorCode)
+						require.Positive(t, r.RetryAfterSec)
+						next = w.now() + protocol.Seconds(float64(r.RetryAfterSec))
+					}
+					require.Less(t, w.now(), 25*second, "twice the grace period and the time in which the queue expires")
+				}
+				synctest.Wait()
+				assert.NotContains(t, w.manager.Status().Awaited, "P03", "it answers")
+			})
+		})
+	}
+}
+
+// Only as many slots are kept as applicants wait, and only as long as they wait.
+func TestSlotsAreKeptForApplicantsThatWait(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 10*second })
+		apply := func(name string) *protocol.LeagueRegisterResponse {
+			r, err := w.apply(w.application(name))
+			require.NoError(t, err)
+			return r
+		}
+		apply("One")
+		apply("Two")
+		first := apply("First")
+		assert.Equal(t, 10, first.RetryAfterSec)
+		w.at(10 * second)
+		assert.Equal(t, protocol.StatusAccepted, apply("Newcomer").Status, "the second slot")
+		late := apply("Late")
+		require.Equal(t, string(protocol.ErrLeagueFull), late.ErrorCode)
+		assert.Contains(t, *late.Reason, "the league is full: it takes 2 players; 1 other applicants have waited longer: try again in 6 s")
+		assert.Equal(t, 6, late.RetryAfterSec)
+		w.at(17 * second)
+		assert.Equal(t, protocol.StatusAccepted, apply("Late").Status, "First did not apply again")
+		assert.Equal(t, string(protocol.ErrLeagueFull), apply("First").ErrorCode)
+	})
+}
+
+// A league that goes on keeps its grace period, by which it is audited.
+func TestGracePeriodOutlivesTheManager(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		folder := folderOf(t)
+		x := w.tenure(folder, 0, 1, func(o *league.Options) { o.MaxPlayers = 1 })
+		_, err := w.apply(w.application("Silent"))
+		require.NoError(t, err)
+		x.kill()
+		x = w.tenure(folder, 0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 1, 8*second })
+		w.at(8 * second)
+		r, err := w.apply(w.application("Beta"))
+		require.NoError(t, err)
+		assert.Equal(t, 22, r.RetryAfterSec)
+		x.kill()
+	})
+}
+
+// The log counts the agents that have not answered, and names ten of them.
+func TestLogNamesAtMostTenAwaitedAgents(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		var book logbook
+		w.startManager(0, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		for n := range 25 {
+			_, err := w.apply(w.application(fmt.Sprint("Silent", n)))
+			require.NoError(t, err)
+		}
+		w.player("P50")
+		synctest.Wait()
+		assert.Contains(t, book.lines.String(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"message":"registered"`)
+		assert.Contains(t, book.lines.String(), `"id":"P50","awaited_count":25,`)
+		assert.Len(t, w.manager.Status().Awaited, 25)
 	})
 }

@@ -364,7 +364,9 @@ func (w *hostileWorld) applied(q *protocol.LeagueRegisterRequest) string {
 	}
 	if r.Status == protocol.StatusAccepted {
 		if q.AuthToken == "" {
+			w.mu.Lock() // a flood applies many times at once
 			w.suspect = *r.PlayerID
+			w.mu.Unlock()
 		}
 		return "ACCEPTED"
 	}

@@ -319,7 +319,7 @@ func (n *hostileNet) listen(host string, mux *transport.Mux, scripted bool) func
 	default:
 		limits.MaxBody = 1 << 20
 	}
-	limits.TooLarge = func(limit int64) error {
+	limits.TooLarge = func(_ context.Context, limit int64) error {
 		return protocol.TooLarge(protocol.NewVoice(sender, protocol.SystemClock()), limit)
 	}
 	limits.RateLimited = func(wait time.Duration) error {

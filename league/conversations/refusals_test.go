@@ -2,6 +2,7 @@ package conversations
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -91,24 +92,78 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	})
 }
 
-// Thousands of refused requests do not fill the log.
+// A request that no handler can read is logged too.
+func TestUnreadableRequestsAreLogged(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		var book logbook
+		w.startManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		for _, body := range []string{
+			`{"jsonrpc":"2.0","method":"register_player","params":5,"id":1}`,
+			`{"jsonrpc":"2.0","method":"register_player","id":1}`,
+			`{"jsonrpc":"2.0","method":"register_player","params":{"sender":"a","sender":"b"},"id":1}`,
+			`{"jsonrpc":"2.0","method":"register_player","params":`,
+			`[]`,
+		} {
+			w.everybody()[0].mux.Serve(w.life, "", []byte(body))
+		}
+		lines := book.refusals(t)
+		require.Len(t, lines, 5)
+		assert.Equal(t, "register_player |  |  | JSON-RPC error -32600: Invalid Request: params must be an object or an array", lines[0])
+		assert.Contains(t, lines[1], "register_player |  | E003 | ")
+		assert.Equal(t, " |  |  | JSON-RPC error -32700: Parse error", lines[2], "a name twice is no JSON here")
+		assert.Equal(t, " |  |  | JSON-RPC error -32700: Parse error", lines[3])
+		assert.Contains(t, lines[4], "a batch holds 1 to 100 calls")
+	})
+}
+
+// refusedQuery is a query with a wrong token in the name of an agent.
+func (w *world) refusedQuery(id string) {
+	w.t.Helper()
+	asked := w.query(id, protocol.QueryStatus)
+	asked.AuthToken = "wrong"
+	_, err := asked.send()
+	require.Error(w.t, err)
+}
+
+// Thousands of refused requests do not fill the log, and hide no refusal of another
+// sender.
 func TestRefusalsInTheLogAreBounded(t *testing.T) {
 	told(t, func(t *testing.T, w *world) {
 		var book logbook
 		w.startManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
-		w.player("P01")
 		for range 1000 {
-			asked := w.query("P01", protocol.QueryStatus)
-			asked.AuthToken = "wrong"
-			_, err := asked.send()
-			require.Error(t, err)
+			w.refusedQuery("P01")
 		}
-		assert.Len(t, book.refusals(t), 100)
+		assert.Len(t, book.refusals(t), 20)
+		w.refusedQuery("P02")
+		assert.Len(t, book.refusals(t), 21)
+		assert.Contains(t, book.lines.String(), `"sender":"player:P02","error_code":"E012","error_name":"AUTH_TOKEN_INVALID",`+
+			`"defect":"auth_token is not that of a registered agent","omitted_before":980`)
 		w.at(second)
-		asked := w.query("P01", protocol.QueryStatus)
-		asked.AuthToken = "wrong"
-		_, err := asked.send()
-		require.Error(t, err)
-		assert.Contains(t, book.lines.String(), `"omitted_before":900`)
+		w.refusedQuery("P01")
+		assert.Len(t, book.refusals(t), 22)
+	})
+}
+
+// An address that names another sender in each request hides no refusal of another
+// address.
+func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
+	told(t, func(t *testing.T, w *world) {
+		var book logbook
+		from := "192.0.2.1"
+		w.startManager(2, 1, func(o *league.Options) {
+			o.Log, o.CallerAddress = zerolog.New(&book), func(context.Context) string { return from }
+		})
+		for n := range 5000 {
+			w.refusedQuery(protocol.PlayerID(n + 1))
+		}
+		assert.Len(t, book.refusals(t), 200)
+		from = "192.0.2.2"
+		w.refusedQuery("P01")
+		assert.Len(t, book.refusals(t), 201)
+		assert.Contains(t, book.lines.String(), `"address":"192.0.2.2"`)
+		from = "192.0.2.1"
+		w.refusedQuery("P09999")
+		assert.Len(t, book.refusals(t), 201, "a busy address is not forgotten")
 	})
 }

@@ -1,6 +1,8 @@
 package conversations
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -129,6 +132,107 @@ func TestAnAgentThatComesBackWithItsToken(t *testing.T) {
 			})
 		})
 	}
+}
+
+// notTo is a carrier that does not call one endpoint.
+type notTo struct {
+	protocol.Caller
+	endpoint string
+}
+
+func (n notTo) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+	if endpoint == n.endpoint {
+		return nil, forbidden{}
+	}
+	return n.Caller.Call(ctx, endpoint, bearer, method, params, decode)
+}
+
+// An agent that returns may move only to where it might register, and keeps its
+// endpoint if it is refused.
+func TestAgentMayMoveOnlyToAnEndpointThatItMightRegister(t *testing.T) {
+	for _, test := range []struct{ name, to, reason string }{
+		{"of another player", endpointOf("p01"), "another player is registered at this contact_endpoint"},
+		{"of a league manager", endpointOf(theBoss), "a league manager answers at contact_endpoint"},
+		{"that must not be called", endpointOf("secret"), "is at an address that this league does not call"},
+		{"of a host that does not exist", endpointOf("nowhere"), "host nowhere does not exist"},
+		{"of a player that has not answered yet", endpointOf("silent"), "P03 has not answered yet: try again in 30 s"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEveryCarrier(t, func(t *testing.T, w *world) {
+				w.startManager(0, 1, func(o *league.Options) {
+					o.Caller = notTo{o.Caller, endpointOf("secret")}
+					o.CheckHost = func(_ context.Context, hostPort string) error {
+						if hostPort == "nowhere:8000" {
+							return errors.New("host nowhere does not exist")
+						}
+						return nil
+					}
+				})
+				w.referee("REF01")
+				player := w.players(2)[1]
+				_, err := w.apply(w.application("Silent"))
+				require.NoError(t, err)
+				synctest.Wait() // they have answered the manager's pings
+				player.stop()
+				q := w.application("Agent P02")
+				q.AuthToken, q.PlayerMeta.ContactEndpoint = w.token("P02"), test.to
+				r, err := w.apply(q)
+				require.NoError(t, err)
+				require.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
+				assert.Contains(t, *r.Reason, test.reason)
+				player.stop = w.net.listen(player.host, player.mux, false)
+				w.begin()
+				w.finish()
+				assert.Len(t, w.said(protocol.Invite.Name, "p02"), 1)
+			})
+		})
+	}
+}
+
+// An agent may move to the URL of a registration that can be dropped.
+func TestAgentThatMovesReplacesASilentRegistration(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1)
+		player := w.players(1)[0]
+		_, err := w.apply(w.application("Silent"))
+		require.NoError(t, err)
+		synctest.Wait()
+		player.stop()
+		w.at(30 * second)
+		q := w.application("Agent P01")
+		q.AuthToken, q.PlayerMeta.ContactEndpoint = w.token("P01"), endpointOf("silent")
+		r, err := w.apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, r.Status)
+		assert.Equal(t, 1, w.manager.Status().Players)
+	})
+}
+
+// An agent whose registration is dropped while it returns is unknown.
+func TestAgentThatIsDroppedWhileItReturns(t *testing.T) {
+	onEveryCarrier(t, func(t *testing.T, w *world) {
+		w.startManager(0, 1, func(o *league.Options) {
+			o.MaxPlayers, o.RegistrationGrace = 1, 10*second
+			o.CheckHost = func(ctx context.Context, hostPort string) error {
+				if hostPort == "slow:8000" {
+					<-ctx.Done()
+				}
+				return nil
+			}
+		})
+		silent, err := w.apply(w.application("Silent"))
+		require.NoError(t, err)
+		w.at(10 * second)
+		w.later(10*second+second/2, func() {
+			r, err := w.apply(w.application("Beta"))
+			assert.NoError(t, err)
+			assert.Equal(t, protocol.StatusAccepted, r.Status)
+		})
+		q := w.application("Silent")
+		q.AuthToken, q.PlayerMeta.ContactEndpoint = silent.AuthToken, endpointOf("slow")
+		_, err = w.apply(q)
+		assertRefused(t, err, protocol.ErrTokenInvalid, 12)
+	})
 }
 
 func TestAnAgentThatMovedIsFoundAtItsNewPlace(t *testing.T) {

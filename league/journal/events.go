@@ -81,7 +81,7 @@ type AgentRegistered struct {
 	Generation   int    `json:"generation"`                      // of its token, from 1
 	RefereeAuth  string `json:"referee_auth,omitzero"`           // protocol.RefereeAuthNone for a referee that shows players no access tokens
 
-	// What the agent says of itself, in a league of agents that run elsewhere.
+	// Metadata from the registration; empty in simulations.
 	Version         string   `json:"version,omitzero"`
 	ProtocolVersion string   `json:"protocol_version,omitzero"`
 	GameTypes       []string `json:"game_types,omitzero"`

@@ -358,8 +358,13 @@ func Answered(err error) bool {
 	if e.Remote || e.Code != ErrTimeout && e.Code != ErrConnection {
 		return true
 	}
-	var reply interface{ HTTPStatus() int }
-	return errors.As(err, &reply) && reply.HTTPStatus() > 0
+	return HTTPStatus(err) > 0
+}
+
+// Vacant tells whether a server answered a call that it has no agent at this path.
+func Vacant(err error) bool {
+	var v interface{ Vacant() bool }
+	return errors.As(err, &v) && v.Vacant()
 }
 
 // RateLimited refuses a caller that asks too often (E022), and says how long to

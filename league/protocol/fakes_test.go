@@ -39,6 +39,8 @@ func (m *fakeMux) Handle(method string, decode func([]byte) (any, error), handle
 
 func (m *fakeMux) Fallback(func(any) (string, bool)) {}
 
+func (m *fakeMux) OnUnread(func(context.Context, string, error)) {}
+
 // ask calls a method with encoded params, as a carrier of bytes does.
 func (m *fakeMux) ask(t require.TestingT, method string, params []byte) (any, error) {
 	r, ok := m.routes[method]

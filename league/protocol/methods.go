@@ -224,16 +224,16 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 		}
 		return judged[Q]{q}, nil
 	}
-	refuse := func(err error, asked *Envelope) error {
+	refuse := func(ctx context.Context, err error, asked *Envelope) error {
 		var e *Error
 		if voice.refused != nil && errors.As(err, &e) {
-			voice.refused(m.Name, asked, e)
+			voice.refused(ctx, m.Name, asked, e)
 		}
 		return m.refuse(err, voice, asked)
 	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
 		if b, is := params.(broken); is {
-			return nil, refuse(b.err, b.envelope)
+			return nil, refuse(ctx, b.err, b.envelope)
 		}
 		q, err := admit[Q](m.Request, params)
 		if err != nil {
@@ -241,12 +241,12 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 			if q != nil {
 				envelope = envelopeOf(q)
 			}
-			return nil, refuse(err, envelope)
+			return nil, refuse(ctx, err, envelope)
 		}
 		asked := envelopeOf(q)
 		r, failed := h(ctx, bearer, q)
 		if failed != nil {
-			return nil, refuse(failed, asked)
+			return nil, refuse(ctx, failed, asked)
 		}
 		conversation := asked.ConversationID
 		if conversation == "" { // a tool was asked without an envelope

@@ -26,6 +26,10 @@ type Mux interface {
 	// Fallback names the method of a call whose method nobody handles, from
 	// its params: []byte from a carrier of bytes, else the value.
 	Fallback(resolve func(params any) (method string, ok bool))
+	// OnUnread has f called, from any goroutine, with every request that a carrier of
+	// bytes refuses because no handler can read it. The method is "" where the request
+	// names none.
+	OnUnread(f func(ctx context.Context, method string, err error))
 }
 
 // A Peer is another agent as a caller sees it: where it is, and the credential

@@ -1,6 +1,9 @@
 package protocol
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // A Voice is who an agent speaks as: the sender and the clock of everything it
 // sends. The sender changes once, when the league gives the agent its id.
@@ -8,7 +11,7 @@ import "sync/atomic"
 type Voice struct {
 	sender  atomic.Pointer[string]
 	clock   *Clock
-	refused func(method string, asked *Envelope, err *Error)
+	refused func(ctx context.Context, method string, asked *Envelope, err *Error)
 }
 
 // NewVoice makes a voice; the sender may be renamed later.
@@ -20,7 +23,9 @@ func NewVoice(sender string, clock *Clock) *Voice {
 
 // OnRefusal has f called with every request that a handler of this voice refuses,
 // from any goroutine. It must be set before the first request.
-func (v *Voice) OnRefusal(f func(method string, asked *Envelope, err *Error)) { v.refused = f }
+func (v *Voice) OnRefusal(f func(ctx context.Context, method string, asked *Envelope, err *Error)) {
+	v.refused = f
+}
 
 // Rename changes the sender of all messages to come.
 func (v *Voice) Rename(sender string) { v.sender.Store(&sender) }

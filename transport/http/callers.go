@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"math"
 	"net/netip"
 	"sync"
@@ -65,6 +66,16 @@ func plainAddress(remote string) netip.Addr {
 		return netip.Addr{}
 	}
 	return at.Addr().Unmap().WithZone("")
+}
+
+type callerKey struct{} // of the caller's address in the context of a request
+
+// CallerAddress is the address of the caller whose request ctx belongs to: an IPv4
+// address, or the /64 of an IPv6 address. It is the zero address where the network has
+// none, and outside of requests.
+func CallerAddress(ctx context.Context) netip.Addr {
+	a, _ := ctx.Value(callerKey{}).(netip.Addr)
+	return a
 }
 
 // maxKnown is how many addresses a generation holds.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/protocol"
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
 )
@@ -213,6 +214,42 @@ func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
 }
 
 // A refusal by HTTP that holds a JSON-RPC error is that error.
+// A bare HTTP 404 or 405 says that there is no agent at a path. Some agents answer so to
+// a method that they do not know, in their own words or in JSON-RPC.
+func TestServerWithoutAnAgentAtThePath(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		body   string
+		vacant bool
+	}{
+		{404, "", true},
+		{404, "404 page not found", true},
+		{404, `{"detail":"Not Found"}`, true},
+		{404, `{"error":"not found"}`, true},
+		{404, `{"status":404,"error":"Not Found","path":"/a"}`, true},
+		{405, `{"detail":"Method Not Allowed"}`, true},
+		{405, "405: Method Not Allowed", true},
+		{404, `{"detail":"no such method"}`, false},
+		{404, `{"status":"unknown_message_type"}`, false},
+		{404, `{"error":"Unknown method"}`, false},
+		{404, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Not Found"},"id":1}`, false},
+		{405, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":null}`, false},
+		{400, "", false},
+		{500, `{"detail":"Not Found"}`, false},
+		{501, "", false},
+	} {
+		t.Run(fmt.Sprint(test.status, " ", test.body), func(t *testing.T) {
+			endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			})
+			_, err := protocol.Ping.Call(t.Context(), newClient(t, nil), protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+			assert.True(t, protocol.Answered(err))
+			assert.Equal(t, test.vacant, protocol.Vacant(err))
+		})
+	}
+}
+
 func TestRefusalsWithAnErrorObject(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -28,7 +28,12 @@ type StatusError struct {
 	After  time.Duration // Retry-After; 0 for none
 	TLS    bool          // the other side speaks HTTPS, and was called without
 	Said   string        // what a JSON body says, shortened and without control characters; "" for nothing
+	NoPath bool          // the server has nothing at this path: HTTP 404 or 405 and a body that says no more
 }
+
+// Vacant tells whether there is no agent at the path. Some agents answer HTTP 404 or 405
+// to a method that they do not know: their JSON body says so in their own words.
+func (e *StatusError) Vacant() bool { return e.NoPath }
 
 // Error names the status, and what may be wrong.
 func (e *StatusError) Error() string {
@@ -81,7 +86,10 @@ func (r reply) refused() error {
 	if json.Unmarshal(r.body, &holds) != nil {
 		holds = nil
 	}
-	if e := holds["error"]; !gateway && e != nil && e.Kind() != 'n' {
+	text := said(holds)
+	noPath := (r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed) &&
+		(len(holds) == 0 || strings.EqualFold(text, http.StatusText(r.status)))
+	if e := holds["error"]; !gateway && !noPath && e != nil && e.Kind() != 'n' {
 		var e *transport.Error
 		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
 		if errors.As(err, &e) {
@@ -92,7 +100,7 @@ func (r reply) refused() error {
 	// So say net/http ("an HTTPS server") and nginx ("HTTPS port").
 	spoken := r.status == http.StatusBadRequest && !r.secured && bytes.Contains(r.body, []byte("HTTP request")) &&
 		bytes.Contains(r.body, []byte("HTTPS"))
-	return &StatusError{r.status, after, spoken, said(holds)}
+	return &StatusError{r.status, after, spoken, text, noPath}
 }
 
 // longestSaid is how many bytes of what a body says an error shows.

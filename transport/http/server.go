@@ -31,13 +31,14 @@ const Path = "/mcp"
 
 // Config is what a server allows.
 type Config struct {
-	MaxBody       int64                          // bytes of a request
-	MaxBearerBody int64                          // bytes of a request that shows a bearer credential which is trusted; 0 means MaxBody
-	Trusts        func(bearer string) bool       // nil trusts none
-	TooLarge      func(limit int64) error        // how a larger request is answered; nil for a plain 413
-	RateLimited   func(wait time.Duration) error // how a caller that is too fast is answered; nil for a plain 429
-	Health        func() any                     // what GET /healthz says; nil for {"status":"ok"}
-	Limits        Limits                         // of callers; those that are 0 are the usual ones
+	MaxBody       int64                    // bytes of a request
+	MaxBearerBody int64                    // bytes of a request that shows a bearer credential which is trusted; 0 means MaxBody
+	Trusts        func(bearer string) bool // nil trusts none
+	// TooLarge makes the answer to a larger request; nil for a plain 413.
+	TooLarge    func(ctx context.Context, limit int64) error
+	RateLimited func(wait time.Duration) error // how a caller that is too fast is answered; nil for a plain 429
+	Health      func() any                     // what GET /healthz says; nil for {"status":"ok"}
+	Limits      Limits                         // of callers; those that are 0 are the usual ones
 	// Hosts are the names that the server goes by, without port. A request
 	// for another is refused: it was made by a page that has bent its own name
 	// to this address. An address, which no page can bend, is always right. Nil
@@ -98,6 +99,9 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          log.New(io.Discard, "", 0),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, callerKey{}, addressOf(c.RemoteAddr().String()))
+		},
 	}
 	return s
 }
@@ -177,7 +181,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 	body, err := readBody(w, r, limit)
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		s.tooLarge(w, limit)
+		s.tooLarge(r.Context(), w, limit)
 		return 1
 	}
 	if err != nil {
@@ -291,13 +295,13 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 }
 
-func (s *Server) tooLarge(w http.ResponseWriter, limit int64) {
+func (s *Server) tooLarge(ctx context.Context, w http.ResponseWriter, limit int64) {
 	w.Header().Set("Connection", "close")
 	if s.config.TooLarge == nil {
 		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
 		return
 	}
-	write(w, http.StatusRequestEntityTooLarge, transport.EncodeError(s.config.TooLarge(limit)))
+	write(w, http.StatusRequestEntityTooLarge, transport.EncodeError(s.config.TooLarge(ctx, limit)))
 }
 
 func (s *Server) rateLimited(w http.ResponseWriter, wait time.Duration) {

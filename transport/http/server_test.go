@@ -170,7 +170,7 @@ func TestBearerComesOnlyByItsScheme(t *testing.T) {
 }
 
 // tooLarge is how the tests' agents answer what is too large.
-func tooLarge(limit int64) error {
+func tooLarge(_ context.Context, limit int64) error {
 	type data struct {
 		ErrorCode string `json:"error_code"`
 		Limit     int64  `json:"limit"`
