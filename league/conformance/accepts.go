@@ -50,6 +50,9 @@ func (j judge) Handle(method string, decode func([]byte) (any, error), handle fu
 // Fallback is for methods that have no handler, which are not judged.
 func (j judge) Fallback(func(any) (string, bool)) {}
 
+// OnUnread is for requests that no handler can read, which are not judged.
+func (j judge) OnUnread(func(context.Context, string, error)) {}
+
 var _ protocol.Mux = judge{}
 
 // broken lists the fields of a message for which an agent of a league refuses it; none

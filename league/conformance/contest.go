@@ -166,16 +166,15 @@ func (s *seat) preferred(allowed []string) string {
 // prefer, and this number is drawn.
 func (x *bench) decided(c *contest, number int) rules.Verdict {
 	position := x.options.Game.Start()
+	var moves [2]string
 	for seats := position.ToMove(); len(seats) > 0; seats = position.ToMove() {
-		var moves [2]string
 		for _, side := range seats {
 			moves[side] = c.seats[side].preferred(options(x.options.Game, position, side))
 		}
 		position = position.Play(moves)
 	}
-	if numbered, ok := position.(rules.Numbered); ok {
-		verdict, _ := numbered.JudgeNumber(number) // whether it can be drawn is judged elsewhere
-		return verdict
+	if numbered, ok := x.options.Game.(rules.Numbered); ok {
+		return numbered.JudgeNumber(moves, number)
 	}
 	return position.Judge(rules.Chance{})
 }

@@ -346,7 +346,10 @@ func (x *bench) judgeReports(c *contest, said func(string) string) {
 // together; "" where they are, or where the report does not have them.
 func (x *bench) contradiction(c *contest, result members) string {
 	details := objectOf(result["details"])
-	number, _ := details.integer("drawn_number")
+	var number *int
+	if n, ok := details.integer("drawn_number"); ok && n != 0 { // some referees report 0 for none
+		number = &n
+	}
 	var moves [2]string
 	for i, s := range c.seats {
 		moves[i], _ = objectOf(details["choices"]).text(s.name)
@@ -355,11 +358,8 @@ func (x *bench) contradiction(c *contest, result members) string {
 	if err != nil {
 		return err.Error()
 	}
-	winner := ""
-	if decided && verdict.Winner != rules.NoSeat {
-		winner = c.seats[verdict.Winner].name
-	}
-	return when(decided && winner != winnerOf(result), "by its choices and its number %d the winner is %q, not %s", number, winner, valueOf(result, "winner"))
+	winner := verdict.WinnerOf([2]string{c.seats[0].name, c.seats[1].name})
+	return when(decided && winner != winnerOf(result), "by its choices and its drawn_number %s the winner is %q, not %s", valueOf(details, "drawn_number"), winner, valueOf(result, "winner"))
 }
 
 func exchangeOf(calls []*call) *Exchange {
