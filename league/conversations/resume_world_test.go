@@ -3,6 +3,8 @@ package conversations
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -171,9 +173,31 @@ func (x *tenure) die() {
 	if x.dead.Swap(true) {
 		return
 	}
-	assert.NoError(x.w.t, os.CopyFS(x.disk, os.DirFS(x.data())))
+	assert.NoError(x.w.t, copyLive(x.disk, x.data()))
 	x.cancel()
 	close(x.died)
+}
+
+// copyLive copies a folder to which files are being written. It leaves out files that
+// disappear meanwhile: a document is written to a temporary file, which is renamed.
+func copyLive(to, from string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		name, relative := filepath.Rel(from, path)
+		if err = errors.Join(err, relative); err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o755)
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return errors.Join(err, os.WriteFile(filepath.Join(to, name), content, 0o600))
+	})
 }
 
 func (x *tenure) data() string { return filepath.Join(string(x.folder), "data") }
