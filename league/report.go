@@ -127,7 +127,7 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	close(x.done)
 }
 
-// thirdParty tells whether a referee is none of ours: it shows players no access
+// thirdParty tells whether a referee is a third-party program: it shows players no access
 // tokens. M.mu is held.
 func (m *Manager) thirdParty(refereeID string) bool { return !m.state.Agents[refereeID].Proves() }
 

@@ -17,7 +17,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// notListening is an agent of ours that registers before its port is open: open opens
+// notListening is one of our agents that registers before its port is open: open opens
 // it.
 func (w *world) notListening(id string, traits ...trait) (a *actor, open func()) {
 	a = w.newPlayer(id, traits...)

@@ -481,7 +481,7 @@ func TestDoubleTechnicalLossThatIsBelieved(t *testing.T) {
 		name string
 		gone bool
 		ours bool
-	}{{"a player is gone", true, false}, {"a referee of ours", false, true}} {
+	}{{"a player is gone", true, false}, {"our referee", false, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			onEveryCarrier(t, func(t *testing.T, w *world) {
 				w.startManager(2, 1)

@@ -152,7 +152,7 @@ func (o *own) serve(ctx context.Context, from netip.Addr, path string, body []by
 // invalidHead begins the answer to a request with an invalid field (E002, E003).
 const invalidHead = `{"jsonrpc":"2.0","error":{"code":-32602,`
 
-// secondTry serves a request that looked like one of ours and was refused for an
+// secondTry serves a request that looked spec-compliant and was refused for an
 // invalid field, if there is something in it to put right. A refused request
 // had no effect.
 func (o *own) secondTry(ctx context.Context, body, refusal []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
@@ -194,7 +194,7 @@ type acquaintance struct {
 	round   int    // as announced; 0 when it was not
 	game    string // as the invitation names it; "" when it does not
 	lenient bool   // the league of this agent, a referee, takes answers without token
-	sender  string // who invited to it
+	sender  string // of the invitation
 	asked   bool   // its referee reads replies that are shaped as requests
 }
 

@@ -335,7 +335,7 @@ const (
 	invalidParams  = -32602
 )
 
-// failed is the reply of a failure. Internal is set for an agent of ours whose
+// failed is the reply of a failure. Internal is set for one of our agents whose
 // strategy failed: that is about the content of the call, as an error of the protocol
 // is.
 func (q *question) failed(as reply, id []byte, f failure, internal bool) reply {

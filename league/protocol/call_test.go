@@ -194,10 +194,10 @@ func TestErrorOfAnotherCatalogueKeepsItsName(t *testing.T) {
 		data string
 		want string
 	}{
-		{"a name of ours as error_name", "no", `{"error_code":"E003","error_name":"MISSING_REQUIRED_FIELD","error_description":"a field"}`,
+		{"our name as error_name", "no", `{"error_code":"E003","error_name":"MISSING_REQUIRED_FIELD","error_description":"a field"}`,
 			"E003 MISSING_REQUIRED_FIELD: a field"},
-		{"a name of ours as error_description", "no", `{"error_code":"E012","error_description":"AUTH_TOKEN_INVALID"}`, "E012 AUTH_TOKEN_INVALID: no"},
-		{"a name of ours as the message", "AUTH_TOKEN_INVALID", `{"error_code":"E012"}`, "E012 AUTH_TOKEN_INVALID"},
+		{"our name as error_description", "no", `{"error_code":"E012","error_description":"AUTH_TOKEN_INVALID"}`, "E012 AUTH_TOKEN_INVALID: no"},
+		{"our name as the message", "AUTH_TOKEN_INVALID", `{"error_code":"E012"}`, "E012 AUTH_TOKEN_INVALID"},
 		{"a whole message", "Unauthorized", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"wrong token"}`,
 			"E012 AUTH_TOKEN_INVALID: wrong token"},
 		{"another error_name", "no", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E003","error_name":"INVALID_FIELD_TYPE"}`,
