@@ -57,7 +57,7 @@ var questions = [...]question{
 	{protocol.NotifyRound.Name, protocol.TypeRoundAnnouncement, protocol.TypeRoundAnnouncementAck,
 		[]string{"receive_round_announcement"}, true},
 	{protocol.UpdateStandings.Name, protocol.TypeStandingsUpdate, protocol.TypeStandingsUpdateAck,
-		[]string{"receive_standings_update", "standings_update"}, true},
+		[]string{"receive_standings_update", "standings_update", "notify_standings"}, true},
 	{protocol.NotifyRoundCompleted.Name, protocol.TypeRoundCompleted, protocol.TypeRoundCompletedAck,
 		[]string{"receive_round_completed"}, true},
 	{protocol.NotifyLeagueCompleted.Name, protocol.TypeLeagueCompleted, protocol.TypeLeagueCompletedAck,

@@ -32,6 +32,8 @@ type peer struct {
 	// own has a bit for each question, other than a registration, that the agent has
 	// answered in the protocol's own form: a call looks here, and at nothing else.
 	own atomic.Uint32
+	// numbered is set for an agent that accepts our manager only as numberedManager.
+	numbered atomic.Bool
 
 	mu        sync.Mutex
 	habits    map[string]*habit // by method
@@ -74,6 +76,10 @@ func (p *peers) call(ctx context.Context, endpoint, bearer, method string, body 
 // callAwaiting is call for a question whose answer may be posted later: then posted is
 // closed. Nil is for a question of another kind.
 func (p *peers) callAwaiting(ctx context.Context, endpoint, bearer, method string, body []byte, posted <-chan struct{}, post postFunc) (status int, answer []byte, err error) {
+	at := p.find(endpoint)
+	if at != nil && at.numbered.Load() {
+		body = asNumberedManager(method, body)
+	}
 	if method == protocol.StartMatch.Name {
 		return p.handOver(ctx, endpoint, bearer, body, post)
 	}
@@ -81,7 +87,7 @@ func (p *peers) callAwaiting(ctx context.Context, endpoint, bearer, method strin
 	if n < 0 { // a tool
 		return post(ctx, endpoint, body)
 	}
-	if at := p.find(endpoint); at != nil && at.understandsOwn(n) {
+	if at != nil && at.understandsOwn(n) {
 		status, answer, err = post(ctx, endpoint, body)
 		if err != nil || status == httpOK && plainAnswer(method, answer) {
 			return status, answer, err
@@ -94,9 +100,6 @@ func (p *peers) callAwaiting(ctx context.Context, endpoint, bearer, method strin
 	}
 	c := call{peers: p, endpoint: endpoint, bearer: bearer, q: &questions[n], asked: asked, post: post, posted: posted}
 	r, err := c.ask(ctx)
-	if err == nil && registers(method) && refusesSender(r) {
-		r, err = c.askNumbered(ctx, r)
-	}
 	return r.status, r.body, err
 }
 
