@@ -20,6 +20,7 @@ type postFunc = func(ctx context.Context, url string, body []byte) (status int, 
 // understand. Safe for concurrent use.
 type peers struct {
 	options Options
+	league  func() string // the id of the league that the agent is in; "" for none
 	matches handouts
 
 	mu    sync.RWMutex
@@ -64,7 +65,7 @@ type habit struct {
 const maxPeers = 4096
 
 func newPeers(o Options) *peers {
-	return &peers{options: o, known: map[string]*peer{}, order: list.New()}
+	return &peers{options: o, league: func() string { return "" }, known: map[string]*peer{}, order: list.New()}
 }
 
 // call makes a call in the form that its endpoint understands, and returns the

@@ -39,6 +39,7 @@ type call struct {
 	match      *handout // that is handed over; nil for all other questions
 	assignment object   // of that match
 
+	nested   bool // the last rejection asks for nested members
 	numbered bool // asked has the sender numberedManager in place of our manager's
 	spent    bool // a search has used all tries
 
@@ -66,7 +67,7 @@ func (c *call) askInForms(ctx context.Context) (reply, error) {
 	if p, hopeless := c.hopeless(); hopeless {
 		return c.search(ctx, func(yield func(int, form) bool) { yield(p.place, p.form) }, true)
 	}
-	return c.search(ctx, c.order(), false)
+	return c.search(ctx, c.nestedNext(c.order()), false)
 }
 
 // askNumbered puts a question once more in the form of an answer that refused the sender,
@@ -232,8 +233,10 @@ func (c *call) try(ctx context.Context, f form, until time.Time) (r reply, late 
 // message is the message of a form.
 func (c *call) message(f form) jsontext.Value {
 	switch {
-	case c.match == nil:
+	case c.match == nil && f.variant != inNested:
 		return c.asked.message
+	case f.variant == inNested:
+		return nest(c.asked.message, c.league())
 	case f.announces:
 		return announcement(c.assignment, c.endpoint).appendTo(nil)
 	}
@@ -257,6 +260,7 @@ func (c *call) read(f form, status int, answer []byte) reply {
 		r.raw = excerpt(conceal(answer, c.hidden))
 		r.body = conceal(r.body, c.hidden)
 	}
+	c.nested = f.variant == unchanged && c.q.asksNested(&r)
 	return r
 }
 
@@ -385,6 +389,8 @@ func (c *call) useful(f form) bool {
 	switch {
 	case f.path == home:
 		return f.url(c.endpoint) != c.endpoint
+	case f.variant == inNested:
+		return nested[c.q.request] != ""
 	case f.variant == withoutAdditions:
 		return slices.ContainsFunc(additions, func(name string) bool { return bytes.Contains(c.asked.message, []byte(`"`+name+`":`)) })
 	}
