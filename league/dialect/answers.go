@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -79,14 +80,17 @@ func (o *own) enrich(q *incoming, message *object) {
 			message.fill("accepted", accept)
 		}
 		if string(message.get("accept")) == "true" {
-			o.learn(p.text("match_id"), func(a *acquaintance) { a.sender, a.game, a.asked = p.text("sender"), p.text("game_type"), q.lowered() })
+			o.learn(p.text("match_id"), func(a *acquaintance) {
+				a.sender, a.game, a.asked, a.opponent = p.text("sender"), p.text("game_type"), q.lowered(), p.text("opponent_id")
+			})
 		}
 	case protocol.TypeChooseParityCall:
 		if choice := message.get("parity_choice"); choice != nil {
 			message.fill("choice", choice)
 		}
+		o.learnName(p)
 	case protocol.TypeGameOver:
-		if won := outcomeFor(message.text("player_id"), p); won != "" {
+		if won := outcomeFor(cmp.Or(o.match(p.text("match_id")).calledAs, message.text("player_id")), p); won != "" {
 			message.fill("result", quoted(won))
 		}
 	case protocol.TypeMatchAssignment:
@@ -98,6 +102,15 @@ func (o *own) enrich(q *incoming, message *object) {
 		if league := p.get("league_id"); league.Kind() == '"' {
 			message.fill("league_id", league)
 		}
+	}
+}
+
+// learnName remembers the id by which the referee of a match calls this player, if it is
+// not the one that the manager assigned. Where the manager proves itself, ids agree.
+func (o *own) learnName(question *object) {
+	match, name, at := question.text("match_id"), question.text("player_id"), o.place()
+	if at != nil && !at.strict && name != cmp.Or(o.match(match).calledAs, at.agentID) {
+		o.learn(match, func(a *acquaintance) { a.calledAs = name })
 	}
 }
 

@@ -35,7 +35,11 @@ type Dialect struct {
 }
 
 // New makes the dialect of an agent that has met nobody.
-func New(o Options) *Dialect { return &Dialect{options: o, peers: newPeers(o), own: newOwn(o)} }
+func New(o Options) *Dialect {
+	d := &Dialect{options: o, peers: newPeers(o), own: newOwn(o)}
+	d.peers.league = d.own.league
+	return d
+}
 
 // Call makes one call in the form that its endpoint understands; see the
 // carrier's interface. Its caller sees one answer, whatever was tried. Bearer is the

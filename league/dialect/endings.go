@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -45,6 +47,35 @@ func (o *own) end(q *incoming, answer []byte) bool {
 	}
 	p.drop("total_players")
 	p.drop("journal_head")
+	return true
+}
+
+// readOutcome makes a game_result of a GAME_OVER that says how the match ended for this
+// player alone: LOSS, with your_choice and opponent_choice.
+func (o *own) readOutcome(p *object) (changed bool) {
+	at, known := o.place(), o.match(p.text("match_id"))
+	word := strings.ToUpper(p.text("result"))
+	if at == nil || p.holds("game_result") || slices.ContainsFunc(winners, p.names) {
+		return false
+	}
+	us, them := cmp.Or(known.calledAs, at.agentID), cmp.Or(known.opponent, nameless)
+	winner, status := jsontext.Value("null"), word
+	switch word {
+	case protocol.StatusWin:
+		winner = quoted(us)
+	case "LOSS":
+		winner, status = quoted(them), protocol.StatusWin
+	case protocol.StatusDraw, protocol.StatusTechnicalLoss:
+	default:
+		return false
+	}
+	result := object{{"status", quoted(status)}, {"winner_player_id", winner}}
+	result.adopt("drawn_number", p.get("drawn_number"))
+	var choices object
+	choices.adopt(us, p.get("your_choice"))
+	choices.adopt(them, p.get("opponent_choice"))
+	result.set("choices", choices.appendTo(nil))
+	p.set("game_result", result.appendTo(nil))
 	return true
 }
 

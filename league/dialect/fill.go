@@ -54,6 +54,12 @@ func (o *own) mend(q *incoming) (changed bool) {
 	}
 	switch q.kind {
 	case protocol.TypeGameInvitation:
+		if inner := p.object(nested[q.kind]); inner != nil {
+			for _, name := range nestedInvitation {
+				p.adopt(name, inner.get(name))
+			}
+			changed = true
+		}
 		rename("opponent", "opponent_id")
 		rename("role", "role_in_match")
 		if role := p.text("role_in_match"); role != strings.ToUpper(role) {
@@ -61,16 +67,20 @@ func (o *own) mend(q *incoming) (changed bool) {
 			changed = true
 		}
 	case protocol.TypeChooseParityCall:
-		changed = p.clearContext()
+		rename(nested[q.kind], "context")
+		changed = p.clearContext() || changed
 	case protocol.TypeGameOver:
 		if objectOf(p.get("result")) != nil {
 			rename("result", "game_result")
 		}
+		changed = o.readOutcome(p) || changed
 		changed = fillResult(p) || changed
+	case protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted:
+		changed = mendRound(p, q.kind)
 	case protocol.TypeLeagueRegisterRequest:
-		changed = o.introduce(p, "player_meta")
+		changed = o.introduce(q, "player_meta")
 	case protocol.TypeRefereeRegisterRequest:
-		changed = o.introduce(p, "referee_meta")
+		changed = o.introduce(q, "referee_meta")
 	}
 	if said := p.text("sender"); strings.HasPrefix(said, protocol.ManagerSender+":") { // league_manager:LM01
 		p.set("sender", quoted(protocol.ManagerSender))
@@ -94,10 +104,7 @@ func (o *own) mend(q *incoming) (changed bool) {
 // supply adds the league and the game to a request that leaves them out, has them
 // null or empty, if this agent is in one league.
 func (o *own) supply(q *incoming) (changed bool) {
-	league := o.options.League
-	if at := o.place(); at != nil {
-		league = at.leagueID
-	}
+	league := o.league()
 	if league == "" {
 		return false
 	}
@@ -148,8 +155,9 @@ func (o *object) clearContext() (changed bool) {
 
 // introduce puts what an agent says of itself in a registration under the
 // protocol's names. The name of the protocol in place of its version counts as
-// no version.
-func (o *own) introduce(p *object, meta string) (changed bool) {
+// no version. A registration in another form than the protocol's gets what it lacks.
+func (o *own) introduce(q *incoming, meta string) (changed bool) {
+	p := &q.params
 	said := objectOf(p.get(meta))
 	if said == nil {
 		return false
@@ -167,16 +175,49 @@ func (o *own) introduce(p *object, meta string) (changed bool) {
 		o.options.Log.Warn().Str("sender", short(p.text("sender"))).
 			Msgf("protocol_version %q is not a version; assuming %s", protocol.Name, protocol.Version)
 	}
+	if q.foreign {
+		if id := protocol.AgentOf(p.text("sender")); id != "" {
+			said.fill("display_name", quoted(short(id)))
+		}
+		said.adopt("version", quoted("1.0.0"))
+		said.adopt("game_types", jsontext.Value(`["`+usualGame+`"]`))
+		if meta == "referee_meta" {
+			said.adopt("max_concurrent_matches", jsontext.Value("1"))
+		}
+		changed = true
+	}
 	if changed {
 		p.set(meta, said.appendTo(nil))
 	}
 	return changed
 }
 
-// plainNumber has a number stand without what others have around it: 1 for "1" or
-// "R1".
+// mendRound puts ROUND_COMPLETED and standings right where managers were seen to deviate:
+// the round before the first counts as the first, ROUND_COMPLETED may lack next_round_id,
+// and an incomplete summary is dropped.
+func mendRound(p *object, kind string) (changed bool) {
+	if string(p.get("round_id")) == "0" {
+		p.set("round_id", jsontext.Value("1"))
+		changed = true
+	}
+	if kind != protocol.TypeRoundCompleted {
+		return changed
+	}
+	changed = p.supply("next_round_id", jsontext.Value("null")) || changed
+	summary := p.object("summary")
+	for _, name := range []string{"total_matches", "wins", "draws", "technical_losses"} {
+		if p.names("summary") && !summary.holds(name) {
+			p.drop("summary")
+			changed = true
+		}
+	}
+	return changed
+}
+
+// plainNumber has a number stand without what others have around it: 1 for "1", "R1" or
+// "ROUND_1".
 func (o *object) plainNumber(name string) (changed bool) {
-	digits := strings.TrimLeft(o.text(name), "Rr")
+	digits := strings.TrimLeft(o.text(name), "ROUNDround_")
 	if n, err := strconv.Atoi(digits); err == nil && n > 0 && digits == strconv.Itoa(n) {
 		o.set(name, encoded(n))
 		return true

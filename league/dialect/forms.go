@@ -57,7 +57,7 @@ var questions = [...]question{
 	{protocol.NotifyRound.Name, protocol.TypeRoundAnnouncement, protocol.TypeRoundAnnouncementAck,
 		[]string{"receive_round_announcement"}, true},
 	{protocol.UpdateStandings.Name, protocol.TypeStandingsUpdate, protocol.TypeStandingsUpdateAck,
-		[]string{"receive_standings_update", "standings_update"}, true},
+		[]string{"receive_standings_update", "standings_update", "notify_standings"}, true},
 	{protocol.NotifyRoundCompleted.Name, protocol.TypeRoundCompleted, protocol.TypeRoundCompletedAck,
 		[]string{"receive_round_completed"}, true},
 	{protocol.NotifyLeagueCompleted.Name, protocol.TypeLeagueCompleted, protocol.TypeLeagueCompletedAck,
@@ -116,6 +116,7 @@ const (
 	unchanged variant = iota
 	withoutAdditions
 	inCamelCase
+	inNested // with the members of nested
 )
 
 // A form is one way to put one question to an agent. The zero values are the
@@ -171,6 +172,7 @@ var shapes = [...]shape{
 	{form: form{variant: inCamelCase}, from: 1, to: 3},
 	{form: form{wrapping: inNothing, variant: withoutAdditions}},
 	{form: form{wrapping: inNothing, variant: inCamelCase}},
+	{form: form{variant: inNested}, to: 3},
 }
 
 // own is the protocol's form of the question.
@@ -263,6 +265,8 @@ func (f form) String() string {
 		text += " without additions"
 	case inCamelCase:
 		text += " in camelCase"
+	case inNested:
+		text += " with nested members"
 	}
 	if f.announces && f.naming == byEnvelope || f.announces && f.wrapping == inNothing {
 		text += ", " + protocol.TypeRoundAnnouncement

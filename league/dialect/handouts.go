@@ -172,6 +172,11 @@ func playersIn(report object) (names []string) {
 	if name := textOf(result.first(winners...)); name != "" && !isDraw(name) {
 		names = append(names, name)
 	}
+	for _, seat := range []string{"player_a_id", "player_b_id"} {
+		if name := result.text(seat); name != "" {
+			names = append(names, name)
+		}
+	}
 	for _, keyed := range []object{result.object("score"), result.object("choices"), result.object("player_choices"), details.object("choices"), details.object("player_choices")} {
 		for _, one := range keyed {
 			names = append(names, one.name)

@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -161,6 +163,35 @@ func refusesSender(r reply) bool {
 		return true
 	}
 	return false
+}
+
+// numberedManager is the only sender of manager messages that some agents accept.
+const numberedManager = protocol.ManagerSender + ":LM01"
+
+// managerHead is the sender of our manager's messages, as our agents encode it.
+const managerHead = `"sender":"` + protocol.ManagerSender + `"`
+
+// asNumberedManager returns a copy of a message of our manager, or of a request with one,
+// with the sender numberedManager. Players that know this sender require some auth_token in
+// broadcasts; a referee could take that of an assignment for its own.
+func asNumberedManager(method string, message []byte) []byte {
+	head := `"sender":"` + numberedManager + `"`
+	if method != protocol.StartMatch.Name {
+		head += `,"auth_token":"` + protocol.NoToken + `"`
+	}
+	return bytes.Replace(message, []byte(managerHead), []byte(head), 1)
+}
+
+// aboutSender matches errors that refuse the sender of a message.
+var aboutSender = regexp.MustCompile(`(?i)\bsender\b.{0,20}\b(not|unknown|invalid|unregistered|unauthori[sz]ed)\b|\b(unknown|invalid|unregistered|unauthori[sz]ed|unexpected|bad) sender\b`)
+
+// refusesSender tells whether an answer refuses a registration or a message of our manager
+// because of its sender.
+func (q *request) refusesSender(r reply) bool {
+	if registers(q.method) {
+		return refusesSender(r)
+	}
+	return r.failed.there && aboutSender.MatchString(r.failed.text) && bytes.Contains(q.message, []byte(managerHead))
 }
 
 // numberedSender is a registration with the sender that some managers know alone:

@@ -49,6 +49,14 @@ func (o *own) place() *place {
 	return o.member
 }
 
+// league is the id of the league that the agent is in or runs; "" for none.
+func (o *own) league() string {
+	if at := o.place(); at != nil {
+		return at.leagueID
+	}
+	return o.options.League
+}
+
 // settled is where the agent is, after waiting for the answer to its
 // registration: a manager may begin the league before that has been read.
 func (o *own) settled(ctx context.Context) *place {
@@ -196,6 +204,9 @@ type acquaintance struct {
 	lenient bool   // the league of this agent, a referee, takes answers without token
 	sender  string // of the invitation
 	asked   bool   // its referee reads replies that are shaped as requests
+
+	opponent string // as the invitation names it
+	calledAs string // the player_id of the last question, where the manager does not prove itself
 }
 
 // maxMatches is how many matches are remembered. Anybody may speak of any.

@@ -20,6 +20,7 @@ type postFunc = func(ctx context.Context, url string, body []byte) (status int, 
 // understand. Safe for concurrent use.
 type peers struct {
 	options Options
+	league  func() string // the id of the league that the agent is in; "" for none
 	matches handouts
 
 	mu    sync.RWMutex
@@ -32,6 +33,8 @@ type peer struct {
 	// own has a bit for each question, other than a registration, that the agent has
 	// answered in the protocol's own form: a call looks here, and at nothing else.
 	own atomic.Uint32
+	// numbered is set for an agent that accepts our manager only as numberedManager.
+	numbered atomic.Bool
 
 	mu        sync.Mutex
 	habits    map[string]*habit // by method
@@ -62,7 +65,7 @@ type habit struct {
 const maxPeers = 4096
 
 func newPeers(o Options) *peers {
-	return &peers{options: o, known: map[string]*peer{}, order: list.New()}
+	return &peers{options: o, league: func() string { return "" }, known: map[string]*peer{}, order: list.New()}
 }
 
 // call makes a call in the form that its endpoint understands, and returns the
@@ -74,6 +77,10 @@ func (p *peers) call(ctx context.Context, endpoint, bearer, method string, body 
 // callAwaiting is call for a question whose answer may be posted later: then posted is
 // closed. Nil is for a question of another kind.
 func (p *peers) callAwaiting(ctx context.Context, endpoint, bearer, method string, body []byte, posted <-chan struct{}, post postFunc) (status int, answer []byte, err error) {
+	at := p.find(endpoint)
+	if at != nil && at.numbered.Load() {
+		body = asNumberedManager(method, body)
+	}
 	if method == protocol.StartMatch.Name {
 		return p.handOver(ctx, endpoint, bearer, body, post)
 	}
@@ -81,7 +88,7 @@ func (p *peers) callAwaiting(ctx context.Context, endpoint, bearer, method strin
 	if n < 0 { // a tool
 		return post(ctx, endpoint, body)
 	}
-	if at := p.find(endpoint); at != nil && at.understandsOwn(n) {
+	if at != nil && at.understandsOwn(n) {
 		status, answer, err = post(ctx, endpoint, body)
 		if err != nil || status == httpOK && plainAnswer(method, answer) {
 			return status, answer, err
@@ -94,9 +101,6 @@ func (p *peers) callAwaiting(ctx context.Context, endpoint, bearer, method strin
 	}
 	c := call{peers: p, endpoint: endpoint, bearer: bearer, q: &questions[n], asked: asked, post: post, posted: posted}
 	r, err := c.ask(ctx)
-	if err == nil && registers(method) && refusesSender(r) {
-		r, err = c.askNumbered(ctx, r)
-	}
 	return r.status, r.body, err
 }
 

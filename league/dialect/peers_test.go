@@ -402,6 +402,109 @@ func TestManagersThatKnowNumberedSendersAlone(t *testing.T) {
 	}
 }
 
+// An agent that accepts manager messages of league_manager:LM01 alone gets them from this
+// sender after its first refusal, under every method, and no other agent does.
+func TestNumberedManagerIsRememberedPerEndpoint(t *testing.T) {
+	const (
+		refusal = `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Sender not registered","data":{"error_code":"E004","sender":"league_manager","message":"Sender not registered"}},"id":7}`
+		unknown = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found","data":{"error_code":"E018","message":"Method not found"}},"id":7}`
+		round   = `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","round_id":1,"matches":[{"sender":"league_manager"}]}`
+		table   = `{"protocol":"league.v2","message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager","round_id":1,"standings":[]}`
+	)
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		switch {
+		case asked.text("method") == "start_match", asked.text("method") == "assign_match":
+			return 404, unknown
+		case asked.object("params").text("sender") != "league_manager:LM01":
+			return 400, refusal
+		case asked.text("method") != "START_MATCH" && asked.object("params").text("auth_token") == "":
+			return 401, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Missing auth token","data":{"error_code":"E012"}},"id":7}`
+		}
+		return 200, `{"jsonrpc":"2.0","result":{"status":"MATCH_STARTED"},"error":null,"id":7}`
+	}}
+	answer := callOf(t, p, s, "notify_round", round)
+	assert.Contains(t, answer, `"result"`)
+	assert.Contains(t, s.bodies[1], `"sender":"league_manager:LM01","auth_token":"none","round_id":1,"matches":[{"sender":"league_manager"}]`)
+	assert.Equal(t, 2, s.tries())
+	for _, method := range []string{"notify_round", "update_standings", "notify_round"} {
+		assert.Contains(t, callOf(t, p, s, method, map[string]string{"notify_round": round, "update_standings": table}[method]), `"result"`)
+		assert.Equal(t, 1, s.tries(), "begins with the sender that the agent accepts")
+	}
+
+	for i, tries := range []int{4, 1} { // another endpoint: start_match, assign_match, START_MATCH twice
+		assert.Equal(t, "ACCEPTED", handed(t, p, s.post, assignmentOf(fmt.Sprintf("R%dM1", i+1), "P01", "P02")).text("status"))
+		assert.Contains(t, s.bodies[tries-1], `"method":"START_MATCH"`)
+		assert.Contains(t, s.bodies[tries-1], `"sender":"league_manager:LM01","timestamp"`, "without a token that the referee could take for its own")
+		assert.Equal(t, tries, s.tries())
+	}
+
+	_, _, err := p.call(t.Context(), "http://other/mcp", "", "notify_round", asking("notify_round", round), s.post)
+	require.NoError(t, err)
+	assert.Contains(t, s.bodies[0], `"sender":"league_manager",`, "what one endpoint wants says nothing of another")
+}
+
+// A refusal that is about the message, and not about its sender, is returned at once.
+func TestManagerMessageIsNotRepeatedForAnotherReason(t *testing.T) {
+	for name, refusal := range map[string]string{
+		"an error about content":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: round_id: required"},"id":7}`,
+		"a sender that is refused again":    `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Sender not registered","data":{"error_code":"E004"}},"id":7}`,
+		"a message that is not our manager": `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E004: Sender not registered"},"id":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(string, object) (int, string) { return 400, refusal }}
+			method, message, tries := "notify_round", `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`, 1
+			switch name {
+			case "a sender that is refused again":
+				tries = 2
+			case "a message that is not our manager":
+				method, message = "choose_parity", choiceCall
+			}
+			for range 2 {
+				assert.Contains(t, callOf(t, p, s, method, message), `"error"`)
+				assert.Equal(t, tries, s.tries())
+			}
+		})
+	}
+}
+
+// An agent that refuses the sender in a way that does not end the search gets no more tries
+// for it: the next call finds the sender.
+func TestNumberedManagerStaysWithinTheTriesOfACall(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		if asked.object("params").text("sender") == "league_manager:LM01" {
+			return 200, `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`
+		}
+		return 200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"unknown sender"},"id":7}`
+	}}
+	for _, tries := range []int{maxTries, 2, 1} {
+		callOf(t, p, s, "notify_round", `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`)
+		assert.Equal(t, tries, s.tries())
+	}
+}
+
+// A player whose only name for standings is the tool notify_standings gets them there.
+func TestStandingsReachTheToolNotifyStandings(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		switch name := asked.object("params").text("name"); {
+		case asked.text("method") != "tools/call":
+			return 200, notFound
+		case name == "notify_standings", name == "handle_game_invitation":
+			return 200, `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"{\"accept\":true,\"status\":\"ok\"}"}]},"id":7}`
+		}
+		return 200, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool"},"id":7}`
+	}}
+	callOf(t, p, s, "handle_game_invitation", invitation)
+	s.tries()
+	for _, tries := range []int{6, 1} {
+		assert.Contains(t, callOf(t, p, s, "update_standings", `{"message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager"}`), `"result"`)
+		assert.Equal(t, tries, s.tries())
+	}
+}
+
 func BenchmarkCall(b *testing.B) {
 	body, answer := asking("choose_parity", choiceCall), []byte(chooses)
 	post := func(context.Context, string, []byte) (int, []byte, error) { return 200, answer, nil }

@@ -139,10 +139,12 @@ func methodOf(kind string) string {
 	return method
 }
 
-// spoken tells whether the protocol knows a method by this name.
+// spoken tells whether a method has the name that our agents call it by, or one of the
+// specification's examples. A call by the message type is third-party, too: its message
+// is completed.
 func spoken(name, kind string) bool {
 	switch name {
-	case kind, methodOf(kind), "parity_choose", "run_match", "RUN_MATCH", "START_MATCH":
+	case methodOf(kind), "parity_choose", "run_match", "RUN_MATCH", "START_MATCH":
 		return true
 	}
 	return false

@@ -142,6 +142,25 @@ func TestIntroductions(t *testing.T) {
 	}
 }
 
+// A registration by its message type that lacks members of its meta gets them as a bare
+// one does.
+func TestSparseRegistrationIsCompleted(t *testing.T) {
+	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	for _, test := range []struct{ kind, sender, meta, said, want string }{
+		{"REFEREE_REGISTER_REQUEST", "referee:REF01", "referee_meta", `{"version":"1.0.0","protocol_version":"league.v2","contact_endpoint":"http://127.0.0.1:8001/mcp"}`,
+			`{"version":"1.0.0","contact_endpoint":"http://127.0.0.1:8001/mcp","display_name":"REF01","game_types":["even_odd"],"max_concurrent_matches":1}`},
+		{"LEAGUE_REGISTER_REQUEST", "player:P01", "player_meta", `{"contact_endpoint":"E","display_name":"N","game_types":["chess"]}`,
+			`{"contact_endpoint":"E","display_name":"N","game_types":["chess"],"version":"1.0.0"}`},
+	} {
+		body := call(test.kind, `{"protocol":"league.v2","message_type":"`+test.kind+`","sender":"`+test.sender+
+			`","timestamp":"2026-11-22T04:16:44Z","conversation_id":"c","`+test.meta+`":`+test.said+`}`)
+		_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+			assert.JSONEq(t, test.want, text(t, read(t, body)["params"].(object)[test.meta]))
+			return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
+		})
+	}
+}
+
 // contentOf is the text that a tool of MCP answered.
 func contentOf(t *testing.T, answer object, failed bool) string {
 	t.Helper()

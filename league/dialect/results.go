@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,7 +30,9 @@ func resultOf(report object) object {
 func (m *handout) settle(report *object) {
 	result := report.object("result")
 	if result == nil {
-		if result = slices.Clone(resultOf(*report)); result.first(winners...) == nil && result.get("status") == nil {
+		result = slices.Clone(resultOf(*report))
+		m.readSeats(&result)
+		if !slices.ContainsFunc(winners, result.names) && result.get("status") == nil {
 			return
 		}
 		result = only(result, "winner", "winner_player_id", "winner_id", "score", "details", "choices", "player_choices", "drawn_number", "status", "reason")
@@ -56,7 +59,7 @@ func (m *handout) settle(report *object) {
 	}
 	m.setWinner(&result, details)
 	if len(score) == 0 {
-		score = m.score(result)
+		score = m.score(result, details)
 	}
 	result.set("score", points(m.keyed(score)).appendTo(nil))
 	details = told(details)
@@ -68,6 +71,37 @@ func (m *handout) settle(report *object) {
 		result.set("details", details.appendTo(nil))
 	}
 	report.set("result", result.appendTo(nil))
+}
+
+// readSeats adds the choices, the status and the winner that a flat report has under names
+// of seats: player_a_choice, player_a_result.
+func (m *handout) readSeats(result *object) {
+	var choices object
+	outcomes := map[string]string{} // the player, by its outcome
+	for i, seat := range []string{"player_a", "player_b"} {
+		id := cmp.Or(m.player(result.text(seat+"_id")), m.players[i])
+		if choice := result.get(seat + "_choice"); choice != nil {
+			choices.set(id, choice)
+		}
+		outcomes[strings.ToUpper(result.text(seat+"_result"))] = id
+	}
+	if len(choices) > 0 {
+		result.adopt("choices", choices.appendTo(nil))
+	}
+	for _, status := range []string{protocol.StatusTechnicalLoss, protocol.StatusDraw, protocol.StatusWin} {
+		if outcomes[status] == "" {
+			continue
+		}
+		result.adopt("status", quoted(status))
+		if slices.ContainsFunc(winners, result.names) {
+			return
+		}
+		winner := jsontext.Value("null")
+		if id := outcomes[protocol.StatusWin]; id != "" {
+			winner = quoted(id)
+		}
+		result.set("winner", winner)
+	}
 }
 
 // setStatus says that a match was played to its end, where both have chosen: without
@@ -89,7 +123,7 @@ var winners = []string{"winner", "winner_player_id", "winner_id"}
 // setWinner has the winner stand under its name, by the id that the league knows.
 func (m *handout) setWinner(result *object, details object) {
 	said := result.first(winners...)
-	null := said == nil && slices.ContainsFunc(*result, func(m member) bool { return slices.Contains(winners, m.name) })
+	null := said == nil && slices.ContainsFunc(winners, result.names)
 	for _, name := range winners[1:] {
 		result.drop(name)
 	}
@@ -139,8 +173,9 @@ func chosen(score object) bool {
 	})
 }
 
-// score is what the result is worth by the league's scoring.
-func (m *handout) score(result object) object {
+// score is what the result is worth by the league's scoring. Players that both lost
+// technically get the points of a loss.
+func (m *handout) score(result, details object) object {
 	points := [2]jsontext.Value{m.worth("loss_points"), m.worth("loss_points")}
 	switch winner := result.text("winner"); winner {
 	case m.players[0]:
@@ -148,7 +183,9 @@ func (m *handout) score(result object) object {
 	case m.players[1]:
 		points[1] = m.worth("win_points")
 	default:
-		points = [2]jsontext.Value{m.worth("draw_points"), m.worth("draw_points")}
+		if details.text("status") != protocol.StatusTechnicalLoss {
+			points = [2]jsontext.Value{m.worth("draw_points"), m.worth("draw_points")}
+		}
 	}
 	return object{{m.players[0], points[0]}, {m.players[1], points[1]}}
 }

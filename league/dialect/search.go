@@ -43,13 +43,27 @@ type call struct {
 	match      *handout // that is handed over; nil for all other questions
 	assignment object   // of that match
 
+	nested   bool // the last rejection asks for nested members
+	numbered bool // asked has the sender numberedManager in place of our manager's
+	spent    bool // a search has used all tries
+
 	hidden [][]byte // the tokens of the call, once they are known
 }
 
-// ask puts a question in the form that the endpoint is known to understand, and
+// ask puts a question, and puts it once more with a numbered sender if the answer refuses
+// the sender.
+func (c *call) ask(ctx context.Context) (reply, error) {
+	r, err := c.askInForms(ctx)
+	if err == nil && !c.spent && c.asked.refusesSender(r) {
+		return c.askNumbered(ctx, r)
+	}
+	return r, err
+}
+
+// askInForms puts a question in the form that the endpoint is known to understand, and
 // searches for one when there is none. A form that was learned is the only one that
 // is tried.
-func (c *call) ask(ctx context.Context) (reply, error) {
+func (c *call) askInForms(ctx context.Context) (reply, error) {
 	if f, learned := c.learned(); learned {
 		r, _, err := c.try(ctx, f, time.Time{})
 		return r.final(), err
@@ -57,17 +71,24 @@ func (c *call) ask(ctx context.Context) (reply, error) {
 	if p, hopeless := c.hopeless(); hopeless {
 		return c.search(ctx, func(yield func(int, form) bool) { yield(p.place, p.form) }, true)
 	}
-	return c.search(ctx, c.order(), false)
+	return c.search(ctx, c.nestedNext(c.order()), false)
 }
 
-// askNumbered puts a registration once more, with the sender that some managers
-// accept alone, in the form of an answer that refused the sender.
+// askNumbered puts a question once more in the form of an answer that refused the sender,
+// with the only sender that some agents accept: see numberedSender and numberedManager.
 func (c *call) askNumbered(ctx context.Context, refused reply) (reply, error) {
-	numbered, other := numberedSender(c.asked)
-	if !other {
-		return refused, nil
+	if registers(c.q.method) {
+		numbered, other := numberedSender(c.asked)
+		if !other {
+			return refused, nil
+		}
+		c.asked = numbered
+	} else {
+		c.asked.message, c.numbered = asNumberedManager(c.q.method, c.asked.message), true
+		if c.match != nil {
+			c.assignment = objectOf(c.asked.message)
+		}
 	}
-	c.asked = numbered
 	r, _, err := c.try(ctx, refused.form, time.Time{})
 	if err == nil && r.verdict == understood {
 		c.learn(r.form)
@@ -164,6 +185,7 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 	if c.q.notice && left == 0 { // that is enough
 		exhausted = true
 	}
+	c.spent = left == 0 && !registers(c.q.method)
 	decisive := c.fail(&s, exhausted, alone)
 	if s.doubt != 0 || decisive.none() {
 		return reply{}, context.DeadlineExceeded
@@ -223,8 +245,10 @@ func (c *call) try(ctx context.Context, f form, until time.Time) (r reply, late 
 // message is the message of a form.
 func (c *call) message(f form) jsontext.Value {
 	switch {
-	case c.match == nil:
+	case c.match == nil && f.variant != inNested:
 		return c.asked.message
+	case f.variant == inNested:
+		return nest(c.asked.message, c.league())
 	case f.announces:
 		return announcement(c.assignment, c.endpoint).appendTo(nil)
 	}
@@ -248,6 +272,7 @@ func (c *call) read(f form, status int, answer []byte) reply {
 		r.raw = excerpt(conceal(answer, c.hidden))
 		r.body = conceal(r.body, c.hidden)
 	}
+	c.nested = f.variant == unchanged && c.q.asksNested(&r)
 	return r
 }
 
@@ -376,6 +401,8 @@ func (c *call) useful(f form) bool {
 	switch {
 	case f.path == home:
 		return f.url(c.endpoint) != c.endpoint
+	case f.variant == inNested:
+		return nested[c.q.request] != ""
 	case f.variant == withoutAdditions:
 		return slices.ContainsFunc(additions, func(name string) bool { return bytes.Contains(c.asked.message, []byte(`"`+name+`":`)) })
 	}
@@ -385,9 +412,12 @@ func (c *call) useful(f form) bool {
 // learn remembers the form in which the endpoint understood the question.
 func (c *call) learn(f form) {
 	own := f == c.q.own()
-	at := c.meet(c.endpoint, own)
+	at := c.meet(c.endpoint, own && !c.numbered)
 	if at == nil {
 		return
+	}
+	if c.numbered {
+		at.numbered.Store(true)
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()

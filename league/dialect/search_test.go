@@ -470,7 +470,7 @@ func TestMostInformativeRejectionIsReturnedAgain(t *testing.T) {
 		}
 		return 404, ""
 	}}
-	for n, tries := range []int{maxTries, 8, 1, 1} {
+	for n, tries := range []int{maxTries, 11, 1, 1} {
 		status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
 		require.NoError(t, err)
 		assert.Equal(t, 400, status)

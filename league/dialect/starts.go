@@ -233,6 +233,7 @@ func (o *own) assignment(said object, at *place) object {
 		a.set("league_id", quoted(at.leagueID)) // a referee is in one league
 	}
 	a.fill("league_id", quoted(usualLeague))
+	a.plainNumber("round_id")
 	a.fill("round_id", encoded(roundOf(matchID)))
 	a.fill("attempt", jsontext.Value("1"))
 	a.fill("game_type", quoted(o.gameOf(matchID)))

@@ -1,0 +1,75 @@
+package dialect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An agent whose validator misses nested members gets them in the next try, and in the
+// first try of all later questions.
+func TestNestedMembersAreSentWhereTheAnswerMissesThem(t *testing.T) {
+	required := map[string][]string{
+		"GAME_INVITATION":    {"league_id", "round_id", "match_id", "game_invitation"},
+		"CHOOSE_PARITY_CALL": {"league_id", "round_id", "match_id", "parity_context"},
+		"GAME_OVER":          {"league_id", "round_id", "match_id"},
+	}
+	answers := map[string]string{"GAME_INVITATION": joins, "CHOOSE_PARITY_CALL": chooses, "GAME_OVER": `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`}
+	s := &stranger{answer: func(_ string, asked object) (int, string) {
+		method := asked.text("method")
+		if required[method] == nil {
+			return 200, `{"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7}`
+		}
+		for _, name := range required[method] {
+			if !asked.object("params").holds(name) {
+				return 400, `{"jsonrpc": "2.0", "error": {"code": -32602, "message": "Invalid params: 1 validation error\n` + name + `\n  Field required [type=missing]", "data": null}, "id": 7}`
+			}
+		}
+		return 200, answers[method]
+	}}
+	p := newTestPeers(zerolog.Nop())
+	p.league = func() string { return "league_of_others" }
+	invite := strings.Replace(invitation, `"attempt"`, `"round_id":1,"league_id":"league_of_others","game_type":"even_odd","role_in_match":"PLAYER_A","opponent_id":"P02","attempt"`, 1)
+	assert.Equal(t, joins, callOf(t, p, s, "handle_game_invitation", invite))
+	last := objectOf([]byte(s.bodies[len(s.bodies)-1])).object("params")
+	assert.JSONEq(t, `{"game_type":"even_odd","match_id":"R1M1","role_in_match":"PLAYER_A","opponent_id":"P02"}`, string(last.get("game_invitation")))
+	assert.Equal(t, "P02", last.text("opponent_id"), "the members of the specification stay")
+	assert.Equal(t, 3, s.tries())
+
+	call := strings.Replace(choiceCall, `"R1M1"`, `"R2M1","context":{"opponent_id":"P02","your_standings":{"wins":1,"losses":0,"draws":0}}`, 1)
+	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", call))
+	asked := objectOf([]byte(s.bodies[0])).object("params")
+	assert.JSONEq(t, `{"opponent_id":"P02","your_standings":{"wins":1,"losses":0,"draws":0},"valid_options":["even","odd"]}`, string(asked.get("parity_context")))
+	assert.Equal(t, "league_of_others", asked.text("league_id"))
+	assert.Equal(t, 2, asked.number("round_id"))
+	assert.Equal(t, 1, s.tries())
+	assert.Contains(t, callOf(t, p, s, "notify_match_result", gameOver), "acknowledged")
+	assert.Equal(t, 1, s.tries())
+}
+
+// A question alone finds the nested form, too; a rejection that misses something else is
+// no reason to try it early.
+func TestNestedFormComesLateUnlessItIsAskedFor(t *testing.T) {
+	for answer, want := range map[string]int{
+		"3 validation errors for ChooseParityCall\\nleague_id\\n  Field required\\nparity_context\\n  Field required": 1,
+		"Missing required fields":     -1,
+		"Unknown: parity_context":     -1,
+		`Field required: \"message\"`: -1,
+	} {
+		s := &stranger{answer: func(string, object) (int, string) {
+			return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"` + answer + `"},"id":7}`
+		}}
+		callOf(t, newTestPeers(zerolog.Nop()), s, "choose_parity", choiceCall)
+		require.Len(t, s.bodies, maxTries)
+		found := -1
+		for i := range s.bodies {
+			if found < 0 && strings.Contains(s.bodies[i], `"parity_context":{`) {
+				found = i
+			}
+		}
+		assert.Equal(t, want, found, answer)
+	}
+}
