@@ -215,6 +215,7 @@ func anyStrings(v any) []string {
 }
 
 func TestFlawsOfManagersAreFound(t *testing.T) {
+	t.Parallel()
 	for _, f := range flawsOfManagers() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -353,6 +354,7 @@ func whisper() tamper {
 }
 
 func TestFlawsOfRefereesAreFound(t *testing.T) {
+	t.Parallel()
 	for _, f := range flawsOfReferees() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()

@@ -66,6 +66,7 @@ func endless(c net.Conn, head, again string) {
 // Whatever an agent does with a connection, an examination ends in its time, and
 // needs no more memory for it than it has to.
 func TestRudeAgentsAreExaminedInTime(t *testing.T) {
+	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	agents := map[string]func(net.Conn, <-chan struct{}){
 		"says nothing": func(_ net.Conn, over <-chan struct{}) { <-over },
@@ -124,6 +125,7 @@ func TestRudeAgentsAreExaminedInTime(t *testing.T) {
 
 // One that answers as it should for a while, and then no more, is given up too.
 func TestAgentsThatHangLater(t *testing.T) {
+	t.Parallel()
 	for _, after := range []int64{1, 7, 30, 90, 150} {
 		t.Run(fmt.Sprintf("after %d calls", after), func(t *testing.T) {
 			t.Parallel()

@@ -104,12 +104,14 @@ func defects() []defect {
 const quick = 400 * time.Millisecond
 
 func TestEveryDefectIsFound(t *testing.T) {
+	t.Parallel()
 	for _, d := range defects() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			m := newModel(t)
 			d.plant(m)
 			r := examine(t, m, func(o *conformance.Options) {
+				o.Selection.Only = d.finds
 				if d.short {
 					o.Patience = quick
 				}

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	// An examination waits more than it works; as many at once as there are
 	// processors would leave those idle. The command line may say otherwise.
-	if err := flag.Set("test.parallel", "6"); err != nil {
+	if err := flag.Set("test.parallel", "10"); err != nil {
 		panic(err)
 	}
 	// A server waits half a second before it closes a connection on which too much
@@ -198,6 +198,7 @@ func TestHangingTakesNoTime(t *testing.T) {
 
 // What is asked for alone gets the same verdict, whatever has to come before it.
 func TestRequirementsAlone(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"P-CHO-03", "P-INV-07", "P-LOAD-02", "P-STA-02", "P-REG-01", "P-NOT-04", "P-LAT-03"} {
 		r := examine(t, newModel(t), func(o *conformance.Options) { o.Selection.Only = []string{id} })
 		assert.Len(t, r.Findings, 1)

@@ -93,9 +93,6 @@ func (l *lab) find(id string, f *Finding, shown []*Exchange) {
 		if f.defect.key == "" {
 			f.defect = x.defect
 		}
-		if f.Verdict != Pass {
-			f.Exchanges = append(f.Exchanges, x.shown())
-		}
 	}
 	before := l.findings[id]
 	switch {
@@ -106,6 +103,11 @@ func (l *lab) find(id string, f *Finding, shown []*Exchange) {
 		}
 	case f.Verdict == Skipped, f.Verdict == before.Verdict, l.blocked[id] && f.Verdict == Pass:
 		return
+	}
+	for _, x := range shown {
+		if x != nil && f.Verdict != Pass && !f.CutOff {
+			f.Exchanges = append(f.Exchanges, x.shown())
+		}
 	}
 	l.findings[id] = f
 }

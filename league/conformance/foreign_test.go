@@ -54,6 +54,7 @@ func TestPlayersThatAreOtherAndRight(t *testing.T) {
 }
 
 func TestManagersThatAreOtherAndRight(t *testing.T) {
+	t.Parallel()
 	url, _ := ourManager(t, 4, 1, &tamper{otherwise: true})
 	r, err := conformance.Check(t.Context(), conformance.Options{Role: conformance.Manager, URL: url, Listener: openPort(t)})
 	require.NoError(t, err)
@@ -63,6 +64,7 @@ func TestManagersThatAreOtherAndRight(t *testing.T) {
 }
 
 func TestRefereesThatAreOtherAndRight(t *testing.T) {
+	t.Parallel()
 	l := openPort(t)
 	r, err := conformance.Check(t.Context(), conformance.Options{Role: conformance.Referee, URL: ourReferee(t, l, 4, &tamper{otherwise: true}), Listener: l})
 	require.NoError(t, err)

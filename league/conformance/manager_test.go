@@ -96,6 +96,7 @@ func contains(ids []string, id string) bool {
 }
 
 func TestOurManagerConforms(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name              string
 		players, referees int

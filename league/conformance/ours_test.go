@@ -77,6 +77,7 @@ func TestOurPlayerConforms(t *testing.T) {
 
 // What a game does not have is skipped; the rest holds in every game.
 func TestOurAgentsConformInEveryGame(t *testing.T) {
+	t.Parallel()
 	inTurn := []string{"R-CHO-03", "R-CHO-04", "R-CHO-07"} // the other's choice is no secret
 	undrawn := []string{"P-MET-02", "P-CHO-09", "R-OVR-03", "R-DRW-01", "M-END-06"}
 	for _, test := range []struct {

@@ -42,6 +42,7 @@ func ourReferee(t *testing.T, manager net.Listener, atOnce int, bad *tamper, gam
 }
 
 func TestOurRefereeConforms(t *testing.T) {
+	t.Parallel()
 	for name, atOnce := range map[string]int{"one match at once": 1, "several": 4} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

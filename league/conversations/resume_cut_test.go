@@ -25,6 +25,9 @@ func (r *record) forget() {
 // A journal may end anywhere in its last line, or have lost whole lines: from
 // wherever it ends, the league goes on to the same results.
 func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a crash test with many lives of a manager, which runs without -short")
+	}
 	for _, test := range []struct {
 		name string
 		end  fate

@@ -90,6 +90,9 @@ func (w *world) checkFarewells(killed bool) {
 // A manager may die at any event, whatever the world has heard of it: the next
 // one ends the league as if nothing had happened.
 func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a crash test with many lives of a manager, which runs without -short")
+	}
 	t.Parallel()
 	var events int
 	var results []league.MatchRecord

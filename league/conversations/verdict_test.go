@@ -29,7 +29,11 @@ func (w *world) drawn() *protocol.MatchResultReport {
 
 // A result that cannot be is refused, whoever says so: the match is played again.
 func TestAResultThatCannotBe(t *testing.T) {
-	maybe, other := "maybe", ""
+	maybe := "maybe"
+	loser := func(q *protocol.MatchResultReport) *string {
+		id := map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
+		return &id
+	}
 	for name, test := range map[string]struct {
 		change func(q *protocol.MatchResultReport)
 		detail string
@@ -39,8 +43,7 @@ func TestAResultThatCannotBe(t *testing.T) {
 			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
 		}, "result.details.choices: P01", protocol.ErrInvalidParityChoice},
 		"choices that are not told": {func(q *protocol.MatchResultReport) {
-			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
-			q.Result.Winner, q.Result.Details.Choices = &other, nil
+			q.Result.Winner, q.Result.Details.Choices = loser(q), nil
 		}, "no choice reported for P01", ""},
 		"a choice that is not told": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = q.Result.Details.Choices[:1]
@@ -52,8 +55,7 @@ func TestAResultThatCannotBe(t *testing.T) {
 		},
 			"result.details.drawn_number: by the draw it is", ""},
 		"another winner": {func(q *protocol.MatchResultReport) {
-			other = map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
-			q.Result.Winner = &other
+			q.Result.Winner = loser(q)
 		}, "result.winner: by the rules of even_odd it is P0", ""},
 		"a draw of equal parts": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
