@@ -47,7 +47,7 @@ var (
 func usualSeeds() int {
 	switch {
 	case testing.Short():
-		return 40
+		return 15
 	case raceDetector:
 		return 100
 	}
