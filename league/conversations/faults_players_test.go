@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -141,13 +142,11 @@ const ms = second / 1000
 // eachMatch plays a part for the first question in each match, and another for
 // those that follow.
 func eachMatch(first, then part) part {
-	seen := map[string]bool{} // a player is in one match at a time
+	var seen sync.Map // a question may be repeated while it is being answered
 	return func(c *call) (jsontext.Value, error) {
-		conversation := read[protocol.Envelope](c.message).ConversationID
-		if seen[conversation] {
+		if _, again := seen.LoadOrStore(read[protocol.Envelope](c.message).ConversationID, true); again {
 			return then(c)
 		}
-		seen[conversation] = true
 		return first(c)
 	}
 }
