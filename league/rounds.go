@@ -53,7 +53,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	announcement := m.announce(work, round, matches, forfeits)
 	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
-		Int("round_id", round).Int("matches_count", len(matches)).Msg("round announced")
+		Int("round_id", round).Int("matches_count", len(matches)).Str("event_type", protocol.EventRoundAnnounced).Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
 		if err := m.options.Clock.Sleep(stop, lead); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	end := m.roundEnd(ctx, round)
 	summary := m.state.Rounds[round-1].Summary
 	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
-		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
+		Int("technical_losses", summary.TechnicalLosses).Str("event_type", protocol.EventRoundCompleted).Msg("round completed")
 	return end, nil
 }
 

@@ -45,10 +45,10 @@ const (
 
 // Write takes the referee's log.
 func (l *load) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte("by no fault of the player")) {
+	if bytes.Contains(line, []byte(protocol.EventAttemptVoid)) {
 		l.void.Add(1)
 	}
-	if bytes.Contains(line, []byte("a player failed")) {
+	if bytes.Contains(line, []byte(protocol.EventPlayerFailed)) {
 		l.failed.Add(1)
 	}
 	return len(line), nil
