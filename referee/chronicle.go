@@ -3,7 +3,6 @@ package referee
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -236,11 +235,11 @@ func encodedWithoutToken(message any) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	var members protocol.PerPlayer[jsontext.Value]
+	var members protocol.Object
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return nil, err
 	}
-	members = slices.DeleteFunc(members, func(m protocol.ForPlayer[jsontext.Value]) bool { return m.ID == tokenMember })
+	members.Drop(tokenMember)
 	raw, err = json.Marshal(members)
 	return protocol.HideTokens(raw), err // it may stand elsewhere, too
 }

@@ -21,7 +21,7 @@ func (m *match) decide(position rules.Position) *protocol.GameResult {
 		}
 		for _, s := range [...]*seat{a, b} {
 			if s.fault != "" {
-				result.Faults = append(result.Faults, protocol.ForPlayer[string]{ID: s.player.PlayerID, Value: string(s.fault)})
+				result.Faults = append(result.Faults, protocol.Member[string]{Name: s.player.PlayerID, Value: string(s.fault)})
 			}
 		}
 		switch {
@@ -105,7 +105,7 @@ func (m *match) draw() *protocol.Draw {
 	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
 	for i := range m.seats {
 		if s := &m.seats[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
-			draw.Entropies = append(draw.Entropies, protocol.ForPlayer[string]{ID: s.player.PlayerID, Value: s.entropy.Hex()})
+			draw.Entropies = append(draw.Entropies, protocol.Member[string]{Name: s.player.PlayerID, Value: s.entropy.Hex()})
 		}
 	}
 	return draw

@@ -166,7 +166,7 @@ func sameDraw(a, b *protocol.Draw) bool {
 	}
 	equal := a.Commitment == b.Commitment && a.Nonce == b.Nonce && len(a.Entropies) == len(b.Entropies)
 	for _, e := range a.Entropies {
-		other, ok := b.Entropies.Get(e.ID)
+		other, ok := b.Entropies.Get(e.Name)
 		equal = equal && ok && other == e.Value
 	}
 	return equal

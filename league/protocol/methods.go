@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -338,7 +337,7 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 	if err == nil && any(q).(request).sound() && whole(raw, bodies[messageType]) {
 		return q, nil
 	}
-	if old, ok := oldDialect(raw, messageType, clock); ok {
+	if old, ok := completeLegacy(raw, messageType, clock); ok {
 		*q = *new(Q)
 		raw, err = old, json.Unmarshal(old, q)
 	}
@@ -360,50 +359,6 @@ func peek(raw []byte) *Envelope {
 		e.ConversationID = clip(e.ConversationID)
 	}
 	return &e
-}
-
-// oldDialect fills in what the first form of the protocol did not have (spec
-// 003 §5.4.2, §5.6.1, §5.11): a request that has neither a timestamp nor a
-// conversation_id gets the envelope it lacks, and a registration the version,
-// the game and the capacity it does not name. Fields that are there stay as
-// they are, and are judged.
-func oldDialect(raw []byte, messageType string, clock *Clock) ([]byte, bool) {
-	members, problem := membersOf(raw)
-	if problem != nil || members["timestamp"] != nil || members["conversation_id"] != nil {
-		return nil, false
-	}
-	fill := func(in map[string]jsontext.Value, name, value string) {
-		if in[name] == nil {
-			in[name] = jsontext.Value(value)
-		}
-	}
-	now := clock.Now()
-	fill(members, "protocol", quote(Name))
-	fill(members, "message_type", quote(messageType))
-	fill(members, "timestamp", quote(FormatTimestamp(now)))
-	fill(members, "conversation_id", quote(fmt.Sprintf("conv-%d", now.UnixNano())))
-	sender := playerPrefix + nameless
-	for _, meta := range []string{"player_meta", "referee_meta"} {
-		inner := map[string]jsontext.Value{}
-		if members[meta].Kind() != '{' || json.Unmarshal(members[meta], &inner) != nil {
-			continue
-		}
-		fill(inner, "version", quote("1.0.0"))
-		fill(inner, "game_types", `["even_odd"]`)
-		if meta == "referee_meta" {
-			fill(inner, "max_concurrent_matches", "1")
-			sender = refereePrefix + nameless
-		}
-		members[meta], _ = json.Marshal(inner) // raw values always encode
-	}
-	fill(members, "sender", quote(sender))
-	filledIn, err := json.Marshal(members)
-	return filledIn, err == nil
-}
-
-func quote(s string) string {
-	b, _ := jsontext.AppendQuote(nil, s) // fails only for invalid UTF-8, of which our own words have none
-	return string(b)
 }
 
 // decodeResult reads a reply. Replies are judged by their meaning, so members
@@ -433,16 +388,16 @@ func decodeResult[R any](raw []byte) (any, error) {
 // decodeLeniently reads an object member by member into v, which must be a
 // message; a member that cannot be read leaves no trace there but a note.
 func decodeLeniently[V any](raw []byte, v *V) error {
-	var members PerPlayer[jsontext.Value]
-	if jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &members) != nil {
+	members := ParseObject(raw)
+	if members == nil {
 		return &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the result is not an object"}
 	}
 	var broken []FieldError
 	for _, m := range members {
-		one := append(append(append([]byte{'{'}, quote(m.ID)...), ':'), m.Value...)
+		one := append(append(append([]byte{'{'}, Quote(m.Name)...), ':'), m.Value...)
 		one = append(one, '}')
 		if json.Unmarshal(one, new(V)) != nil { // would leave half a value behind
-			broken = append(broken, FieldError{Field: m.ID, Rule: "of the right type", Got: shown(m.ID, m.Value), kind: breachValue})
+			broken = append(broken, FieldError{Field: m.Name, Rule: "of the right type", Got: shown(m.Name, m.Value), kind: breachValue})
 			continue
 		}
 		_ = json.Unmarshal(one, v) // just read
