@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -73,7 +74,7 @@ func (m *match) finish(position rules.Position) bool {
 		m.mu.Unlock()
 		return false
 	}
-	m.state, m.final, m.result, m.reporting = StateFinished, report, result, true
+	m.state, m.final, m.result, m.reporting = store.StateFinished, report, result, true
 	m.mu.Unlock()
 	m.keepResult()
 	return true

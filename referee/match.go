@@ -10,14 +10,6 @@ import (
 	"evenodd/rules"
 )
 
-// The states of a match (spec 003 §3.3).
-const (
-	StateWaitingForPlayers = "WAITING_FOR_PLAYERS"
-	StateCollectingChoices = "COLLECTING_CHOICES"
-	StateDrawingNumber     = "DRAWING_NUMBER"
-	StateFinished          = "FINISHED"
-)
-
 // A match is one attempt at a match.
 type match struct {
 	referee      *Referee
@@ -66,7 +58,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
 		nonce:        nonce,
-		state:        StateWaitingForPlayers,
+		state:        store.StateWaitingForPlayers,
 		second:       make(chan struct{}, 1),
 	}
 	m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, m.nonce)
@@ -85,7 +77,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 func (m *match) conduct() {
 	defer m.referee.rest()
 	defer m.forget()
-	m.chronicle.enter(StateWaitingForPlayers)
+	m.chronicle.enter(store.StateWaitingForPlayers)
 	m.ask([]rules.Seat{rules.SeatA, rules.SeatB}, m.assignment.Timeouts.GameJoinAck, m.invite)
 	position := m.game.Start()
 	if !m.forfeited() {
@@ -107,11 +99,11 @@ func (m *match) conduct() {
 // play asks for moves until the game is over, or a player has lost it
 // otherwise.
 func (m *match) play(position rules.Position) rules.Position {
-	m.enter(StateCollectingChoices)
+	m.enter(store.StateCollectingChoices)
 	for {
 		seats := position.ToMove()
 		if len(seats) == 0 {
-			m.enter(StateDrawingNumber)
+			m.enter(store.StateDrawingNumber)
 			return position
 		}
 		now := position
