@@ -186,7 +186,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	if role == membership.RoleReferee {
 		sender = protocol.RefereeSender(id)
 	}
-	q.Envelope = protocol.NewVoice(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-query-"+o.subject)
+	q.Envelope = protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-query-"+o.subject)
 	q.AuthToken = token
 	return q, nil
 }

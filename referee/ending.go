@@ -43,7 +43,7 @@ func (m *match) decide(position rules.Position) *protocol.GameResult {
 		Choices: protocol.Both(idA, optional(verdict.Moves[0]), idB, optional(verdict.Moves[1])),
 		Reason:  verdict.Reason([2]string{idA, idB}),
 	}
-	if verdict.Winner != rules.NoSeat {
+	if verdict.Winner != rules.NoSide {
 		result.Status, result.WinnerPlayerID = protocol.StatusWin, &m.seats[verdict.Winner].player.PlayerID
 	}
 	if verdict.Number > 0 {
@@ -84,7 +84,7 @@ func (m *match) finish(position rules.Position) bool {
 // the caller's to add.
 func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[int], draw *protocol.Draw) *protocol.MatchResultReport {
 	report := &protocol.MatchResultReport{
-		Envelope: m.referee.voice.Envelope(protocol.TypeMatchResultReport, m.conversation),
+		Envelope: m.referee.stamp.Envelope(protocol.TypeMatchResultReport, m.conversation),
 		LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
 		Result: protocol.MatchResult{
 			Winner: result.WinnerPlayerID,

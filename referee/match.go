@@ -78,7 +78,7 @@ func (m *match) conduct() {
 	defer m.referee.rest()
 	defer m.forget()
 	m.chronicle.enter(store.StateWaitingForPlayers)
-	m.ask([]rules.Seat{rules.SeatA, rules.SeatB}, m.assignment.Timeouts.GameJoinAck, m.invite)
+	m.ask([]rules.Side{rules.SideA, rules.SideB}, m.assignment.Timeouts.GameJoinAck, m.invite)
 	position := m.game.Start()
 	if !m.forfeited() {
 		position = m.play(position)
@@ -107,7 +107,7 @@ func (m *match) play(position rules.Position) rules.Position {
 			return position
 		}
 		now := position
-		m.ask(seats, m.assignment.Timeouts.Move, func(w *window, s rules.Seat) error { return m.askMove(w, now, s) })
+		m.ask(seats, m.assignment.Timeouts.Move, func(w *window, s rules.Side) error { return m.askMove(w, now, s) })
 		if m.forfeited() {
 			return position
 		}
@@ -156,7 +156,7 @@ func (m *match) forfeited() bool {
 
 // ask puts a question to the seats, to all at the same time, and returns when
 // the outcome of each is known: it answered, or it lost.
-func (m *match) ask(seats []rules.Seat, timeout float64, question func(*window, rules.Seat) error) {
+func (m *match) ask(seats []rules.Side, timeout float64, question func(*window, rules.Side) error) {
 	m.both(len(seats), func(i int) { m.insist(m.openWindow(timeout), seats[i], question) })
 }
 
@@ -171,7 +171,7 @@ func (m *match) both(n int, do func(i int)) {
 // envelope begins a message to a player: the token in it is worth something
 // only between these two, in this attempt.
 func (m *match) envelope(messageType string, s *seat) protocol.Envelope {
-	e := m.referee.voice.Envelope(messageType, m.conversation)
+	e := m.referee.stamp.Envelope(messageType, m.conversation)
 	e.AuthToken = s.player.AccessToken
 	if e.AuthToken == "" {
 		e.AuthToken = protocol.NoToken

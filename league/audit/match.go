@@ -323,7 +323,7 @@ func (x *examination) compareVerdict(f *fixture, v rules.Verdict, at spot) {
 		x.find(RuleDraw, at, "number_parity of %s is %s, by its draw it is %q", f.id, quoted(r.NumberParity), v.Parity)
 	}
 	status, winner := protocol.StatusDraw, (*string)(nil)
-	if v.Winner != rules.NoSeat {
+	if v.Winner != rules.NoSide {
 		status, winner = protocol.StatusWin, &f.ids[v.Winner]
 	}
 	if r.Status != status || !same(r.WinnerPlayerID, winner) {

@@ -350,7 +350,7 @@ func (h *hearing) legal(s *side, move string, unknown bool) bool {
 	case err != nil:
 		return unknown
 	case h.plain():
-		return game.Start().Check(rules.SeatA, move) == nil
+		return game.Start().Check(rules.SideA, move) == nil
 	case h.game.lost():
 		return unknown
 	}

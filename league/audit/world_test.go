@@ -156,7 +156,7 @@ func (w *world) match(round int, id, idA, idB string) {
 		v := evenodd.Game{}.Start().Play([2]string{choiceOf(idA), choiceOf(idB)}).Judge(rules.Chance{
 			Nonce: nonce, EntropyA: secretOf(id + idA), EntropyB: secretOf(id + idB)})
 		result.Status, result.DrawnNumber, result.NumberParity = protocol.StatusDraw, &v.Number, &v.Parity
-		if v.Winner != rules.NoSeat {
+		if v.Winner != rules.NoSide {
 			result.Status, result.WinnerPlayerID = protocol.StatusWin, ptr([]string{idA, idB}[v.Winner])
 		}
 	}

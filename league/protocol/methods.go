@@ -211,24 +211,24 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 
 // Handle serves the method, under all its names, with h. Requests reach h
 // judged; the envelope of the result is filled in, and an error of h becomes a
-// LEAGUE_ERROR of the agent whose voice is given.
-func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
+// LEAGUE_ERROR of the agent that the stamp belongs to.
+func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
 	decode := func(raw []byte) (any, error) {
-		q, err := decodeRequest[Q](m.Name, m.Request, raw, voice.Clock())
+		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
 		if err != nil {
 			if jsontext.Value(raw).IsValid() { // handle refuses it: a carrier may decode twice
 				return broken{peek(raw), err}, nil
 			}
-			return nil, m.refuse(err, voice, peek(raw))
+			return nil, m.refuse(err, stamp, peek(raw))
 		}
 		return judged[Q]{q}, nil
 	}
 	refuse := func(ctx context.Context, err error, asked *Envelope) error {
 		var e *Error
-		if voice.refused != nil && errors.As(err, &e) {
-			voice.refused(ctx, m.Name, asked, e)
+		if stamp.refused != nil && errors.As(err, &e) {
+			stamp.refused(ctx, m.Name, asked, e)
 		}
-		return m.refuse(err, voice, asked)
+		return m.refuse(err, stamp, asked)
 	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
 		if b, is := params.(broken); is {
@@ -253,7 +253,7 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 		}
 		answered := envelopeOf(r)
 		token := answered.AuthToken
-		*answered = voice.Envelope(m.Result, conversation)
+		*answered = stamp.Envelope(m.Result, conversation)
 		answered.AuthToken = token
 		return r, nil
 	}
@@ -270,7 +270,7 @@ func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 
 // refuse makes an error travel with this method's JSON-RPC code. What a handler
 // did not mean for others stays here: the caller is told of an internal error.
-func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
+func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return &Error{RPC: rpcInternal, Detail: "Internal error", Remote: true, cause: err}
@@ -284,7 +284,7 @@ func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
 		named.MessageType = cmp.Or(m.Request, m.Name)
 		asked = &named
 	}
-	return e.travelling(voice, asked, code)
+	return e.travelling(stamp, asked, code)
 }
 
 // admit finds the request in what a carrier handed over, and judges it unless
