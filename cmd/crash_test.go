@@ -272,12 +272,12 @@ func (c *troupe) excuse(report *journal.MatchReported, match *store.Match) {
 		}
 	}
 	for _, side := range report.Choices {
-		if w := report.WinnerPlayerID; w != nil && *w == side.ID {
+		if w := report.WinnerPlayerID; w != nil && *w == side.Name {
 			continue
 		}
-		n, _ := protocol.ParsePlayerID(side.ID)
+		n, _ := protocol.ParsePlayerID(side.Name)
 		assert.True(c.t, c.players[n-1].dead(from, to.Add(time.Millisecond)),
-			"%s lost %s technically between %s and %s, but was not killed: %s", side.ID, match.MatchID, from, to, report.Reason)
+			"%s lost %s technically between %s and %s, but was not killed: %s", side.Name, match.MatchID, from, to, report.Reason)
 	}
 }
 

@@ -130,7 +130,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	name := cmp.Or(presets.LeagueManager.DisplayName, "League Manager")
 	mux := transport.NewMux(log)
 	manager.Mount(mux)
-	stop := o.address.serve(listener, mux, manager.Voice, http.Config{
+	stop := o.address.serve(listener, mux, manager.Stamp, http.Config{
 		MaxBody: maxRequest, TooLarge: manager.TooLarge, Dialect: speak, Health: func() any { return managerHealth(manager, o.leagueID, name) },
 	})
 	defer stop()

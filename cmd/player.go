@@ -132,7 +132,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	known.Store(p)
 	mux := transport.NewMux(log)
 	p.Mount(mux)
-	stop := o.address.serve(listener, mux, p.Voice, http.Config{MaxBody: maxFromManager, Trusts: p.KnowsManager, Dialect: speak, Health: func() any {
+	stop := o.address.serve(listener, mux, p.Stamp, http.Config{MaxBody: maxFromManager, Trusts: p.KnowsManager, Dialect: speak, Health: func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}})
 	defer stop()

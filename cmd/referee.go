@@ -93,7 +93,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	mux := transport.NewMux(log)
 	r.Mount(mux)
-	stop := o.address.serve(listener, mux, r.Voice, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Trusts: r.KnowsManager, Dialect: speak, Health: func() any {
+	stop := o.address.serve(listener, mux, r.Stamp, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Trusts: r.KnowsManager, Dialect: speak, Health: func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}})
 	defer stop()

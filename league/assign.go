@@ -450,7 +450,7 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 		replies = protocol.RepliesStrict
 	}
 	return protocol.StartMatch.Call(ctx, m.options.Caller, referee.peer(), &protocol.MatchAssignment{
-		Envelope: m.voice.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
+		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
 		LeagueID: m.options.LeagueID, RoundID: round, MatchID: x.id, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
 		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring), Replies: replies,

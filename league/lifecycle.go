@@ -143,7 +143,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	var why []string
 	for _, id := range absent {
 		is := m.state.Agents[id]
-		f.Faults = append(f.Faults, protocol.ForPlayer[string]{ID: id, Value: cmp.Or(is.Fault, string(protocol.ErrTimeout))})
+		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(is.Fault, string(protocol.ErrTimeout))})
 		if is.Shutdown != "" {
 			why = append(why, id+" was shut down: it "+is.Shutdown)
 		} else {

@@ -15,7 +15,7 @@ import (
 // same tells whether two reports say the same of a match.
 func same(a, b *journal.MatchReported) bool {
 	for _, c := range a.Choices {
-		other, _ := b.Choices.Get(c.ID)
+		other, _ := b.Choices.Get(c.Name)
 		if textOf(c.Value) != textOf(other) {
 			return false
 		}
@@ -290,7 +290,7 @@ func (m *Manager) score(r *journal.MatchReported, a, b string) error {
 func faultsOf(d *protocol.ResultDetails, players ...string) (faults protocol.PerPlayer[string]) {
 	for _, id := range players {
 		if code, ok := d.Faults.Get(id); ok && protocol.Code(code).Name() != "" && d.Status == protocol.StatusTechnicalLoss {
-			faults = append(faults, protocol.ForPlayer[string]{ID: id, Value: code})
+			faults = append(faults, protocol.Member[string]{Name: id, Value: code})
 		}
 	}
 	return faults

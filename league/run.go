@@ -208,7 +208,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	}
 	_, head := m.journal.Last()
 	m.completed = &protocol.LeagueCompleted{
-		Envelope:    m.voice.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
+		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.Schedule.Rounds(), TotalMatches: m.state.Schedule.Matches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: head,

@@ -28,7 +28,7 @@ func (p *Player) askTotals(ctx context.Context) {
 		return
 	}
 	q := &protocol.LeagueQuery{
-		Envelope: p.voice.Envelope(protocol.TypeLeagueQuery, "conv-player-stats-"+strings.ToLower(m.AgentID)),
+		Envelope: p.stamp.Envelope(protocol.TypeLeagueQuery, "conv-player-stats-"+strings.ToLower(m.AgentID)),
 		LeagueID: m.LeagueID, QueryType: protocol.QueryPlayerStats, QueryParams: protocol.QueryParams{PlayerID: m.AgentID},
 	}
 	q.AuthToken = m.Token

@@ -60,7 +60,7 @@ func (w *window) until() time.Time { return w.end.Add(w.ctx.Extended()) }
 //
 // A try that failed by the fault of this side (see account) is no failure: it
 // is made again with a new window, and the player hears nothing of it.
-func (m *match) insist(w window, side rules.Seat, question func(*window, rules.Seat) error) {
+func (m *match) insist(w window, side rules.Side, question func(*window, rules.Side) error) {
 	s := &m.seats[side]
 	policy := m.assignment.RetryPolicy
 	wrong := false // something wrong was answered in this window
@@ -144,7 +144,7 @@ func (m *match) renew(w *window) {
 }
 
 // question puts a question once, and has it and its outcome in the transcript.
-func (m *match) question(w *window, side rules.Seat, question func(*window, rules.Seat) error) (account, error) {
+func (m *match) question(w *window, side rules.Side, question func(*window, rules.Side) error) (account, error) {
 	if w.asked {
 		w.ctx = w.ctx.Again()
 	}

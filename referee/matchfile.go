@@ -41,10 +41,10 @@ func (m *match) document() *store.Match {
 // advance brings a document to a state, with all that has been said until now.
 func (m *match) advance(doc *store.Match, state string) {
 	now := m.referee.options.Clock.Now()
-	if state != StateFinished {
+	if state != store.StateFinished {
 		m.chronicle.await()
 	}
-	m.chronicle.pour(doc, state != StateFinished)
+	m.chronicle.pour(doc, state != store.StateFinished)
 	doc.LastUpdated = m.referee.options.Clock.Timestamp()
 	doc.Lifecycle.State = state
 	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: milliseconds(now)})
@@ -75,7 +75,7 @@ func (m *match) keepResult() {
 	}
 	m.doc = m.document()
 	m.doc.Result = &store.MatchResult{GameResult: *m.result, Score: m.final.Result.Score}
-	m.advance(m.doc, StateFinished)
+	m.advance(m.doc, store.StateFinished)
 	m.write(m.attemptFile(m.doc), m.doc, "its result is in memory alone until the manager acknowledges the report")
 }
 

@@ -23,7 +23,7 @@ func (r *Referee) resume(member *membership.Membership) {
 	}
 	for matchID, attempts := range r.unacknowledged(member, "") {
 		doc := r.newest(member, matchID, attempts)
-		if doc == nil || doc.Lifecycle.State != StateFinished {
+		if doc == nil || doc.Lifecycle.State != store.StateFinished {
 			continue
 		}
 		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).
@@ -180,7 +180,7 @@ func recalled(r *Referee, member *membership.Membership, doc *store.Match) *matc
 		referee: r, member: member, matchID: doc.MatchID, attempt: doc.Attempt,
 		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(doc.MatchID, doc.Attempt),
-		commitment:   doc.Draw.Commitment, state: StateFinished,
+		commitment:   doc.Draw.Commitment, state: store.StateFinished,
 		reported: doc.Lifecycle.State == store.StateAcknowledged,
 	}
 	m.final = m.reportOf(&doc.Result.GameResult, doc.Result.Score, doc.Draw)
