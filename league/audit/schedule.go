@@ -6,20 +6,21 @@ import (
 	"evenodd/league/schedule"
 )
 
-// checkSchedule counts who meets whom: the algorithm is not believed either.
-func (x *examination) checkSchedule() {
-	s := x.state
+// checkSchedule checks the schedule itself, so that the audit does not trust the
+// algorithm that made it.
+func (a *auditor) checkSchedule() {
+	s := a.state
 	if s.Started == nil {
 		return
 	}
-	if err := fair(s.Schedule, s.Created.Legs); err != nil {
-		x.find(RuleSchedule, spot{file: x.journal, line: x.starts}, "%v", err)
+	if err := checkRoundRobin(s.Schedule, s.Created.Legs); err != nil {
+		a.find(RuleSchedule, location{file: a.journal, line: a.started}, "%v", err)
 	}
 }
 
-// fair tells why a schedule is none in which every pair meets once a leg, nobody
-// plays twice in a round, and byes are spread evenly.
-func fair(s schedule.Schedule, legs int) error {
+// checkRoundRobin returns an error unless every pair meets once in each leg, no
+// player plays twice in a round, and all players have as many matches.
+func checkRoundRobin(s schedule.Schedule, legs int) error {
 	n := s.Players()
 	ring := n - 1 + n%2
 	if s.Rounds() != ring*legs {
