@@ -135,9 +135,10 @@ type auditor struct {
 	doubtful  bool           // there are findings in the journal
 	chain     chain
 	lines     map[*journal.Match]*matchLines
-	started   int             // the line of the start; 0 before it
-	ended     int             // the line of the completion; 0 before it
-	lostHeads map[string]bool // heads of the journal that the manager reported as lost
+	before    [][]protocol.Record // by announced round: the records of all players before it
+	started   int                 // the line of the start; 0 before it
+	ended     int                 // the line of the completion; 0 before it
+	lostHeads map[string]bool     // heads of the journal that the manager reported as lost
 
 	nonces   map[string]string  // the match that each nonce was first seen in
 	breaches map[string]*breach // by player

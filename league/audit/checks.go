@@ -45,15 +45,11 @@ type check struct {
 // over each transcript with the exchange checks.
 func checks() []check {
 	return []check{
-		{rule: RuleJournalHead, event: (*auditor).checkTailLost},
 		{rule: RuleRegistration, event: (*auditor).checkDrop},
 		{rule: RuleLifecycle, event: (*auditor).checkSuspension},
 		{rule: RuleLifecycle, event: (*auditor).checkRoundAgents},
 		{rule: RuleLifecycle, event: (*auditor).checkPlayedByAbsent},
-		{rule: RuleEvent, event: (*auditor).checkLeagueID},
-		{rule: RuleEvent, event: (*auditor).checkInformed},
-		{rule: RuleDispute, event: (*auditor).noteDispute},
-		{rule: RuleStandings, event: (*auditor).checkChampion},
+		{rule: RuleEvent, event: (*auditor).checkStatement},
 
 		{rule: RuleSchedule, league: (*auditor).checkSchedule},
 		{rule: RuleStandings, league: (*auditor).checkStandings},

@@ -15,12 +15,10 @@ import (
 func (a *auditor) checkForm(f *matchFile, final bool) {
 	d := f.value
 	checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
-	want := store.Match{}
-	want.PlayerA.DisplayName, want.PlayerB.DisplayName = a.state.Agents[f.match.players[0]].Name, a.state.Agents[f.match.players[1]].Name
-	got := store.Match{}
-	got.PlayerA.DisplayName, got.PlayerB.DisplayName = d.PlayerA.DisplayName, d.PlayerB.DisplayName
-	for _, diff := range differences(&got, &want) {
-		f.find(a, RuleMatchFile, diff.member, "%v", diff)
+	for member, p := range map[jsontext.Pointer]store.MatchPlayer{"/player_A": d.PlayerA, "/player_B": d.PlayerB} {
+		if agent := a.state.Agents[p.PlayerID]; agent.Name != p.DisplayName {
+			f.find(a, RuleMatchFile, member+"/display_name", "%s is called %s, but registered as %s", agent.ID, quoted(&p.DisplayName), quoted(&agent.Name))
+		}
 	}
 	switch d.WrittenBy {
 	case store.WrittenByReferee:

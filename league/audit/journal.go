@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"evenodd/league/journal"
@@ -176,30 +175,17 @@ func (a *auditor) brokenRule(d journal.Data) string {
 	case *journal.MatchReported:
 		return a.brokenResult(d)
 	case *journal.MatchForfeited:
-		return a.brokenForfeit(d)
+		if m, _, _, ok := a.state.Find(d.MatchID); !ok || m.Report != nil {
+			return RuleOneResult
+		}
+		return RuleLifecycle
 	}
 	return RuleEvent
 }
 
-func (a *auditor) brokenForfeit(d *journal.MatchForfeited) string {
-	m, idA, idB, ok := a.state.Find(d.MatchID)
-	if !ok || m.Report != nil {
-		return RuleOneResult
-	}
-	absent := a.state.Forfeiting(idA, idB)
-	winner := journal.Remaining(idA, idB, absent)
-	switch {
-	case len(absent) == 0 || !slices.Equal(absent, d.Players):
-		return RuleLifecycle
-	case d.Status != protocol.StatusTechnicalLoss || quoted(d.WinnerPlayerID) != quoted(winner):
-		return RuleVerdict
-	}
-	return a.brokenResult(&journal.MatchReported{MatchID: d.MatchID, Outcome: d.Outcome, Score: d.Score})
-}
-
 func (a *auditor) brokenResult(d *journal.MatchReported) string {
 	m, idA, idB, ok := a.state.Find(d.MatchID)
-	if !ok || m.Report != nil || d.RefereeID != "" && !m.Holds(d.RefereeID) {
+	if !ok || m.Report != nil || !m.Holds(d.RefereeID) {
 		return RuleOneResult
 	}
 	_, okA := d.Score.Get(idA)
@@ -218,6 +204,8 @@ func (a *auditor) remember(e *journal.Event, line int) {
 	switch d := e.Data.(type) {
 	case *journal.Started:
 		a.started = line
+	case *journal.RoundAnnounced:
+		a.before = append(a.before, a.records())
 	case *journal.MatchAccepted:
 		m, _, _, _ := a.state.Find(d.MatchID)
 		lines, i := a.linesOf(m), attemptIndex(m, d.Attempt, d.RefereeID)
@@ -251,42 +239,29 @@ func changesDocuments(d journal.Data) bool {
 	return false
 }
 
-// checkTailLost notes a tail that the manager missed when it started.
-func (a *auditor) checkTailLost(e *journal.Event, here location) {
-	if d, ok := e.Data.(*journal.TailLost); ok {
+// checkStatement checks an event that says something by itself: it contradicts
+// another fact, or is worth a note.
+func (a *auditor) checkStatement(e *journal.Event, here location) {
+	switch d := e.Data.(type) {
+	case *journal.Created:
+		if d.LeagueID != a.id {
+			a.find(RuleEvent, here, "the journal is that of league %s, but it is in the folder of %s", quoted(&d.LeagueID), a.id)
+		}
+	case *journal.TailLost:
 		a.lostHeads[d.Head] = true
 		a.note(RuleJournalHead, here, "the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)
-	}
-}
-
-func (a *auditor) checkLeagueID(e *journal.Event, here location) {
-	if d, ok := e.Data.(*journal.Created); ok && d.LeagueID != a.id {
-		a.find(RuleEvent, here, "the journal is that of league %s, but it is in the folder of %s", quoted(&d.LeagueID), a.id)
-	}
-}
-
-// checkInformed notes an agent that learns twice that the league is over.
-func (a *auditor) checkInformed(e *journal.Event, here location) {
-	if d, ok := e.Data.(*journal.AgentInformed); ok {
-		if agent := a.state.Agents[d.AgentID]; agent != nil && agent.Informed {
-			here.agentID = d.AgentID
-			a.note(RuleEvent, here, "%s learns a second time that the league is over", clip(d.AgentID))
-		}
-	}
-}
-
-func (a *auditor) noteDispute(e *journal.Event, here location) {
-	if d, ok := e.Data.(*journal.MatchDisputed); ok {
+	case *journal.MatchDisputed:
 		here.matchID, here.agentID = d.MatchID, d.RefereeID
 		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), clip(d.MatchID), clip(d.Status), quoted(d.WinnerPlayerID))
-	}
-}
-
-func (a *auditor) checkChampion(e *journal.Event, here location) {
-	if d, ok := e.Data.(*journal.LeagueCompleted); ok {
+	case *journal.LeagueCompleted:
 		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.Name != d.Champion.DisplayName {
 			here.agentID = agent.ID
 			a.find(RuleStandings, here, "the champion %s is called %s, but registered as %s", agent.ID, quoted(&d.Champion.DisplayName), quoted(&agent.Name))
+		}
+	case *journal.AgentInformed:
+		if agent := a.state.Agents[d.AgentID]; agent != nil && agent.Informed {
+			here.agentID = d.AgentID
+			a.note(RuleEvent, here, "%s learns a second time that the league is over", clip(d.AgentID))
 		}
 	}
 }

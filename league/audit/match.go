@@ -20,7 +20,6 @@ type scheduledMatch struct {
 	round   int
 	players [2]string // player A first
 	lines   *matchLines
-	before  []protocol.Record // of all players before the round, by rank in the table; nil where they are not known
 }
 
 // A matchFile is the file of a match or of an attempt at it.
@@ -43,12 +42,11 @@ func (a *auditor) checkMatches() {
 	for _, name := range a.matchFiles {
 		other[name] = true
 	}
-	s, game, before := a.state, a.game(), a.initialRecords()
+	s, game := a.state, a.game()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
 		for number := 1; number <= s.Schedule.MatchesPerRound(); number++ {
 			m := a.scheduled(round, number)
-			m.before = before
 			var file *matchFile
 			if exists := other[m.id]; exists || m.Report != nil { // it may be newer than the list of files
 				if file, exists = a.checkMatchFile(m); !exists && m.Report != nil {
@@ -61,7 +59,6 @@ func (a *auditor) checkMatches() {
 				a.checkResult(m, game, file)
 			}
 		}
-		before = a.recordsAfter(before, round)
 	}
 	a.findMissing(missing)
 	for _, name := range a.matchFiles {
@@ -100,41 +97,12 @@ func (a *auditor) scheduled(round, number int) *scheduledMatch {
 	return m
 }
 
-// initialRecords are the records of the players before the first round.
-func (a *auditor) initialRecords() []protocol.Record {
-	if a.state.Started == nil {
-		return nil
-	}
+// records are the present records of all players, by rank in the table.
+func (a *auditor) records() []protocol.Record {
 	records := make([]protocol.Record, len(a.state.Started.Players))
-	points := make([]int, len(records))
 	for i := range records {
-		records[i].Points = &points[i]
-	}
-	return records
-}
-
-// recordsAfter adds the results of a round to the records before it. It returns
-// nil if a result is not known.
-func (a *auditor) recordsAfter(records []protocol.Record, round int) []protocol.Record {
-	for number := 1; records != nil && number <= a.state.Schedule.MatchesPerRound(); number++ {
-		r := a.scheduled(round, number).Report
-		if r == nil {
-			return nil
-		}
-		o, _ := a.state.Outcome(r) // the event was folded
-		pointsA, pointsB := a.state.Table.Points(o)
-		*records[o.A].Points += pointsA
-		*records[o.B].Points += pointsB
-		for _, player := range [2]int{o.A, o.B} {
-			switch {
-			case r.Status == protocol.StatusDraw:
-				records[player].Draws++
-			case o.Winner == player:
-				records[player].Wins++
-			default:
-				records[player].Losses++
-			}
-		}
+		row := a.state.Table.Row(i)
+		records[i] = protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points}
 	}
 	return records
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -50,44 +51,27 @@ func wrongType(e *json.SemanticError) string {
 	if e.Err != nil && errors.Is(e.Err, json.ErrUnknownName) {
 		return member + " is an unknown member"
 	}
-	is := map[jsontext.Kind]string{
-		'n': "null", 't': "true", 'f': "false", '"': "a string", '0': "a number", '{': "an object", '[': "an array",
-	}[e.JSONKind]
+	is := kindName(e.JSONKind)
 	if len(e.JSONValue) > 0 {
 		is = clip(string(e.JSONValue))
-	}
-	if is == "" {
-		is = "something else"
 	}
 	return fmt.Sprintf("%s must be %s, not %s", member, typeName(e.GoType), is)
 }
 
-// typeName is the JSON type that is read into a Go type.
+// typeName names the JSON type that is read into a Go type.
 func typeName(t reflect.Type) string {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch {
-	case t == nil:
-		return "something else"
-	case strings.HasPrefix(t.Name(), "PerPlayer"):
-		return "an object"
+	if t == nil {
+		return kindName(0)
 	}
-	switch kind := t.Kind(); kind {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	case reflect.Slice, reflect.Array:
-		return "an array"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	default:
-		if kind >= reflect.Int && kind <= reflect.Uint64 {
-			return "an integer"
-		}
-		return "something else"
-	}
+	return kindName(jsontext.Value(encoded(reflect.Zero(t).Interface())).Kind())
+}
+
+func kindName(kind jsontext.Kind) string {
+	name := map[jsontext.Kind]string{
+		'n': "null", 't': "true", 'f': "true or false", '"': "a string", '0': "a number", '{': "an object", '[': "an array",
+	}[kind]
+	return cmp.Or(name, "something else")
 }

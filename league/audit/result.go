@@ -2,7 +2,6 @@ package audit
 
 import (
 	"slices"
-	"strconv"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -51,13 +50,13 @@ func (a *auditor) checkResult(m *scheduledMatch, game rules.Game, file *matchFil
 	switch {
 	case r.Status == protocol.StatusTechnicalLoss:
 		if r.DrawnNumber != nil || r.NumberParity != nil {
-			a.find(RuleDraw, at, "%s ended with a technical loss, but has number %s", m.id, number(r.DrawnNumber))
+			a.find(RuleDraw, at, "%s ended with a technical loss, but has number %s", m.id, shown(jsonText(r.DrawnNumber)))
 		}
 	case r.Draw == nil && attempt != nil && attempt.Commitment == "":
 		a.note(RuleDraw, at, "%s gave no nonce for %s: the draw cannot be recomputed", clip(r.RefereeID), m.id)
 		if game != nil && contradicts(game, m) {
 			a.note(RuleVerdict, at, "%s ended with %s, winner %s, but the number %s and the choices that %s reports make another result",
-				m.id, clip(r.Status), quoted(r.WinnerPlayerID), number(r.DrawnNumber), clip(r.RefereeID))
+				m.id, clip(r.Status), quoted(r.WinnerPlayerID), shown(jsonText(r.DrawnNumber)), clip(r.RefereeID))
 		}
 	case game != nil && known:
 		a.checkVerdict(m, game, chance, file, at)
@@ -201,31 +200,21 @@ func (a *auditor) checkVerdict(m *scheduledMatch, game rules.Game, chance rules.
 }
 
 func (a *auditor) compareVerdict(m *scheduledMatch, v rules.Verdict, at location) {
-	r := m.Report
-	if r.DrawnNumber == nil && v.Number != 0 || r.DrawnNumber != nil && *r.DrawnNumber != v.Number {
-		a.find(RuleDraw, at, "the number of %s is %s; by its nonce and entropies it is %d", m.id, number(r.DrawnNumber), v.Number)
-	}
-	if r.NumberParity == nil && v.Parity != "" || r.NumberParity != nil && *r.NumberParity != v.Parity {
-		a.find(RuleDraw, at, "number_parity of %s is %s; by its draw it is %q", m.id, quoted(r.NumberParity), v.Parity)
-	}
-	status, winner := protocol.StatusDraw, (*string)(nil)
+	got := m.Report.Outcome
+	want := got
+	want.Status, want.WinnerPlayerID, want.DrawnNumber, want.NumberParity = protocol.StatusDraw, nil, nil, nil
 	if v.Winner != rules.NoSide {
-		status, winner = protocol.StatusWin, &m.players[v.Winner]
+		want.Status, want.WinnerPlayerID = protocol.StatusWin, &m.players[v.Winner]
 	}
-	if r.Status != status || quoted(r.WinnerPlayerID) != quoted(winner) {
-		a.find(RuleVerdict, at, "%s ended with %s, winner %s; by the rules it is %s, winner %s", m.id, clip(r.Status), quoted(r.WinnerPlayerID), status, quoted(winner))
+	if v.Number != 0 {
+		want.DrawnNumber, want.NumberParity = &v.Number, &v.Parity
 	}
-	for i, id := range m.players {
-		if c, _ := r.Choices.Get(id); c != nil && *c != v.Moves[i] {
-			a.find(RuleVerdict, at, "the choice of %s in %s is %s, but its last move is %q", id, m.id, quoted(c), v.Moves[i])
+	want.Choices = protocol.Both(m.players[0], &v.Moves[0], m.players[1], &v.Moves[1])
+	for _, diff := range differences(&got, &want) {
+		rule := RuleVerdict
+		if diff.member == "/drawn_number" || diff.member == "/number_parity" {
+			rule = RuleDraw
 		}
+		a.find(rule, at, "%s of %s is %s; by the rules of the game it is %s", name(diff.member), m.id, diff.got, diff.want)
 	}
-}
-
-// number formats an optional number.
-func number(n *int) string {
-	if n == nil {
-		return "none"
-	}
-	return strconv.Itoa(*n)
 }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -28,7 +27,7 @@ func (a *auditor) checkStandings() {
 	switch {
 	case a.chain.next == 0: // there is no journal
 	case head.hash == journal.Origin && a.chain.head == journal.Origin:
-	case head.line == 0 && a.lostHeads[head.hash]: // checkTailLost noted it
+	case head.line == 0 && a.lostHeads[head.hash]: // checkStatement noted it
 	case head.line == 0:
 		a.find(RuleJournalHead, at, "journal_head %.12q… is the hash of no line of the journal: its tail was cut off, or lines were changed", head.hash)
 	case head.stale > 0:
@@ -55,19 +54,21 @@ func (a *auditor) compareStandings(line int) {
 	want.Version, want.RoundsCompleted, want.Standings = a.state.Recorded, completedRounds(a.state), a.state.Standings()
 	for _, diff := range onePerObject(differences(got, &want)) {
 		at := location{file: a.standings.file, line: a.standings.line(diff.member)}
-		if i, ok := element(diff.member, "/standings/"); ok && i < len(got.Standings) {
-			at.agentID = got.Standings[i].PlayerID
+		for _, row := range indexes(diff.member) {
+			at.agentID = got.Standings[row].PlayerID
 		}
 		a.find(RuleStandings, at, "%v up to line %d", diff, line)
 	}
 }
 
-// element returns the index of an array's element in the path of a member.
-func element(member jsontext.Pointer, array string) (int, bool) {
-	rest, ok := strings.CutPrefix(string(member), array)
-	digits, _, _ := strings.Cut(rest, "/")
-	i, err := strconv.Atoi(digits)
-	return i, ok && err == nil
+// indexes are the indexes of array elements in the path of a member.
+func indexes(member jsontext.Pointer) (all []int) {
+	for token := range member.Tokens() {
+		if i, err := strconv.Atoi(token); err == nil {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 func completedRounds(s *journal.State) int {
@@ -98,11 +99,8 @@ func (a *auditor) checkRounds() {
 	}
 	for _, diff := range differences(got, &want) {
 		rule, at := RuleRounds, location{file: d.file, line: d.line(diff.member)}
-		if round, ok := element(diff.member, "/rounds/"); ok {
-			prefix := "/rounds/" + strconv.Itoa(round) + "/matches/"
-			if match, ok := element(diff.member, prefix); ok {
-				at.matchID = protocol.MatchID(round+1, match+1)
-			}
+		if i := indexes(diff.member); len(i) == 2 {
+			at.matchID = protocol.MatchID(i[0]+1, i[1]+1)
 		}
 		if last := diff.member.LastToken(); last == "player_A_id" || last == "player_B_id" {
 			rule = RuleSchedule
