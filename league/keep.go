@@ -233,7 +233,7 @@ func (m *Manager) writeMatch(round int, r *journal.MatchReported, a, b *agent) {
 	if m.options.Keep == nil {
 		return
 	}
-	path := m.options.Keep.Folder.Match(m.options.LeagueID, r.MatchID)
+	path := m.options.Keep.Folder.Match(m.options.LeagueID, r.MatchID.String())
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
@@ -248,7 +248,7 @@ func (m *Manager) matchFile(round int, r *journal.MatchReported, a, b *agent) *s
 	scoring := m.options.Scoring
 	return &store.Match{
 		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: round,
-		MatchID: r.MatchID, GameType: m.options.GameType, Attempt: r.Attempt,
+		MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
 		RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
 		PlayerA:    store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
 		PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},

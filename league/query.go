@@ -149,7 +149,7 @@ func (m *Manager) scheduledMatch(index int) protocol.ScheduledMatch {
 	round, number := index/s.Schedule.MatchesPerRound()+1, index%s.Schedule.MatchesPerRound()+1
 	pair, _ := s.Schedule.Pair(round, number)
 	scheduled := protocol.ScheduledMatch{
-		MatchID: protocol.MatchID(round, number), RoundID: round,
+		MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round,
 		PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B], Status: "SCHEDULED",
 	}
 	if round <= s.Round {
@@ -179,7 +179,7 @@ func (m *Manager) answerNextMatch(p *agent) *protocol.LeagueQueryResponse {
 			continue
 		}
 		data.NextMatch = &protocol.NextMatch{
-			MatchID: protocol.MatchID(round, number), RoundID: round, OpponentID: m.state.Started.Players[opponent],
+			MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round, OpponentID: m.state.Started.Players[opponent],
 		}
 		var referee string
 		switch {

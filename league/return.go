@@ -242,7 +242,8 @@ func (m *Manager) tokenless(q *protocol.MatchResultReport) *agent {
 	}
 	id := protocol.AgentOf(q.Sender)
 	if q.NamelessSender() {
-		fact, _, _, ok := m.state.Find(q.MatchID)
+		matchID, _ := protocol.ParseMatchID(q.MatchID)
+		fact, _, _, ok := m.state.Find(matchID)
 		if !ok || len(fact.Attempts) == 0 {
 			return nil
 		}
