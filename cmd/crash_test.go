@@ -314,16 +314,8 @@ func sometimesLong(seed uint64) resurrection {
 	}
 }
 
-// skipShort leaves out what takes minutes when -short asks for it, and says so.
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("NOT RUN: -short leaves out the crash tests")
-	}
-}
-
 func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
-	skipShort(t)
+	longTest(t)
 	seed := crashSeed(t)
 	ports := steadyPorts(t, 2*troupeSize) // chosen together: those of the dead are free for a while
 	// From a seed, a referee that died in a match goes on with the same attempt,
@@ -339,9 +331,7 @@ func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if !raceDetector { // with it, the processes of one league keep a machine busy
-				t.Parallel()
-			}
+			t.Parallel()
 			survive(t, tt.ports, tt.seed, tt.flags...)
 		})
 	}
@@ -445,7 +435,8 @@ func (c *troupe) outcomes(s *journal.State) map[string]outcome {
 }
 
 func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
-	skipShort(t)
+	longTest(t)
+	t.Parallel()
 	seed := crashSeed(t)
 	t.Logf("CRASH_SEED=%d", seed)
 	agents := []string{"--seed", strconv.FormatUint(seed, 10)}
