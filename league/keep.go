@@ -156,7 +156,7 @@ func (m *Manager) writeFiles() {
 	}
 	rounds := &store.Rounds{
 		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id,
-		TotalRounds: m.state.Schedule.Rounds(), Rounds: m.state.RoundRecords(),
+		TotalRounds: m.state.TotalRounds(), Rounds: m.state.RoundRecords(),
 	}
 	standings.RoundsCompleted = len(rounds.Rounds)
 	newRound := m.roundsWritten != len(rounds.Rounds)
@@ -221,9 +221,8 @@ func (m *Manager) writeMatches(from, to int) {
 		return
 	}
 	for round := max(from, 1); round <= to; round++ {
-		for number := 1; number <= m.state.Schedule.MatchesPerRound(); number++ {
-			pair, _ := m.state.Schedule.Pair(round, number)
-			report := m.state.Matches[m.state.Schedule.Index(round, number)].Report
+		for i, pair := range m.state.Pairings(round) {
+			report := m.state.Rounds[round-1].Matches[i].Report
 			m.writeMatch(round, report, m.players[pair.A], m.players[pair.B])
 		}
 	}

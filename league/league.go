@@ -404,7 +404,7 @@ func (m *Manager) status() Status {
 	s := m.state
 	return Status{
 		Awaited: m.firstAwaited(len(m.awaited)),
-		State:   m.phase(), Round: s.Round, Rounds: s.Schedule.Rounds(), Matches: s.Schedule.Matches(),
+		State:   m.phase(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
 		Recorded: s.Recorded, Players: players, Referees: referees, Agents: m.states(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
@@ -118,44 +119,50 @@ func (m *Manager) answerSchedule(q *protocol.QueryParams) (*protocol.LeagueQuery
 		round = protocol.QueryRound(max(s.Round, 1))
 	}
 	data := protocol.ScheduleData{
-		RoundID: round, Rounds: s.Schedule.Rounds(), Matches: []protocol.ScheduledMatch{},
-		TotalMatches: s.Schedule.Matches(), Offset: q.Offset,
+		RoundID: round, Rounds: s.TotalRounds(), Matches: []protocol.ScheduledMatch{},
+		TotalMatches: s.TotalMatches(), Offset: q.Offset,
 	}
-	first := 0 // of all matches of the league
+	rounds := [2]int{1, data.Rounds} // first and last
 	if round != protocol.AllRounds {
 		if s.Started != nil && int(round) > data.Rounds {
 			return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
 		}
-		data.TotalMatches = s.Schedule.MatchesPerRound()
-		first = (int(round) - 1) * data.TotalMatches
+		data.TotalMatches = len(s.Pairings(int(round)))
+		rounds = [2]int{int(round), int(round)}
 	}
-	for size, i := 0, q.Offset; i < data.TotalMatches && (q.Limit == 0 || len(data.Matches) < q.Limit); i++ {
-		one := m.scheduledMatch(first + i)
-		encoded, err := json.Marshal(one)
-		if err != nil {
-			return nil, err
+	for size, skip, n := 0, q.Offset, rounds[0]; n <= rounds[1]; n++ {
+		pairings := s.Pairings(n)
+		for i := min(skip, len(pairings)); i < len(pairings); i++ {
+			if q.Limit > 0 && len(data.Matches) == q.Limit {
+				return &protocol.LeagueQueryResponse{Data: data}, nil
+			}
+			one := m.scheduledMatch(protocol.MatchID{Round: n, Number: i + 1}, pairings[i])
+			encoded, err := json.Marshal(one)
+			if err != nil {
+				return nil, err
+			}
+			if size += len(encoded) + len(","); size > protocol.MaxSchedule {
+				return &protocol.LeagueQueryResponse{Data: data}, nil
+			}
+			data.Matches = append(data.Matches, one)
 		}
-		if size += len(encoded) + len(","); size > protocol.MaxSchedule {
-			break
-		}
-		data.Matches = append(data.Matches, one)
+		skip = max(skip-len(pairings), 0)
 	}
 	return &protocol.LeagueQueryResponse{Data: data}, nil
 }
 
-// scheduledMatch describes a match by its index in the schedule. M.mu is held.
-func (m *Manager) scheduledMatch(index int) protocol.ScheduledMatch {
+// scheduledMatch describes a match. M.mu is held.
+func (m *Manager) scheduledMatch(id protocol.MatchID, pair pairing.Pairing) protocol.ScheduledMatch {
 	s := m.state
-	round, number := index/s.Schedule.MatchesPerRound()+1, index%s.Schedule.MatchesPerRound()+1
-	pair, _ := s.Schedule.Pair(round, number)
 	scheduled := protocol.ScheduledMatch{
-		MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round,
+		MatchID: id.String(), RoundID: id.Round,
 		PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B], Status: "SCHEDULED",
 	}
-	if round <= s.Round {
-		scheduled.RefereeEndpoint = m.endpointOf(s.Referee(round, number))
+	if id.Round > s.Round {
+		return scheduled
 	}
-	if r := s.Matches[index].Report; r != nil {
+	scheduled.RefereeEndpoint = m.endpointOf(s.Referee(id.Round, id.Number))
+	if r := s.Rounds[id.Round-1].Matches[id.Number-1].Report; r != nil {
 		scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
 	}
 	return scheduled
@@ -173,9 +180,9 @@ func (m *Manager) endpointOf(id string) *string {
 func (m *Manager) answerNextMatch(p *agent) *protocol.LeagueQueryResponse {
 	data := protocol.NextMatchData{}
 	place, takesPart := m.state.Place(p.id)
-	for round := max(m.state.Round, 1); takesPart && round <= m.state.Schedule.Rounds(); round++ {
-		opponent, number, ok := m.state.Schedule.Opponent(round, place)
-		if !ok || m.state.Matches[m.state.Schedule.Index(round, number)].Report != nil {
+	for round := max(m.state.Round, 1); takesPart && round <= m.state.TotalRounds(); round++ {
+		opponent, number, ok := m.state.Opponent(round, place)
+		if !ok || round <= m.state.Round && m.state.Rounds[round-1].Matches[number-1].Report != nil {
 			continue
 		}
 		data.NextMatch = &protocol.NextMatch{

@@ -85,11 +85,11 @@ func candidatesFor(s *journal.State, assigned map[string]int) (candidates []cand
 // forfeits tells of each match of a round whether players forfeit it: as recorded
 // if the round has been announced, else as it would be now.
 func forfeits(s *journal.State, round int) []bool {
-	pairs := s.Schedule.Round(round)
+	pairs := s.Pairings(round)
 	forfeited := make([]bool, len(pairs))
 	for i, p := range pairs {
 		if round <= s.Round {
-			forfeited[i] = s.Matches[s.Schedule.Index(round, i+1)].Forfeited != nil
+			forfeited[i] = s.Rounds[round-1].Matches[i].Forfeited != nil
 		} else {
 			forfeited[i] = len(s.Forfeiting(s.Started.Players[p.A], s.Started.Players[p.B])) > 0
 		}

@@ -193,7 +193,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 			Str("event_type", protocol.EventDrawMissing).Msg("the referee showed no draw: its result cannot be checked")
 	}
 	if m.options.Progress != nil {
-		m.options.Progress(m.state.Recorded, len(m.state.Matches))
+		m.options.Progress(m.state.Recorded, m.state.TotalMatches())
 	}
 	return x, r, nil
 }
@@ -372,8 +372,8 @@ func (m *Manager) Results() []MatchRecord {
 	defer m.mu.Unlock()
 	records := make([]MatchRecord, 0, m.state.Recorded)
 	for round := 1; round <= m.state.Round; round++ {
-		for i, p := range m.state.Schedule.Round(round) {
-			r := m.state.Matches[m.state.Schedule.Index(round, i+1)].Report
+		for i, p := range m.state.Pairings(round) {
+			r := m.state.Rounds[round-1].Matches[i].Report
 			if r == nil {
 				continue
 			}

@@ -39,6 +39,6 @@ func (m *Manager) startByHand() (*protocol.LeagueStarted, error) {
 	players, referees := m.registeredCounts()
 	return &protocol.LeagueStarted{
 		Status: "STARTED", LeagueID: m.options.LeagueID, Players: players, Referees: referees,
-		Rounds: m.state.Schedule.Rounds(), Matches: m.state.Schedule.Matches(),
+		Rounds: m.state.TotalRounds(), Matches: m.state.TotalMatches(),
 	}, nil
 }

@@ -89,12 +89,12 @@ func newWorld(t *testing.T, rounds int) *world {
 	for round := 1; round <= rounds; round++ {
 		w.round(round)
 	}
-	if rounds == w.state.Schedule.Rounds() {
+	if rounds == w.state.TotalRounds() {
 		first := w.state.Standings()[0]
 		w.record(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
 	}
 	w.documents()
-	if rounds == w.state.Schedule.Rounds() {
+	if rounds == w.state.TotalRounds() {
 		w.record(&journal.AgentInformed{AgentID: "P01"})
 	}
 	require.NoError(t, j.Close())
@@ -118,7 +118,7 @@ func (w *world) standings(id string) *protocol.Record {
 }
 
 func (w *world) round(round int) {
-	pairs := w.state.Schedule.Round(round)
+	pairs := w.state.Pairings(round)
 	w.record(&journal.RoundAnnounced{RoundID: round, Referees: slices.Repeat([]string{"REF01"}, len(pairs))})
 	for i, p := range pairs {
 		w.match(protocol.MatchID{Round: round, Number: i + 1}, playerIDs[p.A], playerIDs[p.B])
@@ -224,7 +224,7 @@ func (w *world) documents() {
 	}))
 	require.NoError(w.t, store.Write(w.dir.Rounds(leagueID), &store.Rounds{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID,
-		TotalRounds: w.state.Schedule.Rounds(), Rounds: records,
+		TotalRounds: w.state.TotalRounds(), Rounds: records,
 	}))
 	for id, h := range w.histories {
 		require.NoError(w.t, store.Write(w.dir.History(id), h))

@@ -8,15 +8,15 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
 // SchemaVersion is that of the events written here.
 const SchemaVersion = "1.0.0"
 
-// Algorithm names how the rounds follow from the ordered players: package
-// schedule.
-const Algorithm = "circle-v1"
+// Algorithm is the pairing method of new leagues.
+const Algorithm = pairing.Circle
 
 // AuthLenient is the auth of a league in which third-party agents need no token.
 const AuthLenient = protocol.AuthLenient
