@@ -17,7 +17,7 @@ type question struct {
 	method  string
 	request string   // message type of the request
 	answer  string   // message type of the result
-	others  []string // further names of the method: observed ones, and likely ones by analogy
+	others  []string // further names of the method, as the method table has them
 	notice  bool     // nothing depends on the answer
 }
 
@@ -40,36 +40,25 @@ func indexOf(method string) int {
 	return -1
 }
 
-// questions are the methods that have messages, the most frequent first.
-var questions = [...]question{
-	{protocol.ChooseParity.Name, protocol.TypeChooseParityCall, protocol.TypeChooseParityResponse,
-		[]string{"parity_choose", "receive_parity_call", "parity_call"}, false},
-	{protocol.Invite.Name, protocol.TypeGameInvitation, protocol.TypeGameJoinAck,
-		[]string{"receive_game_invitation"}, false},
-	{protocol.StartMatch.Name, protocol.TypeMatchAssignment, protocol.TypeMatchAssignmentAck,
-		[]string{"assign_match", "START_MATCH", "run_match", "start_match_command"}, false},
-	{protocol.NotifyMatchResult.Name, protocol.TypeGameOver, protocol.TypeGameOverAck,
-		[]string{"receive_game_over", "handle_game_over"}, true},
-	{protocol.MakeMove.Name, protocol.TypeGameMoveCall, protocol.TypeGameMoveResponse,
-		[]string{"receive_move_call", "receive_game_move_call"}, false},
-	{protocol.ReportMatchResult.Name, protocol.TypeMatchResultReport, protocol.TypeMatchResultAck,
-		[]string{"receive_match_result", "receive_match_result_report"}, false},
-	{protocol.NotifyRound.Name, protocol.TypeRoundAnnouncement, protocol.TypeRoundAnnouncementAck,
-		[]string{"receive_round_announcement"}, true},
-	{protocol.UpdateStandings.Name, protocol.TypeStandingsUpdate, protocol.TypeStandingsUpdateAck,
-		[]string{"receive_standings_update", "standings_update", "notify_standings"}, true},
-	{protocol.NotifyRoundCompleted.Name, protocol.TypeRoundCompleted, protocol.TypeRoundCompletedAck,
-		[]string{"receive_round_completed"}, true},
-	{protocol.NotifyLeagueCompleted.Name, protocol.TypeLeagueCompleted, protocol.TypeLeagueCompletedAck,
-		[]string{"receive_league_completed"}, true},
-	{protocol.NotifyGameError.Name, protocol.TypeGameError, protocol.TypeGameErrorAck,
-		[]string{"receive_game_error"}, true},
-	{protocol.RegisterPlayer.Name, protocol.TypeLeagueRegisterRequest, protocol.TypeLeagueRegisterResponse,
-		[]string{"league_register", "receive_league_register_request"}, false},
-	{protocol.RegisterReferee.Name, protocol.TypeRefereeRegisterRequest, protocol.TypeRefereeRegisterResponse,
-		[]string{"referee_register", "receive_referee_register_request"}, false},
-	{protocol.Query.Name, protocol.TypeLeagueQuery, protocol.TypeLeagueQueryResponse,
-		[]string{"receive_league_query"}, false},
+// questions are the methods that have messages, in the order of the method table.
+var questions = func() (all []question) {
+	for _, m := range protocol.Methods() {
+		if m.Request == "" {
+			continue
+		}
+		all = append(all, question{m.Name, m.Request, m.Result, slices.Concat(m.ThirdParty, m.Aliases), isNotice(m.Name)})
+	}
+	return all
+}()
+
+// isNotice tells whether nothing depends on the answer to a method.
+func isNotice(method string) bool {
+	switch method {
+	case protocol.NotifyMatchResult.Name, protocol.NotifyGameError.Name, protocol.NotifyRound.Name, protocol.UpdateStandings.Name,
+		protocol.NotifyRoundCompleted.Name, protocol.NotifyLeagueCompleted.Name:
+		return true
+	}
+	return false
 }
 
 // names are the names of the method, likeliest first. No agent was seen to call an

@@ -231,7 +231,7 @@ func TestARefereeThatAcknowledgesAnything(t *testing.T) {
 		methods = append(methods, objectOf([]byte(s.bodies[0])).text("method"))
 		require.Equal(t, 1, s.tries())
 	}
-	assert.Equal(t, []string{"start_match", "assign_match", "START_MATCH", "run_match", "start_match_command"}, methods[:5])
+	assert.Equal(t, []string{"start_match", "assign_match", "start_match_command", "START_MATCH", "run_match"}, methods[:5])
 	assert.Equal(t, "start_match", methods[forms], "and from the beginning")
 	handed(t, p, s.post, theAssignment)
 	s.tries()

@@ -414,7 +414,7 @@ func TestNumberedManagerIsRememberedPerEndpoint(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(_ string, asked object) (int, string) {
 		switch {
-		case asked.text("method") == "start_match", asked.text("method") == "assign_match":
+		case slices.Contains([]string{"start_match", "assign_match", "start_match_command"}, asked.text("method")):
 			return 404, unknown
 		case asked.object("params").text("sender") != "league_manager:LM01":
 			return 400, refusal
@@ -432,7 +432,7 @@ func TestNumberedManagerIsRememberedPerEndpoint(t *testing.T) {
 		assert.Equal(t, 1, s.tries(), "begins with the sender that the agent accepts")
 	}
 
-	for i, tries := range []int{4, 1} { // another endpoint: start_match, assign_match, START_MATCH twice
+	for i, tries := range []int{5, 1} { // another endpoint: start_match, assign_match, start_match_command, START_MATCH twice
 		assert.Equal(t, "ACCEPTED", handed(t, p, s.post, assignmentOf(fmt.Sprintf("R%dM1", i+1), "P01", "P02")).text("status"))
 		assert.Contains(t, s.bodies[tries-1], `"method":"START_MATCH"`)
 		assert.Contains(t, s.bodies[tries-1], `"sender":"league_manager:LM01","timestamp"`, "without a token that the referee could take for its own")

@@ -25,7 +25,7 @@ type askedQuestion struct {
 var askedQuestions = []askedQuestion{
 	{"handle_game_invitation", "GAME_INVITATION", "receive_game_invitation", invitation, `{"accept":true}`},
 	{"choose_parity", "CHOOSE_PARITY_CALL", "receive_parity_call", strings.Replace(choiceCall, "}", `,"attempt":1}`, 1), `{"parity_choice":"even"}`},
-	{"make_move", "GAME_MOVE_CALL", "receive_move_call", strings.Replace(choiceCall, "CHOOSE_PARITY", "GAME_MOVE", 1), `{"move_data":{"choice":"rock"}}`},
+	{"make_move", "GAME_MOVE_CALL", "game_move_call", strings.Replace(choiceCall, "CHOOSE_PARITY", "GAME_MOVE", 1), `{"move_data":{"choice":"rock"}}`},
 	{"notify_match_result", "GAME_OVER", "receive_game_over", gameOver, `{"status":"received"}`},
 	{"start_match", "MATCH_ASSIGNMENT", "assign_match", theAssignment, `{"status":"accepted"}`},
 }
@@ -207,8 +207,8 @@ func TestFormsOfAQuestion(t *testing.T) {
 			names = append(names, f.String())
 		}
 	}
-	assert.Equal(t, []string{"choose_parity", "CHOOSE_PARITY_CALL", "choose_parity_call", "parity_choose", "receive_parity_call", "parity_call",
-		"handle_message", "mcp_message", "tools/call choose_parity", "tools/call CHOOSE_PARITY_CALL"}, names)
+	assert.Equal(t, []string{"choose_parity", "CHOOSE_PARITY_CALL", "choose_parity_call", "receive_parity_call", "parity_choose",
+		"handle_message", "mcp_message", "tools/call choose_parity", "tools/call CHOOSE_PARITY_CALL", "tools/call choose_parity_call"}, names)
 }
 
 // A third-party referee is told to start matches by the announcement of a round in
