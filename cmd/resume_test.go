@@ -84,7 +84,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	journal := k.data.Journal(crashLeague)
 	m := k.manager(t, "--pace", "300ms")
 	agents := k.agents(t)
-	m.awaits(t, `"round_id":1,.*"message":"round completed"`)
+	m.awaits(t, `"round_id":1,.*"event_type":"ROUND_COMPLETED"`)
 	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 130, m.ends(t), m.stderr.String())
 	assert.Empty(t, m.stdout.String(), "half a league has no table")

@@ -67,7 +67,7 @@ func TestAnInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 			if tt.seed == "" {
 				tt.seed = p.awaits(t, `^Seed: (\d+)\n`)[1]
 			} else {
-				p.awaits(t, `"message":"registered"`)
+				p.awaits(t, `"event_type":"REGISTERED"`)
 			}
 			p.interrupt(t)
 			assert.Equal(t, 130, p.ends(t))

@@ -98,7 +98,7 @@ func (m *Manager) drop(a *agent, reason string) error {
 	delete(m.agents, a.id)
 	m.noLongerAwaited(a)
 	m.options.Log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", reason).
-		Msg("registration dropped")
+		Str("event_type", protocol.EventRegistrationDropped).Msg("registration dropped")
 	return nil
 }
 
@@ -170,13 +170,13 @@ func (m *Manager) decidedBy(a *agent, pong *protocol.Pong, err error, warned *bo
 			return true // the journal fails, and with it the manager
 		}
 		m.noLongerAwaited(a)
-		m.options.Log.Info().Str("id", a.id).Func(m.logAwaited).Msg("agent answered its first ping")
+		m.options.Log.Info().Str("id", a.id).Func(m.logAwaited).Str("event_type", protocol.EventAgentAnswered).Msg("agent answered its first ping")
 		m.enough()
 		return true
 	case m.graceLeft(a) == 0 && !*warned:
 		*warned = true
 		m.options.Log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
-			Msg("no answer from the agent's endpoint within the grace period; another applicant may replace it")
+			Str("event_type", protocol.EventAgentSilent).Msg("no answer from the agent's endpoint within the grace period; another applicant may replace it")
 	}
 	return false
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -179,7 +180,7 @@ func (m *Manager) writeFiles() {
 func (m *Manager) write(path string, document any) {
 	if err := store.Write(path, document); err != nil {
 		m.options.Log.Error().Err(err).Str("file", path).
-			Msg("a file could not be written; the journal has what belongs in it, and the next start or round writes it again")
+			Str("event_type", protocol.EventFileNotWritten).Msg("a file could not be written; the journal has what belongs in it, and the next start or round writes it again")
 	}
 }
 
@@ -238,7 +239,7 @@ func (m *Manager) writeMatch(round int, r *journal.MatchReported, a, b *agent) {
 		return
 	}
 	if err := store.Add(path, m.matchFile(round, r, a, b)); err != nil && !errors.Is(err, fs.ErrExist) {
-		m.options.Log.Error().Err(err).Str("file", path).Msg("a match file could not be written; the journal has the result")
+		m.options.Log.Error().Err(err).Str("file", path).Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
 	}
 }
 

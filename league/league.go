@@ -108,7 +108,7 @@ type Options struct {
 // A Manager runs one league. Safe for concurrent use.
 type Manager struct {
 	options    Options
-	voice      *protocol.Voice
+	stamp      *protocol.Stamp
 	journal    *journal.Journal
 	secret     [32]byte
 	adminToken string
@@ -189,7 +189,7 @@ func New(o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		options:   o,
-		voice:     protocol.NewVoice(protocol.ManagerSender, o.Clock),
+		stamp:     protocol.NewStamp(protocol.ManagerSender, o.Clock),
 		started:   make(chan struct{}),
 		dispatch:  make(chan func()),
 		late:      make(chan *agent, 100),
@@ -250,7 +250,7 @@ func (m *Manager) openLeague() error {
 	}
 	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(rules) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
 		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
-			Msg("the settings of game, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
+			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
 	}
 	o.LenientAuth, o.RegistrationGrace = lenient, grace
 	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, rules
@@ -317,8 +317,8 @@ func (o *Options) validate() error {
 	return errors.Join(problems...)
 }
 
-// Voice is who the manager speaks as.
-func (m *Manager) Voice() *protocol.Voice { return m.voice }
+// Stamp returns the stamp of the agent's messages.
+func (m *Manager) Stamp() *protocol.Stamp { return m.stamp }
 
 // AdminToken is what start_league must show. Whoever starts the manager tells
 // it to its operator; it stands in no message and no log line.
@@ -326,15 +326,15 @@ func (m *Manager) AdminToken() string { return m.adminToken }
 
 // Mount registers the manager's tools (spec 003 §5.5.1, §8.11).
 func (m *Manager) Mount(mux protocol.Mux) {
-	m.voice.OnRefusal(m.logRefusal)
+	m.stamp.OnRefusal(m.logRefusal)
 	mux.OnUnread(m.logUnread)
-	protocol.RegisterReferee.Handle(mux, m.voice, m.registerReferee)
-	protocol.RegisterPlayer.Handle(mux, m.voice, m.registerPlayer)
-	protocol.ReportMatchResult.Handle(mux, m.voice, m.reportMatchResult)
-	protocol.Query.Handle(mux, m.voice, m.query)
-	protocol.GetStandings.Handle(mux, m.voice, m.getStandings)
-	protocol.StartLeague.Handle(mux, m.voice, m.startLeague)
-	protocol.Ping.Handle(mux, m.voice, m.ping)
+	protocol.RegisterReferee.Handle(mux, m.stamp, m.registerReferee)
+	protocol.RegisterPlayer.Handle(mux, m.stamp, m.registerPlayer)
+	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
+	protocol.Query.Handle(mux, m.stamp, m.query)
+	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
+	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
+	protocol.Ping.Handle(mux, m.stamp, m.ping)
 	mux.Fallback(protocol.MethodFor)
 }
 

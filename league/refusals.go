@@ -67,7 +67,7 @@ func (l *refusalLog) write(ctx context.Context, r refused) {
 	if line = line.Str("defect", r.defect); omitted > 0 {
 		line = line.Int("omitted_before", omitted)
 	}
-	line.Msg("request refused")
+	line.Str("event_type", protocol.EventRequestRefused).Msg("request refused")
 }
 
 // allow counts a line, and returns how many were omitted before it.
@@ -138,7 +138,7 @@ func (m *Manager) logUnread(ctx context.Context, method string, err error) {
 // TooLarge answers a request of more than limit bytes, which nobody has read, and logs
 // the refusal.
 func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
-	err := protocol.TooLarge(m.voice, limit)
+	err := protocol.TooLarge(m.stamp, limit)
 	m.logUnread(ctx, "", err)
 	return err
 }

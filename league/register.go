@@ -163,7 +163,7 @@ func (m *Manager) register(a applicant) (*agent, *refusal, error) {
 	m.expectAnswer(created)
 	// The conversation is not logged: it would let a reader ask for the response again.
 	m.options.Log.Info().Str("id", created.id).Str("name", a.name).Str("endpoint", a.endpoint).
-		Func(m.logAwaited).Msg("registered")
+		Func(m.logAwaited).Str("event_type", protocol.EventRegistered).Msg("registered")
 	m.enough()
 	return created, nil, nil
 }

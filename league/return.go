@@ -114,7 +114,7 @@ func (m *Manager) comeBack(known *agent, a applicant, generation int) (*refusal,
 		known.proof.Store(m.prove(known.id, generation))
 		known.confirmed.Store(false)
 	}
-	m.options.Log.Info().Str("id", known.id).Str("endpoint", endpoint).Msg("an agent is back")
+	m.options.Log.Info().Str("id", known.id).Str("endpoint", endpoint).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
 	close(*known.expect())                                            // whoever waits for it hands its matches over again
 	if m.completed != nil && known.late.CompareAndSwap(false, true) { // also if an earlier life of it was told
 		select {

@@ -107,7 +107,7 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 			m.windowOver = true
 			if !m.enough() {
 				m.options.Log.Warn().Int("min_players", m.options.MinPlayers).Int("referees", m.options.Referees).
-					Msg("the registration window is over, but too few have registered: the league begins when there are enough")
+					Str("event_type", protocol.EventTooFewRegistered).Msg("the registration window is over, but too few have registered: the league begins when there are enough")
 			}
 			m.mu.Unlock()
 		}
@@ -168,7 +168,7 @@ func (m *Manager) start() error {
 		return err
 	}
 	m.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
-		Int("rounds", m.state.Schedule.Rounds()).Int("matches", m.state.Schedule.Matches()).Msg("the league begins")
+		Int("rounds", m.state.Schedule.Rounds()).Int("matches", m.state.Schedule.Matches()).Str("event_type", protocol.EventLeagueStarted).Msg("the league begins")
 	return nil
 }
 
@@ -208,7 +208,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	}
 	_, head := m.journal.Last()
 	m.completed = &protocol.LeagueCompleted{
-		Envelope:    m.voice.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
+		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.Schedule.Rounds(), TotalMatches: m.state.Schedule.Matches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: head,
@@ -222,7 +222,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	if !before || !m.filesComplete() {
 		m.rewriteFiles()
 	}
-	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Msg("the league is over")
+	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
 	if m.options.Over != nil {
 		m.options.Over()
 	}

@@ -185,11 +185,11 @@ type bout struct {
 }
 
 // seat is the player's.
-func (g *bout) seat() rules.Seat {
+func (g *bout) seat() rules.Side {
 	if g.role == protocol.RolePlayerB {
-		return rules.SeatB
+		return rules.SideB
 	}
-	return rules.SeatA
+	return rules.SideA
 }
 
 // newMatch is a match that the player has not heard of.

@@ -45,10 +45,10 @@ const (
 
 // Write takes the referee's log.
 func (l *load) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte("by no fault of the player")) {
+	if bytes.Contains(line, []byte(protocol.EventAttemptVoid)) {
 		l.void.Add(1)
 	}
-	if bytes.Contains(line, []byte("a player failed")) {
+	if bytes.Contains(line, []byte(protocol.EventPlayerFailed)) {
 		l.failed.Add(1)
 	}
 	return len(line), nil
@@ -69,19 +69,19 @@ func (l *load) pause(ctx context.Context, window float64) error {
 // player makes one, which answers late.
 func (l *load) player(id string) *transport.Mux {
 	mux := transport.NewMux(zerolog.Nop())
-	voice := protocol.NewVoice(protocol.PlayerSender(id), protocol.SystemClock())
-	protocol.Invite.Handle(mux, voice, func(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+	stamp := protocol.NewStamp(protocol.PlayerSender(id), protocol.SystemClock())
+	protocol.Invite.Handle(mux, stamp, func(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 		accept := true
 		return &protocol.GameJoinAck{MatchID: q.MatchID, PlayerID: id, Accept: &accept}, l.pause(ctx, l.timeouts.GameJoinAck)
 	})
-	protocol.ChooseParity.Handle(mux, voice, func(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+	protocol.ChooseParity.Handle(mux, stamp, func(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 		return &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: id, ParityChoice: evenodd.Even}, l.pause(ctx, l.timeouts.Move)
 	})
 	ack := func(context.Context, string, *protocol.GameOver) (*protocol.Ack, error) {
 		return &protocol.Ack{PlayerID: id}, nil
 	}
-	protocol.NotifyMatchResult.Handle(mux, voice, ack)
-	protocol.NotifyGameError.Handle(mux, voice, func(context.Context, string, *protocol.GameError) (*protocol.Ack, error) {
+	protocol.NotifyMatchResult.Handle(mux, stamp, ack)
+	protocol.NotifyGameError.Handle(mux, stamp, func(context.Context, string, *protocol.GameError) (*protocol.Ack, error) {
 		return &protocol.Ack{PlayerID: id}, nil
 	})
 	return mux
@@ -183,7 +183,7 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 	}
 	matchID := protocol.MatchID(1, n+1)
 	return &protocol.MatchAssignment{
-		Envelope: protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock()).
+		Envelope: protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
 		LeagueID: leagueID, RoundID: 1, MatchID: matchID, Attempt: 1, GameType: evenodd.Type,
 		PlayerA: seat(2 * n), PlayerB: seat(2*n + 1), Timeouts: l.timeouts,
