@@ -18,7 +18,6 @@ type incoming struct {
 	kind    string         // the message type that is asked for; "" for a tool
 	params  object
 	wrapped wrapping
-	spelt   spelling
 	foreign bool // it is in a form that the protocol does not have
 	refused int  // the JSON-RPC code of the error that answered it; 0 for none
 }
@@ -51,19 +50,7 @@ func unwrapped(body []byte) *incoming {
 	case !q.unwrap(call.get("params")):
 		return nil
 	}
-	q.respell()
 	return q
-}
-
-// respell puts the names of members into the protocol's spelling, where the caller
-// has another.
-func (q *incoming) respell() {
-	if q.params.names("message_type") || q.params.names("match_id") {
-		return
-	}
-	if q.spelt = spellingOf(q.params); q.spelt != snakeCase {
-		q.params = objectOf(within(q.params.appendTo(nil), depth, object.snaked))
-	}
 }
 
 // answerable tells whether JSON-RPC has such ids.
@@ -96,12 +83,6 @@ func (q *incoming) unwrap(params jsontext.Value) bool {
 // protocol's, else by the type of the message, else by what the method is like.
 // False where there is nothing to translate.
 func (q *incoming) resolve() bool {
-	known := q.find()
-	q.foreign = q.foreign || q.spelt != snakeCase
-	return known
-}
-
-func (q *incoming) find() bool {
 	said := strings.ToUpper(q.params.text("message_type"))
 	switch kind := typeNamed(q.named); {
 	case kind != "" && spoken(q.named, kind):

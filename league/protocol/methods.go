@@ -102,6 +102,29 @@ var (
 		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary, codes: noCodes}
 )
 
+// IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
+// catalogue or a method has it. The codes that JSON-RPC itself defines do not count.
+func IsErrorCode(rpc int) bool { return errorCodes[rpc] }
+
+var errorCodes = func() map[int]bool {
+	const lowestOfJSONRPC, highestOfJSONRPC = -32768, -32000
+	codes := map[int]bool{}
+	add := func(rpc int) {
+		if rpc < lowestOfJSONRPC || rpc > highestOfJSONRPC {
+			codes[rpc] = true
+		}
+	}
+	for _, c := range catalogue {
+		add(c.rpc)
+	}
+	for _, own := range []map[Code]int{refereeCodes, playerCodes, noticeCodes, matchCodes, reportCodes, queryCodes} {
+		for _, rpc := range own {
+			add(rpc)
+		}
+	}
+	return codes
+}()
+
 // A MethodRow is a row of the method table without its Go types.
 type MethodRow struct {
 	Name                string
