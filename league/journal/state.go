@@ -39,6 +39,7 @@ type Agent struct {
 	Player       bool
 	Name         string
 	Endpoint     string
+	URL          string // Endpoint in the form of protocol.CanonicalURL
 	Capacity     int    // matches at once, of a referee
 	Registration string // what knows the same registration again
 	Generation   int    // of its token
@@ -286,7 +287,7 @@ func (s *State) create(d *Created) error {
 	if d.Legs < 1 {
 		return fmt.Errorf("legs: %d", d.Legs)
 	}
-	if err := d.scoring().Validate(); err != nil {
+	if err := d.TableScoring().Validate(); err != nil {
 		return err
 	}
 	if d.Auth != "" && d.Auth != protocol.AuthLenient {
@@ -296,7 +297,8 @@ func (s *State) create(d *Created) error {
 	return nil
 }
 
-func (d *Created) scoring() table.Scoring {
+// TableScoring is the scoring with its tie-breaks.
+func (d *Created) TableScoring() table.Scoring {
 	return table.Scoring{
 		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
 		Tiebreakers: d.Tiebreakers,
@@ -340,7 +342,7 @@ func (s *State) start(d *Started) error {
 	if rounds.Matches() > maxMatches {
 		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, rounds.Matches(), maxMatches)
 	}
-	counts, err := table.New(len(d.Players), s.Created.scoring())
+	counts, err := table.New(len(d.Players), s.Created.TableScoring())
 	if err != nil {
 		return err
 	}
