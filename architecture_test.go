@@ -500,3 +500,56 @@ func TestSleepersAreFound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { assert.Len(t, sleepers(tt.tests), tt.want) })
 	}
 }
+
+// unnamedLogLines returns the log lines of a file that do not name their event.
+func unnamedLogLines(s source) (found []string) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if end, ok := call.Fun.(*ast.SelectorExpr); ok && (end.Sel.Name == "Msg" || end.Sel.Name == "Msgf") && !namesEvent(end.X) {
+			found = append(found, s.at(call)+": add .Str(\"event_type\", …): readers of logs match the names of events, so that sentences can change")
+		}
+		return true
+	})
+	return found
+}
+
+// namesEvent tells whether a chain of calls has .Str("event_type", …).
+func namesEvent(chain ast.Expr) bool {
+	call, ok := chain.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	if sel.Sel.Name == "Str" && len(call.Args) == 2 {
+		if key, ok := call.Args[0].(*ast.BasicLit); ok && key.Value == `"event_type"` {
+			return true
+		}
+	}
+	return namesEvent(sel.X)
+}
+
+func TestLogLinesNameTheirEvent(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest() {
+			continue
+		}
+		for _, line := range unnamedLogLines(s) {
+			assert.Fail(t, line)
+		}
+	}
+}
+
+func TestLogLinesWithoutAnEventAreFound(t *testing.T) {
+	const text = `package x
+		func f() {
+			log.Info().Str("a", "b").Msg("no event")
+			log.Warn().Str("event_type", event).Int("n", 1).Msgf("%d", 1)
+		}`
+	assert.Len(t, unnamedLogLines(parsed(t, "league/x.go", text)), 1)
+}

@@ -131,14 +131,14 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	name := cmp.Or(presets.LeagueManager.DisplayName, "League Manager")
 	mux := transport.NewMux(log)
 	manager.Mount(mux)
-	stop := o.address.serve(listener, mux, manager.Voice, http.Config{
+	stop := o.address.serve(listener, mux, manager.Stamp, http.Config{
 		MaxBody: maxRequest, TooLarge: manager.TooLarge, Dialect: speak, Health: func() any { return managerHealth(manager, o.leagueID, name) },
 	})
 	defer stop()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		o.leagueID, o.address.url(listener.Addr().String()), situation(manager, o), manager.AdminToken())
 	log.Info().Str("system_id", rules.System.SystemID).Str("display_name", rules.League.DisplayName).
-		Str("game_type", rules.League.GameType).Stringer("calls", calls).Msg("listening")
+		Str("game_type", rules.League.GameType).Stringer("calls", calls).Str("event_type", protocol.EventListening).Msg("listening")
 
 	_, err = manager.Run(ctx)
 	switch {
@@ -253,7 +253,7 @@ func closeKeep(s streams, keep *league.Files) {
 func waitForEnd(ctx context.Context, s streams, m *league.Manager, log zerolog.Logger) {
 	_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
 	m.Linger(ctx)
-	log.Info().Msg("interrupted after the league was over")
+	log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the league was over")
 }
 
 func managerHealth(m *league.Manager, leagueID, name string) any {

@@ -54,7 +54,7 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 				referee = nil
 			}
 		case unfinished:
-			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Msg("no report in time: another attempt")
+			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
 			failed.add(referee)
 			m.failed(x, referee, "it did not report match "+x.id+" in time")
 			referee, givenUp = nil, true
@@ -364,7 +364,7 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 	case ctx.Err() != nil || m.recordedMatch(x):
 		return settled
 	case err != nil:
-		m.options.Log.Warn().Err(err).Str("match_id", x.id).Str("referee_id", referee.id).Msg("the match could not be handed over")
+		m.options.Log.Warn().Err(err).Str("match_id", x.id).Str("referee_id", referee.id).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
 		e := protocol.AsError(err)
 		switch {
 		case protocol.Local(err):
@@ -375,7 +375,7 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 		return lost
 	case ack.Status != protocol.StatusAccepted:
 		withReason(m.options.Log.Info(), ack.Reason).Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
-			Msg("the referee does not take the match")
+			Str("event_type", protocol.EventAssignmentRefused).Msg("the referee does not take the match")
 		m.decline(x, referee, attempt, ack)
 		return declined
 	}
@@ -394,7 +394,7 @@ func (m *Manager) accept(x *match, referee *agent, attempt int, ack *protocol.Ma
 	case at.Accepted && !at.Declined && at.Commitment == ack.DrawCommitment:
 	case at.Commitment != "" && at.Commitment != ack.DrawCommitment:
 		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("attempt", at.Number).
-			Msg("the referee has begun this attempt again with another commitment: another attempt")
+			Str("event_type", protocol.EventCommitmentChanged).Msg("the referee has begun this attempt again with another commitment: another attempt")
 		return begunAnew
 	default:
 		accept := &journal.MatchAccepted{MatchID: x.id, Attempt: at.Number, RefereeID: referee.id, DrawCommitment: ack.DrawCommitment}
@@ -450,7 +450,7 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 		replies = protocol.RepliesStrict
 	}
 	return protocol.StartMatch.Call(ctx, m.options.Caller, referee.peer(), &protocol.MatchAssignment{
-		Envelope: m.voice.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
+		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
 		LeagueID: m.options.LeagueID, RoundID: round, MatchID: x.id, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
 		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring), Replies: replies,

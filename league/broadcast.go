@@ -74,7 +74,7 @@ func (b *broadcast[Q]) deliver(a *agent) {
 // dropped counts a receiver that is too slow to be sent anything more.
 func (b *broadcast[Q]) dropped(a *agent) {
 	b.manager.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
-		Msg("the agent is too slow, a broadcast to it was dropped")
+		Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
 	b.done()
 }
 
@@ -183,7 +183,7 @@ func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, pro
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		m.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
-			Str("message_type", message.Type()).Str("id", a.id).Msg("a broadcast was not acknowledged")
+			Str("message_type", message.Type()).Str("id", a.id).Str("event_type", protocol.EventBroadcastUnacknowledged).Msg("a broadcast was not acknowledged")
 	}
 	return err
 }

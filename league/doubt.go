@@ -77,7 +77,7 @@ func (m *Manager) doubt(x *match, attempt int) bool {
 	}
 	c := x.claims[attempt]
 	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
-		Msg("report rejected; assigning the match to another referee")
+		Str("event_type", protocol.EventReportRejected).Msg("report rejected; assigning the match to another referee")
 	_ = m.record(&journal.MatchDoubted{ // if it cannot be, the journal fails, and with it the manager
 		MatchID: x.id, Attempt: attempt, RefereeID: c.report.RefereeID, Reason: c.reason,
 		Result: m.bestOf(c.report, [2]string{x.a.id, x.b.id}),
@@ -108,7 +108,7 @@ func (m *Manager) settleByClaim(x *match) bool {
 		return false // the journal fails, and with it the manager
 	}
 	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", r.RefereeID).Str("reason", d.Reason).
-		Msg("no other referee available: recording the rejected report")
+		Str("event_type", protocol.EventRejectedReportRecorded).Msg("no other referee available: recording the rejected report")
 	m.recorded(x, r)
 	return true
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -213,7 +214,7 @@ func (w *fileWriter) rewrite() {
 func (w *fileWriter) replace(path string, document any) {
 	if err := store.Write(path, document); err != nil {
 		w.log.Error().Err(err).Str("file", path).
-			Msg("a file could not be written; the journal has what belongs in it, and the next start or round writes it again")
+			Str("event_type", protocol.EventFileNotWritten).Msg("a file could not be written; the journal has what belongs in it, and the next start or round writes it again")
 	}
 }
 
@@ -246,6 +247,6 @@ func (w *fileWriter) addMatch(id string, content func() *store.Match) {
 		return
 	}
 	if err := store.Add(path, content()); err != nil && !errors.Is(err, fs.ErrExist) {
-		w.log.Error().Err(err).Str("file", path).Msg("a match file could not be written; the journal has the result")
+		w.log.Error().Err(err).Str("file", path).Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
 	}
 }

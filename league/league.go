@@ -24,7 +24,7 @@ type Manager struct {
 	*directory
 	pinger
 	options       Options
-	voice         *protocol.Voice
+	stamp         *protocol.Stamp
 	adminToken    string
 	resumed       bool // the league existed before this manager
 	game          rules.Game
@@ -50,7 +50,7 @@ func New(o Options) (*Manager, error) {
 	}
 	o.complete()
 	m := &Manager{
-		options: o, pinger: pinger{o.Caller}, voice: protocol.NewVoice(protocol.ManagerSender, o.Clock),
+		options: o, pinger: pinger{o.Caller}, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
 		dispatch: make(chan func()), late: make(chan *agent, 100), refusals: newRefusalLog(&o),
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
@@ -113,8 +113,8 @@ func (m *Manager) openLeague() error {
 	return nil
 }
 
-// Voice is the envelope stamp of the manager.
-func (m *Manager) Voice() *protocol.Voice { return m.voice }
+// Stamp is the envelope stamp of the manager.
+func (m *Manager) Stamp() *protocol.Stamp { return m.stamp }
 
 // AdminToken is the token for start_league. The caller shows it to the operator; it is
 // in no message and no log line.
@@ -125,22 +125,22 @@ func (m *Manager) Resumed() bool { return m.resumed }
 
 // Mount registers the manager's tools (spec 003 §5.5.1, §8.11).
 func (m *Manager) Mount(mux protocol.Mux) {
-	m.voice.OnRefusal(m.refusals.refusedRequest)
+	m.stamp.OnRefusal(m.refusals.refusedRequest)
 	mux.OnUnread(m.refusals.unread)
-	protocol.RegisterReferee.Handle(mux, m.voice, m.registrations.registerReferee)
-	protocol.RegisterPlayer.Handle(mux, m.voice, m.registrations.registerPlayer)
-	protocol.ReportMatchResult.Handle(mux, m.voice, m.reportMatchResult)
-	protocol.Query.Handle(mux, m.voice, m.query)
-	protocol.GetStandings.Handle(mux, m.voice, m.getStandings)
-	protocol.StartLeague.Handle(mux, m.voice, m.startLeague)
-	protocol.Ping.Handle(mux, m.voice, m.pong)
+	protocol.RegisterReferee.Handle(mux, m.stamp, m.registrations.registerReferee)
+	protocol.RegisterPlayer.Handle(mux, m.stamp, m.registrations.registerPlayer)
+	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
+	protocol.Query.Handle(mux, m.stamp, m.query)
+	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
+	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
+	protocol.Ping.Handle(mux, m.stamp, m.pong)
 	mux.Fallback(protocol.MethodFor)
 }
 
 // TooLarge answers a request of more than limit bytes, which was not read, and logs the
 // refusal.
 func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
-	err := protocol.TooLarge(m.voice, limit)
+	err := protocol.TooLarge(m.stamp, limit)
 	m.refusals.unread(ctx, "", err)
 	return err
 }

@@ -55,7 +55,7 @@ func (m *Manager) judge() error {
 			return err
 		}
 		state, reason := m.state.Life(is)
-		m.options.Log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).Msg("an agent gets nothing to do any more")
+		m.options.Log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).Str("event_type", protocol.EventAgentSuspended).Msg("an agent gets nothing to do any more")
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (m *Manager) welcome(a *agent) {
 	}
 	back := &journal.AgentReturned{AgentID: a.id, Endpoint: is.Endpoint, Generation: is.Generation, Reason: "it answers again"}
 	if m.record(back) == nil { // if not, the journal fails, and with it the manager
-		m.options.Log.Info().Str("id", a.id).Msg("an agent is back")
+		m.options.Log.Info().Str("id", a.id).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
 	}
 }
 
@@ -143,7 +143,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	var why []string
 	for _, id := range absent {
 		is := m.state.Agents[id]
-		f.Faults = append(f.Faults, protocol.ForPlayer[string]{ID: id, Value: cmp.Or(is.Fault, string(protocol.ErrTimeout))})
+		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(is.Fault, string(protocol.ErrTimeout))})
 		if is.Shutdown != "" {
 			why = append(why, id+" was shut down: it "+is.Shutdown)
 		} else {
@@ -163,7 +163,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	if err := m.record(f); err != nil {
 		return false, err
 	}
-	m.options.Log.Info().Str("match_id", x.id).Str("status", f.Status).Str("reason", f.Reason).Msg("match forfeited")
+	m.options.Log.Info().Str("match_id", x.id).Str("status", f.Status).Str("reason", f.Reason).Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
 	if m.options.Progress != nil {
 		m.options.Progress(m.state.Recorded, len(m.state.Matches))
 	}
@@ -221,6 +221,6 @@ func (m *Manager) failed(x *match, referee *agent, reason string) {
 	}
 	failed := &journal.AgentFailed{AgentID: referee.id, MatchID: x.id, Attempt: x.fact.LastAttempt(referee.id), Reason: reason}
 	if m.record(failed) == nil { // if not, the journal fails, and with it the manager
-		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Str("reason", reason).Msg("a referee failed")
+		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Str("reason", reason).Str("event_type", protocol.EventRefereeFailed).Msg("a referee failed")
 	}
 }

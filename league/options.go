@@ -166,7 +166,7 @@ func (o *Options) resume(created *journal.Created) error {
 	}
 	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
 		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
-			Msg("the settings of game, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
+			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
 	}
 	o.LenientAuth, o.RegistrationGrace = lenient, grace
 	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, scoring

@@ -67,7 +67,7 @@ func (l *refusalLog) write(ctx context.Context, r refused) {
 	if line = line.Str("defect", r.defect); omitted > 0 {
 		line = line.Int("omitted_before", omitted)
 	}
-	line.Msg("request refused")
+	line.Str("event_type", protocol.EventRequestRefused).Msg("request refused")
 }
 
 // allow counts a line, and returns how many were omitted before it.

@@ -136,7 +136,7 @@ func (r *registrations) register(a *decide.Applicant) (*agent, error) {
 	r.expectAnswer(created)
 	// The conversation is not logged: a reader of the log could repeat the request.
 	r.options.Log.Info().Str("id", created.id).Str("name", a.Name).Str("endpoint", a.Endpoint).
-		Func(r.logSilent).Msg("registered")
+		Func(r.logSilent).Str("event_type", protocol.EventRegistered).Msg("registered")
 	r.startIfComplete()
 	return created, nil
 }
@@ -153,7 +153,7 @@ func (r *registrations) drop(event *journal.RegistrationDropped) error {
 	delete(r.agents, a.id)
 	r.decide.Forget(a.id)
 	r.options.Log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", event.Reason).
-		Msg("registration dropped")
+		Str("event_type", protocol.EventRegistrationDropped).Msg("registration dropped")
 	return nil
 }
 
@@ -219,7 +219,7 @@ func (r *registrations) readmit(ctx context.Context, a *decide.Applicant) (*agen
 	if err != nil {
 		return nil, err
 	}
-	r.options.Log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Msg("an agent is back")
+	r.options.Log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
 	close(*known.expectReturn()) // its matches are handed over again
 	r.returned(known)
 	return known, nil

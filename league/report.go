@@ -16,7 +16,7 @@ import (
 // same tells whether two reports say the same of a match.
 func same(a, b *journal.MatchReported) bool {
 	for _, c := range a.Choices {
-		other, _ := b.Choices.Get(c.ID)
+		other, _ := b.Choices.Get(c.Name)
 		if textOf(c.Value) != textOf(other) {
 			return false
 		}
@@ -113,7 +113,7 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 		m.writeMatch(round, r, x.a, x.b)
 	}
 	withReason(m.options.Log.Info(), r.Reason).Str("conversation_id", protocol.MatchConversation(r.MatchID, r.Attempt)).
-		Str("match_id", r.MatchID).Str("status", r.Status).Msg("result recorded")
+		Str("match_id", r.MatchID).Str("status", r.Status).Str("event_type", protocol.EventResultRecorded).Msg("result recorded")
 	if m.options.EveryMatch {
 		m.mu.Lock()
 		there := m.present(m.players)
@@ -182,7 +182,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	m.checkScore(q, a, b, r)
 	if r.Draw == nil && r.Status != protocol.StatusTechnicalLoss {
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", r.MatchID).Str("referee_id", r.RefereeID).
-			Msg("the referee showed no draw: its result cannot be checked")
+			Str("event_type", protocol.EventDrawMissing).Msg("the referee showed no draw: its result cannot be checked")
 	}
 	if m.options.Progress != nil {
 		m.options.Progress(m.state.Recorded, len(m.state.Matches))
@@ -194,7 +194,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 // because it may go on saying so.
 func (m *Manager) dispute(q *protocol.MatchResultReport, fact *journal.Match, r *journal.MatchReported) {
 	m.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-		Str("referee_id", r.RefereeID).Str("status", r.Status).Msg("disputed: a different result of a match that has one")
+		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", protocol.EventResultDisputed).Msg("disputed: a different result of a match that has one")
 	if !slices.Contains(fact.Disputed, r.RefereeID) {
 		_ = m.record(&journal.MatchDisputed{MatchID: r.MatchID, Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // it changes nothing
 	}
@@ -284,7 +284,7 @@ func (m *Manager) score(r *journal.MatchReported, a, b string) error {
 func faultsOf(d *protocol.ResultDetails, players ...string) (faults protocol.PerPlayer[string]) {
 	for _, id := range players {
 		if code, ok := d.Faults.Get(id); ok && protocol.Code(code).Name() != "" && d.Status == protocol.StatusTechnicalLoss {
-			faults = append(faults, protocol.ForPlayer[string]{ID: id, Value: code})
+			faults = append(faults, protocol.Member[string]{Name: id, Value: code})
 		}
 	}
 	return faults
@@ -335,6 +335,6 @@ func (m *Manager) checkScore(q *protocol.MatchResultReport, a, b *agent, r *jour
 	if gotA != countedA || gotB != countedB {
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 			Int("reported_A", gotA).Int("reported_B", gotB).Int("counted_A", countedA).Int("counted_B", countedB).
-			Msg("the reported score differs from the league's scoring, which counts")
+			Str("event_type", protocol.EventScoreDiffers).Msg("the reported score differs from the league's scoring, which counts")
 	}
 }

@@ -54,7 +54,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	announcement := m.announce(work, round, matches, forfeits)
 	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
-		Int("round_id", round).Int("matches_count", len(matches)).Msg("round announced")
+		Int("round_id", round).Int("matches_count", len(matches)).Str("event_type", protocol.EventRoundAnnounced).Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
 		if err := m.options.Clock.Sleep(stop, lead); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (m *Manager) announcement(ctx context.Context, round, receivers int, matche
 		}
 	}
 	return newBroadcast(ctx, m, &protocol.NotifyRound, receivers, &protocol.RoundAnnouncement{
-		Envelope: m.voice.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
+		Envelope: m.stamp.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Matches: announced,
 	})
 }
@@ -200,7 +200,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	end := m.roundEnd(ctx, round)
 	summary := m.state.Rounds[round-1].Summary
 	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
-		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
+		Int("technical_losses", summary.TechnicalLosses).Str("event_type", protocol.EventRoundCompleted).Msg("round completed")
 	return end, nil
 }
 
@@ -217,7 +217,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	}
 	played := summary.TotalMatches
 	completed := &protocol.RoundCompleted{
-		Envelope: m.voice.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
+		Envelope: m.stamp.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &played, MatchesPlayed: &played, Summary: &summary, JournalHead: head,
 	}
@@ -234,7 +234,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 // standingsUpdate tells so many players the first rows of the table.
 func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int, rows []protocol.StandingRow) notice {
 	return newBroadcast(ctx, m, &protocol.UpdateStandings, receivers, &protocol.StandingsUpdate{
-		Envelope: m.voice.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
+		Envelope: m.stamp.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round, Standings: rows, TotalPlayers: len(m.players),
 	})
 }

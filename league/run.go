@@ -134,7 +134,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	}
 	_, head := m.journal.Last()
 	m.completed = &protocol.LeagueCompleted{
-		Envelope:    m.voice.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
+		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.Schedule.Rounds(), TotalMatches: m.state.Schedule.Matches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: head,
@@ -148,7 +148,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	if !before || !m.files.upToDate() {
 		m.files.rewrite()
 	}
-	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Msg("the league is over")
+	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
 	if m.options.Over != nil {
 		m.options.Over()
 	}

@@ -127,13 +127,13 @@ func (r *registrations) pinged(a *agent, pong *protocol.Pong, err error, warned 
 			return true
 		}
 		r.decide.Forget(a.id)
-		r.options.Log.Info().Str("id", a.id).Func(r.logSilent).Msg("agent answered its first ping")
+		r.options.Log.Info().Str("id", a.id).Func(r.logSilent).Str("event_type", protocol.EventAgentAnswered).Msg("agent answered its first ping")
 		r.startIfComplete()
 		return true
 	case r.decide.GraceLeft(a.id, r.clock.Now()) == 0 && !*warned:
 		*warned = true
 		r.options.Log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
-			Msg("no answer from the agent's endpoint within the grace period; another applicant may replace it")
+			Str("event_type", protocol.EventAgentSilent).Msg("no answer from the agent's endpoint within the grace period; another applicant may replace it")
 	}
 	return false
 }
@@ -163,7 +163,7 @@ func (r *registrations) awaitStart(ctx context.Context) error {
 			r.windowOver = true
 			if !r.startIfComplete() {
 				r.options.Log.Warn().Int("min_players", r.options.MinPlayers).Int("referees", r.options.Referees).
-					Msg("the registration window is over, but too few have registered: the league begins when there are enough")
+					Str("event_type", protocol.EventTooFewRegistered).Msg("the registration window is over, but too few have registered: the league begins when there are enough")
 			}
 			r.mu.Unlock()
 		}
@@ -232,6 +232,6 @@ func (r *registrations) fixParticipants() error {
 		return err
 	}
 	r.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
-		Int("rounds", r.state.Schedule.Rounds()).Int("matches", r.state.Schedule.Matches()).Msg("the league begins")
+		Int("rounds", r.state.Schedule.Rounds()).Int("matches", r.state.Schedule.Matches()).Str("event_type", protocol.EventLeagueStarted).Msg("the league begins")
 	return nil
 }

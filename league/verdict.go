@@ -35,7 +35,7 @@ func (m *Manager) possible(r *journal.MatchReported, fact *journal.Match, a, b *
 	var illegal *rules.IllegalMoveError
 	switch {
 	case errors.As(err, &illegal):
-		return protocol.Fault(m.illegalMove(), "result.details.choices: %s: %v, got %.60q", ids[illegal.Seat], illegal, illegal.Move)
+		return protocol.Fault(m.illegalMove(), "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
 	case err != nil:
 		return fmt.Errorf("result.details.drawn_number: %w", err)
 	case chance != nil && m.turns == 1:

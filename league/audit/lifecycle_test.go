@@ -45,7 +45,7 @@ func (s saga) completed(round int) saga {
 func lossOf(id, winner, fault string) journal.Outcome {
 	return journal.Outcome{
 		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &winner, Choices: protocol.Both("P01", (*string)(nil), "P02", (*string)(nil)),
-		Reason: "as it is", Faults: protocol.PerPlayer[string]{{ID: id, Value: fault}},
+		Reason: "as it is", Faults: protocol.PerPlayer[string]{{Name: id, Value: fault}},
 	}
 }
 

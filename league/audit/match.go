@@ -175,8 +175,8 @@ func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) 
 		at.agentID = ""
 	}
 	for _, c := range r.Choices {
-		if !slices.Contains(f.ids[:], c.ID) {
-			x.find(RuleSchedule, at, "%s chose in %s, but %s and %s play it", quoted(&c.ID), f.id, f.ids[0], f.ids[1])
+		if !slices.Contains(f.ids[:], c.Name) {
+			x.find(RuleSchedule, at, "%s chose in %s, but %s and %s play it", quoted(&c.Name), f.id, f.ids[0], f.ids[1])
 		}
 	}
 	x.checkDoubts(f, at)
@@ -255,14 +255,14 @@ func (x *examination) checkSecrets(f *fixture, attempt *journal.Attempt, at spot
 		entropy, ok := protocol.ParseSecret(e.Value)
 		switch {
 		case !ok:
-			x.find(RuleCommitment, at, "the entropy of %s in %s is not 64 hexadecimal digits", quoted(&e.ID), f.id)
+			x.find(RuleCommitment, at, "the entropy of %s in %s is not 64 hexadecimal digits", quoted(&e.Name), f.id)
 			whole = false
-		case e.ID == f.ids[0]:
+		case e.Name == f.ids[0]:
 			chance.EntropyA = entropy
-		case e.ID == f.ids[1]:
+		case e.Name == f.ids[1]:
 			chance.EntropyB = entropy
 		default:
-			x.find(RuleSchedule, at, "%s gave entropy for %s, but %s and %s play it", quoted(&e.ID), f.id, f.ids[0], f.ids[1])
+			x.find(RuleSchedule, at, "%s gave entropy for %s, but %s and %s play it", quoted(&e.Name), f.id, f.ids[0], f.ids[1])
 		}
 	}
 	return chance, whole
@@ -323,7 +323,7 @@ func (x *examination) compareVerdict(f *fixture, v rules.Verdict, at spot) {
 		x.find(RuleDraw, at, "number_parity of %s is %s, by its draw it is %q", f.id, quoted(r.NumberParity), v.Parity)
 	}
 	status, winner := protocol.StatusDraw, (*string)(nil)
-	if v.Winner != rules.NoSeat {
+	if v.Winner != rules.NoSide {
 		status, winner = protocol.StatusWin, &f.ids[v.Winner]
 	}
 	if r.Status != status || !same(r.WinnerPlayerID, winner) {

@@ -144,10 +144,10 @@ func (w *world) match(round int, id, idA, idB string) {
 	draw := &protocol.Draw{Commitment: commitment, Nonce: nonce.Hex()}
 	for _, p := range []string{idA, idB} {
 		if p != failed {
-			draw.Entropies = append(draw.Entropies, protocol.ForPlayer[string]{ID: p, Value: secretOf(id + p).Hex()})
-			result.Choices = append(result.Choices, protocol.ForPlayer[*string]{ID: p, Value: ptr(choiceOf(p))})
+			draw.Entropies = append(draw.Entropies, protocol.Member[string]{Name: p, Value: secretOf(id + p).Hex()})
+			result.Choices = append(result.Choices, protocol.Member[*string]{Name: p, Value: ptr(choiceOf(p))})
 		} else {
-			result.Choices = append(result.Choices, protocol.ForPlayer[*string]{ID: p})
+			result.Choices = append(result.Choices, protocol.Member[*string]{Name: p})
 		}
 	}
 	if failed != "" {
@@ -156,7 +156,7 @@ func (w *world) match(round int, id, idA, idB string) {
 		v := evenodd.Game{}.Start().Play([2]string{choiceOf(idA), choiceOf(idB)}).Judge(rules.Chance{
 			Nonce: nonce, EntropyA: secretOf(id + idA), EntropyB: secretOf(id + idB)})
 		result.Status, result.DrawnNumber, result.NumberParity = protocol.StatusDraw, &v.Number, &v.Parity
-		if v.Winner != rules.NoSeat {
+		if v.Winner != rules.NoSide {
 			result.Status, result.WinnerPlayerID = protocol.StatusWin, ptr([]string{idA, idB}[v.Winner])
 		}
 	}

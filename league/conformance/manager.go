@@ -105,7 +105,7 @@ func (x *hearing) register(ctx context.Context) (gaveUp string) {
 	if x.options.Listener == nil {
 		return "there is no listener at which the manager could call the players of the examination"
 	}
-	x.stage = openStage(ctx, x.options.Listener)
+	x.stage = openStage(ctx, x.options)
 	if !x.gather(ctx) {
 		return "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
 	}

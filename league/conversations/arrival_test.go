@@ -430,7 +430,7 @@ func TestLogNamesAtMostTenAwaitedAgents(t *testing.T) {
 		}
 		w.player("P50")
 		synctest.Wait()
-		assert.Contains(t, book.lines.String(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"message":"registered"`)
+		assert.Contains(t, book.lines.String(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"event_type":"REGISTERED"`)
 		assert.Contains(t, book.lines.String(), `"id":"P50","awaited_count":25,`)
 		assert.Len(t, w.manager.Status().Awaited, 25)
 	})

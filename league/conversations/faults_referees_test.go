@@ -233,7 +233,7 @@ func (r *falseReferee) each(what string, say func(to protocol.Peer, seat, oppone
 
 // envelope begins a message to a player, with the token of its seat.
 func (r *falseReferee) envelope(messageType string, seat *protocol.AssignedPlayer) protocol.Envelope {
-	e := protocol.NewVoice(protocol.RefereeSender(badReferee), r.w.clock).Envelope(messageType, r.about.ConversationID)
+	e := protocol.NewStamp(protocol.RefereeSender(badReferee), r.w.clock).Envelope(messageType, r.about.ConversationID)
 	e.AuthToken = seat.AccessToken
 	return e
 }

@@ -81,7 +81,7 @@ func (w *world) completes(to *actor, round int) {
 	n := 1
 	_, err := protocol.NotifyRoundCompleted.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(to.host), Bearer: w.credential(to.id)},
 		&protocol.RoundCompleted{
-			Envelope: protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
 			LeagueID: leagueID, RoundID: round, MatchesCompleted: &n, MatchesPlayed: &n,
 			Summary: &protocol.RoundSummary{TotalMatches: 1, Wins: 1},
 		})
@@ -93,7 +93,7 @@ func (w *world) ends(to *actor) {
 	w.t.Helper()
 	_, err := protocol.NotifyLeagueCompleted.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(to.host), Bearer: w.credential(to.id)},
 		&protocol.LeagueCompleted{
-			Envelope: protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(protocol.TypeLeagueCompleted, "conv-end"),
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(protocol.TypeLeagueCompleted, "conv-end"),
 			LeagueID: leagueID, TotalRounds: 3, TotalMatches: 3,
 			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 9},
 			FinalStandings: []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01"}},
@@ -114,7 +114,7 @@ func TestAPlayerThatWasRestartedComesBack(t *testing.T) {
 
 		again := w.lives("alpha", folder, withoutID, named("Alpha"))
 		assert.Equal(t, "P02", again.player.ID())
-		assert.Equal(t, "player:P02", again.player.Voice().Sender())
+		assert.Equal(t, "player:P02", again.player.Stamp().Sender())
 		assert.Equal(t, 3, w.manager.Status().Players)
 		calls := w.said(protocol.RegisterPlayer.Name)
 		new, old := read[protocol.Envelope](calls[len(calls)-3].message), read[protocol.Envelope](calls[len(calls)-1].message)

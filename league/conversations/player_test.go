@@ -37,7 +37,7 @@ func (c *conductor) commitment() string {
 }
 
 func (c *conductor) envelope(messageType string) protocol.Envelope {
-	e := protocol.NewVoice(protocol.RefereeSender(c.sender), c.w.clock).
+	e := protocol.NewStamp(protocol.RefereeSender(c.sender), c.w.clock).
 		Envelope(messageType, protocol.MatchConversation(c.matchID, c.attempt))
 	e.AuthToken = c.token
 	return e
@@ -258,7 +258,7 @@ func (w *world) announce(to *actor, round int, refereeAuth string) {
 	w.t.Helper()
 	_, err := protocol.NotifyRound.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(to.host), Bearer: w.credential(to.id)},
 		&protocol.RoundAnnouncement{
-			Envelope: protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundAnnouncement, "conv-round"),
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundAnnouncement, "conv-round"),
 			LeagueID: leagueID, RoundID: round, Matches: []protocol.AnnouncedMatch{{
 				MatchID: fmt.Sprintf("R%dM1", round), GameType: evenodd.Type, PlayerAID: to.id, PlayerBID: "P02",
 				RefereeEndpoint: endpointOf("ref01"), RefereeID: "REF01", RefereeAuth: refereeAuth,

@@ -159,7 +159,7 @@ func (o *own) takePosted(ctx context.Context, from netip.Addr, q *incoming) []by
 		return o.adorn(q, respond(q.id, object{{"status", quoted("RECEIVED")}, {"match_id", q.params.get("match_id")}}.appendTo(nil)))
 	}
 	o.options.Log.Warn().Str("match_id", short(q.params.text("match_id"))).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
-		Stringer("from", from).Msg("an answer that was posted later is refused")
+		Stringer("from", from).Str("event_type", protocol.EventDeferredAnswerRefused).Msg("an answer that was posted later is refused")
 	message := encoded(protocol.LeagueError{
 		Envelope: protocol.Envelope{
 			Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: protocol.RefereeSender(o.place().agentID),

@@ -173,7 +173,7 @@ func (o *own) introduce(q *incoming, meta string) (changed bool) {
 		said.drop("protocol_version")
 		changed = true
 		o.options.Log.Warn().Str("sender", short(p.text("sender"))).
-			Msgf("protocol_version %q is not a version; assuming %s", protocol.Name, protocol.Version)
+			Str("event_type", protocol.EventVersionAssumed).Msgf("protocol_version %q is not a version; assuming %s", protocol.Name, protocol.Version)
 	}
 	if q.foreign {
 		if id := protocol.AgentOf(p.text("sender")); id != "" {

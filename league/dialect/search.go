@@ -435,7 +435,7 @@ func (c *call) learn(f form) {
 	if !own && !*told {
 		*told = true
 		c.options.Log.Info().Str("endpoint", c.endpoint).Str("method", c.q.method).Stringer("form", f).
-			Msg("learned the form that a third-party agent understands")
+			Str("event_type", protocol.EventFormLearned).Msg("learned the form that a third-party agent understands")
 	}
 }
 
@@ -480,7 +480,7 @@ func (c *call) fail(s *search, exhausted, alone bool) reply {
 				if decisive.failed.code != 0 {
 					e.Int("jsonrpc_code", decisive.failed.code)
 				}
-			}).Str("body", decisive.raw).Msg("the agent rejected every form of this call")
+			}).Str("body", decisive.raw).Str("event_type", protocol.EventFormsRejected).Msg("the agent rejected every form of this call")
 	}
 	return decisive
 }

@@ -99,7 +99,7 @@ func (o *own) beginRound(ctx context.Context, q *incoming, at *place, serve func
 	}
 	if refused > 0 { // one line, however many: anybody may announce
 		o.options.Log.Warn().Int("matches", refused).Str("error", why.text("message")).
-			Msg("matches of an announced round cannot be begun")
+			Str("event_type", protocol.EventAnnouncedMatchesNotStarted).Msg("matches of an announced round cannot be begun")
 	}
 	if q.id == nil {
 		return nil, true

@@ -328,8 +328,8 @@ func TestIdsOfOtherMakers(t *testing.T) {
 func TestTheWholeSchedule(t *testing.T) {
 	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	mux, lenient := transport.NewMux(zerolog.Nop()), false
-	voice := protocol.NewVoice("league_manager", protocol.SystemClock())
-	protocol.Query.Handle(mux, voice, func(_ context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	stamp := protocol.NewStamp("league_manager", protocol.SystemClock())
+	protocol.Query.Handle(mux, stamp, func(_ context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 		if lenient && bearer == "" && q.Sender == "player:P01" {
 			return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: 1, Rounds: 1, Matches: []protocol.ScheduledMatch{{MatchID: "R1M1", RoundID: 1, PlayerAID: "P01", PlayerBID: "P02"}}}}, nil
 		}

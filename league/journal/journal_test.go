@@ -49,7 +49,7 @@ func events() []journal.Data {
 				Choices: protocol.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
 			},
 			Score: protocol.Both("P01", 0, "P02", 3),
-			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: protocol.PerPlayer[string]{{ID: "P01", Value: strings.Repeat("01", 32)}}},
+			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: protocol.PerPlayer[string]{{Name: "P01", Value: strings.Repeat("01", 32)}}},
 		},
 		&journal.MatchDisputed{MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", Outcome: journal.Outcome{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", nil)}},
 		&journal.RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},

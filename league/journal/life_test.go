@@ -86,7 +86,7 @@ func lostBy(id, winner string, faults ...string) journal.Outcome {
 		o.WinnerPlayerID = &winner
 	}
 	for _, f := range faults {
-		o.Faults = append(o.Faults, protocol.ForPlayer[string]{ID: id, Value: f})
+		o.Faults = append(o.Faults, protocol.Member[string]{Name: id, Value: f})
 	}
 	return o
 }
@@ -107,7 +107,7 @@ func TestFailuresOfAPlayer(t *testing.T) {
 		{"a wrong answer", []journal.Outcome{silent, lostBy("P02", "P01", "E004")}, 0},
 		{"the opponent does not answer", []journal.Outcome{silent, lostBy("P01", "P02", "E001")}, 0},
 		{"both do not answer", []journal.Outcome{silent, {
-			Status: protocol.StatusTechnicalLoss, Faults: protocol.PerPlayer[string]{{ID: "P01", Value: "E001"}, {ID: "P02", Value: "E001"}},
+			Status: protocol.StatusTechnicalLoss, Faults: protocol.PerPlayer[string]{{Name: "P01", Value: "E001"}, {Name: "P02", Value: "E001"}},
 		}}, 2},
 		{"the opponent's failure is all that both lost by", []journal.Outcome{silent, lostBy("P01", "", "E001")}, 0},
 		{"lost, and nobody says why", []journal.Outcome{silent, lostBy("P02", "P01")}, 1},

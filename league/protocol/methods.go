@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -212,24 +211,24 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 
 // Handle serves the method, under all its names, with h. Requests reach h
 // judged; the envelope of the result is filled in, and an error of h becomes a
-// LEAGUE_ERROR of the agent whose voice is given.
-func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
+// LEAGUE_ERROR of the agent that the stamp belongs to.
+func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
 	decode := func(raw []byte) (any, error) {
-		q, err := decodeRequest[Q](m.Name, m.Request, raw, voice.Clock())
+		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
 		if err != nil {
 			if jsontext.Value(raw).IsValid() { // handle refuses it: a carrier may decode twice
 				return broken{peek(raw), err}, nil
 			}
-			return nil, m.refuse(err, voice, peek(raw))
+			return nil, m.refuse(err, stamp, peek(raw))
 		}
 		return judged[Q]{q}, nil
 	}
 	refuse := func(ctx context.Context, err error, asked *Envelope) error {
 		var e *Error
-		if voice.refused != nil && errors.As(err, &e) {
-			voice.refused(ctx, m.Name, asked, e)
+		if stamp.refused != nil && errors.As(err, &e) {
+			stamp.refused(ctx, m.Name, asked, e)
 		}
-		return m.refuse(err, voice, asked)
+		return m.refuse(err, stamp, asked)
 	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
 		if b, is := params.(broken); is {
@@ -254,7 +253,7 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 		}
 		answered := envelopeOf(r)
 		token := answered.AuthToken
-		*answered = voice.Envelope(m.Result, conversation)
+		*answered = stamp.Envelope(m.Result, conversation)
 		answered.AuthToken = token
 		return r, nil
 	}
@@ -271,7 +270,7 @@ func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 
 // refuse makes an error travel with this method's JSON-RPC code. What a handler
 // did not mean for others stays here: the caller is told of an internal error.
-func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
+func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return &Error{RPC: rpcInternal, Detail: "Internal error", Remote: true, cause: err}
@@ -285,7 +284,7 @@ func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
 		named.MessageType = cmp.Or(m.Request, m.Name)
 		asked = &named
 	}
-	return e.travelling(voice, asked, code)
+	return e.travelling(stamp, asked, code)
 }
 
 // admit finds the request in what a carrier handed over, and judges it unless
@@ -338,7 +337,7 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 	if err == nil && any(q).(request).sound() && whole(raw, bodies[messageType]) {
 		return q, nil
 	}
-	if old, ok := oldDialect(raw, messageType, clock); ok {
+	if old, ok := completeLegacy(raw, messageType, clock); ok {
 		*q = *new(Q)
 		raw, err = old, json.Unmarshal(old, q)
 	}
@@ -360,50 +359,6 @@ func peek(raw []byte) *Envelope {
 		e.ConversationID = clip(e.ConversationID)
 	}
 	return &e
-}
-
-// oldDialect fills in what the first form of the protocol did not have (spec
-// 003 §5.4.2, §5.6.1, §5.11): a request that has neither a timestamp nor a
-// conversation_id gets the envelope it lacks, and a registration the version,
-// the game and the capacity it does not name. Fields that are there stay as
-// they are, and are judged.
-func oldDialect(raw []byte, messageType string, clock *Clock) ([]byte, bool) {
-	members, problem := membersOf(raw)
-	if problem != nil || members["timestamp"] != nil || members["conversation_id"] != nil {
-		return nil, false
-	}
-	fill := func(in map[string]jsontext.Value, name, value string) {
-		if in[name] == nil {
-			in[name] = jsontext.Value(value)
-		}
-	}
-	now := clock.Now()
-	fill(members, "protocol", quote(Name))
-	fill(members, "message_type", quote(messageType))
-	fill(members, "timestamp", quote(FormatTimestamp(now)))
-	fill(members, "conversation_id", quote(fmt.Sprintf("conv-%d", now.UnixNano())))
-	sender := playerPrefix + nameless
-	for _, meta := range []string{"player_meta", "referee_meta"} {
-		inner := map[string]jsontext.Value{}
-		if members[meta].Kind() != '{' || json.Unmarshal(members[meta], &inner) != nil {
-			continue
-		}
-		fill(inner, "version", quote("1.0.0"))
-		fill(inner, "game_types", `["even_odd"]`)
-		if meta == "referee_meta" {
-			fill(inner, "max_concurrent_matches", "1")
-			sender = refereePrefix + nameless
-		}
-		members[meta], _ = json.Marshal(inner) // raw values always encode
-	}
-	fill(members, "sender", quote(sender))
-	filledIn, err := json.Marshal(members)
-	return filledIn, err == nil
-}
-
-func quote(s string) string {
-	b, _ := jsontext.AppendQuote(nil, s) // fails only for invalid UTF-8, of which our own words have none
-	return string(b)
 }
 
 // decodeResult reads a reply. Replies are judged by their meaning, so members
@@ -433,16 +388,16 @@ func decodeResult[R any](raw []byte) (any, error) {
 // decodeLeniently reads an object member by member into v, which must be a
 // message; a member that cannot be read leaves no trace there but a note.
 func decodeLeniently[V any](raw []byte, v *V) error {
-	var members PerPlayer[jsontext.Value]
-	if jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &members) != nil {
+	members := ParseObject(raw)
+	if members == nil {
 		return &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the result is not an object"}
 	}
 	var broken []FieldError
 	for _, m := range members {
-		one := append(append(append([]byte{'{'}, quote(m.ID)...), ':'), m.Value...)
+		one := append(append(append([]byte{'{'}, Quote(m.Name)...), ':'), m.Value...)
 		one = append(one, '}')
 		if json.Unmarshal(one, new(V)) != nil { // would leave half a value behind
-			broken = append(broken, FieldError{Field: m.ID, Rule: "of the right type", Got: shown(m.ID, m.Value), kind: breachValue})
+			broken = append(broken, FieldError{Field: m.Name, Rule: "of the right type", Got: shown(m.Name, m.Value), kind: breachValue})
 			continue
 		}
 		_ = json.Unmarshal(one, v) // just read

@@ -491,10 +491,10 @@ var moments = []struct {
 }{
 	{"before it begins", func(_ *simulation.Options, cancel func()) { cancel() }},
 	{"while agents register", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: `"registered"`, pull: cancel})).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: protocol.EventRegistered, pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"when the last has registered", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: "the league begins", pull: cancel})).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: protocol.EventLeagueStarted, pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"after the first result", func(o *simulation.Options, cancel func()) {
 		o.Progress = func(recorded, _ int) {

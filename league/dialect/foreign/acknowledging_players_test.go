@@ -84,7 +84,7 @@ func TestDecisiveRejectionHasItsHTTPStatusAndItsJSONRPCCode(t *testing.T) {
 				_, client := w.edge("", usual)
 				for range 4 { // while forms are searched, and afterwards
 					_, err := protocol.Invite.Call(w.life, client, protocol.Peer{Endpoint: at(8101)}, &protocol.GameInvitation{
-						Envelope: protocol.NewVoice("referee:REF01", w.clock).Envelope(protocol.TypeGameInvitation, "conv-1"), LeagueID: leagueID,
+						Envelope: protocol.NewStamp("referee:REF01", w.clock).Envelope(protocol.TypeGameInvitation, "conv-1"), LeagueID: leagueID,
 						RoundID: 1, MatchID: "R1M1", GameType: "even_odd", RoleInMatch: protocol.RolePlayerA, OpponentID: "P02",
 					})
 					var failed *protocol.Error
