@@ -155,7 +155,8 @@ func (d *directory) tokenless(q *protocol.MatchResultReport) *agent {
 	}
 	id := protocol.AgentOf(q.Sender)
 	if q.NamelessSender() {
-		fact, _, _, ok := d.state.Find(q.MatchID)
+		matchID, _ := protocol.ParseMatchID(q.MatchID)
+		fact, _, _, ok := d.state.Find(matchID)
 		if !ok || len(fact.Attempts) == 0 {
 			return nil
 		}

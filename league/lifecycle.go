@@ -154,7 +154,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	if f.WinnerPlayerID = journal.Remaining(x.a.id, x.b.id, absent); f.WinnerPlayerID != nil {
 		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
-	outcome, err := m.state.Outcome(&journal.MatchReported{MatchID: x.id, Outcome: f.Outcome})
+	outcome, err := m.state.Outcome(&journal.MatchReported{Attempt: x.attempt(0), Outcome: f.Outcome})
 	if err != nil {
 		return false, err
 	}
@@ -163,7 +163,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	if err := m.record(f); err != nil {
 		return false, err
 	}
-	m.options.Log.Info().Str("match_id", x.id).Str("status", f.Status).Str("reason", f.Reason).Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
+	m.options.Log.Info().Stringer("match_id", x.id).Str("status", f.Status).Str("reason", f.Reason).Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
 	if m.options.Progress != nil {
 		m.options.Progress(m.state.Recorded, len(m.state.Matches))
 	}
@@ -219,8 +219,8 @@ func (m *Manager) failed(x *match, referee *agent, reason string) {
 	if is.Absent() || x.fact.Report != nil || is.Failing >= most {
 		return
 	}
-	failed := &journal.AgentFailed{AgentID: referee.id, MatchID: x.id, Attempt: x.fact.LastAttempt(referee.id), Reason: reason}
+	failed := &journal.AgentFailed{AgentID: referee.id, Attempt: x.attempt(x.fact.LastAttempt(referee.id)), Reason: reason}
 	if m.record(failed) == nil { // if not, the journal fails, and with it the manager
-		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Str("reason", reason).Str("event_type", protocol.EventRefereeFailed).Msg("a referee failed")
+		m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", referee.id).Str("reason", reason).Str("event_type", protocol.EventRefereeFailed).Msg("a referee failed")
 	}
 }

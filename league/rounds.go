@@ -13,7 +13,7 @@ import (
 
 // A match is one match of the current round.
 type match struct {
-	id      string
+	id      protocol.MatchID
 	fact    *journal.Match // what is known of it; guarded by the manager's lock
 	a, b    *agent
 	referee *agent        // the announced one
@@ -25,6 +25,11 @@ type match struct {
 	claims  map[int]claim // of rejected reports, by attempt; guarded by the manager's lock
 	doubted chan struct{} // tells that claims has changed
 	pings   *pings        // of the players; nil before the first; guarded by the manager's lock
+}
+
+// attempt identifies an attempt at the match.
+func (x *match) attempt(number int) protocol.Attempt {
+	return protocol.Attempt{MatchID: x.id, Number: number}
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when
@@ -109,7 +114,7 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 	matches := make([]*match, len(pairings))
 	for i, p := range pairings {
 		x := &match{
-			id: protocol.MatchID(round, i+1), fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
+			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
 			a: m.players[p.A], b: m.players[p.B], referee: m.agents[referees[i]], done: make(chan struct{}),
 			claims: map[int]claim{}, doubted: make(chan struct{}, 1),
 		}
@@ -154,7 +159,7 @@ func (m *Manager) announcement(ctx context.Context, round, receivers int, matche
 			auth = protocol.RefereeAuthNone
 		}
 		announced[i] = protocol.AnnouncedMatch{
-			MatchID: x.id, GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
+			MatchID: x.id.String(), GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
 			RefereeEndpoint: x.referee.address(), RefereeID: x.referee.id,
 			RefereeAuth: auth, ForfeitedBy: x.absent,
 		}
@@ -253,11 +258,11 @@ func (m *Manager) writeMatches(from, to int) {
 
 // writeMatch writes the file of a match, if there is none.
 func (m *Manager) writeMatch(round int, r *journal.MatchReported, a, b *agent) {
-	m.files.addMatch(r.MatchID, func() *store.Match {
+	m.files.addMatch(r.MatchID.String(), func() *store.Match {
 		now := m.clock.Timestamp()
 		return &store.Match{
 			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: round,
-			MatchID: r.MatchID, GameType: m.options.GameType, Attempt: r.Attempt,
+			MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
 			RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
 			PlayerA:    store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
 			PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},

@@ -324,7 +324,7 @@ func (w *world) checkKept(folder store.Folder) *journal.State {
 	require.NoError(w.t, err)
 	assert.Equal(w.t, state.RoundRecords(), rounds.Rounds)
 	for i := range state.Matches {
-		assert.FileExists(w.t, folder.Match(leagueID, state.Matches[i].Report.MatchID))
+		assert.FileExists(w.t, folder.Match(leagueID, state.Matches[i].Report.MatchID.String()))
 	}
 	for _, e := range append(w.said(protocol.NotifyRoundCompleted.Name), w.said(protocol.NotifyLeagueCompleted.Name)...) {
 		assert.Contains(w.t, hashes, read[protocol.RoundCompleted](e.message).JournalHead, "%s to %s at %s", e.method, e.to, e.at)

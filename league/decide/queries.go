@@ -219,7 +219,7 @@ func (v *View) scheduledMatch(index int) protocol.ScheduledMatch {
 	round, number := index/s.Schedule.MatchesPerRound()+1, index%s.Schedule.MatchesPerRound()+1
 	pair, _ := s.Schedule.Pair(round, number)
 	scheduled := protocol.ScheduledMatch{
-		MatchID: protocol.MatchID(round, number), RoundID: round,
+		MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round,
 		PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B], Status: "SCHEDULED",
 	}
 	if round <= s.Round {
@@ -284,7 +284,7 @@ func (v *View) nextMatch(id string) *protocol.NextMatch {
 			continue
 		}
 		next := &protocol.NextMatch{
-			MatchID: protocol.MatchID(round, number), RoundID: round, OpponentID: s.Started.Players[opponent],
+			MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round, OpponentID: s.Started.Players[opponent],
 			RefereeExpected: round > s.Round,
 		}
 		switch {
@@ -327,7 +327,7 @@ func Results(s *journal.State) []MatchRecord {
 			choiceA, _ := r.Choices.Get(a)
 			choiceB, _ := r.Choices.Get(b)
 			records = append(records, MatchRecord{
-				MatchID: r.MatchID, RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
+				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
 				Status: r.Status, Winner: valueOf(r.WinnerPlayerID), Number: valueOf(r.DrawnNumber),
 				ChoiceA: valueOf(choiceA), ChoiceB: valueOf(choiceB), Reason: r.Reason,
 				Faults: r.Faults,
