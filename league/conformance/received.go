@@ -16,7 +16,7 @@ import (
 type call struct {
 	Exchange
 
-	seq    int // place among all calls, from 1
+	seq    int // position among all calls and answers, from 1
 	at     time.Time
 	to     *actor
 	bearer string // credential beside the message; never shown
@@ -34,7 +34,7 @@ type call struct {
 	kind   string // the message type that is asked for; "" for none
 	params members
 
-	began    time.Time // when its answer began; zero while there is none
+	began    int // position of the beginning of its answer; 0 while there is none
 	answered bool
 	doneAt   time.Time
 }
@@ -100,12 +100,12 @@ func methodOf(kind string) string {
 	return method
 }
 
-// before tells whether a call was answered before a moment. The beginning of the answer
-// counts, because the caller may go on before the end of the answer is noted.
-func (c *call) before(at time.Time) bool {
+// before tells whether a call was answered before another call. The beginning of the
+// answer counts, because the caller may go on before the end of the answer is noted.
+func (c *call) before(other *call) bool {
 	c.to.stage.mu.Lock()
 	defer c.to.stage.mu.Unlock()
-	return !c.began.IsZero() && !c.began.After(at)
+	return c.began > 0 && c.began < other.seq
 }
 
 // end is when a call was answered; while it is not, now.

@@ -172,7 +172,7 @@ func TestLifecycleOfAPlayerThatDies(t *testing.T) {
 func (w *world) checkForfeits(folder store.Folder) {
 	t := w.t
 	state, _ := w.fold(folder)
-	m, idA, idB, ok := state.Find("R4M3")
+	m, idA, idB, ok := state.Find(protocol.MatchID{Round: 4, Number: 3})
 	require.True(t, ok)
 	other := idA
 	if idA == "P03" {

@@ -285,8 +285,8 @@ const patience = 30 * time.Second
 
 // roundOf is the round that a match's id names, 1 where it names none.
 func roundOf(matchID string) int {
-	if round, _, ok := protocol.ParseMatchID(matchID); ok {
-		return round
+	if id, ok := protocol.ParseMatchID(matchID); ok {
+		return id.Round
 	}
 	return 1
 }

@@ -259,7 +259,7 @@ func TestHandoutsAreBounded(t *testing.T) {
 	first := objectOf([]byte(theAssignment))
 	h.handOut(theReferee, first)
 	for i := range maxHandouts + 10 {
-		h.handOut(theReferee+protocol.PlayerID(i+1), objectOf([]byte(assignmentOf(protocol.MatchID(2, i+1), "P01", "P02"))))
+		h.handOut(theReferee+protocol.PlayerID(i+1), objectOf([]byte(assignmentOf(protocol.MatchID{Round: 2, Number: i + 1}.String(), "P01", "P02"))))
 	}
 	assert.Len(t, h.matches, maxHandouts)
 	assert.NotContains(t, h.matches, "R1M1")

@@ -344,7 +344,7 @@ func TestTheWholeSchedule(t *testing.T) {
 		}
 		r := int(q.QueryParams.RoundID)
 		return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: q.QueryParams.RoundID, Rounds: 2, Matches: []protocol.ScheduledMatch{
-			{MatchID: protocol.MatchID(r, 1), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: protocol.MatchID(r, 2), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
+			{MatchID: protocol.MatchID{Round: r, Number: 1}.String(), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: protocol.MatchID{Round: r, Number: 2}.String(), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
 		}}}, nil
 	})
 	manager := &agent{dialect: d, mux: mux}

@@ -145,7 +145,7 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 		}
 		r := state.Matches[state.Schedule.Index(round, number)].Report
 		if r != nil && (s.faulty == nil || s.faulty.learns(r.MatchID, id)) {
-			past = append(past, *player.Seen(id, r.MatchID, r.Attempt, &r.Outcome))
+			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.Outcome))
 		}
 	}
 	return past
@@ -235,7 +235,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
 		options.Schemes = []string{Memory, "http", "https"}
 		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
-		options.Keep, options.Listening = o.Keep, true
+		options.Files, options.Listening = o.Keep, true
 		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
 		if s.faulty != nil {
 			options.Clock, options.Pace, options.Glance = freeClock(s.faulty.begin), betweenRounds, glance
