@@ -454,13 +454,14 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 		LeagueID: m.options.LeagueID, RoundID: round, MatchID: matchID, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
 		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring), Replies: replies,
-		RefereeID: id, Auth: authName(m.options.LenientAuth),
+		RefereeID: id, Auth: m.options.auth(),
 	})
 }
 
 // seat is what a referee is told of a player; m.mu is held.
 func (m *Manager) seat(p *agent) protocol.AssignedPlayer {
-	row := m.state.Table.Row(p.index)
+	index, _ := m.state.Place(p.id)
+	row := m.state.Table.Row(index)
 	points := row.Points
 	return protocol.AssignedPlayer{
 		PlayerID: p.id, Endpoint: p.address(), DisplayName: p.name,

@@ -206,7 +206,7 @@ func (m *Manager) bothAnswer(ctx context.Context, x *match) bool {
 	var there [2]bool
 	var pinging sync.WaitGroup
 	for i, p := range [...]*agent{x.a, x.b} {
-		pinging.Go(func() { there[i] = m.answers(ctx, p.address()) })
+		pinging.Go(func() { there[i] = m.answering(ctx, p)[0] })
 	}
 	pinging.Wait()
 	return there[0] && there[1]

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -37,10 +38,6 @@ func numberOf(n *int) int {
 	}
 	return *n
 }
-
-// errJournal is what a caller is told whose message could not be kept. It is no
-// error of the protocol: the caller asks again, and the operator knows more.
-var errJournal = errors.New("the journal cannot be written")
 
 // reportMatchResult records a result (spec 003 §8.7.6). It is acknowledged when
 // it is on disk. The same report again is acknowledged again; a different one of
@@ -121,7 +118,7 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	if m.options.EveryMatch {
 		m.mu.Lock()
 		there := m.present(m.players)
-		update := m.standingsUpdate(m.life, m.state.Round, len(there), m.standings(0, protocol.MaxStandings))
+		update := m.standingsUpdate(m.life, m.state.Round, len(there), decide.StandingRows(m.state, 0, protocol.MaxStandings))
 		m.mu.Unlock()
 		m.post(there, update)
 	}
@@ -140,16 +137,13 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	if err != nil {
 		return nil, nil, err
 	}
-	if referee.player {
-		return nil, nil, protocol.Fault(protocol.ErrRefereeNotRegistered, "%s is no referee", referee.id)
-	}
 	if q.LeagueID != m.options.LeagueID {
-		return nil, nil, m.otherLeague(q.LeagueID)
+		return nil, nil, decide.OtherLeague(m.options.LeagueID, q.LeagueID)
 	}
 	id, _ := protocol.ParseMatchID(q.MatchID) // no match has the zero id
 	fact, a, b, err := m.reported(q, id, referee)
 	if err != nil || fact.Report != nil {
-		err = cmp.Or(m.allow(referee.throttle.asks), err) // nothing that the league waits for
+		err = cmp.Or(referee.throttle.allowAsk(), err) // nothing that the league waits for
 	}
 	if err != nil {
 		return nil, nil, err
@@ -344,49 +338,4 @@ func (m *Manager) checkScore(q *protocol.MatchResultReport, a, b *agent, r *jour
 			Int("reported_A", gotA).Int("reported_B", gotB).Int("counted_A", countedA).Int("counted_B", countedB).
 			Str("event_type", protocol.EventScoreDiffers).Msg("the reported score differs from the league's scoring, which counts")
 	}
-}
-
-func (m *Manager) otherLeague(id string) *protocol.Error {
-	return protocol.Fault(protocol.ErrLeagueNotFound, "this manager runs league %s, not %.60q", m.options.LeagueID, id)
-}
-
-// A MatchRecord is a recorded result with its match.
-type MatchRecord struct {
-	MatchID   string
-	RoundID   int
-	PlayerA   string
-	PlayerB   string
-	RefereeID string
-	Status    string
-	Winner    string // "" for a draw and a double loss
-	Number    int    // 0 when none was drawn
-	ChoiceA   string // "" when none was made
-	ChoiceB   string
-	Reason    string
-	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
-}
-
-// Results are all recorded results in schedule order.
-func (m *Manager) Results() []MatchRecord {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	records := make([]MatchRecord, 0, m.state.Recorded)
-	for round := 1; round <= m.state.Round; round++ {
-		for i, p := range m.state.Pairings(round) {
-			r := m.state.Rounds[round-1].Matches[i].Report
-			if r == nil {
-				continue
-			}
-			a, b := m.state.Started.Players[p.A], m.state.Started.Players[p.B]
-			choiceA, _ := r.Choices.Get(a)
-			choiceB, _ := r.Choices.Get(b)
-			records = append(records, MatchRecord{
-				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
-				Status: r.Status, Winner: textOf(r.WinnerPlayerID), Number: numberOf(r.DrawnNumber),
-				ChoiceA: textOf(choiceA), ChoiceB: textOf(choiceB), Reason: r.Reason,
-				Faults: r.Faults,
-			})
-		}
-	}
-	return records
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"sync"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
+	"evenodd/league/store"
 )
 
 // A match is one match of the current round.
@@ -90,7 +91,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 func (m *Manager) conductors() int {
 	n := 0
 	for _, r := range m.referees {
-		n += r.capacity
+		n += m.state.Agents[r.id].Capacity
 	}
 	if limit := m.options.Concurrency; limit > 0 {
 		n = min(n, limit)
@@ -104,7 +105,7 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.expectedReferees(round)}); err != nil {
+		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.workload.Choose(m.state, round)}); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -142,7 +143,7 @@ func (m *Manager) announce(ctx context.Context, round int, matches []*match, for
 	announcement := m.announcement(ctx, round, len(there), matches)
 	var table notice
 	if forfeits > 0 && m.options.EveryMatch {
-		table = m.standingsUpdate(ctx, round, len(there), m.standings(0, protocol.MaxStandings))
+		table = m.standingsUpdate(ctx, round, len(there), decide.StandingRows(m.state, 0, protocol.MaxStandings))
 	}
 	m.mu.Unlock()
 	m.post(there, announcement, table)
@@ -198,7 +199,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 		return roundEnd{}, err
 	}
 	if round < m.state.TotalRounds() { // after the last, the end of the league writes them
-		m.writeFiles()
+		m.files.write()
 	}
 	m.writeMatches(round-1, round-1) // their referees have had a round's time
 	end := m.roundEnd(ctx, round)
@@ -211,7 +212,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 // roundEnd is what is to be told of a completed round.
 func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
-	rows := m.standings(0, protocol.MaxStandings)
+	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	summary := m.state.Rounds[round-1].Summary
 	_, head := m.journal.Last()
 	players, referees := m.present(m.players), m.present(m.referees)
@@ -243,7 +244,31 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int, row
 	})
 }
 
-// scoringOf is a scoring as messages and files have it.
-func scoringOf(s table.Scoring) protocol.Scoring {
-	return protocol.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
+// writeMatches writes the files of the matches of some rounds that have none, because
+// their referee has its files elsewhere or writes none.
+func (m *Manager) writeMatches(from, to int) {
+	for round := max(from, 1); round <= to; round++ {
+		for i, pair := range m.state.Pairings(round) {
+			report := m.state.Rounds[round-1].Matches[i].Report
+			m.writeMatch(round, report, m.players[pair.A], m.players[pair.B])
+		}
+	}
+}
+
+// writeMatch writes the file of a match, if there is none.
+func (m *Manager) writeMatch(round int, r *journal.MatchReported, a, b *agent) {
+	m.files.addMatch(r.MatchID.String(), func() *store.Match {
+		now := m.clock.Timestamp()
+		return &store.Match{
+			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: round,
+			MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
+			RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
+			PlayerA:    store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
+			PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
+			Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
+			Transcript: []store.Exchange{}, Draw: r.Draw,
+			Result:  &store.MatchResult{GameResult: r.Outcome, Score: r.Score},
+			Scoring: scoringOf(m.options.Scoring),
+		}
+	})
 }

@@ -198,7 +198,7 @@ func (s *State) register(d *AgentRegistered, at string) error {
 		return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
 	}
 	s.Agents[d.AgentID] = &Agent{
-		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
+		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint, URL: protocol.CanonicalURL(d.Endpoint),
 		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
 		RefereeAuth: d.RefereeAuth, Registered: at, Answered: !d.AwaitsAnswer,
 		Version: d.Version, ProtocolVersion: d.ProtocolVersion, GameTypes: d.GameTypes,
@@ -236,7 +236,7 @@ func (s *State) welcomeBack(d *AgentReturned, at string) error {
 	if d.Generation != a.Generation {
 		a.Since, a.Confirmed = at, false
 	}
-	a.Endpoint, a.Generation = d.Endpoint, d.Generation
+	a.Endpoint, a.URL, a.Generation = d.Endpoint, protocol.CanonicalURL(d.Endpoint), d.Generation
 	if d.RefereeAuth != "" {
 		a.RefereeAuth = d.RefereeAuth
 	}

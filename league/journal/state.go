@@ -39,6 +39,7 @@ type Agent struct {
 	Player       bool
 	Name         string
 	Endpoint     string
+	URL          string // Endpoint in the form of protocol.CanonicalURL
 	Capacity     int    // matches at once, of a referee
 	Registration string // what knows the same registration again
 	Generation   int    // of its token
@@ -345,7 +346,7 @@ func (s *State) create(d *Created) error {
 	if d.Legs < 1 {
 		return fmt.Errorf("legs: %d", d.Legs)
 	}
-	if err := d.scoring().Validate(); err != nil {
+	if err := d.TableScoring().Validate(); err != nil {
 		return err
 	}
 	if d.Auth != "" && d.Auth != protocol.AuthLenient {
@@ -355,7 +356,8 @@ func (s *State) create(d *Created) error {
 	return nil
 }
 
-func (d *Created) scoring() table.Scoring {
+// TableScoring is the scoring with its tie-breaks.
+func (d *Created) TableScoring() table.Scoring {
 	return table.Scoring{
 		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
 		Tiebreakers: d.Tiebreakers,
@@ -396,7 +398,7 @@ func (s *State) start(d *Started) error {
 	if pairer.Matches() > maxMatches {
 		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, pairer.Matches(), maxMatches)
 	}
-	counts, err := table.New(len(d.Players), s.Created.scoring())
+	counts, err := table.New(len(d.Players), s.Created.TableScoring())
 	if err != nil {
 		return err
 	}

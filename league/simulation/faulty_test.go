@@ -234,9 +234,9 @@ func TestAFaultyLeagueGoesOn(t *testing.T) {
 	}
 }
 
-func openKeep(t *testing.T, folder store.Folder, leagueID string) *league.Keep {
+func openKeep(t *testing.T, folder store.Folder, leagueID string) *league.Files {
 	t.Helper()
-	keep, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	return keep
 }

@@ -235,7 +235,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
 		options.Schemes = []string{Memory, "http", "https"}
 		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
-		options.Keep, options.Listening = o.Keep, true
+		options.Files, options.Listening = o.Keep, true
 		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
 		if s.faulty != nil {
 			options.Clock, options.Pace, options.Glance = freeClock(s.faulty.begin), betweenRounds, glance
