@@ -102,7 +102,7 @@ func (a *auditor) checkPlayedByAbsent(e *journal.Event, here location) {
 		return // the event cannot be folded
 	}
 	for _, id := range a.state.Forfeiting(idA, idB) {
-		here.matchID, here.agentID = d.MatchID, id
+		here.matchID, here.agentID = d.MatchID.String(), id
 		a.find(RuleLifecycle, here, "%s was played, but %s is suspended or shut down, and forfeits it", d.MatchID, id)
 	}
 }

@@ -165,7 +165,7 @@ func (a *auditor) run() League {
 		}
 	}
 	a.report.State = a.leagueState()
-	a.report.Matches, a.report.Recorded = len(a.state.Matches), a.state.Recorded
+	a.report.Matches, a.report.Recorded = a.state.TotalMatches(), a.state.Recorded
 	a.report.Findings, a.report.Notes = sorted(a.report.Findings), sorted(a.report.Notes)
 	return a.report
 }

@@ -244,12 +244,12 @@ func TestWords(t *testing.T) {
 	tests := []struct {
 		name, file, pattern, by, want string
 	}{
-		{"a text for a number", standingsFile, `"version": 6`, `"version": "six"`, `a member has the wrong type: version must be an integer, not a string`},
+		{"a text for a number", standingsFile, `"version": 6`, `"version": "six"`, `a member has the wrong type: version must be a number, not a string`},
 		{"an object for a list", standingsFile, `(?s)"standings": \[.*\]`, `"standings": {}`, "standings must be an array, not an object"},
 		{"a number for a list of states", r1m1, `(?s)"states": \[[^\]]*\]`, `"states": 5`, "lifecycle/states must be an array, not a number"},
 		{"a number for a winner", roundsFile, `"winner_player_id": ("\w+"|null)`, `"winner_player_id": 5`, "rounds/0/matches/0/winner_player_id must be a string, not a number"},
 		{"a list for choices", r1m1, `(?s)("result": .*?"choices": )\{[^}]*\}`, `$1[]`, "result/choices must be an object, not an array"},
-		{"a text for a round", journalFile, `"round_id":1`, `"round_id":"one"`, `event round_announced: round_id must be an integer, not a string`},
+		{"a text for a round", journalFile, `"round_id":1`, `"round_id":"one"`, `event round_announced: round_id must be a number, not a string`},
 		{"a member too many", journalFile, `"round_id":1`, `"round_id":1,"mood":2`, "event round_announced: mood is an unknown member"},
 		{"a summary", roundsFile, `"technical_losses": 0`, `"technical_losses": 1`, "rounds.0.summary.technical_losses is 1; by the journal it is 0"},
 		{"stats", historyP01, `"total_matches": 3`, `"total_matches": 4`, `the stats are {"total_matches":4,`},

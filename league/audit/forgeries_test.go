@@ -53,7 +53,7 @@ func TestForgeries(t *testing.T) {
 		}, []place{
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`},
 			{audit.RuleTranscript, r1m1, ""}, {audit.RuleHistory, historyP01, `"my_choice"`},
-		}, 6},
+		}, 7},
 		{"a removed line", func(w *world) {
 			lines := w.lines()
 			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)

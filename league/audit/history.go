@@ -109,9 +109,10 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 	at := func(member string) location {
 		return location{file: d.file, line: d.line(matchPointer(i).AppendToken(member)), matchID: got.MatchID, agentID: player}
 	}
-	m, idA, idB, ok := a.state.Find(got.MatchID)
+	id, _ := protocol.ParseMatchID(got.MatchID)
+	m, idA, idB, ok := a.state.Find(id)
 	switch {
-	case !ok && (a.chain.stopped || a.toCome(got.MatchID)):
+	case !ok && (a.chain.stopped || a.toCome(id)):
 		return // its round was announced after the journal was read
 	case !ok:
 		a.find(RuleHistory, at("match_id"), "%s has match %s, which is not of this league", player, quoted(&got.MatchID))
@@ -125,8 +126,8 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 		!slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }):
 		a.find(RuleHistory, at("attempt"), "%s has attempt %d at %s, which was never assigned", player, got.Attempt, got.MatchID)
 		return
-	case got.Attempt != m.Report.Attempt:
-		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; the result is that of attempt %d", player, got.Attempt, got.MatchID, m.Report.Attempt)
+	case got.Attempt != m.Report.Number:
+		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; the result is that of attempt %d", player, got.Attempt, got.MatchID, m.Report.Number)
 		return
 	}
 	opponent := idA
@@ -186,10 +187,6 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 }
 
 // toCome tells whether a match is of a round that was not announced yet.
-func (a *auditor) toCome(matchID string) bool {
-	round, number, ok := protocol.ParseMatchID(matchID)
-	if ok {
-		_, ok = a.state.Schedule.Pair(round, number)
-	}
-	return ok && !a.completed() && round > a.state.Round
+func (a *auditor) toCome(id protocol.MatchID) bool {
+	return !a.completed() && id.Round > a.state.Round && id.Number > 0 && id.Number <= len(a.state.Pairings(id.Round))
 }

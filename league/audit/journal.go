@@ -208,7 +208,7 @@ func (a *auditor) remember(e *journal.Event, line int) {
 		a.before = append(a.before, a.records())
 	case *journal.MatchAccepted:
 		m, _, _, _ := a.state.Find(d.MatchID)
-		lines, i := a.linesOf(m), attemptIndex(m, d.Attempt, d.RefereeID)
+		lines, i := a.linesOf(m), attemptIndex(m, d.Number, d.RefereeID)
 		lines.accepted = append(lines.accepted, make([]int, max(0, i+1-len(lines.accepted)))...)
 		lines.accepted[i] = line
 	case *journal.MatchReported:
@@ -251,8 +251,8 @@ func (a *auditor) checkStatement(e *journal.Event, here location) {
 		a.lostHeads[d.Head] = true
 		a.note(RuleJournalHead, here, "the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)
 	case *journal.MatchDisputed:
-		here.matchID, here.agentID = d.MatchID, d.RefereeID
-		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), clip(d.MatchID), clip(d.Status), quoted(d.WinnerPlayerID))
+		here.matchID, here.agentID = d.MatchID.String(), d.RefereeID
+		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID, clip(d.Status), quoted(d.WinnerPlayerID))
 	case *journal.LeagueCompleted:
 		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.Name != d.Champion.DisplayName {
 			here.agentID = agent.ID

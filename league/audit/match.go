@@ -45,7 +45,7 @@ func (a *auditor) checkMatches() {
 	s, game := a.state, a.game()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
-		for number := 1; number <= s.Schedule.MatchesPerRound(); number++ {
+		for number := 1; number <= len(s.Rounds[round-1].Matches); number++ {
 			m := a.scheduled(round, number)
 			var file *matchFile
 			if exists := other[m.id]; exists || m.Report != nil { // it may be newer than the list of files
@@ -85,12 +85,9 @@ func (a *auditor) findMissing(ids []string) {
 }
 
 func (a *auditor) scheduled(round, number int) *scheduledMatch {
-	s := a.state
-	pair, _ := s.Schedule.Pair(round, number)
-	m := &scheduledMatch{
-		Match: &s.Matches[s.Schedule.Index(round, number)], id: protocol.MatchID(round, number), round: round,
-		players: [2]string{s.Started.Players[pair.A], s.Started.Players[pair.B]},
-	}
+	id := protocol.MatchID{Round: round, Number: number}
+	match, playerA, playerB, _ := a.state.Find(id)
+	m := &scheduledMatch{Match: match, id: id.String(), round: round, players: [2]string{playerA, playerB}}
 	if m.lines = a.lines[m.Match]; m.lines == nil {
 		m.lines = &matchLines{}
 	}
@@ -159,7 +156,7 @@ func (a *auditor) compareResult(f *matchFile) {
 	r, got := f.match.Report, *f.value
 	got.Transcript, got.Lifecycle = nil, store.Lifecycle{}
 	want := got
-	want.Attempt, want.RefereeID, want.GameType, want.Scoring, want.Draw = r.Attempt, r.RefereeID, a.state.Created.GameType, a.state.Created.Scoring, r.Draw
+	want.Attempt, want.RefereeID, want.GameType, want.Scoring, want.Draw = r.Number, r.RefereeID, a.state.Created.GameType, a.state.Created.Scoring, r.Draw
 	if got.WrittenBy == store.WrittenByReferee {
 		want.ConversationID = protocol.MatchConversation(f.match.id, got.Attempt)
 	}
@@ -187,7 +184,7 @@ func attemptIndex(m *journal.Match, number int, refereeID string) int {
 func (a *auditor) noteAbandoned(m *scheduledMatch) {
 	for i, attempt := range m.Attempts {
 		last, r := i == len(m.Attempts)-1, m.Report
-		if attempt.Commitment == "" || r == nil && last || r != nil && r.Attempt == attempt.Number && r.RefereeID == attempt.Referee {
+		if attempt.Commitment == "" || r == nil && last || r != nil && r.Number == attempt.Number && r.RefereeID == attempt.Referee {
 			continue
 		}
 		at := location{file: a.journal, matchID: m.id, agentID: attempt.Referee}
@@ -211,7 +208,8 @@ func (a *auditor) checkAttempts() {
 		}
 		d := f.value
 		at := location{file: f.file, line: f.line("/match_id"), matchID: d.MatchID, agentID: d.RefereeID}
-		m, _, _, found := a.state.Find(d.MatchID)
+		id, _ := protocol.ParseMatchID(d.MatchID)
+		m, _, _, found := a.state.Find(id)
 		switch {
 		case d.LeagueID != a.id || strings.ContainsAny(d.MatchID+d.RefereeID, `/\`) ||
 			filepath.Base(a.dir.Attempt(a.id, d.MatchID, d.Attempt, d.RefereeID)) != filepath.Base(path):
@@ -220,8 +218,7 @@ func (a *auditor) checkAttempts() {
 		case !found || attemptIndex(m, d.Attempt, d.RefereeID) < 0:
 			a.find(RuleMatchFile, at, "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID), quoted(&d.RefereeID))
 		default:
-			round, number, _ := protocol.ParseMatchID(d.MatchID)
-			f.match = a.scheduled(round, number)
+			f.match = a.scheduled(id.Round, id.Number)
 			a.checkAttempt(f, at)
 		}
 	}
@@ -256,7 +253,7 @@ func (a *auditor) checkAttempt(f *matchFile, at location) {
 func (a *auditor) noteUnacknowledged(f *matchFile, at location) {
 	d, r := f.value, f.match.Report
 	attempt := fmt.Sprintf("attempt %d at %s by %s", d.Attempt, f.match.id, clip(d.RefereeID))
-	counts := r != nil && r.Attempt == d.Attempt && r.RefereeID == d.RefereeID
+	counts := r != nil && r.Number == d.Attempt && r.RefereeID == d.RefereeID
 	switch state := d.Lifecycle.State; {
 	case state == store.StateFinished && counts:
 		a.compareResult(f)
@@ -264,7 +261,7 @@ func (a *auditor) noteUnacknowledged(f *matchFile, at location) {
 			a.note(RuleAbandoned, at, "%s has the result that counts; its referee stopped before it could remove this file", attempt)
 		}
 	case state == store.StateFinished && r != nil:
-		a.note(RuleAbandoned, at, "%s came to a result, but attempt %d by %s counts", attempt, r.Attempt, clip(r.RefereeID))
+		a.note(RuleAbandoned, at, "%s came to a result, but attempt %d by %s counts", attempt, r.Number, clip(r.RefereeID))
 	case state == store.StateFinished:
 		a.note(RuleAbandoned, at, "%s came to a result that was never reported", attempt)
 	case state == store.StateDisputed && d.Refusal != nil:

@@ -66,7 +66,7 @@ func (a *auditor) checkResult(m *scheduledMatch, game rules.Game, file *matchFil
 // checkAssignment returns the attempt of a result. A result without one is a
 // finding, unless the match was forfeited; that is then not assigned.
 func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attempt {
-	r, i := m.Report, attemptIndex(m.Match, m.Report.Attempt, m.Report.RefereeID)
+	r, i := m.Report, attemptIndex(m.Match, m.Report.Number, m.Report.RefereeID)
 	switch {
 	case m.Forfeited != nil:
 		for _, attempt := range m.Attempts {
@@ -76,7 +76,7 @@ func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attem
 		return nil
 	case i < 0:
 		at.agentID = r.RefereeID
-		a.find(RuleOneResult, at, "the result of %s is that of attempt %d, which was not assigned to %s", m.id, r.Attempt, clip(r.RefereeID))
+		a.find(RuleOneResult, at, "the result of %s is that of attempt %d, which was not assigned to %s", m.id, r.Number, clip(r.RefereeID))
 		return nil
 	case i < len(m.lines.accepted) && m.lines.accepted[i] > at.line:
 		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", clip(r.RefereeID), m.id, m.lines.accepted[i])
@@ -100,10 +100,10 @@ func contradicts(game rules.Game, m *scheduledMatch) bool {
 func (a *auditor) checkRejectedReports(m *scheduledMatch, at location) {
 	for _, d := range m.Doubts {
 		at.agentID = d.RefereeID
-		if m.Report.RefereeID == d.RefereeID && m.Report.Attempt == d.Attempt {
+		if m.Report.RefereeID == d.RefereeID && m.Report.Number == d.Number {
 			a.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager rejected: %.200s", m.id, clip(d.RefereeID), d.Reason)
 		} else {
-			a.note(RuleDoubt, at, "a report of %s about attempt %d at %s was rejected: %.200s", clip(d.RefereeID), d.Attempt, m.id, d.Reason)
+			a.note(RuleDoubt, at, "a report of %s about attempt %d at %s was rejected: %.200s", clip(d.RefereeID), d.Number, m.id, d.Reason)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (a *auditor) checkDraw(m *scheduledMatch, attempt *journal.Attempt, at loca
 	}
 	chance.Nonce = nonce
 	a.checkNonceIsNew(m.id, draw.Nonce, at)
-	if want := protocol.DrawCommitment(a.state.Created.LeagueID, m.id, m.Report.Attempt, m.Report.RefereeID, nonce); want != draw.Commitment {
+	if want := protocol.DrawCommitment(a.state.Created.LeagueID, m.id, m.Report.Number, m.Report.RefereeID, nonce); want != draw.Commitment {
 		a.find(RuleCommitment, at, "the nonce of %s does not match its commitment %.12q…: it makes %.12s…", m.id, draw.Commitment, want)
 	}
 	switch {
@@ -209,7 +209,12 @@ func (a *auditor) compareVerdict(m *scheduledMatch, v rules.Verdict, at location
 	if v.Number != 0 {
 		want.DrawnNumber, want.NumberParity = &v.Number, &v.Parity
 	}
-	want.Choices = protocol.Both(m.players[0], &v.Moves[0], m.players[1], &v.Moves[1])
+	want.Choices = slices.Clone(got.Choices)
+	for i, c := range want.Choices {
+		if side := slices.Index(m.players[:], c.Name); side >= 0 && c.Value != nil {
+			want.Choices[i].Value = &v.Moves[side]
+		}
+	}
 	for _, diff := range differences(&got, &want) {
 		rule := RuleVerdict
 		if diff.member == "/drawn_number" || diff.member == "/number_parity" {

@@ -92,7 +92,7 @@ func (a *auditor) checkRounds() {
 	got, want := d.value, *d.value
 	want.LeagueID, want.TotalRounds, want.Rounds = a.id, 0, s.RoundRecords()
 	if s.Started != nil {
-		want.TotalRounds = s.Schedule.Rounds()
+		want.TotalRounds = s.TotalRounds()
 	}
 	if n := len(got.Rounds); n < len(want.Rounds) && !a.completed() {
 		want.Rounds = want.Rounds[:n] // the file was read before the later rounds ended
@@ -100,7 +100,7 @@ func (a *auditor) checkRounds() {
 	for _, diff := range differences(got, &want) {
 		rule, at := RuleRounds, location{file: d.file, line: d.line(diff.member)}
 		if i := indexes(diff.member); len(i) == 2 {
-			at.matchID = protocol.MatchID(i[0]+1, i[1]+1)
+			at.matchID = protocol.MatchID{Round: i[0] + 1, Number: i[1] + 1}.String()
 		}
 		if last := diff.member.LastToken(); last == "player_A_id" || last == "player_B_id" {
 			rule = RuleSchedule
