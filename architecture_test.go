@@ -43,7 +43,12 @@ func nevers() []never {
 		{"a game knows no other game", "games are added without touching each other",
 			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
 		{"arithmetic is pure", "who meets whom, who stands where and who is stronger follow from values alone",
-			func(p, i string) bool { return in(p, "league/schedule", "league/table", "league/stats") && ours(i) }},
+			func(p, i string) bool { return in(p, "league/pairing", "league/table", "league/stats") && ours(i) }},
+		{"decisions are pure", "a decision follows from the league's state and the values that are passed, so that a table test and the audit can make it again",
+			func(p, i string) bool {
+				pure := in(i, "league/protocol", "league/journal", "league/table", "league/pairing", "rules")
+				return in(p, "league/decide") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
+			}},
 		{"faults are decided by values", "what goes wrong follows from the seed and from what is decided, so that the same faults come whatever runs at once",
 			func(p, i string) bool {
 				return in(p, "league/simulation/faults") && (ours(i) && i != "league/protocol" || impure(i))
@@ -99,7 +104,7 @@ func nevers() []never {
 			func(p, i string) bool { return in(i, "cmd") && !in(p, "main", "cmd") }},
 		{"the core does not log", "values in, values out; its callers say what they did",
 			func(p, i string) bool {
-				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/schedule", "league/table", "league/simulation/faults")
+				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/pairing", "league/table", "league/simulation/faults")
 			}},
 	}
 }
@@ -182,7 +187,11 @@ func TestEveryNeverBites(t *testing.T) {
 		{"a game imports the rules", "rules/evenodd", "rules", ""},
 		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
 		{"the table imports the protocol", "league/table", "league/protocol", "arithmetic is pure"},
-		{"the schedule does sums", "league/schedule", "math", ""},
+		{"the pairing does sums", "league/pairing", "math", ""},
+		{"decisions take a lock", "league/decide", "sync", "decisions are pure"},
+		{"decisions write files", "league/decide", "league/store", "decisions are pure"},
+		{"decisions compare times", "league/decide", "time", ""},
+		{"decisions read the state", "league/decide", "league/journal", ""},
 		{"faults ask for chance", "league/simulation/faults", "math/rand/v2", "faults are decided by values"},
 		{"faults know the simulation", "league/simulation/faults", "league/simulation", "faults are decided by values"},
 		{"faults name players", "league/simulation/faults", "league/protocol", ""},

@@ -13,6 +13,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -113,7 +114,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer closeKeep(s, keep)
-	options.Caller, options.Clock, options.Log, options.Keep = transport.Logged(n.caller, log), protocol.SystemClock(), log, keep
+	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, keep
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
@@ -179,7 +180,7 @@ func callerAddress(ctx context.Context) string {
 // situation describes the state of the league to the operator.
 func (o *managerOptions) situation(status league.Status, resumed bool) string {
 	switch {
-	case status.State == league.StateLeagueCompleted:
+	case status.State == decide.StateLeagueCompleted:
 		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another --league-id", status.Recorded, status.Matches)
 	case status.Matches > 0:
 		return fmt.Sprintf("resumes: round %d of %d, %d of %d matches recorded", max(status.Round, 1), status.Rounds, status.Recorded, status.Matches)
@@ -212,7 +213,7 @@ func howToResume(status league.Status, data string) string {
 
 // openKeep opens the league in a data folder, and says what came of it; nil
 // without a folder.
-func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error) {
+func openKeep(s streams, data, leagueID string, fresh bool) (*league.Files, error) {
 	if data == "" {
 		if fresh {
 			return nil, usage("--new-league needs the --data folder in which the old one is")
@@ -222,7 +223,7 @@ func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error
 	if !protocol.ValidLeagueID(leagueID) {
 		return nil, usage("--league-id %q: 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
-	keep, archived, err := league.OpenKeep(store.Folder(data), leagueID, fresh, time.Now)
+	keep, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
 		_, _ = fmt.Fprintf(s.err, "The old league is in %s.\n", archived)
 	}
@@ -239,7 +240,7 @@ func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error
 	return keep, nil
 }
 
-func closeKeep(s streams, keep *league.Keep) {
+func closeKeep(s streams, keep *league.Files) {
 	if keep == nil {
 		return
 	}

@@ -178,10 +178,8 @@ func (f *farewell) dropped(*agent) { f.told.arrive() }
 // send calls one receiver of a broadcast. A failure is logged.
 func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
 	_, err := method.CallMany(ctx, m.options.Caller, a.peer(), message)
-	if err == nil && !a.confirmed.Load() {
-		m.mu.Lock()
-		_ = m.confirm(a) // it knows the credential that is made of its token; if that cannot be recorded, it is confirmed later
-		m.mu.Unlock()
+	if err == nil {
+		m.acknowledged(a)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		m.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).

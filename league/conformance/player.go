@@ -196,7 +196,7 @@ func (g *bout) seat() rules.Side {
 func (x *trial) newMatch() *bout { return x.boutOf(int(x.matches.Add(1)), 1) }
 
 func (x *trial) boutOf(round, match int) *bout {
-	id := protocol.MatchID(round, match)
+	id := protocol.MatchID{Round: round, Number: match}.String()
 	opponent := "P02"
 	if x.player == opponent {
 		opponent = "P01"

@@ -182,7 +182,7 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 			PlayerID: protocol.PlayerID(n + 1), Endpoint: fmt.Sprintf("http://%s/%d/mcp", l.hosts[n%loadHosts], n), DisplayName: "Player",
 		}
 	}
-	matchID := protocol.MatchID(1, n+1)
+	matchID := protocol.MatchID{Round: 1, Number: n + 1}.String()
 	return &protocol.MatchAssignment{
 		Envelope: protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
