@@ -121,7 +121,7 @@ func (h *hearing) addressed(s *side, e *store.Exchange, at []any) {
 // rounds before. Where the journal is in doubt, so are they.
 func (h *hearing) stood(s *side, shown *protocol.Record, at []any) {
 	x := h.x
-	place, ok := x.state.Place(s.id)
+	place, ok := x.state.PlayerIndex(s.id)
 	if h.before == nil || !ok || !x.sound() {
 		return
 	}

@@ -63,7 +63,7 @@ func (x *examination) checkHistory(d *historyFile, folder string) {
 		}
 		return
 	}
-	if _, ok := x.state.Place(folder); !ok {
+	if _, ok := x.state.PlayerIndex(folder); !ok {
 		x.find(RuleHistory, at("player_id"), "%s does not take part in league %s", folder, x.id)
 		return
 	}

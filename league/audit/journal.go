@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 )
 
@@ -62,7 +63,7 @@ func (x *examination) readJournal(standings *standingsFile) {
 		x.chain.standing = &standingHead{hash: standings.JournalHead, done: func(line int) { x.compareStandings(standings, line) }}
 	}
 	lines := 0
-	_, torn, err := journal.Lines(file, func(number int, text []byte) error {
+	_, torn, err := journalfile.Lines(file, func(number int, text []byte) error {
 		lines = number
 		x.readLine(number, text)
 		return nil
