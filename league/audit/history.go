@@ -58,7 +58,7 @@ func (a *auditor) checkHistory(d *document[store.History], folder string) {
 	if agent := a.state.Agents[folder]; agent != nil && agent.Name != h.DisplayName {
 		a.find(RuleHistory, at("/display_name"), "%s is called %s, but registered as %s", folder, quoted(&h.DisplayName), quoted(&agent.Name))
 	}
-	_, takesPart := a.state.Place(folder)
+	_, takesPart := a.state.PlayerIndex(folder)
 	switch {
 	case a.chain.stopped && !takesPart:
 		return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 )
 
@@ -55,7 +56,7 @@ func (a *auditor) readJournal() {
 		a.chain.standings.hash = a.standings.value.JournalHead
 	}
 	lines := 0
-	_, torn, err := journal.Lines(file, func(number int, text []byte) error {
+	_, torn, err := journalfile.Lines(file, func(number int, text []byte) error {
 		lines = number
 		a.readLine(number, text)
 		return nil

@@ -89,7 +89,7 @@ func (t *transcriptCheck) expected(e *exchange) []member {
 		all = append(all, member{"/player_id", s.id}, member{"/game_type", d.GameType},
 			member{"/context/opponent_id", opponent}, member{"/context/round_id", m.round})
 		// Standings rest on the journal, which may have findings.
-		if rank, ok := t.state.Place(s.id); ok && !t.doubtful && !t.chain.stopped {
+		if rank, ok := t.state.PlayerIndex(s.id); ok && !t.doubtful && !t.chain.stopped {
 			all = append(all, member{"/context/your_standings", &t.before[m.round-1][rank]})
 		}
 	case protocol.MakeMove.Name:

@@ -17,6 +17,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -27,7 +28,7 @@ import (
 func (w *world) decisions(folder store.Folder) []string {
 	w.t.Helper()
 	list := []string{}
-	_, _, err := journal.Lines(strings.NewReader(string(journalOf(w, folder))), func(_ int, text []byte) error {
+	_, _, err := journalfile.Lines(strings.NewReader(string(journalOf(w, folder))), func(_ int, text []byte) error {
 		line := read[struct {
 			Type string `json:"type"`
 			Data struct {

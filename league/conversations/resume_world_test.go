@@ -19,6 +19,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -285,13 +286,13 @@ func (w *world) fold(folder store.Folder) (*journal.State, map[string]bool) {
 	w.t.Helper()
 	text := journalOf(w, folder)
 	hashes := map[string]bool{}
-	_, torn, err := journal.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
+	_, torn, err := journalfile.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
 		hashes[journal.Hash(line)] = true
 		return nil
 	})
 	require.NoError(w.t, err)
 	require.Zero(w.t, torn)
-	state, _, _, _, err := journal.Replay(folder.Journal(leagueID), bytes.NewReader(text), nil)
+	state, _, _, _, err := journalfile.Replay(folder.Journal(leagueID), bytes.NewReader(text), nil)
 	require.NoError(w.t, err)
 	return state, hashes
 }

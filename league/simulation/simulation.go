@@ -137,7 +137,7 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 	}
 	past := []store.HistoryMatch{}
 	state := s.options.Keep.State
-	place, takesPart := state.Place(id)
+	place, takesPart := state.PlayerIndex(id)
 	for round := 1; takesPart && round <= state.Round; round++ {
 		_, number, ok := state.Opponent(round, place)
 		if !ok {
