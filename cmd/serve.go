@@ -216,7 +216,7 @@ func (a *address) serve(l net.Listener, mux *transport.Mux, voice func() *protoc
 	}
 }
 
-var _ transport.Stopwatch = (*protocol.Limited)(nil) // neither knows the other
+var _ protocol.Caller = transport.Caller(nil) // neither package imports the other
 
 // newClient makes a client that believes the authorities in a file, too, and
 // calls the addresses that are allowed; nil for all. It speaks as others do,

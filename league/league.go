@@ -80,6 +80,7 @@ type Options struct {
 	MaxConcurrentMatches int           // most a referee may offer; 0 means 10 (002 §3.1.2)
 	AnnounceLead         time.Duration // wait between announcement and first match
 	Pace                 time.Duration // wait before each round
+	RoundBegins          func()        // called before each round; may be nil
 	StopWithin           time.Duration // when Run is told to stop, running matches may go on for so long
 	LongestMatch         time.Duration // most a match may take before another referee gets it; 0: computed from the timeouts
 	Glance               time.Duration // how often it is looked whether the referee of a running match is still there; 0 means 5 s

@@ -364,9 +364,8 @@ const pingTimeout = 2 * time.Second
 
 // pingOnce pings an endpoint.
 func (m *Manager) pingOnce(ctx context.Context, endpoint string) (*protocol.Pong, error) {
-	limited := protocol.Limit(ctx, pingTimeout)
-	defer limited.Stop()
-	return protocol.Ping.Call(limited, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+	pong, _, err := protocol.Ping.CallWithin(ctx, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, pingTimeout)
+	return pong, err
 }
 
 // roleManager is what a manager says it is when it is pinged.

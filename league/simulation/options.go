@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league"
+	"evenodd/league/protocol"
 	"evenodd/league/schedule"
 	"evenodd/league/simulation/faults"
 	"evenodd/player/strategy/external"
@@ -49,6 +50,8 @@ type Options struct {
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
+
+	decorate func(protocol.Caller) protocol.Caller // in tests, for the caller of each agent; nil for none
 }
 
 // The transports.
