@@ -104,7 +104,7 @@ func gather(t *testing.T, ports []string, pause resurrection, managers, agents [
 	return c
 }
 
-var announced = regexp.MustCompile(`"round_id":(\d+),.*"message":"round announced"`)
+var announced = regexp.MustCompile(`"round_id":(\d+),.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
 
 // afterLast is a round that no league has: it is over.
 const afterLast = 1_000
@@ -112,7 +112,7 @@ const afterLast = 1_000
 // follow learns from the manager which round is being played.
 func (c *troupe) follow(line string) {
 	found := announced.FindStringSubmatch(line)
-	if found == nil && !strings.Contains(line, `"message":"the league is over"`) {
+	if found == nil && !strings.Contains(line, `"event_type":"THE_LEAGUE_IS_OVER"`) {
 		return
 	}
 	c.mu.Lock()
@@ -184,8 +184,8 @@ func (c *troupe) kills(chance *rand.Rand, players, others []*immortal, last int)
 type ledger struct {
 	state    *journal.State
 	disputes int
-	played   map[string]*span // from when to when each match was with a referee
-	ended    time.Time        // when the last result was recorded
+	played   map[protocol.MatchID]*span // from when to when each match was with a referee
+	ended    time.Time                  // when the last result was recorded
 }
 
 type span struct{ from, to time.Time }
@@ -197,7 +197,7 @@ func (c *troupe) read() ledger {
 	file, err := os.Open(path)
 	require.NoError(c.t, err)
 	defer func() { _ = file.Close() }()
-	l := ledger{played: map[string]*span{}}
+	l := ledger{played: map[protocol.MatchID]*span{}}
 	var torn int
 	l.state, _, _, torn, err = journal.Replay(path, file, func(_ int, e *journal.Event, _ string) {
 		at, err := time.Parse(time.RFC3339, e.At)
@@ -230,7 +230,7 @@ func (c *troupe) check() (l ledger, technical int) {
 	assert.Zero(t, l.disputes, "no match has another")
 	for i := range l.state.Matches {
 		report := l.state.Matches[i].Report
-		match, err := store.Read[store.Match](c.data.Match(crashLeague, report.MatchID))
+		match, err := store.Read[store.Match](c.data.Match(crashLeague, report.MatchID.String()))
 		if !assert.NoError(t, err) {
 			continue
 		}
@@ -272,12 +272,12 @@ func (c *troupe) excuse(report *journal.MatchReported, match *store.Match) {
 		}
 	}
 	for _, side := range report.Choices {
-		if w := report.WinnerPlayerID; w != nil && *w == side.ID {
+		if w := report.WinnerPlayerID; w != nil && *w == side.Name {
 			continue
 		}
-		n, _ := protocol.ParsePlayerID(side.ID)
+		n, _ := protocol.ParsePlayerID(side.Name)
 		assert.True(c.t, c.players[n-1].dead(from, to.Add(time.Millisecond)),
-			"%s lost %s technically between %s and %s, but was not killed: %s", side.ID, match.MatchID, from, to, report.Reason)
+			"%s lost %s technically between %s and %s, but was not killed: %s", side.Name, match.MatchID, from, to, report.Reason)
 	}
 }
 
@@ -314,16 +314,8 @@ func sometimesLong(seed uint64) resurrection {
 	}
 }
 
-// skipShort leaves out what takes minutes when -short asks for it, and says so.
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("NOT RUN: -short leaves out the crash tests")
-	}
-}
-
 func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
-	skipShort(t)
+	longTest(t)
 	seed := crashSeed(t)
 	ports := steadyPorts(t, 2*troupeSize) // chosen together: those of the dead are free for a while
 	// From a seed, a referee that died in a match goes on with the same attempt,
@@ -339,9 +331,7 @@ func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if !raceDetector { // with it, the processes of one league keep a machine busy
-				t.Parallel()
-			}
+			t.Parallel()
 			survive(t, tt.ports, tt.seed, tt.flags...)
 		})
 	}
@@ -421,8 +411,8 @@ type outcome struct {
 }
 
 // outcomes are the results of all matches.
-func (c *troupe) outcomes(s *journal.State) map[string]outcome {
-	all := map[string]outcome{}
+func (c *troupe) outcomes(s *journal.State) map[protocol.MatchID]outcome {
+	all := map[protocol.MatchID]outcome{}
 	for i := range s.Matches {
 		r := s.Matches[i].Report
 		_, a, b, ok := s.Find(r.MatchID)
@@ -445,7 +435,8 @@ func (c *troupe) outcomes(s *journal.State) map[string]outcome {
 }
 
 func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
-	skipShort(t)
+	longTest(t)
+	t.Parallel()
 	seed := crashSeed(t)
 	t.Logf("CRASH_SEED=%d", seed)
 	agents := []string{"--seed", strconv.FormatUint(seed, 10)}

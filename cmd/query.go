@@ -186,7 +186,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	if role == membership.RoleReferee {
 		sender = protocol.RefereeSender(id)
 	}
-	q.Envelope = protocol.NewVoice(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-query-"+o.subject)
+	q.Envelope = protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-query-"+o.subject)
 	q.AuthToken = token
 	return q, nil
 }
@@ -246,7 +246,7 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 	method := protocol.Method[protocol.LeagueQuery, queryAnswer]{
 		Name: protocol.Query.Name, Request: protocol.Query.Request, Result: protocol.Query.Result, Timeout: protocol.Query.Timeout,
 	}
-	var first protocol.PerPlayer[jsontext.Value] // the members of the first page
+	var first protocol.Object // the members of the first page
 	var items []jsontext.Value
 	for {
 		r, err := method.Call(ctx, caller, protocol.Peer{Endpoint: manager}, q)
@@ -266,7 +266,7 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 		if data.Kind() != '{' {
 			data = r.Beside
 		}
-		var members protocol.PerPlayer[jsontext.Value]
+		var members protocol.Object
 		if len(data) == 0 || json.Unmarshal(data, &members) != nil {
 			return nil, fmt.Errorf("the manager at %s answers without data", manager)
 		}
@@ -286,20 +286,18 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 }
 
 // listIn is the list of a page, and how many items all pages have.
-func listIn(members protocol.PerPlayer[jsontext.Value], about subject) (items []jsontext.Value, total int) {
-	list, _ := members.Get(about.list)
-	count, _ := members.Get(about.total)
-	if json.Unmarshal(list, &items) != nil {
+func listIn(members protocol.Object, about subject) (items []jsontext.Value, total int) {
+	if json.Unmarshal(members.Raw(about.list), &items) != nil {
 		return nil, 0
 	}
-	total, _ = strconv.Atoi(string(count)) // 0 for none: a single page
+	total, _ = strconv.Atoi(string(members.Raw(about.total))) // 0 for none: a single page
 	return items, total
 }
 
 // withList replaces a list among members.
-func withList(members protocol.PerPlayer[jsontext.Value], name string, items []jsontext.Value) protocol.PerPlayer[jsontext.Value] {
+func withList(members protocol.Object, name string, items []jsontext.Value) protocol.Object {
 	for i := range members {
-		if members[i].ID == name {
+		if members[i].Name == name {
 			members[i].Value, _ = json.Marshal(items) // each was read before
 		}
 	}

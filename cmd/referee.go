@@ -93,12 +93,12 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	mux := transport.NewMux(log)
 	r.Mount(mux)
-	stop := o.address.serve(listener, mux, r.Voice, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Trusts: r.KnowsManager, Dialect: speak, Health: func() any {
+	stop := o.address.serve(listener, mux, r.Stamp, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Trusts: r.KnowsManager, Dialect: speak, Health: func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}})
 	defer stop()
 	defer r.Close()
-	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
+	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Str("event_type", protocol.EventListening).Msg("listening")
 	l := &life{
 		agent: r, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
 		clock: options.Clock, log: log, file: file, data: o.data,

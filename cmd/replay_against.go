@@ -153,29 +153,17 @@ func sayAgain(ctx context.Context, client *http.Client, endpoint string, e *stor
 }
 
 // refreshed is a message with the times of now, and without a token.
-func refreshed(message jsontext.Value, now time.Time, limit time.Duration) (protocol.PerPlayer[jsontext.Value], error) {
-	var members protocol.PerPlayer[jsontext.Value]
+func refreshed(message jsontext.Value, now time.Time, limit time.Duration) (protocol.Object, error) {
+	var members protocol.Object
 	if err := json.Unmarshal(message, &members); err != nil {
 		return nil, err
 	}
-	quote := func(text string) jsontext.Value {
-		raw, _ := jsontext.AppendQuote(nil, text) // our own words are UTF-8
-		return raw
-	}
-	token := false
-	for i := range members {
-		switch m := &members[i]; m.ID {
-		case "timestamp":
-			m.Value = quote(protocol.FormatTimestamp(now))
-		case "deadline":
-			m.Value = quote(protocol.FormatTimestamp(now.Add(limit)))
-		case "auth_token":
-			m.Value, token = quote(protocol.NoToken), true
+	for name, value := range map[string]string{"timestamp": protocol.FormatTimestamp(now), "deadline": protocol.FormatTimestamp(now.Add(limit))} {
+		if members.Has(name) {
+			members.Set(name, protocol.Quote(value))
 		}
 	}
-	if !token {
-		members = append(members, protocol.ForPlayer[jsontext.Value]{ID: "auth_token", Value: quote(protocol.NoToken)})
-	}
+	members.Set("auth_token", protocol.Quote(protocol.NoToken))
 	return members, nil
 }
 
@@ -238,17 +226,17 @@ func differences(then, now answer) []string {
 		return found
 	}
 	for _, m := range a {
-		switch is, ok := b.Get(m.ID); {
-		case passing(m.ID):
-		case !ok:
-			found = append(found, fmt.Sprintf("%s is missing; then it was %s", m.ID, m.Value))
+		switch is := b.Raw(m.Name); {
+		case passing(m.Name):
+		case is == nil:
+			found = append(found, fmt.Sprintf("%s is missing; then it was %s", m.Name, m.Value))
 		case !sameJSON(m.Value, is):
-			found = append(found, fmt.Sprintf("%s is %s; then it was %s", m.ID, is, m.Value))
+			found = append(found, fmt.Sprintf("%s is %s; then it was %s", m.Name, is, m.Value))
 		}
 	}
 	for _, m := range b {
-		if _, ok := a.Get(m.ID); !ok && !passing(m.ID) {
-			found = append(found, fmt.Sprintf("%s is new: %s", m.ID, m.Value))
+		if !a.Has(m.Name) && !passing(m.Name) {
+			found = append(found, fmt.Sprintf("%s is new: %s", m.Name, m.Value))
 		}
 	}
 	return found
@@ -268,7 +256,7 @@ func passing(member string) bool {
 	return false
 }
 
-func answerMembers(message jsontext.Value) (members protocol.PerPlayer[jsontext.Value]) {
+func answerMembers(message jsontext.Value) (members protocol.Object) {
 	_ = json.Unmarshal(message, &members) // nil when it is no object
 	return members
 }

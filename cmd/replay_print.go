@@ -91,7 +91,7 @@ func (r *retelling) drawLines() []string {
 	}
 	lines := []string{"Draw: the referee reveals nonce " + d.Nonce + ",", "      " + holds + " " + d.Commitment + "."}
 	for _, e := range d.Entropies {
-		lines = append(lines, "      "+e.ID+" gave entropy "+e.Value+".")
+		lines = append(lines, "      "+e.Name+" gave entropy "+e.Value+".")
 	}
 	switch {
 	case d.Number == nil:
@@ -121,7 +121,7 @@ func resultOf(m *store.MatchResult) string {
 	}
 	var points []string
 	for _, s := range m.Score {
-		points = append(points, fmt.Sprintf("%s %d", s.ID, s.Value))
+		points = append(points, fmt.Sprintf("%s %d", s.Name, s.Value))
 	}
 	return text + ". " + m.Reason + ". Points: " + strings.Join(points, ", ") + "."
 }

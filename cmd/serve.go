@@ -199,12 +199,12 @@ func httpURL(s string) bool {
 
 // serve answers calls on l in the background until the returned function is
 // called, which lets running calls end.
-func (a *address) serve(l net.Listener, mux *transport.Mux, voice func() *protocol.Voice, c http.Config) (stop func()) {
+func (a *address) serve(l net.Listener, mux *transport.Mux, stamp func() *protocol.Stamp, c http.Config) (stop func()) {
 	c.Hosts, c.TLS = a.names(l), a.secrets
 	if c.TooLarge == nil {
-		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(voice(), limit) }
+		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(stamp(), limit) }
 	}
-	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(voice(), wait) }
+	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(stamp(), wait) }
 	server := http.NewServer(mux, c)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
@@ -322,7 +322,7 @@ type agent interface {
 	Register(ctx context.Context) error
 	Finish(ctx context.Context)
 	Done() <-chan struct{}
-	Voice() *protocol.Voice
+	Stamp() *protocol.Stamp
 	ID() string
 	Membership() *membership.Membership
 }
@@ -336,7 +336,7 @@ func senderOf[A interface {
 	if a == none {
 		return ""
 	}
-	return a.Voice().Sender()
+	return a.Stamp().Sender()
 }
 
 // A life is what an agent's process needs beside the agent.
@@ -400,7 +400,7 @@ func (l *life) register(ctx context.Context) error {
 
 func (l *life) watch() *membership.Watch {
 	return &membership.Watch{
-		Clock: l.clock, Caller: l.caller, Manager: l.manager, Voice: l.agent.Voice(), Member: l.agent.Membership,
+		Clock: l.clock, Caller: l.caller, Manager: l.manager, Stamp: l.agent.Stamp(), Member: l.agent.Membership,
 		Away: l.tell, Unknown: l.register,
 	}
 }
@@ -408,8 +408,8 @@ func (l *life) watch() *membership.Watch {
 // tell says that the manager is away, or back.
 func (l *life) tell(away bool, err error) {
 	if away {
-		l.log.Warn().Err(err).Str("manager", l.manager).Msg("the manager is away; this agent waits for it")
+		l.log.Warn().Err(err).Str("manager", l.manager).Str("event_type", protocol.EventManagerAway).Msg("the manager is away; this agent waits for it")
 		return
 	}
-	l.log.Info().Str("manager", l.manager).Msg("the manager is back")
+	l.log.Info().Str("manager", l.manager).Str("event_type", protocol.EventManagerBack).Msg("the manager is back")
 }

@@ -21,8 +21,8 @@ import (
 )
 
 func TestWhoeverIsTooFastGetsALeagueError(t *testing.T) {
-	voice := protocol.NewVoice("league_manager", protocol.SystemClock())
-	body := transport.EncodeError(protocol.TooFast(voice, 1500*time.Millisecond))
+	stamp := protocol.NewStamp("league_manager", protocol.SystemClock())
+	body := transport.EncodeError(protocol.TooFast(stamp, 1500*time.Millisecond))
 	var answer struct {
 		Error struct {
 			Code    int

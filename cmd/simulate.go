@@ -261,7 +261,7 @@ func technicalLosses(standings []league.Standing) error {
 
 // openKeep opens the data folder, in which a league is where --resume says so,
 // and none where it does not.
-func (o *simulateOptions) openKeep(s streams) (*league.Keep, error) {
+func (o *simulateOptions) openKeep(s streams) (*league.Files, error) {
 	switch {
 	case o.resume && o.data == "":
 		return nil, usage("--resume goes on with the league in a folder: name it with --data")

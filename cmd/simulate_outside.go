@@ -64,8 +64,8 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	if !o.quiet && o.wait > 0 {
 		_, _ = fmt.Fprintf(s.err, "Players may register at %s for %s; --wait 0s spares that.\n", o.meet.url(l), o.wait)
 	}
-	o.Outside.Serve = func(mux *transport.Mux, voice func() *protocol.Voice) func() {
-		return here.serve(l, mux, voice, http.Config{MaxBody: maxRequest, Dialect: speak})
+	o.Outside.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
+		return here.serve(l, mux, stamp, http.Config{MaxBody: maxRequest, Dialect: speak})
 	}
 	return func() { _ = l.Close(); client.Close() }, nil
 }

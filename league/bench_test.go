@@ -51,30 +51,30 @@ const reporters = 64 // matches in a round
 
 // stage starts a league of so many players and one referee that is not at work:
 // all matches of a round wait for their reports.
-func stage(b *testing.B, folder store.Folder) (*desk, *protocol.Voice, string) {
+func stage(b *testing.B, folder store.Folder) (*desk, *protocol.Stamp, string) {
 	b.Helper()
 	d := &desk{handlers: map[string]func(context.Context, string, any) (any, error){}, assigned: make(chan *protocol.MatchAssignment, reporters)}
 	clock := protocol.SystemClock()
-	keep, _, err := league.OpenKeep(folder, "bench", false, time.Now)
+	keep, _, err := league.OpenFiles(folder, "bench", false, time.Now)
 	require.NoError(b, err)
 	m, err := league.New(league.Options{
 		LeagueID: "bench", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
 		Players: 2 * reporters, Referees: 1, MaxConcurrentMatches: reporters, Legs: 100,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Keep: keep, Caller: d, Clock: clock, Log: zerolog.Nop(),
+		Files: keep, Caller: d, Clock: clock, Log: zerolog.Nop(),
 	})
 	require.NoError(b, err)
 	m.Mount(d)
-	voice := protocol.NewVoice(protocol.RefereeSender("REF01"), clock)
+	stamp := protocol.NewStamp(protocol.RefereeSender("REF01"), clock)
 	answer, err := d.handlers[protocol.RegisterReferee.Name](b.Context(), "", &protocol.RefereeRegisterRequest{
-		Envelope: voice.Envelope(protocol.TypeRefereeRegisterRequest, "conv-ref"),
+		Envelope: stamp.Envelope(protocol.TypeRefereeRegisterRequest, "conv-ref"),
 		RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee", Version: "1.0.0", GameTypes: []string{evenodd.Type},
 			ContactEndpoint: "http://referee/mcp", MaxConcurrentMatches: reporters},
 	})
 	require.NoError(b, err)
 	for i := range 2 * reporters {
 		_, err := d.handlers[protocol.RegisterPlayer.Name](b.Context(), "", &protocol.LeagueRegisterRequest{
-			Envelope: protocol.NewVoice(protocol.PlayerSender("any"), clock).Envelope(protocol.TypeLeagueRegisterRequest, fmt.Sprint("conv-", i)),
+			Envelope: protocol.NewStamp(protocol.PlayerSender("any"), clock).Envelope(protocol.TypeLeagueRegisterRequest, fmt.Sprint("conv-", i)),
 			PlayerMeta: protocol.PlayerMeta{DisplayName: fmt.Sprint("Player ", i), Version: "1.0.0", GameTypes: []string{evenodd.Type},
 				ContactEndpoint: fmt.Sprintf("http://player-%d/mcp", i)},
 		})
@@ -88,7 +88,7 @@ func stage(b *testing.B, folder store.Folder) (*desk, *protocol.Voice, string) {
 		running.Wait()
 		require.NoError(b, keep.Close())
 	})
-	return d, voice, answer.(*protocol.RefereeRegisterResponse).AuthToken
+	return d, stamp, answer.(*protocol.RefereeRegisterResponse).AuthToken
 }
 
 // BenchmarkReports is how many results a manager acknowledges in a second, each
@@ -111,13 +111,13 @@ func BenchmarkReports(b *testing.B) {
 			require.NoError(b, file.Close())
 		})
 		b.Run(fmt.Sprintf("manager/reporters=%d", at), func(b *testing.B) {
-			d, voice, token := stage(b, store.Folder(b.TempDir()))
+			d, stamp, token := stage(b, store.Folder(b.TempDir()))
 			b.ResetTimer()
 			b.StopTimer()
 			for left := b.N; left > 0; left -= reporters {
 				var round []*protocol.MatchResultReport
 				for range reporters {
-					round = append(round, reportOf(<-d.assigned, voice, token))
+					round = append(round, reportOf(<-d.assigned, stamp, token))
 				}
 				counted := min(left, reporters)
 				b.StartTimer()
@@ -135,11 +135,11 @@ func (d *desk) report(q *protocol.MatchResultReport) error {
 	return err
 }
 
-func reportOf(q *protocol.MatchAssignment, voice *protocol.Voice, token string) *protocol.MatchResultReport {
+func reportOf(q *protocol.MatchAssignment, stamp *protocol.Stamp, token string) *protocol.MatchResultReport {
 	a, b := q.PlayerA.PlayerID, q.PlayerB.PlayerID
 	even, number := "even", 7
 	r := &protocol.MatchResultReport{
-		Envelope: voice.Envelope(protocol.TypeMatchResultReport, q.ConversationID),
+		Envelope: stamp.Envelope(protocol.TypeMatchResultReport, q.ConversationID),
 		LeagueID: q.LeagueID, RoundID: q.RoundID, MatchID: q.MatchID, GameType: q.GameType, Attempt: q.Attempt,
 		Result: protocol.MatchResult{Score: protocol.Both(a, 1, b, 1), Details: &protocol.ResultDetails{
 			DrawnNumber: &number, Status: protocol.StatusDraw, Reason: "Both chose even, number was 7 (odd) - both incorrect",

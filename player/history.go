@@ -127,10 +127,10 @@ func Seen(id, matchID string, attempt int, result *protocol.GameResult) *store.H
 		if c.Value != nil {
 			choice = *c.Value
 		}
-		if c.ID == id {
+		if c.Name == id {
 			h.MyChoice = choice
 		} else {
-			h.OpponentID, h.OpponentChoice = c.ID, choice
+			h.OpponentID, h.OpponentChoice = c.Name, choice
 		}
 	}
 	switch {

@@ -76,7 +76,7 @@ type Options struct {
 type Player struct {
 	options   Options
 	applicant string // the sender of a player that has no id yet
-	voice     *protocol.Voice
+	stamp     *protocol.Stamp
 	keep      *membership.Keep
 	member    membership.Current
 	diary     diary
@@ -155,7 +155,7 @@ func New(o Options) (*Player, error) {
 	p := &Player{
 		options:   o,
 		applicant: protocol.PlayerSender(name),
-		voice:     protocol.NewVoice(protocol.PlayerSender(name), o.Clock),
+		stamp:     protocol.NewStamp(protocol.PlayerSender(name), o.Clock),
 		keep:      keep,
 		done:      make(chan struct{}),
 		state:     StateUnregistered,
@@ -180,17 +180,17 @@ func (p *Player) entropy(matchID string, attempt int) protocol.Secret {
 
 // Mount registers the player's tools (spec 003 §5.3.1, §8.11).
 func (p *Player) Mount(mux protocol.Mux) {
-	protocol.NotifyRound.Handle(mux, p.voice, p.notifyRound)
-	protocol.Invite.Handle(mux, p.voice, p.invite)
-	protocol.ChooseParity.Handle(mux, p.voice, p.chooseParity)
-	protocol.MakeMove.Handle(mux, p.voice, p.makeMove)
-	protocol.NotifyMatchResult.Handle(mux, p.voice, p.gameOver)
-	protocol.NotifyGameError.Handle(mux, p.voice, p.gameError)
-	protocol.UpdateStandings.Handle(mux, p.voice, p.updateStandings)
-	protocol.NotifyRoundCompleted.Handle(mux, p.voice, p.roundCompleted)
-	protocol.NotifyLeagueCompleted.Handle(mux, p.voice, p.leagueCompleted)
-	protocol.GetPlayerState.Handle(mux, p.voice, p.getState)
-	protocol.Ping.Handle(mux, p.voice, p.ping)
+	protocol.NotifyRound.Handle(mux, p.stamp, p.notifyRound)
+	protocol.Invite.Handle(mux, p.stamp, p.invite)
+	protocol.ChooseParity.Handle(mux, p.stamp, p.chooseParity)
+	protocol.MakeMove.Handle(mux, p.stamp, p.makeMove)
+	protocol.NotifyMatchResult.Handle(mux, p.stamp, p.gameOver)
+	protocol.NotifyGameError.Handle(mux, p.stamp, p.gameError)
+	protocol.UpdateStandings.Handle(mux, p.stamp, p.updateStandings)
+	protocol.NotifyRoundCompleted.Handle(mux, p.stamp, p.roundCompleted)
+	protocol.NotifyLeagueCompleted.Handle(mux, p.stamp, p.leagueCompleted)
+	protocol.GetPlayerState.Handle(mux, p.stamp, p.getState)
+	protocol.Ping.Handle(mux, p.stamp, p.ping)
 	mux.Fallback(protocol.MethodFor)
 }
 
@@ -218,7 +218,7 @@ func (p *Player) Register(ctx context.Context) error {
 func (p *Player) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &p.options
 	request := &protocol.LeagueRegisterRequest{
-		Envelope: p.voice.Envelope(protocol.TypeLeagueRegisterRequest, conversation),
+		Envelope: p.stamp.Envelope(protocol.TypeLeagueRegisterRequest, conversation),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games, ContactEndpoint: o.Endpoint,
@@ -241,7 +241,7 @@ func (p *Player) apply(kept *store.Identity, conversation string) func(context.C
 // joined takes the place in the league that the manager gave. A player that
 // came back goes on where it was; for a new one everything begins.
 func (p *Player) joined(m *membership.Membership, back bool) {
-	p.voice.Rename(protocol.PlayerSender(m.AgentID))
+	p.stamp.SetSender(protocol.PlayerSender(m.AgentID))
 	before := p.member.Get()
 	p.returned.Store(back)
 	if before != nil && back { // it was here all the time, and only showed itself again
@@ -267,8 +267,8 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 }
 
-// Voice is who the agent speaks as.
-func (p *Player) Voice() *protocol.Voice { return p.voice }
+// Stamp returns the stamp of the agent's messages.
+func (p *Player) Stamp() *protocol.Stamp { return p.stamp }
 
 // Done is closed when the league is over.
 func (p *Player) Done() <-chan struct{} { return p.done }

@@ -29,7 +29,7 @@ func put[Q, R any](m *match, w *window, s *seat, method *protocol.Method[Q, R], 
 }
 
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
-func (m *match) invite(w *window, side rules.Seat) error {
+func (m *match) invite(w *window, side rules.Side) error {
 	s, a := &m.seats[side], m.assignment
 	ack, err := put(m, w, s, &protocol.Invite, &protocol.GameInvitation{
 		Envelope: m.envelope(protocol.TypeGameInvitation, s),
@@ -75,7 +75,7 @@ const evenOdd = "even_odd"
 // askMove asks for the move a position wants: CHOOSE_PARITY_CALL in Even/Odd
 // (spec 003 §8.7.3), GAME_MOVE_CALL in every other game (§3.8.2), with what the
 // game and this match say of the position.
-func (m *match) askMove(w *window, position rules.Position, side rules.Seat) error {
+func (m *match) askMove(w *window, position rules.Position, side rules.Side) error {
 	s := &m.seats[side]
 	if m.assignment.GameType == evenOdd {
 		return m.askParity(w, position, side, s)
@@ -101,7 +101,7 @@ func (m *match) askMove(w *window, position rules.Position, side rules.Seat) err
 	})
 }
 
-func (m *match) askParity(w *window, position rules.Position, side rules.Seat, s *seat) error {
+func (m *match) askParity(w *window, position rules.Position, side rules.Side, s *seat) error {
 	answer, err := put(m, w, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
 		Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
@@ -130,7 +130,7 @@ type move struct {
 }
 
 // judgeMove decides whether an answer is a legal move, and keeps it if so.
-func (m *match) judgeMove(s *seat, side rules.Seat, position rules.Position, e *protocol.Envelope, a move) error {
+func (m *match) judgeMove(s *seat, side rules.Side, position rules.Position, e *protocol.Envelope, a move) error {
 	if err := m.sameMatch(e, a.messageType, a.matchID); err != nil {
 		return err
 	}

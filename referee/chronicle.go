@@ -3,7 +3,6 @@ package referee
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,15 +12,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-)
-
-// The bounds of a transcript: a match of ours has some twenty exchanges of a few
-// hundred bytes, and a player that wants to fill the disk must not be able to.
-const (
-	maxExchanges  = 200
-	keptForTheEnd = 4 // of these, for GAME_OVER to both and its acknowledgements
-	maxMessage    = 64 << 10
-	maxDetail     = 1000 // bytes
 )
 
 // A chronicle collects what a match's file will tell: the states of the match,
@@ -105,9 +95,9 @@ func (c *chronicle) add(e entry) {
 	if c.closed {
 		return
 	}
-	bound := maxExchanges
+	bound := store.MaxExchanges
 	if e.method != protocol.NotifyMatchResult.Name {
-		bound -= keptForTheEnd
+		bound -= store.ReservedExchanges
 	}
 	if c.count-c.omitted >= bound {
 		c.count++
@@ -174,19 +164,21 @@ func (e *entry) exchange(tokens []string) store.Exchange {
 			if f.Field == tokenMember {
 				continue
 			}
+			x.UnreadableMembers = append(x.UnreadableMembers, f.Field)
 			problems = append(problems, strings.TrimSpace(f.Field+" cannot be read: "+f.Got))
 		}
 	}
 	raw, err := encodedWithoutToken(e.message)
 	switch {
 	case err != nil:
-		problems = append(problems, "the message cannot be written down")
-	case len(raw) > maxMessage:
-		code = protocol.ErrMessageTooLarge
-		problems = append(problems, fmt.Sprintf("the message is too large to be kept: %d bytes", len(raw)))
+		x.MessageOmitted = store.OmittedUnencoded
+		problems = append(problems, "the message has no encoding as JSON and is omitted")
+	case len(raw) > store.MaxMessage:
+		x.MessageOmitted, code = store.OmittedTooLarge, protocol.ErrMessageTooLarge
+		problems = append(problems, fmt.Sprintf("the message is omitted because it is too large: %d bytes", len(raw)))
 	default:
 		for _, token := range tokens {
-			raw = bytes.ReplaceAll(raw, []byte(token), []byte(cutOut))
+			raw = bytes.ReplaceAll(raw, []byte(token), []byte(protocol.HiddenToken))
 		}
 		x.Message = raw
 	}
@@ -199,16 +191,13 @@ func (e *entry) exchange(tokens []string) store.Exchange {
 // tokenMember is the member of a message that no file has.
 const tokenMember = "auth_token"
 
-// cutOut stands where a token stood.
-const cutOut = "***"
-
 // hidden is a text for people without tokens, and not endless.
 func hidden(text string, tokens []string) string {
 	for _, token := range tokens {
-		text = strings.ReplaceAll(text, token, cutOut)
+		text = strings.ReplaceAll(text, token, protocol.HiddenToken)
 	}
 	text = string(protocol.HideTokens([]byte(text)))
-	return strings.ToValidUTF8(text[:min(len(text), maxDetail)], "")
+	return strings.ToValidUTF8(text[:min(len(text), store.MaxDetail)], "")
 }
 
 // exchangeError is a fault as a file has it; nil for none.
@@ -236,11 +225,11 @@ func encodedWithoutToken(message any) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	var members protocol.PerPlayer[jsontext.Value]
+	var members protocol.Object
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return nil, err
 	}
-	members = slices.DeleteFunc(members, func(m protocol.ForPlayer[jsontext.Value]) bool { return m.ID == tokenMember })
+	members.Drop(tokenMember)
 	raw, err = json.Marshal(members)
 	return protocol.HideTokens(raw), err // it may stand elsewhere, too
 }

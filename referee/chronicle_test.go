@@ -45,6 +45,7 @@ func TestAnExchange(t *testing.T) {
 		message string
 		kind    string
 		want    *store.ExchangeError
+		omitted string
 	}{
 		{
 			name: "a message, without its token", answer: joined(nil), kind: "GAME_JOIN_ACK",
@@ -71,12 +72,12 @@ func TestAnExchange(t *testing.T) {
 		},
 		{
 			name:   "a message that is too large",
-			answer: joined(func(a *protocol.GameJoinAck) { a.MatchID = strings.Repeat("x", maxMessage) }), kind: "GAME_JOIN_ACK",
-			want: &store.ExchangeError{ErrorCode: "E023", ErrorName: "MESSAGE_TOO_LARGE", Detail: "the message is too large to be kept: 65604 bytes"},
+			answer: joined(func(a *protocol.GameJoinAck) { a.MatchID = strings.Repeat("x", store.MaxMessage) }), kind: "GAME_JOIN_ACK",
+			want: &store.ExchangeError{ErrorCode: "E023", ErrorName: "MESSAGE_TOO_LARGE", Detail: "the message is omitted because it is too large: 65604 bytes"}, omitted: store.OmittedTooLarge,
 		},
 		{
 			name: "what is no message", answer: make(chan int), fault: fault,
-			want: &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match; the message cannot be written down"},
+			want: &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match; the message has no encoding as JSON and is omitted"}, omitted: store.OmittedUnencoded,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestAnExchange(t *testing.T) {
 			doc.Transcript[0].Message = nil
 			assert.Equal(t, store.Exchange{
 				At: "2025-01-15T09:30:00.123Z", Direction: store.Received, PlayerID: "P01",
-				Method: "handle_game_invitation", MessageType: test.kind, Try: 2, Error: test.want,
+				Method: "handle_game_invitation", MessageType: test.kind, Try: 2, Error: test.want, MessageOmitted: test.omitted,
 			}, doc.Transcript[0])
 		})
 	}
@@ -104,9 +105,9 @@ func TestATranscriptHasBounds(t *testing.T) {
 		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, account{})
 	}
 	doc := poured(c)
-	assert.Len(t, doc.Transcript, maxExchanges)
-	assert.Equal(t, 1000+4-maxExchanges, doc.Omitted)
-	for _, x := range doc.Transcript[maxExchanges-4:] {
+	assert.Len(t, doc.Transcript, store.MaxExchanges)
+	assert.Equal(t, 1000+4-store.MaxExchanges, doc.Omitted)
+	for _, x := range doc.Transcript[store.MaxExchanges-4:] {
 		assert.Equal(t, protocol.NotifyMatchResult.Name, x.Method, "the end is never missing")
 	}
 }
@@ -118,7 +119,7 @@ func TestAChronicleIsPouredOnce(t *testing.T) {
 	assert.True(t, c.begun())
 	doc := &store.Match{}
 	c.pour(doc, false)
-	c.enter(StateFinished)
+	c.enter(store.StateFinished)
 	c.sent("P02", protocol.Invite.Name, 1, joined(nil))
 	c.pour(doc, true)
 	c.sent("P02", protocol.Invite.Name, 2, joined(nil))
@@ -131,7 +132,7 @@ func TestAChronicleIsPouredOnce(t *testing.T) {
 
 func TestWithoutAFolderNothingIsCollected(t *testing.T) {
 	var c *chronicle
-	c.enter(StateFinished)
+	c.enter(store.StateFinished)
 	c.await()
 	assert.False(t, c.begun())
 	assert.Equal(t, &store.Match{}, poured(c))

@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -21,7 +22,7 @@ func (m *match) decide(position rules.Position) *protocol.GameResult {
 		}
 		for _, s := range [...]*seat{a, b} {
 			if s.fault != "" {
-				result.Faults = append(result.Faults, protocol.ForPlayer[string]{ID: s.player.PlayerID, Value: string(s.fault)})
+				result.Faults = append(result.Faults, protocol.Member[string]{Name: s.player.PlayerID, Value: string(s.fault)})
 			}
 		}
 		switch {
@@ -42,7 +43,7 @@ func (m *match) decide(position rules.Position) *protocol.GameResult {
 		Choices: protocol.Both(idA, optional(verdict.Moves[0]), idB, optional(verdict.Moves[1])),
 		Reason:  verdict.Reason([2]string{idA, idB}),
 	}
-	if verdict.Winner != rules.NoSeat {
+	if verdict.Winner != rules.NoSide {
 		result.Status, result.WinnerPlayerID = protocol.StatusWin, &m.seats[verdict.Winner].player.PlayerID
 	}
 	if verdict.Number > 0 {
@@ -73,7 +74,7 @@ func (m *match) finish(position rules.Position) bool {
 		m.mu.Unlock()
 		return false
 	}
-	m.state, m.final, m.result, m.reporting = StateFinished, report, result, true
+	m.state, m.final, m.result, m.reporting = store.StateFinished, report, result, true
 	m.mu.Unlock()
 	m.keepResult()
 	return true
@@ -83,7 +84,7 @@ func (m *match) finish(position rules.Position) bool {
 // the caller's to add.
 func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[int], draw *protocol.Draw) *protocol.MatchResultReport {
 	report := &protocol.MatchResultReport{
-		Envelope: m.referee.voice.Envelope(protocol.TypeMatchResultReport, m.conversation),
+		Envelope: m.referee.stamp.Envelope(protocol.TypeMatchResultReport, m.conversation),
 		LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
 		Result: protocol.MatchResult{
 			Winner: result.WinnerPlayerID,
@@ -105,7 +106,7 @@ func (m *match) draw() *protocol.Draw {
 	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
 	for i := range m.seats {
 		if s := &m.seats[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
-			draw.Entropies = append(draw.Entropies, protocol.ForPlayer[string]{ID: s.player.PlayerID, Value: s.entropy.Hex()})
+			draw.Entropies = append(draw.Entropies, protocol.Member[string]{Name: s.player.PlayerID, Value: s.entropy.Hex()})
 		}
 	}
 	return draw
@@ -149,7 +150,7 @@ func (m *match) tellResult(s *seat) {
 	}
 	if err != nil {
 		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
-			Str("player_id", s.player.PlayerID).Msg("GAME_OVER was not acknowledged")
+			Str("player_id", s.player.PlayerID).Str("event_type", protocol.EventGameOverUnacknowledged).Msg("GAME_OVER was not acknowledged")
 	}
 }
 
@@ -173,7 +174,7 @@ func (m *match) deliver(ctx context.Context) {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err
 	}, func(err error, wait time.Duration) {
-		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Msg("cannot report yet, trying again")
+		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Str("event_type", protocol.EventReportRetried).Msg("cannot report yet, trying again")
 	})
 	refusal := protocol.AsError(err)
 	switch {
@@ -182,7 +183,7 @@ func (m *match) deliver(ctx context.Context) {
 	case ctx.Err() != nil: // the next time, perhaps of another process
 		m.keepEnding()
 	default:
-		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Msg("the manager refuses the report")
+		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type", protocol.EventReportRefused).Msg("the manager refuses the report")
 		if refusal != nil && refusal.Remote {
 			m.settle(refusal)
 		}
@@ -198,7 +199,7 @@ func (m *match) deliver(ctx context.Context) {
 	if first {
 		m.referee.acknowledged(m.matchID)
 	}
-	o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).Msg("match reported")
+	o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).Str("event_type", protocol.EventMatchReported).Msg("match reported")
 }
 
 // finished tells whether there is a result to report.

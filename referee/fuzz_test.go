@@ -82,19 +82,19 @@ func (r *ring) call(endpoint, method string, params any, decode func([]byte) (an
 
 // manager registers the referee, and takes its report.
 func (r *ring) manager(method string, params any) (any, error) {
-	voice := protocol.NewVoice(protocol.ManagerSender, r.clock)
+	stamp := protocol.NewStamp(protocol.ManagerSender, r.clock)
 	switch method {
 	case protocol.RegisterReferee.Name:
 		id := "REF01"
 		answer := &protocol.RefereeRegisterResponse{
-			Envelope: voice.Envelope(protocol.TypeRefereeRegisterResponse, "conv"), RefereeID: &id,
+			Envelope: stamp.Envelope(protocol.TypeRefereeRegisterResponse, "conv"), RefereeID: &id,
 			Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L"},
 		}
 		answer.AuthToken = "tok-ref01-fuzz"
 		return answer, nil
 	case protocol.ReportMatchResult.Name:
 		r.report, _ = params.(*protocol.MatchResultReport)
-		return &protocol.Ack{Envelope: voice.Envelope(protocol.TypeMatchResultAck, "conv"), Status: protocol.StatusAccepted}, nil
+		return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeMatchResultAck, "conv"), Status: protocol.StatusAccepted}, nil
 	}
 	return nil, errHungUp
 }
@@ -102,20 +102,20 @@ func (r *ring) manager(method string, params any) (any, error) {
 // answer is what an honest player says.
 func (r *ring) answer(endpoint string, params any) any {
 	id := map[string]string{theHonest: "P01", theStranger: "P02"}[endpoint]
-	voice := protocol.NewVoice(protocol.PlayerSender(id), r.clock)
+	stamp := protocol.NewStamp(protocol.PlayerSender(id), r.clock)
 	const conversation = "conv-r1m1-a1"
 	switch params.(type) {
 	case *protocol.GameInvitation:
 		yes := true
-		return &protocol.GameJoinAck{Envelope: voice.Envelope(protocol.TypeGameJoinAck, conversation), MatchID: "R1M1", PlayerID: id, Accept: &yes}
+		return &protocol.GameJoinAck{Envelope: stamp.Envelope(protocol.TypeGameJoinAck, conversation), MatchID: "R1M1", PlayerID: id, Accept: &yes}
 	case *protocol.ChooseParityCall:
 		return &protocol.ChooseParityResponse{
-			Envelope: voice.Envelope(protocol.TypeChooseParityResponse, conversation), MatchID: "R1M1", PlayerID: id, ParityChoice: "even",
+			Envelope: stamp.Envelope(protocol.TypeChooseParityResponse, conversation), MatchID: "R1M1", PlayerID: id, ParityChoice: "even",
 		}
 	case *protocol.GameError:
-		return &protocol.Ack{Envelope: voice.Envelope(protocol.TypeGameErrorAck, conversation), Status: protocol.StatusAcknowledged}
+		return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeGameErrorAck, conversation), Status: protocol.StatusAcknowledged}
 	}
-	return &protocol.Ack{Envelope: voice.Envelope(protocol.TypeGameOverAck, conversation), Status: protocol.StatusAcknowledged}
+	return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeGameOverAck, conversation), Status: protocol.StatusAcknowledged}
 }
 
 // FuzzReply: whatever a player answers at any step, the referee does not panic,
@@ -154,7 +154,7 @@ func FuzzReply(f *testing.F) {
 			return protocol.AssignedPlayer{PlayerID: id, Endpoint: endpoint, DisplayName: id, AccessToken: "access-to-" + id}
 		}
 		assignment := &protocol.MatchAssignment{
-			Envelope: protocol.NewVoice(protocol.ManagerSender, clock).Envelope(protocol.TypeMatchAssignment, "conv-r1m1-a1"),
+			Envelope: protocol.NewStamp(protocol.ManagerSender, clock).Envelope(protocol.TypeMatchAssignment, "conv-r1m1-a1"),
 			LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
 			PlayerA: seat("P01", theHonest), PlayerB: seat("P02", theStranger),
 			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},

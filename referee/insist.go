@@ -71,7 +71,7 @@ func (w *window) called(timing *protocol.Timing) {
 //
 // A try that failed by the fault of this side (see account) is no failure: it
 // is made again with a new window, and the player hears nothing of it.
-func (m *match) insist(w window, side rules.Seat, question func(*window, rules.Seat) error) {
+func (m *match) insist(w window, side rules.Side, question func(*window, rules.Side) error) {
 	s := &m.seats[side]
 	policy := m.assignment.RetryPolicy
 	wrong := false // something wrong was answered in this window
@@ -142,7 +142,7 @@ func (m *match) hold(w *window, s *seat, fault *protocol.Error) (again bool) {
 	left := min(w.until().Sub(o.Clock.Now()), w.length+w.queued-w.held)
 	pause := max(fault.RetryAfter(), min(time.Duration(w.limits)*step, time.Second))
 	o.Log.Info().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.asks).
-		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", max(min(pause, left), 0)).Msg("a player asks to wait")
+		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", max(min(pause, left), 0)).Str("event_type", protocol.EventPlayerAsksToWait).Msg("a player asks to wait")
 	w.held += pause
 	return o.Clock.Sleep(m.referee.life, max(min(pause, left), 0)) == nil && pause < left
 }
@@ -153,7 +153,7 @@ func (m *match) renew(w *window) {
 }
 
 // question puts a question once, and has it and its outcome in the transcript.
-func (m *match) question(w *window, side rules.Seat, question func(*window, rules.Seat) error) (account, error) {
+func (m *match) question(w *window, side rules.Side, question func(*window, rules.Side) error) (account, error) {
 	w.timing = nil
 	if w.turn == nil {
 		err := question(w, side)
@@ -272,7 +272,7 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *prot
 	}
 	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
 		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Int("retry", retry).Bool("retryable", again).
-		Msg("a player failed")
+		Str("event_type", protocol.EventPlayerFailed).Msg("a player failed")
 	peer, conversation, chronicle, try := s.peer, m.conversation, m.chronicle, 0
 	method := &protocol.NotifyGameError
 	if chronicle != nil {
@@ -290,7 +290,7 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *prot
 		}
 		if err != nil {
 			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).
-				Str("player_id", problem.AffectedPlayer).Msg("GAME_ERROR was not acknowledged")
+				Str("player_id", problem.AffectedPlayer).Str("event_type", protocol.EventGameErrorUnacknowledged).Msg("GAME_ERROR was not acknowledged")
 		}
 	})
 	if !told {

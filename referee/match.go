@@ -10,14 +10,6 @@ import (
 	"evenodd/rules"
 )
 
-// The states of a match (spec 003 §3.3).
-const (
-	StateWaitingForPlayers = "WAITING_FOR_PLAYERS"
-	StateCollectingChoices = "COLLECTING_CHOICES"
-	StateDrawingNumber     = "DRAWING_NUMBER"
-	StateFinished          = "FINISHED"
-)
-
 // A match is one attempt at a match.
 type match struct {
 	referee      *Referee
@@ -66,7 +58,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
 		nonce:        nonce,
-		state:        StateWaitingForPlayers,
+		state:        store.StateWaitingForPlayers,
 		second:       make(chan struct{}, 1),
 	}
 	m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, m.nonce)
@@ -85,8 +77,8 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 func (m *match) conduct() {
 	defer m.referee.rest()
 	defer m.forget()
-	m.chronicle.enter(StateWaitingForPlayers)
-	m.ask([]rules.Seat{rules.SeatA, rules.SeatB}, m.assignment.Timeouts.GameJoinAck, m.invite)
+	m.chronicle.enter(store.StateWaitingForPlayers)
+	m.ask([]rules.Side{rules.SideA, rules.SideB}, m.assignment.Timeouts.GameJoinAck, m.invite)
 	position := m.game.Start()
 	if !m.forfeited() {
 		position = m.play(position)
@@ -107,15 +99,15 @@ func (m *match) conduct() {
 // play asks for moves until the game is over, or a player has lost it
 // otherwise.
 func (m *match) play(position rules.Position) rules.Position {
-	m.enter(StateCollectingChoices)
+	m.enter(store.StateCollectingChoices)
 	for {
 		seats := position.ToMove()
 		if len(seats) == 0 {
-			m.enter(StateDrawingNumber)
+			m.enter(store.StateDrawingNumber)
 			return position
 		}
 		now := position
-		m.ask(seats, m.assignment.Timeouts.Move, func(w *window, s rules.Seat) error { return m.askMove(w, now, s) })
+		m.ask(seats, m.assignment.Timeouts.Move, func(w *window, s rules.Side) error { return m.askMove(w, now, s) })
 		if m.forfeited() {
 			return position
 		}
@@ -164,7 +156,7 @@ func (m *match) forfeited() bool {
 
 // ask puts a question to the seats, to all at the same time, and returns when
 // the outcome of each is known: it answered, or it lost.
-func (m *match) ask(seats []rules.Seat, timeout float64, question func(*window, rules.Seat) error) {
+func (m *match) ask(seats []rules.Side, timeout float64, question func(*window, rules.Side) error) {
 	m.both(len(seats), func(i int) { m.insist(m.openWindow(timeout), seats[i], question) })
 }
 
@@ -179,7 +171,7 @@ func (m *match) both(n int, do func(i int)) {
 // envelope begins a message to a player: the token in it is worth something
 // only between these two, in this attempt.
 func (m *match) envelope(messageType string, s *seat) protocol.Envelope {
-	e := m.referee.voice.Envelope(messageType, m.conversation)
+	e := m.referee.stamp.Envelope(messageType, m.conversation)
 	e.AuthToken = s.player.AccessToken
 	if e.AuthToken == "" {
 		e.AuthToken = protocol.NoToken

@@ -16,7 +16,7 @@ func (r *Referee) files(leagueID, matchID, refereeID string) bool {
 	for _, id := range []string{leagueID, matchID, refereeID} {
 		if !protocol.ValidLeagueID(id) {
 			r.options.Log.Error().Str("league_id", leagueID).Str("match_id", matchID).Str("referee_id", refereeID).
-				Msg("these ids cannot name a file: nothing is written of the match")
+				Str("event_type", protocol.EventMatchFileUnnamable).Msg("these ids cannot name a file: nothing is written of the match")
 			return false
 		}
 	}
@@ -41,10 +41,10 @@ func (m *match) document() *store.Match {
 // advance brings a document to a state, with all that has been said until now.
 func (m *match) advance(doc *store.Match, state string) {
 	now := m.referee.options.Clock.Now()
-	if state != StateFinished {
+	if state != store.StateFinished {
 		m.chronicle.await()
 	}
-	m.chronicle.pour(doc, state != StateFinished)
+	m.chronicle.pour(doc, state != store.StateFinished)
 	doc.LastUpdated = m.referee.options.Clock.Timestamp()
 	doc.Lifecycle.State = state
 	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: milliseconds(now)})
@@ -61,7 +61,7 @@ func (m *match) write(path string, doc *store.Match, loss string) bool {
 	err := store.Write(path, doc)
 	if err != nil {
 		m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("file", path).
-			Msg("a match's file cannot be written: " + loss)
+			Str("event_type", protocol.EventMatchFileNotWritten).Msg("a match's file cannot be written: " + loss)
 	}
 	return err == nil
 }
@@ -75,7 +75,7 @@ func (m *match) keepResult() {
 	}
 	m.doc = m.document()
 	m.doc.Result = &store.MatchResult{GameResult: *m.result, Score: m.final.Result.Score}
-	m.advance(m.doc, StateFinished)
+	m.advance(m.doc, store.StateFinished)
 	m.write(m.attemptFile(m.doc), m.doc, "its result is in memory alone until the manager acknowledges the report")
 }
 
@@ -127,6 +127,6 @@ func (m *match) settle(refusal *protocol.Error) {
 	}
 	if err := os.Remove(attempt); err != nil && !os.IsNotExist(err) {
 		m.referee.options.Log.Warn().Err(err).Str("conversation_id", m.conversation).
-			Msg("an attempt's file is left, although the match's own is there")
+			Str("event_type", protocol.EventAttemptFileLeft).Msg("an attempt's file is left, although the match's own is there")
 	}
 }

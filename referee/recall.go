@@ -23,11 +23,11 @@ func (r *Referee) resume(member *membership.Membership) {
 	}
 	for matchID, attempts := range r.unacknowledged(member, "") {
 		doc := r.newest(member, matchID, attempts)
-		if doc == nil || doc.Lifecycle.State != StateFinished {
+		if doc == nil || doc.Lifecycle.State != store.StateFinished {
 			continue
 		}
 		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).
-			Msg("finished before, and not acknowledged: reporting it again")
+			Str("event_type", protocol.EventReportResumed).Msg("finished before, and not acknowledged: reporting it again")
 		r.mu.Lock()
 		if r.matches[matchID] == nil {
 			m := recalled(r, member, doc)
@@ -100,7 +100,7 @@ func (r *Referee) unacknowledged(member *membership.Membership, matchID string) 
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.options.Log.Error().Err(err).Str("folder", folder).
-			Msg("cannot look for finished matches: those that are there will be played again")
+			Str("event_type", protocol.EventFinishedMatchesUnreadable).Msg("cannot look for finished matches: those that are there will be played again")
 	}
 	found := map[string][]int{}
 	for _, e := range entries {
@@ -142,7 +142,7 @@ func (r *Referee) readOwn(member *membership.Membership, path, matchID string, a
 	}
 	if err != nil {
 		r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).
-			Msg("a match's file is of no use, and the match is played again when it is handed over")
+			Str("event_type", protocol.EventMatchFileUnusable).Msg("a match's file is of no use, and the match is played again when it is handed over")
 		return nil
 	}
 	return doc
@@ -180,7 +180,7 @@ func recalled(r *Referee, member *membership.Membership, doc *store.Match) *matc
 		referee: r, member: member, matchID: doc.MatchID, attempt: doc.Attempt,
 		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(doc.MatchID, doc.Attempt),
-		commitment:   doc.Draw.Commitment, state: StateFinished,
+		commitment:   doc.Draw.Commitment, state: store.StateFinished,
 		reported: doc.Lifecycle.State == store.StateAcknowledged,
 	}
 	m.final = m.reportOf(&doc.Result.GameResult, doc.Result.Score, doc.Draw)

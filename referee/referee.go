@@ -59,7 +59,7 @@ type Options struct {
 // A Referee is one agent. Safe for concurrent use.
 type Referee struct {
 	options Options
-	voice   *protocol.Voice
+	stamp   *protocol.Stamp
 	member  membership.Current
 	done    chan struct{} // closed by LEAGUE_COMPLETED
 
@@ -107,7 +107,7 @@ func New(o Options) (*Referee, error) {
 	r := &Referee{
 		options:  o,
 		keep:     keep,
-		voice:    protocol.NewVoice(protocol.RefereeSender(name), o.Clock),
+		stamp:    protocol.NewStamp(protocol.RefereeSender(name), o.Clock),
 		done:     make(chan struct{}),
 		life:     life,
 		stop:     stop,
@@ -121,11 +121,11 @@ func New(o Options) (*Referee, error) {
 
 // Mount registers the referee's tools (spec 003 §5.4.1, §8.11).
 func (r *Referee) Mount(mux protocol.Mux) {
-	protocol.StartMatch.Handle(mux, r.voice, r.startMatch)
-	protocol.NotifyRoundCompleted.Handle(mux, r.voice, r.roundCompleted)
-	protocol.NotifyLeagueCompleted.Handle(mux, r.voice, r.leagueCompleted)
-	protocol.GetMatchState.Handle(mux, r.voice, r.getMatchState)
-	protocol.Ping.Handle(mux, r.voice, r.ping)
+	protocol.StartMatch.Handle(mux, r.stamp, r.startMatch)
+	protocol.NotifyRoundCompleted.Handle(mux, r.stamp, r.roundCompleted)
+	protocol.NotifyLeagueCompleted.Handle(mux, r.stamp, r.leagueCompleted)
+	protocol.GetMatchState.Handle(mux, r.stamp, r.getMatchState)
+	protocol.Ping.Handle(mux, r.stamp, r.ping)
 	mux.Fallback(protocol.MethodFor)
 }
 
@@ -145,7 +145,7 @@ func (r *Referee) Register(ctx context.Context) error {
 		Keep: r.keep, Current: &r.member, Clock: o.Clock, Log: o.Log,
 		Apply: r.apply,
 		Joined: func(m *membership.Membership, back bool) {
-			r.voice.Rename(protocol.RefereeSender(m.AgentID))
+			r.stamp.SetSender(protocol.RefereeSender(m.AgentID))
 			if back {
 				r.resume(m)
 			} else if old != nil {
@@ -163,7 +163,7 @@ func (r *Referee) Register(ctx context.Context) error {
 func (r *Referee) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &r.options
 	request := &protocol.RefereeRegisterRequest{
-		Envelope: r.voice.Envelope(protocol.TypeRefereeRegisterRequest, conversation),
+		Envelope: r.stamp.Envelope(protocol.TypeRefereeRegisterRequest, conversation),
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
@@ -193,10 +193,10 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	switch {
 	case err != nil:
 		r.options.Log.Error().Err(err).Str("league_id", leagueID).
-			Msg("the match files of an older league cannot be moved: they may be taken for those of this one")
+			Str("event_type", protocol.EventOldMatchFilesNotMoved).Msg("the match files of an older league cannot be moved: they may be taken for those of this one")
 	case into != "":
 		r.options.Log.Warn().Str("league_id", leagueID).Str("folder", into).
-			Msg("there were match files of an older league of this name: they are here now")
+			Str("event_type", protocol.EventOldMatchFilesMoved).Msg("there were match files of an older league of this name: they are here now")
 	}
 }
 
@@ -206,8 +206,8 @@ func (r *Referee) Membership() *membership.Membership { return r.member.Get() }
 // KnowsManager tells whether a credential is that of the league's manager.
 func (r *Referee) KnowsManager(bearer string) bool { return r.member.KnowsManager(bearer) }
 
-// Voice is who the agent speaks as.
-func (r *Referee) Voice() *protocol.Voice { return r.voice }
+// Stamp returns the stamp of the agent's messages.
+func (r *Referee) Stamp() *protocol.Stamp { return r.stamp }
 
 // Done is closed when the league is over.
 func (r *Referee) Done() <-chan struct{} { return r.done }
@@ -446,6 +446,6 @@ func (r *Referee) warn(playerID, what string) {
 		r.options.Warned(playerID, what)
 	}
 	if first {
-		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Msg("a player's replies do not conform")
+		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Str("event_type", protocol.EventRepliesNotConforming).Msg("a player's replies do not conform")
 	}
 }

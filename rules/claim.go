@@ -45,7 +45,7 @@ func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided 
 
 // An IllegalMoveError names a move that the rules do not allow.
 type IllegalMoveError struct {
-	Seat Seat
+	Side Side
 	Move string
 	Err  error // the rule
 }

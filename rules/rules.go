@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// A Seat is one side of a two-player game.
-type Seat int
+// A Side is one side of a two-player game.
+type Side int
 
-// The seats. NoSeat is the winner of a draw.
+// The seats. NoSide is the winner of a draw.
 const (
-	NoSeat Seat = iota - 1
-	SeatA
-	SeatB
+	NoSide Side = iota - 1
+	SideA
+	SideB
 )
 
 // Other is the opposite seat.
-func (s Seat) Other() Seat { return 1 - s }
+func (s Side) Other() Side { return 1 - s }
 
 // Info describes a game as the games registry lists it (spec 003 §3.8.3).
 type Info struct {
@@ -47,12 +47,12 @@ type Game interface {
 type Position interface {
 	// ToMove lists the seats that are asked now, all at once and without
 	// seeing each other's move; none when the match is over.
-	ToMove() []Seat
+	ToMove() []Side
 	// Ask says what kind of move the seat is asked for.
-	Ask(seat Seat) Question
+	Ask(seat Side) Question
 	// Check tells why a move of the seat is not legal; nil when it is
 	// (validate_choice).
-	Check(seat Seat, move string) error
+	Check(seat Side, move string) error
 	// Play is the position after the moves of all seats in ToMove, which must
 	// be legal; the moves of other seats are ignored.
 	Play(moves [2]string) Position
@@ -79,7 +79,7 @@ type Chance struct {
 
 // A Verdict is how a match ended by the rules.
 type Verdict struct {
-	Winner Seat                       // NoSeat for a draw
+	Winner Side                       // NoSide for a draw
 	Number int                        // the number drawn; 0 in a game without one
 	Parity string                     // the parity of Number; "" without one
 	Moves  [2]string                  // the last move of each seat, as results list them
@@ -88,7 +88,7 @@ type Verdict struct {
 
 // WinnerOf returns the id of the winner, given the ids of both seats; "" for a draw.
 func (v Verdict) WinnerOf(ids [2]string) string {
-	if v.Winner == NoSeat {
+	if v.Winner == NoSide {
 		return ""
 	}
 	return ids[v.Winner]

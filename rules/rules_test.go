@@ -34,25 +34,25 @@ func (g nim) Start() rules.Position { return taking{heap: g.heap} }
 // taking is a position of nim.
 type taking struct {
 	heap   int
-	toMove rules.Seat
+	toMove rules.Side
 	last   [2]string
 }
 
-func (p taking) ToMove() []rules.Seat {
+func (p taking) ToMove() []rules.Side {
 	if p.heap == 0 {
 		return nil
 	}
-	return []rules.Seat{p.toMove}
+	return []rules.Side{p.toMove}
 }
 
-func (p taking) Ask(rules.Seat) rules.Question {
+func (p taking) Ask(rules.Side) rules.Question {
 	return rules.Question{
 		MoveType: "take", Options: []string{"1", "2", "3"}[:min(p.heap, 3)],
 		Context: map[string]any{"heap": p.heap},
 	}
 }
 
-func (p taking) Check(seat rules.Seat, move string) error {
+func (p taking) Check(seat rules.Side, move string) error {
 	if seat != p.toMove {
 		return errors.New("it is the other's turn")
 	}
@@ -92,7 +92,7 @@ type game struct {
 // play conducts a match of any game as a referee does: it asks who is to move
 // until nobody is, and judges. It fails when a position changes, when a seat is
 // asked more often than the game said, and when it is asked the same twice.
-func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Seat, rules.Question) string) game {
+func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Side, rules.Question) string) game {
 	var m game
 	most := g.Info().MaxMoves
 	turns := 0
@@ -128,10 +128,10 @@ func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rul
 }
 
 func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
-	first := func(_ rules.Seat, q rules.Question) string { return q.Options[0] }
+	first := func(_ rules.Side, q rules.Question) string { return q.Options[0] }
 	// Leaving a multiple of four wins nim.
-	perfect := func(s rules.Seat, q rules.Question) string {
-		if rest := q.Context["heap"].(int) % 4; s == rules.SeatA && rest > 0 {
+	perfect := func(s rules.Side, q rules.Question) string {
+		if rest := q.Context["heap"].(int) % 4; s == rules.SideA && rest > 0 {
 			return strconv.Itoa(rest)
 		}
 		return "1"
@@ -140,21 +140,21 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 	tests := []struct {
 		name   string
 		game   rules.Game
-		choose func(rules.Seat, rules.Question) string
+		choose func(rules.Side, rules.Question) string
 		asked  [2]int
-		winner rules.Seat
+		winner rules.Side
 		moves  [2]string
 		reason string
 	}{
-		{"nobody moves in a heap of none", nim{0}, first, [2]int{0, 0}, rules.SeatB, [2]string{}, "P02 took the last one"},
-		{"one move ends it", nim{1}, first, [2]int{1, 0}, rules.SeatA, [2]string{"1", ""}, "P01 took the last one"},
-		{"alternating, the last by B", nim{12}, first, [2]int{6, 6}, rules.SeatB, [2]string{"1", "1"}, "P02 took the last one"},
-		{"A plays perfectly", nim{11}, perfect, [2]int{3, 2}, rules.SeatA, [2]string{"3", "1"}, "P01 took the last one"},
-		{"simultaneous choices", evenodd.Game{}, first, [2]int{1, 1}, rules.NoSeat, [2]string{"even", "even"},
+		{"nobody moves in a heap of none", nim{0}, first, [2]int{0, 0}, rules.SideB, [2]string{}, "P02 took the last one"},
+		{"one move ends it", nim{1}, first, [2]int{1, 0}, rules.SideA, [2]string{"1", ""}, "P01 took the last one"},
+		{"alternating, the last by B", nim{12}, first, [2]int{6, 6}, rules.SideB, [2]string{"1", "1"}, "P02 took the last one"},
+		{"A plays perfectly", nim{11}, perfect, [2]int{3, 2}, rules.SideA, [2]string{"3", "1"}, "P01 took the last one"},
+		{"simultaneous choices", evenodd.Game{}, first, [2]int{1, 1}, rules.NoSide, [2]string{"even", "even"},
 			fmt.Sprintf("Both chose even, number was %[1]d (%[2]s) - both %[3]s", numbered(fours)...)},
-		{"marks in turn, the first cells first", tictactoe.Game{}, first, [2]int{4, 3}, rules.SeatA, [2]string{"6", "5"},
+		{"marks in turn, the first cells first", tictactoe.Game{}, first, [2]int{4, 3}, rules.SideA, [2]string{"6", "5"},
 			"P01 has three X in a row: 2, 4, 6"},
-		{"hands at once", rockpaperscissors.Game{}, first, [2]int{1, 1}, rules.NoSeat, [2]string{"rock", "rock"}, "Both chose rock"},
+		{"hands at once", rockpaperscissors.Game{}, first, [2]int{1, 1}, rules.NoSide, [2]string{"rock", "rock"}, "Both chose rock"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,34 +179,34 @@ func numbered(c rules.Chance) []any {
 
 func TestNimKnowsWhoseTurnItIs(t *testing.T) {
 	start := nim{2}.Start()
-	assert.Equal(t, []rules.Seat{rules.SeatA}, start.ToMove())
-	require.NoError(t, start.Check(rules.SeatA, "2"))
-	require.EqualError(t, start.Check(rules.SeatB, "1"), "it is the other's turn")
-	require.EqualError(t, start.Check(rules.SeatA, "3"), "of 2 one can take 1 to 2")
+	assert.Equal(t, []rules.Side{rules.SideA}, start.ToMove())
+	require.NoError(t, start.Check(rules.SideA, "2"))
+	require.EqualError(t, start.Check(rules.SideB, "1"), "it is the other's turn")
+	require.EqualError(t, start.Check(rules.SideA, "3"), "of 2 one can take 1 to 2")
 
 	next := start.Play([2]string{"1", "ignored: B is not to move"})
-	assert.Equal(t, []rules.Seat{rules.SeatB}, next.ToMove())
-	assert.Equal(t, map[string]any{"heap": 1}, next.Ask(rules.SeatB).Context)
+	assert.Equal(t, []rules.Side{rules.SideB}, next.ToMove())
+	assert.Equal(t, map[string]any{"heap": 1}, next.Ask(rules.SideB).Context)
 }
 
 func TestEveryMatchEndsWithAVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := rapid.SampledFrom([]rules.Game{evenodd.Game{}, tictactoe.Game{}, rockpaperscissors.Game{}, nim{1}, nim{5}, nim{12}}).Draw(t, "game")
 		nonce := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "nonce")
-		m := play(t, g, rules.Chance{Nonce: [32]byte(nonce)}, func(s rules.Seat, q rules.Question) string {
+		m := play(t, g, rules.Chance{Nonce: [32]byte(nonce)}, func(s rules.Side, q rules.Question) string {
 			return rapid.SampledFrom(q.Options).Draw(t, fmt.Sprintf("move of seat %d", s))
 		})
-		assert.Contains(t, []rules.Seat{rules.NoSeat, rules.SeatA, rules.SeatB}, m.verdict.Winner)
-		if m.verdict.Winner != rules.NoSeat {
+		assert.Contains(t, []rules.Side{rules.NoSide, rules.SideA, rules.SideB}, m.verdict.Winner)
+		if m.verdict.Winner != rules.NoSide {
 			assert.Contains(t, m.verdict.Reason([2]string{"P01", "P02"}), []string{"P01", "P02"}[m.verdict.Winner])
 		}
 	})
 }
 
 func TestTheOtherSeat(t *testing.T) {
-	assert.Equal(t, rules.SeatB, rules.SeatA.Other())
-	assert.Equal(t, rules.SeatA, rules.SeatB.Other())
-	assert.Equal(t, [2]rules.Seat{0, 1}, [2]rules.Seat{rules.SeatA, rules.SeatB}, "seats index moves and ids")
+	assert.Equal(t, rules.SideB, rules.SideA.Other())
+	assert.Equal(t, rules.SideA, rules.SideB.Other())
+	assert.Equal(t, [2]rules.Side{0, 1}, [2]rules.Side{rules.SideA, rules.SideB}, "seats index moves and ids")
 }
 
 func TestRegistryFindsGames(t *testing.T) {

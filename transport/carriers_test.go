@@ -101,8 +101,8 @@ func call(ctx context.Context, caller transport.Caller, r transport.Request) (an
 // A pinged is a handler of ping.
 type pinged = func(ctx context.Context, bearer string, q *protocol.ToolRequest) (*protocol.Pong, error)
 
-func ping(h pinged) func(protocol.Mux, *protocol.Voice) {
-	return func(mux protocol.Mux, voice *protocol.Voice) { protocol.Ping.Handle(mux, voice, h) }
+func ping(h pinged) func(protocol.Mux, *protocol.Stamp) {
+	return func(mux protocol.Mux, stamp *protocol.Stamp) { protocol.Ping.Handle(mux, stamp, h) }
 }
 
 func sendPing(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
@@ -120,9 +120,9 @@ func invitation() *protocol.GameInvitation {
 	}
 }
 
-func invited(mux protocol.Mux, voice *protocol.Voice) {
+func invited(mux protocol.Mux, stamp *protocol.Stamp) {
 	yes := true
-	protocol.Invite.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+	protocol.Invite.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 		return &protocol.GameJoinAck{MatchID: q.MatchID, PlayerID: "P01", Accept: &yes}, nil
 	})
 }
@@ -156,7 +156,7 @@ func TestAllCarriersAlike(t *testing.T) {
 	}
 	tests := []struct {
 		name  string
-		serve func(protocol.Mux, *protocol.Voice)
+		serve func(protocol.Mux, *protocol.Stamp)
 		call  func(context.Context, protocol.Caller, protocol.Peer) (any, error)
 		want  outcome
 	}{
@@ -175,8 +175,8 @@ func TestAllCarriersAlike(t *testing.T) {
 		{"a message is known by its type", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			return call(ctx, caller, transport.Request{Endpoint: to.Endpoint, Method: "mcp_message", Params: invitation(), Decode: decoded[protocol.GameJoinAck]})
 		}, outcome{Result: joined}},
-		{"a method is known by another name", func(mux protocol.Mux, voice *protocol.Voice) {
-			protocol.ChooseParity.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+		{"a method is known by another name", func(mux protocol.Mux, stamp *protocol.Stamp) {
+			protocol.ChooseParity.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 				return nil, protocol.Fault(protocol.ErrMatchNotFound, "no match %s", q.MatchID)
 			})
 		}, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
@@ -192,8 +192,8 @@ func TestAllCarriersAlike(t *testing.T) {
 			outcome{Code: protocol.ErrNotAuthorized, RPC: 14, Detail: "not your match", Remote: true}},
 		{"a wrapped error of the catalogue", ping(refuse(fmt.Errorf("at the door: %w", protocol.Fault(protocol.ErrLeagueNotFound, "no such league")))), sendPing,
 			outcome{Code: protocol.ErrLeagueNotFound, RPC: 6003, Detail: "no such league", Remote: true}},
-		{"an error with a code of the method", func(mux protocol.Mux, voice *protocol.Voice) {
-			protocol.GetStandings.Handle(mux, voice, func(context.Context, string, *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
+		{"an error with a code of the method", func(mux protocol.Mux, stamp *protocol.Stamp) {
+			protocol.GetStandings.Handle(mux, stamp, func(context.Context, string, *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
 				return nil, protocol.Fault(protocol.ErrTokenInvalid, "not the token of P01")
 			})
 		}, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
@@ -207,11 +207,11 @@ func TestAllCarriersAlike(t *testing.T) {
 			outcome{Code: protocol.ErrProtocolVersion, RPC: 18, Remote: true}},
 		{"a panic", ping(func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { panic("secret") }), sendPing,
 			outcome{RPC: -32603, Detail: "Internal error", Remote: true}},
-		{"an error that was not meant for others", func(mux protocol.Mux, _ *protocol.Voice) {
+		{"an error that was not meant for others", func(mux protocol.Mux, _ *protocol.Stamp) {
 			mux.Handle(protocol.Ping.Name, func([]byte) (any, error) { return 0, nil },
 				func(context.Context, string, any) (any, error) { return nil, errors.New("secret") })
 		}, sendPing, outcome{RPC: -32603, Detail: "Internal error", Remote: true}},
-		{"the end of a context inside the handler", func(mux protocol.Mux, _ *protocol.Voice) {
+		{"the end of a context inside the handler", func(mux protocol.Mux, _ *protocol.Stamp) {
 			mux.Handle(protocol.Ping.Name, func([]byte) (any, error) { return 0, nil },
 				func(context.Context, string, any) (any, error) { return nil, context.Canceled })
 		}, sendPing, outcome{RPC: -32603, Detail: "Internal error", Remote: true}},
@@ -240,7 +240,7 @@ func TestAllCarriersAlike(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					mux := transport.NewMux(zerolog.Nop())
 					mux.Fallback(protocol.MethodFor)
-					tt.serve(mux, protocol.NewVoice("player:P01", protocol.SystemClock()))
+					tt.serve(mux, protocol.NewStamp("player:P01", protocol.SystemClock()))
 					caller, endpoint, stop := c.serve(mux)
 					start := time.Now()
 					result, err := tt.call(t.Context(), caller, protocol.Peer{Endpoint: endpoint, Bearer: "credential"})

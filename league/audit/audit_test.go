@@ -187,7 +187,10 @@ func TestNotes(t *testing.T) {
 			after(w, "round_completed", "summary", `"type":"tail_lost","data":{"head":"`+lost+`"}`)
 			w.edit(standingsFile, `"journal_head": "[^"]*"`, `"journal_head": "`+lost+`"`)
 		}, []place{{audit.RuleJournalHead, journalFile, `"tail_lost"`}}},
-		{"an answer too large to be kept", 3, func(w *world) {
+		{"an answer that is omitted for its size", 3, func(w *world) {
+			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"message_omitted": "too_large", "error": {"error_code": "E023", "error_name": "MESSAGE_TOO_LARGE", "detail": ""}`)
+		}, []place{{audit.RuleTranscript, r1m1, ""}}},
+		{"an answer that an earlier version omitted for its size", 3, func(w *world) {
 			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"error": {"error_code": "E023", "error_name": "MESSAGE_TOO_LARGE", "detail": "the message is too large to be kept: 70000 bytes"}`)
 		}, []place{{audit.RuleTranscript, r1m1, ""}}},
 		{"a clock that was set back by hours", 3, func(w *world) {

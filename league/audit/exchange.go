@@ -166,7 +166,7 @@ func sameDraw(a, b *protocol.Draw) bool {
 	}
 	equal := a.Commitment == b.Commitment && a.Nonce == b.Nonce && len(a.Entropies) == len(b.Entropies)
 	for _, e := range a.Entropies {
-		other, ok := b.Entropies.Get(e.ID)
+		other, ok := b.Entropies.Get(e.Name)
 		equal = equal && ok && other == e.Value
 	}
 	return equal
@@ -255,22 +255,14 @@ func (h *hearing) answered(s *side, e *store.Exchange, m *said, at []any) {
 
 // labelled holds the type that an exchange has outside against that inside.
 func (h *hearing) labelled(s *side, e *store.Exchange, m *said, at []any) {
-	const kept = 60 // bytes of a type that a referee writes down
 	inside := m.MessageType
-	if len(e.Message) == 0 || len(inside) > kept || strings.Contains(inside, "***") { // of what was cut out
+	if len(e.Message) == 0 || len(inside) > store.MaxMessageType || strings.Contains(inside, protocol.HiddenToken) { // of what was cut out
 		return
 	}
 	plain := func(text string) string { return strings.ReplaceAll(text, "\uFFFD", "") } // outside, what is no text is left out
 	if plain(inside) != plain(e.MessageType) {
 		h.wrong(RuleTranscript, s.id, append(at, "message_type"), "message_type is %s, in the message it is %s", quoted(&e.MessageType), quoted(&inside))
 	}
-}
-
-// unwritten tells whether there was a message that the file does not have: the
-// referee could not write it down.
-func unwritten(e *store.Exchange) bool {
-	return len(e.Message) == 0 && e.Error != nil &&
-		(strings.Contains(e.Error.Detail, "too large to be kept") || strings.Contains(e.Error.Detail, "cannot be written down"))
 }
 
 // keepsSecrets looks for tokens where none may be.

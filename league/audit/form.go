@@ -62,13 +62,13 @@ func standing(state string) int {
 	switch state {
 	case store.StateAssigned:
 		return 1
-	case "WAITING_FOR_PLAYERS":
+	case store.StateWaitingForPlayers:
 		return 2
-	case "COLLECTING_CHOICES":
+	case store.StateCollectingChoices:
 		return 3
-	case "DRAWING_NUMBER":
+	case store.StateDrawingNumber:
 		return 4
-	case stateFinished:
+	case store.StateFinished:
 		return 5
 	case store.StateDisputed:
 		return 6
@@ -77,9 +77,6 @@ func standing(state string) int {
 	}
 	return 0
 }
-
-// stateFinished is that of a match with a result (spec 003 §3.3).
-const stateFinished = "FINISHED"
 
 // checkLifecycle follows a match through its states.
 func (x *examination) checkLifecycle(d *matchFile, final bool, wrong func(path []any, format string, args ...any)) {
@@ -92,7 +89,7 @@ func (x *examination) checkLifecycle(d *matchFile, final bool, wrong func(path [
 		case standing(s.State) == 0:
 			wrong(at, "%s is no state of a match", quoted(&s.State))
 		case standing(s.State) <= standing(before) && (s.State != store.StateDisputed || before != s.State),
-			s.State == store.StateAbandoned && been[stateFinished]:
+			s.State == store.StateAbandoned && been[store.StateFinished]:
 			wrong(at, "state %s does not come after %s", quoted(&s.State), quoted(&before))
 		case i == 0 && d.WrittenBy == store.WrittenByReferee && s.State != store.StateAssigned:
 			wrong(at, "state %s is the first: a match is assigned before", quoted(&s.State))
@@ -112,7 +109,7 @@ func (x *examination) checkLifecycle(d *matchFile, final bool, wrong func(path [
 		wrong(at, "state is %s, but a match's own file is written when the manager has acknowledged the result", quoted(&l.State))
 	case !final && l.State == store.StateAcknowledged:
 		wrong(at, "state is %s, but an attempt that was acknowledged has no file of its own: the match's has all of it", quoted(&l.State))
-	case !final && l.State != stateFinished && l.State != store.StateDisputed && l.State != store.StateAbandoned:
+	case !final && l.State != store.StateFinished && l.State != store.StateDisputed && l.State != store.StateAbandoned:
 		wrong(at, "state is %s: an attempt's file is written when it is finished or given up", quoted(&l.State))
 	case d.Result == nil && l.State != store.StateAbandoned:
 		if !final { // the absence in a match's own was named
@@ -121,9 +118,9 @@ func (x *examination) checkLifecycle(d *matchFile, final bool, wrong func(path [
 	case d.Result != nil && l.State == store.StateAbandoned:
 		wrong([]any{"result"}, "it was given up, but has a result")
 	case d.Result != nil && d.WrittenBy == store.WrittenByReferee:
-		passed := []string{stateFinished}
+		passed := []string{store.StateFinished}
 		if d.Result.Status != protocol.StatusTechnicalLoss {
-			passed = []string{"COLLECTING_CHOICES", "DRAWING_NUMBER", stateFinished}
+			passed = []string{store.StateCollectingChoices, store.StateDrawingNumber, store.StateFinished}
 		}
 		for _, state := range passed {
 			if !been[state] {
@@ -138,16 +135,16 @@ func (x *examination) checkLifecycle(d *matchFile, final bool, wrong func(path [
 func (x *examination) left(d *matchFile, f *fixture, at spot) {
 	r := f.Report
 	who := fmt.Sprintf("attempt %d at %s by %s", d.Attempt, f.id, clip(d.RefereeID))
-	counts := r != nil && r.Attempt == d.Attempt && r.RefereeID == d.RefereeID
+	counts := r != nil && r.Number == d.Attempt && r.RefereeID == d.RefereeID
 	switch state := d.Lifecycle.State; {
-	case state == stateFinished && counts:
+	case state == store.StateFinished && counts:
 		x.compareFile(d, f)
 		if x.completed() {
 			x.note(RuleAbandoned, at, "%s has the result that counts; its referee stopped before it could tidy the file away", who)
 		}
-	case state == stateFinished && r != nil:
+	case state == store.StateFinished && r != nil:
 		x.note(RuleAbandoned, at, "%s came to a result, but attempt %d by %s counts", who, r.Attempt, clip(r.RefereeID))
-	case state == stateFinished:
+	case state == store.StateFinished:
 		x.note(RuleAbandoned, at, "%s came to a result that was never reported", who)
 	case state == store.StateDisputed && d.Refusal != nil:
 		x.note(RuleDispute, at, "%s came to a result that the manager did not take: %s %.200q", who, quoted(&d.Refusal.ErrorCode), d.Refusal.Detail)

@@ -39,13 +39,13 @@ func (p *progress) lose() {
 }
 
 // asks tells whether a seat has a move to make.
-func (p *progress) asks(seat rules.Seat) bool {
+func (p *progress) asks(seat rules.Side) bool {
 	return slices.Contains(p.position.ToMove(), seat) && !p.made[seat]
 }
 
 // move makes a move that counted. One that cannot have counted was named, and
 // what follows from it is not judged.
-func (p *progress) move(seat rules.Seat, move string) {
+func (p *progress) move(seat rules.Side, move string) {
 	if p.lost() {
 		return
 	}
@@ -62,11 +62,11 @@ func (p *progress) move(seat rules.Seat, move string) {
 	p.position, p.moves, p.made = p.position.Play(p.moves), [2]string{}, [2]bool{}
 }
 
-func (h *hearing) seatOf(s *side) rules.Seat {
-	if s == &h.sides[rules.SeatB] {
-		return rules.SeatB
+func (h *hearing) seatOf(s *side) rules.Side {
+	if s == &h.sides[rules.SideB] {
+		return rules.SideB
 	}
-	return rules.SeatA
+	return rules.SideA
 }
 
 // shown holds what a player was shown of the position against the moves before:

@@ -216,7 +216,7 @@ func (x *examination) compareRound(d *roundsFile, i int) {
 
 func (x *examination) compareRoundMatch(d *roundsFile, i, k int, idA, idB string) {
 	got := &d.Rounds.Rounds[i].Matches[k]
-	id := protocol.MatchID(i+1, k+1)
+	id := protocol.MatchID{Round: i + 1, Number: k + 1}.String()
 	wrong := func(rule, member string, format string, args ...any) {
 		x.find(rule, spot{file: d.file, line: d.line("rounds", i, "matches", k, member), matchID: id}, format, args...)
 	}
@@ -237,7 +237,7 @@ func (x *examination) compareRoundMatch(d *roundsFile, i, k int, idA, idB string
 	if got.RefereeID != report.RefereeID {
 		wrong(RuleRounds, "referee_id", "the referee of %s is %s, in the journal it is %s", id, quoted(&got.RefereeID), quoted(&report.RefereeID))
 	}
-	if got.Attempt != report.Attempt {
+	if got.Attempt != report.Number {
 		wrong(RuleRounds, "attempt", "the attempt at %s is %d, in the journal it is %d", id, got.Attempt, report.Attempt)
 	}
 	if got.Status != report.Status {

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -116,7 +115,7 @@ func (x *examination) checkTranscript(d *matchFile, f *fixture, before []protoco
 	}
 	if d.Omitted > 0 { // what is left out may have been what counted
 		here := spot{file: d.file, line: d.line("transcript_omitted"), matchID: f.id}
-		if len(d.Transcript) < fullTranscript {
+		if len(d.Transcript) < store.MaxExchanges-store.ReservedExchanges {
 			x.find(RuleTranscript, here, "the transcript of %s is said to leave out %s, but with %s it is not full", f.id,
 				counted(d.Omitted, "exchange", "exchanges"), counted(len(d.Transcript), "exchange", "exchanges"))
 			return
@@ -128,10 +127,6 @@ func (x *examination) checkTranscript(d *matchFile, f *fixture, before []protoco
 		h.conclude(&h.sides[i], []*store.MatchPlayer{&d.PlayerA, &d.PlayerB}[i], []string{"player_A", "player_B"}[i])
 	}
 }
-
-// fullTranscript is how many exchanges a transcript has at least that leaves
-// some out.
-const fullTranscript = 190
 
 // ended notes that players were not told how the match ended: a referee that
 // comes back after it died reports the result, and does not tell it again. It
@@ -178,7 +173,7 @@ func (h *hearing) hear(i int) {
 		if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local {
 			h.wrong(RuleTranscript, s.id, append(at, "direction"), "what became of a call is said of what was sent to %s, not of what came back", s.id)
 		}
-		if len(e.Message) == 0 && unwritten(e) {
+		if e.Omission() != "" {
 			return
 		}
 		h.labelled(s, e, &m, at)
@@ -206,7 +201,7 @@ func (h *hearing) hear(i int) {
 		if p := part(e.Method); e.Error != nil && (p == joining || p == moving) {
 			s.untold = e
 		}
-		if e.Error != nil && unwritten(e) {
+		if e.Omission() != "" {
 			h.unheard(s, i)
 			return
 		}
@@ -300,7 +295,7 @@ func (h *hearing) failed(s *side, e *store.Exchange, m *said, err error, i int) 
 // be read (E002): what matters of it is right, and nobody complained.
 func (h *hearing) counted(s *side, e *store.Exchange, m *said, i int) bool {
 	if h.complainedOf(i) || e.Error.ErrorCode != string(protocol.ErrInvalidFieldType) || len(e.Message) == 0 || m.MatchID != "" && m.MatchID != h.f.id ||
-		m.MatchID == "" && strings.Contains(e.Error.Detail, "match_id") {
+		m.MatchID == "" && e.Unreadable("match_id") {
 		return false
 	}
 	expected := protocol.TypeGameJoinAck
@@ -355,7 +350,7 @@ func (h *hearing) legal(s *side, move string, unknown bool) bool {
 	case err != nil:
 		return unknown
 	case h.plain():
-		return game.Start().Check(rules.SeatA, move) == nil
+		return game.Start().Check(rules.SideA, move) == nil
 	case h.game.lost():
 		return unknown
 	}

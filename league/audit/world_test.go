@@ -121,19 +121,20 @@ func (w *world) round(round int) {
 	pairs := w.state.Schedule.Round(round)
 	w.record(&journal.RoundAnnounced{RoundID: round, Referees: slices.Repeat([]string{"REF01"}, len(pairs))})
 	for i, p := range pairs {
-		w.match(round, protocol.MatchID(round, i+1), playerIDs[p.A], playerIDs[p.B])
+		w.match(protocol.MatchID{Round: round, Number: i + 1}, playerIDs[p.A], playerIDs[p.B])
 	}
 	w.record(&journal.RoundCompleted{RoundID: round, Summary: w.state.Summary(round)})
 }
 
 // match plays one match by the rules and writes all that is written of it.
-func (w *world) match(round int, id, idA, idB string) {
+func (w *world) match(matchID protocol.MatchID, idA, idB string) {
+	id, attempt := matchID.String(), protocol.Attempt{MatchID: matchID, Number: 1}
 	nonce := secretOf("nonce " + id)
 	commitment := protocol.DrawCommitment(leagueID, id, 1, "REF01", nonce)
-	w.record(&journal.MatchAssigned{MatchID: id, Attempt: 1, RefereeID: "REF01"})
-	w.record(&journal.MatchAccepted{MatchID: id, Attempt: 1, RefereeID: "REF01", DrawCommitment: commitment})
+	w.record(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
+	w.record(&journal.MatchAccepted{Attempt: attempt, RefereeID: "REF01", DrawCommitment: commitment})
 
-	s := newScript(w, round, id, idA, idB, commitment)
+	s := newScript(w, matchID.Round, id, idA, idB, commitment)
 	s.invite()
 	failed := ""
 	if id == "R2M1" {
@@ -144,10 +145,10 @@ func (w *world) match(round int, id, idA, idB string) {
 	draw := &protocol.Draw{Commitment: commitment, Nonce: nonce.Hex()}
 	for _, p := range []string{idA, idB} {
 		if p != failed {
-			draw.Entropies = append(draw.Entropies, protocol.ForPlayer[string]{ID: p, Value: secretOf(id + p).Hex()})
-			result.Choices = append(result.Choices, protocol.ForPlayer[*string]{ID: p, Value: ptr(choiceOf(p))})
+			draw.Entropies = append(draw.Entropies, protocol.Member[string]{Name: p, Value: secretOf(id + p).Hex()})
+			result.Choices = append(result.Choices, protocol.Member[*string]{Name: p, Value: ptr(choiceOf(p))})
 		} else {
-			result.Choices = append(result.Choices, protocol.ForPlayer[*string]{ID: p})
+			result.Choices = append(result.Choices, protocol.Member[*string]{Name: p})
 		}
 	}
 	if failed != "" {
@@ -156,11 +157,11 @@ func (w *world) match(round int, id, idA, idB string) {
 		v := evenodd.Game{}.Start().Play([2]string{choiceOf(idA), choiceOf(idB)}).Judge(rules.Chance{
 			Nonce: nonce, EntropyA: secretOf(id + idA), EntropyB: secretOf(id + idB)})
 		result.Status, result.DrawnNumber, result.NumberParity = protocol.StatusDraw, &v.Number, &v.Parity
-		if v.Winner != rules.NoSeat {
+		if v.Winner != rules.NoSide {
 			result.Status, result.WinnerPlayerID = protocol.StatusWin, ptr([]string{idA, idB}[v.Winner])
 		}
 	}
-	report := &journal.MatchReported{MatchID: id, Attempt: 1, RefereeID: "REF01", Outcome: result, Draw: draw}
+	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Outcome: result, Draw: draw}
 	points := func(p string) int {
 		switch {
 		case result.Status == protocol.StatusDraw:
@@ -182,7 +183,7 @@ func (w *world) remember(r *journal.MatchReported, id, opponent string) {
 	h := w.histories[id]
 	mine, _ := r.Choices.Get(id)
 	theirs, _ := r.Choices.Get(opponent)
-	m := store.HistoryMatch{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: r.MatchID, OpponentID: opponent}}
+	m := store.HistoryMatch{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: r.MatchID.String(), OpponentID: opponent}}
 	if mine != nil {
 		m.MyChoice = *mine
 	}

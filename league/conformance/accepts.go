@@ -14,26 +14,26 @@ type judge map[string]func(params []byte) error
 // newJudge makes a judge of all messages.
 func newJudge() judge {
 	j := judge{}
-	voice := protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock())
-	accept(j, voice, &protocol.RegisterReferee)
-	accept(j, voice, &protocol.RegisterPlayer)
-	accept(j, voice, &protocol.NotifyRound)
-	accept(j, voice, &protocol.StartMatch)
-	accept(j, voice, &protocol.Invite)
-	accept(j, voice, &protocol.ChooseParity)
-	accept(j, voice, &protocol.MakeMove)
-	accept(j, voice, &protocol.NotifyMatchResult)
-	accept(j, voice, &protocol.NotifyGameError)
-	accept(j, voice, &protocol.ReportMatchResult)
-	accept(j, voice, &protocol.UpdateStandings)
-	accept(j, voice, &protocol.NotifyRoundCompleted)
-	accept(j, voice, &protocol.NotifyLeagueCompleted)
-	accept(j, voice, &protocol.Query)
+	stamp := protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock())
+	accept(j, stamp, &protocol.RegisterReferee)
+	accept(j, stamp, &protocol.RegisterPlayer)
+	accept(j, stamp, &protocol.NotifyRound)
+	accept(j, stamp, &protocol.StartMatch)
+	accept(j, stamp, &protocol.Invite)
+	accept(j, stamp, &protocol.ChooseParity)
+	accept(j, stamp, &protocol.MakeMove)
+	accept(j, stamp, &protocol.NotifyMatchResult)
+	accept(j, stamp, &protocol.NotifyGameError)
+	accept(j, stamp, &protocol.ReportMatchResult)
+	accept(j, stamp, &protocol.UpdateStandings)
+	accept(j, stamp, &protocol.NotifyRoundCompleted)
+	accept(j, stamp, &protocol.NotifyLeagueCompleted)
+	accept(j, stamp, &protocol.Query)
 	return j
 }
 
-func accept[Q, R any](j judge, voice *protocol.Voice, m *protocol.Method[Q, R]) {
-	m.Handle(j, voice, func(context.Context, string, *Q) (*R, error) { return new(R), nil })
+func accept[Q, R any](j judge, stamp *protocol.Stamp, m *protocol.Method[Q, R]) {
+	m.Handle(j, stamp, func(context.Context, string, *Q) (*R, error) { return new(R), nil })
 }
 
 // Handle registers the handler of a method.

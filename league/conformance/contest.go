@@ -77,7 +77,7 @@ type seat struct {
 	*actor
 	lab    *lab
 	name   string
-	side   rules.Seat
+	side   rules.Side
 	choice string // that it prefers, where that is allowed
 	// play is what the n-th call of a kind, from 1, is answered with; nil means
 	// as a player should.
@@ -90,11 +90,11 @@ type seat struct {
 // contest makes a match with two players; nil behaves well.
 func (x *bench) contest(name string, a, b func(*seat, *call, int) *performance) (*contest, bool) {
 	n := int(x.ids.Add(1))
-	c := &contest{name: name, match: protocol.MatchID(n, 1), round: n, attempt: 1, limit: x.patience(usualContest)}
+	c := &contest{name: name, match: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualContest)}
 	start := x.options.Game.Start()
 	for i, play := range []func(*seat, *call, int) *performance{a, b} {
-		choices := options(x.options.Game, start, rules.Seat(i))
-		s := &seat{lab: x.lab, name: protocol.PlayerID(i + 1), side: rules.Seat(i), play: play, times: map[string]int{}}
+		choices := options(x.options.Game, start, rules.Side(i))
+		s := &seat{lab: x.lab, name: protocol.PlayerID(i + 1), side: rules.Side(i), play: play, times: map[string]int{}}
 		if len(choices) > 0 {
 			s.choice = choices[i%len(choices)]
 		}

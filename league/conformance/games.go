@@ -72,7 +72,7 @@ func (l *lab) illegalMove() protocol.Code {
 func (l *lab) simultaneous() bool { return len(l.options.Game.Start().ToMove()) == 2 }
 
 // options are the choices that a seat has in a position.
-func options(game rules.Game, position rules.Position, seat rules.Seat) []string {
+func options(game rules.Game, position rules.Position, seat rules.Side) []string {
 	question := position.Ask(seat)
 	if len(question.Options) > 0 {
 		return question.Options
@@ -81,7 +81,7 @@ func options(game rules.Game, position rules.Position, seat rules.Seat) []string
 }
 
 // firstLegal is the first choice of a seat that the rules allow.
-func firstLegal(game rules.Game, position rules.Position, seat rules.Seat) string {
+func firstLegal(game rules.Game, position rules.Position, seat rules.Side) string {
 	for _, choice := range options(game, position, seat) {
 		if position.Check(seat, choice) == nil {
 			return choice
@@ -91,7 +91,7 @@ func firstLegal(game rules.Game, position rules.Position, seat rules.Seat) strin
 }
 
 // pose fills a question of a position into a message.
-func (l *lab) pose(q map[string]any, position rules.Position, seat rules.Seat, opponent string, round int) {
+func (l *lab) pose(q map[string]any, position rules.Position, seat rules.Side, opponent string, round int) {
 	q["game_type"] = l.game
 	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(chooseLimit))
 	context := map[string]any{"opponent_id": opponent, "round_id": round}
@@ -105,9 +105,9 @@ func (l *lab) pose(q map[string]any, position rules.Position, seat rules.Seat, o
 	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(l.options.Game, position, seat), "context": context}
 }
 
-// playout finds choices by which a match ends with this winner, NoSeat for a draw; false
+// playout finds choices by which a match ends with this winner, NoSide for a draw; false
 // when there are none. The moves are the last ones of each seat.
-func playout(position rules.Position, game rules.Game, winner rules.Seat) (moves [2]string, ok bool) {
+func playout(position rules.Position, game rules.Game, winner rules.Side) (moves [2]string, ok bool) {
 	seats := position.ToMove()
 	if len(seats) == 0 {
 		verdict := position.Judge(rules.Chance{})

@@ -139,26 +139,26 @@ func (x *hearing) take(f *fixture) *fixture {
 // decide decides a match: by an honest draw, and by choices that make every kind of
 // result in turn.
 func (x *hearing) decide(f *fixture, n int) {
-	winners := []rules.Seat{rules.SeatA, rules.SeatB, rules.NoSeat, rules.SeatA}
+	winners := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
 	winner := winners[n%len(winners)]
 	f.status, f.winner = protocol.StatusWin, ""
 	switch winner {
-	case rules.SeatA:
+	case rules.SideA:
 		f.winner = f.a
-	case rules.SeatB:
+	case rules.SideB:
 		f.winner = f.b
 	default:
 		f.status = protocol.StatusDraw
 	}
 	f.choices = x.choicesFor(f, winner)
 	if n%len(winners) == 3 {
-		f.status, f.choices[rules.SeatB], f.number = protocol.StatusTechnicalLoss, "", 0
+		f.status, f.choices[rules.SideB], f.number = protocol.StatusTechnicalLoss, "", 0
 	}
 }
 
 // choicesFor are the last choices of both players in a match with this winner. In
 // even_odd the number is drawn before.
-func (x *hearing) choicesFor(f *fixture, winner rules.Seat) (choices [2]string) {
+func (x *hearing) choicesFor(f *fixture, winner rules.Side) (choices [2]string) {
 	if !x.evenOdd() {
 		choices, _ = playout(x.options.Game.Start(), x.options.Game, winner)
 		return choices
@@ -166,7 +166,7 @@ func (x *hearing) choicesFor(f *fixture, winner rules.Seat) (choices [2]string) 
 	f.number = drawnNumber(f.nonce, protocol.Secret{}, protocol.Secret{})
 	right := parityOf(f.number)
 	choices = [2]string{right, right}
-	if winner != rules.NoSeat {
+	if winner != rules.NoSide {
 		choices[winner.Other()] = other(right)
 	}
 	return choices
@@ -277,7 +277,7 @@ func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
 	duplicate := refusedWith(r, protocol.ErrDuplicateReport, 5003) == ""
 	x.judge("M-RPT-02", when(!duplicate, "%s", firstOf(r.trouble(), when(notRefused(r) == "", "refused"))), &r.Exchange)
 	another := x.report(f) // it could have been: the other player has won
-	choices := x.choicesFor(f, rules.SeatB)
+	choices := x.choicesFor(f, rules.SideB)
 	another["result"] = map[string]any{
 		"winner": f.b, "score": map[string]any{f.a: 0, f.b: 3},
 		"details": map[string]any{"drawn_number": orNull(f.number), "choices": map[string]any{f.a: choices[0], f.b: choices[1]}, "status": f.status},

@@ -265,7 +265,7 @@ func (x *trial) playUnwon(ctx context.Context) {
 	}
 	q := x.endingAs(drawn, protocol.StatusDraw, "", 7, "even", "even", "both chose even, number was 7 (odd)")
 	if !x.evenOdd() {
-		moves, _ := playout(x.options.Game.Start(), x.options.Game, rules.NoSeat)
+		moves, _ := playout(x.options.Game.Start(), x.options.Game, rules.NoSide)
 		q = x.endingAs(drawn, protocol.StatusDraw, "", 0, moves[0], moves[1], "a draw")
 	}
 	r := x.askOver(ctx, q)

@@ -103,7 +103,7 @@ func (x *bench) judgeInvitations(c *contest, said func(string) string) {
 // referee waiting for its answer, to see whether it waits.
 func (x *bench) earlyProblem(c *contest, first *call) string {
 	for _, s := range c.seats {
-		joined := slices.ContainsFunc(s.told(protocol.TypeGameInvitation), func(k *call) bool { return k.before(first.at) })
+		joined := slices.ContainsFunc(s.told(protocol.TypeGameInvitation), func(k *call) bool { return k.before(first) })
 		if !joined {
 			return fmt.Sprintf("a choice was asked for before %s had answered an invitation", s.name)
 		}
@@ -272,7 +272,7 @@ func (x *bench) judgeVerdict(c *contest, e *ending, said func(string) string) {
 	}
 	verdict := x.decided(c, e.number)
 	status, winner := protocol.StatusDraw, ""
-	if verdict.Winner != rules.NoSeat {
+	if verdict.Winner != rules.NoSide {
 		status, winner = protocol.StatusWin, c.seats[verdict.Winner].name
 	}
 	x.judge("R-OVR-04", said(when(e.status != status || e.winner != winner, "by the rules the status is %s and the winner %q%s, but they are %s and %s", status, winner,

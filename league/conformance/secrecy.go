@@ -62,7 +62,7 @@ func (x *bench) peek(match string) {
 func (x *bench) stated(m members) string {
 	result := objectOf(m["game_result"])
 	said := 0
-	for _, choice := range options(x.options.Game, x.options.Game.Start(), rules.SeatA) {
+	for _, choice := range options(x.options.Game, x.options.Game.Start(), rules.SideA) {
 		said += timesSaid(m, choice, deepest)
 	}
 	return firstOf(revealed(m), revealed(result), when(said > 0, "it tells a choice"))

@@ -63,7 +63,7 @@ func TestBothPlayersFail(t *testing.T) {
 				var faults protocol.PerPlayer[string]
 				for _, id := range []string{"P01", "P02"} {
 					if code := last[strings.ToLower(id)]; code != "" {
-						faults = append(faults, protocol.ForPlayer[string]{ID: id, Value: string(code)})
+						faults = append(faults, protocol.Member[string]{Name: id, Value: string(code)})
 					}
 				}
 

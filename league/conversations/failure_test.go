@@ -85,7 +85,7 @@ func (f *failure) check(t *testing.T, w *world, method string) {
 	one := "P01"
 	var faults protocol.PerPlayer[string]
 	if n := len(f.complaints); n > 0 { // a refusal is no failure
-		faults = protocol.PerPlayer[string]{{ID: "P02", Value: string(f.complaints[n-1].Code)}}
+		faults = protocol.PerPlayer[string]{{Name: "P02", Value: string(f.complaints[n-1].Code)}}
 	}
 	assert.Equal(t, &protocol.GameResult{
 		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &one,

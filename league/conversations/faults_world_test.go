@@ -320,10 +320,10 @@ func (n *hostileNet) listen(host string, mux *transport.Mux, scripted bool) func
 		limits.MaxBody = 1 << 20
 	}
 	limits.TooLarge = func(_ context.Context, limit int64) error {
-		return protocol.TooLarge(protocol.NewVoice(sender, protocol.SystemClock()), limit)
+		return protocol.TooLarge(protocol.NewStamp(sender, protocol.SystemClock()), limit)
 	}
 	limits.RateLimited = func(wait time.Duration) error {
-		return protocol.TooFast(protocol.NewVoice(sender, protocol.SystemClock()), wait)
+		return protocol.TooFast(protocol.NewStamp(sender, protocol.SystemClock()), wait)
 	}
 	server := http.NewServer(mux, limits)
 	var serving sync.WaitGroup

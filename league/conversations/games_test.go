@@ -323,7 +323,7 @@ type showing struct {
 	number int
 }
 
-func (p showing) Ask(seat rules.Seat) rules.Question {
+func (p showing) Ask(seat rules.Side) rules.Question {
 	q := p.Position.Ask(seat)
 	q.Context = map[string]any{"number": p.number}
 	return q
@@ -331,7 +331,7 @@ func (p showing) Ask(seat rules.Seat) rules.Question {
 
 func (p showing) Play(moves [2]string) rules.Position {
 	next := p.Position.Play(moves)
-	if p.number == 5 || next.Judge(rules.Chance{}).Winner != rules.NoSeat {
+	if p.number == 5 || next.Judge(rules.Chance{}).Winner != rules.NoSide {
 		return next
 	}
 	return showing{rockpaperscissors.Game{}.Start(), p.number + 1}

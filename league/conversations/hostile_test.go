@@ -205,7 +205,7 @@ func TestAStrangersReportDoesNotWait(t *testing.T) {
 		w.at(1 * second)
 		report := func(token string) error {
 			q := &protocol.MatchResultReport{
-				Envelope: protocol.NewVoice("referee:REF01", w.clock).Envelope(protocol.TypeMatchResultReport, "conv-r1m1-a1"),
+				Envelope: protocol.NewStamp("referee:REF01", w.clock).Envelope(protocol.TypeMatchResultReport, "conv-r1m1-a1"),
 				LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", GameType: "even_odd",
 				Result: protocol.MatchResult{Score: protocol.Both("P01", 1, "P02", 1)},
 			}

@@ -81,7 +81,7 @@ func (w *world) completes(to *actor, round int) {
 	n := 1
 	_, err := protocol.NotifyRoundCompleted.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(to.host), Bearer: w.credential(to.id)},
 		&protocol.RoundCompleted{
-			Envelope: protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
 			LeagueID: leagueID, RoundID: round, MatchesCompleted: &n, MatchesPlayed: &n,
 			Summary: &protocol.RoundSummary{TotalMatches: 1, Wins: 1},
 		})
@@ -93,7 +93,7 @@ func (w *world) ends(to *actor) {
 	w.t.Helper()
 	_, err := protocol.NotifyLeagueCompleted.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(to.host), Bearer: w.credential(to.id)},
 		&protocol.LeagueCompleted{
-			Envelope: protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(protocol.TypeLeagueCompleted, "conv-end"),
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(protocol.TypeLeagueCompleted, "conv-end"),
 			LeagueID: leagueID, TotalRounds: 3, TotalMatches: 3,
 			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 9},
 			FinalStandings: []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01"}},
@@ -114,7 +114,7 @@ func TestAPlayerThatWasRestartedComesBack(t *testing.T) {
 
 		again := w.lives("alpha", folder, withoutID, named("Alpha"))
 		assert.Equal(t, "P02", again.player.ID())
-		assert.Equal(t, "player:P02", again.player.Voice().Sender())
+		assert.Equal(t, "player:P02", again.player.Stamp().Sender())
 		assert.Equal(t, 3, w.manager.Status().Players)
 		calls := w.said(protocol.RegisterPlayer.Name)
 		new, old := read[protocol.Envelope](calls[len(calls)-3].message), read[protocol.Envelope](calls[len(calls)-1].message)
@@ -250,7 +250,7 @@ func TestARestartedPlayerGoesOnWithItsHistory(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, before, p.player.Record().Stats, "what it has played is not counted again")
 		for match := 1; match <= 20; match++ { // by chance all would be so once in a million times
-			c := w.conducts(p, protocol.MatchID(3, match), 1)
+			c := w.conducts(p, protocol.MatchID{Round: 3, Number: match}.String(), 1)
 			_, err = c.invite()
 			require.NoError(t, err)
 			chosen, err := c.choose()
@@ -320,7 +320,7 @@ func TestADiskThatFailsChangesNothingElse(t *testing.T) {
 		require.NoError(t, os.WriteFile(data, nil, 0o600)) // where the folder would be
 		for round := 1; round <= 3; round++ {
 			w.announce(p, round, protocol.RefereeAuthAccessToken)
-			w.conducts(p, protocol.MatchID(round, 1), 1).plays(8)
+			w.conducts(p, protocol.MatchID{Round: round, Number: 1}.String(), 1).plays(8)
 			w.completes(p, round)
 		}
 		synctest.Wait()
@@ -428,7 +428,7 @@ func TestTheHistoryIsCompleteHoweverMuchHappensAtOnce(t *testing.T) {
 		var playing sync.WaitGroup
 		for n := 1; n <= matches; n++ {
 			playing.Go(func() {
-				_, err := w.conducts(p, protocol.MatchID(n, 1), 1).over(8)
+				_, err := w.conducts(p, protocol.MatchID{Round: n, Number: 1}.String(), 1).over(8)
 				assert.NoError(t, err)
 				w.completes(p, n)
 				assert.NotNil(t, historyOf(t, folder, "P01"))

@@ -172,7 +172,7 @@ func TestLifecycleOfAPlayerThatDies(t *testing.T) {
 func (w *world) checkForfeits(folder store.Folder) {
 	t := w.t
 	state, _ := w.fold(folder)
-	m, idA, idB, ok := state.Find("R4M3")
+	m, idA, idB, ok := state.Find(protocol.MatchID{Round: 4, Number: 3})
 	require.True(t, ok)
 	other := idA
 	if idA == "P03" {
@@ -181,7 +181,7 @@ func (w *world) checkForfeits(folder store.Folder) {
 	assert.Empty(t, m.Attempts, "no referee has heard of it")
 	assert.Equal(t, []string{"P03"}, m.Forfeited)
 	assert.Equal(t, "P03 is suspended: it did not answer in its last 3 matches - "+other+" wins by default", m.Report.Reason)
-	assert.Equal(t, protocol.PerPlayer[string]{{ID: "P03", Value: "E009"}}, m.Report.Faults)
+	assert.Equal(t, protocol.PerPlayer[string]{{Name: "P03", Value: "E009"}}, m.Report.Faults)
 	announced := w.said(protocol.NotifyRound.Name, "p01")
 	for _, a := range read[protocol.RoundAnnouncement](announced[3].message).Matches {
 		if a.MatchID == "R4M3" {

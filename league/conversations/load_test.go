@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,10 +46,10 @@ const (
 
 // Write takes the referee's log.
 func (l *load) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte("by no fault of the player")) {
+	if bytes.Contains(line, []byte(protocol.EventAttemptVoid)) {
 		l.void.Add(1)
 	}
-	if bytes.Contains(line, []byte("a player failed")) {
+	if bytes.Contains(line, []byte(protocol.EventPlayerFailed)) {
 		l.failed.Add(1)
 	}
 	return len(line), nil
@@ -69,19 +70,19 @@ func (l *load) pause(ctx context.Context, window float64) error {
 // player makes one, which answers late.
 func (l *load) player(id string) *transport.Mux {
 	mux := transport.NewMux(zerolog.Nop())
-	voice := protocol.NewVoice(protocol.PlayerSender(id), protocol.SystemClock())
-	protocol.Invite.Handle(mux, voice, func(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+	stamp := protocol.NewStamp(protocol.PlayerSender(id), protocol.SystemClock())
+	protocol.Invite.Handle(mux, stamp, func(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 		accept := true
 		return &protocol.GameJoinAck{MatchID: q.MatchID, PlayerID: id, Accept: &accept}, l.pause(ctx, l.timeouts.GameJoinAck)
 	})
-	protocol.ChooseParity.Handle(mux, voice, func(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+	protocol.ChooseParity.Handle(mux, stamp, func(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 		return &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: id, ParityChoice: evenodd.Even}, l.pause(ctx, l.timeouts.Move)
 	})
 	ack := func(context.Context, string, *protocol.GameOver) (*protocol.Ack, error) {
 		return &protocol.Ack{PlayerID: id}, nil
 	}
-	protocol.NotifyMatchResult.Handle(mux, voice, ack)
-	protocol.NotifyGameError.Handle(mux, voice, func(context.Context, string, *protocol.GameError) (*protocol.Ack, error) {
+	protocol.NotifyMatchResult.Handle(mux, stamp, ack)
+	protocol.NotifyGameError.Handle(mux, stamp, func(context.Context, string, *protocol.GameError) (*protocol.Ack, error) {
 		return &protocol.Ack{PlayerID: id}, nil
 	})
 	return mux
@@ -181,13 +182,22 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 			PlayerID: protocol.PlayerID(n + 1), Endpoint: fmt.Sprintf("http://%s/%d/mcp", l.hosts[n%loadHosts], n), DisplayName: "Player",
 		}
 	}
-	matchID := protocol.MatchID(1, n+1)
+	matchID := protocol.MatchID{Round: 1, Number: n + 1}.String()
 	return &protocol.MatchAssignment{
-		Envelope: protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock()).
+		Envelope: protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
 		LeagueID: leagueID, RoundID: 1, MatchID: matchID, Attempt: 1, GameType: evenodd.Type,
 		PlayerA: seat(2 * n), PlayerB: seat(2*n + 1), Timeouts: l.timeouts,
 		RetryPolicy: protocol.RetryPolicy{MaxRetries: l.retries, Delay: 0.2}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+	}
+}
+
+// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
+// tests.
+func longTest(t *testing.T) {
+	t.Helper()
+	if os.Getenv("EVENODD_TEST_ALL") == "" {
+		t.Skip("takes long: 'make test-all' runs it")
 	}
 }
 
@@ -196,18 +206,14 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 // that a join may take, because in shorter ones what is left is less than a busy
 // machine may take for itself.
 func TestNobodyLosesByALoadedReferee(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	longTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
 	assert.Zero(t, l.run(), "no player was late")
 }
 
 // TestWhoIsTooLateLosesAtALoadedReferee: the same players, a little slower.
 func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	longTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
 	assert.Equal(t, loadMatches, l.run())
 }

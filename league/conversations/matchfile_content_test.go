@@ -17,7 +17,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/referee"
 )
 
 var update = flag.Bool("update", false, "write what is in a match's file now to testdata")
@@ -104,6 +103,7 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 				for _, x := range doc.Transcript {
 					if x.Error != nil {
 						assert.Contains(t, x.Error.Detail, "parity_choice cannot be read: 7")
+						assert.True(t, x.Unreadable("parity_choice"))
 						assert.NotContains(t, string(x.Message), "parity_choice")
 					}
 				}
@@ -211,7 +211,7 @@ func TestTheResultIsOnDiskBeforeAnybodyIsTold(t *testing.T) {
 		r := w.writer("REF01", folder)
 		w.player("P01", does(protocol.NotifyMatchResult.Name, looking(func() {
 			doc := matchFile(t, folder, attemptFile(1))
-			assert.Equal(t, referee.StateFinished, doc.Lifecycle.State)
+			assert.Equal(t, store.StateFinished, doc.Lifecycle.State)
 			assert.Equal(t, finishedStates, statesOf(doc))
 			assert.NotNil(t, doc.Result)
 			assert.Equal(t, []string{

@@ -14,7 +14,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/referee"
 )
 
 func TestARefereeThatComesBackReportsWhatItHadFinished(t *testing.T) {
@@ -32,7 +31,7 @@ func TestARefereeThatComesBackReportsWhatItHadFinished(t *testing.T) {
 				w.at(1 * second) // the report has failed once, and waits
 				r.halt()
 				assert.Equal(t, []string{attemptFile(1)}, filesOf(t, folder))
-				assert.Equal(t, referee.StateFinished, matchFile(t, folder, attemptFile(1)).Lifecycle.State)
+				assert.Equal(t, store.StateFinished, matchFile(t, folder, attemptFile(1)).Lifecycle.State)
 
 				w.at(30 * second)
 				r = w.writer("REF01", folder)

@@ -37,7 +37,7 @@ func (c *conductor) commitment() string {
 }
 
 func (c *conductor) envelope(messageType string) protocol.Envelope {
-	e := protocol.NewVoice(protocol.RefereeSender(c.sender), c.w.clock).
+	e := protocol.NewStamp(protocol.RefereeSender(c.sender), c.w.clock).
 		Envelope(messageType, protocol.MatchConversation(c.matchID, c.attempt))
 	e.AuthToken = c.token
 	return e
@@ -46,9 +46,9 @@ func (c *conductor) envelope(messageType string) protocol.Envelope {
 func (c *conductor) peer() protocol.Peer { return protocol.Peer{Endpoint: endpointOf(c.to.host)} }
 
 func (c *conductor) invite() (*protocol.GameJoinAck, error) {
-	round, _, _ := protocol.ParseMatchID(c.matchID)
+	id, _ := protocol.ParseMatchID(c.matchID)
 	return protocol.Invite.Call(c.w.life, c.w.stranger, c.peer(), &protocol.GameInvitation{
-		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: leagueID, RoundID: round, MatchID: c.matchID,
+		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: leagueID, RoundID: id.Round, MatchID: c.matchID,
 		GameType: evenodd.Type, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: c.attempt,
 		DrawCommitment: c.commitment(),
 	})
@@ -258,7 +258,7 @@ func (w *world) announce(to *actor, round int, refereeAuth string) {
 	w.t.Helper()
 	_, err := protocol.NotifyRound.Call(w.life, w.stranger, protocol.Peer{Endpoint: endpointOf(to.host), Bearer: w.credential(to.id)},
 		&protocol.RoundAnnouncement{
-			Envelope: protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundAnnouncement, "conv-round"),
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(protocol.TypeRoundAnnouncement, "conv-round"),
 			LeagueID: leagueID, RoundID: round, Matches: []protocol.AnnouncedMatch{{
 				MatchID: fmt.Sprintf("R%dM1", round), GameType: evenodd.Type, PlayerAID: to.id, PlayerBID: "P02",
 				RefereeEndpoint: endpointOf("ref01"), RefereeID: "REF01", RefereeAuth: refereeAuth,

@@ -29,7 +29,7 @@ func (w *world) query(id, queryType string) *query {
 		sender = protocol.RefereeSender(id)
 	}
 	q := &query{protocol.LeagueQuery{
-		Envelope: protocol.NewVoice(sender, w.clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
+		Envelope: protocol.NewStamp(sender, w.clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
 		LeagueID: leagueID, QueryType: queryType,
 	}, w}
 	q.AuthToken = w.token(id)

@@ -18,7 +18,7 @@ import (
 func (w *world) application(name string) *protocol.LeagueRegisterRequest {
 	host := strings.ToLower(name)
 	return &protocol.LeagueRegisterRequest{
-		Envelope: protocol.NewVoice(protocol.PlayerSender(host), w.clock).
+		Envelope: protocol.NewStamp(protocol.PlayerSender(host), w.clock).
 			Envelope(protocol.TypeLeagueRegisterRequest, "conv-"+host),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
@@ -31,7 +31,7 @@ func (w *world) application(name string) *protocol.LeagueRegisterRequest {
 func (w *world) refereeApplication(name string) *protocol.RefereeRegisterRequest {
 	host := strings.ToLower(name)
 	return &protocol.RefereeRegisterRequest{
-		Envelope: protocol.NewVoice(protocol.RefereeSender(host), w.clock).
+		Envelope: protocol.NewStamp(protocol.RefereeSender(host), w.clock).
 			Envelope(protocol.TypeRefereeRegisterRequest, "conv-"+host),
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
@@ -64,7 +64,7 @@ func TestIDsAreGivenInOrderOfArrival(t *testing.T) {
 		for i := 1; i <= 3; i++ {
 			p := w.player(fmt.Sprintf("Somebody%d", i), withoutID)
 			assert.Equal(t, protocol.PlayerID(i), p.player.ID())
-			assert.Equal(t, protocol.PlayerSender(p.player.ID()), p.player.Voice().Sender())
+			assert.Equal(t, protocol.PlayerSender(p.player.ID()), p.player.Stamp().Sender())
 			r := w.referee(fmt.Sprintf("Whistle%d", i), withoutID)
 			assert.Equal(t, protocol.RefereeID(i), r.referee.ID())
 		}

@@ -85,7 +85,7 @@ func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
 					state, _ := w.fold(folder)
 					require.NotNil(t, state.Completed)
 					for i := range state.Matches {
-						assert.Equal(t, 1, state.Matches[i].Report.Attempt)
+						assert.Equal(t, 1, state.Matches[i].Report.Number)
 						assert.Len(t, state.Matches[i].Attempts, 1)
 					}
 					if results == nil {

@@ -64,7 +64,7 @@ func recordedIn(w *world, folder store.Folder) map[string]bool {
 	require.NoError(w.t, j.Close())
 	for i := range state.Matches {
 		if r := state.Matches[i].Report; r != nil {
-			recorded[r.MatchID] = true
+			recorded[r.MatchID.String()] = true
 		}
 	}
 	return recorded

@@ -68,7 +68,7 @@ func TestAManagerIsAwayWhileAMatchIsPlayed(t *testing.T) {
 				assert.Len(t, w.said(protocol.Invite.Name), 2, "it is not played again")
 				assert.Equal(t, []string{theMatch}, filesOf(t, files))
 				require.NoError(t, x.close())
-				assert.Equal(t, 1, w.checkKept(folder).Matches[0].Report.Attempt)
+				assert.Equal(t, 1, w.checkKept(folder).Matches[0].Report.Number)
 			})
 		})
 	}
@@ -203,7 +203,7 @@ func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
 				require.Len(t, m.Attempts, 2)
 				assert.NotEqual(t, m.Attempts[0].Commitment, m.Attempts[1].Commitment)
 				assert.Equal(t, report.Draw.Commitment, m.Attempts[1].Commitment)
-				assert.Equal(t, 2, m.Report.Attempt)
+				assert.Equal(t, 2, m.Report.Number)
 			})
 		})
 	}

@@ -142,7 +142,7 @@ func TestALeagueOfAnotherMaker(t *testing.T) {
 func (w *world) manages(to *actor, bearer string) map[string]func() error {
 	peer := protocol.Peer{Endpoint: endpointOf(to.host), Bearer: bearer}
 	envelope := func(messageType string) protocol.Envelope {
-		return protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(messageType, "conv-manager")
+		return protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(messageType, "conv-manager")
 	}
 	rows := []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01", Played: 1, Wins: 1, Points: 3}}
 	call := func(do func(ctx context.Context) error) func() error { return func() error { return do(w.life) } }

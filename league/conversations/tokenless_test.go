@@ -135,7 +135,7 @@ func TestQueriesWithoutToken(t *testing.T) {
 				w.startManager(0, 1, test.auth)
 				w.players(2)
 				q := &protocol.LeagueQuery{
-					Envelope: protocol.NewVoice(test.sender, w.clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
+					Envelope: protocol.NewStamp(test.sender, w.clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
 					LeagueID: leagueID, QueryType: protocol.QueryStandings,
 				}
 				_, err := protocol.Query.Call(w.life, w.stranger, w.manage(), q)
@@ -160,7 +160,7 @@ func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
 			q := read[protocol.MatchAssignment](c.message)
 			for _, seat := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
 				_, err := protocol.Invite.Call(c.ctx, w.stranger, protocol.Peer{Endpoint: seat.Endpoint}, &protocol.GameInvitation{
-					Envelope: protocol.NewVoice("referee:REF02", w.clock).Envelope(protocol.TypeGameInvitation, "conv-outside"),
+					Envelope: protocol.NewStamp("referee:REF02", w.clock).Envelope(protocol.TypeGameInvitation, "conv-outside"),
 					LeagueID: leagueID, RoundID: 1, MatchID: q.MatchID, GameType: q.GameType, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02",
 				})
 				invited <- err
@@ -192,7 +192,7 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {
 				w.at(w.now() + 20*second)
-				id := protocol.MatchID(round, number)
+				id := protocol.MatchID{Round: round, Number: number}.String()
 				players := w.pairOf(id)
 				q := tokenless(w.verdict("REF01", id, &players[0], players[0], players[1], 3, 0))
 				even, odd, never, eighteen, seven := "even", "odd", "EVEN", 18, 7

@@ -75,7 +75,7 @@ func TestGameOverOfAWinnerOrAStatusIsFiled(t *testing.T) {
 // An agent that is in no league cannot know which one is meant.
 func TestLeagueOfAnAgentWithoutOneIsNotGuessed(t *testing.T) {
 	a, _ := newWorld(t).enter(ourPlayer)
-	protocol.Invite.Handle(a.mux, protocol.NewVoice("player:P01", protocol.SystemClock()),
+	protocol.Invite.Handle(a.mux, protocol.NewStamp("player:P01", protocol.SystemClock()),
 		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return &protocol.GameJoinAck{}, nil
 		})

@@ -39,6 +39,7 @@ type Agent struct {
 	Player       bool
 	Name         string
 	Endpoint     string
+	URL          string // Endpoint in the form of protocol.CanonicalURL
 	Capacity     int    // matches at once, of a referee
 	Registration string // what knows the same registration again
 	Generation   int    // of its token
@@ -99,7 +100,7 @@ func (m *Match) LastAttempt(refereeID string) (number int) {
 
 // Doubted tells whether an attempt was lost by rejected reports.
 func (m *Match) Doubted(attempt int) bool {
-	return slices.ContainsFunc(m.Doubts, func(d MatchDoubted) bool { return d.Attempt == attempt })
+	return slices.ContainsFunc(m.Doubts, func(d MatchDoubted) bool { return d.Number == attempt })
 }
 
 // A Round is one that was announced.
@@ -125,17 +126,16 @@ func (s *State) Place(playerID string) (int, bool) {
 }
 
 // Find is a match of an announced round, with its two players.
-func (s *State) Find(matchID string) (m *Match, playerA, playerB string, ok bool) {
-	round, number, ok := protocol.ParseMatchID(matchID)
-	if !ok || s.Started == nil || round > s.Round {
+func (s *State) Find(id protocol.MatchID) (m *Match, playerA, playerB string, ok bool) {
+	if s.Started == nil || id.Round > s.Round {
 		return nil, "", "", false
 	}
-	pair, ok := s.Schedule.Pair(round, number)
+	pair, ok := s.Schedule.Pair(id.Round, id.Number)
 	if !ok {
 		return nil, "", "", false
 	}
 	players := s.Started.Players
-	return &s.Matches[s.Schedule.Index(round, number)], players[pair.A], players[pair.B], true
+	return &s.Matches[s.Schedule.Index(id.Round, id.Number)], players[pair.A], players[pair.B], true
 }
 
 // Referee is the referee of a match of an announced round: the one that reported
@@ -230,7 +230,7 @@ func (s *State) apply(e *Event) error {
 	case *MatchAccepted:
 		return s.accept(d)
 	case *MatchDeclined:
-		a, err := s.attempt(d.MatchID, d.Attempt, d.RefereeID)
+		a, err := s.attempt(d.Attempt, d.RefereeID)
 		if err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ func (s *State) apply(e *Event) error {
 		}
 		m.Disputed = append(m.Disputed, d.RefereeID)
 	case *MatchDoubted:
-		if _, err := s.attempt(d.MatchID, d.Attempt, d.RefereeID); err != nil {
+		if _, err := s.attempt(d.Attempt, d.RefereeID); err != nil {
 			return err
 		}
 		m, _, _, _ := s.Find(d.MatchID) // the attempt was found
@@ -286,7 +286,7 @@ func (s *State) create(d *Created) error {
 	if d.Legs < 1 {
 		return fmt.Errorf("legs: %d", d.Legs)
 	}
-	if err := d.scoring().Validate(); err != nil {
+	if err := d.TableScoring().Validate(); err != nil {
 		return err
 	}
 	if d.Auth != "" && d.Auth != protocol.AuthLenient {
@@ -296,7 +296,8 @@ func (s *State) create(d *Created) error {
 	return nil
 }
 
-func (d *Created) scoring() table.Scoring {
+// TableScoring is the scoring with its tie-breaks.
+func (d *Created) TableScoring() table.Scoring {
 	return table.Scoring{
 		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
 		Tiebreakers: d.Tiebreakers,
@@ -340,7 +341,7 @@ func (s *State) start(d *Started) error {
 	if rounds.Matches() > maxMatches {
 		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, rounds.Matches(), maxMatches)
 	}
-	counts, err := table.New(len(d.Players), s.Created.scoring())
+	counts, err := table.New(len(d.Players), s.Created.TableScoring())
 	if err != nil {
 		return err
 	}
@@ -384,46 +385,46 @@ func (s *State) assign(d *MatchAssigned) error {
 	m, _, _, ok := s.Find(d.MatchID)
 	switch {
 	case !ok:
-		return fmt.Errorf("match %.40q is not of an announced round", d.MatchID)
-	case d.Attempt != m.NextAttempt():
-		return fmt.Errorf("match %s: attempt %d follows attempt %d", d.MatchID, d.Attempt, m.NextAttempt()-1)
+		return fmt.Errorf("match %s is not of an announced round", d.MatchID)
+	case d.Number != m.NextAttempt():
+		return fmt.Errorf("match %s: attempt %d follows attempt %d", d.MatchID, d.Number, m.NextAttempt()-1)
 	}
 	if err := s.referee(d.RefereeID); err != nil {
 		return err
 	}
-	m.Attempts = append(m.Attempts, Attempt{Number: d.Attempt, Referee: d.RefereeID})
+	m.Attempts = append(m.Attempts, Attempt{Number: d.Number, Referee: d.RefereeID})
 	return nil
 }
 
 func (s *State) accept(d *MatchAccepted) error {
-	a, err := s.attempt(d.MatchID, d.Attempt, d.RefereeID)
+	a, err := s.attempt(d.Attempt, d.RefereeID)
 	if err != nil {
 		return err
 	}
 	if a.Commitment != "" && a.Commitment != d.DrawCommitment {
-		return fmt.Errorf("match %s attempt %d: %s gives a second, different commitment", d.MatchID, d.Attempt, d.RefereeID)
+		return fmt.Errorf("match %s attempt %d: %s gives a second, different commitment", d.MatchID, d.Number, d.RefereeID)
 	}
 	a.Commitment, a.Accepted, a.Declined = d.DrawCommitment, true, false
 	return nil
 }
 
 // attempt finds one that was assigned.
-func (s *State) attempt(matchID string, number int, refereeID string) (*Attempt, error) {
-	if m, _, _, ok := s.Find(matchID); ok {
+func (s *State) attempt(at protocol.Attempt, refereeID string) (*Attempt, error) {
+	if m, _, _, ok := s.Find(at.MatchID); ok {
 		for i := range m.Attempts {
-			if a := &m.Attempts[i]; a.Number == number && a.Referee == refereeID {
+			if a := &m.Attempts[i]; a.Number == at.Number && a.Referee == refereeID {
 				return a, nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("attempt %d at match %.40q was not assigned to %.40s", number, matchID, refereeID)
+	return nil, fmt.Errorf("attempt %d at match %s was not assigned to %.40s", at.Number, at.MatchID, refereeID)
 }
 
 func (s *State) report(d *MatchReported, at string) error {
 	m, idA, idB, ok := s.Find(d.MatchID)
 	switch {
 	case !ok:
-		return fmt.Errorf("a result of match %.40q, which is not of an announced round", d.MatchID)
+		return fmt.Errorf("a result of match %s, which is not of an announced round", d.MatchID)
 	case m.Report != nil:
 		return fmt.Errorf("a second result of match %s", d.MatchID)
 	case !m.Holds(d.RefereeID):
@@ -478,7 +479,7 @@ func (s *State) result(m *Match, d *MatchReported, idA, idB string) error {
 func (s *State) Outcome(d *MatchReported) (table.Outcome, error) {
 	_, idA, idB, ok := s.Find(d.MatchID)
 	if !ok {
-		return table.Outcome{}, fmt.Errorf("match %.40q is not of an announced round", d.MatchID)
+		return table.Outcome{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
 	}
 	o := table.Outcome{A: s.places[idA], B: s.places[idB], Winner: table.None}
 	switch d.Status {

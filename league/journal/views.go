@@ -98,9 +98,9 @@ func (s *State) RoundRecords() []store.Round {
 		for k, pair := range s.Schedule.Round(i + 1) {
 			report := s.Matches[s.Schedule.Index(i+1, k+1)].Report
 			record.Matches = append(record.Matches, store.RoundMatch{
-				MatchID:   report.MatchID,
+				MatchID:   report.MatchID.String(),
 				PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
-				RefereeID: report.RefereeID, Attempt: report.Attempt,
+				RefereeID: report.RefereeID, Attempt: report.Number,
 				Status: report.Status, WinnerPlayerID: report.WinnerPlayerID,
 			})
 		}

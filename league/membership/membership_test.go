@@ -511,9 +511,9 @@ func TestEveryNameCanRegister(t *testing.T) {
 	clock := protocol.SystemClock()
 	rapid.Check(t, func(t *rapid.T) {
 		display := displayNames.Draw(t, "display name")
-		voice := protocol.NewVoice(protocol.PlayerSender(membership.Slug(display)), clock)
+		stamp := protocol.NewStamp(protocol.PlayerSender(membership.Slug(display)), clock)
 		raw, err := json.Marshal(&protocol.LeagueRegisterRequest{
-			Envelope: voice.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation("player", display)),
+			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation("player", display)),
 			PlayerMeta: protocol.PlayerMeta{
 				DisplayName: display, Version: "1.0.0", GameTypes: []string{"even_odd"}, ContactEndpoint: "http://localhost:8101/mcp",
 			},

@@ -21,7 +21,7 @@ type Watch struct {
 	Clock   *protocol.Clock
 	Caller  protocol.Caller
 	Manager string // endpoint
-	Voice   *protocol.Voice
+	Stamp   *protocol.Stamp
 	Member  func() *Membership // the present one; never nil
 
 	// Away is called when the manager stops or resumes answering: with the reason, or
@@ -76,7 +76,7 @@ func (w *Watch) ask(ctx context.Context) error {
 		return err
 	}
 	q := &protocol.LeagueQuery{
-		Envelope: w.Voice.Envelope(protocol.TypeLeagueQuery, "conv-watch"),
+		Envelope: w.Stamp.Envelope(protocol.TypeLeagueQuery, "conv-watch"),
 		LeagueID: m.LeagueID, QueryType: protocol.QueryStatus,
 	}
 	q.AuthToken = m.Token

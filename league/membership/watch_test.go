@@ -64,7 +64,7 @@ func watch(t *testing.T, p *watched, m *membership.Membership, register func(con
 	p.began = time.Now()
 	w := &membership.Watch{
 		Clock: protocol.SystemClock(), Caller: p, Manager: "manager",
-		Voice:  protocol.NewVoice("player:P01", protocol.SystemClock()),
+		Stamp:  protocol.NewStamp("player:P01", protocol.SystemClock()),
 		Member: func() *membership.Membership { return m },
 		Away: func(away bool, err error) {
 			text := fmt.Sprint(time.Since(p.began), " back")

@@ -220,7 +220,7 @@ func TestErrorOfAnotherCatalogueKeepsItsName(t *testing.T) {
 // handed it over or sent it as bytes.
 func TestErrorsAreTheSameHoweverCarried(t *testing.T) {
 	mux := newMux()
-	protocol.Invite.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+	protocol.Invite.Handle(mux, protocol.NewStamp("player:P01", stopped()),
 		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return nil, protocol.Fault(protocol.ErrTokenInvalid, "not my referee").With("match_id", "R1M1")
 		})

@@ -13,10 +13,10 @@ import (
 type Clock struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
-	cache [64]atomic.Pointer[stamp] // by second
+	cache [64]atomic.Pointer[cachedSecond] // by second
 }
 
-type stamp struct {
+type cachedSecond struct {
 	second int64
 	text   string
 }
@@ -58,7 +58,7 @@ func (c *Clock) Format(t time.Time) string {
 	if s := slot.Load(); s != nil && s.second == second {
 		return s.text
 	}
-	s := &stamp{second, FormatTimestamp(t)}
+	s := &cachedSecond{second, FormatTimestamp(t)}
 	slot.Store(s)
 	return s.text
 }

@@ -177,7 +177,7 @@ func (e *Error) RPCError() (code int, message string, data any) {
 // travelling is a copy of e that carries its LEAGUE_ERROR, as an answer to the
 // request whose envelope is given. Its receiver sees a remote error, also where
 // the carrier hands it over as it is.
-func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
+func (e *Error) travelling(stamp *Stamp, request *Envelope, code int) *Error {
 	out := *e
 	out.RPC, out.Remote = code, true
 	if out.Code == "" {
@@ -200,7 +200,7 @@ func (e *Error) travelling(voice *Voice, request *Envelope, code int) *Error {
 	out.Context = context
 	retryable := e.Code.Retryable()
 	out.message = &LeagueError{
-		Envelope:            voice.Envelope(TypeLeagueError, conversation),
+		Envelope:            stamp.Envelope(TypeLeagueError, conversation),
 		ErrorCode:           string(e.Code),
 		ErrorName:           e.Code.Name(),
 		ErrorDescription:    e.Code.Name(),
@@ -448,12 +448,12 @@ func brokenFields(broken []FieldError) *Error {
 }
 
 // TooFast answers a caller that asks too often, whose request nobody has read.
-func TooFast(voice *Voice, wait time.Duration) error {
-	return RateLimited(wait).travelling(voice, &Envelope{}, catalogue[ErrRateLimited].rpc)
+func TooFast(stamp *Stamp, wait time.Duration) error {
+	return RateLimited(wait).travelling(stamp, &Envelope{}, catalogue[ErrRateLimited].rpc)
 }
 
 // TooLarge answers a request of more than limit bytes, which nobody has read.
-func TooLarge(voice *Voice, limit int64) error {
+func TooLarge(stamp *Stamp, limit int64) error {
 	return Fault(ErrMessageTooLarge, "a request has at most %d bytes", limit).
-		travelling(voice, &Envelope{}, catalogue[ErrMessageTooLarge].rpc)
+		travelling(stamp, &Envelope{}, catalogue[ErrMessageTooLarge].rpc)
 }

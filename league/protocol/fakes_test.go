@@ -117,7 +117,7 @@ func handleAll(mux protocol.Mux, answer func() error) {
 }
 
 func handle[Q, R any](mux protocol.Mux, m *protocol.Method[Q, R], answer func() error) {
-	m.Handle(mux, protocol.NewVoice("league_manager", stopped()), func(context.Context, string, *Q) (*R, error) {
+	m.Handle(mux, protocol.NewStamp("league_manager", stopped()), func(context.Context, string, *Q) (*R, error) {
 		if err := answer(); err != nil {
 			return nil, err
 		}

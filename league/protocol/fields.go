@@ -373,13 +373,13 @@ func (f *field) examine(broken []FieldError, path string, raw jsontext.Value, pr
 		_ = json.Unmarshal(raw, &members) // judged to be an object
 		return examineMembers(broken, path, f.fields, members)
 	case f.kind == kindObject && f.items != nil:
-		members := PerPlayer[jsontext.Value]{}
+		var members Object
 		_ = json.Unmarshal(raw, &members)
 		for _, m := range members {
 			if len(broken) >= maxExamined {
 				break
 			}
-			broken = f.items.examine(broken, join(path, m.ID), m.Value, true)
+			broken = f.items.examine(broken, join(path, m.Name), m.Value, true)
 		}
 	case f.kind == kindArray:
 		var elements []jsontext.Value

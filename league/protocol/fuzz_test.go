@@ -25,7 +25,7 @@ func endpointOf[Q, R any](m *protocol.Method[Q, R], envelope func(*R) *protocol.
 	return endpoint{
 		name: m.Name, request: m.Request, result: m.Result,
 		serve: func(mux protocol.Mux) {
-			m.Handle(mux, protocol.NewVoice(protocol.ManagerSender, stopped()), func(context.Context, string, *Q) (*R, error) { return new(R), nil })
+			m.Handle(mux, protocol.NewStamp(protocol.ManagerSender, stopped()), func(context.Context, string, *Q) (*R, error) { return new(R), nil })
 		},
 		call: func(caller protocol.Caller) (protocol.Envelope, error) {
 			r, err := m.Call(context.Background(), caller, protocol.Peer{}, new(Q))

@@ -93,7 +93,7 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 			[]string{"sender", "player_meta.protocol_version"}},
 	}
 	mux := newMux()
-	protocol.RegisterPlayer.Handle(mux, protocol.NewVoice("league_manager", stopped()),
+	protocol.RegisterPlayer.Handle(mux, protocol.NewStamp("league_manager", stopped()),
 		func(context.Context, string, *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 			require.Fail(t, "a broken request reached the handler")
 			return nil, nil
@@ -196,7 +196,7 @@ func TestParamsThatAreNoMessage(t *testing.T) {
 // TestRefusalIsAWholeLeagueError: what travels is a message like any other.
 func TestRefusalIsAWholeLeagueError(t *testing.T) {
 	mux := newMux()
-	protocol.Query.Handle(mux, protocol.NewVoice("league_manager", stopped()),
+	protocol.Query.Handle(mux, protocol.NewStamp("league_manager", stopped()),
 		func(context.Context, string, *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 			return nil, protocol.Fault(protocol.ErrTokenInvalid, "the token is not that of %s", "P01").With("player_id", "P01")
 		})
@@ -291,7 +291,7 @@ func TestRefusalKeepsTokensSecret(t *testing.T) {
 func TestAnErrorOfAHandlerTravels(t *testing.T) {
 	answer := func(t *testing.T, failure error) error {
 		mux := newMux()
-		protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+		protocol.Ping.Handle(mux, protocol.NewStamp("player:P01", stopped()),
 			func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { return nil, failure })
 		_, err := mux.ask(t, "ping", nil)
 		return err
@@ -322,7 +322,7 @@ func TestAnErrorOfAHandlerTravels(t *testing.T) {
 	}
 	t.Run("an error of JSON-RPC alone has no LEAGUE_ERROR", func(t *testing.T) {
 		mux := newMux()
-		protocol.Ping.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+		protocol.Ping.Handle(mux, protocol.NewStamp("player:P01", stopped()),
 			func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 				return nil, &protocol.Error{RPC: -32603, Detail: "Internal error"}
 			})

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,11 +16,12 @@ import (
 // A Method is one row of the method table: what is called, with which message,
 // what comes back, and how long that may take. Q is the request, R the result.
 type Method[Q, R any] struct {
-	Name    string        // the JSON-RPC method that is sent
-	Aliases []string      // accepted as the method as well
-	Request string        // message type of the request; "" for tools that have none
-	Result  string        // message type of the result
-	Timeout time.Duration // for the whole call (spec 003 table 5)
+	Name       string        // the JSON-RPC method that is sent
+	Aliases    []string      // names in the specification's examples: accepted as the method as well
+	ThirdParty []string      // names that only third-party agents use: league/dialect translates them
+	Request    string        // message type of the request; "" for tools that have none
+	Result     string        // message type of the result
+	Timeout    time.Duration // for the whole call (spec 003 table 5)
 
 	codes map[Code]int // JSON-RPC codes this method has of its own (004)
 }
@@ -43,26 +44,29 @@ var (
 		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
 		Timeout: ordinary, codes: refereeCodes}
 	RegisterPlayer = Method[LeagueRegisterRequest, LeagueRegisterResponse]{
-		Name: "register_player", Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
+		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
 		Timeout: ordinary, codes: playerCodes}
 	NotifyRound = Method[RoundAnnouncement, Ack]{
-		Name: "notify_round", Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
+		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
+		Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
 		Timeout: ordinary, codes: noticeCodes}
 	StartMatch = Method[MatchAssignment, MatchAssignmentAck]{
-		Name: "start_match", Aliases: []string{"run_match", "START_MATCH", "RUN_MATCH"},
-		Request: TypeMatchAssignment, Result: TypeMatchAssignmentAck,
+		Name: "start_match", Aliases: []string{"START_MATCH", "run_match", "RUN_MATCH"},
+		ThirdParty: []string{"assign_match", "start_match_command"},
+		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck,
 		Timeout: ordinary, codes: noticeCodes}
 	Invite = Method[GameInvitation, GameJoinAck]{
-		Name: "handle_game_invitation", Request: TypeGameInvitation, Result: TypeGameJoinAck,
+		Name: "handle_game_invitation", ThirdParty: []string{"receive_game_invitation"}, Request: TypeGameInvitation, Result: TypeGameJoinAck,
 		Timeout: 5 * time.Second, codes: matchCodes}
 	ChooseParity = Method[ChooseParityCall, ChooseParityResponse]{
-		Name: "choose_parity", Aliases: []string{"parity_choose"}, Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
+		Name: "choose_parity", Aliases: []string{"parity_choose"}, ThirdParty: []string{"receive_parity_call"},
+		Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
 		Timeout: 30 * time.Second, codes: matchCodes}
 	MakeMove = Method[GameMoveCall, GameMoveResponse]{
 		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse,
 		Timeout: 30 * time.Second, codes: matchCodes}
 	NotifyMatchResult = Method[GameOver, Ack]{
-		Name: "notify_match_result", Request: TypeGameOver, Result: TypeGameOverAck,
+		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver, Result: TypeGameOverAck,
 		Timeout: 5 * time.Second, codes: matchCodes}
 	NotifyGameError = Method[GameError, Ack]{
 		Name: "notify_game_error", Request: TypeGameError, Result: TypeGameErrorAck,
@@ -71,13 +75,14 @@ var (
 		Name: "report_match_result", Request: TypeMatchResultReport, Result: TypeMatchResultAck,
 		Timeout: ordinary, codes: reportCodes}
 	UpdateStandings = Method[StandingsUpdate, Ack]{
-		Name: "update_standings", Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
+		Name: "update_standings", ThirdParty: []string{"receive_standings_update", "standings_update", "notify_standings"},
+		Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
 		Timeout: ordinary, codes: noticeCodes}
 	NotifyRoundCompleted = Method[RoundCompleted, Ack]{
-		Name: "notify_round_completed", Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
+		Name: "notify_round_completed", ThirdParty: []string{"receive_round_completed"}, Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
 		Timeout: ordinary, codes: noticeCodes}
 	NotifyLeagueCompleted = Method[LeagueCompleted, Ack]{
-		Name: "notify_league_completed", Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
+		Name: "notify_league_completed", ThirdParty: []string{"receive_league_completed"}, Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
 		Timeout: ordinary, codes: noticeCodes}
 	Query = Method[LeagueQuery, LeagueQueryResponse]{
 		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
@@ -97,23 +102,59 @@ var (
 		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary, codes: noCodes}
 )
 
-// canonical is the method of each message type that is a request.
-var canonical = map[string]string{
-	TypeRefereeRegisterRequest: RegisterReferee.Name,
-	TypeLeagueRegisterRequest:  RegisterPlayer.Name,
-	TypeRoundAnnouncement:      NotifyRound.Name,
-	TypeMatchAssignment:        StartMatch.Name,
-	TypeGameInvitation:         Invite.Name,
-	TypeChooseParityCall:       ChooseParity.Name,
-	TypeGameMoveCall:           MakeMove.Name,
-	TypeGameOver:               NotifyMatchResult.Name,
-	TypeGameError:              NotifyGameError.Name,
-	TypeMatchResultReport:      ReportMatchResult.Name,
-	TypeStandingsUpdate:        UpdateStandings.Name,
-	TypeRoundCompleted:         NotifyRoundCompleted.Name,
-	TypeLeagueCompleted:        NotifyLeagueCompleted.Name,
-	TypeLeagueQuery:            Query.Name,
+// IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
+// catalogue or a method has it. The codes that JSON-RPC itself defines do not count.
+func IsErrorCode(rpc int) bool { return errorCodes[rpc] }
+
+var errorCodes = func() map[int]bool {
+	const lowestOfJSONRPC, highestOfJSONRPC = -32768, -32000
+	codes := map[int]bool{}
+	add := func(rpc int) {
+		if rpc < lowestOfJSONRPC || rpc > highestOfJSONRPC {
+			codes[rpc] = true
+		}
+	}
+	for _, c := range catalogue {
+		add(c.rpc)
+	}
+	for _, own := range []map[Code]int{refereeCodes, playerCodes, noticeCodes, matchCodes, reportCodes, queryCodes} {
+		for _, rpc := range own {
+			add(rpc)
+		}
+	}
+	return codes
+}()
+
+// A MethodRow is a row of the method table without its Go types.
+type MethodRow struct {
+	Name                string
+	Aliases, ThirdParty []string
+	Request, Result     string
 }
+
+func (m *Method[Q, R]) row() MethodRow {
+	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result}
+}
+
+var methodRows = []MethodRow{
+	RegisterReferee.row(), RegisterPlayer.row(), NotifyRound.row(), StartMatch.row(), Invite.row(), ChooseParity.row(), MakeMove.row(),
+	NotifyMatchResult.row(), NotifyGameError.row(), ReportMatchResult.row(), UpdateStandings.row(), NotifyRoundCompleted.row(),
+	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(),
+}
+
+// Methods returns all rows of the method table. The tools have no Request and come last.
+func Methods() []MethodRow { return slices.Clone(methodRows) }
+
+// methodOfType is the method of each message type that is a request.
+var methodOfType = func() map[string]string {
+	methods := map[string]string{}
+	for _, m := range methodRows {
+		if m.Request != "" {
+			methods[m.Request] = m.Name
+		}
+	}
+	return methods
+}()
 
 // MethodFor names the method of a message by its message_type (spec 003
 // §5.11.2: mcp_message); an agent gives it to its mux as the fallback.
@@ -131,7 +172,7 @@ func MethodFor(params any) (method string, ok bool) {
 	case interface{ Type() string }:
 		messageType = p.Type()
 	}
-	method, ok = canonical[messageType]
+	method, ok = methodOfType[messageType]
 	return method, ok
 }
 
@@ -224,24 +265,24 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 
 // Handle serves the method, under all its names, with h. Requests reach h
 // judged; the envelope of the result is filled in, and an error of h becomes a
-// LEAGUE_ERROR of the agent whose voice is given.
-func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
+// LEAGUE_ERROR of the agent that the stamp belongs to.
+func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
 	decode := func(raw []byte) (any, error) {
-		q, err := decodeRequest[Q](m.Name, m.Request, raw, voice.Clock())
+		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
 		if err != nil {
 			if jsontext.Value(raw).IsValid() { // handle refuses it: a carrier may decode twice
 				return broken{peek(raw), err}, nil
 			}
-			return nil, m.refuse(err, voice, peek(raw))
+			return nil, m.refuse(err, stamp, peek(raw))
 		}
 		return judged[Q]{q}, nil
 	}
 	refuse := func(ctx context.Context, err error, asked *Envelope) error {
 		var e *Error
-		if voice.refused != nil && errors.As(err, &e) {
-			voice.refused(ctx, m.Name, asked, e)
+		if stamp.refused != nil && errors.As(err, &e) {
+			stamp.refused(ctx, m.Name, asked, e)
 		}
-		return m.refuse(err, voice, asked)
+		return m.refuse(err, stamp, asked)
 	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
 		if b, is := params.(broken); is {
@@ -266,7 +307,7 @@ func (m *Method[Q, R]) Handle(mux Mux, voice *Voice, h func(ctx context.Context,
 		}
 		answered := envelopeOf(r)
 		token := answered.AuthToken
-		*answered = voice.Envelope(m.Result, conversation)
+		*answered = stamp.Envelope(m.Result, conversation)
 		answered.AuthToken = token
 		return r, nil
 	}
@@ -283,7 +324,7 @@ func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 
 // refuse makes an error travel with this method's JSON-RPC code. What a handler
 // did not mean for others stays here: the caller is told of an internal error.
-func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
+func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return &Error{RPC: rpcInternal, Detail: "Internal error", Remote: true, cause: err}
@@ -297,7 +338,7 @@ func (m *Method[Q, R]) refuse(err error, voice *Voice, asked *Envelope) error {
 		named.MessageType = cmp.Or(m.Request, m.Name)
 		asked = &named
 	}
-	return e.travelling(voice, asked, code)
+	return e.travelling(stamp, asked, code)
 }
 
 // admit finds the request in what a carrier handed over, and judges it unless
@@ -350,7 +391,7 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 	if err == nil && any(q).(request).sound() && whole(raw, bodies[messageType]) {
 		return q, nil
 	}
-	if old, ok := oldDialect(raw, messageType, clock); ok {
+	if old, ok := completeLegacy(raw, messageType, clock); ok {
 		*q = *new(Q)
 		raw, err = old, json.Unmarshal(old, q)
 	}
@@ -372,50 +413,6 @@ func peek(raw []byte) *Envelope {
 		e.ConversationID = clip(e.ConversationID)
 	}
 	return &e
-}
-
-// oldDialect fills in what the first form of the protocol did not have (spec
-// 003 §5.4.2, §5.6.1, §5.11): a request that has neither a timestamp nor a
-// conversation_id gets the envelope it lacks, and a registration the version,
-// the game and the capacity it does not name. Fields that are there stay as
-// they are, and are judged.
-func oldDialect(raw []byte, messageType string, clock *Clock) ([]byte, bool) {
-	members, problem := membersOf(raw)
-	if problem != nil || members["timestamp"] != nil || members["conversation_id"] != nil {
-		return nil, false
-	}
-	fill := func(in map[string]jsontext.Value, name, value string) {
-		if in[name] == nil {
-			in[name] = jsontext.Value(value)
-		}
-	}
-	now := clock.Now()
-	fill(members, "protocol", quote(Name))
-	fill(members, "message_type", quote(messageType))
-	fill(members, "timestamp", quote(FormatTimestamp(now)))
-	fill(members, "conversation_id", quote(fmt.Sprintf("conv-%d", now.UnixNano())))
-	sender := playerPrefix + nameless
-	for _, meta := range []string{"player_meta", "referee_meta"} {
-		inner := map[string]jsontext.Value{}
-		if members[meta].Kind() != '{' || json.Unmarshal(members[meta], &inner) != nil {
-			continue
-		}
-		fill(inner, "version", quote("1.0.0"))
-		fill(inner, "game_types", `["even_odd"]`)
-		if meta == "referee_meta" {
-			fill(inner, "max_concurrent_matches", "1")
-			sender = refereePrefix + nameless
-		}
-		members[meta], _ = json.Marshal(inner) // raw values always encode
-	}
-	fill(members, "sender", quote(sender))
-	filledIn, err := json.Marshal(members)
-	return filledIn, err == nil
-}
-
-func quote(s string) string {
-	b, _ := jsontext.AppendQuote(nil, s) // fails only for invalid UTF-8, of which our own words have none
-	return string(b)
 }
 
 // decodeResult reads a reply. Replies are judged by their meaning, so members
@@ -445,16 +442,16 @@ func decodeResult[R any](raw []byte) (any, error) {
 // decodeLeniently reads an object member by member into v, which must be a
 // message; a member that cannot be read leaves no trace there but a note.
 func decodeLeniently[V any](raw []byte, v *V) error {
-	var members PerPlayer[jsontext.Value]
-	if jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &members) != nil {
+	members := ParseObject(raw)
+	if members == nil {
 		return &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the result is not an object"}
 	}
 	var broken []FieldError
 	for _, m := range members {
-		one := append(append(append([]byte{'{'}, quote(m.ID)...), ':'), m.Value...)
+		one := append(append(append([]byte{'{'}, Quote(m.Name)...), ':'), m.Value...)
 		one = append(one, '}')
 		if json.Unmarshal(one, new(V)) != nil { // would leave half a value behind
-			broken = append(broken, FieldError{Field: m.ID, Rule: "of the right type", Got: shown(m.ID, m.Value), kind: breachValue})
+			broken = append(broken, FieldError{Field: m.Name, Rule: "of the right type", Got: shown(m.Name, m.Value), kind: breachValue})
 			continue
 		}
 		_ = json.Unmarshal(one, v) // just read

@@ -16,7 +16,7 @@ import (
 // adds the envelope around it.
 func TestRepliesAreFilledIn(t *testing.T) {
 	mux := newMux()
-	protocol.Invite.Handle(mux, protocol.NewVoice("player:P01", stopped()),
+	protocol.Invite.Handle(mux, protocol.NewStamp("player:P01", stopped()),
 		func(_ context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return &protocol.GameJoinAck{
 				Envelope: protocol.Envelope{AuthToken: "access", Sender: "player:P99", MessageType: "NONSENSE"},
@@ -77,7 +77,7 @@ func TestToolsNeedNoParams(t *testing.T) {
 // TestHandlersGetTheBearer, and the request as it was sent.
 func TestHandlersGetTheBearer(t *testing.T) {
 	mux := newMux()
-	protocol.StartMatch.Handle(mux, protocol.NewVoice("referee:REF01", stopped()),
+	protocol.StartMatch.Handle(mux, protocol.NewStamp("referee:REF01", stopped()),
 		func(_ context.Context, bearer string, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
 			assert.Equal(t, "credential", bearer)
 			assert.Equal(t, samples()[protocol.TypeMatchAssignment], q)

@@ -102,7 +102,7 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeGameOver, referee), MatchID: "R1M1", GameType: "even_odd",
 			GameResult: &protocol.GameResult{Status: protocol.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
 				DrawnNumber: pointer(0), NumberParity: pointer("even"), Choices: choices, Reason: "P02 did not choose",
-				Faults: protocol.PerPlayer[string]{{ID: "P02", Value: "E001"}}},
+				Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}},
 			Draw: draw, Reason: "P02 did not choose"},
 		&protocol.GameError{
 			Envelope: envelope(protocol.TypeGameError, referee), MatchID: "R1M1", PlayerID: "P01",
@@ -117,7 +117,7 @@ func samples() map[string]any {
 			Result: protocol.MatchResult{Winner: pointer("P01"), Score: protocol.Both("P01", 3, "P02", 0),
 				Details: &protocol.ResultDetails{DrawnNumber: pointer(8), Choices: choices,
 					Status: protocol.StatusWin, Reason: "P01 was right",
-					Faults: protocol.PerPlayer[string]{{ID: "P02", Value: "E001"}}}},
+					Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}}},
 			Draw: draw},
 		&protocol.StandingsUpdate{
 			Envelope: envelope(protocol.TypeStandingsUpdate, manager), LeagueID: "L", RoundID: 1, Standings: rows, TotalPlayers: 2},

@@ -85,7 +85,10 @@ func SameToken(a, b string) bool {
 	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }
 
-// HideTokens puts three stars in the place of whatever looks like a token of a
+// HiddenToken replaces a token in files and logs.
+const HiddenToken = "***"
+
+// HideTokens puts HiddenToken in the place of whatever looks like a token of a
 // league: what others send may hold one where none belongs, and files and logs
 // are read by many. It returns text itself when there is none.
 func HideTokens(text []byte) []byte {
@@ -102,7 +105,7 @@ func HideTokens(text []byte) []byte {
 		if end-i-4 < MinTokenLength {
 			continue
 		}
-		hidden = append(append(hidden, text[done:i]...), "***"...)
+		hidden = append(append(hidden, text[done:i]...), HiddenToken...)
 		done, i = end, end-1
 	}
 	if done == 0 {

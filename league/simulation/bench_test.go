@@ -119,26 +119,26 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 		n.close()
 	})
 	clock := protocol.SystemClock()
-	voice := protocol.NewVoice(protocol.ManagerSender, clock)
+	stamp := protocol.NewStamp(protocol.ManagerSender, clock)
 	manager := w.serve(b, "manager", func(mux protocol.Mux) {
 		accepted := func() protocol.Registration {
 			return protocol.Registration{Status: protocol.StatusAccepted, LeagueID: benchLeague, ManagerAuth: protocol.ManagerAuthBearer}
 		}
-		protocol.RegisterPlayer.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+		protocol.RegisterPlayer.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 			id := protocol.AgentOf(q.Sender)
 			r := &protocol.LeagueRegisterResponse{PlayerID: &id, Registration: accepted()}
 			r.AuthToken = "tok-" + id
 			return r, nil
 		})
-		protocol.RegisterReferee.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+		protocol.RegisterReferee.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
 			id := protocol.AgentOf(q.Sender)
 			r := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: accepted()}
 			r.AuthToken = "tok-" + id
 			return r, nil
 		})
-		protocol.ReportMatchResult.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
-			_, number, _ := protocol.ParseMatchID(q.MatchID)
-			w.pairs[number-1].done <- struct{}{}
+		protocol.ReportMatchResult.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
+			id, _ := protocol.ParseMatchID(q.MatchID)
+			w.pairs[id.Number-1].done <- struct{}{}
 			return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
 		})
 	})
@@ -197,14 +197,14 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 }
 
 // match is one match of a pair.
-func (w *bench) match(b *testing.B, voice *protocol.Voice, p *pair) {
+func (w *bench) match(b *testing.B, stamp *protocol.Stamp, p *pair) {
 	round := int(w.pace.Add(1))
-	id := protocol.MatchID(round, p.number)
+	id := protocol.MatchID{Round: round, Number: p.number}.String()
 	a, c := p.players[0], p.players[1]
 	a.AccessToken = p.keys[0].AccessToken(benchLeague, id, 1, "REF01")
 	c.AccessToken = p.keys[1].AccessToken(benchLeague, id, 1, "REF01")
 	ack, err := protocol.StartMatch.Call(b.Context(), w.net, w.referee, &protocol.MatchAssignment{
-		Envelope: voice.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(id, 1)),
+		Envelope: stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(id, 1)),
 		LeagueID: benchLeague, RoundID: round, MatchID: id, Attempt: 1, GameType: evenodd.Type, PlayerA: a, PlayerB: c,
 		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
 		Scoring: protocol.Scoring{Win: 3, Draw: 1},
@@ -220,13 +220,13 @@ func (w *bench) match(b *testing.B, voice *protocol.Voice, p *pair) {
 // time of one.
 func (w *bench) matches(b *testing.B) float64 {
 	var next atomic.Int64
-	voice := protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock())
+	stamp := protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock())
 	b.SetParallelism(len(w.pairs) / 2)
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		p := w.pairs[int(next.Add(1)-1)%len(w.pairs)]
 		for pb.Next() {
-			w.match(b, voice, p)
+			w.match(b, stamp, p)
 		}
 	})
 	per := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
@@ -260,7 +260,7 @@ func recordMatch(b *testing.B) []exchange {
 	r := &recorder{network: newNetwork(Memory)}
 	w := newBench(b, r, 1)
 	r.exchanges = nil
-	w.match(b, protocol.NewVoice(protocol.ManagerSender, protocol.SystemClock()), w.pairs[0])
+	w.match(b, protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()), w.pairs[0])
 	w.stops[0]() // waits until the referee has read the answer to its report
 	require.Len(b, r.exchanges, 8)
 	return r.exchanges

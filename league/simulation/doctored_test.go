@@ -62,7 +62,7 @@ func TestTheChecksOfTheSwarmBite(t *testing.T) {
 		}, []string{table}},
 		{"somebody pays for the fault of another", func(l *swarmLeague) {
 			m := honest(l)
-			m.Status, m.Winner, m.Faults = protocol.StatusTechnicalLoss, m.PlayerB, protocol.PerPlayer[string]{{ID: m.PlayerA, Value: "E001"}}
+			m.Status, m.Winner, m.Faults = protocol.StatusTechnicalLoss, m.PlayerB, protocol.PerPlayer[string]{{Name: m.PlayerA, Value: "E001"}}
 		}, []string{table, "nobody pays for another", "who failed lost, by what it did"}},
 		{"somebody pays for a message that came twice", func(l *swarmLeague) {
 			m := honest(l)

@@ -46,7 +46,7 @@ type Options struct {
 	Rules league.Options
 	// Keep is where the league is kept; nil keeps nothing. One that is there
 	// already goes on, with the seed and all it began with.
-	Keep *league.Keep
+	Keep *league.Files
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil

@@ -23,7 +23,7 @@ type Outside struct {
 	Caller  protocol.Caller // reaches them
 	// Serve answers calls to the league's manager where agents look for one, until
 	// the returned function is called; nil where that place is taken.
-	Serve    func(mux *transport.Mux, voice func() *protocol.Voice) (stop func())
+	Serve    func(mux *transport.Mux, stamp func() *protocol.Stamp) (stop func())
 	Wait     time.Duration     // for them to listen, and to register by themselves
 	Patience time.Duration     // the most that any of their answers may take, where the rules give more; 0: as they say
 	Note     func(text string) // tells people what is waited for; may be nil
@@ -121,7 +121,7 @@ func (s *simulated) watchOutside() {
 func (s *simulated) seatOutside(ctx context.Context) error {
 	o := s.options.Outside
 	if o.Serve != nil {
-		s.stops = append(s.stops, o.Serve(s.gate(), s.manager.Voice))
+		s.stops = append(s.stops, o.Serve(s.gate(), s.manager.Stamp))
 	}
 	if err := s.awaitOutside(ctx); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (s *simulated) gate() *transport.Mux {
 	log := s.options.Log.With().Str("agent_id", protocol.ManagerSender).Logger()
 	mux := transport.NewMux(log)
 	s.manager.Mount(mux)
-	protocol.RegisterPlayer.Handle(mux, s.manager.Voice(), s.letIn)
-	protocol.RegisterReferee.Handle(mux, s.manager.Voice(), func(context.Context, string, *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+	protocol.RegisterPlayer.Handle(mux, s.manager.Stamp(), s.letIn)
+	protocol.RegisterReferee.Handle(mux, s.manager.Stamp(), func(context.Context, string, *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
 		return &protocol.RefereeRegisterResponse{Registration: s.turnedDown("this is a simulated league, which has referees of its own")}, nil
 	})
 	return mux
@@ -237,7 +237,7 @@ func (s *simulated) letIn(ctx context.Context, _ string, q *protocol.LeagueRegis
 // the simulation ever knows its token.
 func (s *simulated) registerOutside(ctx context.Context, endpoint string) error {
 	place, _ := s.seats.place(endpoint)
-	voice := protocol.NewVoice(protocol.PlayerSender(protocol.PlayerID(place+1)), s.clock)
+	stamp := protocol.NewStamp(protocol.PlayerSender(protocol.PlayerID(place+1)), s.clock)
 	host := endpoint
 	if u, err := url.Parse(endpoint); err == nil {
 		host = u.Host
@@ -245,7 +245,7 @@ func (s *simulated) registerOutside(ctx context.Context, endpoint string) error 
 	for n := 1; ; n++ {
 		name := nameFor(host, n)
 		r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &protocol.LeagueRegisterRequest{
-			Envelope: voice.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(membership.RolePlayer, name)),
+			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(membership.RolePlayer, name)),
 			PlayerMeta: protocol.PlayerMeta{
 				DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
 				GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,

@@ -286,7 +286,7 @@ func newReception() *reception {
 	return &reception{memory.NewBus(), make(chan struct{}), make(chan struct{})}
 }
 
-func (r *reception) serve(mux *transport.Mux, _ func() *protocol.Voice) func() {
+func (r *reception) serve(mux *transport.Mux, _ func() *protocol.Stamp) func() {
 	stop := r.bus.Listen(desk, mux)
 	close(r.open)
 	return func() { stop(); close(r.shut) }
@@ -296,7 +296,7 @@ func (r *reception) serve(mux *transport.Mux, _ func() *protocol.Voice) func() {
 func (r *reception) register(t *testing.T, name, sender, endpoint string) *protocol.LeagueRegisterResponse {
 	t.Helper()
 	answer, err := protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.LeagueRegisterRequest{
-		Envelope: protocol.NewVoice(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
+		Envelope: protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint,
 		},
@@ -325,7 +325,7 @@ func TestStrangersThatRegisterByThemselves(t *testing.T) {
 	assert.Equal(t, "this is a simulated league, which takes only the players it was started with: name this one with --player http://localhost:9999/mcp", *refused.Reason)
 	assert.Empty(t, refused.AuthToken)
 	referee, err := protocol.RegisterReferee.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.RefereeRegisterRequest{
-		Envelope: protocol.NewVoice("referee:spy", protocol.SystemClock()).Envelope(protocol.TypeRefereeRegisterRequest, "conv-reg-referee"),
+		Envelope: protocol.NewStamp("referee:spy", protocol.SystemClock()).Envelope(protocol.TypeRefereeRegisterRequest, "conv-reg-referee"),
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: "Spy", Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"},
 			ContactEndpoint: "http://localhost:9999/mcp", MaxConcurrentMatches: 2,
@@ -453,7 +453,7 @@ func TestALeagueWithStrangersIsKept(t *testing.T) {
 	findings, _ := audited(t, folder, options)
 	assert.Empty(t, findings)
 
-	keep, _, err := league.OpenKeep(folder, options.LeagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(folder, options.LeagueID, false, time.Now)
 	require.NoError(t, err)
 	defer keep.Close()
 	options.Keep, options.Outside = keep, nil

@@ -145,7 +145,7 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 		}
 		r := state.Matches[state.Schedule.Index(round, number)].Report
 		if r != nil && (s.faulty == nil || s.faulty.learns(r.MatchID, id)) {
-			past = append(past, *player.Seen(id, r.MatchID, r.Attempt, &r.Outcome))
+			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.Outcome))
 		}
 	}
 	return past
@@ -238,7 +238,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
 		options.Schemes = []string{Memory, "http", "https"}
 		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
-		options.Keep, options.Listening = o.Keep, true
+		options.Files, options.Listening = o.Keep, true
 		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
 		if s.faulty != nil {
 			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.begin, glance

@@ -152,10 +152,10 @@ func gistOf(answer any, err error) string {
 	if err != nil {
 		return "an answer that cannot be written down"
 	}
-	var members protocol.PerPlayer[jsontext.Value]
+	var members protocol.Object
 	if json.Unmarshal(raw, &members) == nil {
-		members = slices.DeleteFunc(members, func(m protocol.ForPlayer[jsontext.Value]) bool {
-			return slices.Contains([]string{"protocol", "sender", "conversation_id", "auth_token"}, m.ID)
+		members = slices.DeleteFunc(members, func(m protocol.Member[jsontext.Value]) bool {
+			return slices.Contains([]string{"protocol", "sender", "conversation_id", "auth_token"}, m.Name)
 		})
 		if short, err := json.Marshal(members); err == nil {
 			raw = short

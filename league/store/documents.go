@@ -1,10 +1,6 @@
 package store
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-
-	"evenodd/league/protocol"
-)
+import "evenodd/league/protocol"
 
 // Standings is standings.json (spec 003 §9.4.1).
 type Standings struct {
@@ -78,15 +74,6 @@ type RoundMatch struct {
 	WinnerPlayerID *string `json:"winner_player_id"`
 }
 
-// The states in a match file's lifecycle beyond those of the game (spec 003
-// §3.3): what happened to the report.
-const (
-	StateAssigned     = "ASSIGNED"     // handed over, nobody asked yet
-	StateAcknowledged = "ACKNOWLEDGED" // the manager has the result
-	StateAbandoned    = "ABANDONED"    // another attempt took its place, or the referee stopped
-	StateDisputed     = "DISPUTED"     // the manager has another result
-)
-
 // Who wrote a match file.
 const (
 	WrittenByReferee = "referee"
@@ -133,41 +120,6 @@ type Lifecycle struct {
 type StateEntry struct {
 	State string `json:"state"`
 	At    string `json:"at"`
-}
-
-// The directions of an exchange, as the referee sees it.
-const (
-	Sent     = "sent"
-	Received = "received"
-)
-
-// An Exchange is one message of a transcript, as it was sent or understood,
-// without its token; or, received, why there was none.
-type Exchange struct {
-	At          string         `json:"at"` // with milliseconds
-	Direction   string         `json:"direction"`
-	PlayerID    string         `json:"player_id"`
-	Method      string         `json:"method"`
-	MessageType string         `json:"message_type,omitzero"`
-	Try         int            `json:"try"` // from 1: which time this was asked
-	Message     jsontext.Value `json:"message,omitzero"`
-	Error       *ExchangeError `json:"error,omitzero"` // what was wrong with the answer, or with getting one
-
-	Timing *protocol.Timing `json:"timing,omitzero"` // received: where the time went, as far as the carrier told
-
-	// Void says, for people, why a failure is that of the referee's side and not
-	// of the player: it counts for nothing, and the question is put again. What
-	// bears it out is queued_ms of the timing, or one of these.
-	Void    string  `json:"void,omitzero"`
-	Stalled float64 `json:"stalled_ms,omitzero"` // how long the referee's process stood still when the time to answer ended
-	Local   bool    `json:"local,omitzero"`      // the call failed at the referee's side, without the player
-}
-
-// An ExchangeError is a failure by the catalogue.
-type ExchangeError struct {
-	ErrorCode string `json:"error_code"`
-	ErrorName string `json:"error_name"`
-	Detail    string `json:"detail"`
 }
 
 // A MatchResult matches GAME_OVER, with the points (spec 003 §9.4.3).

@@ -36,7 +36,7 @@ func TestPerfectCannotPlayWhatItDoesNotKnow(t *testing.T) {
 	_, err := named(t, "perfect").Choose(t.Context(), parities(strategy.NewMemory(), 1))
 	require.EqualError(t, err, "strategy perfect plays tic_tac_toe, not even_odd")
 
-	start := tictactoe.Game{}.Start().Ask(rules.SeatA)
+	start := tictactoe.Game{}.Start().Ask(rules.SideA)
 	for _, board := range []any{nil, 7, "", "XXX......"} {
 		v := marks(start, 1)
 		v.Context = map[string]any{tictactoe.ContextBoard: board, tictactoe.ContextMark: "O"}
@@ -48,7 +48,7 @@ func TestPerfectCannotPlayWhatItDoesNotKnow(t *testing.T) {
 
 func TestPerfectMakesEachOfTheBestMoves(t *testing.T) {
 	counts := map[string]int{}
-	answer := tictactoe.Game{}.Start().Play([2]string{"4", ""}).Ask(rules.SeatB) // after the centre
+	answer := tictactoe.Game{}.Start().Play([2]string{"4", ""}).Ask(rules.SideB) // after the centre
 	for n := range uint64(4000) {
 		choice, err := named(t, "perfect").Choose(t.Context(), marks(answer, n))
 		require.NoError(t, err)
@@ -68,13 +68,13 @@ func TestPerfectNeverLoses(t *testing.T) {
 	for _, opponent := range append([]string{"perfect"}, everyName...) {
 		for seat, name := range []string{"X", "O"} {
 			t.Run(fmt.Sprintf("%s against %s", name, opponent), func(t *testing.T) {
-				ends := map[rules.Seat]int{}
+				ends := map[rules.Side]int{}
 				for n := range uint64(matches) {
 					p := tictactoe.Game{}.Start()
 					for turn := uint64(0); len(p.ToMove()) > 0; turn++ {
 						mover := p.ToMove()[0]
 						who := opponent
-						if mover == rules.Seat(seat) {
+						if mover == rules.Side(seat) {
 							who = "perfect"
 						}
 						choice, err := named(t, who).Choose(t.Context(), marks(p.Ask(mover), 10*n+turn))
@@ -86,11 +86,11 @@ func TestPerfectNeverLoses(t *testing.T) {
 					}
 					ends[p.Judge(rules.Chance{}).Winner]++
 				}
-				assert.Zero(t, ends[rules.Seat(seat).Other()])
+				assert.Zero(t, ends[rules.Side(seat).Other()])
 				if opponent == "perfect" {
-					assert.Equal(t, matches, ends[rules.NoSeat])
+					assert.Equal(t, matches, ends[rules.NoSide])
 				} else {
-					assert.Positive(t, ends[rules.Seat(seat)])
+					assert.Positive(t, ends[rules.Side(seat)])
 				}
 			})
 		}

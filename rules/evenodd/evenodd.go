@@ -81,15 +81,15 @@ func Number(chance rules.Chance) int {
 }
 
 // Winner decides by the number alone (spec 003 §3.1.1, §5.4.3).
-func Winner(choiceA, choiceB string, number int) rules.Seat {
+func Winner(choiceA, choiceB string, number int) rules.Side {
 	parity := Parity(number)
 	switch a, b := choiceA == parity, choiceB == parity; {
 	case a && !b:
-		return rules.SeatA
+		return rules.SideA
 	case b && !a:
-		return rules.SeatB
+		return rules.SideB
 	}
-	return rules.NoSeat
+	return rules.NoSide
 }
 
 // CheckNumber tells why a number is never drawn; nil for 1 to 10.
@@ -108,13 +108,13 @@ func (Game) JudgeNumber(moves [2]string, number int) rules.Verdict {
 // choosing is the position before the choices.
 type choosing struct{}
 
-func (choosing) ToMove() []rules.Seat { return []rules.Seat{rules.SeatA, rules.SeatB} }
+func (choosing) ToMove() []rules.Side { return []rules.Side{rules.SideA, rules.SideB} }
 
-func (choosing) Ask(rules.Seat) rules.Question {
+func (choosing) Ask(rules.Side) rules.Question {
 	return rules.Question{MoveType: MoveType, Options: []string{Even, Odd}}
 }
 
-func (choosing) Check(_ rules.Seat, move string) error {
+func (choosing) Check(_ rules.Side, move string) error {
 	if move == Even || move == Odd {
 		return nil
 	}
@@ -125,15 +125,15 @@ func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
 
 // Judge has nothing to judge before the choices.
 func (choosing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSeat, Reason: func([2]string) string { return "nobody has chosen" }}
+	return rules.Verdict{Winner: rules.NoSide, Reason: func([2]string) string { return "nobody has chosen" }}
 }
 
 // chosen is the position after the choices.
 type chosen struct{ moves [2]string }
 
-func (chosen) ToMove() []rules.Seat            { return nil }
-func (chosen) Ask(rules.Seat) rules.Question   { return rules.Question{} }
-func (chosen) Check(rules.Seat, string) error  { return errors.New("both have chosen already") }
+func (chosen) ToMove() []rules.Side            { return nil }
+func (chosen) Ask(rules.Side) rules.Question   { return rules.Question{} }
+func (chosen) Check(rules.Side, string) error  { return errors.New("both have chosen already") }
 func (c chosen) Play([2]string) rules.Position { return c }
 
 func (c chosen) Judge(chance rules.Chance) rules.Verdict { return c.judge(Number(chance)) }
@@ -154,9 +154,9 @@ func reason(ids, moves [2]string, number int) string {
 	parity := Parity(number)
 	drawn := "number was " + strconv.Itoa(number) + " (" + parity + ")"
 	switch Winner(moves[0], moves[1], number) {
-	case rules.SeatA:
+	case rules.SideA:
 		return ids[0] + " chose " + moves[0] + ", " + drawn
-	case rules.SeatB:
+	case rules.SideB:
 		return ids[1] + " chose " + moves[1] + ", " + drawn
 	}
 	right := "both incorrect"

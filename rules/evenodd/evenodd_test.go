@@ -44,12 +44,12 @@ func TestTheExamplesOfTheSpecification(t *testing.T) {
 		a, b   string
 		number int
 		parity string
-		winner rules.Seat
+		winner rules.Side
 		reason string
 	}{
-		{"even", "odd", 8, "even", rules.SeatA, "P01 chose even, number was 8 (even)"},
-		{"even", "odd", 7, "odd", rules.SeatB, "P02 chose odd, number was 7 (odd)"},
-		{"odd", "odd", 4, "even", rules.NoSeat, "Both chose odd, number was 4 (even) - both incorrect"},
+		{"even", "odd", 8, "even", rules.SideA, "P01 chose even, number was 8 (even)"},
+		{"even", "odd", 7, "odd", rules.SideB, "P02 chose odd, number was 7 (odd)"},
+		{"odd", "odd", 4, "even", rules.NoSide, "Both chose odd, number was 4 (even) - both incorrect"},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s against %s, %d", tt.a, tt.b, tt.number), func(t *testing.T) {
@@ -65,11 +65,11 @@ func TestTheExamplesOfTheSpecification(t *testing.T) {
 
 // wins is the truth table of spec 003 §5.4.3, written out: for each pair of
 // choices, who wins by an odd number and who by an even one.
-var wins = map[[2]string]struct{ odd, even rules.Seat }{
-	{"even", "even"}: {rules.NoSeat, rules.NoSeat},
-	{"even", "odd"}:  {rules.SeatB, rules.SeatA},
-	{"odd", "even"}:  {rules.SeatA, rules.SeatB},
-	{"odd", "odd"}:   {rules.NoSeat, rules.NoSeat},
+var wins = map[[2]string]struct{ odd, even rules.Side }{
+	{"even", "even"}: {rules.NoSide, rules.NoSide},
+	{"even", "odd"}:  {rules.SideB, rules.SideA},
+	{"odd", "even"}:  {rules.SideA, rules.SideB},
+	{"odd", "odd"}:   {rules.NoSide, rules.NoSide},
 }
 
 func TestWinnerOfAllChoicesAndNumbers(t *testing.T) {
@@ -147,7 +147,7 @@ func TestCheckAcceptsExactlyEvenAndOdd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, seat := range []rules.Seat{rules.SeatA, rules.SeatB} {
+			for _, seat := range []rules.Side{rules.SideA, rules.SideB} {
 				err := evenodd.Game{}.Start().Check(seat, tt.move)
 				if tt.legal {
 					assert.NoError(t, err)
@@ -164,7 +164,7 @@ func TestCheckAcceptsNothingElse(t *testing.T) {
 	word := rapid.OneOf(rapid.String(), rapid.StringMatching(`[eE]?[vVoO]?[eEdD]?[nNdD]?\s?`))
 	rapid.Check(t, func(t *rapid.T) {
 		move := word.Draw(t, "move")
-		err := evenodd.Game{}.Start().Check(rules.SeatA, move)
+		err := evenodd.Game{}.Start().Check(rules.SideA, move)
 		assert.Equal(t, move == "even" || move == "odd", err == nil, "%q: %v", move, err)
 	})
 }
@@ -285,40 +285,40 @@ func TestEveryPartyHasItsPartInTheDraw(t *testing.T) {
 
 func TestPositionsNeverChange(t *testing.T) {
 	start := evenodd.Game{}.Start()
-	assert.Equal(t, []rules.Seat{rules.SeatA, rules.SeatB}, start.ToMove(), "both at once")
+	assert.Equal(t, []rules.Side{rules.SideA, rules.SideB}, start.ToMove(), "both at once")
 
 	// What a position gives away is the caller's.
-	start.ToMove()[0] = rules.SeatB
-	start.Ask(rules.SeatA).Options[0] = "changed"
+	start.ToMove()[0] = rules.SideB
+	start.Ask(rules.SideA).Options[0] = "changed"
 	moves := [2]string{"even", "odd"}
 	one := start.Play(moves)
 	moves[0] = "odd"
 	other := start.Play(moves)
 
 	assert.Equal(t, evenodd.Game{}.Start(), start)
-	assert.Equal(t, []rules.Seat{rules.SeatA, rules.SeatB}, start.ToMove())
-	assert.Equal(t, rules.Question{MoveType: "choose_parity", Options: []string{"even", "odd"}}, start.Ask(rules.SeatB))
+	assert.Equal(t, []rules.Side{rules.SideA, rules.SideB}, start.ToMove())
+	assert.Equal(t, rules.Question{MoveType: "choose_parity", Options: []string{"even", "odd"}}, start.Ask(rules.SideB))
 
 	eight := drawing(t, 8)
 	for range 2 { // judging changes nothing either
 		assert.Equal(t, [2]string{"even", "odd"}, one.Judge(eight).Moves)
-		assert.Equal(t, rules.SeatA, one.Judge(eight).Winner)
+		assert.Equal(t, rules.SideA, one.Judge(eight).Winner)
 		assert.Equal(t, [2]string{"odd", "odd"}, other.Judge(eight).Moves)
-		assert.Equal(t, rules.NoSeat, other.Judge(eight).Winner)
+		assert.Equal(t, rules.NoSide, other.Judge(eight).Winner)
 	}
 }
 
 func TestAfterTheChoicesNobodyIsAsked(t *testing.T) {
 	chosen := evenodd.Game{}.Start().Play([2]string{"even", "odd"})
 	assert.Empty(t, chosen.ToMove())
-	assert.Empty(t, chosen.Ask(rules.SeatA).Options)
-	require.EqualError(t, chosen.Check(rules.SeatA, "even"), "both have chosen already")
+	assert.Empty(t, chosen.Ask(rules.SideA).Options)
+	require.EqualError(t, chosen.Check(rules.SideA, "even"), "both have chosen already")
 	assert.Equal(t, chosen, chosen.Play([2]string{"odd", "even"}), "a choice is final")
 }
 
 func TestBeforeTheChoicesNobodyHasWon(t *testing.T) {
 	v := evenodd.Game{}.Start().Judge(rules.Chance{})
-	assert.Equal(t, rules.NoSeat, v.Winner)
+	assert.Equal(t, rules.NoSide, v.Winner)
 	assert.Zero(t, v.Number, "nothing is drawn before both have chosen")
 	assert.Empty(t, v.Moves)
 }
@@ -348,7 +348,7 @@ func TestInfoIsTheRegistryEntryOfTheSpecification(t *testing.T) {
 			ValidChoices: entry.ValidChoices, MinPlayers: entry.MinPlayers, MaxPlayers: entry.MaxPlayers,
 			MaxMoves: 1, MaxTurns: 1,
 		}, info)
-		assert.Equal(t, info.ValidChoices[evenodd.MoveType], evenodd.Game{}.Start().Ask(rules.SeatA).Options)
+		assert.Equal(t, info.ValidChoices[evenodd.MoveType], evenodd.Game{}.Start().Ask(rules.SideA).Options)
 	}
 }
 

@@ -48,26 +48,26 @@ func (Game) Info() rules.Info {
 func (Game) Start() rules.Position { return showing{} }
 
 // Winner decides between two hands.
-func Winner(handA, handB string) rules.Seat {
+func Winner(handA, handB string) rules.Side {
 	switch (slices.Index(hands(), handA) - slices.Index(hands(), handB) + 3) % 3 {
 	case 1:
-		return rules.SeatA
+		return rules.SideA
 	case 2:
-		return rules.SeatB
+		return rules.SideB
 	}
-	return rules.NoSeat
+	return rules.NoSide
 }
 
 // showing is the position before the hands are shown.
 type showing struct{}
 
-func (showing) ToMove() []rules.Seat { return []rules.Seat{rules.SeatA, rules.SeatB} }
+func (showing) ToMove() []rules.Side { return []rules.Side{rules.SideA, rules.SideB} }
 
-func (showing) Ask(rules.Seat) rules.Question {
+func (showing) Ask(rules.Side) rules.Question {
 	return rules.Question{MoveType: MoveType, Options: hands()}
 }
 
-func (showing) Check(_ rules.Seat, move string) error {
+func (showing) Check(_ rules.Side, move string) error {
 	if slices.Contains(hands(), move) {
 		return nil
 	}
@@ -78,15 +78,15 @@ func (showing) Play(moves [2]string) rules.Position { return shown{moves} }
 
 // Judge has nothing to judge before the hands are shown.
 func (showing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSeat, Reason: func([2]string) string { return "nobody has shown a hand" }}
+	return rules.Verdict{Winner: rules.NoSide, Reason: func([2]string) string { return "nobody has shown a hand" }}
 }
 
 // shown is the position after that.
 type shown struct{ moves [2]string }
 
-func (shown) ToMove() []rules.Seat            { return nil }
-func (shown) Ask(rules.Seat) rules.Question   { return rules.Question{} }
-func (shown) Check(rules.Seat, string) error  { return errors.New("both have shown a hand already") }
+func (shown) ToMove() []rules.Side            { return nil }
+func (shown) Ask(rules.Side) rules.Question   { return rules.Question{} }
+func (shown) Check(rules.Side, string) error  { return errors.New("both have shown a hand already") }
 func (s shown) Play([2]string) rules.Position { return s }
 
 // Judge compares the hands. There is no chance in it.
@@ -95,7 +95,7 @@ func (s shown) Judge(rules.Chance) rules.Verdict {
 	return rules.Verdict{
 		Winner: winner, Moves: s.moves,
 		Reason: func(ids [2]string) string {
-			if winner == rules.NoSeat {
+			if winner == rules.NoSide {
 				return "Both chose " + s.moves[0]
 			}
 			return fmt.Sprintf("%s chose %s, %s chose %s",

@@ -13,27 +13,27 @@ import (
 func TestEveryPairOfHands(t *testing.T) {
 	tests := []struct {
 		a, b   string
-		winner rules.Seat
+		winner rules.Side
 		reason string
 	}{
-		{"rock", "scissors", rules.SeatA, "P01 chose rock, P02 chose scissors"},
-		{"scissors", "paper", rules.SeatA, "P01 chose scissors, P02 chose paper"},
-		{"paper", "rock", rules.SeatA, "P01 chose paper, P02 chose rock"},
-		{"scissors", "rock", rules.SeatB, "P02 chose rock, P01 chose scissors"},
-		{"paper", "scissors", rules.SeatB, "P02 chose scissors, P01 chose paper"},
-		{"rock", "paper", rules.SeatB, "P02 chose paper, P01 chose rock"},
-		{"rock", "rock", rules.NoSeat, "Both chose rock"},
-		{"paper", "paper", rules.NoSeat, "Both chose paper"},
-		{"scissors", "scissors", rules.NoSeat, "Both chose scissors"},
+		{"rock", "scissors", rules.SideA, "P01 chose rock, P02 chose scissors"},
+		{"scissors", "paper", rules.SideA, "P01 chose scissors, P02 chose paper"},
+		{"paper", "rock", rules.SideA, "P01 chose paper, P02 chose rock"},
+		{"scissors", "rock", rules.SideB, "P02 chose rock, P01 chose scissors"},
+		{"paper", "scissors", rules.SideB, "P02 chose scissors, P01 chose paper"},
+		{"rock", "paper", rules.SideB, "P02 chose paper, P01 chose rock"},
+		{"rock", "rock", rules.NoSide, "Both chose rock"},
+		{"paper", "paper", rules.NoSide, "Both chose paper"},
+		{"scissors", "scissors", rules.NoSide, "Both chose scissors"},
 	}
 	for _, test := range tests {
 		t.Run(test.a+" and "+test.b, func(t *testing.T) {
 			start := rockpaperscissors.Game{}.Start()
-			require.NoError(t, start.Check(rules.SeatA, test.a))
-			require.NoError(t, start.Check(rules.SeatB, test.b))
+			require.NoError(t, start.Check(rules.SideA, test.a))
+			require.NoError(t, start.Check(rules.SideB, test.b))
 			end := start.Play([2]string{test.a, test.b})
 			assert.Empty(t, end.ToMove())
-			require.Error(t, end.Check(rules.SeatA, test.a))
+			require.Error(t, end.Check(rules.SideA, test.a))
 			verdict := end.Judge(rules.Chance{Nonce: [32]byte{1}})
 			assert.Equal(t, test.winner, verdict.Winner)
 			assert.Equal(t, [2]string{test.a, test.b}, verdict.Moves)
@@ -46,6 +46,6 @@ func TestEveryPairOfHands(t *testing.T) {
 
 func TestOtherHandsAreNotLegal(t *testing.T) {
 	for _, hand := range []string{"", "Rock", " rock", "lizard", "even"} {
-		require.EqualError(t, rockpaperscissors.Game{}.Start().Check(rules.SeatB, hand), "choice must be one of rock, paper, scissors")
+		require.EqualError(t, rockpaperscissors.Game{}.Start().Check(rules.SideB, hand), "choice must be one of rock, paper, scissors")
 	}
 }

@@ -61,9 +61,9 @@ func TestBestRefusesWhatIsNoPosition(t *testing.T) {
 // seats: none of these matches is lost, and those between two that know are
 // drawn.
 func TestBestNeverLoses(t *testing.T) {
-	for _, seat := range []rules.Seat{rules.SeatA, rules.SeatB} {
+	for _, seat := range []rules.Side{rules.SideA, rules.SideB} {
 		for _, both := range []bool{false, true} {
-			ends := map[rules.Seat]int{}
+			ends := map[rules.Side]int{}
 			known := map[string][]string{}
 			var play func(p rules.Position)
 			play = func(p rules.Position) {
@@ -89,7 +89,7 @@ func TestBestNeverLoses(t *testing.T) {
 			}
 			play(tictactoe.Game{}.Start())
 			assert.Zero(t, ends[seat.Other()], "seat %d", seat)
-			assert.Positive(t, ends[rules.NoSeat])
+			assert.Positive(t, ends[rules.NoSide])
 			if both {
 				assert.Zero(t, ends[seat])
 			} else {

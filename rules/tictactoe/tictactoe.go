@@ -97,7 +97,7 @@ type position struct {
 }
 
 // mover is the seat whose turn it is, as long as the match goes on.
-func (p position) mover() rules.Seat { return rules.Seat(p.moves % 2) }
+func (p position) mover() rules.Side { return rules.Side(p.moves % 2) }
 
 func (p position) free() set { return full &^ (p.taken[0] | p.taken[1]) }
 
@@ -105,14 +105,14 @@ func (p position) free() set { return full &^ (p.taken[0] | p.taken[1]) }
 // moved last can have won.
 func (p position) over() bool { return p.free() == 0 || p.taken[p.mover().Other()].row() != 0 }
 
-func (p position) ToMove() []rules.Seat {
+func (p position) ToMove() []rules.Side {
 	if p.over() {
 		return nil
 	}
-	return []rules.Seat{p.mover()}
+	return []rules.Side{p.mover()}
 }
 
-func (p position) Ask(seat rules.Seat) rules.Question {
+func (p position) Ask(seat rules.Side) rules.Question {
 	if p.over() || seat != p.mover() {
 		return rules.Question{}
 	}
@@ -135,7 +135,7 @@ func (p position) board() string {
 	return string(board)
 }
 
-func (p position) Check(seat rules.Seat, move string) error {
+func (p position) Check(seat rules.Side, move string) error {
 	cell, ok := cellOf(move)
 	switch {
 	case p.over():
@@ -172,7 +172,7 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 	for seat, taken := range p.taken {
 		if row := taken.row(); row != 0 {
 			return rules.Verdict{
-				Winner: rules.Seat(seat), Moves: p.last,
+				Winner: rules.Side(seat), Moves: p.last,
 				Reason: func(ids [2]string) string {
 					return fmt.Sprintf("%s has three %c in a row: %s", ids[seat], marks[seat], strings.Join(row.names(), ", "))
 				},
@@ -183,5 +183,5 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 	if p.free() != 0 {
 		reason = "Nobody has three in a row"
 	}
-	return rules.Verdict{Winner: rules.NoSeat, Moves: p.last, Reason: func([2]string) string { return reason }}
+	return rules.Verdict{Winner: rules.NoSide, Moves: p.last, Reason: func([2]string) string { return reason }}
 }

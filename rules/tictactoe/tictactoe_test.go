@@ -19,8 +19,8 @@ func after(t *testing.T, moves string) rules.Position {
 	t.Helper()
 	p := tictactoe.Game{}.Start()
 	for i, cell := range strings.Split(moves, "") {
-		seat := rules.Seat(i % 2)
-		require.Equal(t, []rules.Seat{seat}, p.ToMove())
+		seat := rules.Side(i % 2)
+		require.Equal(t, []rules.Side{seat}, p.ToMove())
 		require.NoError(t, p.Check(seat, cell))
 		var now [2]string
 		now[seat] = cell
@@ -32,17 +32,17 @@ func after(t *testing.T, moves string) rules.Position {
 func TestMatches(t *testing.T) {
 	tests := []struct {
 		name, moves string
-		winner      rules.Seat
+		winner      rules.Side
 		last        [2]string
 		reason      string
 	}{
-		{"the upper row", "03142", rules.SeatA, [2]string{"2", "4"}, "P01 has three X in a row: 0, 1, 2"},
-		{"a column, by O", "102346", rules.SeatB, [2]string{"4", "6"}, "P02 has three O in a row: 0, 3, 6"},
-		{"a diagonal", "01428", rules.SeatA, [2]string{"8", "2"}, "P01 has three X in a row: 0, 4, 8"},
-		{"the other diagonal", "01246", rules.NoSeat, [2]string{"6", "4"}, "Nobody has three in a row"},
-		{"with the last cell", "567430812", rules.SeatA, [2]string{"2", "1"}, "P01 has three X in a row: 2, 5, 8"},
-		{"two rows with one move: the first is named", "256107834", rules.SeatA, [2]string{"4", "3"}, "P01 has three X in a row: 0, 4, 8"},
-		{"nobody", "364025718", rules.NoSeat, [2]string{"8", "1"}, "The board is full, and nobody has three in a row"},
+		{"the upper row", "03142", rules.SideA, [2]string{"2", "4"}, "P01 has three X in a row: 0, 1, 2"},
+		{"a column, by O", "102346", rules.SideB, [2]string{"4", "6"}, "P02 has three O in a row: 0, 3, 6"},
+		{"a diagonal", "01428", rules.SideA, [2]string{"8", "2"}, "P01 has three X in a row: 0, 4, 8"},
+		{"the other diagonal", "01246", rules.NoSide, [2]string{"6", "4"}, "Nobody has three in a row"},
+		{"with the last cell", "567430812", rules.SideA, [2]string{"2", "1"}, "P01 has three X in a row: 2, 5, 8"},
+		{"two rows with one move: the first is named", "256107834", rules.SideA, [2]string{"4", "3"}, "P01 has three X in a row: 0, 4, 8"},
+		{"nobody", "364025718", rules.NoSide, [2]string{"8", "1"}, "The board is full, and nobody has three in a row"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -58,29 +58,29 @@ func TestMatches(t *testing.T) {
 }
 
 func TestWhatAPlayerIsTold(t *testing.T) {
-	q := after(t, "40").Ask(rules.SeatA)
+	q := after(t, "40").Ask(rules.SideA)
 	assert.Equal(t, "place_mark", q.MoveType)
 	assert.Equal(t, []string{"1", "2", "3", "5", "6", "7", "8"}, q.Options)
 	assert.Equal(t, map[string]any{"board": "O...X....", "mark": "X", "move_number": 3}, q.Context)
-	assert.Equal(t, "O", after(t, "408").Ask(rules.SeatB).Context[tictactoe.ContextMark])
-	assert.Empty(t, after(t, "40").Ask(rules.SeatB).Options, "it is the other's turn")
+	assert.Equal(t, "O", after(t, "408").Ask(rules.SideB).Context[tictactoe.ContextMark])
+	assert.Empty(t, after(t, "40").Ask(rules.SideB).Options, "it is the other's turn")
 }
 
 func TestIllegalMoves(t *testing.T) {
 	tests := []struct {
 		name, moves string
-		seat        rules.Seat
+		seat        rules.Side
 		move, want  string
 	}{
-		{"a cell that is taken", "4", rules.SeatB, "4", "cell 4 is taken"},
-		{"one's own cell", "40", rules.SeatA, "4", "cell 4 is taken"},
-		{"no cell", "4", rules.SeatB, "9", `choice must be a cell from "0" to "8"`},
-		{"a negative one", "4", rules.SeatB, "-1", `choice must be a cell from "0" to "8"`},
-		{"a cell with a zero before it", "4", rules.SeatB, "01", `choice must be a cell from "0" to "8"`},
-		{"a cell by its place", "4", rules.SeatB, "a1", `choice must be a cell from "0" to "8"`},
-		{"nothing", "4", rules.SeatB, "", `choice must be a cell from "0" to "8"`},
-		{"out of turn", "4", rules.SeatA, "0", "it is the other's turn"},
-		{"after the end", "03142", rules.SeatB, "8", "the match is over"},
+		{"a cell that is taken", "4", rules.SideB, "4", "cell 4 is taken"},
+		{"one's own cell", "40", rules.SideA, "4", "cell 4 is taken"},
+		{"no cell", "4", rules.SideB, "9", `choice must be a cell from "0" to "8"`},
+		{"a negative one", "4", rules.SideB, "-1", `choice must be a cell from "0" to "8"`},
+		{"a cell with a zero before it", "4", rules.SideB, "01", `choice must be a cell from "0" to "8"`},
+		{"a cell by its place", "4", rules.SideB, "a1", `choice must be a cell from "0" to "8"`},
+		{"nothing", "4", rules.SideB, "", `choice must be a cell from "0" to "8"`},
+		{"out of turn", "4", rules.SideA, "0", "it is the other's turn"},
+		{"after the end", "03142", rules.SideB, "8", "the match is over"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestEveryPosition(t *testing.T) {
 		if known, ok := seen[board]; ok {
 			return known
 		}
-		mover := rules.Seat(moves % 2)
+		mover := rules.Side(moves % 2)
 		mark, other := "XO"[mover], "XO"[mover.Other()]
 		require.LessOrEqual(t, moves, 9)
 		over := won(board, other) || moves == 9
@@ -124,7 +124,7 @@ func TestEveryPosition(t *testing.T) {
 		require.Equal(t, over, len(p.ToMove()) == 0, board)
 		if over {
 			verdict := p.Judge(rules.Chance{})
-			want, name := rules.NoSeat, "draw"
+			want, name := rules.NoSide, "draw"
 			if won(board, other) {
 				want, name = mover.Other(), string(other)
 			}

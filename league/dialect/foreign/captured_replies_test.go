@@ -63,7 +63,7 @@ func (a *askers) voiced(sender, messageType string, e *exchange) protocol.Envelo
 	if conversation == "" {
 		conversation = "conv-" + a.match(e)
 	}
-	envelope := protocol.NewVoice(sender, a.w.clock).Envelope(messageType, conversation)
+	envelope := protocol.NewStamp(sender, a.w.clock).Envelope(messageType, conversation)
 	envelope.AuthToken = protocol.NoToken
 	return envelope
 }
@@ -143,7 +143,7 @@ func (a *askers) ask(e *exchange) {
 func (a *askers) registerReferee(e *exchange, to protocol.Peer) {
 	endpoint := contact(e.Request)
 	q := &protocol.RefereeRegisterRequest{
-		Envelope: protocol.NewVoice(protocol.RefereeSender("our-referee"), a.w.clock).Envelope(protocol.TypeRefereeRegisterRequest, "conv-ref-1"),
+		Envelope: protocol.NewStamp(protocol.RefereeSender("our-referee"), a.w.clock).Envelope(protocol.TypeRefereeRegisterRequest, "conv-ref-1"),
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: "Ours", Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"},
 			ContactEndpoint: endpoint, MaxConcurrentMatches: 2,
@@ -161,7 +161,7 @@ func (a *askers) registerReferee(e *exchange, to protocol.Peer) {
 func (a *askers) registerPlayer(e *exchange, to protocol.Peer) {
 	endpoint := contact(e.Request)
 	q := &protocol.LeagueRegisterRequest{
-		Envelope: protocol.NewVoice(protocol.PlayerSender("our-player"), a.w.clock).Envelope(protocol.TypeLeagueRegisterRequest, "conv-player-1"),
+		Envelope: protocol.NewStamp(protocol.PlayerSender("our-player"), a.w.clock).Envelope(protocol.TypeLeagueRegisterRequest, "conv-player-1"),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: "Ours", Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint,
 		},

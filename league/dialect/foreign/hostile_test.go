@@ -91,20 +91,20 @@ func flush(out nethttp.ResponseWriter) {
 }
 
 // mostForms is how many requests one call may become.
-const mostForms = 24
+const mostForms = 26
 
 // Whatever an endpoint does, a call of ours ends within its time, becomes few
 // requests, and reaches nobody else.
 func TestNoEndpointHoldsACallOrMultipliesIt(t *testing.T) {
-	calls := map[string]func(ctx context.Context, c protocol.Caller, v *protocol.Voice) error{
-		"an invitation": func(ctx context.Context, c protocol.Caller, v *protocol.Voice) error {
+	calls := map[string]func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error{
+		"an invitation": func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error {
 			_, err := protocol.Invite.Call(ctx, c, protocol.Peer{Endpoint: at(8101)}, &protocol.GameInvitation{
 				Envelope: v.Envelope(protocol.TypeGameInvitation, "conv-1"), LeagueID: leagueID, RoundID: 1, MatchID: "R1M1",
 				GameType: "even_odd", RoleInMatch: protocol.RolePlayerA, OpponentID: "P02",
 			})
 			return err
 		},
-		"a match": func(ctx context.Context, c protocol.Caller, v *protocol.Voice) error {
+		"a match": func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error {
 			_, err := protocol.StartMatch.Call(ctx, c, protocol.Peer{Endpoint: at(8101), Bearer: "a credential"}, &protocol.MatchAssignment{
 				Envelope: v.Envelope(protocol.TypeMatchAssignment, "conv-1"), LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: "even_odd",
 				PlayerA: protocol.AssignedPlayer{PlayerID: "P01", Endpoint: at(8101)}, PlayerB: protocol.AssignedPlayer{PlayerID: "P02", Endpoint: at(8102)},
@@ -112,7 +112,7 @@ func TestNoEndpointHoldsACallOrMultipliesIt(t *testing.T) {
 			})
 			return err
 		},
-		"a registration": func(ctx context.Context, c protocol.Caller, v *protocol.Voice) error {
+		"a registration": func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error {
 			_, err := protocol.RegisterPlayer.Call(ctx, c, protocol.Peer{Endpoint: at(8101)}, &protocol.LeagueRegisterRequest{
 				Envelope:   v.Envelope(protocol.TypeLeagueRegisterRequest, "conv-1"),
 				PlayerMeta: protocol.PlayerMeta{DisplayName: "P", Version: "1.0.0", GameTypes: []string{"even_odd"}, ContactEndpoint: at(8103)},
@@ -140,7 +140,7 @@ func TestNoEndpointHoldsACallOrMultipliesIt(t *testing.T) {
 						x.calls.Store(0)
 						began := time.Now()
 						ctx, stop := context.WithTimeout(w.life, patience)
-						err := call(ctx, c, protocol.NewVoice("referee:REF01", w.clock))
+						err := call(ctx, c, protocol.NewStamp("referee:REF01", w.clock))
 						stop()
 						if !tolerated[name] && (what != "a match" || !late[name]) {
 							assert.Error(t, err)
@@ -225,7 +225,7 @@ func TestTriesStayWithTheHost(t *testing.T) {
 		_, c := w.edge("", usual)
 		for _, endpoint := range []string{at(8101), "http://localhost:8101/a/b/c?x=http://localhost:8666/mcp", "http://localhost:8101/../mcp"} {
 			_, err := protocol.StartMatch.Call(w.life, c, protocol.Peer{Endpoint: endpoint}, &protocol.MatchAssignment{
-				Envelope: protocol.NewVoice(protocol.ManagerSender, w.clock).Envelope(protocol.TypeMatchAssignment, "conv-1"),
+				Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).Envelope(protocol.TypeMatchAssignment, "conv-1"),
 				LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: "even_odd",
 			})
 			require.Error(t, err)

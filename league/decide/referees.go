@@ -1,4 +1,4 @@
-package league
+package decide
 
 import (
 	"slices"
@@ -14,15 +14,16 @@ type candidate struct {
 	load     int // matches of this round
 }
 
-// A workload counts the matches that were announced for each referee and not
-// forfeited, in completed rounds.
-type workload struct {
-	rounds  int // those counted
-	matches map[string]int
+// A Workload chooses the referees of rounds. It remembers how many matches of completed
+// rounds were announced for each referee and not forfeited, so that a choice does not
+// count all rounds again. The zero Workload is ready to use.
+type Workload struct {
+	rounds  int            // completed rounds that were counted
+	matches map[string]int // by referee
 }
 
-// update counts the rounds that have been completed since the last update.
-func (w *workload) update(s *journal.State) {
+// count counts the rounds that have been completed since the last call.
+func (w *Workload) count(s *journal.State) {
 	if w.matches == nil {
 		w.matches = map[string]int{}
 	}
@@ -36,13 +37,13 @@ func (w *workload) update(s *journal.State) {
 	}
 }
 
-// chooseReferees returns the referee of each match of a round that has not been
-// announced, as the manager would choose them now. For a later round than the
-// next it first makes the choices for those before it. Before counts the matches
-// of the completed rounds. It changes nothing.
-func chooseReferees(s *journal.State, before map[string]int, round int) (chosen []string) {
-	candidates := candidatesFor(s, before)
-	if s.Open() { // announced, and not in before
+// Choose returns the referee of each match of a round that has not been announced, as
+// chosen by the state of now. For a later round than the next it first makes the
+// choices for the rounds before.
+func (w *Workload) Choose(s *journal.State, round int) (chosen []string) {
+	w.count(s)
+	candidates := candidatesOf(s, w.matches)
+	if s.Open() { // announced, but not completed
 		forfeited := forfeits(s, s.Round)
 		for i, id := range s.Rounds[s.Round-1].Referees {
 			at := slices.IndexFunc(candidates, func(c candidate) bool { return c.id == id })
@@ -52,22 +53,15 @@ func chooseReferees(s *journal.State, before map[string]int, round int) (chosen 
 		}
 	}
 	for r := s.Round + 1; r <= round; r++ {
-		chosen = choose(candidates, forfeits(s, r))
+		chosen = chooseAll(candidates, forfeits(s, r))
 	}
 	return chosen
 }
 
-// expectedReferees are the referees of a round that has not been announced, as
-// the manager would choose them now. M.mu is held.
-func (m *Manager) expectedReferees(round int) []string {
-	m.assigned.update(m.state)
-	return chooseReferees(m.state, m.assigned.matches, round)
-}
-
-// candidatesFor are the referees of a league that are not suspended, in order of
-// ids. If all are suspended, it returns those whose part in the league is not over:
-// one of them may be back in time.
-func candidatesFor(s *journal.State, assigned map[string]int) (candidates []candidate) {
+// candidatesOf are the referees of a league that are not suspended, in order of ids.
+// If all are suspended, it returns those whose part in the league is not over: one of
+// them may return in time.
+func candidatesOf(s *journal.State, assigned map[string]int) (candidates []candidate) {
 	add := func(absent func(*journal.Agent) bool) {
 		for _, id := range s.Started.Referees {
 			if a := s.Agents[id]; !absent(a) {
@@ -82,8 +76,8 @@ func candidatesFor(s *journal.State, assigned map[string]int) (candidates []cand
 	return candidates
 }
 
-// forfeits tells of each match of a round whether players forfeit it: as recorded
-// if the round has been announced, else as it would be now.
+// forfeits tells of each match of a round whether players forfeit it: as recorded if
+// the round has been announced, else by the state of now.
 func forfeits(s *journal.State, round int) []bool {
 	pairs := s.Schedule.Round(round)
 	forfeited := make([]bool, len(pairs))
@@ -97,11 +91,10 @@ func forfeits(s *journal.State, round int) []bool {
 	return forfeited
 }
 
-// choose picks a referee for each match of a round: the one with the least to do
-// in this round for what it can do at once, then in the whole league, then with
-// the lower id. A match that is forfeited gives its referee nothing to do. It
-// counts what it chooses in the candidates.
-func choose(candidates []candidate, forfeited []bool) []string {
+// chooseAll chooses a referee for each match of a round: the one with the lowest load
+// in this round for its capacity, then in the whole league, then with the lower id. A
+// forfeited match adds no load. It counts its choices in the candidates.
+func chooseAll(candidates []candidate, forfeited []bool) []string {
 	for i := range candidates {
 		candidates[i].load = 0
 	}

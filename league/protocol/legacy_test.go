@@ -27,20 +27,20 @@ const (
 // received is a mux that keeps what reaches its handlers.
 func received(requests *[]any) *fakeMux {
 	mux := newMux()
-	voice := protocol.NewVoice("league_manager", stopped())
-	protocol.RegisterReferee.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+	stamp := protocol.NewStamp("league_manager", stopped())
+	protocol.RegisterReferee.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
 		*requests = append(*requests, q)
 		return &protocol.RefereeRegisterResponse{}, nil
 	})
-	protocol.RegisterPlayer.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+	protocol.RegisterPlayer.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 		*requests = append(*requests, q)
 		return &protocol.LeagueRegisterResponse{}, nil
 	})
-	protocol.Query.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	protocol.Query.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 		*requests = append(*requests, q)
 		return &protocol.LeagueQueryResponse{}, nil
 	})
-	protocol.ChooseParity.Handle(mux, voice, func(_ context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+	protocol.ChooseParity.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 		*requests = append(*requests, q)
 		return &protocol.ChooseParityResponse{}, nil
 	})
@@ -178,7 +178,7 @@ func TestOldDialectConversationsDiffer(t *testing.T) {
 	clock := protocol.NewClock(func() time.Time { moment = moment.Add(time.Microsecond); return moment }, nil)
 	mux := newMux()
 	var seen []string
-	protocol.RegisterReferee.Handle(mux, protocol.NewVoice("league_manager", clock),
+	protocol.RegisterReferee.Handle(mux, protocol.NewStamp("league_manager", clock),
 		func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
 			seen = append(seen, q.ConversationID)
 			return &protocol.RefereeRegisterResponse{}, nil

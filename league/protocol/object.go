@@ -1,0 +1,210 @@
+package protocol
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// PerPlayer is a JSON object with one member per player, such as choices or
+// score. It keeps the order of its members.
+type PerPlayer[V any] []Member[V]
+
+// Member is one member of a JSON object.
+type Member[V any] struct {
+	Name  string
+	Value V
+}
+
+// Both returns the PerPlayer of a match's two players, side A first.
+func Both[V any](idA string, a V, idB string, b V) PerPlayer[V] {
+	return PerPlayer[V]{{idA, a}, {idB, b}}
+}
+
+// Get returns the value of a player, and whether there is one.
+func (p PerPlayer[V]) Get(id string) (V, bool) {
+	for i := range p {
+		if p[i].Name == id {
+			return p[i].Value, true
+		}
+	}
+	var none V
+	return none, false
+}
+
+// MarshalJSONTo writes the object.
+func (p PerPlayer[V]) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for i := range p {
+		if err := enc.WriteToken(jsontext.String(p[i].Name)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(enc, p[i].Value); err != nil {
+			return err
+		}
+	}
+	return enc.WriteToken(jsontext.EndObject)
+}
+
+// UnmarshalJSONFrom reads the object. It sets p to nil for null.
+func (p *PerPlayer[V]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*p = nil
+	if dec.PeekKind() == 'n' {
+		return dec.SkipValue()
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if token.Kind() != '{' {
+		return &json.SemanticError{JSONKind: token.Kind()}
+	}
+	*p = make(PerPlayer[V], 0, 2)
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		one := Member[V]{Name: name.String()}
+		if err := json.UnmarshalDecode(dec, &one.Value); err != nil {
+			return err
+		}
+		*p = append(*p, one)
+	}
+	_, err = dec.ReadToken()
+	return err
+}
+
+// Object is any JSON object. It keeps the order of the members and the text of
+// their values, so that a program can change some members and pass on the rest
+// unchanged.
+type Object []Member[jsontext.Value]
+
+// ParseObject reads an object. It returns nil for any other JSON value and for
+// text that is not JSON; an object without members is not nil.
+func ParseObject(raw []byte) Object {
+	var o Object
+	if jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// MarshalJSONTo writes the object.
+func (o Object) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return PerPlayer[jsontext.Value](o).MarshalJSONTo(enc)
+}
+
+// UnmarshalJSONFrom reads the object. It sets o to nil for null.
+func (o *Object) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return (*PerPlayer[jsontext.Value])(o).UnmarshalJSONFrom(dec)
+}
+
+// Append appends the JSON of the object to b. Values are written as they are,
+// with their white space.
+func (o Object) Append(b []byte) []byte {
+	b = append(b, '{')
+	for i := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, Quote(o[i].Name)...)
+		b = append(b, ':')
+		b = append(b, o[i].Value...)
+	}
+	return append(b, '}')
+}
+
+// Has tells whether the object has a member of that name, which may be null.
+func (o Object) Has(name string) bool { return o.Raw(name) != nil }
+
+// Raw returns the value of a member, which may be null; nil for no such member.
+func (o Object) Raw(name string) jsontext.Value {
+	for i := range o {
+		if o[i].Name == name {
+			return o[i].Value
+		}
+	}
+	return nil
+}
+
+// Get returns the value of the first of the named members that is there and not
+// null; nil for none.
+func (o Object) Get(names ...string) jsontext.Value {
+	for _, name := range names {
+		if v := o.Raw(name); v != nil && v.Kind() != 'n' {
+			return v
+		}
+	}
+	return nil
+}
+
+// Text returns the string that a member holds; "" for anything else.
+func (o Object) Text(name string) string { return Unquote(o.Raw(name)) }
+
+// Integer returns the integer that a member holds; 0 for anything else.
+func (o Object) Integer(name string) int {
+	var n int
+	if v := o.Raw(name); v.Kind() != '0' || json.Unmarshal(v, &n) != nil {
+		return 0
+	}
+	return n
+}
+
+// Object returns the object that a member holds, either as such or as a string
+// with the JSON of one; nil for anything else.
+func (o Object) Object(name string) Object {
+	value := o.Raw(name)
+	if text := strings.TrimSpace(Unquote(value)); strings.HasPrefix(text, "{") {
+		return ParseObject([]byte(text))
+	}
+	return ParseObject(value)
+}
+
+// Set changes the value of a member, or adds the member at the end.
+func (o *Object) Set(name string, value jsontext.Value) {
+	for i := range *o {
+		if (*o)[i].Name == name {
+			(*o)[i].Value = value
+			return
+		}
+	}
+	*o = append(*o, Member[jsontext.Value]{name, value})
+}
+
+// Add adds a member unless there is one of that name, and tells whether it did.
+func (o *Object) Add(name string, value jsontext.Value) bool {
+	if o.Has(name) {
+		return false
+	}
+	o.Set(name, value)
+	return true
+}
+
+// Drop removes a member. It does not change the memory of other copies.
+func (o *Object) Drop(name string) {
+	for i := range *o {
+		if (*o)[i].Name == name {
+			*o = append((*o)[:i:i], (*o)[i+1:]...)
+			return
+		}
+	}
+}
+
+// Quote returns a string as JSON. U+FFFD replaces invalid UTF-8.
+func Quote(s string) jsontext.Value {
+	b, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd")) // fails for invalid UTF-8 only
+	return b
+}
+
+// Unquote returns the string that a JSON value is; "" for anything else.
+func Unquote(v jsontext.Value) string {
+	var s string
+	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
+}
