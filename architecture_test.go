@@ -43,10 +43,15 @@ func nevers() []never {
 		{"a game knows no other game", "games are added without touching each other",
 			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
 		{"arithmetic is pure", "who meets whom, who stands where and who is stronger follow from values alone",
-			func(p, i string) bool { return in(p, "league/schedule", "league/table", "league/stats") && ours(i) }},
+			func(p, i string) bool { return in(p, "league/pairing", "league/table", "league/stats") && ours(i) }},
+		{"the fold is pure", "a league's state follows from its events alone; league/store gives it the types of documents, and its file is league/journal/journalfile",
+			func(p, i string) bool {
+				pure := slices.Contains([]string{"league/protocol", "league/pairing", "league/table", "league/store"}, i)
+				return p == "league/journal" && (ours(i) && !pure || impure(i) || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
+			}},
 		{"decisions are pure", "a decision follows from the league's state and the values that are passed, so that a table test and the audit can make it again",
 			func(p, i string) bool {
-				pure := in(i, "league/protocol", "league/journal", "league/table", "league/schedule", "rules")
+				pure := i == "league/journal" || in(i, "league/protocol", "league/table", "league/pairing", "rules")
 				return in(p, "league/decide") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"faults are decided by values", "what goes wrong follows from the seed and from what is decided, so that the same faults come whatever runs at once",
@@ -104,7 +109,7 @@ func nevers() []never {
 			func(p, i string) bool { return in(i, "cmd") && !in(p, "main", "cmd") }},
 		{"the core does not log", "values in, values out; its callers say what they did",
 			func(p, i string) bool {
-				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/schedule", "league/table", "league/simulation/faults")
+				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/pairing", "league/table", "league/simulation/faults")
 			}},
 	}
 }
@@ -187,7 +192,13 @@ func TestEveryNeverBites(t *testing.T) {
 		{"a game imports the rules", "rules/evenodd", "rules", ""},
 		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
 		{"the table imports the protocol", "league/table", "league/protocol", "arithmetic is pure"},
-		{"the schedule does sums", "league/schedule", "math", ""},
+		{"the pairing does sums", "league/pairing", "math", ""},
+		{"the fold reads a file", "league/journal", "os", "the fold is pure"},
+		{"the fold knows its file", "league/journal", "league/journal/journalfile", "the fold is pure"},
+		{"the fold looks at the clock", "league/journal", "time", "the fold is pure"},
+		{"the fold counts points", "league/journal", "league/table", ""},
+		{"the file folds", "league/journal/journalfile", "league/journal", ""},
+		{"decisions read the journal's file", "league/decide", "league/journal/journalfile", "decisions are pure"},
 		{"decisions take a lock", "league/decide", "sync", "decisions are pure"},
 		{"decisions write files", "league/decide", "league/store", "decisions are pure"},
 		{"decisions compare times", "league/decide", "time", ""},

@@ -101,7 +101,7 @@ func (m *Manager) settleByClaim(x *match) bool {
 		err = m.record(r)
 	}
 	if err == nil && m.options.Progress != nil {
-		m.options.Progress(m.state.Recorded, len(m.state.Matches))
+		m.options.Progress(m.state.Recorded, m.state.TotalMatches())
 	}
 	m.mu.Unlock()
 	if err != nil || m.durable() != nil {

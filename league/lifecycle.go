@@ -165,7 +165,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	}
 	m.options.Log.Info().Stringer("match_id", x.id).Str("status", f.Status).Str("reason", f.Reason).Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
 	if m.options.Progress != nil {
-		m.options.Progress(m.state.Recorded, len(m.state.Matches))
+		m.options.Progress(m.state.Recorded, m.state.TotalMatches())
 	}
 	return true, nil
 }

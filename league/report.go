@@ -187,7 +187,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 			Str("event_type", protocol.EventDrawMissing).Msg("the referee showed no draw: its result cannot be checked")
 	}
 	if m.options.Progress != nil {
-		m.options.Progress(m.state.Recorded, len(m.state.Matches))
+		m.options.Progress(m.state.Recorded, m.state.TotalMatches())
 	}
 	return x, r, nil
 }

@@ -99,7 +99,7 @@ func (m *Manager) conductors() int {
 	if limit := m.options.Concurrency; limit > 0 {
 		n = min(n, limit)
 	}
-	return min(n, m.state.Schedule.MatchesPerRound())
+	return min(n, len(m.players)/2)
 }
 
 // openRound makes the matches of a round, with the referees that were announced
@@ -113,11 +113,11 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 		}
 	}
 	referees := m.state.Rounds[round-1].Referees
-	pairings := m.state.Schedule.Round(round)
+	pairings := m.state.Pairings(round)
 	matches := make([]*match, len(pairings))
 	for i, p := range pairings {
 		x := &match{
-			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
+			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Rounds[round-1].Matches[i],
 			a: m.players[p.A], b: m.players[p.B], referee: m.agents[referees[i]], done: make(chan struct{}),
 			claims: map[int]claim{}, doubted: make(chan struct{}, 1),
 		}
@@ -201,7 +201,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	if round < m.state.Schedule.Rounds() { // after the last, the end of the league writes them
+	if round < m.state.TotalRounds() { // after the last, the end of the league writes them
 		m.files.write()
 	}
 	m.writeMatches(round-1, round-1) // their referees have had a round's time
@@ -229,7 +229,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &played, MatchesPlayed: &played, Summary: &summary, JournalHead: head,
 	}
-	if next := round + 1; next <= m.state.Schedule.Rounds() {
+	if next := round + 1; next <= m.state.TotalRounds() {
 		completed.NextRoundID = &next
 	}
 	return roundEnd{
@@ -251,9 +251,8 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int, row
 // their referee has its files elsewhere or writes none.
 func (m *Manager) writeMatches(from, to int) {
 	for round := max(from, 1); round <= to; round++ {
-		for number := 1; number <= m.state.Schedule.MatchesPerRound(); number++ {
-			pair, _ := m.state.Schedule.Pair(round, number)
-			report := m.state.Matches[m.state.Schedule.Index(round, number)].Report
+		for i, pair := range m.state.Pairings(round) {
+			report := m.state.Rounds[round-1].Matches[i].Report
 			m.writeMatch(round, report, m.players[pair.A], m.players[pair.B])
 		}
 	}

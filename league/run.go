@@ -70,7 +70,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		running.Go(func() { m.watch(notifiers) })
 	}
 	round, last := m.takeUp(work)
-	for ; round <= m.state.Schedule.Rounds(); round++ {
+	for ; round <= m.state.TotalRounds(); round++ {
 		if err := m.playRound(stop, work, round, last); err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	m.completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
-		TotalRounds: m.state.Schedule.Rounds(), TotalMatches: m.state.Schedule.Matches(),
+		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: head,
 	}
 	completed := m.completed
@@ -144,7 +144,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	if err := m.durable(); err != nil {
 		return nil, err
 	}
-	m.writeMatches(m.state.Schedule.Rounds(), m.state.Schedule.Rounds())
+	m.writeMatches(m.state.TotalRounds(), m.state.TotalRounds())
 	if !before || !m.files.upToDate() {
 		m.files.rewrite()
 	}

@@ -137,13 +137,13 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 	}
 	past := []store.HistoryMatch{}
 	state := s.options.Keep.State
-	place, takesPart := state.Place(id)
+	place, takesPart := state.PlayerIndex(id)
 	for round := 1; takesPart && round <= state.Round; round++ {
-		_, number, ok := state.Schedule.Opponent(round, place)
+		_, number, ok := state.Opponent(round, place)
 		if !ok {
 			continue
 		}
-		r := state.Matches[state.Schedule.Index(round, number)].Report
+		r := state.Rounds[round-1].Matches[number-1].Report
 		if r != nil && (s.faulty == nil || s.faulty.learns(r.MatchID, id)) {
 			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.Outcome))
 		}
@@ -292,9 +292,9 @@ func (s *simulated) died(id string) bool {
 		if !faults.In(s.faulty.plan.RefereeCrash, id, round) {
 			continue
 		}
-		for number := 1; number <= state.Schedule.MatchesPerRound(); number++ {
+		for i := range state.Rounds[round-1].Matches {
 			had := func(a journal.Attempt) bool { return a.Referee == id }
-			if slices.ContainsFunc(state.Matches[state.Schedule.Index(round, number)].Attempts, had) {
+			if slices.ContainsFunc(state.Rounds[round-1].Matches[i].Attempts, had) {
 				return true
 			}
 		}
