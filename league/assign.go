@@ -143,7 +143,7 @@ func (m *Manager) holder(x *match) *agent {
 		return nil
 	}
 	id := x.fact.Attempts[n-1].Referee
-	if x.fact.Attempts[n-1].Failed || x.fact.Doubted(x.fact.Attempts[n-1].Number) || m.state.Agents[id].Absent() {
+	if x.fact.Attempts[n-1].Failed || x.fact.HasLost(x.fact.Attempts[n-1].Number) || m.state.Agents[id].Absent() {
 		return nil
 	}
 	return m.agents[id]

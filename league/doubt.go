@@ -57,7 +57,7 @@ func (m *Manager) lostBy(x *match, referee *agent) (lost bool, until time.Time) 
 	if c, rejected := x.claims[attempt]; rejected {
 		until = c.at.Add(betterReportWait)
 	}
-	return x.fact.Doubted(attempt), until
+	return x.fact.HasLost(attempt), until
 }
 
 // loseBy ends the attempt of a referee that sent no better report in time. It
@@ -72,13 +72,13 @@ func (m *Manager) loseBy(x *match, referee *agent) bool {
 // result that the match gets if no other referee conducts it. It returns false if
 // the match has a result. M.mu is held.
 func (m *Manager) doubt(x *match, attempt int) bool {
-	if x.fact.Report != nil || x.fact.Doubted(attempt) {
+	if x.fact.Report != nil || x.fact.HasLost(attempt) {
 		return x.fact.Report == nil
 	}
 	c := x.claims[attempt]
 	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
 		Str("event_type", protocol.EventReportRejected).Msg("report rejected; assigning the match to another referee")
-	_ = m.record(&journal.MatchDoubted{ // if it cannot be, the journal fails, and with it the manager
+	_ = m.record(&journal.AttemptLost{ // if it cannot be, the journal fails, and with it the manager
 		Attempt: x.attempt(attempt), RefereeID: c.report.RefereeID, Reason: c.reason,
 		Result: m.bestOf(c.report, [2]string{x.a.id, x.b.id}),
 	})
@@ -89,13 +89,13 @@ func (m *Manager) doubt(x *match, attempt int) bool {
 // other referee is left to conduct it. It tells whether it did.
 func (m *Manager) settleByClaim(x *match) bool {
 	m.mu.Lock()
-	last := len(x.fact.Doubts) - 1
-	if last < 0 || x.fact.Doubts[last].Result == nil || x.fact.Report != nil {
+	last := len(x.fact.LostAttempts) - 1
+	if last < 0 || x.fact.LostAttempts[last].Result == nil || x.fact.Report != nil {
 		m.mu.Unlock()
 		return false
 	}
-	d := x.fact.Doubts[last]
-	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, Outcome: *d.Result}
+	d := x.fact.LostAttempts[last]
+	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, GameResult: *d.Result}
 	err := m.score(r, x.a.id, x.b.id)
 	if err == nil {
 		err = m.record(r)
@@ -115,8 +115,8 @@ func (m *Manager) settleByClaim(x *match) bool {
 
 // bestOf is the result that is recorded of a rejected report: the one that follows
 // from its choices and its number, else the one that it claims.
-func (m *Manager) bestOf(claimed *journal.MatchReported, ids [2]string) *journal.Outcome {
-	r := claimed.Outcome
+func (m *Manager) bestOf(claimed *journal.MatchReported, ids [2]string) *protocol.GameResult {
+	r := claimed.GameResult
 	r.Choices = protocol.Both(ids[0], m.legal(claimed, ids[0]), ids[1], m.legal(claimed, ids[1]))
 	if r.Status == protocol.StatusTechnicalLoss {
 		return &r

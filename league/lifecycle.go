@@ -54,7 +54,7 @@ func (m *Manager) judge() error {
 		if err := m.record(event); err != nil {
 			return err
 		}
-		state, reason := m.state.Life(is)
+		state, reason := m.state.Lifecycle(is)
 		m.options.Log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).Str("event_type", protocol.EventAgentSuspended).Msg("an agent gets nothing to do any more")
 	}
 	return nil
@@ -143,7 +143,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	var why []string
 	for _, id := range absent {
 		is := m.state.Agents[id]
-		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(is.Fault, string(protocol.ErrTimeout))})
+		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(is.LastFault, string(protocol.ErrTimeout))})
 		if is.Shutdown != "" {
 			why = append(why, id+" was shut down: it "+is.Shutdown)
 		} else {
@@ -154,7 +154,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	if f.WinnerPlayerID = journal.Remaining(x.a.id, x.b.id, absent); f.WinnerPlayerID != nil {
 		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
-	outcome, err := m.state.Outcome(&journal.MatchReported{Attempt: x.attempt(0), Outcome: f.Outcome})
+	outcome, err := m.state.Outcome(&journal.MatchReported{Attempt: x.attempt(0), GameResult: f.GameResult})
 	if err != nil {
 		return false, err
 	}
@@ -198,7 +198,7 @@ func (m *Manager) failedBefore(x *match) (failed failures, last bool) {
 	defer m.mu.Unlock()
 	failed = failures{}
 	for _, at := range x.fact.Attempts {
-		if last = at.Failed || x.fact.Doubted(at.Number); last {
+		if last = at.Failed || x.fact.HasLost(at.Number); last {
 			failed.add(m.agents[at.Referee])
 		}
 	}
@@ -216,7 +216,7 @@ func (m *Manager) failed(x *match, referee *agent, reason string) {
 	if shutdown > 0 {
 		most = min(most, max(shutdown-1, 1)) // one bad round ends nobody's part
 	}
-	if is.Absent() || x.fact.Report != nil || is.Failing >= most {
+	if is.Absent() || x.fact.Report != nil || is.RoundFailures >= most {
 		return
 	}
 	failed := &journal.AgentFailed{AgentID: referee.id, Attempt: x.attempt(x.fact.LastAttempt(referee.id)), Reason: reason}

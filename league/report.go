@@ -160,7 +160,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	}
 	doubleLoss := fault == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && m.thirdParty(referee.id)
 	switch {
-	case fact.Doubted(r.Number):
+	case fact.HasLost(r.Number):
 		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", referee.id, r.Number, r.MatchID)
 	case x != nil && m.mustPing(x, doubleLoss):
@@ -198,7 +198,7 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, fact *journal.Match, r 
 	m.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", protocol.EventResultDisputed).Msg("disputed: a different result of a match that has one")
 	if !slices.Contains(fact.Disputed, r.RefereeID) {
-		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // it changes nothing
+		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, GameResult: r.GameResult}) // it changes nothing
 	}
 }
 

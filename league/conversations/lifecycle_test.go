@@ -165,7 +165,7 @@ func TestLifecycleOfAPlayerThatDies(t *testing.T) {
 		assert.Equal(t, []any{"P03", 5, 5, 5}, []any{last.PlayerID, last.Played, last.Losses, last.TechnicalLosses})
 		doc := matchFile(t, folder, leagueID+"/R4M3.json")
 		assert.Equal(t, []any{store.WrittenByManager, "", 0}, []any{doc.WrittenBy, doc.RefereeID, doc.Attempt})
-		assert.Equal(t, state.Rounds[3].Matches[2].Report.Outcome, doc.Result.GameResult)
+		assert.Equal(t, state.Rounds[3].Matches[2].Report.GameResult, doc.Result.GameResult)
 	})
 }
 
