@@ -86,10 +86,9 @@ func lengths(ss ...float64) bool {
 	return true
 }
 
-func digestOrNone(s string) bool {
-	if s == "" {
-		return true
-	}
+func digestOrNone(s string) bool { return s == "" || isDigest(s) }
+
+func isDigest(s string) bool {
 	if len(s) != 64 {
 		return false
 	}

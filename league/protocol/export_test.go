@@ -1,5 +1,7 @@
 package protocol
 
+import "reflect"
+
 // What tests outside the package compare with its exported judgement.
 
 // Window onto unexported functions.
@@ -22,4 +24,23 @@ func Sound(q any) bool { return q.(request).sound() }
 // was decoded into.
 func FastCheck(messageType string, raw []byte, q any) bool {
 	return Sound(q) && whole(raw, bodies[messageType])
+}
+
+// NewSound is the check of a request that is a value.
+func NewSound(messageType string, q any) bool {
+	return allHold(requestTypes[messageType].checks, reflect.ValueOf(q).UnsafePointer())
+}
+
+func NewExamine(messageType string, raw []byte) []FieldError {
+	return examineValid(shapes[messageType], raw)
+}
+
+var OldExamine = oldExamine
+
+// Bare is a field error without what only the validator needs.
+func Bare(all []FieldError) []FieldError {
+	for i := range all {
+		all[i].order = 0
+	}
+	return all
 }

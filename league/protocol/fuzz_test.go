@@ -2,6 +2,7 @@ package protocol_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,9 @@ func FuzzRequest(f *testing.F) {
 		}
 		if e.request != "" {
 			broken := protocol.Examine(e.request, raw)
+			if len(broken) < 4000 {
+				require.Equal(t, protocol.OldExamine(e.request, raw), protocol.Bare(slices.Clone(broken)), "%s", raw)
+			}
 			q := newMessage[e.request]()
 			if json.Unmarshal(raw, q) == nil && protocol.FastCheck(e.request, raw, q) {
 				require.Empty(t, broken, "the fast check is laxer")

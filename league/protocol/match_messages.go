@@ -257,7 +257,7 @@ type MatchResultReport struct {
 	MatchID  string      `json:"match_id,omitzero"`
 	GameType string      `json:"game_type,omitzero"`
 	Attempt  int         `json:"attempt,omitzero"`
-	Result   MatchResult `json:"result,omitzero"`
+	Result   MatchResult `json:"result"`
 	Draw     *Draw       `json:"draw,omitzero"`
 }
 

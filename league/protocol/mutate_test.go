@@ -194,6 +194,13 @@ func TestJudgementsAgree(t *testing.T) {
 	judge := func(t require.TestingT, messageType string, v tree) {
 		s := &suspect{messageType: messageType, tree: v, raw: text(v), decoded: newMessage[messageType]()}
 		s.broken, s.unreadable = protocol.Examine(messageType, s.raw), json.Unmarshal(s.raw, s.decoded)
+		require.Equal(t, protocol.OldExamine(messageType, s.raw), protocol.Bare(slices.Clone(s.broken)), "%s", s.raw)
+		if s.unreadable == nil && protocol.IsRequest(s.decoded) {
+			again, err := json.Marshal(s.decoded)
+			require.NoError(t, err)
+			require.Equal(t, len(protocol.OldExamine(messageType, again)) == 0, protocol.NewSound(messageType, s.decoded), "%s", again)
+			require.Equal(t, len(protocol.OldExamine(messageType, s.raw)) == 0, protocol.NewExamine(messageType, s.raw) == nil, "%s", s.raw)
+		}
 		s.schemaRejectsWhatExamineFinds(t, schemas[messageType])
 		s.isBrokenWhenItCannotBeRead(t)
 		if protocol.IsRequest(s.decoded) {
