@@ -35,8 +35,8 @@ func exampleBot(t *testing.T, name string) string {
 func TestTheExamplesPlayALeague(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]string{
-		"frequency.py": `"stderr":"R1M1 against P0\d: (even|odd)".*"message":"the bot says"`,
-		"alternate.sh": `"message":"listening"`, // it says nothing
+		"frequency.py": `"stderr":"R1M1 against P0\d: (even|odd)".*"event_type":"THE_BOT_SAYS"`,
+		"alternate.sh": `"event_type":"LISTENING"`, // it says nothing
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

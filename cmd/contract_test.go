@@ -483,8 +483,8 @@ func TestUnreadableRequestsAreLogged(t *testing.T) {
 	m := startManager(t)
 	status, _ := post(t, m.url, `{"jsonrpc":"2.0","method":"register_player","params":{"x":"`+strings.Repeat("x", 11<<10)+`"},"id":1}`)
 	assert.Equal(t, http.StatusRequestEntityTooLarge, status)
-	m.awaits(t, `"level":"WARN".*"address":"127.0.0.1","error_code":"E023","error_name":"MESSAGE_TOO_LARGE","defect":"a request has at most 10240 bytes".*"message":"request refused"`)
+	m.awaits(t, `"level":"WARN".*"address":"127.0.0.1","error_code":"E023","error_name":"MESSAGE_TOO_LARGE","defect":"a request has at most 10240 bytes".*"event_type":"REQUEST_REFUSED"`)
 	_, answer := post(t, m.url, `{"jsonrpc":"2.0","method":"register_player","params":5,"id":1}`)
 	assert.Contains(t, string(answer), "-32600")
-	m.awaits(t, `"level":"WARN".*"method":"register_player".*"defect":"JSON-RPC error -32600: .*params must be an object or an array".*"message":"request refused"`)
+	m.awaits(t, `"level":"WARN".*"method":"register_player".*"defect":"JSON-RPC error -32600: .*params must be an object or an array".*"event_type":"REQUEST_REFUSED"`)
 }

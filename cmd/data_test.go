@@ -132,7 +132,7 @@ func TestTheFirstFreePortOfARange(t *testing.T) {
 			"default_player_port_range": [` + strconv.Itoa(first) + `, ` + strconv.Itoa(last) + `]}}`})
 	}
 	p := start(t, "player", "--data", portsOf(min(first+40, 65535)))
-	found := p.awaits(t, `"endpoint":"http://127\.0\.0\.1:(\d+)/mcp".*"message":"listening"`)
+	found := p.awaits(t, `"endpoint":"http://127\.0\.0\.1:(\d+)/mcp".*"event_type":"LISTENING"`)
 	port, err := strconv.Atoi(found[1])
 	require.NoError(t, err)
 	assert.Greater(t, port, first+1)

@@ -107,7 +107,7 @@ func (p *immortal) live(log io.Writer) bool {
 
 // hear takes in a line of what the process writes.
 func (p *immortal) hear(line string) {
-	if strings.Contains(line, `"message":"registered"`) {
+	if strings.Contains(line, `"event_type":"REGISTERED"`) {
 		p.mu.Lock()
 		p.lives[len(p.lives)-1].registered = time.Now()
 		p.mu.Unlock()

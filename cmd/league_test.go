@@ -95,7 +95,7 @@ func TestSevenProcessesInAnyOrder(t *testing.T) {
 func checkSeven(t *testing.T, running map[string]*process) {
 	t.Helper()
 	recorded := map[string]bool{}
-	for _, found := range regexp.MustCompile(`"match_id":"(R\dM\d)".*"message":"result recorded"`).FindAllStringSubmatch(running["manager"].stderr.String(), -1) {
+	for _, found := range regexp.MustCompile(`"match_id":"(R\dM\d)".*"event_type":"RESULT_RECORDED"`).FindAllStringSubmatch(running["manager"].stderr.String(), -1) {
 		assert.False(t, recorded[found[1]], "%s is recorded once", found[1])
 		recorded[found[1]] = true
 	}
@@ -207,19 +207,21 @@ func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
 		m := startManager(t, "--players", "3")
 		silent := m.joinsStubbornly(t, byeOfThree(t), true)
 		agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), m.joins(t, "player")}
-		m.awaits(t, `"match_id":"R1M1".*"message":"result recorded"`)
+		m.awaits(t, `"match_id":"R1M1".*"event_type":"RESULT_RECORDED"`)
 		<-silent.invited
 		assert.Regexp(t, `^{"agent_id":"REF01","conducted":\d,"role":"referee","status":"ok"}\n$`, agents[0].health(t))
 		for _, p := range agents[1:] {
 			assert.Regexp(t, `^{"agent_id":"P0\d","role":"player","state":"[A-Z_]+","status":"ok"}\n$`, p.health(t))
 		}
 		m.interrupt(t)
+		for _, p := range agents {
+			p.interrupt(t)
+		}
 		assert.Equal(t, 130, m.ends(t))
 		assert.Empty(t, m.stdout.String(), "half a league has no table")
 		assert.True(t, strings.HasSuffix(m.stderr.String(),
 			"evenodd: interrupted. 1 of 3 matches were recorded. Run the same command again to go on; the league is in SHARED.\n"), m.stderr.String())
 		for _, p := range agents {
-			p.interrupt(t)
 			assert.Equal(t, 130, p.ends(t), p.name)
 			assert.Empty(t, p.stdout.String(), p.name)
 			assert.True(t, strings.HasSuffix(p.stderr.String(),
@@ -231,7 +233,7 @@ func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
 // health is what GET /healthz of an agent tells.
 func (p *process) health(t *testing.T) string {
 	t.Helper()
-	endpoint := p.awaits(t, `"endpoint":"(http://localhost:\d+)/mcp".*"message":"listening"`)[1]
+	endpoint := p.awaits(t, `"endpoint":"(http://localhost:\d+)/mcp".*"event_type":"LISTENING"`)[1]
 	status, body := fetch(t, http.MethodGet, endpoint+"/healthz", nil)
 	assert.Equal(t, http.StatusOK, status)
 	return string(body)
@@ -297,7 +299,7 @@ func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "3", "--referees", "1", "--league-id", "league_of_three")
 	twin := m.joins(t, "player", "--name", "Twin")
-	twin.awaits(t, `"message":"registered"`)
+	twin.awaits(t, `"event_type":"REGISTERED"`)
 	m.answers(t, 1)
 	refused := func(t *testing.T, p *process, reason string) {
 		t.Helper()
@@ -317,7 +319,7 @@ func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
 	t.Run("the league is full", func(t *testing.T) {
 		full := startManager(t, "--players", "2", "--referees", "2")
 		for range 2 {
-			full.joins(t, "player").awaits(t, `"message":"registered"`)
+			full.joins(t, "player").awaits(t, `"event_type":"REGISTERED"`)
 		}
 		full.answers(t, 2)
 		refused(t, full.joins(t, "player"), "the league is full: it takes 2 players (E020 LEAGUE_FULL)")
@@ -329,9 +331,9 @@ func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
 		started := startManager(t, "--players", "2")
 		agents := []*process{started.joins(t, "referee"), started.joins(t, "player"), started.joins(t, "player")}
 		for _, p := range agents {
-			p.awaits(t, `"message":"registered"`)
+			p.awaits(t, `"event_type":"REGISTERED"`)
 		}
-		started.awaits(t, `"message":"the league begins"`)
+		started.awaits(t, `"event_type":"THE_LEAGUE_BEGINS"`)
 		refused(t, started.joins(t, "player"), "the league has started (E019 LATE_REGISTRATION)")
 		refused(t, started.joins(t, "referee"), "the league has started (E019 LATE_REGISTRATION)")
 	})

@@ -37,7 +37,7 @@ func newLogger(w io.Writer, level string, who func() string, file *logFile) (zer
 		return zerolog.Nop(), usage("--log-level %q: one of debug, info, warn, error, disabled", level)
 	}
 	if isTerminal(w) {
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id"}}
+		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"}}
 	}
 	w = withoutTokens{w}
 	if file != nil {

@@ -31,6 +31,7 @@ type logLine struct {
 	MessageType    string `json:"message_type"`
 	ConversationID string `json:"conversation_id"`
 	Method         string `json:"method"`
+	Event          string `json:"event_type"`
 	Message        string `json:"message"`
 
 	text string
@@ -61,8 +62,9 @@ func (l *logLine) check(t *testing.T) {
 	assert.Contains(t, []string{"DEBUG", "INFO", "WARN", "ERROR"}, l.Level, l.text)
 	assert.NotEmpty(t, l.AgentID, l.text)
 	assert.NotEmpty(t, l.Message, l.text)
-	switch l.Message {
-	case "sent", "received", "answered", "received the answer":
+	assert.NotEmpty(t, l.Event, l.text)
+	switch l.Event {
+	case "MESSAGE_SENT", "MESSAGE_RECEIVED", "ANSWER_SENT", "ANSWER_RECEIVED":
 		assert.Equal(t, "DEBUG", l.Level, l.text)
 		if l.Method == "ping" {
 			return // it asks without a message (spec 003 §8.11)
@@ -149,7 +151,7 @@ func (w *wiretap) worths(leagueID string) map[string]string {
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {
 				for referee := 1; referee <= 2; referee++ {
-					match, referee := protocol.MatchID(round, number), protocol.RefereeID(referee)
+					match, referee := protocol.MatchID{Round: round, Number: number}.String(), protocol.RefereeID(referee)
 					all["access token of "+referee+" towards "+id+" in "+match] = key.AccessToken(leagueID, match, 1, referee)
 				}
 			}
@@ -202,17 +204,17 @@ func TestLogsOfAWholeLeague(t *testing.T) {
 		// The last reports may be acknowledged when their referees know already
 		// that the league is over, and have gone.
 		const late = "MATCH_RESULT_ACK"
-		count := func(lines []logLine, message string) map[string]int {
+		count := func(lines []logLine, event string) map[string]int {
 			n := map[string]int{}
 			for _, l := range lines {
-				if l.Message == message && l.MessageType != late {
+				if l.Event == event && l.MessageType != late {
 					n[l.MessageType+" in "+l.ConversationID]++
 				}
 			}
 			return n
 		}
-		assert.Equal(t, count(all, "sent"), count(all, "received"))
-		assert.Equal(t, count(all, "answered"), count(all, "received the answer"))
+		assert.Equal(t, count(all, "MESSAGE_SENT"), count(all, "MESSAGE_RECEIVED"))
+		assert.Equal(t, count(all, "ANSWER_SENT"), count(all, "ANSWER_RECEIVED"))
 		passed := func(envelopes []protocol.Envelope) map[string]int {
 			n := map[string]int{}
 			for _, e := range envelopes {
@@ -223,11 +225,11 @@ func TestLogsOfAWholeLeague(t *testing.T) {
 			}
 			return n
 		}
-		assert.Equal(t, passed(wire.requests), count(logs["manager"], "received"))
-		assert.Equal(t, passed(wire.answers), count(logs["manager"], "answered"))
+		assert.Equal(t, passed(wire.requests), count(logs["manager"], "MESSAGE_RECEIVED"))
+		assert.Equal(t, passed(wire.answers), count(logs["manager"], "ANSWER_SENT"))
 		types := map[string]int{}
 		for _, l := range all {
-			if l.Message == "sent" {
+			if l.Event == "MESSAGE_SENT" {
 				types[l.MessageType]++
 			}
 		}

@@ -11,19 +11,16 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
 )
 
 const (
-	maxWaiting   = 1000 // lines
-	maxEventType = 60   // characters
-
-	orchestrator = "orchestrator" // who runs a simulation
+	maxWaiting   = 1000           // lines
+	orchestrator = "orchestrator" // component of a simulation
 )
 
 // A logFile takes the lines of a logger and appends them to a log in a data
@@ -226,211 +223,75 @@ func endsTorn(f *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// A record is a line of a log file: table 12 of spec 003, and what §9.5.1 and
-// §10.6.2 add.
-type record struct {
-	timestamp, level, agentID, component, eventType jsontext.Value
-	message, messageType, conversationID            jsontext.Value
-
-	rest string   // quoted: the member that holds everything else
-	data []member // everything else, in the order it came
+// The members of a line in a log file: table 12 of spec 003.
+type lineMembers struct {
+	Timestamp      jsontext.Value `json:"timestamp,omitzero"`
+	Level          jsontext.Value `json:"level,omitzero"`
+	AgentID        jsontext.Value `json:"agent_id,omitzero"`
+	Component      jsontext.Value `json:"component,omitzero"`
+	EventType      jsontext.Value `json:"event_type,omitzero"`
+	Message        jsontext.Value `json:"message,omitzero"`
+	MessageType    jsontext.Value `json:"message_type,omitzero"`
+	ConversationID jsontext.Value `json:"conversation_id,omitzero"`
 }
 
-// The member that holds everything else: in the league's log that of §9.5.1, in the
-// others that of table 12.
-const (
-	restOfLeague = `"details"`
-	restOfOthers = `"data"`
-)
+// A loggerLine is a line as the logger writes it: all members are at one level.
+type loggerLine struct {
+	lineMembers
+	Rest jsontext.Value `json:",embed"`
+}
 
-// A member is a member of a JSON object, its name quoted as it came.
-type member struct{ name, value jsontext.Value }
+// A fileLine is a line of a log file. One member holds the rest: details in the
+// log of a league (spec 003 §9.5.1), data in other logs (table 12).
+type fileLine struct {
+	lineMembers
+	Details jsontext.Value `json:"details,omitzero"`
+	Data    jsontext.Value `json:"data,omitzero"`
+}
 
-// arranged makes a line for the file of a line of the logger. Values stay as
-// they are written, to the last digit of a number.
+// arranged converts a line of the logger to a line of a log file. Values keep
+// their spelling, to the last digit of a number. Text that is no JSON object
+// becomes the message of a line.
 func arranged(line []byte, component string) []byte {
-	if !utf8.Valid(line) {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
-	}
-	r := record{rest: restOfOthers}
-	if component == protocol.ManagerSender {
-		r.rest = restOfLeague
-	}
-	members, ok := membersOf(line)
-	if !ok {
-		r.timestamp, r.message = quoted(time.Now().UTC().Format(logTime)), quoted(strings.TrimSpace(string(line)))
-		return r.line()
-	}
-	for _, m := range members {
-		r.place(m)
-	}
-	if component == "" {
-		component = componentOf(unquoted(r.agentID))
-		if r.agentID == nil {
-			r.agentID = quoted(component)
-		}
-	}
-	if r.component == nil {
-		r.component = quoted(component)
-	}
-	if event := eventOf(unquoted(r.message)); r.eventType == nil && event != "" {
-		r.eventType = quoted(event)
-	}
-	return r.line()
-}
-
-// membersOf are the members of a JSON object, in order; false if the text is
-// something else. They share the memory of the text.
-func membersOf(text []byte) (members []member, ok bool) {
-	members = make([]member, 0, 16)
-	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)) // the logger does not look for them
-	next := func() (jsontext.Value, error) {
-		v, err := d.ReadValue()
-		end := int(d.InputOffset())
-		return text[end-len(v) : end : end], err
-	}
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
-		return nil, false
-	}
-	for d.PeekKind() != '}' {
-		name, err := next()
-		if err != nil {
-			return nil, false
-		}
-		value, err := next()
-		if err != nil {
-			return nil, false
-		}
-		members = append(members, member{name, value})
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, false
-	}
-	_, err := d.ReadToken()
-	return members, errors.Is(err, io.EOF)
-}
-
-// place puts a member where it belongs. Of two with the same name the later
-// counts, as it does for most readers of JSON.
-func (r *record) place(m member) {
-	for _, p := range r.places() {
-		if string(m.name) == p.name {
-			*p.value = m.value
-			return
-		}
-	}
-	if string(m.name) == r.rest {
-		if inner, ok := membersOf(m.value); ok {
-			for _, m := range inner {
-				r.add(m)
+	// The logger writes repeated names and bytes that are not UTF-8.
+	asWritten := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true))
+	line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	var from loggerLine
+	var to fileLine
+	if err := json.Unmarshal(line, &from, asWritten); err != nil || !bytes.HasPrefix(line, []byte{'{'}) {
+		to.Timestamp, to.Message = quoted(time.Now().UTC().Format(logTime)), quoted(strings.TrimSpace(string(line)))
+	} else {
+		to.lineMembers, to.Data = from.lineMembers, from.Rest
+		switch component {
+		case protocol.ManagerSender:
+			to.Data, to.Details = nil, from.Rest
+		case "":
+			component = componentOf(to.AgentID)
+			if to.AgentID == nil {
+				to.AgentID = quoted(component)
 			}
-			return
+		}
+		if to.Component == nil {
+			to.Component = quoted(component)
 		}
 	}
-	r.add(m)
+	text, _ := json.Marshal(&to, asWritten) // each value is valid JSON
+	return append(text, '\n')
 }
 
-func (r *record) add(m member) {
-	for i := range r.data {
-		if bytes.Equal(r.data[i].name, m.name) {
-			r.data[i].value = m.value
-			return
-		}
-	}
-	r.data = append(r.data, m)
-}
-
-type place struct {
-	name  string // quoted
-	value *jsontext.Value
-}
-
-// places are the members of a line that have a place in it, in order.
-func (r *record) places() [8]place {
-	return [...]place{
-		{`"timestamp"`, &r.timestamp}, {`"level"`, &r.level}, {`"agent_id"`, &r.agentID},
-		{`"component"`, &r.component}, {`"event_type"`, &r.eventType}, {`"message"`, &r.message},
-		{`"message_type"`, &r.messageType}, {`"conversation_id"`, &r.conversationID},
-	}
-}
-
-// line is the record as JSON, with the newline.
-func (r *record) line() []byte {
-	line := append(make([]byte, 0, 512), '{')
-	for _, p := range r.places() {
-		if *p.value != nil {
-			line = withMember(line, p.name, *p.value)
-		}
-	}
-	if len(r.data) > 0 {
-		data := []byte{'{'}
-		for _, m := range r.data {
-			data = withMember(data, string(m.name), m.value)
-		}
-		line = withMember(line, r.rest, append(data, '}'))
-	}
-	return append(line, "}\n"...)
-}
-
-// withMember adds a member to an object that is being written. A value that
-// came on several lines is put on one.
-func withMember(object []byte, name string, value jsontext.Value) []byte {
-	if object[len(object)-1] != '{' {
-		object = append(object, ',')
-	}
-	object = append(append(object, name...), ':')
-	if bytes.ContainsAny(value, "\r\n") {
-		object, _ = jsontext.AppendFormat(object, value, jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true)) // it was read before
-		return object
-	}
-	return append(object, value...)
-}
-
-// componentOf is the kind of an agent; the simulation itself is none.
-func componentOf(agentID string) string {
-	switch kind, _, _ := strings.Cut(agentID, ":"); kind {
+// componentOf returns the role of an agent, from its quoted id. The simulation
+// itself has no role.
+func componentOf(agentID jsontext.Value) string {
+	id, _ := jsontext.AppendUnquote(nil, agentID) // "" for other values
+	switch role, _, _ := strings.Cut(string(id), ":"); role {
 	case protocol.ManagerSender, "referee", "player":
-		return kind
+		return role
 	}
 	return orchestrator
 }
 
-// eventOf names an event after its message: ROUND_COMPLETED for "round completed".
-// Messages of the transport, and those that the specification names, have names of
-// their own.
-func eventOf(message string) string {
-	switch message {
-	case "round announced":
-		return "ROUND_ANNOUNCEMENT_SENT" // spec 003 §9.5.1
-	case "sent":
-		return "MESSAGE_SENT" // spec 003 §10.6.3
-	case "received":
-		return "MESSAGE_RECEIVED"
-	case "answered":
-		return "ANSWER_SENT"
-	case "received the answer":
-		return "ANSWER_RECEIVED"
-	case "failed":
-		return "CALL_FAILED"
-	}
-	words := strings.FieldsFunc(strings.ReplaceAll(message, "'", ""), func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_'
-	})
-	name := []rune(strings.ToUpper(strings.Join(words, "_")))
-	return strings.TrimRight(string(name[:min(len(name), maxEventType)]), "_")
-}
-
 // quoted is text as JSON.
 func quoted(text string) jsontext.Value {
-	v, _ := jsontext.AppendQuote(nil, text) // what is no UTF-8 is replaced
+	v, _ := jsontext.AppendQuote(nil, text) // replaces bytes that are not UTF-8
 	return v
-}
-
-// unquoted is the text of a JSON string, "" of anything else.
-func unquoted(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, _ := jsontext.AppendUnquote(nil, v) // it was read before
-	return string(text)
 }

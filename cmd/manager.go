@@ -14,6 +14,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -114,7 +115,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer closeKeep(s, keep)
-	options.Keep = keep
+	options.Files = keep
 	options.Over = func() {
 		over = true
 		printed = printStandings(s, manager.Standings(), nil)
@@ -137,7 +138,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		o.leagueID, o.address.url(listener.Addr().String()), situation(manager, o), manager.AdminToken())
 	log.Info().Str("system_id", rules.System.SystemID).Str("display_name", rules.League.DisplayName).
-		Str("game_type", rules.League.GameType).Stringer("calls", calls).Msg("listening")
+		Str("game_type", rules.League.GameType).Stringer("calls", calls).Str("event_type", protocol.EventListening).Msg("listening")
 
 	_, err = manager.Run(ctx)
 	switch {
@@ -174,7 +175,7 @@ func (o *managerOptions) after(ctx context.Context, s streams, manager *league.M
 func situation(m *league.Manager, o *managerOptions) string {
 	status := m.Status()
 	switch {
-	case status.State == league.StateLeagueCompleted:
+	case status.State == decide.StateLeagueCompleted:
 		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another --league-id", status.Recorded, status.Matches)
 	case status.Matches > 0:
 		return fmt.Sprintf("goes on: round %d of %d, %d of %d matches recorded", max(status.Round, 1), status.Rounds, status.Recorded, status.Matches)
@@ -211,7 +212,7 @@ const stopPatience = 10 * time.Second
 
 // openKeep opens the league in a data folder, and says what came of it; nil
 // without a folder.
-func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error) {
+func openKeep(s streams, data, leagueID string, fresh bool) (*league.Files, error) {
 	if data == "" {
 		if fresh {
 			return nil, usage("--new-league needs the --data folder in which the old one is")
@@ -221,7 +222,7 @@ func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error
 	if !protocol.ValidLeagueID(leagueID) {
 		return nil, usage("--league-id %q: 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
-	keep, archived, err := league.OpenKeep(store.Folder(data), leagueID, fresh, time.Now)
+	keep, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
 		_, _ = fmt.Fprintf(s.err, "The old league is in %s.\n", archived)
 	}
@@ -238,7 +239,7 @@ func openKeep(s streams, data, leagueID string, fresh bool) (*league.Keep, error
 	return keep, nil
 }
 
-func closeKeep(s streams, keep *league.Keep) {
+func closeKeep(s streams, keep *league.Files) {
 	if keep == nil {
 		return
 	}
@@ -252,7 +253,7 @@ func closeKeep(s streams, keep *league.Keep) {
 func waitForEnd(ctx context.Context, s streams, m *league.Manager, log zerolog.Logger) {
 	_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
 	m.Linger(ctx)
-	log.Info().Msg("interrupted after the league was over")
+	log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the league was over")
 }
 
 func managerHealth(m *league.Manager, leagueID, name string) any {

@@ -136,14 +136,14 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}})
 	defer stop()
-	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
+	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Str("event_type", protocol.EventListening).Msg("listening")
 	l := &life{
 		agent: p, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
 		clock: options.Clock, log: log, file: file, data: o.data,
 	}
 	err = l.takePart(ctx)
 	if kept := p.Close(); kept != nil {
-		log.Error().Err(kept).Msg("the history is not complete on disk")
+		log.Error().Err(kept).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history is not complete on disk")
 	}
 	if err != nil {
 		return err

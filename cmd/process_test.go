@@ -149,7 +149,7 @@ func startManager(t *testing.T, args ...string) *manager {
 // answers waits until so many agents have answered the manager's pings.
 func (m *manager) answers(t *testing.T, n int) {
 	t.Helper()
-	m.awaits(t, `(?s)`+strings.Repeat(`"message":"agent answered its first ping".*`, n))
+	m.awaits(t, `(?s)`+strings.Repeat(`"event_type":"AGENT_ANSWERED_ITS_FIRST_PING".*`, n))
 }
 
 // joins runs a player or a referee at a free port in the manager's league.

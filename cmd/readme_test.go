@@ -228,7 +228,7 @@ func (r *reader) plays(t *testing.T, league []string) bool {
 		assert.Zero(t, code, "%s: %s", league[i], stderr)
 		switch oneAgent.FindStringSubmatch(league[i])[1] {
 		case "manager":
-			assert.Equal(t, 6, strings.Count(stderr, `"message":"result recorded"`))
+			assert.Equal(t, 6, strings.Count(stderr, `"event_type":"RESULT_RECORDED"`))
 			assert.Regexp(t, `\nChampion: Player \d+ \(P0\d\) with \d points\n$`, stdout)
 		case "referee":
 			assert.Regexp(t, `^REF0\d: \d matches conducted\. Champion: Player \d+ \(P0\d\)\n$`, stdout)

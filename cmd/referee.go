@@ -98,7 +98,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}})
 	defer stop()
 	defer r.Close()
-	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Msg("listening")
+	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Str("event_type", protocol.EventListening).Msg("listening")
 	l := &life{
 		agent: r, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
 		clock: options.Clock, log: log, file: file, data: o.data,

@@ -408,8 +408,8 @@ func (l *life) watch() *membership.Watch {
 // tell says that the manager is away, or back.
 func (l *life) tell(away bool, err error) {
 	if away {
-		l.log.Warn().Err(err).Str("manager", l.manager).Msg("the manager is away; this agent waits for it")
+		l.log.Warn().Err(err).Str("manager", l.manager).Str("event_type", protocol.EventManagerAway).Msg("the manager is away; this agent waits for it")
 		return
 	}
-	l.log.Info().Str("manager", l.manager).Msg("the manager is back")
+	l.log.Info().Str("manager", l.manager).Str("event_type", protocol.EventManagerBack).Msg("the manager is back")
 }

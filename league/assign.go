@@ -41,7 +41,7 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 			return
 		case lost: // it may have it all the same
 			failed.add(referee)
-			m.failed(x, referee, "it could not be reached for match "+x.id)
+			m.failed(x, referee, "it could not be reached for match "+x.id.String())
 			referee, givenUp = nil, true
 		case declined, unasked:
 			if m.pauseBetweenAsking(stop, tries) != nil {
@@ -54,13 +54,13 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 				referee = nil
 			}
 		case unfinished:
-			m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Msg("no report in time: another attempt")
+			m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", referee.id).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
 			failed.add(referee)
-			m.failed(x, referee, "it did not report match "+x.id+" in time")
+			m.failed(x, referee, "it did not report match "+x.id.String()+" in time")
 			referee, givenUp = nil, true
 		case disbelieved:
 			failed.add(referee)
-			m.failed(x, referee, "its report of match "+x.id+" was rejected")
+			m.failed(x, referee, "its report of match "+x.id.String()+" was rejected")
 			referee, givenUp = nil, true
 		}
 	}
@@ -318,7 +318,7 @@ func (m *Manager) attempt(x *match, referee *agent, givenUp bool) (number int, a
 	}
 	if again = number > 0; !again {
 		number = x.fact.NextAttempt()
-		err = m.record(&journal.MatchAssigned{MatchID: x.id, Attempt: number, RefereeID: referee.id})
+		err = m.record(&journal.MatchAssigned{Attempt: x.attempt(number), RefereeID: referee.id})
 	}
 	m.mu.Unlock()
 	if err == nil {
@@ -364,7 +364,7 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 	case ctx.Err() != nil || m.recordedMatch(x):
 		return settled
 	case err != nil:
-		m.options.Log.Warn().Err(err).Str("match_id", x.id).Str("referee_id", referee.id).Msg("the match could not be handed over")
+		m.options.Log.Warn().Err(err).Stringer("match_id", x.id).Str("referee_id", referee.id).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
 		e := protocol.AsError(err)
 		switch {
 		case protocol.Local(err):
@@ -374,8 +374,8 @@ func (m *Manager) hand(ctx context.Context, x *match, referee *agent, attempt in
 		}
 		return lost
 	case ack.Status != protocol.StatusAccepted:
-		withReason(m.options.Log.Info(), ack.Reason).Str("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
-			Msg("the referee does not take the match")
+		withReason(m.options.Log.Info(), ack.Reason).Stringer("match_id", x.id).Str("referee_id", referee.id).Str("status", ack.Status).
+			Str("event_type", protocol.EventAssignmentRefused).Msg("the referee does not take the match")
 		m.decline(x, referee, attempt, ack)
 		return declined
 	}
@@ -393,11 +393,11 @@ func (m *Manager) accept(x *match, referee *agent, attempt int, ack *protocol.Ma
 	switch {
 	case at.Accepted && !at.Declined && at.Commitment == ack.DrawCommitment:
 	case at.Commitment != "" && at.Commitment != ack.DrawCommitment:
-		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Int("attempt", at.Number).
-			Msg("the referee has begun this attempt again with another commitment: another attempt")
+		m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", referee.id).Int("attempt", at.Number).
+			Str("event_type", protocol.EventCommitmentChanged).Msg("the referee has begun this attempt again with another commitment: another attempt")
 		return begunAnew
 	default:
-		accept := &journal.MatchAccepted{MatchID: x.id, Attempt: at.Number, RefereeID: referee.id, DrawCommitment: ack.DrawCommitment}
+		accept := &journal.MatchAccepted{Attempt: x.attempt(at.Number), RefereeID: referee.id, DrawCommitment: ack.DrawCommitment}
 		if m.record(accept) != nil {
 			return settled // the journal fails, and with it the manager
 		}
@@ -427,7 +427,7 @@ func (m *Manager) decline(x *match, referee *agent, attempt int, ack *protocol.M
 	const longest = 200
 	reason := string(protocol.HideTokens([]byte(strings.ToValidUTF8(ack.Reason[:min(len(ack.Reason), longest)], ""))))
 	_ = m.record(&journal.MatchDeclined{ // if it cannot be, the journal fails, and with it the manager
-		MatchID: x.id, Attempt: attempt, RefereeID: referee.id, Reason: reason,
+		Attempt: x.attempt(attempt), RefereeID: referee.id, Reason: reason,
 	})
 }
 
@@ -438,10 +438,10 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 	seatA, seatB := m.seat(x.a), m.seat(x.b)
 	proves := m.state.Agents[referee.id].Proves()
 	m.mu.Unlock()
-	id := ""
+	matchID, id := x.id.String(), ""
 	if proves {
-		seatA.AccessToken = x.a.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
-		seatB.AccessToken = x.b.proof.Load().key.AccessToken(m.options.LeagueID, x.id, attempt, referee.id)
+		seatA.AccessToken = x.a.proof.Load().key.AccessToken(m.options.LeagueID, matchID, attempt, referee.id)
+		seatB.AccessToken = x.b.proof.Load().key.AccessToken(m.options.LeagueID, matchID, attempt, referee.id)
 	} else {
 		id = referee.id
 	}
@@ -450,17 +450,18 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 		replies = protocol.RepliesStrict
 	}
 	return protocol.StartMatch.Call(ctx, m.options.Caller, referee.peer(), &protocol.MatchAssignment{
-		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(x.id, attempt)),
-		LeagueID: m.options.LeagueID, RoundID: round, MatchID: x.id, Attempt: attempt,
+		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, attempt)),
+		LeagueID: m.options.LeagueID, RoundID: round, MatchID: matchID, Attempt: attempt,
 		GameType: m.options.GameType, PlayerA: seatA, PlayerB: seatB,
 		Timeouts: m.options.Timeouts, RetryPolicy: m.options.Retry, Scoring: scoringOf(m.options.Scoring), Replies: replies,
-		RefereeID: id, Auth: authName(m.options.LenientAuth),
+		RefereeID: id, Auth: m.options.auth(),
 	})
 }
 
 // seat is what a referee is told of a player; m.mu is held.
 func (m *Manager) seat(p *agent) protocol.AssignedPlayer {
-	row := m.state.Table.Row(p.index)
+	index, _ := m.state.Place(p.id)
+	row := m.state.Table.Row(index)
 	points := row.Points
 	return protocol.AssignedPlayer{
 		PlayerID: p.id, Endpoint: p.address(), DisplayName: p.name,

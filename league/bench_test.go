@@ -55,13 +55,13 @@ func stage(b *testing.B, folder store.Folder) (*desk, *protocol.Stamp, string) {
 	b.Helper()
 	d := &desk{handlers: map[string]func(context.Context, string, any) (any, error){}, assigned: make(chan *protocol.MatchAssignment, reporters)}
 	clock := protocol.SystemClock()
-	keep, _, err := league.OpenKeep(folder, "bench", false, time.Now)
+	keep, _, err := league.OpenFiles(folder, "bench", false, time.Now)
 	require.NoError(b, err)
 	m, err := league.New(league.Options{
 		LeagueID: "bench", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
 		Players: 2 * reporters, Referees: 1, MaxConcurrentMatches: reporters, Legs: 100,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Keep: keep, Caller: d, Clock: clock, Log: zerolog.Nop(),
+		Files: keep, Caller: d, Clock: clock, Log: zerolog.Nop(),
 	})
 	require.NoError(b, err)
 	m.Mount(d)

@@ -74,7 +74,7 @@ func (b *broadcast[Q]) deliver(a *agent) {
 // dropped counts a receiver that is too slow to be sent anything more.
 func (b *broadcast[Q]) dropped(a *agent) {
 	b.manager.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
-		Msg("the agent is too slow, a broadcast to it was dropped")
+		Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
 	b.done()
 }
 
@@ -178,14 +178,12 @@ func (f *farewell) dropped(*agent) { f.told.arrive() }
 // send calls one receiver of a broadcast. A failure is logged.
 func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
 	_, err := method.CallMany(ctx, m.options.Caller, a.peer(), message)
-	if err == nil && !a.confirmed.Load() {
-		m.mu.Lock()
-		_ = m.confirm(a) // it knows the credential that is made of its token; if that cannot be recorded, it is confirmed later
-		m.mu.Unlock()
+	if err == nil {
+		m.acknowledged(a)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		m.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
-			Str("message_type", message.Type()).Str("id", a.id).Msg("a broadcast was not acknowledged")
+			Str("message_type", message.Type()).Str("id", a.id).Str("event_type", protocol.EventBroadcastUnacknowledged).Msg("a broadcast was not acknowledged")
 	}
 	return err
 }

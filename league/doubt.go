@@ -37,10 +37,10 @@ type claim struct {
 // referee has lost the attempt if the rejection is final, or after
 // maxRejectedReports. M.mu is held.
 func (m *Manager) reject(x *match, r *journal.MatchReported, reason string, final bool) {
-	c := claim{report: r, reason: reason, rejected: x.claims[r.Attempt].rejected + 1, at: time.Now()}
-	x.claims[r.Attempt] = c
+	c := claim{report: r, reason: reason, rejected: x.claims[r.Number].rejected + 1, at: time.Now()}
+	x.claims[r.Number] = c
 	if final || c.rejected >= maxRejectedReports {
-		m.doubt(x, r.Attempt)
+		m.doubt(x, r.Number)
 	}
 	select {
 	case x.doubted <- struct{}{}:
@@ -76,10 +76,10 @@ func (m *Manager) doubt(x *match, attempt int) bool {
 		return x.fact.Report == nil
 	}
 	c := x.claims[attempt]
-	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
-		Msg("report rejected; assigning the match to another referee")
+	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
+		Str("event_type", protocol.EventReportRejected).Msg("report rejected; assigning the match to another referee")
 	_ = m.record(&journal.MatchDoubted{ // if it cannot be, the journal fails, and with it the manager
-		MatchID: x.id, Attempt: attempt, RefereeID: c.report.RefereeID, Reason: c.reason,
+		Attempt: x.attempt(attempt), RefereeID: c.report.RefereeID, Reason: c.reason,
 		Result: m.bestOf(c.report, [2]string{x.a.id, x.b.id}),
 	})
 	return true
@@ -95,20 +95,20 @@ func (m *Manager) settleByClaim(x *match) bool {
 		return false
 	}
 	d := x.fact.Doubts[last]
-	r := &journal.MatchReported{MatchID: x.id, Attempt: d.Attempt, RefereeID: d.RefereeID, Outcome: *d.Result}
+	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, Outcome: *d.Result}
 	err := m.score(r, x.a.id, x.b.id)
 	if err == nil {
 		err = m.record(r)
 	}
 	if err == nil && m.options.Progress != nil {
-		m.options.Progress(m.state.Recorded, len(m.state.Matches))
+		m.options.Progress(m.state.Recorded, m.state.TotalMatches())
 	}
 	m.mu.Unlock()
 	if err != nil || m.durable() != nil {
 		return false // the journal fails, and with it the manager
 	}
-	m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", r.RefereeID).Str("reason", d.Reason).
-		Msg("no other referee available: recording the rejected report")
+	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", r.RefereeID).Str("reason", d.Reason).
+		Str("event_type", protocol.EventRejectedReportRecorded).Msg("no other referee available: recording the rejected report")
 	m.recorded(x, r)
 	return true
 }
@@ -206,7 +206,7 @@ func (m *Manager) bothAnswer(ctx context.Context, x *match) bool {
 	var there [2]bool
 	var pinging sync.WaitGroup
 	for i, p := range [...]*agent{x.a, x.b} {
-		pinging.Go(func() { there[i] = m.answers(ctx, p.address()) })
+		pinging.Go(func() { there[i] = m.answering(ctx, p)[0] })
 	}
 	pinging.Wait()
 	return there[0] && there[1]
@@ -226,10 +226,9 @@ func (m *Manager) checkDoubleLoss(x *match, r *journal.MatchReported) error {
 }
 
 // runningMatch is a match of the current round; nil for any other. M.mu is held.
-func (m *Manager) runningMatch(id string) *match {
-	round, number, ok := protocol.ParseMatchID(id)
-	if !ok || round != m.state.Round || number > len(m.matches) {
+func (m *Manager) runningMatch(id protocol.MatchID) *match {
+	if id.Round != m.state.Round || id.Number < 1 || id.Number > len(m.matches) {
 		return nil
 	}
-	return m.matches[number-1]
+	return m.matches[id.Number-1]
 }

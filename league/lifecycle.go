@@ -55,7 +55,7 @@ func (m *Manager) judge() error {
 			return err
 		}
 		state, reason := m.state.Life(is)
-		m.options.Log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).Msg("an agent gets nothing to do any more")
+		m.options.Log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).Str("event_type", protocol.EventAgentSuspended).Msg("an agent gets nothing to do any more")
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (m *Manager) recall(ctx context.Context, of []*agent, beside failures) (the
 	answered := make([]bool, len(of))
 	var asking sync.WaitGroup
 	for i, a := range of {
-		asking.Go(func() { answered[i] = m.answers(ctx, a.address()) })
+		asking.Go(func() { answered[i] = m.answering(ctx, a)[0] })
 	}
 	asking.Wait()
 	if ctx.Err() != nil {
@@ -112,7 +112,7 @@ func (m *Manager) welcome(a *agent) {
 	}
 	back := &journal.AgentReturned{AgentID: a.id, Endpoint: is.Endpoint, Generation: is.Generation, Reason: "it answers again"}
 	if m.record(back) == nil { // if not, the journal fails, and with it the manager
-		m.options.Log.Info().Str("id", a.id).Msg("an agent is back")
+		m.options.Log.Info().Str("id", a.id).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
 	}
 }
 
@@ -154,7 +154,7 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	if f.WinnerPlayerID = journal.Remaining(x.a.id, x.b.id, absent); f.WinnerPlayerID != nil {
 		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
-	outcome, err := m.state.Outcome(&journal.MatchReported{MatchID: x.id, Outcome: f.Outcome})
+	outcome, err := m.state.Outcome(&journal.MatchReported{Attempt: x.attempt(0), Outcome: f.Outcome})
 	if err != nil {
 		return false, err
 	}
@@ -163,9 +163,9 @@ func (m *Manager) forfeitMatch(x *match) (bool, error) {
 	if err := m.record(f); err != nil {
 		return false, err
 	}
-	m.options.Log.Info().Str("match_id", x.id).Str("status", f.Status).Str("reason", f.Reason).Msg("match forfeited")
+	m.options.Log.Info().Stringer("match_id", x.id).Str("status", f.Status).Str("reason", f.Reason).Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
 	if m.options.Progress != nil {
-		m.options.Progress(m.state.Recorded, len(m.state.Matches))
+		m.options.Progress(m.state.Recorded, m.state.TotalMatches())
 	}
 	return true, nil
 }
@@ -219,50 +219,8 @@ func (m *Manager) failed(x *match, referee *agent, reason string) {
 	if is.Absent() || x.fact.Report != nil || is.Failing >= most {
 		return
 	}
-	failed := &journal.AgentFailed{AgentID: referee.id, MatchID: x.id, Attempt: x.fact.LastAttempt(referee.id), Reason: reason}
+	failed := &journal.AgentFailed{AgentID: referee.id, Attempt: x.attempt(x.fact.LastAttempt(referee.id)), Reason: reason}
 	if m.record(failed) == nil { // if not, the journal fails, and with it the manager
-		m.options.Log.Warn().Str("match_id", x.id).Str("referee_id", referee.id).Str("reason", reason).Msg("a referee failed")
+		m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", referee.id).Str("reason", reason).Str("event_type", protocol.EventRefereeFailed).Msg("a referee failed")
 	}
-}
-
-// states counts the registered agents by the state of their life. M.mu is held.
-func (m *Manager) states() (n protocol.AgentStates) {
-	for _, a := range m.state.Agents {
-		switch state, _ := m.state.Life(a); state {
-		case journal.LifeRegistered:
-			n.Registered++
-		case journal.LifeActive:
-			n.Active++
-		case journal.LifeSuspended:
-			n.Suspended++
-		default:
-			n.Shutdown++
-		}
-	}
-	return n
-}
-
-// inactive are the first of those that get nothing to do while the league goes
-// on, in order of ids. M.mu is held.
-func (m *Manager) inactive() (list []protocol.InactiveAgent) {
-	for _, a := range slices.Concat(m.players, m.referees) {
-		is := m.state.Agents[a.id]
-		if !is.Absent() {
-			continue
-		}
-		if len(list) == protocol.MaxInactive {
-			break
-		}
-		state, reason := m.state.Life(is)
-		list = append(list, protocol.InactiveAgent{AgentID: a.id, State: state, Reason: reason, Failures: is.Failures})
-	}
-	return list
-}
-
-// lifeOf is the state of an agent's life for queries. M.mu is held.
-func (m *Manager) lifeOf(a *agent) (life protocol.AgentLife) {
-	is := m.state.Agents[a.id]
-	life.State, life.StateReason = m.state.Life(is)
-	life.Failures = is.Failures
-	return life
 }

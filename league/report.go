@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -37,10 +38,6 @@ func numberOf(n *int) int {
 	}
 	return *n
 }
-
-// errJournal is what a caller is told whose message could not be kept. It is no
-// error of the protocol: the caller asks again, and the operator knows more.
-var errJournal = errors.New("the journal cannot be written")
 
 // reportMatchResult records a result (spec 003 §8.7.6). It is acknowledged when
 // it is on disk. The same report again is acknowledged again; a different one of
@@ -88,7 +85,8 @@ func (m *Manager) awaitAcceptance(ctx context.Context, q *protocol.MatchResultRe
 func (m *Manager) handing(q *protocol.MatchResultReport) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := m.runningMatch(q.MatchID)
+	id, _ := protocol.ParseMatchID(q.MatchID)
+	x := m.runningMatch(id)
 	if x == nil || x.handing == nil || q.Attempt > 0 && q.Attempt < x.handed {
 		return nil
 	}
@@ -115,12 +113,12 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	if thirdParty {
 		m.writeMatch(round, r, x.a, x.b)
 	}
-	withReason(m.options.Log.Info(), r.Reason).Str("conversation_id", protocol.MatchConversation(r.MatchID, r.Attempt)).
-		Str("match_id", r.MatchID).Str("status", r.Status).Msg("result recorded")
+	withReason(m.options.Log.Info(), r.Reason).Str("conversation_id", r.Conversation()).
+		Stringer("match_id", r.MatchID).Str("status", r.Status).Str("event_type", protocol.EventResultRecorded).Msg("result recorded")
 	if m.options.EveryMatch {
 		m.mu.Lock()
 		there := m.present(m.players)
-		update := m.standingsUpdate(m.life, m.state.Round, len(there), m.standings(0, protocol.MaxStandings))
+		update := m.standingsUpdate(m.life, m.state.Round, len(there), decide.StandingRows(m.state, 0, protocol.MaxStandings))
 		m.mu.Unlock()
 		m.post(there, update)
 	}
@@ -139,21 +137,19 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	if err != nil {
 		return nil, nil, err
 	}
-	if referee.player {
-		return nil, nil, protocol.Fault(protocol.ErrRefereeNotRegistered, "%s is no referee", referee.id)
-	}
 	if q.LeagueID != m.options.LeagueID {
-		return nil, nil, m.otherLeague(q.LeagueID)
+		return nil, nil, decide.OtherLeague(m.options.LeagueID, q.LeagueID)
 	}
-	fact, a, b, err := m.reported(q, referee)
+	id, _ := protocol.ParseMatchID(q.MatchID) // no match has the zero id
+	fact, a, b, err := m.reported(q, id, referee)
 	if err != nil || fact.Report != nil {
-		err = cmp.Or(m.allow(referee.throttle.asks), err) // nothing that the league waits for
+		err = cmp.Or(referee.throttle.allowAsk(), err) // nothing that the league waits for
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	x := m.runningMatch(q.MatchID) // nil if this manager has not taken up the round yet; it will find the result there
-	r, fault := m.read(q, fact, referee, a, b)
+	x := m.runningMatch(id) // nil if this manager has not taken up the round yet; it will find the result there
+	r, fault := m.read(q, id, fact, referee, a, b)
 	if known := fact.Report; known != nil {
 		if known.RefereeID == referee.id && same(known, r) {
 			return nil, nil, nil
@@ -164,9 +160,9 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	}
 	doubleLoss := fault == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && m.thirdParty(referee.id)
 	switch {
-	case fact.Doubted(r.Attempt):
+	case fact.Doubted(r.Number):
 		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState,
-			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", referee.id, r.Attempt, r.MatchID)
+			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", referee.id, r.Number, r.MatchID)
 	case x != nil && m.mustPing(x, doubleLoss):
 		return x, nil, errPingFirst
 	case fault != nil:
@@ -187,11 +183,11 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	}
 	m.checkScore(q, a, b, r)
 	if r.Draw == nil && r.Status != protocol.StatusTechnicalLoss {
-		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", r.MatchID).Str("referee_id", r.RefereeID).
-			Msg("the referee showed no draw: its result cannot be checked")
+		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).
+			Str("event_type", protocol.EventDrawMissing).Msg("the referee showed no draw: its result cannot be checked")
 	}
 	if m.options.Progress != nil {
-		m.options.Progress(m.state.Recorded, len(m.state.Matches))
+		m.options.Progress(m.state.Recorded, m.state.TotalMatches())
 	}
 	return x, r, nil
 }
@@ -200,20 +196,19 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 // because it may go on saying so.
 func (m *Manager) dispute(q *protocol.MatchResultReport, fact *journal.Match, r *journal.MatchReported) {
 	m.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-		Str("referee_id", r.RefereeID).Str("status", r.Status).Msg("disputed: a different result of a match that has one")
+		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", protocol.EventResultDisputed).Msg("disputed: a different result of a match that has one")
 	if !slices.Contains(fact.Disputed, r.RefereeID) {
-		_ = m.record(&journal.MatchDisputed{MatchID: r.MatchID, Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // it changes nothing
+		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // it changes nothing
 	}
 }
 
 // reported finds the match of a report, and whether the referee may report it.
-func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (fact *journal.Match, a, b *agent, err error) {
+func (m *Manager) reported(q *protocol.MatchResultReport, id protocol.MatchID, referee *agent) (fact *journal.Match, a, b *agent, err error) {
 	if m.state.Started == nil {
 		return nil, nil, nil, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 	}
-	fact, idA, idB, ok := m.state.Find(q.MatchID)
-	round, _, _ := protocol.ParseMatchID(q.MatchID)
-	if !ok || round != q.RoundID || !fact.Holds(referee.id) {
+	fact, idA, idB, ok := m.state.Find(id)
+	if !ok || id.Round != q.RoundID || !fact.Holds(referee.id) {
 		return nil, nil, nil, protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, referee.id)
 	}
 	return fact, m.agents[idA], m.agents[idB], nil
@@ -223,8 +218,8 @@ func (m *Manager) reported(q *protocol.MatchResultReport, referee *agent) (fact 
 // Points are the manager's to compute, so only the status, the winner and the
 // particulars count; a report without details, or with winner "DRAW", is
 // understood.
-func (m *Manager) read(q *protocol.MatchResultReport, fact *journal.Match, referee, a, b *agent) (*journal.MatchReported, *protocol.Error) {
-	r := &journal.MatchReported{MatchID: q.MatchID, Attempt: attemptOf(q, fact, referee), RefereeID: referee.id, Draw: q.Draw}
+func (m *Manager) read(q *protocol.MatchResultReport, id protocol.MatchID, fact *journal.Match, referee, a, b *agent) (*journal.MatchReported, *protocol.Error) {
+	r := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: attemptOf(q, fact, referee)}, RefereeID: referee.id, Draw: q.Draw}
 	r.Score = protocol.Both(a.id, 0, b.id, 0)
 	drawn := q.Result.Winner != nil && *q.Result.Winner == "DRAW"
 	var err error
@@ -341,51 +336,6 @@ func (m *Manager) checkScore(q *protocol.MatchResultReport, a, b *agent, r *jour
 	if gotA != countedA || gotB != countedB {
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 			Int("reported_A", gotA).Int("reported_B", gotB).Int("counted_A", countedA).Int("counted_B", countedB).
-			Msg("the reported score differs from the league's scoring, which counts")
+			Str("event_type", protocol.EventScoreDiffers).Msg("the reported score differs from the league's scoring, which counts")
 	}
-}
-
-func (m *Manager) otherLeague(id string) *protocol.Error {
-	return protocol.Fault(protocol.ErrLeagueNotFound, "this manager runs league %s, not %.60q", m.options.LeagueID, id)
-}
-
-// A MatchRecord is a recorded result with its match.
-type MatchRecord struct {
-	MatchID   string
-	RoundID   int
-	PlayerA   string
-	PlayerB   string
-	RefereeID string
-	Status    string
-	Winner    string // "" for a draw and a double loss
-	Number    int    // 0 when none was drawn
-	ChoiceA   string // "" when none was made
-	ChoiceB   string
-	Reason    string
-	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
-}
-
-// Results are all recorded results in schedule order.
-func (m *Manager) Results() []MatchRecord {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	records := make([]MatchRecord, 0, m.state.Recorded)
-	for round := 1; round <= m.state.Round; round++ {
-		for i, p := range m.state.Schedule.Round(round) {
-			r := m.state.Matches[m.state.Schedule.Index(round, i+1)].Report
-			if r == nil {
-				continue
-			}
-			a, b := m.state.Started.Players[p.A], m.state.Started.Players[p.B]
-			choiceA, _ := r.Choices.Get(a)
-			choiceB, _ := r.Choices.Get(b)
-			records = append(records, MatchRecord{
-				MatchID: r.MatchID, RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
-				Status: r.Status, Winner: textOf(r.WinnerPlayerID), Number: numberOf(r.DrawnNumber),
-				ChoiceA: textOf(choiceA), ChoiceB: textOf(choiceB), Reason: r.Reason,
-				Faults: r.Faults,
-			})
-		}
-	}
-	return records
 }

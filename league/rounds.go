@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"sync"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
+	"evenodd/league/store"
 )
 
 // A match is one match of the current round.
 type match struct {
-	id      string
+	id      protocol.MatchID
 	fact    *journal.Match // what is known of it; guarded by the manager's lock
 	a, b    *agent
 	referee *agent        // the announced one
@@ -24,6 +25,11 @@ type match struct {
 	claims  map[int]claim // of rejected reports, by attempt; guarded by the manager's lock
 	doubted chan struct{} // tells that claims has changed
 	pings   *pings        // of the players; nil before the first; guarded by the manager's lock
+}
+
+// attempt identifies an attempt at the match.
+func (x *match) attempt(number int) protocol.Attempt {
+	return protocol.Attempt{MatchID: x.id, Number: number}
 }
 
 // playRound is a whole round: announce, hand out, collect. It returns when
@@ -53,7 +59,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	announcement := m.announce(work, round, matches, forfeits)
 	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
-		Int("round_id", round).Int("matches_count", len(matches)).Msg("round announced")
+		Int("round_id", round).Int("matches_count", len(matches)).Str("event_type", protocol.EventRoundAnnounced).Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
 		if err := m.options.Clock.Sleep(stop, lead); err != nil {
 			return err
@@ -85,12 +91,12 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 func (m *Manager) conductors() int {
 	n := 0
 	for _, r := range m.referees {
-		n += r.capacity
+		n += m.state.Agents[r.id].Capacity
 	}
 	if limit := m.options.Concurrency; limit > 0 {
 		n = min(n, limit)
 	}
-	return min(n, m.state.Schedule.MatchesPerRound())
+	return min(n, len(m.players)/2)
 }
 
 // openRound makes the matches of a round, with the referees that were announced
@@ -99,16 +105,16 @@ func (m *Manager) openRound(round int) (_ []*match, forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.expectedReferees(round)}); err != nil {
+		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.workload.Choose(m.state, round)}); err != nil {
 			return nil, 0, err
 		}
 	}
 	referees := m.state.Rounds[round-1].Referees
-	pairings := m.state.Schedule.Round(round)
+	pairings := m.state.Pairings(round)
 	matches := make([]*match, len(pairings))
 	for i, p := range pairings {
 		x := &match{
-			id: protocol.MatchID(round, i+1), fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
+			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Rounds[round-1].Matches[i],
 			a: m.players[p.A], b: m.players[p.B], referee: m.agents[referees[i]], done: make(chan struct{}),
 			claims: map[int]claim{}, doubted: make(chan struct{}, 1),
 		}
@@ -137,7 +143,7 @@ func (m *Manager) announce(ctx context.Context, round int, matches []*match, for
 	announcement := m.announcement(ctx, round, len(there), matches)
 	var table notice
 	if forfeits > 0 && m.options.EveryMatch {
-		table = m.standingsUpdate(ctx, round, len(there), m.standings(0, protocol.MaxStandings))
+		table = m.standingsUpdate(ctx, round, len(there), decide.StandingRows(m.state, 0, protocol.MaxStandings))
 	}
 	m.mu.Unlock()
 	m.post(there, announcement, table)
@@ -153,7 +159,7 @@ func (m *Manager) announcement(ctx context.Context, round, receivers int, matche
 			auth = protocol.RefereeAuthNone
 		}
 		announced[i] = protocol.AnnouncedMatch{
-			MatchID: x.id, GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
+			MatchID: x.id.String(), GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
 			RefereeEndpoint: x.referee.address(), RefereeID: x.referee.id,
 			RefereeAuth: auth, ForfeitedBy: x.absent,
 		}
@@ -192,21 +198,21 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	if round < m.state.Schedule.Rounds() { // after the last, the end of the league writes them
-		m.writeFiles()
+	if round < m.state.TotalRounds() { // after the last, the end of the league writes them
+		m.files.write()
 	}
 	m.writeMatches(round-1, round-1) // their referees have had a round's time
 	end := m.roundEnd(ctx, round)
 	summary := m.state.Rounds[round-1].Summary
 	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
-		Int("technical_losses", summary.TechnicalLosses).Msg("round completed")
+		Int("technical_losses", summary.TechnicalLosses).Str("event_type", protocol.EventRoundCompleted).Msg("round completed")
 	return end, nil
 }
 
 // roundEnd is what is to be told of a completed round.
 func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
-	rows := m.standings(0, protocol.MaxStandings)
+	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	summary := m.state.Rounds[round-1].Summary
 	_, head := m.journal.Last()
 	players, referees := m.present(m.players), m.present(m.referees)
@@ -220,7 +226,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &played, MatchesPlayed: &played, Summary: &summary, JournalHead: head,
 	}
-	if next := round + 1; next <= m.state.Schedule.Rounds() {
+	if next := round + 1; next <= m.state.TotalRounds() {
 		completed.NextRoundID = &next
 	}
 	return roundEnd{
@@ -238,7 +244,31 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int, row
 	})
 }
 
-// scoringOf is a scoring as messages and files have it.
-func scoringOf(s table.Scoring) protocol.Scoring {
-	return protocol.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
+// writeMatches writes the files of the matches of some rounds that have none, because
+// their referee has its files elsewhere or writes none.
+func (m *Manager) writeMatches(from, to int) {
+	for round := max(from, 1); round <= to; round++ {
+		for i, pair := range m.state.Pairings(round) {
+			report := m.state.Rounds[round-1].Matches[i].Report
+			m.writeMatch(round, report, m.players[pair.A], m.players[pair.B])
+		}
+	}
+}
+
+// writeMatch writes the file of a match, if there is none.
+func (m *Manager) writeMatch(round int, r *journal.MatchReported, a, b *agent) {
+	m.files.addMatch(r.MatchID.String(), func() *store.Match {
+		now := m.clock.Timestamp()
+		return &store.Match{
+			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: round,
+			MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
+			RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
+			PlayerA:    store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
+			PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
+			Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
+			Transcript: []store.Exchange{}, Draw: r.Draw,
+			Result:  &store.MatchResult{GameResult: r.Outcome, Score: r.Score},
+			Scoring: scoringOf(m.options.Scoring),
+		}
+	})
 }

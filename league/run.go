@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -40,8 +41,8 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	var files sync.WaitGroup
 	defer files.Wait()
 	defer stopWriting()
-	files.Go(func() { m.writeWhenChanged(writing) })
-	if err := m.awaitStart(stop); err != nil {
+	files.Go(func() { m.files.run(writing) })
+	if err := m.registrations.awaitStart(stop); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -55,7 +56,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		return nil, err
 	}
 	for _, a := range slices.Concat(m.players, m.referees) {
-		running.Go(func() { a.notify(notifiers) })
+		running.Go(func() { a.sendNotices(notifiers) })
 	}
 	for range m.conductors() {
 		running.Go(func() {
@@ -69,7 +70,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		running.Go(func() { m.watch(notifiers) })
 	}
 	round, last := m.takeUp(work)
-	for ; round <= m.state.Schedule.Rounds(); round++ {
+	for ; round <= m.state.TotalRounds(); round++ {
 		if err := m.playRound(stop, work, round, last); err != nil {
 			return nil, err
 		}
@@ -81,94 +82,19 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	return m.complete(work, last)
 }
 
-// awaitStart returns when the league may begin: enough agents have registered
-// and answered, somebody starts it, or the registration window is over and there
-// are enough. Meanwhile it pings the agents that have not answered.
-func (m *Manager) awaitStart(ctx context.Context) error {
-	var window <-chan time.Time
-	if length := m.options.RegistrationWindow; length > 0 && m.state.Started == nil {
-		timer := time.NewTimer(length)
-		defer timer.Stop()
-		window = timer.C
-	}
-	waiting, stop := context.WithCancel(ctx)
-	var pinging sync.WaitGroup
-	defer pinging.Wait()
-	defer stop()
-	pinging.Go(func() { m.awaitAnswers(waiting) })
-	for {
-		select {
-		case <-m.started:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-window:
-			m.mu.Lock()
-			m.windowOver = true
-			if !m.enough() {
-				m.options.Log.Warn().Int("min_players", m.options.MinPlayers).Int("referees", m.options.Referees).
-					Msg("the registration window is over, but too few have registered: the league begins when there are enough")
-			}
-			m.mu.Unlock()
-		}
-	}
-}
-
-// enough begins the league when as many agents have registered and answered as
-// it waits for. M.mu is held.
-func (m *Manager) enough() bool {
-	players, referees := m.answeredCounts()
-	wanted := m.options.Players
-	if m.windowOver {
-		wanted = m.options.MinPlayers
-	}
-	enough := wanted > 0 && players >= wanted && referees >= m.options.Referees
-	if enough {
-		m.begin()
-	}
-	return enough
-}
-
 // createSchedule takes up who takes part, and with that who meets whom.
 func (m *Manager) createSchedule() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.start(); err != nil {
+	if err := m.registrations.fixParticipants(); err != nil {
 		return err
 	}
-	for i, id := range m.state.Started.Players {
-		m.agents[id].index = i
+	for _, id := range m.state.Started.Players {
 		m.players = append(m.players, m.agents[id])
 	}
 	for _, id := range m.state.Started.Referees {
 		m.referees = append(m.referees, m.agents[id])
 	}
-	return nil
-}
-
-// start fixes who takes part: those who have registered until now. M.mu is held.
-func (m *Manager) start() error {
-	if m.state.Started != nil {
-		return nil
-	}
-	if err := m.dropSilent(); err != nil {
-		return err
-	}
-	started := &journal.Started{Algorithm: journal.Algorithm}
-	for id, a := range m.agents {
-		if a.player {
-			started.Players = append(started.Players, id)
-		} else {
-			started.Referees = append(started.Referees, id)
-		}
-	}
-	slices.SortFunc(started.Players, protocol.CompareIDs)
-	slices.SortFunc(started.Referees, protocol.CompareIDs)
-	if err := m.record(started); err != nil {
-		return err
-	}
-	m.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
-		Int("rounds", m.state.Schedule.Rounds()).Int("matches", m.state.Schedule.Matches()).Msg("the league begins")
 	return nil
 }
 
@@ -187,7 +113,7 @@ func (m *Manager) takeUp(ctx context.Context) (round int, before roundEnd) {
 	}
 	m.writeMatches(1, round-1)
 	if round > 1 && !over {
-		m.rewriteFiles()
+		m.files.rewrite()
 		before = m.roundEnd(ctx, round-1)
 	}
 	return round, before
@@ -196,7 +122,7 @@ func (m *Manager) takeUp(ctx context.Context) (round int, before roundEnd) {
 // complete makes the table final and tells everybody that the league is over.
 func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.LeagueCompleted, error) {
 	m.mu.Lock()
-	rows := m.standings(0, protocol.MaxStandings)
+	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	first := rows[0]
 	champion := protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}
 	before := m.state.Completed != nil
@@ -210,7 +136,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	m.completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
-		TotalRounds: m.state.Schedule.Rounds(), TotalMatches: m.state.Schedule.Matches(),
+		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: head,
 	}
 	completed := m.completed
@@ -218,16 +144,29 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	if err := m.durable(); err != nil {
 		return nil, err
 	}
-	m.writeMatches(m.state.Schedule.Rounds(), m.state.Schedule.Rounds())
-	if !before || !m.filesComplete() {
-		m.rewriteFiles()
+	m.writeMatches(m.state.TotalRounds(), m.state.TotalRounds())
+	if !before || !m.files.upToDate() {
+		m.files.rewrite()
 	}
-	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Msg("the league is over")
+	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
 	if m.options.Over != nil {
 		m.options.Over()
 	}
 	m.tellCompleted(ctx, last, completed)
 	return completed, context.Cause(ctx)
+}
+
+// tellLate tells an agent that registers again after the end of the league that it is
+// over, also if it knew before a crash. M.mu is held.
+func (m *Manager) tellLate(a *agent) {
+	if m.completed == nil || !a.told.CompareAndSwap(false, true) {
+		return
+	}
+	select {
+	case m.late <- a:
+	default: // it registers again
+		a.told.Store(false)
+	}
 }
 
 // Linger tells agents that come back after the end that it is over, until ctx
@@ -243,23 +182,10 @@ func (m *Manager) Linger(ctx context.Context) {
 		case a := <-m.late:
 			telling.Go(func() { // a slow one keeps nobody waiting
 				(&farewell{manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(1)}).deliver(a)
-				a.late.Store(false)
+				a.told.Store(false)
 			})
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// phase is the manager's state (004 §9.2); m.mu is held.
-func (m *Manager) phase() string {
-	switch {
-	case m.state.Completed != nil:
-		return StateLeagueCompleted
-	case m.state.Started != nil:
-		return StateRunningLeague
-	case m.hasStarted():
-		return StateCreatingSchedule
-	}
-	return StateWaitingForRegistrations
 }

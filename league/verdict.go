@@ -82,7 +82,7 @@ const evenOdd = "even_odd"
 func (m *Manager) bound(r *journal.MatchReported, fact *journal.Match, ids [2]string) (*rules.Chance, error) {
 	promised := ""
 	for _, at := range fact.Attempts {
-		if at.Number == r.Attempt && at.Referee == r.RefereeID {
+		if at.Number == r.Number && at.Referee == r.RefereeID {
 			promised = at.Commitment
 		}
 	}
@@ -96,7 +96,7 @@ func (m *Manager) bound(r *journal.MatchReported, fact *journal.Match, ids [2]st
 	}
 	chance := &rules.Chance{}
 	nonce, ok := protocol.ParseSecret(r.Draw.Nonce)
-	if !ok || protocol.DrawCommitment(m.options.LeagueID, r.MatchID, r.Attempt, r.RefereeID, nonce) != r.Draw.Commitment {
+	if !ok || protocol.DrawCommitment(m.options.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, nonce) != r.Draw.Commitment {
 		return nil, errors.New("draw.nonce: it does not belong to the commitment")
 	}
 	chance.Nonce = nonce

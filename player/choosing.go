@@ -94,7 +94,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	p.mu.Unlock()
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil { // the caller is told that something went wrong, but not what
-		p.options.Log.Error().Err(err).Str("match_id", m.id).Msg("the strategy cannot decide")
+		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", protocol.EventStrategyFailed).Msg("the strategy cannot decide")
 		return "", err
 	}
 	switch len(m.decided) {

@@ -37,7 +37,7 @@ func (p *Player) open(m *membership.Membership, back bool) *history {
 	case folder == "":
 		return nil
 	case !protocol.ValidLeagueID(m.AgentID): // an id of another maker's manager; it also names a folder
-		log.Error().Str("player_id", m.AgentID).Msg("no history is kept: the player's id cannot name a folder")
+		log.Error().Str("player_id", m.AgentID).Str("event_type", protocol.EventHistoryUnnamable).Msg("no history is kept: the player's id cannot name a folder")
 		return nil
 	}
 	path := folder.History(m.AgentID)
@@ -55,14 +55,14 @@ func (p *Player) open(m *membership.Membership, back bool) *history {
 		d.path = path
 		return newHistory(doc.Matches)
 	case err != nil:
-		log.Error().Err(err).Msg("the history cannot be used")
+		log.Error().Err(err).Str("event_type", protocol.EventHistoryUnusable).Msg("the history cannot be used")
 	}
 	moved, err := moveAside(path, p.options.Clock.Timestamp())
 	if err != nil {
-		log.Error().Err(err).Msg("no history is kept: the one that is there cannot be moved aside")
+		log.Error().Err(err).Str("event_type", protocol.EventHistoryNotMoved).Msg("no history is kept: the one that is there cannot be moved aside")
 		return nil
 	}
-	log.Info().Str("path", moved).Msg("the history that was there is now here")
+	log.Info().Str("path", moved).Str("event_type", protocol.EventHistoryMoved).Msg("the history that was there is now here")
 	d.path = path
 	return nil
 }
@@ -146,7 +146,7 @@ func (p *Player) note() {
 	}
 	d.mu.Unlock()
 	if !told {
-		p.options.Log.Error().Err(err).Msg("the history cannot be written, trying again after the next round")
+		p.options.Log.Error().Err(err).Str("event_type", protocol.EventHistoryNotWritten).Msg("the history cannot be written, trying again after the next round")
 	}
 }
 

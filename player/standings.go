@@ -44,7 +44,7 @@ func (p *Player) askTotals(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		p.options.Log.Warn().Err(err).Msg("manager did not return this player's totals")
+		p.options.Log.Warn().Err(err).Str("event_type", protocol.EventTotalsMissing).Msg("manager did not return this player's totals")
 		return
 	}
 	p.mu.Lock()
@@ -96,7 +96,7 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 			return
 		}
 		p.unsaved, now.history = true, p.history.stats
-		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Msg("no GAME_OVER could be read: the result is taken from the standings")
+		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type", protocol.EventResultFromStandings).Msg("no GAME_OVER could be read: the result is taken from the standings")
 		delete(p.current, matchID)
 		p.idle()
 	}

@@ -64,7 +64,7 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 		return r, nil
 	}
 	if !p.options.StrictReferees && p.announced(matchID).RefereeAuth == protocol.RefereeAuthNone {
-		p.options.Log.Warn().Str("match_id", matchID).Str("sender", e.Sender).Msg("the referee of this match does not prove itself")
+		p.options.Log.Warn().Str("match_id", matchID).Str("sender", e.Sender).Str("event_type", protocol.EventRefereeUnauthenticated).Msg("the referee of this match does not prove itself")
 		return r, nil
 	}
 	if e.AuthToken == "" {
@@ -139,7 +139,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m.commitment != q.DrawCommitment {
 		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
-			Msg("the referee binds itself to another draw than before: the first counts")
+			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee binds itself to another draw than before: the first counts")
 	}
 	p.state = StateInMatch
 	accept := true
@@ -207,7 +207,8 @@ func (p *Player) forgotten(member *membership.Membership, q question) *match {
 		return nil
 	}
 	if q.round == 0 {
-		q.round, _, _ = protocol.ParseMatchID(q.matchID)
+		id, _ := protocol.ParseMatchID(q.matchID)
+		q.round = id.Round
 	}
 	m := &match{
 		id: q.matchID, opponent: q.opponent, round: q.round, attempt: attempt,
@@ -215,7 +216,7 @@ func (p *Player) forgotten(member *membership.Membership, q question) *match {
 	}
 	p.current[m.id], p.state = m, StateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
-		Msg("taking up a match that began before this player was restarted")
+		Str("event_type", protocol.EventMatchResumed).Msg("taking up a match that began before this player was restarted")
 	return m
 }
 
@@ -302,7 +303,7 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 	made := protocol.DrawCommitment(member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
 	if !ok || q.Draw.Commitment != m.commitment || !protocol.SameDigest(made, m.commitment) {
 		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
-			Msg("the draw is not the one that the referee was bound to: the audit of the league will tell")
+			Str("event_type", protocol.EventDrawCommitmentBroken).Msg("the draw is not the one that the referee was bound to: the audit of the league will tell")
 	}
 }
 
@@ -325,7 +326,7 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 	}
 	p.options.Log.Warn().Str("message_type", q.MessageType).Str("conversation_id", q.ConversationID).
 		Str("match_id", q.MatchID).Str("error_code", q.ErrorCode).Str("error", q.ErrorDescription).
-		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).Msg("the referee reports an error")
+		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).Str("event_type", protocol.EventGameErrorReceived).Msg("the referee reports an error")
 	return p.ack(q.MatchID, 0), nil
 }
 

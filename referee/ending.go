@@ -152,7 +152,7 @@ func (m *match) tellResult(s *seat) {
 	}
 	if err != nil {
 		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
-			Str("player_id", s.player.PlayerID).Msg("GAME_OVER was not acknowledged")
+			Str("player_id", s.player.PlayerID).Str("event_type", protocol.EventGameOverUnacknowledged).Msg("GAME_OVER was not acknowledged")
 	}
 }
 
@@ -176,7 +176,7 @@ func (m *match) deliver(ctx context.Context) {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err
 	}, func(err error, wait time.Duration) {
-		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Msg("cannot report yet, trying again")
+		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Str("event_type", protocol.EventReportRetried).Msg("cannot report yet, trying again")
 	})
 	refusal := protocol.AsError(err)
 	switch {
@@ -185,7 +185,7 @@ func (m *match) deliver(ctx context.Context) {
 	case ctx.Err() != nil: // the next time, perhaps of another process
 		m.keepEnding()
 	default:
-		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Msg("the manager refuses the report")
+		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type", protocol.EventReportRefused).Msg("the manager refuses the report")
 		if refusal != nil && refusal.Remote {
 			m.settle(refusal)
 		}
@@ -201,7 +201,7 @@ func (m *match) deliver(ctx context.Context) {
 	if first {
 		m.referee.acknowledged(m.matchID)
 	}
-	o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).Msg("match reported")
+	o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).Str("event_type", protocol.EventMatchReported).Msg("match reported")
 }
 
 // finished tells whether there is a result to report.

@@ -132,7 +132,7 @@ func (m *match) hold(w *window, s *seat, fault *protocol.Error) (again bool) {
 	left := min(w.until().Sub(o.Clock.Now()), w.length+w.ctx.Extended()-w.held)
 	pause := max(fault.RetryAfter(), min(time.Duration(w.limits)*step, time.Second))
 	o.Log.Info().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.asks).
-		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", max(min(pause, left), 0)).Msg("a player asks to wait")
+		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", max(min(pause, left), 0)).Str("event_type", protocol.EventPlayerAsksToWait).Msg("a player asks to wait")
 	w.held += pause
 	return o.Clock.Sleep(m.referee.life, max(min(pause, left), 0)) == nil && pause < left
 }
@@ -266,7 +266,7 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *prot
 	}
 	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
 		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Int("retry", retry).Bool("retryable", again).
-		Msg("a player failed")
+		Str("event_type", protocol.EventPlayerFailed).Msg("a player failed")
 	peer, conversation, chronicle, try := s.peer, m.conversation, m.chronicle, 0
 	method := &protocol.NotifyGameError
 	if chronicle != nil {
@@ -286,7 +286,7 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *prot
 		}
 		if err != nil {
 			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).
-				Str("player_id", problem.AffectedPlayer).Msg("GAME_ERROR was not acknowledged")
+				Str("player_id", problem.AffectedPlayer).Str("event_type", protocol.EventGameErrorUnacknowledged).Msg("GAME_ERROR was not acknowledged")
 		}
 	})
 	if !told {

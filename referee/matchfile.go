@@ -16,7 +16,7 @@ func (r *Referee) files(leagueID, matchID, refereeID string) bool {
 	for _, id := range []string{leagueID, matchID, refereeID} {
 		if !protocol.ValidLeagueID(id) {
 			r.options.Log.Error().Str("league_id", leagueID).Str("match_id", matchID).Str("referee_id", refereeID).
-				Msg("these ids cannot name a file: nothing is written of the match")
+				Str("event_type", protocol.EventMatchFileUnnamable).Msg("these ids cannot name a file: nothing is written of the match")
 			return false
 		}
 	}
@@ -61,7 +61,7 @@ func (m *match) write(path string, doc *store.Match, loss string) bool {
 	err := store.Write(path, doc)
 	if err != nil {
 		m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("file", path).
-			Msg("a match's file cannot be written: " + loss)
+			Str("event_type", protocol.EventMatchFileNotWritten).Msg("a match's file cannot be written: " + loss)
 	}
 	return err == nil
 }
@@ -127,6 +127,6 @@ func (m *match) settle(refusal *protocol.Error) {
 	}
 	if err := os.Remove(attempt); err != nil && !os.IsNotExist(err) {
 		m.referee.options.Log.Warn().Err(err).Str("conversation_id", m.conversation).
-			Msg("an attempt's file is left, although the match's own is there")
+			Str("event_type", protocol.EventAttemptFileLeft).Msg("an attempt's file is left, although the match's own is there")
 	}
 }

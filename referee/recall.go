@@ -27,7 +27,7 @@ func (r *Referee) resume(member *membership.Membership) {
 			continue
 		}
 		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).
-			Msg("finished before, and not acknowledged: reporting it again")
+			Str("event_type", protocol.EventReportResumed).Msg("finished before, and not acknowledged: reporting it again")
 		r.mu.Lock()
 		if r.matches[matchID] == nil {
 			m := recalled(r, member, doc)
@@ -100,7 +100,7 @@ func (r *Referee) unacknowledged(member *membership.Membership, matchID string) 
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.options.Log.Error().Err(err).Str("folder", folder).
-			Msg("cannot look for finished matches: those that are there will be played again")
+			Str("event_type", protocol.EventFinishedMatchesUnreadable).Msg("cannot look for finished matches: those that are there will be played again")
 	}
 	found := map[string][]int{}
 	for _, e := range entries {
@@ -142,7 +142,7 @@ func (r *Referee) readOwn(member *membership.Membership, path, matchID string, a
 	}
 	if err != nil {
 		r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).
-			Msg("a match's file is of no use, and the match is played again when it is handed over")
+			Str("event_type", protocol.EventMatchFileUnusable).Msg("a match's file is of no use, and the match is played again when it is handed over")
 		return nil
 	}
 	return doc

@@ -191,10 +191,10 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	switch {
 	case err != nil:
 		r.options.Log.Error().Err(err).Str("league_id", leagueID).
-			Msg("the match files of an older league cannot be moved: they may be taken for those of this one")
+			Str("event_type", protocol.EventOldMatchFilesNotMoved).Msg("the match files of an older league cannot be moved: they may be taken for those of this one")
 	case into != "":
 		r.options.Log.Warn().Str("league_id", leagueID).Str("folder", into).
-			Msg("there were match files of an older league of this name: they are here now")
+			Str("event_type", protocol.EventOldMatchFilesMoved).Msg("there were match files of an older league of this name: they are here now")
 	}
 }
 
@@ -444,6 +444,6 @@ func (r *Referee) warn(playerID, what string) {
 		r.options.Warned(playerID, what)
 	}
 	if first {
-		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Msg("a player's replies do not conform")
+		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Str("event_type", protocol.EventRepliesNotConforming).Msg("a player's replies do not conform")
 	}
 }

@@ -94,7 +94,7 @@ func (m *match) void(w *window, s *seat, fault *protocol.Error, why string, loca
 	}
 	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.action).
 		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", why).Int("times", n).
-		Bool("given_up", n >= maxVoid).Msg("a question was put to no avail, by no fault of the player")
+		Bool("given_up", n >= maxVoid).Str("event_type", protocol.EventAttemptVoid).Msg("a question was put to no avail, by no fault of the player")
 	if n >= maxVoid {
 		m.givenUp.Store(true)
 		return false
@@ -133,7 +133,7 @@ func (r *Referee) comeBack() {
 		r.mu.Unlock()
 		err := r.Register(r.life)
 		if err != nil && r.life.Err() == nil {
-			r.options.Log.Error().Err(err).Msg("cannot ask the manager for the matches that were given up: it will hand them over when it misses them")
+			r.options.Log.Error().Err(err).Str("event_type", protocol.EventAbandonedMatchesNotRequested).Msg("cannot ask the manager for the matches that were given up: it will hand them over when it misses them")
 		}
 		r.mu.Lock()
 		r.returning = err == nil && handed != r.handed

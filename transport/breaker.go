@@ -90,7 +90,7 @@ func (b *Breaker) close(endpoint string) {
 	delete(b.circuits, endpoint)
 	b.mu.Unlock()
 	if c != nil && !c.IsClosed() {
-		b.log.Info().Str("endpoint", endpoint).Msg("the endpoint answers again")
+		b.log.Info().Str("endpoint", endpoint).Str("event_type", eventEndpointBack).Msg("the endpoint answers again")
 	}
 }
 
@@ -112,7 +112,7 @@ func (b *Breaker) fail(endpoint string, err error) {
 	b.mu.Unlock()
 	if opened {
 		b.log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", openFor).
-			Msg("the endpoint keeps failing: notices to it are held back")
+			Str("event_type", eventEndpointFailing).Msg("the endpoint keeps failing: notices to it are held back")
 	}
 }
 

@@ -160,7 +160,7 @@ func (m *Mux) answer(method string, id jsontext.Value, call func() (any, error))
 		return nil, err
 	}
 	if encoded, err = encodeResult(result, id); err != nil {
-		m.log.Error().Str("method", method).Err(err).Msg("a result cannot be encoded")
+		m.log.Error().Str("method", method).Err(err).Str("event_type", eventResultLost).Msg("a result cannot be encoded")
 	}
 	return encoded, err
 }

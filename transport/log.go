@@ -7,6 +7,22 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// Names of this package's events in log files: the member event_type of a line.
+// Readers of logs match these names, not the sentences beside them.
+const (
+	eventMessageSent     = "MESSAGE_SENT" // spec 003 §10.6.3
+	eventMessageReceived = "MESSAGE_RECEIVED"
+	eventAnswerSent      = "ANSWER_SENT"
+	eventErrorSent       = "ANSWERED_WITH_AN_ERROR"
+	eventAnswerReceived  = "ANSWER_RECEIVED"
+	eventCallFailed      = "CALL_FAILED"
+	eventCallRefused     = "CALL_REFUSED"
+	eventHandlerPanicked = "A_HANDLER_PANICKED"
+	eventResultLost      = "A_RESULT_CANNOT_BE_ENCODED"
+	eventEndpointBack    = "THE_ENDPOINT_ANSWERS_AGAIN"
+	eventEndpointFailing = "THE_ENDPOINT_KEEPS_FAILING_NOTICES_TO_IT_ARE_HELD_BACK"
+)
+
 // Logged is next with a debug line for every call sent and every answer
 // received. When log is not at debug level it is next itself.
 func Logged(next Caller, log zerolog.Logger) Caller {
@@ -22,15 +38,15 @@ type logged struct {
 }
 
 func (l *logged) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Msg("sent")
+	describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Str("event_type", eventMessageSent).Msg("sent")
 	start := time.Now()
 	result, err := l.next.Call(ctx, endpoint, bearer, method, params, decode)
 	took := time.Since(start)
 	if err != nil {
-		describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Err(err).Msg("failed")
+		describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Err(err).Str("event_type", eventCallFailed).Msg("failed")
 		return result, err
 	}
-	describe(l.log.Debug(), result).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Msg("received the answer")
+	describe(l.log.Debug(), result).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Str("event_type", eventAnswerReceived).Msg("received the answer")
 	return result, nil
 }
 

@@ -349,8 +349,8 @@ func (x *examination) settled(before []protocol.Record, round int) []protocol.Re
 	if before == nil {
 		return nil
 	}
-	for number := 1; number <= x.state.Schedule.MatchesPerRound(); number++ {
-		r := x.fixture(round, number).Report
+	for i := range x.state.Pairings(round) {
+		r := x.fixture(round, i+1).Report
 		if r == nil {
 			return nil
 		}

@@ -135,7 +135,7 @@ func (x *examination) checkLifecycle(d *matchFile, final bool, wrong func(path [
 func (x *examination) left(d *matchFile, f *fixture, at spot) {
 	r := f.Report
 	who := fmt.Sprintf("attempt %d at %s by %s", d.Attempt, f.id, clip(d.RefereeID))
-	counts := r != nil && r.Attempt == d.Attempt && r.RefereeID == d.RefereeID
+	counts := r != nil && r.Number == d.Attempt && r.RefereeID == d.RefereeID
 	switch state := d.Lifecycle.State; {
 	case state == store.StateFinished && counts:
 		x.compareFile(d, f)

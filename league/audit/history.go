@@ -112,9 +112,10 @@ func (x *examination) checkMemory(d *historyFile, i int) {
 	wrong := func(member string, format string, args ...any) {
 		x.find(RuleHistory, spot{file: d.file, line: d.line("matches", i, member), matchID: got.MatchID, agentID: d.PlayerID}, format, args...)
 	}
-	m, idA, idB, ok := x.state.Find(got.MatchID)
+	id, _ := protocol.ParseMatchID(got.MatchID)
+	m, idA, idB, ok := x.state.Find(id)
 	switch {
-	case !ok && x.toCome(got.MatchID):
+	case !ok && x.toCome(id):
 		return // its round was announced after the journal was read
 	case !ok:
 		wrong("match_id", "%s remembers match %s, which is not of this league", d.PlayerID, quoted(&got.MatchID))
@@ -128,9 +129,9 @@ func (x *examination) checkMemory(d *historyFile, i int) {
 		!slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }):
 		wrong("attempt", "%s remembers attempt %d at %s, which was never assigned", d.PlayerID, got.Attempt, got.MatchID)
 		return
-	case got.Attempt != m.Report.Attempt:
+	case got.Attempt != m.Report.Number:
 		x.note(RuleHistory, spot{file: d.file, line: d.line("matches", i, "attempt"), matchID: got.MatchID, agentID: d.PlayerID},
-			"%s remembers attempt %d at %s; the one that counts is %d", d.PlayerID, got.Attempt, got.MatchID, m.Report.Attempt)
+			"%s remembers attempt %d at %s; the one that counts is %d", d.PlayerID, got.Attempt, got.MatchID, m.Report.Number)
 		return
 	}
 	opponent := idA
@@ -182,17 +183,13 @@ func (x *examination) checkBond(d *historyFile, i int, r *journal.MatchReported,
 }
 
 // toCome tells whether a match is of a round that was not announced yet.
-func (x *examination) toCome(matchID string) bool {
-	round, number, ok := protocol.ParseMatchID(matchID)
-	if ok {
-		_, ok = x.state.Schedule.Pair(round, number)
-	}
-	return ok && !x.completed() && round > x.state.Round
+func (x *examination) toCome(id protocol.MatchID) bool {
+	return id.Number > 0 && id.Number <= len(x.state.Pairings(id.Round)) && !x.completed() && id.Round > x.state.Round
 }
 
 // seenBy is a result as one of its players would write it down.
 func seenBy(r *journal.MatchReported, id, opponent string) protocol.PlayedMatch {
-	seen := protocol.PlayedMatch{MatchID: r.MatchID, OpponentID: opponent}
+	seen := protocol.PlayedMatch{MatchID: r.MatchID.String(), OpponentID: opponent}
 	if mine, _ := r.Choices.Get(id); mine != nil {
 		seen.MyChoice = *mine
 	}

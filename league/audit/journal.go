@@ -197,21 +197,21 @@ func (x *examination) odd(rule string, e *journal.Event, here spot, err error) {
 func matchOf(d journal.Data) string {
 	switch d := d.(type) {
 	case *journal.MatchAssigned:
-		return d.MatchID
+		return d.MatchID.String()
 	case *journal.MatchAccepted:
-		return d.MatchID
+		return d.MatchID.String()
 	case *journal.MatchDeclined:
-		return d.MatchID
+		return d.MatchID.String()
 	case *journal.MatchReported:
-		return d.MatchID
+		return d.MatchID.String()
 	case *journal.MatchForfeited:
-		return d.MatchID
+		return d.MatchID.String()
 	case *journal.AgentFailed:
-		return d.MatchID
+		return d.MatchID.String()
 	case *journal.MatchDisputed:
-		return d.MatchID
+		return d.MatchID.String()
 	case *journal.MatchDoubted:
-		return d.MatchID
+		return d.MatchID.String()
 	}
 	return ""
 }
@@ -267,7 +267,7 @@ func (x *examination) broken(d journal.Data) string {
 		if w := d.WinnerPlayerID; d.Status != protocol.StatusTechnicalLoss || w == nil && len(d.Players) == 1 || w != nil && slices.Contains(d.Players, *w) {
 			return RuleVerdict
 		}
-		return x.brokenResult(&journal.MatchReported{MatchID: d.MatchID, Outcome: d.Outcome, Score: d.Score}, idA, idB)
+		return x.brokenResult(&journal.MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, Outcome: d.Outcome, Score: d.Score}, idA, idB)
 	}
 	return RuleEvent
 }
@@ -298,7 +298,7 @@ func (x *examination) remember(e *journal.Event, here spot) {
 			x.starts = here.line
 		}
 	case *journal.MatchAccepted:
-		if p, i := x.attempt(d.MatchID, d.Attempt, d.RefereeID); p != nil {
+		if p, i := x.attempt(d.Attempt, d.RefereeID); p != nil {
 			for len(p.accepted) <= i {
 				p.accepted = append(p.accepted, 0)
 			}
@@ -313,8 +313,8 @@ func (x *examination) remember(e *journal.Event, here spot) {
 			x.place(d.MatchID).report = int32(here.line) //nolint:gosec // as above
 		}
 	case *journal.MatchDisputed:
-		here.matchID, here.agentID = d.MatchID, d.RefereeID
-		x.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), clip(d.MatchID), clip(d.Status), quoted(d.WinnerPlayerID))
+		here.matchID, here.agentID = d.MatchID.String(), d.RefereeID
+		x.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID, clip(d.Status), quoted(d.WinnerPlayerID))
 	case *journal.LeagueCompleted:
 		x.ends = here.line
 		x.checkChampion(d, here)
@@ -329,26 +329,25 @@ func (x *examination) checkChampion(d *journal.LeagueCompleted, here spot) {
 }
 
 // place is where the lines of a match are kept; the match must be known.
-func (x *examination) place(matchID string) *places {
-	if x.places == nil {
-		x.places = make([]places, len(x.state.Matches))
+func (x *examination) place(id protocol.MatchID) *places {
+	if x.places[id] == nil {
+		x.places[id] = &places{}
 	}
-	round, match, _ := protocol.ParseMatchID(matchID)
-	return &x.places[x.state.Schedule.Index(round, match)]
+	return x.places[id]
 }
 
 // attempt finds an attempt that was assigned, and the place of its match; nil
 // when it was not.
-func (x *examination) attempt(matchID string, attempt int, refereeID string) (*places, int) {
-	m, _, _, ok := x.state.Find(matchID)
+func (x *examination) attempt(id protocol.Attempt, refereeID string) (*places, int) {
+	m, _, _, ok := x.state.Find(id.MatchID)
 	if !ok {
 		return nil, 0
 	}
-	i := slices.IndexFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == attempt && a.Referee == refereeID })
+	i := slices.IndexFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == id.Number && a.Referee == refereeID })
 	if i < 0 {
 		return nil, 0
 	}
-	return x.place(matchID), i
+	return x.place(id.MatchID), i
 }
 
 // mend makes of a state one in which the event could have happened, as far as
@@ -367,18 +366,18 @@ func (x *examination) mend(e *journal.Event) {
 		if x.supposeStart(e.Seq) && d.RoundID == s.Round+2 {
 			x.supposeRound()
 		}
-		if s.Started != nil && d.RoundID == s.Round+1 && d.RoundID <= s.Schedule.Rounds() {
+		if s.Started != nil && d.RoundID == s.Round+1 && d.RoundID <= s.TotalRounds() {
 			x.supposeRound()
 			r := &s.Rounds[s.Round-1]
 			r.Referees, r.AnnouncedAt = d.Referees, e.At
 		}
 	case *journal.MatchAssigned:
 		if x.supposeRoundOf(d.MatchID, e.Seq) {
-			x.supposeAttempt(d.MatchID, journal.Attempt{Number: d.Attempt, Referee: d.RefereeID})
+			x.supposeAttempt(d.MatchID, journal.Attempt{Number: d.Number, Referee: d.RefereeID})
 		}
 	case *journal.MatchAccepted:
 		if x.supposeRoundOf(d.MatchID, e.Seq) {
-			x.supposeAttempt(d.MatchID, journal.Attempt{Number: d.Attempt, Referee: d.RefereeID, Commitment: d.DrawCommitment})
+			x.supposeAttempt(d.MatchID, journal.Attempt{Number: d.Number, Referee: d.RefereeID, Commitment: d.DrawCommitment})
 		}
 	case *journal.MatchReported:
 		x.mendReport(d, e.Seq)
@@ -437,14 +436,15 @@ func (x *examination) supposeStart(seq int) bool {
 // supposeRound announces the next round, of which no more is known.
 func (x *examination) supposeRound() {
 	s := x.state
-	if s.Round >= s.Schedule.Rounds() {
+	if s.Round >= s.TotalRounds() {
 		return
 	}
 	if s.Open() {
 		s.Rounds[s.Round-1].CompletedAt = unknownTime
 	}
+	pairings := s.Pairings(s.Round + 1)
 	s.Round++
-	s.Rounds = append(s.Rounds, journal.Round{AnnouncedAt: unknownTime})
+	s.Rounds = append(s.Rounds, journal.Round{Pairings: pairings, Matches: make([]journal.Match, len(pairings)), AnnouncedAt: unknownTime})
 }
 
 // unknownTime is that of an event that is missing.
@@ -452,21 +452,20 @@ const unknownTime = "?"
 
 // supposeRoundOf announces the round of a match, if it is the next; false when
 // there is no such match in an announced round.
-func (x *examination) supposeRoundOf(matchID string, seq int) bool {
+func (x *examination) supposeRoundOf(id protocol.MatchID, seq int) bool {
 	if !x.supposeStart(seq) {
 		return false
 	}
-	round, _, ok := protocol.ParseMatchID(matchID)
-	if ok && round == x.state.Round+1 {
+	if id.Round == x.state.Round+1 {
 		x.supposeRound()
 	}
-	_, _, _, ok = x.state.Find(matchID)
+	_, _, _, ok := x.state.Find(id)
 	return ok
 }
 
 // supposeAttempt assigns a match, unless that attempt was.
-func (x *examination) supposeAttempt(matchID string, a journal.Attempt) {
-	m, _, _, _ := x.state.Find(matchID)
+func (x *examination) supposeAttempt(id protocol.MatchID, a journal.Attempt) {
+	m, _, _, _ := x.state.Find(id)
 	if !slices.ContainsFunc(m.Attempts, func(b journal.Attempt) bool { return a.Number == b.Number && a.Referee == b.Referee }) {
 		m.Attempts = append(m.Attempts, a)
 	}
@@ -483,7 +482,7 @@ func (x *examination) mendReport(d *journal.MatchReported, seq int) {
 	if m.Report != nil || err != nil || s.Table.Record(outcome) != nil {
 		return
 	}
-	x.supposeAttempt(d.MatchID, journal.Attempt{Number: d.Attempt, Referee: d.RefereeID})
+	x.supposeAttempt(d.MatchID, journal.Attempt{Number: d.Number, Referee: d.RefereeID})
 	m.Report = d
 	s.Recorded++
 }

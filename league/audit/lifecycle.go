@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 )
 
 // judged tells whether the journal is of a manager that decides about agents by
@@ -102,7 +103,7 @@ func (x *examination) lookForPlayed(d *journal.MatchReported, here spot) {
 	}
 	for _, id := range [2]string{idA, idB} {
 		if a := x.state.Agents[id]; a != nil && a.Absent() {
-			here.matchID, here.agentID = d.MatchID, id
+			here.matchID, here.agentID = d.MatchID.String(), id
 			x.find(RuleLifecycle, here, "%s was played, but %s is suspended or shut down, and forfeits it", d.MatchID, id)
 		}
 	}
@@ -124,7 +125,7 @@ func (x *examination) mendForfeit(d *journal.MatchForfeited, seq int) {
 		return
 	}
 	m, _, _, _ := s.Find(d.MatchID)
-	report := &journal.MatchReported{MatchID: d.MatchID, Outcome: d.Outcome, Score: d.Score}
+	report := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, Outcome: d.Outcome, Score: d.Score}
 	outcome, err := s.Outcome(report)
 	if m.Report != nil || err != nil || s.Table.Record(outcome) != nil {
 		return

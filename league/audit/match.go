@@ -51,8 +51,8 @@ func (x *examination) checkMatches(names []string) {
 	before := x.nothingYet()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
-		for number := 1; number <= s.Schedule.MatchesPerRound(); number++ {
-			f := x.fixture(round, number)
+		for i := range s.Pairings(round) {
+			f := x.fixture(round, i+1)
 			var file *matchFile
 			there := left[f.id]
 			delete(left, f.id)
@@ -98,14 +98,14 @@ func (x *examination) checkTokens() {
 
 func (x *examination) fixture(round, number int) *fixture {
 	s := x.state
-	pair, _ := s.Schedule.Pair(round, number)
-	i := s.Schedule.Index(round, number)
+	id := protocol.MatchID{Round: round, Number: number}
+	pair := s.Rounds[round-1].Pairings[number-1]
 	f := &fixture{
-		Match: &s.Matches[i], id: protocol.MatchID(round, number), round: round,
+		Match: &s.Rounds[round-1].Matches[number-1], id: id.String(), round: round,
 		ids: [2]string{s.Started.Players[pair.A], s.Started.Players[pair.B]},
 	}
-	if x.places != nil {
-		f.line, f.accepted = int(x.places[i].report), x.places[i].accepted
+	if p := x.places[id]; p != nil {
+		f.line, f.accepted = int(p.report), p.accepted
 	}
 	return f
 }
@@ -140,7 +140,7 @@ func (x *examination) missing(ids []string) {
 func (x *examination) checkAbandoned(f *fixture) {
 	for i, a := range f.Attempts {
 		last := i == len(f.Attempts)-1
-		if a.Commitment == "" || f.Report == nil && last || f.Report != nil && f.Report.Attempt == a.Number && f.Report.RefereeID == a.Referee {
+		if a.Commitment == "" || f.Report == nil && last || f.Report != nil && f.Report.Number == a.Number && f.Report.RefereeID == a.Referee {
 			continue
 		}
 		at := f.spot(x, 0)
@@ -159,7 +159,7 @@ func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) 
 	at := f.spot(x, f.line)
 	var attempt *journal.Attempt
 	for i := range f.Attempts {
-		if a := &f.Attempts[i]; a.Number == r.Attempt && a.Referee == r.RefereeID {
+		if a := &f.Attempts[i]; a.Number == r.Number && a.Referee == r.RefereeID {
 			attempt = a
 			if i < len(f.accepted) && int(f.accepted[i]) > f.line {
 				x.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", clip(a.Referee), f.id, f.accepted[i])
@@ -215,10 +215,10 @@ func contradicts(game rules.Game, f *fixture) bool {
 func (x *examination) checkDoubts(f *fixture, at spot) {
 	for _, d := range f.Doubts {
 		at.agentID = d.RefereeID
-		if f.Report.RefereeID == d.RefereeID && f.Report.Attempt == d.Attempt {
+		if f.Report.RefereeID == d.RefereeID && f.Report.Number == d.Number {
 			x.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager did not believe: %.200s", f.id, clip(d.RefereeID), d.Reason)
 		} else {
-			x.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not believed: %.200s", clip(d.RefereeID), d.Attempt, f.id, d.Reason)
+			x.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not believed: %.200s", clip(d.RefereeID), d.Number, f.id, d.Reason)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (x *examination) checkSecrets(f *fixture, attempt *journal.Attempt, at spot
 	}
 	chance.Nonce = nonce
 	x.fresh(f.id, draw.Nonce, at)
-	if want := protocol.DrawCommitment(x.state.Created.LeagueID, f.id, f.Report.Attempt, f.Report.RefereeID, nonce); want != draw.Commitment {
+	if want := protocol.DrawCommitment(x.state.Created.LeagueID, f.id, f.Report.Number, f.Report.RefereeID, nonce); want != draw.Commitment {
 		x.find(RuleCommitment, at, "the nonce of %s does not belong to its commitment %.12q…: it makes %.12s…", f.id, draw.Commitment, want)
 	}
 	switch {
@@ -403,7 +403,7 @@ func (x *examination) compareFile(d *matchFile, f *fixture) {
 			wrong(RuleMatchFile, path, "%s of %s is %s, in line %d of the journal it is %s", member, f.id, got, f.line, want)
 		}
 	}
-	differs("the attempt", number(&d.Attempt), number(&r.Attempt), "attempt")
+	differs("the attempt", number(&d.Attempt), number(&r.Number), "attempt")
 	differs("the referee", quoted(&d.RefereeID), quoted(&r.RefereeID), "referee_id")
 	differs("game_type", quoted(&d.GameType), quoted(&x.state.Created.GameType), "game_type")
 	if d.WrittenBy == store.WrittenByReferee {
@@ -488,12 +488,13 @@ func (x *examination) checkAttempts(names []string) {
 }
 
 func (x *examination) checkAttempt(d *matchFile, at spot) {
-	places, i := x.attempt(d.MatchID, d.Attempt, d.RefereeID)
+	id, _ := protocol.ParseMatchID(d.MatchID)
+	places, i := x.attempt(protocol.Attempt{MatchID: id, Number: d.Attempt}, d.RefereeID)
 	if places == nil {
 		x.find(RuleMatchFile, at, "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID), quoted(&d.RefereeID))
 		return
 	}
-	m, _, _, _ := x.state.Find(d.MatchID)
+	m, _, _, _ := x.state.Find(id)
 	a := m.Attempts[i]
 	if d.Draw != nil {
 		at := at
@@ -505,8 +506,7 @@ func (x *examination) checkAttempt(d *matchFile, at spot) {
 			}
 		}
 	}
-	round, number, _ := protocol.ParseMatchID(d.MatchID)
-	f := x.fixture(round, number)
+	f := x.fixture(id.Round, id.Number)
 	if !x.identify(d, f) {
 		return
 	}

@@ -36,11 +36,13 @@ type stage struct {
 	host   string
 	life   context.Context //nolint:containedctx // of the agents that are played
 	end    context.CancelFunc
+	listen func(ctx context.Context, network, address string) (net.Listener, error)
 	agents []*actor // only the examination itself opens them
 
 	mu     sync.Mutex
 	closed bool
 	calls  []*call
+	events int           // calls and answers so far
 	size   int           // bytes of their bodies
 	moved  chan struct{} // closed, and replaced, when something was told
 }
@@ -71,8 +73,9 @@ type actor struct {
 }
 
 // openStage makes a stage under the host of a listener.
-func openStage(ctx context.Context, l net.Listener) *stage {
-	s := &stage{host: "localhost", moved: make(chan struct{})}
+func openStage(ctx context.Context, o *Options) *stage {
+	l := o.Listener
+	s := &stage{host: "localhost", listen: o.Listen, moved: make(chan struct{})}
 	if host, _, err := net.SplitHostPort(l.Addr().String()); err == nil {
 		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
 			s.host = host
@@ -98,7 +101,7 @@ func (s *stage) close() {
 
 // open serves one more agent at a free port.
 func (s *stage) open(play func(*call) performance) (*actor, error) {
-	l, err := (&net.ListenConfig{}).Listen(s.life, "tcp", net.JoinHostPort(s.host, "0"))
+	l, err := s.listen(s.life, "tcp", net.JoinHostPort(s.host, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("no port for an agent of the kit: %w", err)
 	}
@@ -238,7 +241,8 @@ func (a *actor) enter() bool {
 func (s *stage) keep(c *call, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.seq = len(s.calls) + 1
+	s.events++
+	c.seq = s.events
 	c.searching = c.form != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
 		return k.to == c.to && k.kind == c.kind && k.form == ""
 	})
@@ -320,7 +324,8 @@ func (a *actor) wait(ctx context.Context, p performance) bool {
 func (a *actor) note(c *call, status int, body []byte) {
 	a.stage.mu.Lock()
 	defer a.stage.mu.Unlock()
-	c.Status, c.response, c.began = status, body, time.Now()
+	a.stage.events++
+	c.Status, c.response, c.began = status, body, a.stage.events
 	if status == 0 {
 		c.Error = "the kit closed the connection"
 	}

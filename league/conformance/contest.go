@@ -90,7 +90,7 @@ type seat struct {
 // contest makes a match with two players; nil behaves well.
 func (x *bench) contest(name string, a, b func(*seat, *call, int) *performance) (*contest, bool) {
 	n := int(x.ids.Add(1))
-	c := &contest{name: name, match: protocol.MatchID(n, 1), round: n, attempt: 1, limit: x.patience(usualContest)}
+	c := &contest{name: name, match: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualContest)}
 	start := x.options.Game.Start()
 	for i, play := range []func(*seat, *call, int) *performance{a, b} {
 		choices := options(x.options.Game, start, rules.Side(i))

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -18,7 +17,6 @@ type defect struct {
 	name  string
 	plant func(*model)
 	finds []string // the requirements that must not pass
-	short bool     // it does not answer: the kit waits a shorter time
 }
 
 // amended changes the results of one message.
@@ -100,35 +98,26 @@ func defects() []defect {
 	return slices.Concat(defectsOfRegistering(), defectsOfHTTP(), defectsOfRPC(), defectsOfEnvelopes(), defectsOfPlay(), defectsOfLasting())
 }
 
-// quick is how long the kit waits for those that do not answer.
-const quick = 400 * time.Millisecond
-
 func TestEveryDefectIsFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the same calls as of a good player, once for every defect")
-	}
 	t.Parallel()
 	for _, d := range defects() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			m := newModel(t)
-			d.plant(m)
-			r := examine(t, m, func(o *conformance.Options) {
-				o.Selection.Only = d.finds
-				if d.short {
-					o.Patience = quick
+			inVirtualTime(t, func(n *network) {
+				m := newModel(n)
+				d.plant(m)
+				r := examine(n, m, func(o *conformance.Options) { o.Selection.Only = d.finds })
+				found := verdicts(r, conformance.Fail, conformance.Warn)
+				for _, id := range d.finds {
+					assert.Contains(n, found, id)
+				}
+				for _, f := range r.Findings {
+					if f.Verdict == conformance.Fail || f.Verdict == conformance.Warn {
+						assert.NotEmpty(n, f.Detail, f.ID)
+						assert.NotEmpty(n, f.Exchanges, f.ID)
+					}
 				}
 			})
-			found := verdicts(r, conformance.Fail, conformance.Warn)
-			for _, id := range d.finds {
-				assert.Contains(t, found, id)
-			}
-			for _, f := range r.Findings {
-				if f.Verdict == conformance.Fail || f.Verdict == conformance.Warn {
-					assert.NotEmpty(t, f.Detail, f.ID)
-					assert.NotEmpty(t, f.Exchanges, f.ID)
-				}
-			}
 		})
 	}
 }

@@ -36,6 +36,11 @@ type Options struct {
 	Referees  int           // likewise; 0 means 1
 	Admin     string        // token by which that manager starts its league; "" waits for it to start by itself
 	Client    *http.Client  // nil: one of the kit's own
+
+	// Listen opens further ports, and Dial connects to the agent; nil means TCP. Tests
+	// pass those of a network of pipes.
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Check examines an agent. What the agent does wrong is in the report; an error means
@@ -50,10 +55,16 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	if o.Game == nil {
 		o.Game = evenodd.Game{}
 	}
+	if o.Listen == nil {
+		o.Listen = new(net.ListenConfig).Listen
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
 	if o.Client == nil {
 		o.Client = &http.Client{
 			// A match of an agent is a handful of calls, and there may be many at once.
-			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, DisableCompression: true},
+			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, DialContext: o.Dial},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 		defer o.Client.CloseIdleConnections()

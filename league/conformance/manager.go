@@ -105,7 +105,7 @@ func (x *hearing) register(ctx context.Context) (gaveUp string) {
 	if x.options.Listener == nil {
 		return "there is no listener at which the manager could call the players of the examination"
 	}
-	x.stage = openStage(ctx, x.options.Listener)
+	x.stage = openStage(ctx, x.options)
 	if !x.gather(ctx) {
 		return "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
 	}
@@ -319,7 +319,7 @@ func (x *hearing) reportEarly(ctx context.Context) {
 	if x.announced() || len(x.players) == 0 {
 		return
 	}
-	f := &fixture{match: protocol.MatchID(1, 1), round: 1, a: x.players[0].id, b: x.players[0].id + "0", referee: x.referees[0]}
+	f := &fixture{match: protocol.MatchID{Round: 1, Number: 1}.String(), round: 1, a: x.players[0].id, b: x.players[0].id + "0", referee: x.referees[0]}
 	x.decide(f, 0)
 	r := x.sendOf(ctx, x.referees[0], protocol.ReportMatchResult.Name, x.report(f))
 	x.judge("M-RPT-09", notRefused(r), &r.Exchange)

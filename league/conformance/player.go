@@ -58,7 +58,7 @@ func examinePlayer(ctx context.Context, l *lab) {
 	x := &trial{client: client{lab: l, letter: "P"}, player: protocol.PlayerID(1), mute: map[string]int{}, said: map[string]string{}}
 	x.desk = newRegistrar(l.options.URL, false)
 	if l.options.Listener != nil {
-		x.stage = openStage(ctx, l.options.Listener)
+		x.stage = openStage(ctx, l.options)
 		defer x.stage.close()
 		x.stage.openAt(l.options.Listener, l.dialect, func(c *call) performance {
 			return x.desk.play(c, func(c *call) performance { return playOther(c, "league_manager") })
@@ -196,7 +196,7 @@ func (g *bout) seat() rules.Side {
 func (x *trial) newMatch() *bout { return x.boutOf(int(x.matches.Add(1)), 1) }
 
 func (x *trial) boutOf(round, match int) *bout {
-	id := protocol.MatchID(round, match)
+	id := protocol.MatchID{Round: round, Number: match}.String()
 	opponent := "P02"
 	if x.player == opponent {
 		opponent = "P01"

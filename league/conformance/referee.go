@@ -35,7 +35,7 @@ type bench struct {
 func examineReferee(ctx context.Context, l *lab) {
 	x := &bench{client: client{lab: l, letter: "R"}, desk: newRegistrar(l.options.URL, true), breakOff: map[string]bool{}, capacity: 1}
 	if l.options.Listener != nil {
-		x.stage = openStage(ctx, l.options.Listener)
+		x.stage = openStage(ctx, l.options)
 		defer x.stage.close()
 		x.manager = x.stage.openAt(l.options.Listener, l.dialect, x.playManager)
 		defer func() { x.judgeMessages(x.stage) }()

@@ -103,7 +103,7 @@ func (x *bench) judgeInvitations(c *contest, said func(string) string) {
 // referee waiting for its answer, to see whether it waits.
 func (x *bench) earlyProblem(c *contest, first *call) string {
 	for _, s := range c.seats {
-		joined := slices.ContainsFunc(s.told(protocol.TypeGameInvitation), func(k *call) bool { return k.before(first.at) })
+		joined := slices.ContainsFunc(s.told(protocol.TypeGameInvitation), func(k *call) bool { return k.before(first) })
 		if !joined {
 			return fmt.Sprintf("a choice was asked for before %s had answered an invitation", s.name)
 		}

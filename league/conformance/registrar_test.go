@@ -33,7 +33,7 @@ func openDesk(t *testing.T, agent string) (*registrar, *stage, string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
-	g, s := newRegistrar(agent, false), openStage(t.Context(), l)
+	g, s := newRegistrar(agent, false), openStage(t.Context(), &Options{Listener: l})
 	t.Cleanup(s.close)
 	a := s.openAt(l, nil, func(c *call) performance {
 		return g.play(c, func(c *call) performance { return playOther(c, "league_manager") })

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -37,7 +38,7 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 		w.later(3*second, open)
 		w.at(2 * second)
 		assert.Equal(t, []string{"P02"}, w.manager.Status().Awaited)
-		assert.Equal(t, league.StateWaitingForRegistrations, w.manager.Status().State)
+		assert.Equal(t, decide.StateWaitingForRegistrations, w.manager.Status().State)
 		_, status := w.query("P01", protocol.QueryStatus).answer()
 		assert.Contains(t, string(status), `"awaited":["P02"]`)
 		w.finish()
@@ -429,7 +430,7 @@ func TestLogNamesAtMostTenAwaitedAgents(t *testing.T) {
 		}
 		w.player("P50")
 		synctest.Wait()
-		assert.Contains(t, book.lines.String(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"message":"registered"`)
+		assert.Contains(t, book.lines.String(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"event_type":"REGISTERED"`)
 		assert.Contains(t, book.lines.String(), `"id":"P50","awaited_count":25,`)
 		assert.Len(t, w.manager.Status().Awaited, 25)
 	})

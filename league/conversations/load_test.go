@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,10 +46,10 @@ const (
 
 // Write takes the referee's log.
 func (l *load) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte("by no fault of the player")) {
+	if bytes.Contains(line, []byte(protocol.EventAttemptVoid)) {
 		l.void.Add(1)
 	}
-	if bytes.Contains(line, []byte("a player failed")) {
+	if bytes.Contains(line, []byte(protocol.EventPlayerFailed)) {
 		l.failed.Add(1)
 	}
 	return len(line), nil
@@ -181,7 +182,7 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 			PlayerID: protocol.PlayerID(n + 1), Endpoint: fmt.Sprintf("http://%s/%d/mcp", l.hosts[n%loadHosts], n), DisplayName: "Player",
 		}
 	}
-	matchID := protocol.MatchID(1, n+1)
+	matchID := protocol.MatchID{Round: 1, Number: n + 1}.String()
 	return &protocol.MatchAssignment{
 		Envelope: protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
@@ -191,23 +192,28 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 	}
 }
 
+// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
+// tests.
+func longTest(t *testing.T) {
+	t.Helper()
+	if os.Getenv("EVENODD_TEST_ALL") == "" {
+		t.Skip("takes long: 'make test-all' runs it")
+	}
+}
+
 // TestNobodyLosesByALoadedReferee plays 200 matches at once with players that
 // answer when nine tenths of their time are over. It is about real time: of the 5 s
 // that a join may take, because in shorter ones what is left is less than a busy
 // machine may take for itself.
 func TestNobodyLosesByALoadedReferee(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	longTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
 	assert.Zero(t, l.run(), "no player was late")
 }
 
 // TestWhoIsTooLateLosesAtALoadedReferee: the same players, a little slower.
 func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	longTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
 	assert.Equal(t, loadMatches, l.run())
 }

@@ -37,14 +37,14 @@ func (l *logbook) refusals(t *testing.T) (list []string) {
 	for line := range strings.Lines(l.lines.String()) {
 		var fields struct {
 			Level     string `json:"level"`
-			Message   string `json:"message"`
+			Event     string `json:"event_type"`
 			Method    string `json:"method"`
 			Sender    string `json:"sender"`
 			ErrorCode string `json:"error_code"`
 			Defect    string `json:"defect"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &fields))
-		if fields.Message == "request refused" {
+		if fields.Event == protocol.EventRequestRefused {
 			assert.Equal(t, "warn", fields.Level)
 			list = append(list, strings.Join([]string{fields.Method, fields.Sender, fields.ErrorCode, fields.Defect}, " | "))
 		}

@@ -32,7 +32,7 @@ import (
 type tenure struct {
 	w       *world
 	folder  store.Folder
-	keep    *league.Keep
+	keep    *league.Files
 	manager *league.Manager
 	actor   *actor
 	cancel  context.CancelFunc
@@ -82,7 +82,7 @@ func (w *world) doomed(end fate, folder store.Folder, players, referees int, cha
 // accession opens the league in a folder for a manager.
 func (w *world) accession(end fate, folder store.Folder, players, referees int, change ...func(*league.Options)) (*tenure, league.Options) {
 	w.t.Helper()
-	keep, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(w.t, err)
 	x := &tenure{
 		w: w, folder: folder, keep: keep, close: sync.OnceValue(keep.Close), fate: end,
@@ -93,7 +93,7 @@ func (w *world) accession(end fate, folder store.Folder, players, referees int, 
 	o := league.Options{
 		LeagueID: leagueID, GameType: w.game.Info().Type, Games: rules.NewRegistry(w.game),
 		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Secret: &w.secret, Keep: keep, Caller: &mortalCaller{x, w.caller(theBoss, 64<<10)}, Log: w.log,
+		Secret: &w.secret, Files: keep, Caller: &mortalCaller{x, w.caller(theBoss, 64<<10)}, Log: w.log,
 		Clock: protocol.NewClock(x.now, w.clock.Sleep),
 	}
 	for _, set := range change {
@@ -165,7 +165,7 @@ func recording() bool {
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
 	asked, _ := frames.Next()
 	asker, _ := frames.Next()
-	return strings.HasSuffix(asked.Function, "(*Clock).Now") && strings.HasSuffix(asker.Function, "(*Manager).record")
+	return strings.HasSuffix(asked.Function, "(*Clock).Now") && strings.HasSuffix(asker.Function, "(*ledger).record")
 }
 
 // die fulfils a fate.
@@ -314,17 +314,17 @@ func (w *world) checkKept(folder store.Folder) *journal.State {
 	w.t.Helper()
 	state, hashes := w.fold(folder)
 	require.NotNil(w.t, state.Completed)
-	assert.Equal(w.t, len(state.Matches), state.Recorded)
+	assert.Equal(w.t, state.TotalMatches(), state.Recorded)
 	standings, err := store.Read[store.Standings](folder.Standings(leagueID))
 	require.NoError(w.t, err)
 	assert.Equal(w.t, state.Standings(), standings.Standings)
-	assert.Equal(w.t, []int{state.Schedule.Rounds(), len(state.Matches)}, []int{standings.RoundsCompleted, standings.Version})
+	assert.Equal(w.t, []int{state.TotalRounds(), state.TotalMatches()}, []int{standings.RoundsCompleted, standings.Version})
 	assert.Contains(w.t, hashes, standings.JournalHead)
 	rounds, err := store.Read[store.Rounds](folder.Rounds(leagueID))
 	require.NoError(w.t, err)
 	assert.Equal(w.t, state.RoundRecords(), rounds.Rounds)
-	for i := range state.Matches {
-		assert.FileExists(w.t, folder.Match(leagueID, state.Matches[i].Report.MatchID))
+	for m := range state.Matches() {
+		assert.FileExists(w.t, folder.Match(leagueID, m.Report.MatchID.String()))
 	}
 	for _, e := range append(w.said(protocol.NotifyRoundCompleted.Name), w.said(protocol.NotifyLeagueCompleted.Name)...) {
 		assert.Contains(w.t, hashes, read[protocol.RoundCompleted](e.message).JournalHead, "%s to %s at %s", e.method, e.to, e.at)

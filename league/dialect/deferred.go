@@ -133,10 +133,9 @@ func received(id []byte) reply {
 }
 
 // defers tells whether a reply says that the answer comes later: by status
-// RECEIVED, or by HTTP 202, without the answer itself.
-func (q *question) defers(status int, message object) bool {
-	return deferrable(q.answer) && message.get(q.essential()) == nil &&
-		(status == httpAccepted || strings.EqualFold(message.text("status"), "RECEIVED"))
+// RECEIVED, without the answer itself.
+func (q *question) defers(message object) bool {
+	return deferrable(q.answer) && message.get(q.essential()) == nil && strings.EqualFold(message.text("status"), "RECEIVED")
 }
 
 // isPosted tells whether a request posts an answer to this agent, a referee.
@@ -159,7 +158,7 @@ func (o *own) takePosted(ctx context.Context, from netip.Addr, q *incoming) []by
 		return o.adorn(q, respond(q.id, object{{"status", quoted("RECEIVED")}, {"match_id", q.params.get("match_id")}}.appendTo(nil)))
 	}
 	o.options.Log.Warn().Str("match_id", short(q.params.text("match_id"))).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
-		Stringer("from", from).Msg("an answer that was posted later is refused")
+		Stringer("from", from).Str("event_type", protocol.EventDeferredAnswerRefused).Msg("an answer that was posted later is refused")
 	message := encoded(protocol.LeagueError{
 		Envelope: protocol.Envelope{
 			Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: protocol.RefereeSender(o.place().agentID),

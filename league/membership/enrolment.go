@@ -65,7 +65,7 @@ func (e *Enrolment) Enroll(ctx context.Context) error {
 		return err
 	}
 	e.Log.Warn().Str("id", kept.AgentID).Str("league_id", kept.LeagueID).
-		Msg("the manager does not know this agent any more, registering anew")
+		Str("event_type", protocol.EventRegistrationLost).Msg("the manager does not know this agent any more, registering anew")
 	e.Keep.Forget()
 	return e.apply(ctx, nil)
 }
@@ -109,7 +109,7 @@ func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
 		}
 		return err
 	}, func(err error, wait time.Duration) {
-		e.Log.Warn().Err(err).Dur("wait_ms", wait).Msg("cannot register yet, trying again")
+		e.Log.Warn().Err(err).Dur("wait_ms", wait).Str("event_type", protocol.EventRegistrationRetried).Msg("cannot register yet, trying again")
 	})
 }
 
@@ -128,13 +128,13 @@ func (e *Enrolment) join(kept *store.Identity, a *Answer) error {
 		e.Keep.Forget()
 	}
 	if err := e.Keep.Remember(m, a.Registration, e.Clock.Timestamp()); err != nil {
-		e.Log.Error().Err(err).Msg("cannot keep this agent's identity: started again, it will not be let in as the same")
+		e.Log.Error().Err(err).Str("event_type", protocol.EventIdentityNotStored).Msg("cannot keep this agent's identity: started again, it will not be let in as the same")
 	}
 	if e.Joined != nil {
 		e.Joined(m, back)
 	}
 	e.Current.Set(m)
-	e.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Msg("registered")
+	e.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Str("event_type", protocol.EventRegistered).Msg("registered")
 	return nil
 }
 

@@ -153,15 +153,14 @@ func topicOf(params any) topic {
 	rest, _ := strings.CutPrefix(said.Conversation(), "conv-")
 	if after, ok := strings.CutPrefix(rest, "round-"); ok {
 		digits, _, _ := strings.Cut(after, "-")
-		round, _, ok := protocol.ParseMatchID("R" + digits + "M1")
-		if ok {
-			return topic{conversation: rest, round: round}
+		if id, ok := protocol.ParseMatchID("R" + digits + "M1"); ok {
+			return topic{conversation: rest, round: id.Round}
 		}
 	}
-	id, _, _ := strings.Cut(rest, "-a")
-	id = strings.ToUpper(id)
-	if round, _, ok := protocol.ParseMatchID(id); ok {
-		return topic{conversation: rest, matchID: id, round: round}
+	text, _, _ := strings.Cut(rest, "-a")
+	text = strings.ToUpper(text)
+	if id, ok := protocol.ParseMatchID(text); ok {
+		return topic{conversation: rest, matchID: text, round: id.Round}
 	}
 	return topic{}
 }
@@ -446,11 +445,10 @@ func (c *faultyCaller) tell(a *call, fault string) {
 }
 
 // learns tells whether a player was told how its match ended.
-func (f *faulty) learns(matchID, playerID string) bool {
-	round, _, _ := protocol.ParseMatchID(matchID)
-	return !faults.In(f.plan.Crash, playerID, round) && !faults.In(f.plan.Hang, playerID, round) &&
+func (f *faulty) learns(id protocol.MatchID, playerID string) bool {
+	return !faults.In(f.plan.Crash, playerID, id.Round) && !faults.In(f.plan.Hang, playerID, id.Round) &&
 		f.plan.Fate(f.seed, faults.Message{
-			Caller: "referee", Receiver: playerID, Method: protocol.NotifyMatchResult.Name, About: matchID,
+			Caller: "referee", Receiver: playerID, Method: protocol.NotifyMatchResult.Name, About: id.String(),
 		}) != faults.LostRequest
 }
 

@@ -94,7 +94,7 @@ func TestAStrategyThatDoesNotFitTheGame(t *testing.T) {
 func kept(t *testing.T, o simulation.Options) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	keep, _, err := league.OpenKeep(folder, o.LeagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
 	require.NoError(t, err)
 	o.Keep = keep
 	run(t, o)

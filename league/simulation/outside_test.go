@@ -446,7 +446,7 @@ func TestALeagueWithStrangersIsKept(t *testing.T) {
 	findings, _ := audited(t, folder, options)
 	assert.Empty(t, findings)
 
-	keep, _, err := league.OpenKeep(folder, options.LeagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(folder, options.LeagueID, false, time.Now)
 	require.NoError(t, err)
 	defer keep.Close()
 	options.Keep, options.Outside = keep, nil

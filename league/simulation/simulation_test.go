@@ -173,7 +173,7 @@ func everyPairMeets(t *testing.T, o simulation.Options, r *simulation.Result) {
 	met := map[[2]string]int{}
 	busy := map[string]int{} // the last round of each player
 	for i, m := range r.Results {
-		assert.Equal(t, protocol.MatchID(m.RoundID, i%(o.Players/2)+1), m.MatchID, "in the order of the schedule")
+		assert.Equal(t, protocol.MatchID{Round: m.RoundID, Number: i%(o.Players/2) + 1}.String(), m.MatchID, "in the order of the schedule")
 		assert.Equal(t, i/(o.Players/2)+1, m.RoundID)
 		swapped := (m.RoundID-1)/perLeg%2 == 1
 		assert.Equal(t, swapped, protocol.CompareIDs(m.PlayerA, m.PlayerB) > 0, "%s: the lower id is A, in every other leg B", m.MatchID)
@@ -491,10 +491,10 @@ var moments = []struct {
 }{
 	{"before it begins", func(_ *simulation.Options, cancel func()) { cancel() }},
 	{"while agents register", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: `"registered"`, pull: cancel})).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: protocol.EventRegistered, pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"when the last has registered", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: "the league begins", pull: cancel})).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: protocol.EventLeagueStarted, pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"after the first result", func(o *simulation.Options, cancel func()) {
 		o.Progress = func(recorded, _ int) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -98,7 +99,7 @@ func (b *bot) start() (err error) {
 	b.running, err = launch(b.path, b.args, b.says)
 	if err == nil {
 		b.starts++
-		b.log.Debug().Int("pid", b.running.cmd.Process.Pid).Msg("the bot is started")
+		b.log.Debug().Int("pid", b.running.cmd.Process.Pid).Str("event_type", protocol.EventBotStarted).Msg("the bot is started")
 	}
 	return err
 }
@@ -137,7 +138,7 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	if reason != "" {
 		line = line.Str("reason", reason)
 	}
-	line.Msg("the bot has chosen")
+	line.Str("event_type", protocol.EventBotChose).Msg("the bot has chosen")
 	return choice, nil
 }
 
@@ -188,11 +189,11 @@ func (b *bot) ready(until time.Time) error {
 			b.restAt = time.Now()
 		}
 		b.log.Warn().Str("state", b.running.cmd.ProcessState.String()).Str("last_words", b.running.lastError()).
-			Msg("the bot has ended by itself, and is started again")
+			Str("event_type", protocol.EventBotExited).Msg("the bot has ended by itself, and is started again")
 		b.drop()
 	}
 	if b.running != nil && !b.running.clear() {
-		b.log.Warn().Msg("the bot prints without end, and is started again")
+		b.log.Warn().Str("event_type", protocol.EventBotFlooded).Msg("the bot prints without end, and is started again")
 		b.drop()
 	}
 	if b.running != nil {
@@ -244,7 +245,7 @@ func (b *bot) Close() {
 			b.running.end(true)
 			b.running = nil
 		}
-		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Msg("the bot has ended")
+		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Str("event_type", protocol.EventBotStopped).Msg("the bot has ended")
 		b.turn <- struct{}{}
 	})
 }

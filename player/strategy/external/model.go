@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/sashabaranov/go-openai"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -119,10 +120,10 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 		Int("prompt_tokens", usage.PromptTokens).Int("completion_tokens", usage.CompletionTokens).Logger()
 	if err != nil {
 		choice = v.Options[v.Random.IntN(len(v.Options))]
-		log.Warn().Str("error", m.discreet(err)).Str("choice", choice).Msg("the language model has not chosen, so chance has")
+		log.Warn().Str("error", m.discreet(err)).Str("choice", choice).Str("event_type", protocol.EventModelFailed).Msg("the language model has not chosen, so chance has")
 		return choice, nil
 	}
-	log.Info().Str("choice", choice).Msg("the language model has chosen")
+	log.Info().Str("choice", choice).Str("event_type", protocol.EventModelChose).Msg("the language model has chosen")
 	return choice, nil
 }
 
@@ -166,7 +167,7 @@ func (m *model) ask(ctx context.Context, question string) (answer string, usage 
 		if again || !passes || wait(ctx, pause) != nil {
 			return "", r.Usage, err
 		}
-		m.log.Info().Str("error", m.discreet(err)).Msg("asking the language model once more")
+		m.log.Info().Str("error", m.discreet(err)).Str("event_type", protocol.EventModelRetried).Msg("asking the language model once more")
 	}
 }
 
@@ -206,7 +207,7 @@ func (m *model) Close() {
 	defer m.mu.Unlock()
 	s := &m.spent
 	m.log.Info().Int("questions", s.questions).Int("by_chance", s.byChance).Int("prompt_tokens", s.prompted).
-		Int("completion_tokens", s.completions).Dur("took_ms", s.time).Msg("the language model is not asked any more")
+		Int("completion_tokens", s.completions).Dur("took_ms", s.time).Str("event_type", protocol.EventModelStopped).Msg("the language model is not asked any more")
 }
 
 // Account tells what the model has cost.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
+
+	"evenodd/league/protocol"
 )
 
 // How long a program may take to end: by itself when its standard input is
@@ -132,7 +134,7 @@ func (p *process) readErrors(output io.Reader) {
 		p.mu.Lock()
 		p.last = strings.ToValidUTF8(text, "�")
 		p.mu.Unlock()
-		p.says.write(zerolog.InfoLevel, "stderr", text, "the bot says")
+		p.says.write(zerolog.InfoLevel, "stderr", text, protocol.EventBotSaid, "the bot says")
 	}
 }
 
@@ -155,7 +157,7 @@ func newSaying(log zerolog.Logger) *saying {
 	return &saying{log: log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
 }
 
-func (s *saying) write(level zerolog.Level, stream, line, message string) {
+func (s *saying) write(level zerolog.Level, stream, line, event, message string) {
 	if !s.allowed.Allow() {
 		s.withheld.Add(1)
 		return
@@ -164,7 +166,7 @@ func (s *saying) write(level zerolog.Level, stream, line, message string) {
 	if n := s.withheld.Swap(0); n > 0 {
 		e.Int64("not_logged", n)
 	}
-	e.Msg(message)
+	e.Str("event_type", event).Msg(message)
 }
 
 // clear takes away what the program said without being asked. It is false when
@@ -186,7 +188,7 @@ func (p *process) clear() bool {
 
 // chatter logs a line that is no answer.
 func (p *process) chatter(line string) {
-	p.says.write(zerolog.WarnLevel, "stdout", line,
+	p.says.write(zerolog.WarnLevel, "stdout", line, protocol.EventBotChattered,
 		"the bot prints what is no answer: standard output is for answers, standard error for all else")
 }
 

@@ -22,10 +22,10 @@ import (
 const leagueID = "league_of_tests"
 
 // options are those of a league that nobody calls.
-func options(keep *league.Keep) league.Options {
+func options(keep *league.Files) league.Options {
 	return league.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2, Referees: 1,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Keep: keep, Clock: protocol.SystemClock(),
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: keep, Clock: protocol.SystemClock(),
 	}
 }
 
@@ -33,7 +33,7 @@ func options(keep *league.Keep) league.Options {
 func begun(t *testing.T) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	keep, archived, err := league.OpenKeep(folder, leagueID, false, time.Now)
+	keep, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	assert.Empty(t, archived)
 	_, err = league.New(options(keep))
@@ -51,7 +51,7 @@ func begun(t *testing.T) store.Folder {
 
 // open opens a league and closes it again.
 func open(folder store.Folder, leagueID string) error {
-	keep, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	if err == nil {
 		err = keep.Close()
 	}
@@ -74,10 +74,10 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 
 func TestALeagueThatIsKeptElsewhereToo(t *testing.T) {
 	folder := begun(t)
-	first, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
+	first, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	for _, fresh := range []bool{false, true} {
-		_, _, err = league.OpenKeep(folder, leagueID, fresh, time.Now)
+		_, _, err = league.OpenFiles(folder, leagueID, fresh, time.Now)
 		var locked *store.LockedError
 		require.ErrorAs(t, err, &locked)
 		assert.Contains(t, locked.Path, leagueID)
@@ -133,7 +133,7 @@ func TestAKeepThatCannotBeOpened(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(before), string(after))
 
-			keep, archived, err := league.OpenKeep(folder, leagueID, true, time.Now)
+			keep, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
 			require.NoError(t, err, "a new league begins all the same")
 			assert.DirExists(t, archived)
 			assert.Nil(t, keep.State.Created)
@@ -143,17 +143,17 @@ func TestAKeepThatCannotBeOpened(t *testing.T) {
 }
 
 func TestAJournalThatIsNotThatOfTheLeague(t *testing.T) {
-	another := func(t *testing.T, change func(*league.Options)) (*league.Keep, league.Options) {
+	another := func(t *testing.T, change func(*league.Options)) (*league.Files, league.Options) {
 		t.Helper()
 		folder := store.Folder(t.TempDir())
-		keep, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
+		keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
 		o := options(keep)
 		change(&o)
 		_, err = league.New(o)
 		require.NoError(t, err)
 		require.NoError(t, keep.Close())
-		keep, _, err = league.OpenKeep(folder, leagueID, false, time.Now)
+		keep, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = keep.Close() })
 		return keep, options(keep)
@@ -189,7 +189,7 @@ func TestWhatWasTornOff(t *testing.T) {
 	rewrite(t, folder.Journal(leagueID), func(s string) string { return s[:len(s)-10] })
 	torn, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
-	keep, _, err := league.OpenKeep(folder, leagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	require.NotNil(t, keep.Torn)
 	end := bytes.IndexByte(torn, '\n') + 1

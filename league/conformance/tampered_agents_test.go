@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	nethttp "net/http"
-	"testing"
 
 	"github.com/go-json-experiment/json"
 
@@ -14,8 +12,8 @@ import (
 	"evenodd/transport"
 )
 
-// A tamper makes an agent of ours a bad one: what it hears and what it says is
-// changed on the way. Nil members change nothing.
+// A tamper plants a defect in one of this program's agents: it changes the requests and
+// responses of the agent on their way. Nil members change nothing.
 type tamper struct {
 	request   func(method string, params object)
 	response  func(method string, params, response object)
@@ -73,15 +71,6 @@ func encode(v any) []byte {
 		panic(err) // it came from JSON
 	}
 	return b
-}
-
-// serve serves a tampered agent.
-func (x *tamper) serve(t *testing.T, l net.Listener, mux *transport.Mux) {
-	t.Helper()
-	server := &nethttp.Server{Handler: x.handler(mux)}
-	served := make(chan struct{})
-	go func() { defer close(served); _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Close(); <-served })
 }
 
 // A tamperedCaller is the outgoing side.

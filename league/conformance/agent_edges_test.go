@@ -1,0 +1,119 @@
+package conformance_test
+
+import (
+	nethttp "net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/conformance"
+)
+
+func roleRequirement(role string) string {
+	return map[string]string{conformance.Manager: "M-HTTP-01", conformance.Referee: "R-HTTP-01"}[role]
+}
+
+func TestManagerOrRefereeThatCannotBeReachedFails(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		for _, role := range []string{conformance.Manager, conformance.Referee} {
+			report := n.check(conformance.Options{Role: role, URL: n.closedPort(), Listener: n.open()})
+			assert.False(n, report.Conforms())
+			assert.Contains(n, verdicts(report, conformance.Fail)[roleRequirement(role)], "refused")
+			for id, why := range verdicts(report, conformance.Skipped) {
+				assert.Equal(n, "the agent cannot be reached", why, id)
+			}
+			assert.Len(n, verdicts(report, conformance.Fail, conformance.Skipped), len(conformance.Catalogue(role)))
+		}
+	})
+}
+
+func TestManagerOrRefereeThatHangsFails(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		over := make(chan struct{})
+		defer close(over)
+		hanging := n.serve(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
+		}))
+		for _, role := range []string{conformance.Manager, conformance.Referee} {
+			report := n.check(conformance.Options{Role: role, URL: hanging, Listener: n.open()})
+			assert.False(n, report.Conforms())
+			assert.Less(n, report.TookMS, time.Minute.Milliseconds())
+			assert.Contains(n, verdicts(report, conformance.Fail)[roleRequirement(role)], "no answer within")
+		}
+	})
+}
+
+func TestManagerWhoseLeagueRunsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 2, 1, nil)
+		play := func() *conformance.Report {
+			return n.check(conformance.Options{
+				Role: conformance.Manager, URL: url, Listener: n.open(), Players: 2, Selection: conformance.Selection{Level: conformance.Must},
+			})
+		}
+		first := play()
+		require.Empty(n, verdicts(first, conformance.Fail))
+		require.True(n, first.Conforms())
+		second := play()
+		assert.Contains(n, verdicts(second, conformance.Fail)["M-REG-01"], "REJECTED")
+		assert.Contains(n, verdicts(second, conformance.Skipped)["M-RUN-01"], "fresh league")
+	})
+}
+
+func TestManagerThatWaitsForMorePlayersDoesNotConform(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 6, 1, nil)
+		report := n.check(conformance.Options{
+			Role: conformance.Manager, URL: url, Listener: n.open(), Wait: 200 * time.Millisecond, Selection: conformance.Selection{Level: conformance.Must},
+		})
+		assert.Empty(n, verdicts(report, conformance.Fail))
+		assert.Contains(n, verdicts(report, conformance.Skipped)["M-RUN-01"], "4 players and 1 referees")
+		assert.True(n, finding(n, report, "M-RUN-01").CutOff)
+		assert.False(n, report.Conforms(), "a league that never begins has not shown that it is one")
+	})
+}
+
+func TestRefereeThatDoesNotRegisterFailsOneRequirement(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		elsewhere := n.open()
+		require.NoError(n, elsewhere.Close())
+		report := n.check(conformance.Options{
+			Role: conformance.Referee, URL: ownReferee(n, elsewhere, 1, nil), Listener: n.open(), Wait: 100 * time.Millisecond,
+		})
+		assert.Contains(n, verdicts(report, conformance.Fail)["R-REG-10"], "did not register")
+		assert.Contains(n, verdicts(report, conformance.Skipped)["R-INV-01"], "tell it that its manager is")
+	})
+}
+
+func TestRequirementsThatNeedNoListenerPassWithoutOne(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 4, 1, nil)
+		report := n.check(conformance.Options{Role: conformance.Manager, URL: url})
+		assert.Empty(n, verdicts(report, conformance.Fail, conformance.Warn))
+		assert.Contains(n, verdicts(report, conformance.Pass), "M-RPC-09")
+		assert.Contains(n, verdicts(report, conformance.Skipped)["M-REG-01"], "no listener")
+	})
+}
+
+func TestRefereeThatTheBudgetCutsOffDoesNotFail(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		l := n.open()
+		report := n.check(conformance.Options{
+			Role: conformance.Referee, URL: ownReferee(n, l, 1, nil), Listener: l, Budget: 700 * time.Millisecond,
+		})
+		assert.Empty(n, verdicts(report, conformance.Fail))
+		assert.Less(n, report.TookMS, (10 * time.Second).Milliseconds())
+	})
+}
