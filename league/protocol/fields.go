@@ -2,8 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,86 +23,6 @@ const (
 
 func (k kind) String() string {
 	return [...]string{"string", "integer", "number", "boolean", "object", "array"}[k]
-}
-
-// A form is a rule for the text of a string.
-type form struct {
-	rule    string // what the string must be, for people
-	pattern string // for the schema; "" when format says it
-	format  string // JSON Schema format, if any
-	valid   func(string) bool
-	max     int // characters
-}
-
-var (
-	timestampForm = &form{
-		rule:    "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
-		pattern: `T[0-9:]{6}[0-5][0-9](\.[0-9]+)?(Z|\+00:00)$`, format: "date-time", // the format leaves room for leap seconds
-		valid: validTimestamp, max: timestampLimit,
-	}
-	senderForm = &form{
-		rule:    "league_manager, referee:ID or player:ID",
-		pattern: `^(league_manager|(referee|player):[\s\S]+)$`,
-		valid:   validSender, max: senderLimit,
-	}
-	versionForm = matching("a version of the form MAJOR.MINOR.PATCH",
-		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
-	// Names go to the terminals of others: nothing in them may steer one.
-	nameForm = &form{
-		rule:    "1 to 50 characters without control characters",
-		pattern: "^[^\x00-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]*$",
-		valid:   harmless, max: 50,
-	}
-	digestForm = &form{
-		rule: "64 lower-case hexadecimal digits", pattern: `^[0-9a-f]{64}$`,
-		valid: isDigest, max: formLimit,
-	}
-	codeForm = matching("an error code of the form E001", `^E[0-9]{3}$`)
-	urlForm  = &form{
-		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
-		valid: absoluteURL, max: formLimit,
-	}
-	// urlPattern is a scheme, perhaps a user, a host, perhaps a port, and whatever follows.
-	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
-)
-
-const formLimit = 300 // characters of a string that has a form
-
-func matching(rule, pattern string) *form {
-	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, max: formLimit}
-}
-
-// versionNumbers are the three numbers a version begins with.
-func versionNumbers(version string) (n [3]int) {
-	version, _, _ = strings.Cut(version, "-")
-	version, _, _ = strings.Cut(version, "+")
-	for i, part := range strings.SplitN(version, ".", 3) {
-		n[i], _ = strconv.Atoi(part) // well formed
-	}
-	return n
-}
-
-// ValidURL tells whether s can be an endpoint in a message.
-func ValidURL(s string) bool { return absoluteURL(s) }
-
-func absoluteURL(s string) bool {
-	if plainURL(s) {
-		return true
-	}
-	_, err := url.Parse(s)
-	return err == nil && urlPattern.MatchString(s)
-}
-
-// plainURL tells quickly that a URL of the usual form is absolute: a scheme, a
-// host of letters and digits, perhaps a port, and a plain path.
-func plainURL(s string) bool {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || scheme == "" || s[0] < 'a' || s[0] > 'z' || !plain(scheme, "") {
-		return false
-	}
-	host, path, _ := strings.Cut(rest, "/")
-	host, port, _ := strings.Cut(host, ":")
-	return host != "" && plain(host, ".-") && plain(path, "/._-") && len(port) <= 5 && strings.Trim(port, "0123456789") == ""
 }
 
 // A field is what the documents say of one member of a message. The slow pass

@@ -23,20 +23,30 @@ func Examine(messageType string, raw []byte) []FieldError {
 	if !known {
 		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType), kind: breachValue}}
 	}
-	if value := jsontext.Value(raw); value.Kind() != '{' || !value.IsValid() {
-		kind := breachValue
-		if len(raw) == 0 || value.Kind() == 'n' {
-			kind = breachMissing
-		}
-		return []FieldError{{Field: "params", Rule: "an object that holds the message", Got: shown("params", raw), kind: kind}}
+	if !jsontext.Value(raw).IsValid() {
+		return noObject(raw)
 	}
 	return examineValid(shape, raw)
 }
 
-// examineValid examines text that is known to be one JSON object in which no
-// name stands twice.
+func noObject(raw jsontext.Value) []FieldError {
+	kind := breachValue
+	if len(raw) == 0 || raw.Kind() == 'n' {
+		kind = breachMissing
+	}
+	return []FieldError{{Field: "params", Rule: "an object that holds the message", Got: shown("params", raw), kind: kind}}
+}
+
+// examineValid examines text that is known to be one JSON value without repeated
+// names.
 func examineValid(shape *field, raw []byte) []FieldError {
-	v := validator{text: unsafe.String(unsafe.SliceData(raw), len(raw)), escapes: bytes.IndexByte(raw, '\\') >= 0}
+	if jsontext.Value(raw).Kind() != '{' {
+		return noObject(raw)
+	}
+	v := validator{
+		text:    unsafe.String(unsafe.SliceData(raw), len(raw)), //nolint:gosec // raw does not change while v reads it
+		escapes: bytes.IndexByte(raw, '\\') >= 0,
+	}
 	v.space()
 	v.object(shape)
 	return v.broken

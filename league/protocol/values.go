@@ -104,32 +104,11 @@ func (c *valueCheck) elementsHold(p unsafe.Pointer) bool {
 	return len(elements) >= c.field.min || elements == nil && c.omitzero && c.field.optional
 }
 
-// A requestType is a message type that is judged when it arrives.
-type requestType struct {
-	method string // the name of its method
-	checks []valueCheck
-}
-
-// requestTypes are the message types of the method table.
-var requestTypes = func() map[string]*requestType {
-	all := map[string]*requestType{}
-	addRequest(all, &RegisterReferee)
-	addRequest(all, &RegisterPlayer)
-	addRequest(all, &NotifyRound)
-	addRequest(all, &StartMatch)
-	addRequest(all, &Invite)
-	addRequest(all, &ChooseParity)
-	addRequest(all, &MakeMove)
-	addRequest(all, &NotifyMatchResult)
-	addRequest(all, &NotifyGameError)
-	addRequest(all, &ReportMatchResult)
-	addRequest(all, &UpdateStandings)
-	addRequest(all, &NotifyRoundCompleted)
-	addRequest(all, &NotifyLeagueCompleted)
-	addRequest(all, &Query)
-	return all
-}()
-
-func addRequest[Q, R any](all map[string]*requestType, m *Method[Q, R]) {
-	all[m.Request] = &requestType{m.Name, checksOf(reflect.TypeFor[Q](), shapes[m.Request], 0, false)}
+// checksOfRequest returns the checks of a type of request; none for a tool, which has
+// no message type.
+func checksOfRequest[Q any](messageType string) []valueCheck {
+	if messageType == "" {
+		return nil
+	}
+	return checksOf(reflect.TypeFor[Q](), shapes[messageType], 0, false)
 }
