@@ -460,7 +460,7 @@ func (m *Manager) assign(ctx context.Context, x *match, referee *agent, attempt 
 
 // seat is what a referee is told of a player; m.mu is held.
 func (m *Manager) seat(p *agent) protocol.AssignedPlayer {
-	index, _ := m.state.Place(p.id)
+	index, _ := m.state.PlayerIndex(p.id)
 	row := m.state.Table.Row(index)
 	points := row.Points
 	return protocol.AssignedPlayer{

@@ -25,7 +25,8 @@ type broadcast[Q any] struct {
 	manager *Manager
 	method  *protocol.Method[Q, protocol.Ack]
 	message *protocol.Broadcast[Q]
-	ctx     *protocol.Limited
+	ctx     context.Context //nolint:containedctx // of the league
+	end     time.Time
 	*barrier
 }
 
@@ -44,50 +45,46 @@ func newBarrier(n int) *barrier {
 	return b
 }
 
-// arrive tells whether it was the last.
-func (b *barrier) arrive() bool {
-	last := b.missing.Add(-1) == 0
-	if last {
+// arrive counts one receiver.
+func (b *barrier) arrive() {
+	if b.missing.Add(-1) == 0 {
 		close(b.complete)
 	}
-	return last
 }
 
 func newBroadcast[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
 		manager: m, method: method, message: protocol.Many(message),
-		ctx: protocol.Limit(ctx, method.Timeout), barrier: newBarrier(receivers),
+		ctx: ctx, end: time.Now().Add(method.Timeout), barrier: newBarrier(receivers),
 	}
 }
 
 // deliver sends the message to one receiver, unless the time for it has passed
 // with the message before. A failure is logged and changes nothing.
 func (b *broadcast[Q]) deliver(a *agent) {
-	if deadline, _ := b.ctx.Deadline(); !time.Now().Before(deadline) {
+	left := time.Until(b.end)
+	if left <= 0 {
 		b.dropped(a)
 		return
 	}
-	_ = send(b.ctx, b.manager, b.method, a, b.message) // logged there
-	b.done()
+	_ = send(b.ctx, b.manager, b.method, a, b.message, left) // logged there
+	b.arrive()
 }
 
 // dropped counts a receiver that is too slow to be sent anything more.
 func (b *broadcast[Q]) dropped(a *agent) {
 	b.manager.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
 		Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
-	b.done()
-}
-
-func (b *broadcast[Q]) done() {
-	if b.arrive() {
-		b.ctx.Stop()
-	}
+	b.arrive()
 }
 
 // wait returns when all have answered or the time is over.
 func (b *broadcast[Q]) wait() {
+	over := time.NewTimer(time.Until(b.end))
+	defer over.Stop()
 	select {
 	case <-b.complete:
+	case <-over.C:
 	case <-b.ctx.Done():
 	}
 }
@@ -152,7 +149,7 @@ type farewell struct {
 func (f *farewell) deliver(a *agent) {
 	defer f.told.arrive()
 	for pause := 2 * time.Second; ; pause *= 2 {
-		e := protocol.AsError(send(f.ctx, f.manager, &protocol.NotifyLeagueCompleted, a, f.message))
+		e := protocol.AsError(send(f.ctx, f.manager, &protocol.NotifyLeagueCompleted, a, f.message, protocol.NotifyLeagueCompleted.Timeout))
 		if e == nil && f.ctx.Err() == nil {
 			f.manager.informed(a)
 		}
@@ -176,8 +173,8 @@ func (m *Manager) informed(a *agent) {
 func (f *farewell) dropped(*agent) { f.told.arrive() }
 
 // send calls one receiver of a broadcast. A failure is logged.
-func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
-	_, err := method.CallMany(ctx, m.options.Caller, a.peer(), message)
+func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q], limit time.Duration) error {
+	_, err := method.CallMany(ctx, m.options.Caller, a.peer(), message, limit)
 	if err == nil {
 		m.acknowledged(a)
 	}

@@ -46,6 +46,9 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	if err := stop.Err(); err != nil {
 		return err
 	}
+	if begins := m.options.RoundBegins; begins != nil {
+		begins()
+	}
 	if err := m.atBarrier(stop); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -27,7 +28,7 @@ import (
 func (w *world) decisions(folder store.Folder) []string {
 	w.t.Helper()
 	list := []string{}
-	_, _, err := journal.Lines(strings.NewReader(string(journalOf(w, folder))), func(_ int, text []byte) error {
+	_, _, err := journalfile.Lines(strings.NewReader(string(journalOf(w, folder))), func(_ int, text []byte) error {
 		line := read[struct {
 			Type string `json:"type"`
 			Data struct {
@@ -520,11 +521,11 @@ type exhausted struct {
 	now    func() time.Duration
 }
 
-func (c *exhausted) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	if method == c.method && c.now() < c.until {
-		return nil, noDescriptors{}
+func (c *exhausted) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	if r.Method == c.method && c.now() < c.until {
+		return nil, nil, noDescriptors{}
 	}
-	return c.next.Call(ctx, endpoint, bearer, method, params, decode)
+	return c.next.Call(ctx, r)
 }
 
 // A match that the manager has not got the means to hand over is no failure of

@@ -12,6 +12,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -58,7 +59,7 @@ func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
 // recordedIn are the matches with a result in a journal, as it was left.
 func recordedIn(w *world, folder store.Folder) map[string]bool {
 	recorded := map[string]bool{}
-	j, state, _, err := journal.Open(folder.Journal(leagueID), nil)
+	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
 	require.NoError(w.t, err)
 	require.NoError(w.t, j.Close())
 	for m := range state.Matches() {

@@ -19,6 +19,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -244,15 +245,17 @@ type mortalCaller struct {
 	next protocol.Caller
 }
 
-func (c *mortalCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (c *mortalCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
 	if !c.x.dead.Load() {
-		answer, err := c.next.Call(ctx, endpoint, bearer, method, params, decode)
+		answer, timing, err := c.next.Call(ctx, r)
 		if !c.x.dead.Load() {
-			return answer, err
+			return answer, timing, err
 		}
 	}
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return nil, nil, ctx.Err()
 }
 
 // meanwhile does something beside the story, which ends with it if it fails.
@@ -285,13 +288,13 @@ func (w *world) fold(folder store.Folder) (*journal.State, map[string]bool) {
 	w.t.Helper()
 	text := journalOf(w, folder)
 	hashes := map[string]bool{}
-	_, torn, err := journal.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
+	_, torn, err := journalfile.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
 		hashes[journal.Hash(line)] = true
 		return nil
 	})
 	require.NoError(w.t, err)
 	require.Zero(w.t, torn)
-	state, _, _, _, err := journal.Replay(folder.Journal(leagueID), bytes.NewReader(text), nil)
+	state, _, _, _, err := journalfile.Replay(folder.Journal(leagueID), bytes.NewReader(text), nil)
 	require.NoError(w.t, err)
 	return state, hashes
 }

@@ -283,7 +283,7 @@ func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
 // match of a later round is the one that the manager would choose now.
 func (v *View) nextMatch(id string) *protocol.NextMatch {
 	s := v.State
-	index, takesPart := s.Place(id)
+	index, takesPart := s.PlayerIndex(id)
 	for round := max(s.Round, 1); takesPart && round <= s.TotalRounds(); round++ {
 		opponent, number, ok := s.Opponent(round, index)
 		if !ok || round <= s.Round && s.Rounds[round-1].Matches[number-1].Report != nil {

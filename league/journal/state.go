@@ -121,8 +121,8 @@ func NewState() *State {
 // Open tells whether a round is announced and not completed.
 func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
 
-// Place is a player's place in the table, and false when it does not take part.
-func (s *State) Place(playerID string) (int, bool) {
+// PlayerIndex is the index of a player in pairings and in the table, and false when it does not take part.
+func (s *State) PlayerIndex(playerID string) (int, bool) {
 	i, ok := s.places[playerID]
 	return i, ok
 }

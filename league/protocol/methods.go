@@ -209,40 +209,52 @@ func (b *Broadcast[Q]) Conversation() string {
 // Type is the message's type.
 func (b *Broadcast[Q]) Type() string { return any(b.message).(message).envelope().MessageType }
 
-// Call sends q to the peer and waits for the result as long as ctx allows: a
-// Limited is the caller's own limit, under any other context it is the method's
-// timeout at most. An error is an *Error, or the error of ctx when the caller
-// itself gave up.
+// Call sends q to the peer and waits for the result, for the method's timeout at
+// most. An error is an *Error, or the error of ctx when the caller has canceled it.
 func (m *Method[Q, R]) Call(ctx context.Context, caller Caller, to Peer, q *Q) (*R, error) {
-	return m.call(ctx, caller, to, q)
+	r, _, err := m.call(ctx, caller, to, q, m.Timeout, false)
+	return r, err
 }
 
-// CallMany is Call for one of the receivers of a broadcast.
-func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *Broadcast[Q]) (*R, error) {
-	return m.call(ctx, caller, to, b)
+// CallWithin is Call with a limit in place of the method's timeout. It tells where
+// the time of the call went; nil when the carrier does not measure it.
+func (m *Method[Q, R]) CallWithin(ctx context.Context, caller Caller, to Peer, q *Q, limit time.Duration) (*R, *Timing, error) {
+	return m.call(ctx, caller, to, q, limit, false)
 }
 
-func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any) (*R, error) {
-	if _, own := ctx.(*Limited); !own {
-		limited := Limit(ctx, m.Timeout)
-		defer limited.Stop()
-		ctx = limited
-	}
-	answer, err := caller.Call(ctx, to.Endpoint, to.Bearer, m.Name, params, decodeResult[R])
+// Ask is CallWithin for a question whose time belongs to the other side: when the
+// request leaves, the time that it was queued at this side is added to the window.
+func (m *Method[Q, R]) Ask(ctx context.Context, caller Caller, to Peer, q *Q, window time.Duration) (*R, *Timing, error) {
+	return m.call(ctx, caller, to, q, window, true)
+}
+
+// CallMany is CallWithin for one of the receivers of a broadcast.
+func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *Broadcast[Q], limit time.Duration) (*R, error) {
+	r, _, err := m.call(ctx, caller, to, b, limit, false)
+	return r, err
+}
+
+func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any, limit time.Duration, extend bool) (*R, *Timing, error) {
+	result, measured, err := caller.Call(ctx, CallRequest{
+		Endpoint: to.Endpoint, Bearer: to.Bearer, Method: m.Name, Params: params, Decode: decodeResult[R],
+		Limit:         max(limit, 1), // 0 would be no limit
+		ExtendByQueue: extend,
+	})
+	timing := (*Timing)(measured)
 	if err != nil {
-		if gone := ctx.Err(); errors.Is(gone, context.Canceled) {
-			return nil, gone // whatever the call made of it
+		if ended := ctx.Err(); errors.Is(ended, context.Canceled) {
+			return nil, timing, ended // whatever the carrier made of it
 		}
 		if e := AsError(err); e != nil {
-			return nil, e
+			return nil, timing, e
 		}
-		return nil, err
+		return nil, timing, err
 	}
-	r, ok := answer.(*R)
+	r, ok := result.(*R)
 	if !ok || r == nil {
-		return nil, &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the answer is not a " + m.Result}
+		return nil, timing, &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the answer is not a " + m.Result}
 	}
-	return r, nil
+	return r, timing, nil
 }
 
 // decodeResult reads a reply. Replies are judged by their meaning, so members
