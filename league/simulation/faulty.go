@@ -30,11 +30,8 @@ const (
 	faultDeny  = "deny"
 )
 
-// The pauses of a league in which nothing takes time.
-const (
-	betweenRounds = time.Nanosecond  // the manager's, by which it is known that a round begins
-	glance        = time.Millisecond // the manager's, at referees that may have died
-)
+// glance is the pause between two checks of the manager that a referee is alive.
+const glance = time.Millisecond
 
 var errGarbled = errors.New("the answer cannot be read")
 
@@ -79,16 +76,11 @@ func newFaulty(n network, plan *faults.Plan, seed uint64, next int, injected fun
 	}
 }
 
-// freeClock is a time in which pauses cost nothing. Began is called in the pause
-// before each round; it may be nil.
-func freeClock(began func()) *protocol.Clock {
-	return protocol.NewClock(time.Now, func(ctx context.Context, d time.Duration) error {
+// freeClock is a clock whose pauses take no time.
+func freeClock() *protocol.Clock {
+	return protocol.NewClock(time.Now, func(ctx context.Context, _ time.Duration) error {
 		if err := ctx.Err(); err != nil {
 			return err
-		}
-		if began != nil && d == betweenRounds {
-			began()
-			return nil
 		}
 		runtime.Gosched() // whoever asks again and again lets others answer
 		return nil

@@ -80,7 +80,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	}
 	if plan != nil {
 		s.faulty = newFaulty(n, plan, o.Seed, o.nextRound(), o.Injected)
-		s.clock = freeClock(nil)
+		s.clock = freeClock()
 	}
 	defer s.close()
 	return s.run(ctx)
@@ -238,7 +238,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Files, options.Listening = o.Keep, true
 		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
 		if s.faulty != nil {
-			options.Clock, options.Pace, options.Glance = freeClock(s.faulty.begin), betweenRounds, glance
+			options.RoundBegins, options.Glance = s.faulty.begin, glance
 		}
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
