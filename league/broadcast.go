@@ -24,7 +24,8 @@ type broadcast[Q any] struct {
 	agents  *directory
 	method  *protocol.Method[Q, protocol.Ack]
 	message *protocol.Broadcast[Q]
-	ctx     *protocol.Limited
+	ctx     context.Context //nolint:containedctx // of the league
+	end     time.Time
 	*barrier
 }
 
@@ -43,13 +44,11 @@ func newBarrier(n int) *barrier {
 	return b
 }
 
-// arrive tells whether it was the last.
-func (b *barrier) arrive() bool {
-	last := b.missing.Add(-1) == 0
-	if last {
+// arrive counts one receiver.
+func (b *barrier) arrive() {
+	if b.missing.Add(-1) == 0 {
 		close(b.complete)
 	}
-	return last
 }
 
 // wait returns when all have arrived or ctx ends.
@@ -63,32 +62,34 @@ func (b *barrier) wait(ctx context.Context) {
 func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
 		agents: agents, method: method, message: protocol.Many(message),
-		ctx: protocol.Limit(ctx, method.Timeout), barrier: newBarrier(receivers),
+		ctx: ctx, end: time.Now().Add(method.Timeout), barrier: newBarrier(receivers),
 	}
 }
 
 // deliver sends the message to one receiver, unless the message before took all the
 // time. A failure is logged and changes nothing.
 func (b *broadcast[Q]) deliver(a *agent) {
-	if deadline, _ := b.ctx.Deadline(); !time.Now().Before(deadline) {
+	left := time.Until(b.end)
+	if left <= 0 {
 		b.dropped(a)
 		return
 	}
-	_ = send(b.ctx, b.agents, b.method, a, b.message)
-	b.done()
+	_ = send(b.ctx, b.agents, b.method, a, b.message, left)
+	b.arrive()
 }
 
 // dropped counts a receiver that is too slow to be sent more messages.
 func (b *broadcast[Q]) dropped(a *agent) {
 	b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
 		Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
-	b.done()
+	b.arrive()
 }
 
-func (b *broadcast[Q]) done() {
-	if b.arrive() {
-		b.ctx.Stop()
-	}
+// wait returns when all receivers have answered or the time is over.
+func (b *broadcast[Q]) wait() {
+	ctx, stop := context.WithDeadline(b.ctx, b.end)
+	defer stop()
+	b.barrier.wait(ctx)
 }
 
 // post puts notices into the queue of each agent, in order. It leaves out nil notices.
@@ -118,7 +119,7 @@ type farewell struct {
 func (f *farewell) deliver(a *agent) {
 	defer f.told.arrive()
 	for pause := 2 * time.Second; ; pause *= 2 {
-		e := protocol.AsError(send(f.ctx, f.agents, &protocol.NotifyLeagueCompleted, a, f.message))
+		e := protocol.AsError(send(f.ctx, f.agents, &protocol.NotifyLeagueCompleted, a, f.message, protocol.NotifyLeagueCompleted.Timeout))
 		if e == nil && f.ctx.Err() == nil {
 			f.informed(a)
 		}
@@ -167,8 +168,8 @@ func tellCompleted(ctx context.Context, agents *directory, completed *protocol.L
 }
 
 // send calls one receiver of a broadcast, and logs a failure.
-func send[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q]) error {
-	_, err := method.CallMany(ctx, agents.options.Caller, a.peer(), message)
+func send[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q], limit time.Duration) error {
+	_, err := method.CallMany(ctx, agents.options.Caller, a.peer(), message, limit)
 	if err == nil {
 		agents.acknowledged(a)
 	}

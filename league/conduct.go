@@ -173,7 +173,7 @@ func (m *Manager) announceOther(ctx context.Context, c *conduct) {
 	again := m.announcement(ctx, m.state.Round, len(players), []*match{{id: c.id, a: c.a, b: c.b, announced: c.referee}})
 	m.mu.Unlock()
 	post(players, again)
-	again.wait(again.ctx)
+	again.wait()
 }
 
 // offer sends start_match (MATCH_ASSIGNMENT) to the referee, and records the attempt
@@ -265,7 +265,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 
 // assignedPlayer is a player as an assignment describes it. M.mu is held.
 func (m *Manager) assignedPlayer(p *agent) protocol.AssignedPlayer {
-	index, _ := m.state.Place(p.id)
+	index, _ := m.state.PlayerIndex(p.id)
 	row := m.state.Table.Row(index)
 	points := row.Points
 	return protocol.AssignedPlayer{

@@ -40,7 +40,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 		return err
 	}
 	announcement := m.announce(work, round, forfeits)
-	announcement.wait(announcement.ctx)
+	announcement.wait()
 	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
 		Int("round_id", round).Int("matches_count", len(m.matches)).Str("event_type", protocol.EventRoundAnnounced).Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
@@ -74,7 +74,7 @@ func (m *Manager) conductors() int {
 	if limit := m.options.Concurrency; limit > 0 {
 		n = min(n, limit)
 	}
-	return min(n, m.state.Schedule.MatchesPerRound())
+	return min(n, len(m.players)/2)
 }
 
 // openRound makes the matches of a round, with the referees that were announced before,
@@ -89,9 +89,9 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 	}
 	referees := m.state.Rounds[round-1].Referees
 	m.matches = nil
-	for i, p := range m.state.Schedule.Round(round) {
+	for i, p := range m.state.Pairings(round) {
 		x := &match{
-			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Matches[m.state.Schedule.Index(round, i+1)],
+			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Rounds[round-1].Matches[i],
 			a: m.players[p.A], b: m.players[p.B], announced: m.agents[referees[i]], done: make(chan struct{}),
 			rejected: map[int]rejection{}, recheck: make(chan struct{}, 1),
 		}
@@ -188,7 +188,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	if round < m.state.Schedule.Rounds() { // after the last round, the end of the league writes them
+	if round < m.state.TotalRounds() { // after the last round, the end of the league writes them
 		m.files.write()
 	}
 	m.writeMatches(round-1, round-1) // their referees have had the time of a round
@@ -213,7 +213,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary, JournalHead: head,
 	}
-	if next := round + 1; next <= m.state.Schedule.Rounds() {
+	if next := round + 1; next <= m.state.TotalRounds() {
 		completed.NextRoundID = &next
 	}
 	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed)
@@ -233,8 +233,8 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) not
 // their referee has its files elsewhere or writes none.
 func (m *Manager) writeMatches(from, to int) {
 	for round := max(from, 1); round <= to; round++ {
-		for i, pair := range m.state.Schedule.Round(round) {
-			m.writeMatch(m.state.Matches[m.state.Schedule.Index(round, i+1)].Report, m.players[pair.A], m.players[pair.B])
+		for i, pair := range m.state.Pairings(round) {
+			m.writeMatch(m.state.Rounds[round-1].Matches[i].Report, m.players[pair.A], m.players[pair.B])
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		running.Go(func() { m.watch(notifiers) })
 	}
 	round, last := m.resumeAt(work)
-	for ; round <= m.state.Schedule.Rounds(); round++ {
+	for ; round <= m.state.TotalRounds(); round++ {
 		if err := m.playRound(stop, work, round, last); err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 	m.completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
-		TotalRounds: m.state.Schedule.Rounds(), TotalMatches: m.state.Schedule.Matches(),
+		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: m.head(),
 	}
 	return m.completed, before, err

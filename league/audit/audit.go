@@ -124,9 +124,9 @@ type examination struct {
 	state     *journal.State
 	journal   string // the file, as findings name it
 	chain     chain
-	known     []string          // the leagues of the folder
-	lost      map[string]bool   // heads of the journal that it has lost
-	places    []places          // of the schedule's matches
+	known     []string        // the leagues of the folder
+	lost      map[string]bool // heads of the journal that it has lost
+	places    map[protocol.MatchID]*places
 	starts    int               // the line of the start
 	ends      int               // the line of the completion
 	nonces    map[string]string // the match that each nonce was first seen in
@@ -147,7 +147,7 @@ func newExamination(dir store.Folder, id string, games rules.Registry) *examinat
 	return &examination{
 		dir: dir, id: id, games: games,
 		state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-		lost: map[string]bool{}, nonces: map[string]string{}, manners: map[string]*manner{},
+		lost: map[string]bool{}, places: map[protocol.MatchID]*places{}, nonces: map[string]string{}, manners: map[string]*manner{},
 		league: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 	}
 }
@@ -170,7 +170,7 @@ func (x *examination) run() League {
 	x.mannersNoted()
 
 	x.league.State = x.condition()
-	x.league.Matches, x.league.Recorded = len(x.state.Matches), x.state.Recorded
+	x.league.Matches, x.league.Recorded = x.state.TotalMatches(), x.state.Recorded
 	x.league.Findings, x.league.Notes = sorted(x.league.Findings), sorted(x.league.Notes)
 	return x.league
 }

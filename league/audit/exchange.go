@@ -121,7 +121,7 @@ func (h *hearing) addressed(s *side, e *store.Exchange, at []any) {
 // rounds before. Where the journal is in doubt, so are they.
 func (h *hearing) stood(s *side, shown *protocol.Record, at []any) {
 	x := h.x
-	place, ok := x.state.Place(s.id)
+	place, ok := x.state.PlayerIndex(s.id)
 	if h.before == nil || !ok || !x.sound() {
 		return
 	}
@@ -349,8 +349,8 @@ func (x *examination) settled(before []protocol.Record, round int) []protocol.Re
 	if before == nil {
 		return nil
 	}
-	for number := 1; number <= x.state.Schedule.MatchesPerRound(); number++ {
-		r := x.fixture(round, number).Report
+	for i := range x.state.Pairings(round) {
+		r := x.fixture(round, i+1).Report
 		if r == nil {
 			return nil
 		}

@@ -63,7 +63,7 @@ func (x *examination) checkHistory(d *historyFile, folder string) {
 		}
 		return
 	}
-	if _, ok := x.state.Place(folder); !ok {
+	if _, ok := x.state.PlayerIndex(folder); !ok {
 		x.find(RuleHistory, at("player_id"), "%s does not take part in league %s", folder, x.id)
 		return
 	}
@@ -184,8 +184,7 @@ func (x *examination) checkBond(d *historyFile, i int, r *journal.MatchReported,
 
 // toCome tells whether a match is of a round that was not announced yet.
 func (x *examination) toCome(id protocol.MatchID) bool {
-	_, ok := x.state.Schedule.Pair(id.Round, id.Number)
-	return ok && !x.completed() && id.Round > x.state.Round
+	return id.Number > 0 && id.Number <= len(x.state.Pairings(id.Round)) && !x.completed() && id.Round > x.state.Round
 }
 
 // seenBy is a result as one of its players would write it down.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 )
 
@@ -62,7 +63,7 @@ func (x *examination) readJournal(standings *standingsFile) {
 		x.chain.standing = &standingHead{hash: standings.JournalHead, done: func(line int) { x.compareStandings(standings, line) }}
 	}
 	lines := 0
-	_, torn, err := journal.Lines(file, func(number int, text []byte) error {
+	_, torn, err := journalfile.Lines(file, func(number int, text []byte) error {
 		lines = number
 		x.readLine(number, text)
 		return nil
@@ -330,10 +331,10 @@ func (x *examination) checkChampion(d *journal.LeagueCompleted, here spot) {
 
 // place is where the lines of a match are kept; the match must be known.
 func (x *examination) place(id protocol.MatchID) *places {
-	if x.places == nil {
-		x.places = make([]places, len(x.state.Matches))
+	if x.places[id] == nil {
+		x.places[id] = &places{}
 	}
-	return &x.places[x.state.Schedule.Index(id.Round, id.Number)]
+	return x.places[id]
 }
 
 // attempt finds an attempt that was assigned, and the place of its match; nil
@@ -366,7 +367,7 @@ func (x *examination) mend(e *journal.Event) {
 		if x.supposeStart(e.Seq) && d.RoundID == s.Round+2 {
 			x.supposeRound()
 		}
-		if s.Started != nil && d.RoundID == s.Round+1 && d.RoundID <= s.Schedule.Rounds() {
+		if s.Started != nil && d.RoundID == s.Round+1 && d.RoundID <= s.TotalRounds() {
 			x.supposeRound()
 			r := &s.Rounds[s.Round-1]
 			r.Referees, r.AnnouncedAt = d.Referees, e.At
@@ -436,14 +437,15 @@ func (x *examination) supposeStart(seq int) bool {
 // supposeRound announces the next round, of which no more is known.
 func (x *examination) supposeRound() {
 	s := x.state
-	if s.Round >= s.Schedule.Rounds() {
+	if s.Round >= s.TotalRounds() {
 		return
 	}
 	if s.Open() {
 		s.Rounds[s.Round-1].CompletedAt = unknownTime
 	}
+	pairings := s.Pairings(s.Round + 1)
 	s.Round++
-	s.Rounds = append(s.Rounds, journal.Round{AnnouncedAt: unknownTime})
+	s.Rounds = append(s.Rounds, journal.Round{Pairings: pairings, Matches: make([]journal.Match, len(pairings)), AnnouncedAt: unknownTime})
 }
 
 // unknownTime is that of an event that is missing.

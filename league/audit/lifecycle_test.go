@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules/evenodd"
@@ -146,7 +147,7 @@ func TestLives(t *testing.T) {
 func (s saga) written(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, dir: store.Folder(t.TempDir())}
-	j, _, _, err := journal.Open(w.dir.Journal(leagueID), nil)
+	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	for _, d := range s {
 		w.minute++

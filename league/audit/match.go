@@ -51,8 +51,8 @@ func (x *examination) checkMatches(names []string) {
 	before := x.nothingYet()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
-		for number := 1; number <= s.Schedule.MatchesPerRound(); number++ {
-			f := x.fixture(round, number)
+		for i := range s.Pairings(round) {
+			f := x.fixture(round, i+1)
 			var file *matchFile
 			there := left[f.id]
 			delete(left, f.id)
@@ -98,14 +98,14 @@ func (x *examination) checkTokens() {
 
 func (x *examination) fixture(round, number int) *fixture {
 	s := x.state
-	pair, _ := s.Schedule.Pair(round, number)
-	i := s.Schedule.Index(round, number)
+	id := protocol.MatchID{Round: round, Number: number}
+	pair := s.Rounds[round-1].Pairings[number-1]
 	f := &fixture{
-		Match: &s.Matches[i], id: protocol.MatchID{Round: round, Number: number}.String(), round: round,
+		Match: &s.Rounds[round-1].Matches[number-1], id: id.String(), round: round,
 		ids: [2]string{s.Started.Players[pair.A], s.Started.Players[pair.B]},
 	}
-	if x.places != nil {
-		f.line, f.accepted = int(x.places[i].report), x.places[i].accepted
+	if p := x.places[id]; p != nil {
+		f.line, f.accepted = int(p.report), p.accepted
 	}
 	return f
 }

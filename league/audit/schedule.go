@@ -3,7 +3,7 @@ package audit
 import (
 	"fmt"
 
-	"evenodd/league/schedule"
+	"evenodd/league/pairing"
 )
 
 // checkSchedule counts who meets whom: the algorithm is not believed either.
@@ -12,30 +12,28 @@ func (x *examination) checkSchedule() {
 	if s.Started == nil {
 		return
 	}
-	if err := fair(s.Schedule, s.Created.Legs); err != nil {
+	if err := fair(s.Pairings, len(s.Started.Players), s.TotalRounds(), s.Created.Legs); err != nil {
 		x.find(RuleSchedule, spot{file: x.journal, line: x.starts}, "%v", err)
 	}
 }
 
 // fair tells why a schedule is none in which every pair meets once a leg, nobody
 // plays twice in a round, and byes are spread evenly.
-func fair(s schedule.Schedule, legs int) error {
-	n := s.Players()
+func fair(pairings func(round int) []pairing.Pairing, n, rounds, legs int) error {
 	ring := n - 1 + n%2
-	if s.Rounds() != ring*legs {
-		return fmt.Errorf("%d players and %d legs make %d rounds, not %d", n, legs, ring*legs, s.Rounds())
+	if rounds != ring*legs {
+		return fmt.Errorf("%d players and %d legs make %d rounds, not %d", n, legs, ring*legs, rounds)
 	}
 	met := make([]uint64, (n*n+63)/64) // in this leg
 	last := make([]int, n)             // the round of a player's last match
 	played := make([]int, n)
-	for round := 1; round <= s.Rounds(); round++ {
+	for round := 1; round <= rounds; round++ {
 		if (round-1)%ring == 0 {
 			clear(met)
 		}
-		for match := 1; match <= s.MatchesPerRound(); match++ {
-			pair, ok := s.Pair(round, match)
-			a, b := min(pair.A, pair.B), max(pair.A, pair.B)
-			if !ok || a < 0 || b >= n || a == b {
+		for i, pair := range pairings(round) {
+			match, a, b := i+1, min(pair.A, pair.B), max(pair.A, pair.B)
+			if a < 0 || b >= n || a == b {
 				return fmt.Errorf("round %d has no match %d", round, match)
 			}
 			if last[a] == round || last[b] == round {

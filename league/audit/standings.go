@@ -170,7 +170,7 @@ func (x *examination) checkRounds(d *roundsFile) {
 	if s.Created == nil || x.chain.lost {
 		return
 	}
-	if n := s.Schedule.Rounds(); d.TotalRounds != n && (s.Started != nil || d.TotalRounds != 0) {
+	if n := s.TotalRounds(); d.TotalRounds != n && (s.Started != nil || d.TotalRounds != 0) {
 		x.find(RuleRounds, at("total_rounds"), "total_rounds is %d, by the schedule it is %d", d.TotalRounds, n)
 	}
 	done := completedRounds(s)
@@ -203,10 +203,10 @@ func (x *examination) compareRound(d *roundsFile, i int) {
 	if want := s.Summary(i + 1); got.Summary != want {
 		wrong("summary", "the summary of round %d is %s, by its results it is %s", i+1, summary(got.Summary), summary(want))
 	}
-	if n := s.Schedule.MatchesPerRound(); len(got.Matches) != n {
+	if n := len(r.Matches); len(got.Matches) != n {
 		wrong("matches", "round %d lists %s, by the schedule it has %d", i+1, counted(len(got.Matches), "match", "matches"), n)
 	}
-	for k, pair := range s.Schedule.Round(i + 1) {
+	for k, pair := range r.Pairings {
 		if k >= len(got.Matches) {
 			break
 		}
@@ -230,7 +230,7 @@ func (x *examination) compareRoundMatch(d *roundsFile, i, k int, idA, idB string
 	if got.PlayerBID != idB {
 		wrong(RuleSchedule, "player_B_id", "player B of %s is %s, by the schedule it is %s", id, quoted(&got.PlayerBID), idB)
 	}
-	report := x.state.Matches[x.state.Schedule.Index(i+1, k+1)].Report
+	report := x.state.Rounds[i].Matches[k].Report
 	if report == nil {
 		return // its absence was named
 	}
@@ -238,7 +238,7 @@ func (x *examination) compareRoundMatch(d *roundsFile, i, k int, idA, idB string
 		wrong(RuleRounds, "referee_id", "the referee of %s is %s, in the journal it is %s", id, quoted(&got.RefereeID), quoted(&report.RefereeID))
 	}
 	if got.Attempt != report.Number {
-		wrong(RuleRounds, "attempt", "the attempt at %s is %d, in the journal it is %d", id, got.Attempt, report.Attempt)
+		wrong(RuleRounds, "attempt", "the attempt at %s is %d, in the journal it is %d", id, got.Attempt, report.Number)
 	}
 	if got.Status != report.Status {
 		wrong(RuleRounds, "status", "the status of %s is %s, in the journal it is %s", id, quoted(&got.Status), quoted(&report.Status))

@@ -74,42 +74,12 @@ func saidIn(came members, kind string) (said members, form string) {
 	return params, ""
 }
 
-// A spoken method is one that the kit's agents are called by.
-type spoken struct {
-	name, request string
-	aliases       []string
-}
-
-// protocolMethods are the methods that have messages, by name.
-func protocolMethods() map[string]spoken {
-	methods := map[string]spoken{}
-	for _, m := range []spoken{
-		{protocol.RegisterReferee.Name, protocol.RegisterReferee.Request, protocol.RegisterReferee.Aliases},
-		{protocol.RegisterPlayer.Name, protocol.RegisterPlayer.Request, protocol.RegisterPlayer.Aliases},
-		{protocol.NotifyRound.Name, protocol.NotifyRound.Request, protocol.NotifyRound.Aliases},
-		{protocol.StartMatch.Name, protocol.StartMatch.Request, protocol.StartMatch.Aliases},
-		{protocol.Invite.Name, protocol.Invite.Request, protocol.Invite.Aliases},
-		{protocol.ChooseParity.Name, protocol.ChooseParity.Request, protocol.ChooseParity.Aliases},
-		{protocol.MakeMove.Name, protocol.MakeMove.Request, protocol.MakeMove.Aliases},
-		{protocol.NotifyMatchResult.Name, protocol.NotifyMatchResult.Request, protocol.NotifyMatchResult.Aliases},
-		{protocol.NotifyGameError.Name, protocol.NotifyGameError.Request, protocol.NotifyGameError.Aliases},
-		{protocol.ReportMatchResult.Name, protocol.ReportMatchResult.Request, protocol.ReportMatchResult.Aliases},
-		{protocol.UpdateStandings.Name, protocol.UpdateStandings.Request, protocol.UpdateStandings.Aliases},
-		{protocol.NotifyRoundCompleted.Name, protocol.NotifyRoundCompleted.Request, protocol.NotifyRoundCompleted.Aliases},
-		{protocol.NotifyLeagueCompleted.Name, protocol.NotifyLeagueCompleted.Request, protocol.NotifyLeagueCompleted.Aliases},
-		{protocol.Query.Name, protocol.Query.Request, protocol.Query.Aliases},
-	} {
-		methods[m.name] = m
-	}
-	return methods
-}
-
 // kindOf is the message type that a call in the form of the specification asks for; "" for
 // none.
 func kindOf(method string, params members) string {
-	for _, m := range protocolMethods() {
-		if method == m.name || method == m.request || slices.Contains(m.aliases, method) {
-			return m.request
+	for _, m := range protocol.Methods() {
+		if m.Request != "" && (method == m.Name || method == m.Request || slices.Contains(m.Aliases, method)) {
+			return m.Request
 		}
 	}
 	kind, _ := params.text("message_type")
@@ -117,6 +87,11 @@ func kindOf(method string, params members) string {
 		return ""
 	}
 	return kind
+}
+
+// hasMessages tells whether a name is that of a method with messages, not of a tool.
+func hasMessages(name string) bool {
+	return slices.ContainsFunc(protocol.Methods(), func(m protocol.MethodRow) bool { return m.Name == name && m.Request != "" })
 }
 
 // methodOf is the method of a message type; "" for none.

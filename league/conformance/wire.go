@@ -36,7 +36,7 @@ func (x *client) send(ctx context.Context, method string, id jsontext.Value, bod
 
 func (x *client) sendTo(ctx context.Context, url, method string, id jsontext.Value, body []byte, limit time.Duration) *reply {
 	r := read(x.post(ctx, url, body, nil, x.patience(limit)))
-	if _, known := protocolMethods()[method]; known && id != nil {
+	if hasMessages(method) && id != nil {
 		understoodBy(ctx, method, x.encode(jsontext.Value("1"), method, map[string]any{}), r)
 	}
 	x.inspect(r, id)

@@ -152,7 +152,7 @@ func FuzzReply(f *testing.F) {
 			return // nobody reads more
 		}
 		e := all[int(which)%len(all)]
-		envelope, err := e.call(callerFunc(func(_ context.Context, c sent) (any, error) { return c.decode(raw) }))
+		envelope, err := e.call(callerFunc(func(_ context.Context, c sent) (any, error) { return c.Decode(raw) }))
 		if err != nil {
 			require.NotNil(t, protocol.AsError(err))
 			require.NotErrorIs(t, err, context.DeadlineExceeded)

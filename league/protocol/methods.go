@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,11 +16,12 @@ import (
 // A Method is one row of the method table: what is called, with which message,
 // what comes back, and how long that may take. Q is the request, R the result.
 type Method[Q, R any] struct {
-	Name    string        // the JSON-RPC method that is sent
-	Aliases []string      // accepted as the method as well
-	Request string        // message type of the request; "" for tools that have none
-	Result  string        // message type of the result
-	Timeout time.Duration // for the whole call (spec 003 table 5)
+	Name       string        // the JSON-RPC method that is sent
+	Aliases    []string      // names in the specification's examples: accepted as the method as well
+	ThirdParty []string      // names that only third-party agents use: league/dialect translates them
+	Request    string        // message type of the request; "" for tools that have none
+	Result     string        // message type of the result
+	Timeout    time.Duration // for the whole call (spec 003 table 5)
 
 	codes map[Code]int // JSON-RPC codes this method has of its own (004)
 }
@@ -42,26 +44,29 @@ var (
 		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
 		Timeout: ordinary, codes: refereeCodes}
 	RegisterPlayer = Method[LeagueRegisterRequest, LeagueRegisterResponse]{
-		Name: "register_player", Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
+		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
 		Timeout: ordinary, codes: playerCodes}
 	NotifyRound = Method[RoundAnnouncement, Ack]{
-		Name: "notify_round", Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
+		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
+		Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
 		Timeout: ordinary, codes: noticeCodes}
 	StartMatch = Method[MatchAssignment, MatchAssignmentAck]{
-		Name: "start_match", Aliases: []string{"run_match", "START_MATCH", "RUN_MATCH"},
-		Request: TypeMatchAssignment, Result: TypeMatchAssignmentAck,
+		Name: "start_match", Aliases: []string{"START_MATCH", "run_match", "RUN_MATCH"},
+		ThirdParty: []string{"assign_match", "start_match_command"},
+		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck,
 		Timeout: ordinary, codes: noticeCodes}
 	Invite = Method[GameInvitation, GameJoinAck]{
-		Name: "handle_game_invitation", Request: TypeGameInvitation, Result: TypeGameJoinAck,
+		Name: "handle_game_invitation", ThirdParty: []string{"receive_game_invitation"}, Request: TypeGameInvitation, Result: TypeGameJoinAck,
 		Timeout: 5 * time.Second, codes: matchCodes}
 	ChooseParity = Method[ChooseParityCall, ChooseParityResponse]{
-		Name: "choose_parity", Aliases: []string{"parity_choose"}, Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
+		Name: "choose_parity", Aliases: []string{"parity_choose"}, ThirdParty: []string{"receive_parity_call"},
+		Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
 		Timeout: 30 * time.Second, codes: matchCodes}
 	MakeMove = Method[GameMoveCall, GameMoveResponse]{
 		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse,
 		Timeout: 30 * time.Second, codes: matchCodes}
 	NotifyMatchResult = Method[GameOver, Ack]{
-		Name: "notify_match_result", Request: TypeGameOver, Result: TypeGameOverAck,
+		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver, Result: TypeGameOverAck,
 		Timeout: 5 * time.Second, codes: matchCodes}
 	NotifyGameError = Method[GameError, Ack]{
 		Name: "notify_game_error", Request: TypeGameError, Result: TypeGameErrorAck,
@@ -70,13 +75,14 @@ var (
 		Name: "report_match_result", Request: TypeMatchResultReport, Result: TypeMatchResultAck,
 		Timeout: ordinary, codes: reportCodes}
 	UpdateStandings = Method[StandingsUpdate, Ack]{
-		Name: "update_standings", Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
+		Name: "update_standings", ThirdParty: []string{"receive_standings_update", "standings_update", "notify_standings"},
+		Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
 		Timeout: ordinary, codes: noticeCodes}
 	NotifyRoundCompleted = Method[RoundCompleted, Ack]{
-		Name: "notify_round_completed", Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
+		Name: "notify_round_completed", ThirdParty: []string{"receive_round_completed"}, Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
 		Timeout: ordinary, codes: noticeCodes}
 	NotifyLeagueCompleted = Method[LeagueCompleted, Ack]{
-		Name: "notify_league_completed", Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
+		Name: "notify_league_completed", ThirdParty: []string{"receive_league_completed"}, Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
 		Timeout: ordinary, codes: noticeCodes}
 	Query = Method[LeagueQuery, LeagueQueryResponse]{
 		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
@@ -96,23 +102,59 @@ var (
 		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary, codes: noCodes}
 )
 
-// canonical is the method of each message type that is a request.
-var canonical = map[string]string{
-	TypeRefereeRegisterRequest: RegisterReferee.Name,
-	TypeLeagueRegisterRequest:  RegisterPlayer.Name,
-	TypeRoundAnnouncement:      NotifyRound.Name,
-	TypeMatchAssignment:        StartMatch.Name,
-	TypeGameInvitation:         Invite.Name,
-	TypeChooseParityCall:       ChooseParity.Name,
-	TypeGameMoveCall:           MakeMove.Name,
-	TypeGameOver:               NotifyMatchResult.Name,
-	TypeGameError:              NotifyGameError.Name,
-	TypeMatchResultReport:      ReportMatchResult.Name,
-	TypeStandingsUpdate:        UpdateStandings.Name,
-	TypeRoundCompleted:         NotifyRoundCompleted.Name,
-	TypeLeagueCompleted:        NotifyLeagueCompleted.Name,
-	TypeLeagueQuery:            Query.Name,
+// IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
+// catalogue or a method has it. The codes that JSON-RPC itself defines do not count.
+func IsErrorCode(rpc int) bool { return errorCodes[rpc] }
+
+var errorCodes = func() map[int]bool {
+	const lowestOfJSONRPC, highestOfJSONRPC = -32768, -32000
+	codes := map[int]bool{}
+	add := func(rpc int) {
+		if rpc < lowestOfJSONRPC || rpc > highestOfJSONRPC {
+			codes[rpc] = true
+		}
+	}
+	for _, c := range catalogue {
+		add(c.rpc)
+	}
+	for _, own := range []map[Code]int{refereeCodes, playerCodes, noticeCodes, matchCodes, reportCodes, queryCodes} {
+		for _, rpc := range own {
+			add(rpc)
+		}
+	}
+	return codes
+}()
+
+// A MethodRow is a row of the method table without its Go types.
+type MethodRow struct {
+	Name                string
+	Aliases, ThirdParty []string
+	Request, Result     string
 }
+
+func (m *Method[Q, R]) row() MethodRow {
+	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result}
+}
+
+var methodRows = []MethodRow{
+	RegisterReferee.row(), RegisterPlayer.row(), NotifyRound.row(), StartMatch.row(), Invite.row(), ChooseParity.row(), MakeMove.row(),
+	NotifyMatchResult.row(), NotifyGameError.row(), ReportMatchResult.row(), UpdateStandings.row(), NotifyRoundCompleted.row(),
+	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(),
+}
+
+// Methods returns all rows of the method table. The tools have no Request and come last.
+func Methods() []MethodRow { return slices.Clone(methodRows) }
+
+// methodOfType is the method of each message type that is a request.
+var methodOfType = func() map[string]string {
+	methods := map[string]string{}
+	for _, m := range methodRows {
+		if m.Request != "" {
+			methods[m.Request] = m.Name
+		}
+	}
+	return methods
+}()
 
 // MethodFor names the method of a message by its message_type (spec 003
 // §5.11.2: mcp_message); an agent gives it to its mux as the fallback.
@@ -130,7 +172,7 @@ func MethodFor(params any) (method string, ok bool) {
 	case interface{ Type() string }:
 		messageType = p.Type()
 	}
-	method, ok = canonical[messageType]
+	method, ok = methodOfType[messageType]
 	return method, ok
 }
 
@@ -173,40 +215,52 @@ type broken struct {
 // A judged request has passed the strict judgement on its way in.
 type judged[Q any] struct{ request *Q }
 
-// Call sends q to the peer and waits for the result as long as ctx allows: a
-// Limited is the caller's own limit, under any other context it is the method's
-// timeout at most. An error is an *Error, or the error of ctx when the caller
-// itself gave up.
+// Call sends q to the peer and waits for the result, for the method's timeout at
+// most. An error is an *Error, or the error of ctx when the caller has canceled it.
 func (m *Method[Q, R]) Call(ctx context.Context, caller Caller, to Peer, q *Q) (*R, error) {
-	return m.call(ctx, caller, to, q)
+	r, _, err := m.call(ctx, caller, to, q, m.Timeout, false)
+	return r, err
 }
 
-// CallMany is Call for one of the receivers of a broadcast.
-func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *Broadcast[Q]) (*R, error) {
-	return m.call(ctx, caller, to, b)
+// CallWithin is Call with a limit in place of the method's timeout. It tells where
+// the time of the call went; nil when the carrier does not measure it.
+func (m *Method[Q, R]) CallWithin(ctx context.Context, caller Caller, to Peer, q *Q, limit time.Duration) (*R, *Timing, error) {
+	return m.call(ctx, caller, to, q, limit, false)
 }
 
-func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any) (*R, error) {
-	if _, own := ctx.(*Limited); !own {
-		limited := Limit(ctx, m.Timeout)
-		defer limited.Stop()
-		ctx = limited
-	}
-	answer, err := caller.Call(ctx, to.Endpoint, to.Bearer, m.Name, params, decodeResult[R])
+// Ask is CallWithin for a question whose time belongs to the other side: when the
+// request leaves, the time that it was queued at this side is added to the window.
+func (m *Method[Q, R]) Ask(ctx context.Context, caller Caller, to Peer, q *Q, window time.Duration) (*R, *Timing, error) {
+	return m.call(ctx, caller, to, q, window, true)
+}
+
+// CallMany is CallWithin for one of the receivers of a broadcast.
+func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *Broadcast[Q], limit time.Duration) (*R, error) {
+	r, _, err := m.call(ctx, caller, to, b, limit, false)
+	return r, err
+}
+
+func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any, limit time.Duration, extend bool) (*R, *Timing, error) {
+	result, measured, err := caller.Call(ctx, CallRequest{
+		Endpoint: to.Endpoint, Bearer: to.Bearer, Method: m.Name, Params: params, Decode: decodeResult[R],
+		Limit:         max(limit, 1), // 0 would be no limit
+		ExtendByQueue: extend,
+	})
+	timing := (*Timing)(measured)
 	if err != nil {
-		if gone := ctx.Err(); errors.Is(gone, context.Canceled) {
-			return nil, gone // whatever the call made of it
+		if ended := ctx.Err(); errors.Is(ended, context.Canceled) {
+			return nil, timing, ended // whatever the carrier made of it
 		}
 		if e := AsError(err); e != nil {
-			return nil, e
+			return nil, timing, e
 		}
-		return nil, err
+		return nil, timing, err
 	}
-	r, ok := answer.(*R)
+	r, ok := result.(*R)
 	if !ok || r == nil {
-		return nil, &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the answer is not a " + m.Result}
+		return nil, timing, &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the answer is not a " + m.Result}
 	}
-	return r, nil
+	return r, timing, nil
 }
 
 // Handle serves the method, under all its names, with h. Requests reach h

@@ -1,9 +1,7 @@
-package journal
+package journalfile
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,21 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-)
+	"time"
 
-// Origin is the Prev of the first event.
-const Origin = "0000000000000000000000000000000000000000000000000000000000000000"
+	"evenodd/league/journal"
+)
 
 // MaxLine is the longest line that is read, in bytes: a start of 100,000
 // players fits.
 const MaxLine = 4 << 20
-
-// Hash is what the next event calls this line, which is given without its line
-// feed: hex SHA-256.
-func Hash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
 
 var errTooLong = fmt.Errorf("it is longer than %d bytes", MaxLine)
 
@@ -71,18 +62,18 @@ func Lines(r io.Reader, visit func(number int, text []byte) error) (end int64, t
 
 // A Visit is told of every line of a journal that is read: its number, from 1,
 // its event, and its hash. It may be nil.
-type Visit func(number int, e *Event, hash string)
+type Visit func(number int, e *journal.Event, hash string)
 
 // Replay reads a journal from its beginning and folds it, checking that every
 // event follows the one before. What is wrong is a *DamageError. It returns
 // where the last whole line ends, how many bytes of a torn one follow, and the
 // hash of the last event.
-func Replay(path string, r io.Reader, visit Visit) (state *State, head string, end int64, torn int, err error) {
-	state, head = NewState(), Origin
+func Replay(path string, r io.Reader, visit Visit) (state *journal.State, head string, end int64, torn int, err error) {
+	state, head = journal.NewState(), journal.Origin
 	last := 0
 	end, torn, err = Lines(r, func(number int, text []byte) error {
 		last = number
-		e, err := Decode(text)
+		e, err := journal.Decode(text)
 		switch {
 		case err != nil:
 		case e.Seq != number:
@@ -95,7 +86,7 @@ func Replay(path string, r io.Reader, visit Visit) (state *State, head string, e
 		if err != nil {
 			return &DamageError{path, number, err.Error()}
 		}
-		head = Hash(text)
+		head = journal.Hash(text)
 		if visit != nil {
 			visit(number, e, head)
 		}
@@ -107,15 +98,15 @@ func Replay(path string, r io.Reader, visit Visit) (state *State, head string, e
 	return state, head, end, torn, err
 }
 
-// A Journal is the file to which a manager appends what happens. Safe for
+// A File is the file to which a manager appends what happens. Safe for
 // concurrent use; but who folds events must append them in the order in which
-// they are folded, and so under a lock of its own. A nil Journal keeps nothing
+// they are folded, and so under a lock of its own. A nil File keeps nothing
 // and never fails.
 //
 // Append only queues; an event may be acknowledged to others after Sync. One
 // goroutine writes: all that is queued while the disk is busy goes to it with
 // the next write, and is made durable by one sync.
-type Journal struct {
+type File struct {
 	file *os.File
 
 	mu      sync.Mutex
@@ -145,7 +136,7 @@ func (t *Torn) String() string {
 // Open reads the journal at path, or begins one, and goes on with it. Torn is
 // nil unless something was cut off. Damage further up is a *DamageError, and
 // the file stays as it is. Whoever opens a journal holds the league's lock.
-func Open(path string, visit Visit) (j *Journal, state *State, torn *Torn, err error) {
+func Open(path string, visit Visit) (f *File, state *journal.State, torn *Torn, err error) {
 	file, err := open(path)
 	if err != nil {
 		return nil, nil, nil, err
@@ -175,10 +166,10 @@ func Open(path string, visit Visit) (j *Journal, state *State, torn *Torn, err e
 	if _, err = file.Seek(end, io.SeekStart); err != nil {
 		return nil, nil, nil, err
 	}
-	j = &Journal{file: file, seq: state.Events, durable: state.Events, head: head}
-	j.changed = sync.NewCond(&j.mu)
-	j.writer.Go(j.write)
-	return j, state, torn, nil
+	f = &File{file: file, seq: state.Events, durable: state.Events, head: head}
+	f.changed = sync.NewCond(&f.mu)
+	f.writer.Go(f.write)
+	return f, state, torn, nil
 }
 
 // open opens the file, and makes it and its folders where they are missing, so
@@ -225,132 +216,135 @@ func syncFolder(dir string) error {
 
 // Append queues an event, which was folded, with its time. After a failure
 // nothing more is taken.
-func (j *Journal) Append(at string, data Data) error {
-	if j == nil {
+func (f *File) Append(at string, data journal.Data) error {
+	if f == nil {
 		return nil
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	switch {
-	case j.failure != nil:
-		return j.failure
-	case j.closing: // what is queued now could miss the last write
+	case f.failure != nil:
+		return f.failure
+	case f.closing: // what is queued now could miss the last write
 		return errClosed
 	}
-	e := Event{Seq: j.seq + 1, At: at, Prev: j.head, Data: data}
-	text, err := encode(&e)
+	e := journal.Event{Seq: f.seq + 1, At: at, Prev: f.head, Data: data}
+	text, err := journal.Encode(&e)
 	if err != nil { // it was folded already: what follows could not be trusted
-		j.failure = fmt.Errorf("cannot encode an event: %w", err)
-		j.changed.Broadcast()
-		return j.failure
+		f.failure = fmt.Errorf("cannot encode an event: %w", err)
+		f.changed.Broadcast()
+		return f.failure
 	}
-	j.seq, j.head = e.Seq, Hash(text)
-	j.queued = append(append(j.queued, text...), '\n')
-	j.changed.Broadcast()
+	f.seq, f.head = e.Seq, journal.Hash(text)
+	f.queued = append(append(f.queued, text...), '\n')
+	f.changed.Broadcast()
 	return nil
 }
 
 // Last is the number of the last event, and its hash; Sync(Last) waits for it.
-func (j *Journal) Last() (seq int, head string) {
-	if j == nil {
+func (f *File) Last() (seq int, head string) {
+	if f == nil {
 		return 0, ""
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.seq, j.head
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seq, f.head
 }
 
 // Err is why nothing more is taken; nil while events are.
-func (j *Journal) Err() error {
-	if j == nil {
+func (f *File) Err() error {
+	if f == nil {
 		return nil
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.failure
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failure
 }
 
 // Sync returns when the event of that number is on disk, or the error that it
 // never will be. Whoever queued it must not act on it before.
-func (j *Journal) Sync(seq int) error {
-	if j == nil {
+func (f *File) Sync(seq int) error {
+	if f == nil {
 		return nil
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for j.durable < seq && j.failure == nil {
-		j.changed.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.durable < seq && f.failure == nil {
+		f.changed.Wait()
 	}
-	if j.durable >= seq {
+	if f.durable >= seq {
 		return nil
 	}
-	return j.failure
+	return f.failure
 }
 
 // Failed returns when the journal cannot be written any more, with the reason,
 // or when it is closed, with nil.
-func (j *Journal) Failed() error {
-	if j == nil {
+func (f *File) Failed() error {
+	if f == nil {
 		return nil
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for j.failure == nil && !j.closing {
-		j.changed.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.failure == nil && !f.closing {
+		f.changed.Wait()
 	}
-	if errors.Is(j.failure, errClosed) {
+	if errors.Is(f.failure, errClosed) {
 		return nil
 	}
-	return j.failure
+	return f.failure
 }
 
 var errClosed = errors.New("the journal is closed")
 
 // write brings what is queued to the disk until the journal is closed.
-func (j *Journal) write() {
+func (f *File) write() {
 	var batch []byte
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for {
-		for len(j.queued) == 0 && !j.closing {
-			j.changed.Wait()
+		for len(f.queued) == 0 && !f.closing {
+			f.changed.Wait()
 		}
-		if len(j.queued) == 0 || j.failure != nil {
+		if len(f.queued) == 0 || f.failure != nil {
 			break
 		}
-		batch, j.queued = j.queued, batch[:0]
-		seq := j.seq
-		j.mu.Unlock()
-		_, err := j.file.Write(batch)
+		batch, f.queued = f.queued, batch[:0]
+		seq := f.seq
+		f.mu.Unlock()
+		_, err := f.file.Write(batch)
 		if err == nil {
-			err = j.file.Sync()
+			err = f.file.Sync()
 		}
-		j.mu.Lock()
+		f.mu.Lock()
 		if err != nil {
-			j.failure = fmt.Errorf("cannot write the journal: %w. Nothing that was acknowledged is lost: mend it and start again", err)
+			f.failure = fmt.Errorf("cannot write the journal: %w. Nothing that was acknowledged is lost: mend it and start again", err)
 		} else {
-			j.durable = seq
+			f.durable = seq
 		}
-		j.changed.Broadcast()
+		f.changed.Broadcast()
 	}
 }
 
 // Close writes what is queued, and closes the file.
-func (j *Journal) Close() error {
-	if j == nil {
+func (f *File) Close() error {
+	if f == nil {
 		return nil
 	}
-	j.mu.Lock()
-	j.closing = true
-	j.changed.Broadcast()
-	j.mu.Unlock()
-	j.writer.Wait()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	failure := j.failure
-	if j.failure == nil {
-		j.failure = errClosed
+	f.mu.Lock()
+	f.closing = true
+	f.changed.Broadcast()
+	f.mu.Unlock()
+	f.writer.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	failure := f.failure
+	if f.failure == nil {
+		f.failure = errClosed
 	}
-	j.changed.Broadcast() // nobody waits for an event that was never queued
-	return errors.Join(failure, j.file.Close())
+	f.changed.Broadcast() // nobody waits for an event that was never queued
+	return errors.Join(failure, f.file.Close())
 }
+
+// FormatTime is how events say when.
+func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -8,47 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/protocol"
 )
-
-// A player that answers an invitation with a bare OK has accepted it where replies are
-// judged by meaning; where the league wants them strict, it loses technically.
-func TestBareOKAcceptsAnInvitationUnlessRepliesAreStrict(t *testing.T) {
-	for name, strict := range map[string]bool{"by_meaning": false, "strict": true} {
-		t.Run(name, func(t *testing.T) {
-			inAWorld(t, func(w *world) {
-				w.stranger(8107, nethttp.HandlerFunc(func(out nethttp.ResponseWriter, in *nethttp.Request) {
-					request := readAll(in)
-					if text(request, "method") != "choose_parity" {
-						_, _ = out.Write([]byte("OK"))
-						return
-					}
-					say(out, nethttp.StatusOK, map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "result": map[string]any{
-						"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:" + text(request, "params", "player_id"),
-						"timestamp": w.clock.Timestamp(), "conversation_id": text(request, "params", "conversation_id"),
-						"match_id": text(request, "params", "match_id"), "player_id": text(request, "params", "player_id"), "parity_choice": "even",
-					}})
-				}))
-				boss := w.manager(2, 1, func(o *league.Options) { o.StrictReplies = strict })
-				require.NoError(t, w.referee(refereePort).Register(w.life))
-				require.NoError(t, w.player(8101).Register(w.life))
-				_, answer := w.post(w.life, at(managerPort), registrationAt(8107))
-				id := text(answer, "result", "player_id")
-				require.NotEmpty(t, id, "%s", written(answer))
-				await(w, boss.over)
-				require.NoError(t, boss.failed)
-				for _, row := range boss.Standings() {
-					lost := 0
-					if strict && row.PlayerID == id {
-						lost = 1
-					}
-					assert.Equal(t, lost, row.TechnicalLosses, "%s", row.PlayerID)
-				}
-			})
-		})
-	}
-}
 
 // What a player rejects a call with in every form reaches its referee with the HTTP
 // status and the JSON-RPC code, through the carrier.

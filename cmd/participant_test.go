@@ -64,7 +64,12 @@ type forgetful struct {
 	heard    []string
 }
 
-func (m *forgetful) Call(_ context.Context, _, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
+func (m *forgetful) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	answer, err := m.call(r.Method, r.Params)
+	return answer, nil, err
+}
+
+func (m *forgetful) call(method string, params any) (any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch q := params.(type) {
@@ -104,8 +109,8 @@ func (m *forgetful) forget(started bool) {
 	m.known, m.started = "nobody's", started
 }
 
-// life makes the life of a player in a manager's league.
-func (m *forgetful) life(t *testing.T) *life {
+// player is a player's part in the manager's league.
+func (m *forgetful) player(t *testing.T) *participation {
 	t.Helper()
 	decide, err := strategy.New("even")
 	require.NoError(t, err)
@@ -114,19 +119,19 @@ func (m *forgetful) life(t *testing.T) *life {
 		Strategy: decide, Caller: m, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
-	return &life{agent: p, endpoint: "http://localhost:8101/mcp", caller: m, manager: "http://localhost:8000/mcp",
-		clock: protocol.SystemClock(), log: zerolog.Nop()}
+	return &participation{agent: p, endpoint: "http://localhost:8101/mcp", caller: m, manager: "http://localhost:8000/mcp",
+		log: zerolog.Nop(), registered: func(string) {}}
 }
 
 func TestAgentThatWasDroppedBeforeTheStartIsAMemberAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &forgetful{}
-		l := m.life(t)
+		l := m.player(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(8*time.Second, func() { m.forget(false) })
 		time.AfterFunc(60*time.Second, cancel)
 		var interrupted *interruptedError
-		require.ErrorAs(t, l.takePart(ctx), &interrupted)
+		require.ErrorAs(t, l.run(ctx), &interrupted)
 		assert.Equal(t, "P02", l.agent.ID())
 		assert.Equal(t, []string{
 			"register player:P01 ", "GET_STATUS player:P01 tok-P01", // after 5 s
@@ -139,15 +144,15 @@ func TestAgentThatWasDroppedBeforeTheStartIsAMemberAgain(t *testing.T) {
 func TestAgentThatWasDroppedAndIsTooLateEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &forgetful{}
-		l := m.life(t)
+		l := m.player(t)
 		began := time.Now()
 		time.AfterFunc(8*time.Second, func() { m.forget(true) })
-		err := l.takePart(t.Context())
+		err := l.run(t.Context())
 		var refused *membership.RefusedError
 		require.ErrorAs(t, err, &refused)
-		assert.EqualError(t, err, "the manager at http://localhost:8000/mcp does not know this agent any more, and does not register it again: "+
-			"registration refused: the league has started (E019 LATE_REGISTRATION); it drops agents that do not answer it: "+
-			"make sure that it reaches http://localhost:8101/mcp, or tell another URL with --endpoint")
+		assert.EqualError(t, err, "the manager at http://localhost:8000/mcp no longer knows this agent and refuses to register it again: "+
+			"registration refused: the league has started (E019 LATE_REGISTRATION). A manager drops agents that do not answer: "+
+			"make sure that it can reach http://localhost:8101/mcp, or set another URL with --endpoint")
 		assert.Equal(t, 20*time.Second, time.Since(began))
 	})
 }

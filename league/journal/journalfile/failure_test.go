@@ -1,4 +1,4 @@
-package journal
+package journalfile
 
 import (
 	"path/filepath"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
 )
 
 // A disk that fails is told to everybody who waits for it, and nothing more is
@@ -15,7 +17,7 @@ func TestADiskThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	j, _, _, err := Open(path, nil)
 	require.NoError(t, err)
-	created := &Created{SchemaVersion: SchemaVersion, LeagueID: "L", Legs: 1, Tiebreakers: []string{"points"}}
+	created := &journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1, Tiebreakers: []string{"points"}}
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", created))
 	require.NoError(t, j.Sync(1))
 	require.NoError(t, j.file.Close(), "from now on nothing can be written")
@@ -24,7 +26,7 @@ func TestADiskThatFails(t *testing.T) {
 	told.Go(func() { assert.ErrorContains(t, j.Failed(), "cannot write the journal") })
 	for range 16 {
 		told.Go(func() {
-			if j.Append("2026-01-01T00:00:00.000Z", &AgentRegistered{AgentID: "P01", Role: RolePlayer}) == nil {
+			if j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{AgentID: "P01", Role: journal.RolePlayer}) == nil {
 				seq, _ := j.Last()
 				assert.ErrorContains(t, j.Sync(seq), "Nothing that was acknowledged is lost")
 			}
