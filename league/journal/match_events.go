@@ -201,10 +201,8 @@ func (d *AttemptLost) apply(s *State, _ string) error {
 // attempt returns an attempt that was assigned to a referee.
 func (s *State) attempt(id protocol.Attempt, refereeID string) (*Attempt, error) {
 	if m, _, _, ok := s.Find(id.MatchID); ok {
-		for i := range m.Attempts {
-			if a := &m.Attempts[i]; a.Number == id.Number && a.Referee == refereeID {
-				return a, nil
-			}
+		if a := m.Attempt(id.Number, refereeID); a != nil {
+			return a, nil
 		}
 	}
 	return nil, fmt.Errorf("attempt %d at match %s was not assigned to %.40s", id.Number, id.MatchID, refereeID)

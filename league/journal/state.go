@@ -202,10 +202,31 @@ func (s *State) Outcome(d *MatchReported) (table.Outcome, error) {
 	return o, nil
 }
 
+// Score returns the points of a result by the league's scoring.
+func (s *State) Score(d *MatchReported) (protocol.PerPlayer[int], error) {
+	outcome, err := s.Outcome(d)
+	if err != nil {
+		return nil, err
+	}
+	_, idA, idB, _ := s.Find(d.MatchID)
+	pointsA, pointsB := s.Table.Points(outcome)
+	return protocol.Both(idA, pointsA, idB, pointsB), nil
+}
+
 // Holds tells whether an attempt at the match is assigned to a referee that has not
 // declined it.
 func (m *Match) Holds(refereeID string) bool {
 	return slices.ContainsFunc(m.Attempts, func(a Attempt) bool { return a.Referee == refereeID && !a.Declined })
+}
+
+// Attempt returns an attempt that was assigned to a referee; nil for none.
+func (m *Match) Attempt(number int, refereeID string) *Attempt {
+	for i := range m.Attempts {
+		if a := &m.Attempts[i]; a.Number == number && a.Referee == refereeID {
+			return a
+		}
+	}
+	return nil
 }
 
 // LastAttempt is the number of a referee's last attempt; 0 for none.
