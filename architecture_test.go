@@ -370,6 +370,9 @@ func (s source) faults() (faults []string) {
 			}
 		}
 	}
+	for _, assertion := range s.contextAssertions() {
+		faults = append(faults, s.at(assertion)+": a type assertion on a context: wrapping a context must change nothing, so pass options as parameters of the call")
+	}
 	if in(s.path, "main.go", "cmd", "config") {
 		return faults
 	}
@@ -377,6 +380,54 @@ func (s source) faults() (faults []string) {
 		faults = append(faults, s.at(sel)+": os."+sel.Sel.Name+" belongs to the process, which main.go, cmd and config alone know; pass down what is needed")
 	}
 	return faults
+}
+
+// contextAssertions finds type assertions and type switches on a context: on a name that
+// the file declares as a context.Context, on any name ctx, and on a call or field Context.
+func (s source) contextAssertions() (found []*ast.TypeAssertExpr) {
+	contexts := map[string]bool{"ctx": true, "Context": true}
+	declare := func(names []*ast.Ident, of ast.Expr) {
+		sel, ok := of.(*ast.SelectorExpr)
+		if !ok || sel.Sel.Name != "Context" {
+			return
+		}
+		if from, ok := sel.X.(*ast.Ident); ok && from.Name == s.nameOf("context") {
+			for _, name := range names {
+				contexts[name.Name] = true
+			}
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			declare(n.Names, n.Type)
+		case *ast.ValueSpec:
+			declare(n.Names, n.Type)
+		}
+		return true
+	})
+	var isContext func(e ast.Expr) bool
+	isContext = func(e ast.Expr) bool {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return contexts[e.Name]
+		case *ast.SelectorExpr:
+			return contexts[e.Sel.Name]
+		case *ast.ParenExpr:
+			return isContext(e.X)
+		case *ast.CallExpr: // r.Context(), or any(ctx)
+			f, ok := e.Fun.(*ast.SelectorExpr)
+			return ok && f.Sel.Name == "Context" || !ok && len(e.Args) == 1 && isContext(e.Args[0])
+		}
+		return false
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if a, ok := n.(*ast.TypeAssertExpr); ok && isContext(a.X) {
+			found = append(found, a)
+		}
+		return true
+	})
+	return found
 }
 
 // shared tells whether a type, or a value that says its type, is a primitive
@@ -451,6 +502,12 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"a variable of a function", "league/x.go", `import "sync"; func f() { var mu sync.Mutex; _ = &mu }`, ""},
 		{"a type with a mutex", "league/x.go", `import "sync"; type t struct { mu sync.Mutex }`, ""},
 		{"a function that takes a channel", "league/x.go", `var f func(chan int)`, ""},
+		{"a type assertion on a context", "cmd/x.go", `import "context"; func f(life context.Context) { _, _ = life.(interface{ Limit() int }) }`, "on a context"},
+		{"a type switch on a context", "league/x.go", `func f() { switch ctx.(type) {} }`, "on a context"},
+		{"an assertion on a request's context", "transport/http/x.go", `func f() { _ = r.Context().(*t) }`, "on a context"},
+		{"an assertion on a converted context", "player/x.go", `func f() { _ = any(ctx).(*t) }`, "on a context"},
+		{"an assertion on a field", "referee/x.go", `import "context"; type m struct { life context.Context }; func f() { _ = m.life.(*t) }`, "on a context"},
+		{"an assertion on a context's value", "transport/http/x.go", `func f() { _ = ctx.Value(key).(*t) }`, ""},
 		{"a table", "league/x.go", `var codes = map[string]int{"E001": 1}`, ""},
 	}
 	for _, tt := range tests {

@@ -63,13 +63,13 @@ func newNode(o nodeOptions) (*node, error) {
 type callers map[string]transport.Caller
 
 // Call makes the call with the carrier of the endpoint.
-func (c callers) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	scheme, _, _ := strings.Cut(endpoint, "://")
+func (c callers) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	scheme, _, _ := strings.Cut(r.Endpoint, "://")
 	carrier, ok := c[strings.ToLower(scheme)]
 	if !ok {
-		return nil, fmt.Errorf("endpoint %q: its URL must begin with %s://", endpoint, strings.Join(schemes[:], ":// or "))
+		return nil, nil, fmt.Errorf("endpoint %q: its URL must begin with %s://", r.Endpoint, strings.Join(schemes[:], ":// or "))
 	}
-	return carrier.Call(ctx, endpoint, bearer, method, params, decode)
+	return carrier.Call(ctx, r)
 }
 
 // serve answers calls on l in the background. stamp identifies the agent in errors.
@@ -92,9 +92,9 @@ func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func(
 }
 
 var (
-	_ transport.Stopwatch = (*protocol.Limited)(nil) // neither package knows the other
-	_ http.Calls          = (*dialect.Dialect)(nil)
-	_ http.Requests       = (*dialect.Dialect)(nil)
+	_ protocol.Caller = transport.Caller(nil) // neither package imports the other
+	_ http.Calls      = (*dialect.Dialect)(nil)
+	_ http.Requests   = (*dialect.Dialect)(nil)
 )
 
 // newClient makes an HTTP client. It trusts the authorities of the system and those

@@ -64,7 +64,12 @@ type forgetful struct {
 	heard    []string
 }
 
-func (m *forgetful) Call(_ context.Context, _, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
+func (m *forgetful) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	answer, err := m.call(r.Method, r.Params)
+	return answer, nil, err
+}
+
+func (m *forgetful) call(method string, params any) (any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch q := params.(type) {

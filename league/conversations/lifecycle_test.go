@@ -521,11 +521,11 @@ type exhausted struct {
 	now    func() time.Duration
 }
 
-func (c *exhausted) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	if method == c.method && c.now() < c.until {
-		return nil, noDescriptors{}
+func (c *exhausted) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	if r.Method == c.method && c.now() < c.until {
+		return nil, nil, noDescriptors{}
 	}
-	return c.next.Call(ctx, endpoint, bearer, method, params, decode)
+	return c.next.Call(ctx, r)
 }
 
 // A match that the manager has not got the means to hand over is no failure of

@@ -245,15 +245,17 @@ type mortalCaller struct {
 	next protocol.Caller
 }
 
-func (c *mortalCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (c *mortalCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
 	if !c.x.dead.Load() {
-		answer, err := c.next.Call(ctx, endpoint, bearer, method, params, decode)
+		answer, timing, err := c.next.Call(ctx, r)
 		if !c.x.dead.Load() {
-			return answer, err
+			return answer, timing, err
 		}
 	}
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return nil, nil, ctx.Err()
 }
 
 // meanwhile does something beside the story, which ends with it if it fails.

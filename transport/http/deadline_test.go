@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/protocol"
 	"evenodd/transport"
 )
 
@@ -36,40 +35,30 @@ func patient() *transport.Mux {
 
 func TestDeadlines(t *testing.T) {
 	tests := []struct {
-		name  string
-		limit func(context.Context) (context.Context, func())
+		name       string
+		ctx, limit time.Duration
 	}{
-		{"a plain context", func(ctx context.Context) (context.Context, func()) {
-			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-			return ctx, cancel
-		}},
-		{"a limit", func(ctx context.Context) (context.Context, func()) {
-			limited := protocol.Limit(ctx, 3*time.Second)
-			return limited, limited.Stop
-		}},
-		{"a limit whose parent ends sooner", func(ctx context.Context) (context.Context, func()) {
-			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-			limited := protocol.Limit(ctx, 30*time.Second)
-			return limited, func() { limited.Stop(); cancel() }
-		}},
+		{"of a context", 3 * time.Second, 0},
+		{"of a limit", time.Hour, 3 * time.Second},
+		{"of a context that ends before the limit", 3 * time.Second, 30 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
 				for _, took := range []string{"0s", "2.999999999s"} {
-					ctx, release := tt.limit(t.Context())
-					answer, err := say(ctx, a.client, pipeEndpoint, "wait", took)
+					ctx, cancel := context.WithTimeout(t.Context(), tt.ctx)
+					answer, err := sayWithin(ctx, a.client, tt.limit, pipeEndpoint, "wait", took)
 					require.NoError(t, err, "an answer after %v is in time", took)
 					require.Equal(t, took, answer)
-					release()
+					cancel()
 				}
 				for _, took := range []string{"3.000000001s", "1h"} {
-					ctx, release := tt.limit(t.Context())
+					ctx, cancel := context.WithTimeout(t.Context(), tt.ctx)
 					start := time.Now()
-					_, err := say(ctx, a.client, pipeEndpoint, "wait", took)
+					_, err := sayWithin(ctx, a.client, tt.limit, pipeEndpoint, "wait", took)
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					require.Equal(t, 3*time.Second, time.Since(start))
-					release()
+					cancel()
 				}
 			})
 		})
@@ -78,12 +67,10 @@ func TestDeadlines(t *testing.T) {
 
 func TestTheCallerGivesUpInTime(t *testing.T) {
 	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
-		parent, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Second, cancel)
-		limited := protocol.Limit(parent, time.Minute)
-		defer limited.Stop()
 		start := time.Now()
-		_, err := say(limited, a.client, pipeEndpoint, "wait", "1h")
+		_, err := sayWithin(ctx, a.client, time.Minute, pipeEndpoint, "wait", "1h")
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, 2*time.Second, time.Since(start))
 	})
