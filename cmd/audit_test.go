@@ -108,7 +108,7 @@ func TestAuditCalledWrongly(t *testing.T) {
 	_, err := ran(t, newAudit, t.TempDir())
 	require.ErrorContains(t, err, "no league in")
 	_, err = ran(t, newAudit, "nowhere")
-	require.ErrorContains(t, err, "there is no folder nowhere: give the one that --data of the league named")
+	require.ErrorContains(t, err, "there is no folder nowhere: give the folder that --data of the league named")
 	_, err = ran(t, newAudit, "--league-id", "other", string(registering(t)))
 	require.ErrorContains(t, err, `no league "other"`)
 }
