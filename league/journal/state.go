@@ -214,6 +214,16 @@ func (s *State) Referee(round, number int) string {
 	return s.Rounds[round-1].Referees[number-1]
 }
 
+// Attempt is an attempt that was assigned to a referee; nil if there is no such.
+func (m *Match) Attempt(number int, refereeID string) *Attempt {
+	for i := range m.Attempts {
+		if a := &m.Attempts[i]; a.Number == number && a.Referee == refereeID {
+			return a
+		}
+	}
+	return nil
+}
+
 // NextAttempt is the number that the next attempt at a match gets.
 func (m *Match) NextAttempt() int {
 	next := 1
@@ -468,10 +478,8 @@ func (s *State) accept(d *MatchAccepted) error {
 // attempt finds one that was assigned.
 func (s *State) attempt(at protocol.Attempt, refereeID string) (*Attempt, error) {
 	if m, _, _, ok := s.Find(at.MatchID); ok {
-		for i := range m.Attempts {
-			if a := &m.Attempts[i]; a.Number == at.Number && a.Referee == refereeID {
-				return a, nil
-			}
+		if a := m.Attempt(at.Number, refereeID); a != nil {
+			return a, nil
 		}
 	}
 	return nil, fmt.Errorf("attempt %d at match %s was not assigned to %.40s", at.Number, at.MatchID, refereeID)
@@ -556,6 +564,17 @@ func (s *State) Outcome(d *MatchReported) (table.Outcome, error) {
 		return o, fmt.Errorf("match %s: status %s does not go with that winner", d.MatchID, d.Status)
 	}
 	return o, nil
+}
+
+// Score is the points of a result by the league's scoring.
+func (s *State) Score(d *MatchReported) (protocol.PerPlayer[int], error) {
+	outcome, err := s.Outcome(d)
+	if err != nil {
+		return nil, err
+	}
+	_, idA, idB, _ := s.Find(d.MatchID)
+	pointsA, pointsB := s.Table.Points(outcome)
+	return protocol.Both(idA, pointsA, idB, pointsB), nil
 }
 
 func (s *State) completeRound(d *RoundCompleted, at string) error {

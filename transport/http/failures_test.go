@@ -88,22 +88,22 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		want   string
 	}{
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
-			"HTTP 302 Found: a redirect, and none is followed; call the agent where it is"},
+			"HTTP 302 Found: a redirect, which is not followed; call the agent at its own URL"},
 		{"another name", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMisdirectedRequest) },
-			"HTTP 421 Misdirected Request: the agent does not go by this name; its operator can allow it by --allowed-host"},
+			"HTTP 421 Misdirected Request: the agent does not have this host name; its operator can allow it by --allowed-host"},
 		{"busy", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3")
 			w.WriteHeader(http.StatusServiceUnavailable)
-		}, "HTTP 503 Service Unavailable: to be tried again after 3s"},
+		}, "HTTP 503 Service Unavailable: try again after 3s"},
 		{"an HTML page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") },
-			"the answer is text/html, no JSON: "},
+			"the answer is text/html, not JSON: "},
 		{"a page that says it is JSON", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, "<html>hello</html>")
-		}, "the answer is no JSON: "},
+		}, "the answer is not JSON: "},
 		{"HTTPS called without", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "Client sent an HTTP request to an HTTPS server.", http.StatusBadRequest)
-		}, "HTTP 400 Bad Request: HTTPS is spoken there: call it by https://"},
+		}, "HTTP 400 Bad Request: the server needs HTTPS: call it by https://"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

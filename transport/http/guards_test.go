@@ -62,7 +62,7 @@ func TestOnlyJSONIsTaken(t *testing.T) {
 	}
 }
 
-// A page that has bent its own name to this machine asks for that name.
+// DNS rebinding: a page whose own name resolves to this machine asks for that name.
 func TestHosts(t *testing.T) {
 	const refused = http.StatusMisdirectedRequest
 	names := []string{"Agent.Example", "::1"}
@@ -90,7 +90,7 @@ func TestHosts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Hosts: tt.names})
+			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Hosts: tt.names, Mounts: []carrier.Mount{carrier.Health(nil)}})
 			header := http.Header{}
 			if tt.host != "" {
 				header.Set("Host", tt.host)
