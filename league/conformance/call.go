@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ type call struct {
 
 	seq    int // position among all calls and answers, from 1
 	at     time.Time
-	to     *actor
+	to     *fakeAgent
 	bearer string // credential beside the message; never shown
 
 	came members // the body as it came; nil when it was no JSON object
@@ -40,12 +39,16 @@ type call struct {
 }
 
 // read takes a call apart: as it came, and in the form of the specification.
-func (a *actor) read(r *http.Request, came, canonical []byte) *call {
+func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
 	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
-	c.kind = kindOf(c.method, c.params)
+	if c.kind = a.fakes.exam.acceptance.kinds[c.method]; c.kind == "" {
+		if kind, _ := c.params.text("message_type"); methodOf(kind) != "" {
+			c.kind = kind
+		}
+	}
 	c.said, c.form = saidIn(c.came, c.kind)
 	if c.said == nil {
 		c.said = c.params
@@ -74,51 +77,6 @@ func saidIn(came members, kind string) (said members, form string) {
 	return params, ""
 }
 
-// A spoken method is one that the kit's agents are called by.
-type spoken struct {
-	name, request string
-	aliases       []string
-}
-
-// protocolMethods are the methods that have messages, by name.
-func protocolMethods() map[string]spoken {
-	methods := map[string]spoken{}
-	for _, m := range []spoken{
-		{protocol.RegisterReferee.Name, protocol.RegisterReferee.Request, protocol.RegisterReferee.Aliases},
-		{protocol.RegisterPlayer.Name, protocol.RegisterPlayer.Request, protocol.RegisterPlayer.Aliases},
-		{protocol.NotifyRound.Name, protocol.NotifyRound.Request, protocol.NotifyRound.Aliases},
-		{protocol.StartMatch.Name, protocol.StartMatch.Request, protocol.StartMatch.Aliases},
-		{protocol.Invite.Name, protocol.Invite.Request, protocol.Invite.Aliases},
-		{protocol.ChooseParity.Name, protocol.ChooseParity.Request, protocol.ChooseParity.Aliases},
-		{protocol.MakeMove.Name, protocol.MakeMove.Request, protocol.MakeMove.Aliases},
-		{protocol.NotifyMatchResult.Name, protocol.NotifyMatchResult.Request, protocol.NotifyMatchResult.Aliases},
-		{protocol.NotifyGameError.Name, protocol.NotifyGameError.Request, protocol.NotifyGameError.Aliases},
-		{protocol.ReportMatchResult.Name, protocol.ReportMatchResult.Request, protocol.ReportMatchResult.Aliases},
-		{protocol.UpdateStandings.Name, protocol.UpdateStandings.Request, protocol.UpdateStandings.Aliases},
-		{protocol.NotifyRoundCompleted.Name, protocol.NotifyRoundCompleted.Request, protocol.NotifyRoundCompleted.Aliases},
-		{protocol.NotifyLeagueCompleted.Name, protocol.NotifyLeagueCompleted.Request, protocol.NotifyLeagueCompleted.Aliases},
-		{protocol.Query.Name, protocol.Query.Request, protocol.Query.Aliases},
-	} {
-		methods[m.name] = m
-	}
-	return methods
-}
-
-// kindOf is the message type that a call in the form of the specification asks for; "" for
-// none.
-func kindOf(method string, params members) string {
-	for _, m := range protocolMethods() {
-		if method == m.name || method == m.request || slices.Contains(m.aliases, method) {
-			return m.request
-		}
-	}
-	kind, _ := params.text("message_type")
-	if methodOf(kind) == "" {
-		return ""
-	}
-	return kind
-}
-
 // methodOf is the method of a message type; "" for none.
 func methodOf(kind string) string {
 	method, _ := protocol.MethodFor(encoded(map[string]any{"message_type": kind}))
@@ -128,15 +86,22 @@ func methodOf(kind string) string {
 // before tells whether a call was answered before another call. The beginning of the
 // answer counts, because the caller may go on before the end of the answer is noted.
 func (c *call) before(other *call) bool {
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
 	return c.began > 0 && c.began < other.seq
+}
+
+// succeeded tells whether a call was answered with HTTP status 200.
+func (c *call) succeeded() bool {
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
+	return c.answered && c.Status == http.StatusOK
 }
 
 // end is when a call was answered; while it is not, now.
 func (c *call) end() time.Time {
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
 	if !c.answered {
 		return time.Now()
 	}
@@ -148,15 +113,15 @@ func (c *call) exchange() *Exchange {
 	if c == nil {
 		return nil
 	}
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
 	x := c.Exchange
 	return &x
 }
 
 // wrap is the response to a call in the form of the specification; nil where there is
 // none.
-func (c *call) wrap(p performance) []byte {
+func (c *call) wrap(p response) []byte {
 	response := map[string]any{"jsonrpc": "2.0", "id": c.id()}
 	switch {
 	case p.result != nil:
@@ -170,8 +135,8 @@ func (c *call) wrap(p performance) []byte {
 }
 
 // refuse answers a call with an error.
-func (c *call) refuse(code int, message string) performance {
-	return performance{failure: encoded(map[string]any{"code": code, "message": message})}
+func (c *call) refuse(code int, message string) response {
+	return response{failure: encoded(map[string]any{"code": code, "message": message})}
 }
 
 // id is the id of the call, null where it has none that JSON-RPC knows.
