@@ -1,7 +1,7 @@
 # The version of the linter that .golangci.yml is written for.
 GOLANGCI_LINT = v2.15.0
 
-.PHONY: all fmt lint test bench soak fuzz tools
+.PHONY: all fmt lint test test-all bench soak fuzz tools
 
 all: fmt lint test
 
@@ -14,6 +14,13 @@ lint:
 
 test:
 	go test ./...
+
+# All tests, also those that take long: processes and managers that are killed again
+# and again, matches under load, a thousand leagues with faults. Continuous
+# integration runs the same.
+test-all:
+	EVENODD_TEST_ALL=1 go test ./...
+	go test ./league/simulation -run TestSwarm -seeds 1000
 
 # Each benchmark stands beside its floor: the same work without us.
 bench:

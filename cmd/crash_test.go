@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -184,8 +185,8 @@ func (c *troupe) kills(chance *rand.Rand, players, others []*immortal, last int)
 type ledger struct {
 	state    *journal.State
 	disputes int
-	played   map[string]*span // from when to when each match was with a referee
-	ended    time.Time        // when the last result was recorded
+	played   map[protocol.MatchID]*span // from when to when each match was with a referee
+	ended    time.Time                  // when the last result was recorded
 }
 
 type span struct{ from, to time.Time }
@@ -197,9 +198,9 @@ func (c *troupe) read() ledger {
 	file, err := os.Open(path)
 	require.NoError(c.t, err)
 	defer func() { _ = file.Close() }()
-	l := ledger{played: map[string]*span{}}
+	l := ledger{played: map[protocol.MatchID]*span{}}
 	var torn int
-	l.state, _, _, torn, err = journal.Replay(path, file, func(_ int, e *journal.Event, _ string) {
+	l.state, _, _, torn, err = journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string) {
 		at, err := time.Parse(time.RFC3339, e.At)
 		require.NoError(c.t, err)
 		switch d := e.Data.(type) {
@@ -225,12 +226,12 @@ func (c *troupe) check() (l ledger, technical int) {
 	t := c.t
 	l = c.read()
 	require.NotNil(t, l.state.Completed)
-	require.Len(t, l.state.Matches, 66)
+	require.Equal(t, 66, l.state.TotalMatches())
 	assert.Equal(t, 66, l.state.Recorded, "each match has exactly one result")
 	assert.Zero(t, l.disputes, "no match has another")
-	for i := range l.state.Matches {
-		report := l.state.Matches[i].Report
-		match, err := store.Read[store.Match](c.data.Match(crashLeague, report.MatchID))
+	for m := range l.state.Matches() {
+		report := m.Report
+		match, err := store.Read[store.Match](c.data.Match(crashLeague, report.MatchID.String()))
 		if !assert.NoError(t, err) {
 			continue
 		}
@@ -314,16 +315,8 @@ func sometimesLong(seed uint64) resurrection {
 	}
 }
 
-// skipShort leaves out what takes minutes when -short asks for it, and says so.
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("NOT RUN: -short leaves out the crash tests")
-	}
-}
-
 func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
-	skipShort(t)
+	longTest(t)
 	seed := crashSeed(t)
 	ports := steadyPorts(t, 2*troupeSize) // chosen together: those of the dead are free for a while
 	// From a seed, a referee that died in a match goes on with the same attempt,
@@ -339,9 +332,7 @@ func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if !raceDetector { // with it, the processes of one league keep a machine busy
-				t.Parallel()
-			}
+			t.Parallel()
 			survive(t, tt.ports, tt.seed, tt.flags...)
 		})
 	}
@@ -408,8 +399,8 @@ func (c *troupe) interrupted(l *ledger) int {
 
 // attempts counts those at all matches.
 func attempts(s *journal.State) (n int) {
-	for i := range s.Matches {
-		n += len(s.Matches[i].Attempts)
+	for m := range s.Matches() {
+		n += len(m.Attempts)
 	}
 	return n
 }
@@ -421,10 +412,10 @@ type outcome struct {
 }
 
 // outcomes are the results of all matches.
-func (c *troupe) outcomes(s *journal.State) map[string]outcome {
-	all := map[string]outcome{}
-	for i := range s.Matches {
-		r := s.Matches[i].Report
+func (c *troupe) outcomes(s *journal.State) map[protocol.MatchID]outcome {
+	all := map[protocol.MatchID]outcome{}
+	for m := range s.Matches() {
+		r := m.Report
 		_, a, b, ok := s.Find(r.MatchID)
 		require.True(c.t, ok)
 		text := func(p *string) string {
@@ -445,7 +436,8 @@ func (c *troupe) outcomes(s *journal.State) map[string]outcome {
 }
 
 func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
-	skipShort(t)
+	longTest(t)
+	t.Parallel()
 	seed := crashSeed(t)
 	t.Logf("CRASH_SEED=%d", seed)
 	agents := []string{"--seed", strconv.FormatUint(seed, 10)}

@@ -151,7 +151,7 @@ func (w *wiretap) worths(leagueID string) map[string]string {
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {
 				for referee := 1; referee <= 2; referee++ {
-					match, referee := protocol.MatchID(round, number), protocol.RefereeID(referee)
+					match, referee := protocol.MatchID{Round: round, Number: number}.String(), protocol.RefereeID(referee)
 					all["access token of "+referee+" towards "+id+" in "+match] = key.AccessToken(leagueID, match, 1, referee)
 				}
 			}

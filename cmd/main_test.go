@@ -5,6 +5,8 @@ import (
 	"flag"
 	"os"
 	"os/signal"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,13 +18,24 @@ import (
 
 var update = flag.Bool("update", false, "write what the program prints now into the scripts")
 
-// TestMain makes of the test binary the program evenodd, first in PATH: scripts
-// and tests run it as processes of its own.
+// TestMain puts the test binary first in PATH under the name evenodd: scripts and
+// tests start it as processes.
 func TestMain(m *testing.M) {
-	testscript.Main(settled{m}, map[string]func(){"evenodd": program})
+	testscript.Main(suite{m}, map[string]func(){"evenodd": program})
 }
 
-// program is main, under the version "test".
+// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
+// tests.
+func longTest(t *testing.T) {
+	t.Helper()
+	if !testAll() {
+		t.Skip("takes long: 'make test-all' runs it")
+	}
+}
+
+func testAll() bool { return os.Getenv("EVENODD_TEST_ALL") != "" }
+
+// program is main with the version "test".
 func program() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -31,18 +44,25 @@ func program() {
 	os.Exit(code)
 }
 
-// swift spares each process the second that the race detector waits at its end.
-const swift = "atexit_sleep_ms=10"
+// raceOptions shorten the second that the race detector waits at the end of each
+// process.
+const raceOptions = "atexit_sleep_ms=10"
 
-// settled runs the tests without the settings of whoever started them.
-type settled struct{ *testing.M }
+// A suite runs the tests without the settings in the caller's environment. Most
+// tests wait for processes, so that more of them run at once than there are
+// processors.
+type suite struct{ *testing.M }
 
-func (s settled) Run() int {
+func (s suite) Run() int {
 	for _, variable := range os.Environ() {
-		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "EVENODD_") {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "EVENODD_") && name != "EVENODD_TEST_ALL" {
 			_ = os.Unsetenv(name)
 		}
 	}
-	_ = os.Setenv("GORACE", swift)
+	_ = os.Setenv("GORACE", raceOptions)
+	flag.Parse()
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		_ = p.Value.Set(strconv.Itoa(4 * runtime.NumCPU()))
+	}
 	return s.M.Run()
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (o *replayOptions) find() (string, error) {
 	if err := o.findLeague(dir); err != nil {
 		return "", err
 	}
-	if _, _, ok := protocol.ParseMatchID(o.matchID); !ok {
+	if _, ok := protocol.ParseMatchID(o.matchID); !ok {
 		return "", usage("match %.40q: matches are called R1M1, R1M2, …", o.matchID)
 	}
 	if o.attempt > 0 {
@@ -164,15 +165,9 @@ func namesIn(path string, prefix ...string) (names []string) {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		roundA, matchA, _ := protocol.ParseMatchID(a)
-		roundB, matchB, _ := protocol.ParseMatchID(b)
-		if roundA != roundB {
-			return roundA - roundB
-		}
-		if matchA != matchB {
-			return matchA - matchB
-		}
-		return strings.Compare(a, b)
+		idA, _ := protocol.ParseMatchID(a)
+		idB, _ := protocol.ParseMatchID(b)
+		return cmp.Or(idA.Compare(idB), strings.Compare(a, b))
 	})
 	return names
 }

@@ -65,6 +65,14 @@ func overAlready(t *testing.T) (k *keptLeague, table string) {
 	return k, m.stdout.String()
 }
 
+// copied is the league in another folder, for a manager at a free port.
+func (k *keptLeague) copied(t *testing.T) *keptLeague {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "SHARED")
+	require.NoError(t, os.CopyFS(data, os.DirFS(string(k.data))))
+	return &keptLeague{data: store.Folder(data), args: []string{"manager", "--port", "0", "--data", data, "--exit-when-done"}}
+}
+
 func read(t *testing.T, path string) string {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -88,7 +96,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 130, m.ends(t), m.stderr.String())
 	assert.Empty(t, m.stdout.String(), "half a league has no table")
-	assert.Regexp(t, `\nevenodd: interrupted\. [2-4] of 6 matches were recorded\. Run the same command again to go on; the league is in `+
+	assert.Regexp(t, `\nevenodd: interrupted\. [2-4] of 6 matches were recorded\. Run the same command again to resume; the league is in `+
 		regexp.QuoteMeta(string(k.data))+`\.\n$`, m.stderr.String())
 
 	before := read(t, journal)
@@ -97,7 +105,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	require.Zero(t, m.ends(t), m.stderr.String())
 	line := strings.Count(before, "\n") + 1
 	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line was not finished \(8 bytes\); it is cut off\. Nobody had been told of it\.\n`, m.stderr.String())
-	assert.Regexp(t, `\nLeague \S+ at \S+ goes on: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
+	assert.Regexp(t, `\nLeague \S+ at \S+ resumes: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
 	assert.True(t, strings.HasPrefix(read(t, journal), before), "what was written stays")
 	for _, p := range agents {
 		assert.Zero(t, p.ends(t), p.stderr.String())
@@ -108,11 +116,17 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 
 func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 	t.Parallel()
-	k, table := overAlready(t)
-	journal, standings := k.data.Journal(crashLeague), k.data.Standings(crashLeague)
-	before, rows := read(t, journal), read(t, standings)
+	original, table := overAlready(t)
+	before, rows := read(t, original.data.Journal(crashLeague)), read(t, original.data.Standings(crashLeague))
+	test := func(name string, f func(t *testing.T, k *keptLeague, journal, standings string)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := original.copied(t)
+			f(t, k, k.data.Journal(crashLeague), k.data.Standings(crashLeague))
+		})
+	}
 
-	t.Run("shows it again, and changes nothing", func(t *testing.T) {
+	test("shows it again, and changes nothing", func(t *testing.T, k *keptLeague, journal, standings string) {
 		m := k.manager(t)
 		require.Zero(t, m.ends(t), m.stderr.String())
 		assert.Equal(t, table, m.stdout.String())
@@ -120,7 +134,7 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 		assert.Equal(t, before, read(t, journal))
 		assert.Equal(t, rows, read(t, standings))
 	})
-	t.Run("cuts a torn line off", func(t *testing.T) {
+	test("cuts a torn line off", func(t *testing.T, k *keptLeague, journal, standings string) {
 		add(t, journal, "torn")
 		m := k.manager(t)
 		require.Zero(t, m.ends(t), m.stderr.String())
@@ -128,7 +142,7 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 		assert.Equal(t, table, m.stdout.String())
 		assert.Equal(t, before, read(t, journal))
 	})
-	t.Run("refuses a journal that is damaged", func(t *testing.T) {
+	test("refuses a journal that is damaged", func(t *testing.T, k *keptLeague, journal, standings string) {
 		damaged := strings.Replace(before, `"display_name":"Beta"`, `"display_name":"Bent"`, 1)
 		require.NotEqual(t, before, damaged)
 		line := 1 + strings.Count(damaged[:strings.Index(damaged, "Bent")], "\n")
@@ -138,17 +152,15 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 		assert.Empty(t, m.stdout.String())
 		assert.Contains(t, m.stderr.String(), journal+" line "+strconv.Itoa(line+1)+": it does not follow the line before")
 		assert.Equal(t, damaged, read(t, journal), "it is left as it is")
-		require.NoError(t, os.WriteFile(journal, []byte(before), 0o600))
 	})
-	t.Run("does not begin anew in silence", func(t *testing.T) {
+	test("does not begin anew in silence", func(t *testing.T, k *keptLeague, journal, standings string) {
 		require.NoError(t, os.Remove(journal))
 		m := k.manager(t)
 		assert.Equal(t, 1, m.ends(t))
 		assert.Contains(t, m.stderr.String(), "has no event, but there is "+standings)
 		assert.Contains(t, m.stderr.String(), "restore the journal, or begin again with --new-league")
-		require.NoError(t, os.WriteFile(journal, []byte(before), 0o600))
 	})
-	t.Run("says that the journal's tail was cut off, and goes on", func(t *testing.T) {
+	test("says that the journal's tail was cut off, and goes on", func(t *testing.T, k *keptLeague, journal, standings string) {
 		cut := before[:1+strings.LastIndex(before[:strings.Index(before, `"type":"completed"`)], "\n")]
 		require.NoError(t, os.WriteFile(journal, []byte(cut), 0o600))
 		m := k.manager(t)
@@ -157,19 +169,16 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 		assert.Equal(t, table, m.stdout.String())
 		assert.Contains(t, read(t, journal), `"type":"tail_lost"`)
 		assert.Contains(t, output(t, "audit", string(k.data)), "tail")
-		require.NoError(t, os.WriteFile(journal, []byte(before), 0o600))
-		require.NoError(t, os.WriteFile(standings, []byte(rows), 0o600))
 	})
-	t.Run("mends standings that were changed", func(t *testing.T) {
+	test("mends standings that were changed", func(t *testing.T, k *keptLeague, journal, standings string) {
 		changed := strings.Replace(rows, `"points": `, `"points": 99`, 1)
 		require.NotEqual(t, rows, changed)
 		require.NoError(t, os.WriteFile(standings, []byte(changed), 0o600))
 		m := k.manager(t)
 		require.Zero(t, m.ends(t), m.stderr.String())
 		assert.NotContains(t, read(t, standings), `"points": 99`)
-		require.NoError(t, os.WriteFile(standings, []byte(rows), 0o600))
 	})
-	t.Run("begins anew when told to", func(t *testing.T) {
+	test("begins anew when told to", func(t *testing.T, k *keptLeague, journal, standings string) {
 		m := k.manager(t, "--new-league")
 		archive := m.awaits(t, `The old league is in (\S+)\.\n(?s:.*) waits for 4 players and 1 referees\.\n`)[1]
 		m.interrupt(t)
@@ -230,7 +239,7 @@ func TestADiskThatIsFull(t *testing.T) {
 	agents := k.agents(t)
 	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: mend it and start again\nended with 1\n`)
 	assert.Zero(t, m.ends(t), m.stderr.String())
-	assert.Regexp(t, `goes on: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
+	assert.Regexp(t, `resumes: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
 	for _, p := range agents {
 		assert.Zero(t, p.ends(t), p.stderr.String())
 	}

@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Defer(func() { _ = taken.Close() })
-			e.Setenv("GORACE", swift)
+			e.Setenv("GORACE", raceOptions)
 			e.Setenv("TAKEN", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port))
 			return nil
 		},

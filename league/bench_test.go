@@ -35,16 +35,16 @@ func (d *desk) Fallback(func(any) (string, bool)) {}
 
 func (d *desk) OnUnread(func(context.Context, string, error)) {}
 
-func (d *desk) Call(_ context.Context, _, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
-	switch method {
+func (d *desk) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch r.Method {
 	case protocol.Ping.Name:
-		return &protocol.Pong{}, nil
+		return &protocol.Pong{}, nil, nil
 	case protocol.StartMatch.Name:
-		q := params.(*protocol.MatchAssignment)
+		q := r.Params.(*protocol.MatchAssignment)
 		d.assigned <- q
-		return &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, MatchID: q.MatchID, Attempt: q.Attempt}, nil
+		return &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, MatchID: q.MatchID, Attempt: q.Attempt}, nil, nil
 	}
-	return &protocol.Ack{}, nil
+	return &protocol.Ack{}, nil, nil
 }
 
 const reporters = 64 // matches in a round
@@ -55,13 +55,13 @@ func stage(b *testing.B, folder store.Folder) (*desk, *protocol.Stamp, string) {
 	b.Helper()
 	d := &desk{handlers: map[string]func(context.Context, string, any) (any, error){}, assigned: make(chan *protocol.MatchAssignment, reporters)}
 	clock := protocol.SystemClock()
-	keep, _, err := league.OpenKeep(folder, "bench", false, time.Now)
+	keep, _, err := league.OpenFiles(folder, "bench", false, time.Now)
 	require.NoError(b, err)
 	m, err := league.New(league.Options{
 		LeagueID: "bench", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
 		Players: 2 * reporters, Referees: 1, MaxConcurrentMatches: reporters, Legs: 100,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Keep: keep, Caller: d, Clock: clock, Log: zerolog.Nop(),
+		Files: keep, Caller: d, Clock: clock, Log: zerolog.Nop(),
 	})
 	require.NoError(b, err)
 	m.Mount(d)

@@ -117,28 +117,20 @@ func withReason(line *zerolog.Event, reason string) *zerolog.Event {
 	return line.Str("reason", reason)
 }
 
-// logRefusal logs a request that was answered with an error.
-func (m *Manager) logRefusal(ctx context.Context, method string, asked *protocol.Envelope, err *protocol.Error) {
+// refusedRequest logs a request that was answered with an error.
+func (l *refusalLog) refusedRequest(ctx context.Context, method string, asked *protocol.Envelope, err *protocol.Error) {
 	r := refused{method, asked.Sender, err.Code, err.Detail}
 	if err.Code == "" {
 		r.defect = err.Error()
 	}
-	m.refusals.write(ctx, r)
+	l.write(ctx, r)
 }
 
-// logUnread logs a request that no handler could read.
-func (m *Manager) logUnread(ctx context.Context, method string, err error) {
+// unread logs a request that no handler could read.
+func (l *refusalLog) unread(ctx context.Context, method string, err error) {
 	r := refused{method: printable(method), defect: err.Error()}
 	if e := protocol.AsError(err); e.Code != "" {
 		r.code, r.defect = e.Code, e.Detail
 	}
-	m.refusals.write(ctx, r)
-}
-
-// TooLarge answers a request of more than limit bytes, which nobody has read, and logs
-// the refusal.
-func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
-	err := protocol.TooLarge(m.stamp, limit)
-	m.logUnread(ctx, "", err)
-	return err
+	l.write(ctx, r)
 }

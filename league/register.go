@@ -5,399 +5,278 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"io"
 	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
-// An applicant is an agent that asks to be registered.
-type applicant struct {
-	player       bool
-	name         string
-	wantedID     string
-	version      string // of the protocol; "" means the current one
-	agentVersion string
-	endpoint     string
-	games        []string
-	capacity     int
-	auth         string // how a referee proves itself to players: RefereeAuthNone or "", which means by access tokens
-	token        string // when it comes back
-	conversation string
+// registrations answer the requests of applicants and of agents that return. Package
+// decide decides; this type resolves and pings endpoints, records the events and
+// tells when the league can start (start.go).
+type registrations struct {
+	*directory
+	pinger
+	start
+	refusals *refusalLog
+	decide   decide.Registrations // guarded by the ledger's lock
+	returned func(*agent)         // called when an agent has registered again, with the lock held
 }
 
-// A refusal is why an applicant is not registered.
-type refusal struct {
-	code    protocol.Code
-	reason  string
-	context map[string]any // the error data of 004 §2
-	retry   time.Duration  // when a slot or name may become free; 0: never by waiting
-}
-
-func refuse(code protocol.Code, reason string) *refusal { return &refusal{code: code, reason: reason} }
-
-// with adds a member to the error data.
-func (r *refusal) with(key string, value any) *refusal {
-	if r.context == nil {
-		r.context = map[string]any{}
-	}
-	r.context[key] = value
-	return r
-}
-
-func (m *Manager) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+func (r *registrations) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
 	meta := &q.RefereeMeta
-	if limit := m.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
+	if limit := r.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
 	}
-	a, no, err := m.admit(ctx, applicant{
-		name: meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion, agentVersion: meta.Version,
-		endpoint: meta.ContactEndpoint, games: meta.GameTypes, capacity: meta.MaxConcurrentMatches, auth: authOf(q),
-		token: q.AuthToken, conversation: q.ConversationID,
-	})
-	if err != nil {
-		return nil, err
+	auth := protocol.RefereeAuthNone
+	if q.RefereeAuth == protocol.RefereeAuthAccessToken {
+		auth = "" // the usual one, which the journal leaves out
 	}
 	response := &protocol.RefereeRegisterResponse{}
-	response.Registration, response.RefereeID, response.AuthToken = m.registration(ctx, protocol.RegisterReferee.Name, q.Sender, a, no)
-	return response, nil
-}
-
-// authOf is how a referee proves itself, as the journal has it.
-func authOf(q *protocol.RefereeRegisterRequest) string {
-	if q.RefereeAuth == protocol.RefereeAuthAccessToken {
-		return ""
-	}
-	return protocol.RefereeAuthNone
-}
-
-func (m *Manager) registerPlayer(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
-	meta := &q.PlayerMeta
-	a, no, err := m.admit(ctx, applicant{
-		player: true,
-		name:   meta.DisplayName, wantedID: protocol.AgentOf(q.Sender), version: meta.ProtocolVersion, agentVersion: meta.Version,
-		endpoint: meta.ContactEndpoint, games: meta.GameTypes,
-		token: q.AuthToken, conversation: q.ConversationID,
+	var err error
+	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{
+		Name: meta.DisplayName, WantedID: protocol.AgentOf(q.Sender), Version: meta.ProtocolVersion, AgentVersion: meta.Version,
+		Endpoint: meta.ContactEndpoint, Games: meta.GameTypes, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
+		Token: q.AuthToken, Registration: r.fingerprint(q.ConversationID),
 	})
-	if err != nil {
-		return nil, err
-	}
+	return response, err
+}
+
+func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+	meta := &q.PlayerMeta
 	response := &protocol.LeagueRegisterResponse{}
-	response.Registration, response.PlayerID, response.AuthToken = m.registration(ctx, protocol.RegisterPlayer.Name, q.Sender, a, no)
-	return response, nil
+	var err error
+	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{
+		Player: true,
+		Name:   meta.DisplayName, WantedID: protocol.AgentOf(q.Sender), Version: meta.ProtocolVersion, AgentVersion: meta.Version,
+		Endpoint: meta.ContactEndpoint, Games: meta.GameTypes,
+		Token: q.AuthToken, Registration: r.fingerprint(q.ConversationID),
+	})
+	return response, err
 }
 
-// registration is what the responses of both roles share: for a refusal, which it
-// logs, without id and token.
-func (m *Manager) registration(ctx context.Context, method, sender string, a *agent, no *refusal) (r protocol.Registration, id *string, token string) {
-	r.LeagueID = m.options.LeagueID
-	if no == nil {
-		r.Status, r.ManagerAuth = protocol.StatusAccepted, protocol.ManagerAuthBearer
-		return r, &a.id, a.proof.Load().token
-	}
-	m.refusals.write(ctx, refused{method, sender, no.code, no.reason})
-	r.Status, r.RetryAfterSec = protocol.StatusRejected, int(math.Ceil(no.retry.Seconds()))
-	r.Reason, r.ErrorCode, r.ErrorName, r.Context = &no.reason, string(no.code), no.code.Name(), no.context
-	return r, nil, ""
-}
-
-// admit decides about an applicant: an agent, a refusal, or an error. It makes
-// no call to the applicant, because most agents open their port only after the
-// response. The manager pings the endpoint afterwards (awaitAnswers).
-func (m *Manager) admit(ctx context.Context, a applicant) (*agent, *refusal, error) {
-	if !protocol.SupportedVersion(a.version) {
-		return nil, refuse(protocol.ErrProtocolVersion, "protocol version "+a.version+" is not supported: 2.0.0 to "+protocol.Version), nil
-	}
-	if a.token != "" {
-		return m.welcomeBack(ctx, a)
-	}
-	no := m.checkEndpoint(ctx, a.endpoint)
-	if no != nil {
-		return nil, no, nil
-	}
-	registered, no, err := m.register(a)
-	if registered != nil {
-		err = m.durable() // a token that was given away is not forgotten
-	}
-	return registered, no, err
-}
-
-// register registers an applicant, or finds the agent whose registration this
-// repeats. It drops the registrations that make way for the applicant.
-func (m *Manager) register(a applicant) (*agent, *refusal, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.repeated(a); known != nil {
-		return known, nil, nil
-	}
-	silent, no := m.makeWay(a)
-	m.queueUp(a, no)
-	if no != nil {
-		return nil, no, nil
-	}
-	for _, s := range silent {
-		if err := m.drop(s, journal.DroppedSilent); err != nil {
-			return nil, nil, err
-		}
-	}
-	created := m.newAgent(m.freeID(a), a.player, a.name, a.endpoint, a.capacity, 1)
-	created.registration = m.fingerprint(&a)
-	event := &journal.AgentRegistered{
-		AgentID: created.id, Role: roleOf(created), DisplayName: a.name, Endpoint: a.endpoint,
-		Capacity: a.capacity, Registration: created.registration, Generation: 1, RefereeAuth: a.auth,
-	}
-	if !m.options.Listening {
-		event.AwaitsAnswer, event.Version, event.ProtocolVersion, event.GameTypes = true, a.agentVersion, a.version, a.games
-	}
-	if err := m.record(event); err != nil {
-		return nil, nil, err
-	}
-	m.agents[created.id] = created
-	m.expectAnswer(created)
-	// The conversation is not logged: it would let a reader ask for the response again.
-	m.options.Log.Info().Str("id", created.id).Str("name", a.name).Str("endpoint", a.endpoint).
-		Func(m.logAwaited).Str("event_type", protocol.EventRegistered).Msg("registered")
-	m.enough()
-	return created, nil, nil
-}
-
-func roleOf(a *agent) string {
-	if a.player {
-		return journal.RolePlayer
-	}
-	return journal.RoleReferee
-}
-
-// makeWay returns the registrations to drop for the applicant, or the refusal: the
-// agents that have its name, its URL or the last slot can be dropped when they have
-// been silent beyond the grace period. Free slots belong first to the applicants that
-// have waited longer. M.mu is held.
-func (m *Manager) makeWay(a applicant) (drop []*agent, no *refusal) {
-	switch {
-	case m.hasStarted():
-		return nil, refuse(protocol.ErrLateRegistration, "the league has started")
-	case !slices.Contains(a.games, m.options.GameType):
-		return nil, refuse(protocol.ErrUnsupportedGame, "this league plays "+m.options.GameType)
-	}
-	count, droppable := 0, 0
-	var sameURL, sameName, silent *agent // silent: the agent that has been silent for the longest time
-	at := protocol.CanonicalURL(a.endpoint)
-	for _, known := range m.agents {
-		if known.player != a.player {
-			continue
-		}
-		count++
-		if known.url == at {
-			sameURL = known
-		}
-		if a.player && known.name == a.name && !m.options.SameNames {
-			sameName = known
-		}
-		if m.hasAnswered(known) {
-			continue
-		}
-		if silent == nil || known.since.Before(silent.since) ||
-			known.since.Equal(silent.since) && protocol.CompareIDs(known.id, silent.id) < 0 {
-			silent = known
-		}
-		if m.graceLeft(known) == 0 {
-			droppable++
-		}
-	}
-	limit := m.options.MaxPlayers
-	if !a.player {
-		limit = m.options.MaxReferees
-	}
-	for _, conflict := range []struct {
-		with    *agent
-		refusal func(applicant) *refusal
-	}{{sameName, nameTaken}, {sameURL, urlTaken}} {
-		if conflict.with == nil || slices.Contains(drop, conflict.with) {
-			continue
-		}
-		no := conflict.refusal(a)
-		if m.graceLeft(conflict.with) > 0 {
-			return nil, m.mayBecomeFree(no, conflict.with)
-		}
-		if ahead := m.ahead(a, no.code); len(ahead) > 0 {
-			return nil, m.afterOthers(no, ahead)
-		}
-		drop = append(drop, conflict.with)
-	}
-	full := func() *refusal {
-		return refuse(protocol.ErrLeagueFull, fmt.Sprintf("the league is full: it takes %d %ss", limit, a.role())).
-			with("max_"+a.role()+"s", limit).with("current_"+a.role()+"s", count)
-	}
-	free := limit - count + droppable
-	if free <= 0 {
-		return nil, m.mayBecomeFree(full(), silent)
-	}
-	if ahead := m.ahead(a, protocol.ErrLeagueFull); len(ahead) >= free {
-		return nil, m.afterOthers(full(), ahead)
-	}
-	if count-len(drop) >= limit && !slices.Contains(drop, silent) {
-		drop = append(drop, silent)
-	}
-	return drop, nil
-}
-
-// role is the applicant's, for people.
-func (a *applicant) role() string {
-	if a.player {
-		return "player"
-	}
-	return "referee"
-}
-
-func nameTaken(a applicant) *refusal {
-	return refuse(protocol.ErrDuplicateName, "display_name "+strconv.Quote(a.name)+" is taken: choose another").
-		with("display_name", a.name).with("suggestion", "Choose a different display_name")
-}
-
-func urlTaken(a applicant) *refusal {
-	return refuse(protocol.ErrInvalidEndpoint, "another "+a.role()+" is registered at this contact_endpoint; to return as that agent, send its auth_token")
-}
-
-// mayBecomeFree adds to a refusal when to try again, if it is because of an
-// agent that has not answered yet; nil is for none.
-func (m *Manager) mayBecomeFree(no *refusal, because *agent) *refusal {
-	if because != nil && !m.hasAnswered(because) {
-		no.retry = m.graceLeft(because)
-		no.reason += fmt.Sprintf("; %s has not answered yet: try again in %d s", because.id, int(math.Ceil(no.retry.Seconds())))
-	}
-	return no
-}
-
-// fingerprint is what a registration is known by. The journal is for everybody
-// to read, and whoever knows the conversation of a registration whose answer was
-// lost can ask for that answer: so it is keyed with the manager's secret.
-func (m *Manager) fingerprint(a *applicant) string {
-	mac := hmac.New(sha256.New, m.secret[:])
-	_, _ = io.WriteString(mac, "registration/"+a.conversation) // never fails
+// fingerprint identifies a registration by its conversation. It is keyed with the
+// manager's secret, because a reader of the journal that knew the conversation could
+// repeat the registration and get the token.
+func (r *registrations) fingerprint(conversation string) string {
+	mac := hmac.New(sha256.New, r.secret[:])
+	_, _ = io.WriteString(mac, "registration/"+conversation) // never fails
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-func (m *Manager) hasStarted() bool {
-	select {
-	case <-m.started:
-		return true
-	default:
-		return false
+// respond decides about an applicant and fills the members that the responses to both
+// roles share. It logs a rejection.
+func (r *registrations) respond(ctx context.Context, method, sender string, a *decide.Applicant) (response protocol.Registration, id *string, token string, err error) {
+	admitted, err := r.admit(ctx, a)
+	if err == nil {
+		err = r.durable() // a token that was given away must survive a crash
 	}
+	response.LeagueID = r.options.LeagueID
+	var no *decide.Rejection
+	switch {
+	case errors.As(err, &no):
+		why := no.Reason
+		r.refusals.write(ctx, refused{method, sender, why.Code, why.Detail})
+		response.Status, response.RetryAfterSec = protocol.StatusRejected, int(math.Ceil(no.Retry.Seconds()))
+		response.Reason, response.ErrorCode, response.ErrorName, response.Context = &why.Detail, string(why.Code), why.Code.Name(), why.Context
+		return response, nil, "", nil
+	case err != nil:
+		return response, nil, "", err
+	}
+	response.Status, response.ManagerAuth = protocol.StatusAccepted, protocol.ManagerAuthBearer
+	return response, &admitted.id, admitted.proof.Load().token, nil
 }
 
-// repeated finds the agent whose registration this is once more: its answer
-// was lost. Once its token has been used it was not.
-func (m *Manager) repeated(a applicant) *agent {
-	fingerprint := m.fingerprint(&a)
-	for _, known := range m.agents {
-		if known.player == a.player && known.registration == fingerprint &&
-			known.name == a.name && known.address() == a.endpoint && !m.state.Agents[known.id].Confirmed {
-			return known
+// admit decides about an applicant. It makes no call to a new applicant, because most
+// agents open their port only after the response; pingSilent pings it afterwards. The
+// error is a *decide.Rejection, or one for a LEAGUE_ERROR.
+func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent, error) {
+	if !protocol.SupportedVersion(a.Version) {
+		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.Version, protocol.Version)
+	}
+	if a.Token != "" {
+		return r.readmit(ctx, a)
+	}
+	if err := r.checkEndpoint(ctx, a.Endpoint); err != nil {
+		return nil, err
+	}
+	return r.register(a)
+}
+
+// register registers an applicant, or finds the agent whose registration this request
+// repeats.
+func (r *registrations) register(a *decide.Applicant) (*agent, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id := decide.Repeated(r.state, a); id != "" {
+		return r.agents[id], nil
+	}
+	drop, event, err := r.decide.Admit(r.state, a, r.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range drop {
+		if err := r.drop(d); err != nil {
+			return nil, err
 		}
 	}
+	if err := r.record(event); err != nil {
+		return nil, err
+	}
+	created := r.add(r.state.Agents[event.AgentID])
+	r.expectAnswer(created)
+	// The conversation is not logged: a reader of the log could repeat the request.
+	r.options.Log.Info().Str("id", created.id).Str("name", a.Name).Str("endpoint", a.Endpoint).
+		Func(r.logSilent).Str("event_type", protocol.EventRegistered).Msg("registered")
+	r.startIfComplete()
+	return created, nil
+}
+
+// drop ends the registration of an agent that has not answered. The lock is held.
+func (r *registrations) drop(event *journal.RegistrationDropped) error {
+	if event == nil {
+		return nil
+	}
+	if err := r.record(event); err != nil {
+		return err
+	}
+	a := r.agents[event.AgentID]
+	delete(r.agents, a.id)
+	r.decide.Forget(a.id)
+	r.options.Log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", event.Reason).
+		Str("event_type", protocol.EventRegistrationDropped).Msg("registration dropped")
 	return nil
 }
 
-// resolveTimeout bounds the resolving of an endpoint's host during a registration.
+// resolveTimeout bounds the resolution of an endpoint's host during a registration.
 const resolveTimeout = time.Second
 
-// checkEndpoint refuses an endpoint that is malformed, whose host does not exist or
-// is at addresses that this league does not call, or that is the manager's own. A
-// host that cannot be resolved in time passes: the pings decide.
-func (m *Manager) checkEndpoint(ctx context.Context, endpoint string) *refusal {
+// checkEndpoint rejects an endpoint that is malformed, whose host does not exist or is
+// at forbidden addresses, or that is the manager's own. The manager calls the
+// endpoints that untrusted callers name: without this check and that of the address it
+// connects to, they could make it call services in its own network (SSRF). A host that
+// is not resolved in time passes: the pings decide.
+func (r *registrations) checkEndpoint(ctx context.Context, endpoint string) error {
 	u, err := url.Parse(endpoint)
-	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
-		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme "+
-			strings.Join(m.options.Schemes, " or ")+" and without a password")
+	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(r.options.Schemes, u.Scheme) || u.User != nil {
+		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme %s and without a password",
+			strings.Join(r.options.Schemes, " or "))
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint must have a port from 1 to 65535, not "+port)
+			return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint must have a port from 1 to 65535, not %s", port)
 		}
 	}
-	if m.options.CheckHost == nil {
+	if r.options.CheckHost == nil {
 		return nil
 	}
 	limited, stop := context.WithTimeout(ctx, resolveTimeout)
 	defer stop()
-	if err := m.options.CheckHost(limited, protocol.HostPort(u)); err != nil {
-		return refuse(protocol.ErrInvalidEndpoint, "contact_endpoint "+endpoint+": "+err.Error())
+	if err := r.options.CheckHost(limited, protocol.HostPort(u)); err != nil {
+		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint %s: %v", endpoint, err)
 	}
 	return nil
 }
 
-// freeID is the id that an applicant gets: the one it asked for, if that is well
-// formed and free, else the lowest free one. The id of a dropped registration is
-// never free.
-func (m *Manager) freeID(a applicant) string {
-	parse, format := protocol.ParseRefereeID, protocol.RefereeID
-	if a.player {
-		parse, format = protocol.ParsePlayerID, protocol.PlayerID
+// readmit gives an agent that shows its token its own id again, also after the start.
+// It may move to another endpoint if nothing answers at the old one. An expired token
+// is good for this alone, and gets a successor.
+func (r *registrations) readmit(ctx context.Context, a *decide.Applicant) (*agent, error) {
+	known, generation, err := r.returning(a)
+	if err != nil {
+		return nil, err
 	}
-	free := func(id string) bool { return m.agents[id] == nil && !m.state.Dropped[id] }
-	if _, ok := parse(a.wantedID); ok && free(a.wantedID) {
-		return a.wantedID
-	}
-	for !free(format(m.taken[a.player] + 1)) { // an id that is taken is never free again
-		m.taken[a.player]++
-	}
-	return format(m.taken[a.player] + 1)
-}
-
-// reachable tells whether anybody answers at an endpoint now, whatever the
-// answer.
-func (m *Manager) reachable(ctx context.Context, endpoint string) bool {
-	_, err := m.pingOnce(ctx, endpoint)
-	return !protocol.Unreachable(err)
-}
-
-// pingTimeout is how long an agent has to answer a ping.
-const pingTimeout = 2 * time.Second
-
-// pingOnce pings an endpoint.
-func (m *Manager) pingOnce(ctx context.Context, endpoint string) (*protocol.Pong, error) {
-	limited := protocol.Limit(ctx, pingTimeout)
-	defer limited.Stop()
-	return protocol.Ping.Call(limited, m.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
-}
-
-// roleManager is what a manager says it is when it is pinged.
-const roleManager = "league_manager"
-
-// isManager tells whether a ping was answered by a league manager.
-func isManager(pong *protocol.Pong, err error) bool { return err == nil && pong.Role == roleManager }
-
-// answers tells whether an agent is there, and not merely no refusal.
-func (m *Manager) answers(ctx context.Context, endpoint string) bool {
-	_, err := m.pingOnce(ctx, endpoint)
-	return answered(err)
-}
-
-// answered tells whether an agent answered a ping, in whatever way.
-func answered(err error) bool { return protocol.Answered(err) && !protocol.Vacant(err) }
-
-// registeredCounts counts the registered agents. M.mu is held.
-func (m *Manager) registeredCounts() (players, referees int) {
-	for _, a := range m.agents {
-		if a.player {
-			players++
-		} else {
-			referees++
+	if known.address() != a.Endpoint {
+		if err := r.checkMove(ctx, known, a.Endpoint); err != nil {
+			return nil, err
 		}
 	}
-	return players, referees
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.agents[known.id] != known { // dropped during the calls
+		return nil, unknownToken()
+	}
+	// All agents of a simulation that resumes register again, also those that were
+	// suspended for good reasons: there the pings between two rounds decide.
+	drop, event, err := r.decide.Readmit(r.state, a, decide.Return{
+		AgentID: known.id, Generation: generation, Expired: r.expired(r.state.Agents[known.id]), Revive: r.options.Simulation == nil,
+	}, r.clock.Now())
+	if err == nil {
+		err = r.drop(drop)
+	}
+	if err == nil && event != nil {
+		err = r.move(known, event)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.options.Log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
+	close(*known.expectReturn()) // its matches are handed over again
+	r.returned(known)
+	return known, nil
 }
 
-func (m *Manager) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: roleManager, State: m.phase()}, nil
+// returning finds the agent that registers again.
+func (r *registrations) returning(a *decide.Applicant) (known *agent, generation int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, generation, err = r.owner(a.Token)
+	if err == nil && known.player != a.Player {
+		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
+	}
+	if err == nil {
+		err = decide.PartOver(r.state, known.id)
+	}
+	if err == nil {
+		err = known.throttle.allowAsk()
+	}
+	return known, generation, err
+}
+
+// move records the new endpoint, token or referee_auth of an agent that returns. The
+// lock is held.
+func (r *registrations) move(a *agent, event *journal.AgentReturned) error {
+	if err := a.throttle.allowMove(); err != nil {
+		return err
+	}
+	if err := r.record(event); err != nil {
+		return err
+	}
+	a.endpoint.Store(&event.Endpoint)
+	a.proof.Store(r.prove(a.id, event.Generation))
+	a.confirmed.Store(false)
+	return nil
+}
+
+// checkMove rejects an endpoint that no agent may register, and any endpoint while an
+// agent answers at the old one. Silence at the new one is no reason to reject: many
+// agents open their port only after the response.
+func (r *registrations) checkMove(ctx context.Context, mover *agent, to string) error {
+	if err := r.checkEndpoint(ctx, to); err != nil {
+		return err
+	}
+	old := mover.address()
+	var stays bool
+	var pinging sync.WaitGroup
+	pinging.Go(func() { stays = r.answering(ctx, mover)[0] })
+	pong, err := r.ping(ctx, to)
+	pinging.Wait()
+	switch {
+	case stays:
+		return decide.Reject(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: %s", old)
+	case protocol.Forbidden(err):
+		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint %s is at an address that this league does not call", to)
+	case isManager(pong, err):
+		return decide.Reject(protocol.ErrInvalidEndpoint, "a league manager answers at contact_endpoint %s", to)
+	}
+	return nil
 }

@@ -21,7 +21,7 @@ func TestAHistoryCanBeMadeAgain(t *testing.T) {
 		return &store.HistoryMatch{
 			Attempt: rapid.IntRange(1, 4).Draw(t, "attempt"),
 			PlayedMatch: protocol.PlayedMatch{
-				MatchID:        protocol.MatchID(rapid.IntRange(1, 5).Draw(t, "round"), 1),
+				MatchID:        protocol.MatchID{Round: rapid.IntRange(1, 5).Draw(t, "round"), Number: 1}.String(),
 				OpponentID:     protocol.PlayerID(rapid.IntRange(2, 4).Draw(t, "opponent")),
 				Result:         rapid.SampledFrom([]string{"WIN", "DRAW", "LOSS", "TECHNICAL_WIN", "TECHNICAL_LOSS"}).Draw(t, "result"),
 				MyChoice:       choices.Draw(t, "choice"),

@@ -41,13 +41,13 @@ func TestResultIsTakenFromTheStandingsOnlyWithoutDoubt(t *testing.T) {
 				p.tally = &tally{}
 			}
 			for _, round := range test.current {
-				id := protocol.MatchID(round, 1)
+				id := protocol.MatchID{Round: round, Number: 1}.String()
 				p.current[id] = &match{id: id, opponent: "P02", round: round, attempt: 1, chosen: "odd"}
 			}
 			for i, at := range test.tables {
 				for n := range test.filed {
 					if i == 1 {
-						p.history.file(Seen("P01", protocol.MatchID(9, n+1), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")}))
+						p.history.file(Seen("P01", protocol.MatchID{Round: 9, Number: n + 1}.String(), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")}))
 					}
 				}
 				p.infer(at.round, []protocol.StandingRow{{PlayerID: "P02", Wins: 7}, {PlayerID: "P01", Wins: at.wins, Draws: at.draws, Losses: at.losses}})
@@ -60,7 +60,7 @@ func TestResultIsTakenFromTheStandingsOnlyWithoutDoubt(t *testing.T) {
 			}
 			round := test.current[0]
 			assert.Equal(t, []protocol.PlayedMatch{{
-				MatchID: protocol.MatchID(round, 1), OpponentID: "P02", Result: test.want, MyChoice: "odd", FromStandings: true,
+				MatchID: protocol.MatchID{Round: round, Number: 1}.String(), OpponentID: "P02", Result: test.want, MyChoice: "odd", FromStandings: true,
 			}}, matches)
 			assert.Empty(t, p.current)
 			assert.Empty(t, p.recent(10)[test.filed:], "strategies learn nothing from it")

@@ -207,7 +207,8 @@ func (p *Player) forgotten(member *membership.Membership, q question) *match {
 		return nil
 	}
 	if q.round == 0 {
-		q.round, _, _ = protocol.ParseMatchID(q.matchID)
+		id, _ := protocol.ParseMatchID(q.matchID)
+		q.round = id.Round
 	}
 	m := &match{
 		id: q.matchID, opponent: q.opponent, round: q.round, attempt: attempt,

@@ -18,11 +18,11 @@ func TestAcknowledgedMatchesDoNotFillTheMemory(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	for n := range 3*keptMatches + 1 {
-		id := protocol.MatchID(n+1, 1)
+		id := protocol.MatchID{Round: n + 1, Number: 1}.String()
 		r.matches[id] = &match{}
 		r.acknowledged(id)
 		assert.LessOrEqual(t, len(r.matches), keptMatches)
 	}
-	assert.Contains(t, r.matches, protocol.MatchID(3*keptMatches+1, 1))
-	assert.NotContains(t, r.matches, protocol.MatchID(2*keptMatches+1, 1))
+	assert.Contains(t, r.matches, protocol.MatchID{Round: 3*keptMatches + 1, Number: 1}.String())
+	assert.NotContains(t, r.matches, protocol.MatchID{Round: 2*keptMatches + 1, Number: 1}.String())
 }

@@ -55,26 +55,26 @@ func (e *OpenError) Error() string {
 }
 
 // Call makes the call, unless it is held back.
-func (b *Breaker) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	permitted := true
-	c := b.find(endpoint)
+	c := b.find(r.Endpoint)
 	if c != nil {
 		permitted = c.TryAcquirePermit()
 	}
-	if !permitted && !b.essential(method) {
-		return nil, &OpenError{endpoint, time.Now().Add(c.RemainingDelay())}
+	if !permitted && !b.essential(r.Method) {
+		return nil, nil, &OpenError{r.Endpoint, time.Now().Add(c.RemainingDelay())}
 	}
-	result, err := b.next.Call(ctx, endpoint, bearer, method, params, decode)
+	result, timing, err := b.next.Call(ctx, r)
 	switch health := healthBy(err); {
 	case health == good && c != nil:
-		b.close(endpoint)
+		b.close(r.Endpoint)
 	case health == bad:
-		b.fail(endpoint, err)
+		b.fail(r.Endpoint, err)
 	case health == unknown && c != nil && permitted && c.IsHalfOpen():
 		c.Open() // gives the trial back, which told nothing
 		c.HalfOpen()
 	}
-	return result, err
+	return result, timing, err
 }
 
 func (b *Breaker) find(endpoint string) *circuit {

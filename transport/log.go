@@ -37,17 +37,17 @@ type logged struct {
 	log  zerolog.Logger
 }
 
-func (l *logged) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Str("event_type", eventMessageSent).Msg("sent")
+func (l *logged) Call(ctx context.Context, r Request) (any, *Timing, error) {
+	describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).Str("event_type", eventMessageSent).Msg("sent")
 	start := time.Now()
-	result, err := l.next.Call(ctx, endpoint, bearer, method, params, decode)
+	result, timing, err := l.next.Call(ctx, r)
 	took := time.Since(start)
 	if err != nil {
-		describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Err(err).Str("event_type", eventCallFailed).Msg("failed")
-		return result, err
+		describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", took).Err(err).Str("event_type", eventCallFailed).Msg("failed")
+		return result, timing, err
 	}
-	describe(l.log.Debug(), result).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Str("event_type", eventAnswerReceived).Msg("received the answer")
-	return result, nil
+	describe(l.log.Debug(), result).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", took).Str("event_type", eventAnswerReceived).Msg("received the answer")
+	return result, timing, nil
 }
 
 // describe adds what a value can say of itself: its type and its conversation,

@@ -15,35 +15,43 @@ import (
 	"time"
 )
 
-// A Caller calls a method at an endpoint and waits for the answer, until ctx
-// ends. A carrier of bytes encodes params and gives the encoded result to
-// decode, which must fail for anything that is not one whole JSON value; a
-// carrier of values hands both over as they are. Safe for concurrent use.
+// A Caller calls a method at an endpoint and waits for the result. It is safe for
+// concurrent use.
+//
+// Call returns when the result is there, the limit is over (the error is then
+// context.DeadlineExceeded) or ctx ends. The timing is nil when the carrier
+// measures none: the memory bus neither queues nor connects.
 type Caller interface {
-	Call(ctx context.Context, endpoint, bearer, method string, params any, decode func(result []byte) (any, error)) (any, error)
+	Call(ctx context.Context, request Request) (result any, timing *Timing, err error)
 }
 
-// A Stopwatch is a context that wants to know where the time of a call goes.
-// Carriers look whether the context they are given is one, and not at those it
-// was made of. Its methods are called one after the other, though not always by
-// the goroutine that calls, and never after the call has returned.
-//
-// A call that fails tells what is known: one that never departed how long it
-// queued and tried to connect, one without an answer how long it waited for
-// it. The figures that were told last add up to the time of the whole call. The
-// memory bus, where nothing is queued and nothing travels, tells nothing.
-type Stopwatch interface {
-	context.Context
+// A Request is one call. Request and Timing are aliases of unnamed types, so that a
+// package that does not import this one can declare the same Caller.
+type Request = struct {
+	Endpoint string
+	Bearer   string // credential that travels beside the message; "" for none
+	Method   string
+	// Params is the message. A carrier of bytes encodes it, and passes the encoded
+	// result to Decode, which must fail for anything that is not one whole JSON
+	// value. A carrier of values passes params and result on unchanged.
+	Params any
+	Decode func(result []byte) (any, error)
+	Limit  time.Duration // from now; 0 for no limit, negative for one that is over
+	// ExtendByQueue adds Timing.Queued to Limit when the request is sent.
+	ExtendByQueue bool
+}
 
-	// Departed: a connection stands and the request begins to be written.
-	// Queued is the time spent waiting at this side, for a slot among its
-	// connections or for a worker; connecting that for DNS, TCP and TLS. It is
-	// told again, counted from the beginning, when a carrier had to turn to
-	// another connection.
-	Departed(queued, connecting time.Duration)
-	// Answered: the answer has been read. Waiting is the time until its first
-	// byte, reading that until its last.
-	Answered(waiting, reading time.Duration)
+// A Timing says where the time of a call went. The four parts are consecutive and
+// add up to the whole call, without the encoding of the request and the decoding of
+// the result. A call that failed has the parts that are known: one that was never
+// sent how long it was queued and tried to connect, one without a response how long
+// it waited.
+type Timing = struct {
+	Queued     time.Duration // at this side, for a slot among its connections
+	Connecting time.Duration // DNS, TCP and TLS
+	Waiting    time.Duration // until the first byte of the response
+	Reading    time.Duration // until its last byte
+	Departed   time.Time     // when the request began to be written, for the last time; zero when it never was
 }
 
 // Codes of JSON-RPC 2.0.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -37,7 +38,7 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 		w.later(3*second, open)
 		w.at(2 * second)
 		assert.Equal(t, []string{"P02"}, w.manager.Status().Awaited)
-		assert.Equal(t, league.StateWaitingForRegistrations, w.manager.Status().State)
+		assert.Equal(t, decide.StateWaitingForRegistrations, w.manager.Status().State)
 		_, status := w.query("P01", protocol.QueryStatus).answer()
 		assert.Contains(t, string(status), `"awaited":["P02"]`)
 		w.finish()

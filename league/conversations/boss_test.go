@@ -64,7 +64,7 @@ func (w *world) boss(traits ...trait) *actor {
 
 // assignment hands a match between P01 and P02 to a referee.
 func (w *world) assignment(matchID string, attempt int, refereeID string) *protocol.MatchAssignment {
-	round, _, _ := protocol.ParseMatchID(matchID)
+	id, _ := protocol.ParseMatchID(matchID)
 	seat := func(id string) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{
 			PlayerID: id, Endpoint: endpointOf(newActor(id, nil).host), DisplayName: "Agent " + id,
@@ -74,7 +74,7 @@ func (w *world) assignment(matchID string, attempt int, refereeID string) *proto
 	return &protocol.MatchAssignment{
 		Envelope: protocol.NewStamp(protocol.ManagerSender, w.clock).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, attempt)),
-		LeagueID: leagueID, RoundID: round, MatchID: matchID, Attempt: attempt, GameType: evenodd.Type,
+		LeagueID: leagueID, RoundID: id.Round, MatchID: matchID, Attempt: attempt, GameType: evenodd.Type,
 		PlayerA: seat("P01"), PlayerB: seat("P02"),
 		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
 		Scoring: protocol.Scoring{Win: 3, Draw: 1},

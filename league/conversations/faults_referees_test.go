@@ -86,7 +86,7 @@ func refereeFaults() []*fault {
 		tells("invites-to-other-matches", "invites its players, with the tokens of its match, to a hundred others", func(r *falseReferee) {
 			id := r.about.MatchID
 			for n := range 100 {
-				r.about.MatchID = protocol.MatchID(n+4, 1)
+				r.about.MatchID = protocol.MatchID{Round: n + 4, Number: 1}.String()
 				r.invite()
 			}
 			r.about.MatchID = id
@@ -140,8 +140,8 @@ func refereeFaults() []*fault {
 		}),
 		wrongly("winner-who-did-not-play", "reports that P99 has won", func(r *falseReferee, q *protocol.MatchResultReport) { *q = *r.victory("P99") }),
 		wrongly("match-of-another", "reports the match that REF02 has", func(r *falseReferee, q *protocol.MatchResultReport) {
-			round, number, _ := protocol.ParseMatchID(q.MatchID)
-			q.MatchID = protocol.MatchID(round, 3-number) // of two
+			id, _ := protocol.ParseMatchID(q.MatchID)
+			q.MatchID = protocol.MatchID{Round: id.Round, Number: 3 - id.Number}.String() // of two
 		}),
 		wrongly("match-to-come", "reports a match of round 3", func(_ *falseReferee, q *protocol.MatchResultReport) { q.MatchID, q.RoundID = "R3M1", 3 }),
 		wrongly("match-there-is-not", "reports match R77M77", func(_ *falseReferee, q *protocol.MatchResultReport) { q.MatchID, q.RoundID = "R77M77", 77 }),
@@ -240,9 +240,9 @@ func (r *falseReferee) envelope(messageType string, seat *protocol.AssignedPlaye
 
 func (r *falseReferee) invite() {
 	r.each("invite", func(to protocol.Peer, seat, opponent *protocol.AssignedPlayer) error {
-		round, _, _ := protocol.ParseMatchID(r.about.MatchID)
+		id, _ := protocol.ParseMatchID(r.about.MatchID)
 		_, err := protocol.Invite.Call(r.w.life, r.carrier, to, &protocol.GameInvitation{
-			Envelope: r.envelope(protocol.TypeGameInvitation, seat), LeagueID: leagueID, RoundID: round, MatchID: r.about.MatchID,
+			Envelope: r.envelope(protocol.TypeGameInvitation, seat), LeagueID: leagueID, RoundID: id.Round, MatchID: r.about.MatchID,
 			GameType: r.about.GameType, RoleInMatch: protocol.RolePlayerA, OpponentID: opponent.PlayerID, Attempt: r.about.Attempt,
 			DrawCommitment: protocol.Secret{3}.Hex(),
 		})

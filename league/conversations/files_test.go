@@ -33,7 +33,7 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {
 				w.at(w.now() + second)
-				id := protocol.MatchID(round, number)
+				id := protocol.MatchID{Round: round, Number: number}.String()
 				players := w.pairOf(id)
 				_, err := w.report(w.verdict("REF01", id, nil, players[0], players[1], 1, 1))
 				require.NoError(t, err, id)

@@ -250,7 +250,7 @@ func TestARestartedPlayerGoesOnWithItsHistory(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, before, p.player.Record().Stats, "what it has played is not counted again")
 		for match := 1; match <= 20; match++ { // by chance all would be so once in a million times
-			c := w.conducts(p, protocol.MatchID(3, match), 1)
+			c := w.conducts(p, protocol.MatchID{Round: 3, Number: match}.String(), 1)
 			_, err = c.invite()
 			require.NoError(t, err)
 			chosen, err := c.choose()
@@ -320,7 +320,7 @@ func TestADiskThatFailsChangesNothingElse(t *testing.T) {
 		require.NoError(t, os.WriteFile(data, nil, 0o600)) // where the folder would be
 		for round := 1; round <= 3; round++ {
 			w.announce(p, round, protocol.RefereeAuthAccessToken)
-			w.conducts(p, protocol.MatchID(round, 1), 1).plays(8)
+			w.conducts(p, protocol.MatchID{Round: round, Number: 1}.String(), 1).plays(8)
 			w.completes(p, round)
 		}
 		synctest.Wait()
@@ -428,7 +428,7 @@ func TestTheHistoryIsCompleteHoweverMuchHappensAtOnce(t *testing.T) {
 		var playing sync.WaitGroup
 		for n := 1; n <= matches; n++ {
 			playing.Go(func() {
-				_, err := w.conducts(p, protocol.MatchID(n, 1), 1).over(8)
+				_, err := w.conducts(p, protocol.MatchID{Round: n, Number: 1}.String(), 1).over(8)
 				assert.NoError(t, err)
 				w.completes(p, n)
 				assert.NotNil(t, historyOf(t, folder, "P01"))

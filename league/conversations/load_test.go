@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -121,18 +122,18 @@ type loadCarrier struct {
 	next protocol.Caller
 }
 
-func (c loadCarrier) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	switch q := params.(type) {
+func (c loadCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch q := r.Params.(type) {
 	case *protocol.RefereeRegisterRequest:
 		id := "REF01"
-		r := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}}
-		r.AuthToken = "tok-ref01-of-a-test"
-		return r, nil
+		registered := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}}
+		registered.AuthToken = "tok-ref01-of-a-test"
+		return registered, nil, nil
 	case *protocol.MatchResultReport:
 		c.results <- q
-		return &protocol.Ack{}, nil
+		return &protocol.Ack{}, nil, nil
 	}
-	return c.next.Call(ctx, endpoint, bearer, method, params, decode)
+	return c.next.Call(ctx, r)
 }
 
 // run plays all matches at once, and returns how many were lost technically.
@@ -181,7 +182,7 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 			PlayerID: protocol.PlayerID(n + 1), Endpoint: fmt.Sprintf("http://%s/%d/mcp", l.hosts[n%loadHosts], n), DisplayName: "Player",
 		}
 	}
-	matchID := protocol.MatchID(1, n+1)
+	matchID := protocol.MatchID{Round: 1, Number: n + 1}.String()
 	return &protocol.MatchAssignment{
 		Envelope: protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
@@ -191,23 +192,28 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 	}
 }
 
+// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
+// tests.
+func longTest(t *testing.T) {
+	t.Helper()
+	if os.Getenv("EVENODD_TEST_ALL") == "" {
+		t.Skip("takes long: 'make test-all' runs it")
+	}
+}
+
 // TestNobodyLosesByALoadedReferee plays 200 matches at once with players that
 // answer when nine tenths of their time are over. It is about real time: of the 5 s
 // that a join may take, because in shorter ones what is left is less than a busy
 // machine may take for itself.
 func TestNobodyLosesByALoadedReferee(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	longTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
 	assert.Zero(t, l.run(), "no player was late")
 }
 
 // TestWhoIsTooLateLosesAtALoadedReferee: the same players, a little slower.
 func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	longTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
 	assert.Equal(t, loadMatches, l.run())
 }

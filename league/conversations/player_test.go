@@ -46,9 +46,9 @@ func (c *conductor) envelope(messageType string) protocol.Envelope {
 func (c *conductor) peer() protocol.Peer { return protocol.Peer{Endpoint: endpointOf(c.to.host)} }
 
 func (c *conductor) invite() (*protocol.GameJoinAck, error) {
-	round, _, _ := protocol.ParseMatchID(c.matchID)
+	id, _ := protocol.ParseMatchID(c.matchID)
 	return protocol.Invite.Call(c.w.life, c.w.stranger, c.peer(), &protocol.GameInvitation{
-		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: leagueID, RoundID: round, MatchID: c.matchID,
+		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: leagueID, RoundID: id.Round, MatchID: c.matchID,
 		GameType: evenodd.Type, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: c.attempt,
 		DrawCommitment: c.commitment(),
 	})

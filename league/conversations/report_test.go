@@ -27,10 +27,10 @@ func (w *world) idle() trait { return does(protocol.StartMatch.Name, w.accepting
 
 // verdict is a report of a referee about a match, before it is sent.
 func (w *world) verdict(refereeID, matchID string, winner *string, a, b string, scoreA, scoreB int) *protocol.MatchResultReport {
-	round, _, _ := protocol.ParseMatchID(matchID)
+	id, _ := protocol.ParseMatchID(matchID)
 	q := &protocol.MatchResultReport{
 		Envelope: protocol.NewStamp(protocol.RefereeSender(refereeID), w.clock).Envelope(protocol.TypeMatchResultReport, "conv-report"),
-		LeagueID: leagueID, RoundID: round, MatchID: matchID, GameType: evenodd.Type,
+		LeagueID: leagueID, RoundID: id.Round, MatchID: matchID, GameType: evenodd.Type,
 		Result: protocol.MatchResult{Winner: winner, Score: protocol.Both(a, scoreA, b, scoreB)},
 	}
 	q.AuthToken = w.token(refereeID)

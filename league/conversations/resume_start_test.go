@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 )
 
@@ -26,7 +27,7 @@ func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
 		x = w.tenure(folder, 4, 1)
 		assert.True(t, x.manager.Resumed())
 		assert.Equal(t, league.Status{
-			State: league.StateWaitingForRegistrations, Players: 2, Referees: 1, Agents: protocol.AgentStates{Registered: 3},
+			State: decide.StateWaitingForRegistrations, Players: 2, Referees: 1, Agents: protocol.AgentStates{Registered: 3},
 		}, x.manager.Status())
 		assert.Equal(t, "REF01", r.referee.ID())
 		_, data := w.query("P01", protocol.QueryStatus).answer() // with its old token

@@ -192,7 +192,7 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {
 				w.at(w.now() + 20*second)
-				id := protocol.MatchID(round, number)
+				id := protocol.MatchID{Round: round, Number: number}.String()
 				players := w.pairOf(id)
 				q := tokenless(w.verdict("REF01", id, &players[0], players[0], players[1], 3, 0))
 				even, odd, never, eighteen, seven := "even", "odd", "EVEN", 18, 7

@@ -22,7 +22,6 @@ func (o *own) adorn(q *incoming, answer []byte) []byte {
 		return q.refuse(response, answer)
 	}
 	o.enrich(q, &message)
-	message = message.alsoIn(q.spelt)
 	text := message.appendTo(nil)
 	switch q.wrapped {
 	case inNothing:
@@ -67,7 +66,7 @@ func (q *incoming) refuse(response object, answer []byte) []byte {
 func toolResult(message jsontext.Value, failed bool) jsontext.Value {
 	content := object{{"type", quoted("text")}, {"text", quoted(string(message))}}
 	list := append(append([]byte{'['}, content.appendTo(nil)...), ']')
-	return object{{"content", list}, {"structuredContent", message}, {"isError", encoded(failed)}}.appendTo(nil)
+	return object{{"content", list}, {"isError", encoded(failed)}}.appendTo(nil)
 }
 
 // enrich adds what other makers look for in an answer, and learns from it who

@@ -133,10 +133,9 @@ func received(id []byte) reply {
 }
 
 // defers tells whether a reply says that the answer comes later: by status
-// RECEIVED, or by HTTP 202, without the answer itself.
-func (q *question) defers(status int, message object) bool {
-	return deferrable(q.answer) && message.get(q.essential()) == nil &&
-		(status == httpAccepted || strings.EqualFold(message.text("status"), "RECEIVED"))
+// RECEIVED, without the answer itself.
+func (q *question) defers(message object) bool {
+	return deferrable(q.answer) && message.get(q.essential()) == nil && strings.EqualFold(message.text("status"), "RECEIVED")
 }
 
 // isPosted tells whether a request posts an answer to this agent, a referee.

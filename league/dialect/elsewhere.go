@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"time"
@@ -12,33 +11,24 @@ import (
 	"evenodd/league/protocol"
 )
 
-// serveElsewhere answers those who post a message alone to a path that says what
-// it is, such as /run_match.
+// serveElsewhere answers requests at the two other paths that third-party agents use:
+// /run_match, with a message alone, and /create_schedule.
 func (o *own) serveElsewhere(ctx context.Context, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte) {
 	name := strings.TrimPrefix(path, "/")
-	if name == "create_schedule" {
+	switch name {
+	case "create_schedule":
 		return o.schedule(ctx, serve)
-	}
-	if typeNamed(name) == "" {
+	case "run_match":
+	default:
 		return httpNotFound, nil
-	}
-	if body = bytes.TrimSpace(body); len(body) == 0 {
-		body = []byte("{}")
 	}
 	params := objectOf(body)
 	if params == nil {
 		return httpBadRequest, object{{"error", quoted("the body must be a JSON object")}}.appendTo(nil)
 	}
-	if params.get("jsonrpc") != nil {
-		return httpNotFound, nil
-	}
 	q := &incoming{id: jsontext.Value("1"), named: name, params: params, wrapped: inNothing}
 	q.resolve()
-	if name == "run_match" {
-		answer = o.conduct(ctx, q, serve)
-	} else {
-		answer = o.answer(ctx, q, q.canonical(), serve)
-	}
+	answer = o.conduct(ctx, q, serve)
 	return q.status(), answer
 }
 

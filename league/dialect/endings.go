@@ -82,16 +82,16 @@ func (o *own) readOutcome(p *object) (changed bool) {
 // standingsIn are the lines of the final table, as far as they can be read.
 func standingsIn(p object) (rows []protocol.StandingRow) {
 	var list []jsontext.Value
-	if json.Unmarshal(p.first("final_standings", "standings", "final_table"), &list) != nil {
+	if json.Unmarshal(p.first("final_standings", "standings"), &list) != nil {
 		return nil
 	}
 	for i, raw := range list {
 		line := objectOf(raw)
-		id := textOf(line.first("player_id", "id"))
+		id := line.text("player_id")
 		if id == "" || len(rows) == protocol.MaxStandings {
 			continue
 		}
-		row := protocol.StandingRow{Rank: line.number("rank"), PlayerID: id, DisplayName: textOf(line.first("display_name", "name"))}
+		row := protocol.StandingRow{Rank: line.number("rank"), PlayerID: id, DisplayName: line.text("display_name")}
 		if row.Rank < 1 {
 			row.Rank = i + 1
 		}
@@ -108,16 +108,13 @@ func standingsIn(p object) (rows []protocol.StandingRow) {
 	return rows
 }
 
-// championIn is who has won, as far as it can be read: an object or an id.
+// championIn is the champion, as far as it can be read: an object or an id.
 func championIn(p object) protocol.Champion {
-	said := p.first("champion", "winner", "league_champion")
-	if id := textOf(said); id != "" {
+	if id := p.text("champion"); id != "" {
 		return protocol.Champion{PlayerID: id}
 	}
-	c := objectOf(said)
-	return protocol.Champion{
-		PlayerID: textOf(c.first("player_id", "id")), DisplayName: textOf(c.first("display_name", "name")), Points: max(0, c.number("points")),
-	}
+	c := p.object("champion")
+	return protocol.Champion{PlayerID: c.text("player_id"), DisplayName: c.text("display_name"), Points: max(0, c.number("points"))}
 }
 
 // short is an id as a name.

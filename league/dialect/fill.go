@@ -61,7 +61,6 @@ func (o *own) mend(q *incoming) (changed bool) {
 			changed = true
 		}
 		rename("opponent", "opponent_id")
-		rename("role", "role_in_match")
 		if role := p.text("role_in_match"); role != strings.ToUpper(role) {
 			p.set("role_in_match", quoted(strings.ToUpper(role)))
 			changed = true
@@ -70,9 +69,6 @@ func (o *own) mend(q *incoming) (changed bool) {
 		rename(nested[q.kind], "context")
 		changed = p.clearContext() || changed
 	case protocol.TypeGameOver:
-		if objectOf(p.get("result")) != nil {
-			rename("result", "game_result")
-		}
 		changed = o.readOutcome(p) || changed
 		changed = fillResult(p) || changed
 	case protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted:
@@ -88,7 +84,6 @@ func (o *own) mend(q *incoming) (changed bool) {
 	}
 	if q.foreign {
 		changed = p.plainNumber("round_id") || changed
-		changed = p.mendDeadline(o.options.Clock.Now()) || changed
 	}
 	if !ofMatch(q.kind) {
 		return changed
@@ -161,13 +156,6 @@ func (o *own) introduce(q *incoming, meta string) (changed bool) {
 	said := objectOf(p.get(meta))
 	if said == nil {
 		return false
-	}
-	for _, synonym := range [][2]string{{"name", "display_name"}, {"endpoint", "contact_endpoint"}} {
-		if v := said.get(synonym[0]); v != nil && said.get(synonym[1]) == nil {
-			said.drop(synonym[0])
-			said.set(synonym[1], v)
-			changed = true
-		}
 	}
 	if said.text("protocol_version") == protocol.Name {
 		said.drop("protocol_version")
@@ -297,8 +285,8 @@ const patience = 30 * time.Second
 
 // roundOf is the round that a match's id names, 1 where it names none.
 func roundOf(matchID string) int {
-	if round, _, ok := protocol.ParseMatchID(matchID); ok {
-		return round
+	if id, ok := protocol.ParseMatchID(matchID); ok {
+		return id.Round
 	}
 	return 1
 }

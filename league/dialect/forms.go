@@ -17,7 +17,8 @@ type question struct {
 	method  string
 	request string   // message type of the request
 	answer  string   // message type of the result
-	others  []string // further names of the method: observed ones, and likely ones by analogy
+	others  []string // further names of the method, as the method table has them
+	tools   []string // those of them that only third-party agents use
 	notice  bool     // nothing depends on the answer
 }
 
@@ -40,50 +41,49 @@ func indexOf(method string) int {
 	return -1
 }
 
-// questions are the methods that have messages, the most frequent first.
-var questions = [...]question{
-	{protocol.ChooseParity.Name, protocol.TypeChooseParityCall, protocol.TypeChooseParityResponse,
-		[]string{"parity_choose", "receive_parity_call", "parity_call"}, false},
-	{protocol.Invite.Name, protocol.TypeGameInvitation, protocol.TypeGameJoinAck,
-		[]string{"receive_game_invitation"}, false},
-	{protocol.StartMatch.Name, protocol.TypeMatchAssignment, protocol.TypeMatchAssignmentAck,
-		[]string{"assign_match", "START_MATCH", "run_match", "start_match_command"}, false},
-	{protocol.NotifyMatchResult.Name, protocol.TypeGameOver, protocol.TypeGameOverAck,
-		[]string{"receive_game_over", "handle_game_over"}, true},
-	{protocol.MakeMove.Name, protocol.TypeGameMoveCall, protocol.TypeGameMoveResponse,
-		[]string{"receive_move_call", "receive_game_move_call"}, false},
-	{protocol.ReportMatchResult.Name, protocol.TypeMatchResultReport, protocol.TypeMatchResultAck,
-		[]string{"receive_match_result", "receive_match_result_report"}, false},
-	{protocol.NotifyRound.Name, protocol.TypeRoundAnnouncement, protocol.TypeRoundAnnouncementAck,
-		[]string{"receive_round_announcement"}, true},
-	{protocol.UpdateStandings.Name, protocol.TypeStandingsUpdate, protocol.TypeStandingsUpdateAck,
-		[]string{"receive_standings_update", "standings_update", "notify_standings"}, true},
-	{protocol.NotifyRoundCompleted.Name, protocol.TypeRoundCompleted, protocol.TypeRoundCompletedAck,
-		[]string{"receive_round_completed"}, true},
-	{protocol.NotifyLeagueCompleted.Name, protocol.TypeLeagueCompleted, protocol.TypeLeagueCompletedAck,
-		[]string{"receive_league_completed"}, true},
-	{protocol.NotifyGameError.Name, protocol.TypeGameError, protocol.TypeGameErrorAck,
-		[]string{"receive_game_error"}, true},
-	{protocol.RegisterPlayer.Name, protocol.TypeLeagueRegisterRequest, protocol.TypeLeagueRegisterResponse,
-		[]string{"league_register", "receive_league_register_request"}, false},
-	{protocol.RegisterReferee.Name, protocol.TypeRefereeRegisterRequest, protocol.TypeRefereeRegisterResponse,
-		[]string{"referee_register", "receive_referee_register_request"}, false},
-	{protocol.Query.Name, protocol.TypeLeagueQuery, protocol.TypeLeagueQueryResponse,
-		[]string{"receive_league_query"}, false},
+// questions are the methods that have messages, in the order of the method table.
+var questions = func() (all []question) {
+	for _, m := range protocol.Methods() {
+		if m.Request == "" {
+			continue
+		}
+		all = append(all, question{m.Name, m.Request, m.Result, slices.Concat(m.ThirdParty, m.Aliases), m.ThirdParty, isNotice(m.Name)})
+	}
+	return all
+}()
+
+// isNotice tells whether nothing depends on the answer to a method.
+func isNotice(method string) bool {
+	switch method {
+	case protocol.NotifyMatchResult.Name, protocol.NotifyGameError.Name, protocol.NotifyRound.Name, protocol.UpdateStandings.Name,
+		protocol.NotifyRoundCompleted.Name, protocol.NotifyLeagueCompleted.Name:
+		return true
+	}
+	return false
 }
 
 // names are the names of the method, likeliest first. No agent was seen to call an
-// assignment by its message type, so these names are the last there.
+// assignment by its message type in capitals, so the types are the last there.
 func (q *question) names() []string {
-	types := []string{q.request}
-	if lower := strings.ToLower(q.request); lower != q.method {
-		types = append(types, lower)
-	}
+	types := q.typeNames()[1:]
 	if q.method == protocol.StartMatch.Name {
 		return slices.Concat([]string{q.method}, q.others, types)
 	}
 	return slices.Concat([]string{q.method}, types, q.others)
 }
+
+// typeNames are the names without the aliases: the method, and the message type in
+// capitals and not.
+func (q *question) typeNames() []string {
+	names := []string{q.method, q.request}
+	if lower := strings.ToLower(q.request); lower != q.method {
+		names = append(names, lower)
+	}
+	return names
+}
+
+// toolNames are the names of the method that agents have for their tools.
+func (q *question) toolNames() []string { return append([]string{q.method}, q.tools...) }
 
 // A naming is a kind of name.
 type naming int
@@ -109,24 +109,13 @@ func (q *question) naming(name string) naming {
 	return byOther
 }
 
-// A variant is a change to the message itself.
-type variant int
-
-const (
-	unchanged variant = iota
-	withoutAdditions
-	inCamelCase
-	inNested // with the members of nested
-)
-
 // A form is one way to put one question to an agent. The zero values are the
-// protocol's own.
+// specification's own.
 type form struct {
 	wrapping  wrapping // what stands around the message
 	name      string   // of the method or the tool; "" for a message alone
 	naming    naming
-	argument  string // the member of the arguments that holds the message; "" where the message is the arguments
-	variant   variant
+	nested    bool   // with the members that nest adds
 	path      string // where it is posted on the endpoint's host; "" for the endpoint itself
 	announces bool   // the message is a ROUND_ANNOUNCEMENT that starts a match
 }
@@ -140,39 +129,20 @@ const (
 // A shape is a row of the product of forms: a form that lacks a name, and the names
 // of the question that it is combined with.
 type shape struct {
-	form     form
-	from, to int    // of the question's names; both 0 where the form has a name, or needs none
-	only     string // the one method for which the shape was observed; "" for all
+	form  form
+	names func(q *question) []string // nil where the form has a name, or needs none
+	only  string                     // the one method for which the shape was observed; "" for all
 }
 
-// every is more names than any question has.
-const every = 100
-
-// shapes are the rows of the product, likeliest first: observed wrappings, then
-// combinations of them.
+// shapes are the rows of the product, likeliest first.
 var shapes = [...]shape{
-	{form: form{}, to: every},
+	{form: form{}, names: (*question).names},
 	{form: form{wrapping: inNothing, path: "/run_match"}, only: protocol.StartMatch.Name},
-	{form: form{name: handleMessage, argument: "message"}},
+	{form: form{wrapping: inEnvelope, name: handleMessage}},
 	{form: form{name: mcpMessage}},
-	{form: form{wrapping: inTool}, to: 3},
 	{form: form{wrapping: inNothing}},
-	{form: form{variant: withoutAdditions}, to: 1},
-	{form: form{variant: inCamelCase}, to: 1},
-	{form: form{wrapping: inTool, argument: "message"}, to: 3},
-	{form: form{wrapping: inTool}, from: 3, to: every},
-	{form: form{name: handleMessage, argument: "payload"}},
-	{form: form{name: handleMessage}},
-	{form: form{wrapping: inNothing, path: home}},
-	{form: form{wrapping: inTool, argument: "message"}, from: 3, to: every},
-	{form: form{argument: "message"}, to: 3},
-	{form: form{wrapping: inTool, name: handleMessage, argument: "message"}},
-	{form: form{wrapping: inTool, variant: withoutAdditions}, to: 1},
-	{form: form{variant: withoutAdditions}, from: 1, to: 3},
-	{form: form{variant: inCamelCase}, from: 1, to: 3},
-	{form: form{wrapping: inNothing, variant: withoutAdditions}},
-	{form: form{wrapping: inNothing, variant: inCamelCase}},
-	{form: form{variant: inNested}, to: 3},
+	{form: form{wrapping: inTool}, names: (*question).toolNames},
+	{form: form{nested: true}, names: (*question).typeNames},
 }
 
 // own is the protocol's form of the question.
@@ -195,11 +165,10 @@ func (q *question) forms() iter.Seq2[int, form] {
 }
 
 // forms is a row of the product. A match is started by its assignment, or by the
-// announcement of a round with this one match in it. An assignment has all spellings
-// anyway, so there are no variants of it.
+// announcement of a round with this one match in it.
 func (s *shape) forms(q *question) []form {
 	starts := q.method == protocol.StartMatch.Name
-	if s.only != "" && s.only != q.method || starts && s.form.variant != unchanged {
+	if s.only != "" && s.only != q.method || s.form.nested && nested[q.request] == "" {
 		return nil
 	}
 	forms := s.named(q)
@@ -215,16 +184,15 @@ func (s *shape) forms(q *question) []form {
 
 // named is the shape with each of its names of a question.
 func (s *shape) named(q *question) []form {
-	if s.to == 0 {
+	if s.names == nil {
 		f := s.form
 		if f.name != "" {
 			f.naming = byEnvelope
 		}
 		return []form{f}
 	}
-	names := q.names()
 	var forms []form
-	for _, name := range names[min(s.from, len(names)):min(s.to, len(names))] {
+	for _, name := range s.names(q) {
 		f := s.form
 		f.name, f.naming = name, q.naming(name)
 		forms = append(forms, f)
@@ -236,13 +204,13 @@ func (s *shape) named(q *question) []form {
 // understand: most by what stands around the message, least by the message.
 func (f form) distance(known form) int {
 	d := 0
-	if f.wrapping != known.wrapping || f.argument != known.argument {
+	if f.wrapping != known.wrapping {
 		d += 4
 	}
 	if f.naming != known.naming {
 		d += 2
 	}
-	if f.variant != known.variant {
+	if f.nested != known.nested {
 		d++
 	}
 	return d
@@ -257,15 +225,7 @@ func (f form) String() string {
 	case inNothing:
 		text = "the message without JSON-RPC"
 	}
-	if f.argument != "" && (f.name != handleMessage || f.argument != "message") {
-		text += " with the message in " + f.argument
-	}
-	switch f.variant {
-	case withoutAdditions:
-		text += " without additions"
-	case inCamelCase:
-		text += " in camelCase"
-	case inNested:
+	if f.nested {
 		text += " with nested members"
 	}
 	if f.announces && f.naming == byEnvelope || f.announces && f.wrapping == inNothing {
@@ -279,21 +239,14 @@ func (f form) String() string {
 
 // encode puts a message into the form of a request.
 func (f form) encode(message, id []byte) []byte {
-	switch f.variant {
-	case withoutAdditions:
-		message = brief(message)
-	case inCamelCase:
-		message = inAllSpellings(message)
-	}
-	if f.wrapping == inNothing {
-		return slices.Clone(message)
-	}
 	method, before, after := f.name, "", ""
-	if f.argument != "" {
-		before, after = `{"`+f.argument+`":`, "}"
-	}
-	if f.wrapping == inTool {
-		method, before, after = toolsCall, `{"name":`+string(quoted(f.name))+`,"arguments":`+before, after+"}"
+	switch f.wrapping {
+	case inNothing:
+		return slices.Clone(message)
+	case inEnvelope:
+		before, after = `{"message":`, "}"
+	case inTool:
+		method, before, after = toolsCall, `{"name":`+string(quoted(f.name))+`,"arguments":`, "}"
 	}
 	b := make([]byte, 0, len(message)+len(before)+128)
 	b = append(append(b, `{"jsonrpc":"2.0","method":`...), quoted(method)...)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"evenodd/league/protocol"
 )
 
@@ -61,13 +59,6 @@ func shortly(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-min(most, time.Until(end)/10)))
 }
 
-// refusedStart are the statuses by which a referee does not take a match; busy of
-// them those that pass.
-var (
-	refusedStart = append([]string{"error", "failed"}, refusals...)
-	busy         = []string{"busy", "try_later", "overloaded"}
-)
-
 // readStart translates what a referee said to a start: it takes the match unless it
 // says otherwise, and whatever it says of its end comes as a report.
 func readStart(id []byte, match string, status int, answer []byte) reply {
@@ -82,18 +73,8 @@ func readStart(id []byte, match string, status int, answer []byte) reply {
 		r.verdict = rejected // what it met there it did not expect
 	case r.verdict == understood:
 		return taken(id, match, r.message)
-	case r.verdict == rejected && !r.failed.there && status/100 == 2 && slices.Contains([]jsontext.Kind{'t', '"'}, kindOf(answer)): // true, or "ok"
-		return taken(id, match, object{{"status", answer}})
 	}
 	return r
-}
-
-// kindOf is the kind of a JSON value; that of none where it is no such.
-func kindOf(answer []byte) jsontext.Kind {
-	if v := jsontext.Value(answer); v.IsValid() {
-		return v.Kind()
-	}
-	return jsontext.KindInvalid
 }
 
 // aboutForm are the errors of the protocol by which a referee may say that it does not
@@ -103,14 +84,10 @@ var aboutForm = []protocol.Code{protocol.ErrInvalidFieldType, protocol.ErrMissin
 // taken is the acknowledgement of a match. What binds a referee to its draw is kept
 // if it can.
 func taken(id []byte, match string, said object) reply {
-	word := strings.ToLower(said.text("status"))
 	ack := slices.Clone(said)
-	status := protocol.StatusAccepted
-	switch {
-	case slices.Contains(busy, word):
-		status = protocol.StatusBusy
-	case slices.Contains(refusedStart, word), said.get("accept").Kind() == 'f', said.get("accepted").Kind() == 'f':
-		status = protocol.StatusRejected
+	status := strings.ToUpper(said.text("status"))
+	if status != protocol.StatusBusy && status != protocol.StatusRejected {
+		status = protocol.StatusAccepted
 	}
 	ack.fill("protocol", quoted(protocol.Name))
 	ack.fill("message_type", quoted(protocol.TypeMatchAssignmentAck))
@@ -131,25 +108,20 @@ func taken(id []byte, match string, said object) reply {
 // to read. What only ours have a use for is not in it.
 func spelled(assignment object) object {
 	m := slices.Clone(assignment)
-	for i, seat := range []string{"A", "B"} {
-		player := m.object("player_" + seat)
+	for _, names := range sideNames {
+		player := m.object(names[0])
 		player.drop("access_token")
-		m.set("player_"+seat, player.appendTo(nil))
+		m.set(names[0], player.appendTo(nil))
 		id, at := player.get("player_id"), player.get("endpoint")
-		lower, number := strings.ToLower(seat), []string{"1", "2"}[i]
-		for _, spelling := range []struct {
-			name  string
-			value jsontext.Value
-		}{
-			{"player_" + seat + "_id", id}, {"player_" + seat + "_endpoint", at},
-			{"player_" + lower + "_id", id}, {"player_" + lower + "_endpoint", at},
-			{"player" + number + "_id", id}, {"player" + number + "_endpoint", at},
-			{"player_" + lower, id}, {"player_" + lower + "_url", at},
-		} {
-			if spelling.value != nil {
-				m.set(spelling.name, spelling.value)
-			}
+		if id == nil || at == nil {
+			continue
 		}
+		for _, name := range names {
+			m.set(name+"_id", id)
+			m.set(name+"_endpoint", at)
+		}
+		m.set(names[1], id)
+		m.set(names[1]+"_url", at)
 	}
 	return m
 }

@@ -13,31 +13,26 @@ import (
 	"evenodd/league/protocol"
 )
 
-// translate gives the members of a reply the names that the protocol has for
+// translate gives the members of a reply the names that the specification has for
 // them. Values stay as they are: what is wrong with one is for the agent to see
 // that asked. Nothing is made up in what players answer.
 func (q *question) translate(message object) object {
-	m := message.snaked()
+	m := slices.Clone(message)
 	switch q.method {
 	case protocol.ChooseParity.Name:
-		rename(&m, "parity_choice", m.first("parity_choice", "choice", "parity", "player_choice", "move"), "choice", "parity", "player_choice", "move")
-		for _, name := range []string{"move_data", "move", "response", "data"} {
-			if inner := m.object(name); inner != nil {
-				m.adopt("parity_choice", inner.first("parity_choice", "choice", "parity"))
-			}
+		if v := m.get("choice"); v != nil && v.Kind() != '{' && m.get("parity_choice") == nil {
+			m.drop("parity_choice") // a null
+			m.rename("choice", "parity_choice")
 		}
 	case protocol.Invite.Name:
-		m.adopt("accept", m.first("accepted", "accepts"))
-		if said, known := accepts[m.word()]; known {
-			m.adopt("accept", said)
-		} else if accepting(m.word()) {
+		m.adopt("accept", m.get("accepted"))
+		if word := strings.ToLower(m.text("status")); word == "accepted" || word == "joined" {
 			m.adopt("accept", jsontext.Value("true"))
 		}
 	case protocol.MakeMove.Name:
-		if move := m.first("choice", "move"); move.Kind() == '"' {
-			m.adopt("move_data", object{{"choice", move}}.appendTo(nil))
+		if choice := m.get("choice"); choice.Kind() == '"' {
+			m.adopt("move_data", object{{"choice", choice}}.appendTo(nil))
 		}
-		m.adopt("move_data", m.get("move"))
 	case protocol.RegisterPlayer.Name:
 		admission(&m, "player_id")
 	case protocol.RegisterReferee.Name:
@@ -62,53 +57,6 @@ func (q *question) retype(m *object) {
 	m.set("message_type", quoted(q.answer))
 }
 
-// accepts are the statuses that accept an invitation, or refuse it.
-var accepts = map[string]jsontext.Value{
-	"accepted": jsontext.Value("true"), "accept": jsontext.Value("true"), "joined": jsontext.Value("true"),
-	"rejected": jsontext.Value("false"), "declined": jsontext.Value("false"), "refused": jsontext.Value("false"),
-}
-
-// bareAcks are the words that say of an invitation no more than that it arrived.
-var bareAcks = []string{"ack", "acknowledged", "ok"}
-
-// word is the status of a message in lower case, or its type where it has no status.
-func (o object) word() string {
-	return strings.ToLower(cmp.Or(o.text("status"), o.text("message_type")))
-}
-
-// accepting tells whether a word may accept an invitation.
-func accepting(word string) bool {
-	return string(accepts[word]) == "true" || slices.Contains(bareAcks, word)
-}
-
-// acknowledges tells whether an answer accepts an invitation by one word alone: an
-// agent that acknowledges anything may have sent it.
-func (q *question) acknowledges(said object) bool {
-	m := said.snaked()
-	switch {
-	case q.method != protocol.Invite.Name || !accepting(m.word()) || m.first("accept", "accepted", "accepts") != nil || m.text("message_type") == q.answer:
-		return false
-	case slices.Contains(bareAcks, m.word()):
-		return true
-	}
-	return (m.get("message_type") == nil || m.get("status") == nil) && m.get("match_id") == nil
-}
-
-// rename has a text stand under the name that the protocol has for it, in the
-// place of the name that it had.
-func rename(m *object, name string, value jsontext.Value, others ...string) {
-	if value == nil || m.get(name) != nil || value.Kind() == '{' {
-		return
-	}
-	m.drop(name) // a null
-	for i := range *m {
-		if slices.Contains(others, (*m)[i].name) && string((*m)[i].value) == string(value) {
-			(*m)[i].name = name
-			return
-		}
-	}
-}
-
 // usualLeague is the league of the specification's examples, which most makers
 // know no other than.
 const usualLeague = "league_2025_even_odd"
@@ -117,26 +65,18 @@ const usualLeague = "league_2025_even_odd"
 // where it says so, or names an id and no reason against it. A manager that gives
 // no token asks for none.
 func admission(m *object, id string) {
-	m.adopt(id, m.first("agent_id", "assigned_id", "id"))
-	if v := m.get(id); v.Kind() == '0' {
-		m.set(id, quoted(string(v)))
-	}
-	switch word := strings.ToLower(m.text("status")); {
-	case slices.Contains(refusals, word):
+	switch status := m.text("status"); {
+	case strings.EqualFold(status, protocol.StatusRejected):
 		m.set("status", quoted(protocol.StatusRejected))
-	case word != "" || m.get(id) != nil:
+	case status != "" || m.get(id) != nil:
 		m.set("status", quoted(protocol.StatusAccepted))
 	}
 	if m.text("status") != protocol.StatusAccepted {
 		return
 	}
-	m.adopt("auth_token", m.first("token", "authToken", "access_token"))
 	m.fill("auth_token", quoted(protocol.RefereeAuthNone))
 	m.fill("league_id", quoted(usualLeague))
 }
-
-// refusals are the words for no.
-var refusals = []string{"rejected", "reject", "refused", "denied", "declined", "not_accepted", "full", "invalid"}
 
 // registers tells whether a method lets an agent into a league.
 func registers(method string) bool {

@@ -67,7 +67,7 @@ func (c *call) nestedNext(forms iter.Seq2[int, form]) iter.Seq2[int, form] {
 			if !yield(p.place, p.form) {
 				return
 			}
-			if p.form.variant = inNested; c.nested {
+			if p.form.nested = true; c.nested {
 				next = max(0, slices.IndexFunc(rest, func(other placed) bool { return other.form == p.form }))
 			}
 		}

@@ -108,6 +108,16 @@ func (o object) first(names ...string) jsontext.Value {
 	return nil
 }
 
+// firstText is the first text that some members hold; "" for none.
+func (o object) firstText(names []string) string {
+	for _, name := range names {
+		if text := o.text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // set gives a member a value, in its place or at the end.
 func (o *object) set(name string, value jsontext.Value) {
 	for i := range *o {
@@ -139,6 +149,16 @@ func (o *object) supply(name string, value jsontext.Value) bool {
 func (o *object) adopt(name string, value jsontext.Value) {
 	if value != nil && o.get(name) == nil {
 		o.set(name, value)
+	}
+}
+
+// rename gives a member another name, in its position.
+func (o *object) rename(from, to string) {
+	for i := range *o {
+		if (*o)[i].name == from {
+			(*o)[i].name = to
+			return
+		}
 	}
 }
 

@@ -112,7 +112,7 @@ func (p *peers) translated(endpoint, bearer string, n int, body []byte, status i
 		return status, answer, nil
 	}
 	c := call{peers: p, endpoint: endpoint, bearer: bearer, q: &questions[n], asked: asked}
-	r := c.read(c.q.own(), status, answer).final()
+	r := c.read(c.q.own(), status, answer)
 	return r.status, r.body, nil
 }
 

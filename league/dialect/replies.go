@@ -22,11 +22,8 @@ const (
 	// refused: an error of the protocol. The agent has understood, so no other form is
 	// tried; but an agent may answer so to what it does not know, so nothing is learned.
 	refused
-	// acknowledged: a bare ACK, OK or ACCEPTED to an invitation. It counts as acceptance
-	// if no form is understood better.
-	acknowledged
-	// deferred: RECEIVED, or HTTP 202 without an answer. The agent posts its answer later;
-	// see deferrals. Its form is learned.
+	// deferred: RECEIVED. The agent posts its answer later; see deferrals. Its form is
+	// learned.
 	deferred
 	// rejected: anything else, which may be due to the form.
 	rejected
@@ -45,15 +42,6 @@ type reply struct {
 	place   int    // of form in the product; only of a rejection
 	first   bool   // form was the likeliest one
 	raw     string // how the answer began, for the log; only where it was not understood
-}
-
-// final is the reply of a form in which no other is tried: an acknowledgement of an
-// invitation accepts it.
-func (r reply) final() reply {
-	if r.verdict == acknowledged {
-		r.verdict = understood
-	}
-	return r
 }
 
 // A failure is what an answer that is no result says.
@@ -107,20 +95,8 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 		as.verdict = unavailable
 		return as
 	}
-	body := eventData(bytes.TrimSpace(answer))
 	succeeded := status/100 == 2
-	o := objectOf(body)
-	if o == nil && succeeded {
-		word := strings.ToLower(strings.Trim(string(body), `"`))
-		switch {
-		case status == httpAccepted && deferrable(q.answer):
-			return received(id)
-		case word == "" && q.mayBeSilent():
-			return q.result(id, object{})
-		case q.method == protocol.Invite.Name && (word == "true" || accepting(word)): // without JSON, too
-			o = object{{"status", quoted(strings.Replace(word, "true", protocol.StatusAccepted, 1))}}
-		}
-	}
+	o := objectOf(bytes.TrimSpace(answer))
 	if o == nil {
 		return as
 	}
@@ -132,11 +108,8 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 		return as
 	}
 	r := q.result(id, q.translate(message))
-	switch {
-	case q.defers(status, r.message):
+	if q.defers(r.message) {
 		return received(id)
-	case r.verdict == understood && q.acknowledges(message):
-		r.verdict = acknowledged
 	}
 	if bytes.HasPrefix(answer, []byte(resultHead)) && o.get("result").Kind() == '{' && same(r.message, o.object("result")) {
 		r.body = answer // as it stands
@@ -144,15 +117,9 @@ func (q *question) read(id []byte, status int, answer []byte) reply {
 	return r
 }
 
-// mayBeSilent tells whether a response without a body is a complete answer.
-func (q *question) mayBeSilent() bool {
-	return q.notice || q.method == protocol.ReportMatchResult.Name || q.method == protocol.StartMatch.Name
-}
-
 // The statuses of HTTP that say something here.
 const (
 	httpOK              = 200
-	httpAccepted        = 202
 	httpBadRequest      = 400
 	httpUnauthorized    = 401
 	httpNotFound        = 404
@@ -168,52 +135,24 @@ const depth = 5
 
 // unwrap finds the message in an answer, or what it says went wrong.
 func (q *question) unwrap(o object, deep int) (object, failure) {
-	if typed := o.snaked(); typed.text("message_type") != "" {
-		o = typed
-	}
 	if f := q.failure(o); f.there || deep == 0 {
 		return o, f
 	}
 	if o.text("message_type") != "" {
 		return o, failure{}
 	}
-	for _, name := range []string{"result", "structuredContent", "response"} {
-		if inner := o.object(name); inner != nil {
+	for _, inner := range []object{o.object("result"), o.object("response"), firstContent(o)} {
+		if inner != nil {
 			return q.unwrap(inner, deep-1)
 		}
-	}
-	if inner := firstContent(o); inner != nil {
-		return q.unwrap(inner, deep-1)
 	}
 	if inner := o.object("params"); inner != nil && o.get("result") == nil {
 		return q.unwrap(inner, deep-1)
 	}
-	for _, name := range []string{"message", "data", "payload", "body"} {
-		if inner := o.object(name); inner.snaked().text("message_type") != "" || !q.answeredBy(o) && q.answeredBy(inner) {
-			return q.unwrap(inner, deep-1)
-		}
-	}
 	if v := o.get("result"); o.names("jsonrpc") || v != nil && len(o) == 1 {
-		return q.bare(v), failure{}
-	}
-	if text := contentOf(o); text != nil {
-		return q.bare(text), failure{}
+		return bare(v), failure{}
 	}
 	return o, failure{}
-}
-
-// answeredBy tells whether a message says what was asked, by whatever name. A
-// registration is answered by an id; or by a no.
-func (q *question) answeredBy(message object) bool {
-	m := q.translate(message)
-	switch q.method {
-	case protocol.RegisterPlayer.Name:
-		return m.get("player_id") != nil || m.text("status") == protocol.StatusRejected
-	case protocol.RegisterReferee.Name:
-		return m.get("referee_id") != nil || m.text("status") == protocol.StatusRejected
-	}
-	member := q.essential()
-	return member != "" && m.get(member) != nil
 }
 
 // contentOf is what a result of MCP holds: content[0].text.
@@ -231,16 +170,8 @@ func contentOf(o object) jsontext.Value {
 func firstContent(o object) object { return object{{"text", contentOf(o)}}.object("text") }
 
 // bare makes a message of a result that is no object.
-func (q *question) bare(value jsontext.Value) object {
-	word := strings.ToLower(textOf(value))
-	switch {
-	case q.method == protocol.ChooseParity.Name && (word == "even" || word == "odd"):
-		return object{{"parity_choice", value}}
-	case q.method == protocol.Invite.Name && value.Kind() == 't':
-		return object{{"status", quoted(protocol.StatusAccepted)}}
-	case q.method == protocol.Invite.Name && value.Kind() == 'f':
-		return object{{"accept", value}}
-	case value.Kind() == '"':
+func bare(value jsontext.Value) object {
+	if value.Kind() == '"' {
 		return object{{"status", value}}
 	}
 	return object{}
@@ -307,7 +238,7 @@ var catalogued = regexp.MustCompile(`\bE0[0-9]{2}\b`)
 // named finds the code of the catalogue in an error that is not as the protocol has
 // it.
 func named(f failure, o object) failure {
-	for _, said := range []string{o.text("error_code"), o.text("code"), o.text("errorCode"), catalogued.FindString(f.text)} {
+	for _, said := range []string{o.text("error_code"), o.text("code"), catalogued.FindString(f.text)} {
 		if known(said) {
 			f.named, f.name, f.foreign = said, o.text("error_name"), true
 			return f
@@ -320,10 +251,7 @@ func named(f failure, o object) failure {
 func known(code string) bool { return code != "" && protocol.Code(code).Name() != "" }
 
 // ofProtocol tells whether a failure is about what was said, and not about how.
-func (f failure) ofProtocol() bool {
-	c := f.code
-	return f.named != "" || c == -1 || c == -2 || c >= 1 && c <= 31 || c >= 1000 && c < 7000
-}
+func (f failure) ofProtocol() bool { return f.named != "" || protocol.IsErrorCode(f.code) }
 
 // unknownMethod finds the texts that say no more than that a method is unknown.
 var unknownMethod = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented)).{0,12}(method|message|tool|action|command|request)|` +
@@ -403,29 +331,6 @@ func (q *question) essential() string {
 		return "status"
 	}
 	return ""
-}
-
-// eventData is the JSON in an event stream, as MCP may answer with: of the first
-// event that holds an answer. Any other body is itself.
-func eventData(body []byte) []byte {
-	if len(body) == 0 || body[0] == '{' || body[0] == '[' {
-		return body
-	}
-	var event []byte
-	for line := range bytes.Lines(append(body, "\n\n"...)) {
-		line = bytes.TrimRight(line, "\r\n")
-		data, is := bytes.CutPrefix(line, []byte("data:"))
-		switch {
-		case is:
-			event = append(append(event, bytes.TrimPrefix(data, []byte(" "))...), '\n')
-		case len(line) == 0 && len(event) > 0:
-			if o := objectOf(event); o != nil && (o.get("result") != nil || o.get("error") != nil || o.get("method") == nil) {
-				return event
-			}
-			event = nil
-		}
-	}
-	return body
 }
 
 // same tells whether two objects are the same.

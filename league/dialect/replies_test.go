@@ -28,21 +28,9 @@ func TestReplies(t *testing.T) {
 		{"in result.response", "choose_parity", `{"jsonrpc":"2.0","result":{"response":{"parity_choice":"odd"}},"id":1}`, 200, `{"parity_choice":"odd"}`},
 		{"in content", "choose_parity", `{"result":{"content":[{"type":"text","text":"{\"choice\": \"odd\"}"}],"isError":false}}`, 200, `{"parity_choice":"odd"}`},
 		{"in content, as JSON-RPC once more", "choose_parity", `{"result":{"content":[{"type":"text","text":"{\"jsonrpc\":\"2.0\",\"result\":{\"choice\":\"odd\"}}"}]}}`, 200, `{"parity_choice":"odd"}`},
-		{"in structuredContent", "choose_parity", `{"result":{"content":[],"structuredContent":{"parity_choice":"odd"}}}`, 200, `{"parity_choice":"odd"}`},
 		{"in params", "handle_game_invitation", `{"jsonrpc":"2.0","method":"game_join_ack","params":{"message_type":"GAME_JOIN_ACK","accept":true},"id":2}`, 200, `{"message_type":"GAME_JOIN_ACK","accept":true}`},
 		{"at the top level", "handle_game_invitation", `{"message_type":"GAME_JOIN_ACK","accept":false}`, 200, `{"message_type":"GAME_JOIN_ACK","accept":false}`},
 		{"a string that holds it", "choose_parity", `{"jsonrpc":"2.0","result":"{\"parity_choice\":\"even\"}","id":1}`, 200, `{"parity_choice":"even"}`},
-		{"in an event stream", "choose_parity", "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\ndata: \"result\":{\"choice\":\"even\"}}\n\n", 200, `{"parity_choice":"even"}`},
-		{"in an event stream, behind a notification", "choose_parity", "data: {\"jsonrpc\":\"2.0\",\"method\":\"log\"}\r\n\r\ndata: {\"result\":{\"choice\":\"even\"}}\r\n\r\n", 200, `{"parity_choice":"even"}`},
-		{"a choice as the result", "choose_parity", `{"jsonrpc":"2.0","result":"even","id":1}`, 200, `{"parity_choice":"even"}`},
-		{"a choice in a move", "choose_parity", `{"result":{"move_data":{"choice":"odd"}}}`, 200, `{"move_data":{"choice":"odd"},"parity_choice":"odd"}`},
-		{"in data", "choose_parity", `{"status":"success","data":{"parityChoice":"odd"}}`, 200, `{"parity_choice":"odd"}`},
-		{"in data, as JSON-RPC", "handle_game_invitation", `{"jsonrpc":"2.0","id":7,"result":{"status":"success","data":{"accept":true}}}`, 200, `{"accept":true}`},
-		{"a wrong type in data is wrong", "handle_game_invitation", `{"status":"success","data":{"accept":"yes"}}`, 200, `{"accept":"yes"}`},
-		{"in camelCase", "choose_parity", `{"messageType":"CHOOSE_PARITY_RESPONSE","matchId":"R1M1","parityChoice":"odd"}`, 200, `{"message_type":"CHOOSE_PARITY_RESPONSE","match_id":"R1M1","parity_choice":"odd"}`},
-		{"in PascalCase", "choose_parity", `{"result":{"MessageType":"CHOOSE_PARITY_RESPONSE","MatchID":"R1M1","ParityChoice":"EVEN"}}`, 200, `{"message_type":"CHOOSE_PARITY_RESPONSE","match_id":"R1M1","parity_choice":"EVEN"}`},
-		{"in camelCase, without a type", "choose_parity", `{"result":{"matchId":"R1M1","parityChoice":"odd"}}`, 200, `{"match_id":"R1M1","parity_choice":"odd"}`},
-		{"an error in camelCase", "choose_parity", `{"result":{"messageType":"LEAGUE_ERROR","errorCode":"E012","errorDescription":"AUTH_TOKEN_INVALID"}}`, 200, `12 AUTH_TOKEN_INVALID E012`},
 		{"members of its own stay", "choose_parity", `{"result":{"message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"odd","thinkTime":3}}`, 200, `{"message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"odd","thinkTime":3}`},
 		{"both names", "choose_parity", `{"jsonrpc":"2.0","result":{"choice":"x","parity_choice":"odd"},"id":7}`, 200, `{"choice":"x","parity_choice":"odd"}`},
 
@@ -52,20 +40,16 @@ func TestReplies(t *testing.T) {
 		{"nor is a yes", "handle_game_invitation", `{"result":{"accepted":"yes"}}`, 200, `{"accepted":"yes","accept":"yes"}`},
 		{"accepted", "handle_game_invitation", `{"result":{"accepted":true}}`, 200, `{"accepted":true,"accept":true}`},
 		{"a status that accepts", "handle_game_invitation", `{"result":{"status":"Accepted"}}`, 200, `{"status":"Accepted","accept":true}`},
-		{"a status that refuses", "handle_game_invitation", `{"result":{"status":"DECLINED"}}`, 200, `{"status":"DECLINED","accept":false}`},
 		{"a move", "make_move", `{"result":{"choice":"rock"}}`, 200, `{"choice":"rock","move_data":{"choice":"rock"}}`},
 
 		{"an acknowledgement", "notify_match_result", `{"jsonrpc":"2.0","result":{"status":"received","result":"WIN"},"id":3}`, 200, `{"status":"received","result":"WIN"}`},
 		{"an acknowledgement that is a word", "notify_match_result", `{"jsonrpc":"2.0","result":"ok","id":3}`, 200, `{"status":"ok"}`},
 		{"an acknowledgement that is null", "notify_match_result", `{"jsonrpc":"2.0","result":null,"id":3}`, 200, `{}`},
-		{"an acknowledgement without a body", "notify_match_result", ``, 204, `{}`},
 
 		{"a registration without token", "register_player", `{"result":{"status":"ACCEPTED","player_id":"P1"},"error":null,"id":1}`, 200, `{"status":"ACCEPTED","player_id":"P1","auth_token":"none","league_id":"league_2025_even_odd"}`},
-		{"a registration with a word of its own", "register_referee", `{"result":{"status":"registered","referee_id":7,"token":"t","league_id":"l"}}`, 200, `{"status":"ACCEPTED","referee_id":"7","token":"t","league_id":"l","auth_token":"t"}`},
+		{"a registration with a word of its own", "register_referee", `{"result":{"status":"registered","referee_id":"7","auth_token":"t","league_id":"l"}}`, 200, `{"status":"ACCEPTED","referee_id":"7","auth_token":"t","league_id":"l"}`},
 		{"a registration without status", "register_player", `{"result":{"player_id":"x"}}`, 200, `{"player_id":"x","status":"ACCEPTED","auth_token":"none","league_id":"league_2025_even_odd"}`},
-		{"a report that is taken without a word", "report_match_result", ``, 202, `{}`},
 		{"a choice without a word", "choose_parity", ``, 204, ""},
-		{"a registration in data", "register_player", `{"status":"success","data":{"playerId":"P01","authToken":"t"}}`, 200, `{"player_id":"P01","auth_token":"t","status":"ACCEPTED","league_id":"league_2025_even_odd"}`},
 		{"a registration that is refused, with data", "register_player", `{"status":"rejected","data":{"player_id":"P01"}}`, 200, `{"status":"REJECTED","data":{"player_id":"P01"}}`},
 		{"a registration that is refused", "register_player", `{"result":{"status":"rejected","reason":"full"}}`, 200, `{"status":"REJECTED","reason":"full"}`},
 		{"a query that fails", "league_query", `{"result":{"success":false,"error":{"error_code":"E005"}}}`, 200, `{"success":false,"error":{"error_code":"E005"}}`},
@@ -214,7 +198,7 @@ func FuzzReply(f *testing.F) {
 			return status, answer, nil
 		})
 		require.NoError(t, err)
-		require.LessOrEqual(t, sent, maxTries)
+		require.LessOrEqual(t, sent, maxForms)
 		if got == status && string(body) == string(conceal(answer, nil)) {
 			return
 		}

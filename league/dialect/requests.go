@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +18,6 @@ type incoming struct {
 	kind    string         // the message type that is asked for; "" for a tool
 	params  object
 	wrapped wrapping
-	spelt   spelling
 	foreign bool // it is in a form that the protocol does not have
 	refused int  // the JSON-RPC code of the error that answered it; 0 for none
 }
@@ -50,19 +50,7 @@ func unwrapped(body []byte) *incoming {
 	case !q.unwrap(call.get("params")):
 		return nil
 	}
-	q.respell()
 	return q
-}
-
-// respell puts the names of members into the protocol's spelling, where the caller
-// has another.
-func (q *incoming) respell() {
-	if q.params.names("message_type") || q.params.names("match_id") {
-		return
-	}
-	if q.spelt = spellingOf(q.params); q.spelt != snakeCase {
-		q.params = objectOf(within(q.params.appendTo(nil), depth, object.snaked))
-	}
 }
 
 // answerable tells whether JSON-RPC has such ids.
@@ -95,12 +83,6 @@ func (q *incoming) unwrap(params jsontext.Value) bool {
 // protocol's, else by the type of the message, else by what the method is like.
 // False where there is nothing to translate.
 func (q *incoming) resolve() bool {
-	known := q.find()
-	q.foreign = q.foreign || q.spelt != snakeCase
-	return known
-}
-
-func (q *incoming) find() bool {
 	said := strings.ToUpper(q.params.text("message_type"))
 	switch kind := typeNamed(q.named); {
 	case kind != "" && spoken(q.named, kind):
@@ -135,78 +117,43 @@ func (q *incoming) canonical() []byte {
 
 // methodOf is the method of a message type, "" where there is no such request.
 func methodOf(kind string) string {
-	method, _ := protocol.MethodFor(object{{"message_type", quoted(kind)}}.appendTo(nil))
-	return method
+	if i := slices.IndexFunc(questions, func(q question) bool { return q.request == kind }); i >= 0 {
+		return questions[i].method
+	}
+	return ""
 }
 
 // spoken tells whether a method has the name that our agents call it by, or one of the
 // specification's examples. A call by the message type is third-party, too: its message
 // is completed.
 func spoken(name, kind string) bool {
-	switch name {
-	case methodOf(kind), "parity_choose", "run_match", "RUN_MATCH", "START_MATCH":
-		return true
-	}
-	return false
+	return slices.ContainsFunc(protocol.Methods(), func(m protocol.MethodRow) bool {
+		return m.Request == kind && (m.Name == name || slices.Contains(m.Aliases, name))
+	})
 }
 
-// typeNamed is the message type that a method asks for by its name, "" where
-// none does: many call methods by the message type, in capitals or not, and put
-// a word before it.
-func typeNamed(method string) string {
-	stem := strings.ToLower(method)
-	if kind := typeOfStem(stem); kind != "" {
-		return kind
-	}
-	for _, prefix := range []string{"receive_", "handle_", "notify_", "process_", "send_", "on_"} {
-		if rest, ok := strings.CutPrefix(stem, prefix); ok {
-			return typeOfStem(rest)
+// typeNamed is the message type that a method asks for by its name, in capitals or not;
+// "" where none does. The message type itself is such a name.
+func typeNamed(method string) string { return typesByName[strings.ToLower(method)] }
+
+var typesByName = func() map[string]string {
+	types := map[string]string{}
+	for _, q := range questions {
+		for _, name := range q.names() {
+			types[strings.ToLower(name)] = q.request
 		}
 	}
-	return ""
-}
-
-func typeOfStem(stem string) string {
-	switch stem {
-	case "game_invitation", "invitation", "invite_player", "invite":
-		return protocol.TypeGameInvitation
-	case "choose_parity", "choose_parity_call", "parity_call", "parity_choose", "parity_choice":
-		return protocol.TypeChooseParityCall
-	case "make_move", "game_move_call", "move_call":
-		return protocol.TypeGameMoveCall
-	case "notify_match_result", "match_result", "game_over", "game_result":
-		return protocol.TypeGameOver
-	case "notify_game_error", "game_error":
-		return protocol.TypeGameError
-	case "notify_round", "round_announcement", "announce_round", "round":
-		return protocol.TypeRoundAnnouncement
-	case "update_standings", "league_standings_update", "standings_update", "standings":
-		return protocol.TypeStandingsUpdate
-	case "notify_round_completed", "round_completed", "round_complete":
-		return protocol.TypeRoundCompleted
-	case "notify_league_completed", "league_completed", "league_complete":
-		return protocol.TypeLeagueCompleted
-	case "report_match_result", "match_result_report", "report_result", "submit_match_result":
-		return protocol.TypeMatchResultReport
-	case "register_player", "league_register_request", "league_register":
-		return protocol.TypeLeagueRegisterRequest
-	case "register_referee", "referee_register_request", "referee_register":
-		return protocol.TypeRefereeRegisterRequest
-	case "league_query":
-		return protocol.TypeLeagueQuery
-	case "start_match", "run_match", "assign_match", "match_assignment", "start_match_command", "run_match_command", "execute_match":
-		return protocol.TypeMatchAssignment
-	}
-	return ""
-}
+	return types
+}()
 
 // toolNamed is the tool for debugging and control that a method names, in
 // capitals or not.
 func toolNamed(method string) string {
 	name := strings.ToLower(method)
-	switch name {
-	case protocol.GetStandings.Name, protocol.GetMatchState.Name, protocol.GetPlayerState.Name, protocol.Ping.Name, protocol.StartLeague.Name:
-		return name
+	for _, m := range protocol.Methods() {
+		if m.Request == "" && m.Name == name {
+			return name
+		}
 	}
 	return ""
 }

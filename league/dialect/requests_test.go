@@ -61,12 +61,9 @@ func TestFormsOfACall(t *testing.T) {
 			func(answer object) any { return answer["result"].(object)["response"] }},
 		{"a tool", "/mcp", call("tools/call", `{"name":"choose_parity","arguments":`+choiceCall+`}`),
 			func(answer object) any { return read(t, []byte(contentOf(t, answer, false))) }},
-		{"a tool, whose answer is structured", "/mcp", call("tools/call", `{"name":"choose_parity","arguments":`+choiceCall+`}`),
-			func(answer object) any { return answer["result"].(object)["structuredContent"] }},
 		{"a tool that is told no more than it must be", "/mcp", call("tools/call", `{"name":"choose_parity","arguments":{"match_id":"R1M1","sender":"REF01"}}`),
-			func(answer object) any { return answer["result"].(object)["structuredContent"] }},
+			func(answer object) any { return read(t, []byte(contentOf(t, answer, false))) }},
 		{"the message alone", "/mcp", choiceCall, func(answer object) any { return answer }},
-		{"the message alone, at a path of its own", "/choose_parity", choiceCall, func(answer object) any { return answer }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -86,59 +83,6 @@ func TestFormsOfACall(t *testing.T) {
 			}
 			assert.NotContains(t, answer, "error")
 		})
-	}
-}
-
-// Who writes camelCase is understood, and reads what it looks for.
-func TestSpellings(t *testing.T) {
-	a, _ := newWorld(t).player(ourPlayer, "P01")
-	camel := func(message string) string {
-		return strings.NewReplacer(`"message_type"`, `"messageType"`, `"match_id"`, `"matchId"`, `"conversation_id"`, `"conversationId"`,
-			`"league_id"`, `"leagueId"`, `"round_id"`, `"roundId"`, `"game_type"`, `"gameType"`, `"role_in_match"`, `"roleInMatch"`,
-			`"opponent_id"`, `"opponentId"`, `"player_id"`, `"playerId"`, `"game_result"`, `"gameResult"`, `"winner_player_id"`, `"winnerPlayerId"`,
-			`"drawn_number"`, `"drawnNumber"`, `"number_parity"`, `"numberParity"`).Replace(message)
-	}
-	joined := ask(t, a, "/mcp", call("handle_game_invitation", camel(invitation)))["result"].(object)
-	assert.Equal(t, true, joined["accept"])
-	assert.Equal(t, "GAME_JOIN_ACK", joined["messageType"])
-	chosen := ask(t, a, "/mcp", camel(choiceCall)) // alone
-	assert.Equal(t, "even", chosen["parityChoice"])
-	assert.Equal(t, "even", chosen["parity_choice"])
-	over := ask(t, a, "/mcp", call("onGameOver", strings.NewReplacer(`"messageType"`, `"MessageType"`, `"matchId"`, `"MatchId"`).Replace(camel(gameOver))))["result"].(object)
-	assert.Equal(t, "R1M1", over["MatchId"])
-	assert.Equal(t, "LOSS", over["result"])
-
-	for _, wrong := range []string{ // what is wrong stays wrong, and what is in order is not read otherwise
-		strings.Replace(camel(invitation), `"roundId":1`, `"roundId":"one"`, 1),
-		strings.Replace(invitation, `"match_id"`, `"matchId"`, 1),
-		strings.Replace(invitation, `"match_id":"R1M1"`, `"match_id":null,"matchId":"R1M1"`, 1),
-	} {
-		refused := ask(t, a, "/mcp", call("handle_game_invitation", wrong))
-		assert.Contains(t, refused, "error", "%v", refused)
-	}
-}
-
-// Who registers under other names for what it is, is known by the protocol's; what
-// it does not say stays unsaid.
-func TestIntroductions(t *testing.T) {
-	d := dialect.New(dialect.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	types := map[string]string{"register_player": "LEAGUE_REGISTER_REQUEST", "register_referee": "REFEREE_REGISTER_REQUEST"}
-	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
-		for said, want := range map[string]string{
-			`{"name":"N","endpoint":"E","version":"1.0"}`: `{"version":"1.0","display_name":"N","contact_endpoint":"E"}`,
-			`{"name":"N","display_name":"D"}`:             `{"name":"N","display_name":"D"}`,
-			`{"version":"1.0.0"}`:                         `{"version":"1.0.0"}`,
-			`"N"`:                                         `"N"`,
-		} {
-			asOurs := `{"jsonrpc":"2.0","method":"` + method + `","params":{"protocol":"league.v2","message_type":"` + types[method] +
-				`","sender":"x","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","` + meta + `":` + said + `},"id":1}`
-			for _, body := range []string{call(method, `{"`+meta+`":`+said+`}`), asOurs} {
-				_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
-					assert.JSONEq(t, want, text(t, read(t, body)["params"].(object)[meta]))
-					return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
-				})
-			}
-		}
 	}
 }
 
@@ -191,11 +135,9 @@ func TestFormsOfARefusal(t *testing.T) {
 		path, body string
 		status     int
 	}{
-		{"/choose_parity", other, 400},
-		{"/choose_parity", `[]`, 400},
-		{"/choose_parity", ``, 400},
-		{"/register_player", `{}`, 404},
-		{"/choose_parity", call("choose_parity", choiceCall), 404},
+		{"/choose_parity", choiceCall, 404},
+		{"/run_match", `[]`, 400},
+		{"/run_match", ``, 400},
 		{"/", choiceCall, 404},
 		{"/mcp/", choiceCall, 404},
 		{"/anything", choiceCall, 404},
@@ -266,7 +208,6 @@ func TestWhatIsWrongStaysWrong(t *testing.T) {
 		{"a time that is none", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261320T170342Z", 1), "E021", "timestamp"},
 		{"a role that is none", "handle_game_invitation", strings.Replace(invitation, "PLAYER_A", "referee", 1), "E002", "role_in_match"},
 		{"a round with a letter", "handle_game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1), "E002", "round_id"},
-		{"a deadline in seconds", "choose_parity", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `30`, 1), "E021", "deadline"},
 		{"a deadline that is none, in another form", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `-1`, 1), "E021", "deadline"},
 		{"a deadline beyond all calendars, in another form", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `999999999999999999`, 1), "E021", "deadline"},
 		{"a round that is none, in another form", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"final"`, 1), "E002", "round_id"},
@@ -296,14 +237,9 @@ func TestWordsOfOthers(t *testing.T) {
 		{"no standings", "choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{}}`, 1)},
 		{"a referee that spells its name otherwise", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:ref01", 1)},
 		{"a referee that leaves its kind out", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "REF01", 1)},
-		{"a result under another name", "game_over", strings.Replace(gameOver, "game_result", "result", 1)},
 		{"a winner under another name", "game_over", strings.Replace(gameOver, "winner_player_id", "winner", 1)},
 		{"a winner that is none", "game_over", `{"match_id":"R1M1","sender":"referee:REF01","game_result":{"winner":"DRAW"}}`},
-		{"a deadline in seconds", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `30`, 1)},
-		{"a deadline since 1970", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `1795194182`, 1)},
-		{"a deadline since 1970, in milliseconds", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `1795194182000`, 1)},
 		{"a round with a letter", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1)},
-		{"a type of its own", "handle", strings.Replace(gameOver, "GAME_OVER", "MATCH_RESULT", 1)},
 		{"standings of a type of its own", "handle", `{"message_type":"STANDINGS_UPDATE","round_id":1,"standings":[{"rank":1,"player_id":"P01","display_name":"Ours","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`},
 		{"a reason beside the result", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"reason":"x","game_result"`, 1)},
 	}

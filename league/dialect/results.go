@@ -1,9 +1,7 @@
 package dialect
 
 import (
-	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,14 +52,11 @@ func (m *handout) settle(report *object) {
 		details.adopt("choices", score.appendTo(nil))
 		score = nil
 	}
-	if choices := details.object("choices"); choices != nil {
-		details.set("choices", m.keyed(choices).appendTo(nil))
-	}
 	m.setWinner(&result, details)
 	if len(score) == 0 {
 		score = m.score(result, details)
 	}
-	result.set("score", points(m.keyed(score)).appendTo(nil))
+	result.set("score", score.appendTo(nil))
 	details = told(details)
 	m.setStatus(&details, result)
 	for _, name := range []string{"details", "choices", "player_choices", "drawn_number", "status", "reason"} {
@@ -197,58 +192,10 @@ func (m *handout) worth(outcome string) jsontext.Value {
 	return jsontext.Value("0")
 }
 
-// keyed puts the ids of the players in place of other spellings of them.
-func (m *handout) keyed(o object) object {
-	out := make(object, len(o))
-	for i, one := range o {
-		out[i] = one
-		if id := m.player(one.name); id != "" {
-			out[i].name = id
-		}
-	}
-	return out
-}
-
-// points are those of a score as whole numbers, where they are texts, or have a
-// fraction of nothing.
-func points(score object) object {
-	for i := range score {
-		value := &score[i].value
-		if n, err := strconv.Atoi(textOf(*value)); err == nil {
-			*value = jsontext.Value(strconv.Itoa(n))
-		}
-		if number, found := bytes.CutSuffix(*value, []byte(".0")); found && value.Kind() == '0' {
-			*value = number
-		}
-	}
-	return score
-}
-
-// player is the id of the player that a report names: its id, the same number
-// written otherwise, or its seat; "" for anybody else.
+// player is the id of a player of the match; "" for anybody else.
 func (m *handout) player(name string) string {
-	found := ""
-	for i, id := range m.players {
-		if name == id {
-			return id
-		}
-		seat := [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[i]
-		if numberOf(name) != "" && numberOf(name) == numberOf(id) || strings.EqualFold(name, seat) {
-			if found != "" {
-				return ""
-			}
-			found = id
-		}
-	}
-	return found
-}
-
-var numbered = regexp.MustCompile(`^[Pp]0*([1-9][0-9]*)$`)
-
-// numberOf are the digits of a player's id; "" for ids without.
-func numberOf(id string) string {
-	if found := numbered.FindStringSubmatch(id); found != nil {
-		return found[1]
+	if slices.Contains(m.players[:], name) {
+		return name
 	}
 	return ""
 }

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"slices"
@@ -15,9 +14,8 @@ import (
 )
 
 const (
-	// maxTries is how many forms one call may try. The half of its window that a
-	// search may use is the other limit.
-	maxTries = 24
+	// maxForms is the largest number of forms of a question: a set of them is a uint64.
+	maxForms = 64
 	// maxAfterReceived is how many forms a call tries after a reply RECEIVED. The agent
 	// has probably understood the question, and each further form puts it again. The
 	// next call tries the next forms.
@@ -45,7 +43,6 @@ type call struct {
 
 	nested   bool // the last rejection asks for nested members
 	numbered bool // asked has the sender numberedManager in place of our manager's
-	spent    bool // a search has used all tries
 
 	hidden [][]byte // the tokens of the call, once they are known
 }
@@ -54,7 +51,7 @@ type call struct {
 // the sender.
 func (c *call) ask(ctx context.Context) (reply, error) {
 	r, err := c.askInForms(ctx)
-	if err == nil && !c.spent && c.asked.refusesSender(r) {
+	if err == nil && c.asked.refusesSender(r) {
 		return c.askNumbered(ctx, r)
 	}
 	return r, err
@@ -66,7 +63,7 @@ func (c *call) ask(ctx context.Context) (reply, error) {
 func (c *call) askInForms(ctx context.Context) (reply, error) {
 	if f, learned := c.learned(); learned {
 		r, _, err := c.try(ctx, f, time.Time{})
-		return r.final(), err
+		return r, err
 	}
 	if p, hopeless := c.hopeless(); hopeless {
 		return c.search(ctx, func(yield func(int, form) bool) { yield(p.place, p.form) }, true)
@@ -98,22 +95,20 @@ func (c *call) askNumbered(ctx context.Context, refused reply) (reply, error) {
 
 // A search holds the results of the forms tried.
 type search struct {
-	tried        uint64
-	doubt        int
-	best         reply // the most informative rejection; the zero value for none
-	acknowledged *reply
-	deferred     *reply
+	tried    uint64
+	doubt    int
+	best     reply // the most informative rejection; the zero value for none
+	deferred *reply
 }
 
-// search tries one form after the other until one is understood: at most maxTries of
-// them, in half of the window of ctx. The first form has all of the window, because
+// search tries one form after the other until one is understood, in half of the
+// window of ctx. The first form has all of the window, because
 // an agent may think for long about its answer; each further one has a quarter. A
 // timeout is not a rejection: the next call tries that form first, with all of its
 // window.
 //
 // An error of the protocol, and an HTTP status that asks to wait, end the search.
-// When no form is understood, a bare acknowledgement of an invitation counts as
-// acceptance. An agent that says RECEIVED has a quarter of the window to post its
+// An agent that says RECEIVED has a quarter of the window to post its
 // answer before maxAfterReceived other forms are tried, because it may say so to
 // anything. If none of them is understood, or one of them brings an error, the agent
 // has the rest of the window to post its answer. Otherwise the most informative
@@ -125,10 +120,7 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 	end, limited := ctx.Deadline()
 	window := end.Sub(began)
 	var s search
-	left, exhausted := maxTries, true
-	if registers(c.q.method) {
-		left-- // for askNumbered
-	}
+	left, exhausted := maxForms, true
 	first := true
 	for place, f := range forms {
 		if left == 0 || !first && limited && time.Since(began) >= window/2 {
@@ -157,8 +149,6 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 			return r, nil
 		case late && s.doubt == 0:
 			s.doubt = place + 1
-		case r.verdict == acknowledged && s.acknowledged == nil:
-			s.acknowledged = &r
 		case r.verdict == deferred && s.deferred == nil:
 			s.deferred = &r
 			left = min(left, maxAfterReceived)
@@ -170,10 +160,6 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 			s.best = r
 		}
 	}
-	if s.acknowledged != nil {
-		c.learn(s.acknowledged.form)
-		return s.acknowledged.final(), nil
-	}
 	if s.deferred != nil {
 		if c.awaitPosted(ctx, window) {
 			c.learn(s.deferred.form)
@@ -182,10 +168,6 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, form], alone boo
 		}
 		return *s.deferred, nil
 	}
-	if c.q.notice && left == 0 { // that is enough
-		exhausted = true
-	}
-	c.spent = left == 0 && !registers(c.q.method)
 	decisive := c.fail(&s, exhausted, alone)
 	if s.doubt != 0 || decisive.none() {
 		return reply{}, context.DeadlineExceeded
@@ -245,10 +227,10 @@ func (c *call) try(ctx context.Context, f form, until time.Time) (r reply, late 
 // message is the message of a form.
 func (c *call) message(f form) jsontext.Value {
 	switch {
-	case c.match == nil && f.variant != inNested:
-		return c.asked.message
-	case f.variant == inNested:
+	case f.nested:
 		return nest(c.asked.message, c.league())
+	case c.match == nil:
+		return c.asked.message
 	case f.announces:
 		return announcement(c.assignment, c.endpoint).appendTo(nil)
 	}
@@ -265,14 +247,14 @@ func (c *call) read(f form, status int, answer []byte) reply {
 		r = c.q.read(c.asked.id, status, answer)
 	}
 	r.form = f
-	if r.verdict != understood && r.verdict != acknowledged {
+	if r.verdict != understood {
 		if c.hidden == nil {
 			c.hidden = secretsOf(c.asked.message, c.bearer)
 		}
 		r.raw = excerpt(conceal(answer, c.hidden))
 		r.body = conceal(r.body, c.hidden)
 	}
-	c.nested = f.variant == unchanged && c.q.asksNested(&r)
+	c.nested = !f.nested && c.q.asksNested(&r)
 	return r
 }
 
@@ -338,7 +320,7 @@ func (c *call) order() iter.Seq2[int, form] {
 	if at == nil {
 		return func(yield func(int, form) bool) {
 			for n, f := range c.q.forms() {
-				if c.useful(f) && !yield(n, f) {
+				if !yield(n, f) {
 					return
 				}
 			}
@@ -350,7 +332,7 @@ func (c *call) order() iter.Seq2[int, form] {
 	var all []placed
 	for len(all) == 0 {
 		for n, f := range c.q.forms() {
-			if h.fruitless>>n&1 == 0 && c.useful(f) && (!c.q.notice || at.mayNotice(f)) {
+			if h.fruitless>>n&1 == 0 && (!c.q.notice || at.mayNotice(f)) {
 				all = append(all, placed{n, f})
 			}
 		}
@@ -388,25 +370,11 @@ func (at *peer) mayNotice(f form) bool {
 	if !at.styled {
 		return true
 	}
-	varied := f.variant == unchanged
+	known := !f.nested
 	for _, h := range at.habits {
-		varied = varied || h.learned && f.variant == h.form.variant
+		known = known || h.learned && h.form.nested
 	}
-	return varied && f.wrapping == at.style.wrapping && f.argument == at.style.argument
-}
-
-// useful tells whether a form differs from those before it: at this endpoint, and with
-// this message.
-func (c *call) useful(f form) bool {
-	switch {
-	case f.path == home:
-		return f.url(c.endpoint) != c.endpoint
-	case f.variant == inNested:
-		return nested[c.q.request] != ""
-	case f.variant == withoutAdditions:
-		return slices.ContainsFunc(additions, func(name string) bool { return bytes.Contains(c.asked.message, []byte(`"`+name+`":`)) })
-	}
-	return true
+	return known && f.wrapping == at.style.wrapping
 }
 
 // learn remembers the form in which the endpoint understood the question.

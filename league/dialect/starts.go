@@ -240,7 +240,7 @@ func (o *own) assignment(said object, at *place) object {
 	foreign := at != nil && !at.strict
 	for side, name := range []string{"player_A", "player_B"} {
 		if seat := objectOf(said.get(name)); !seat.holds("player_id") || !seat.holds("endpoint") {
-			a.set(name, encoded(seatIn(said, side, foreign)))
+			a.set(name, encoded(playerOn(said, side, foreign)))
 		}
 	}
 	a.fill("timeouts", encoded(protocol.DefaultTimeouts()))
@@ -249,45 +249,26 @@ func (o *own) assignment(said object, at *place) object {
 	return a
 }
 
-// seatIn finds a player in what others say of a match: player_A_id, player_a_id,
-// player1_id or player_a, with player_A_endpoint or player_a_url, or an object.
-func seatIn(said object, side int, foreign bool) protocol.AssignedPlayer {
-	prefix := [2][2]string{{"playera", "player1"}, {"playerb", "player2"}}[side]
-	var seat protocol.AssignedPlayer
-	take := func(into *string, v jsontext.Value) {
-		if s := textOf(v); s != "" && *into == "" {
-			*into = s
-		}
+// playerOn finds the player of a side in what others say of a match: player_A_id,
+// player_a_id, player1_id or player_a, with player_A_endpoint or player_a_url.
+func playerOn(said object, side int, foreign bool) protocol.AssignedPlayer {
+	var ids, endpoints []string
+	for _, prefix := range sideNames[side] {
+		ids = append(ids, prefix+"_id", prefix)
+		endpoints = append(endpoints, prefix+"_endpoint", prefix+"_url")
 	}
-	for _, m := range said {
-		name := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(m.name))
-		for _, p := range prefix {
-			switch rest, ok := strings.CutPrefix(name, p); {
-			case !ok:
-			case rest == "id":
-				take(&seat.PlayerID, m.value)
-			case rest == "endpoint" || rest == "url":
-				take(&seat.Endpoint, m.value)
-			case rest == "":
-				take(&seat.PlayerID, m.value)
-				inner := objectOf(m.value)
-				for _, id := range []string{"player_id", "id"} {
-					take(&seat.PlayerID, inner.get(id))
-				}
-				for _, at := range []string{"endpoint", "contact_endpoint", "url"} {
-					take(&seat.Endpoint, inner.get(at))
-				}
-			}
-		}
+	p := protocol.AssignedPlayer{PlayerID: said.firstText(ids), Endpoint: said.firstText(endpoints)}
+	if n, numbered := protocol.ParsePlayerID(p.PlayerID); foreign && p.Endpoint == "" && numbered && n < 100 {
+		p.Endpoint = fmt.Sprintf("http://localhost:81%02d/mcp", n) // as spec 003 numbers the ports
 	}
-	if n, numbered := protocol.ParsePlayerID(seat.PlayerID); foreign && seat.Endpoint == "" && numbered && n < 100 {
-		seat.Endpoint = fmt.Sprintf("http://localhost:81%02d/mcp", n) // as spec 003 numbers the ports
+	if p.PlayerID != "" && protocol.ValidName(p.PlayerID) {
+		p.DisplayName = p.PlayerID
 	}
-	if seat.PlayerID != "" && protocol.ValidName(seat.PlayerID) {
-		seat.DisplayName = seat.PlayerID
-	}
-	return seat
+	return p
 }
+
+// sideNames are the names of the two sides in members of assignments.
+var sideNames = [2][]string{{"player_A", "player_a", "player1"}, {"player_B", "player_b", "player2"}}
 
 // startedWord is how the one who told the referee to begin wants to hear that it
 // has.

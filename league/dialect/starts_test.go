@@ -42,10 +42,10 @@ func TestFormsOfAStart(t *testing.T) {
 		{"a round with a word", "/mcp", call("START_MATCH", `{"protocol":"league.v2","message_type":"START_MATCH","sender":"league_manager:MANAGER","timestamp":"2026-11-22T04:22:19Z",
 			"conversation_id":"c","match_id":"R1M1","round_id":"ROUND_1","player_a":"P01","player_b":"P02","player_a_endpoint":"http://localhost:8101/mcp",
 			"player_b_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
-		{"start_match", "/mcp", call("start_match", `{"message_type":"START_MATCH","match_id":"M","playerAId":"P01","playerAEndpoint":"http://localhost:8101/mcp",
-			"playerBId":"P02","playerBEndpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
+		{"start_match", "/mcp", call("start_match", `{"message_type":"START_MATCH","match_id":"M","player_a":"P01","player_a_url":"http://localhost:8101/mcp",
+			"player_b":"P02","player_b_url":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"run_match", "/mcp", call("run_match", `{"match_id":"M","round_id":2,"player_a_id":"P01","player_b_id":"P02"}`), "ACCEPTED"},
-		{"RUN_MATCH", "/mcp", call("RUN_MATCH", `{"match_id":"M","player_A":{"id":"P01","url":"http://localhost:8101/mcp"},"player_B":{"player_id":"P02"}}`), "ACCEPTED"},
+		{"RUN_MATCH", "/mcp", call("RUN_MATCH", `{"match_id":"M","player_a":"P01","player_b":"P02"}`), "ACCEPTED"},
 		{"the message type", "/mcp", call("MATCH_ASSIGNMENT", `{"message_type":"MATCH_ASSIGNMENT","timestamp":"20261120T170342Z","league_id":"another","match_id":"M","player1":"P01","player2":"P02"}`), "ACCEPTED"},
 		{"mcp_message", "/mcp", call("mcp_message", `{"message_type":"MATCH_ASSIGNMENT","match_id":"M","player1":"P01","player2":"P02"}`), "ACCEPTED"},
 		{"a tool", "/mcp", call("tools/call", `{"name":"start_match","arguments":{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}}`), "ACCEPTED"},
@@ -62,7 +62,7 @@ func TestFormsOfAStart(t *testing.T) {
 			message := answer
 			switch {
 			case strings.Contains(test.body, "tools/call"):
-				message = answer["result"].(object)["structuredContent"].(object)
+				message = read(t, []byte(contentOf(t, answer, false)))
 			case strings.Contains(test.body, "jsonrpc"):
 				require.Contains(t, answer, "result", "%v", answer)
 				message = answer["result"].(object)
@@ -100,8 +100,8 @@ func TestStartsThatAreRefused(t *testing.T) {
 			w.strict = test.strict
 			answer := ask(t, w.referee(ourReferee, "REF01", 1), "/mcp", test.body)
 			if result, isTool := answer["result"].(object); isTool {
-				assert.Equal(t, true, result["isError"])
-				assert.Equal(t, "E011", result["structuredContent"].(object)["error_code"])
+				require.Contains(t, result, "content")
+				assert.Equal(t, "E011", read(t, []byte(contentOf(t, answer, true)))["error_code"])
 				return
 			}
 			assert.EqualValues(t, test.code, answer["error"].(object)["code"], "%v", answer)
@@ -187,7 +187,9 @@ func TestAStartOfOursIsNeverKeptWaiting(t *testing.T) {
 // register makes a registration call, as if by an agent.
 func register(t *testing.T, calls caller, method string) {
 	t.Helper()
-	_, err := calls.Call(t.Context(), managerURL, "", method, object{"sender": "referee:REF01"}, func(b []byte) (any, error) { return b, nil })
+	_, _, err := calls.Call(t.Context(), transport.Request{
+		Endpoint: managerURL, Method: method, Params: object{"sender": "referee:REF01"}, Decode: func(b []byte) (any, error) { return b, nil },
+	})
 	require.NoError(t, err)
 }
 
@@ -344,7 +346,7 @@ func TestTheWholeSchedule(t *testing.T) {
 		}
 		r := int(q.QueryParams.RoundID)
 		return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: q.QueryParams.RoundID, Rounds: 2, Matches: []protocol.ScheduledMatch{
-			{MatchID: protocol.MatchID(r, 1), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: protocol.MatchID(r, 2), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
+			{MatchID: protocol.MatchID{Round: r, Number: 1}.String(), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: protocol.MatchID{Round: r, Number: 2}.String(), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
 		}}}, nil
 	})
 	manager := &agent{dialect: d, mux: mux}

@@ -35,25 +35,3 @@ func (o *object) mendTime(name string) (mended bool) {
 	}
 	return false
 }
-
-// mendDeadline makes a time of a deadline that is a number: of the seconds from now
-// on, or of those since 1970, or of milliseconds since then.
-func (o *object) mendDeadline(now time.Time) (mended bool) {
-	const seconds, milliseconds = 1_000_000_000, 1_000_000_000_000
-	n := int64(o.number("deadline"))
-	switch {
-	case n <= 0:
-		return false
-	case n >= milliseconds:
-		now = time.UnixMilli(n)
-	case n >= seconds:
-		now = time.Unix(n, 0)
-	default:
-		now = now.Add(time.Duration(n) * time.Second)
-	}
-	if year := now.UTC().Year(); year > 9999 {
-		return false
-	}
-	o.set("deadline", quoted(protocol.FormatTimestamp(now)))
-	return true
-}

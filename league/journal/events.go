@@ -1,22 +1,23 @@
 package journal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
 // SchemaVersion is that of the events written here.
 const SchemaVersion = "1.0.0"
 
-// Algorithm names how the rounds follow from the ordered players: package
-// schedule.
-const Algorithm = "circle-v1"
+// Algorithm is the pairing method of new leagues.
+const Algorithm = pairing.Circle
 
 // AuthLenient is the auth of a league in which third-party agents need no token.
 const AuthLenient = protocol.AuthLenient
@@ -143,9 +144,8 @@ type AgentSuspended struct {
 // costs is decided when the round is over.
 type AgentFailed struct {
 	AgentID string `json:"agent_id"`
-	MatchID string `json:"match_id"`
-	Attempt int    `json:"attempt"`
-	Reason  string `json:"reason"`
+	protocol.Attempt
+	Reason string `json:"reason"`
 }
 
 // AgentShutdown is an agent whose part in the league is over: it has failed too
@@ -172,25 +172,22 @@ type RoundAnnounced struct {
 // MatchAssigned is written before a match is handed to a referee: an attempt is
 // never used twice, whatever dies.
 type MatchAssigned struct {
-	MatchID   string `json:"match_id"`
-	Attempt   int    `json:"attempt"`
+	protocol.Attempt
 	RefereeID string `json:"referee_id"`
 }
 
 // MatchAccepted is the referee's word that it plays the match, and what binds
 // it to its part in the draw.
 type MatchAccepted struct {
-	MatchID        string `json:"match_id"`
-	Attempt        int    `json:"attempt"` // at the match that the referee plays: an earlier one, where it had begun that
-	RefereeID      string `json:"referee_id"`
-	DrawCommitment string `json:"draw_commitment,omitzero"`
+	protocol.Attempt        // at the match that the referee plays: an earlier one, where it had begun that
+	RefereeID        string `json:"referee_id"`
+	DrawCommitment   string `json:"draw_commitment,omitzero"`
 }
 
 // MatchDeclined is the referee's word that it does not play the match it was
 // handed; it may still take the same attempt later.
 type MatchDeclined struct {
-	MatchID   string `json:"match_id"`
-	Attempt   int    `json:"attempt"`
+	protocol.Attempt
 	RefereeID string `json:"referee_id"`
 	Reason    string `json:"reason,omitzero"`
 }
@@ -198,8 +195,7 @@ type MatchDeclined struct {
 // MatchReported is the result of a match: the first that was accepted, and the
 // only one.
 type MatchReported struct {
-	MatchID   string `json:"match_id"`
-	Attempt   int    `json:"attempt"`
+	protocol.Attempt
 	RefereeID string `json:"referee_id"`
 	Outcome
 	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
@@ -214,16 +210,15 @@ type Outcome = protocol.GameResult
 // of it are suspended or shut down when its round begins: they lose it, and no
 // referee hears of it.
 type MatchForfeited struct {
-	MatchID string   `json:"match_id"`
-	Players []string `json:"players"` // who forfeit, in the order of the match
+	MatchID protocol.MatchID `json:"match_id"`
+	Players []string         `json:"players"` // who forfeit, in the order of the match
 	Outcome
 	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
 }
 
 // MatchDisputed is another result of a match that has one. It changes nothing.
 type MatchDisputed struct {
-	MatchID   string `json:"match_id"`
-	Attempt   int    `json:"attempt"`
+	protocol.Attempt
 	RefereeID string `json:"referee_id"`
 	Outcome
 }
@@ -233,8 +228,7 @@ type MatchDisputed struct {
 // answered a ping. Another referee gets the match. Without another referee Result is
 // recorded as that of the attempt.
 type MatchDoubted struct {
-	MatchID   string   `json:"match_id"`
-	Attempt   int      `json:"attempt"`
+	protocol.Attempt
 	RefereeID string   `json:"referee_id"`
 	Reason    string   `json:"reason"`
 	Result    *Outcome `json:"result,omitzero"` // what follows from the choices and the number of the report, else what it claims
@@ -310,9 +304,19 @@ type line[D any] struct {
 	Data D      `json:"data"`
 }
 
-// encode is the line of an event, without the line feed.
-func encode(e *Event) ([]byte, error) {
+// Encode is the line of an event, without the line feed.
+func Encode(e *Event) ([]byte, error) {
 	return json.Marshal(line[Data]{e.Seq, e.At, e.Prev, e.Data.kind(), e.Data}, json.Deterministic(true))
+}
+
+// Origin is the Prev of the first event.
+const Origin = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// Hash is what the next event calls this line, which is given without its line
+// feed: hex SHA-256.
+func Hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Decode reads one line, without the line feed. It is strict: a member that is
@@ -331,6 +335,3 @@ func Decode(text []byte) (*Event, error) {
 	}
 	return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
 }
-
-// FormatTime is how events say when.
-func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

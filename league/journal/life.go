@@ -109,7 +109,7 @@ func (s *State) fail(d *AgentFailed) error {
 	if err := s.referee(d.AgentID); err != nil {
 		return err
 	}
-	a, err := s.attempt(d.MatchID, d.Attempt, d.AgentID)
+	a, err := s.attempt(d.Attempt, d.AgentID)
 	if err != nil {
 		return err
 	}
@@ -158,10 +158,9 @@ func Remaining(idA, idB string, absent []string) *string {
 // it. Of the other it says nothing: it was asked nothing.
 func (s *State) forfeit(d *MatchForfeited) error {
 	m, idA, idB, ok := s.Find(d.MatchID)
-	round, _, _ := protocol.ParseMatchID(d.MatchID)
 	switch {
-	case !ok || round != s.Round || !s.Open():
-		return fmt.Errorf("match %.40q is forfeited, which is not of an open round", d.MatchID)
+	case !ok || d.MatchID.Round != s.Round || !s.Open():
+		return fmt.Errorf("match %s is forfeited, which is not of an open round", d.MatchID)
 	case m.Report != nil:
 		return fmt.Errorf("match %s is forfeited, but has a result", d.MatchID)
 	}
@@ -173,7 +172,7 @@ func (s *State) forfeit(d *MatchForfeited) error {
 	if d.Status != protocol.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
 		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, absent)
 	}
-	report := &MatchReported{MatchID: d.MatchID, Outcome: d.Outcome, Score: d.Score}
+	report := &MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, Outcome: d.Outcome, Score: d.Score}
 	if err := s.result(m, report, idA, idB); err != nil {
 		return err
 	}
@@ -199,7 +198,7 @@ func (s *State) register(d *AgentRegistered, at string) error {
 		return fmt.Errorf("referee_auth of %s: %.40q", d.AgentID, d.RefereeAuth)
 	}
 	s.Agents[d.AgentID] = &Agent{
-		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint,
+		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint, URL: protocol.CanonicalURL(d.Endpoint),
 		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, Since: at,
 		RefereeAuth: d.RefereeAuth, Registered: at, Answered: !d.AwaitsAnswer,
 		Version: d.Version, ProtocolVersion: d.ProtocolVersion, GameTypes: d.GameTypes,
@@ -237,7 +236,7 @@ func (s *State) welcomeBack(d *AgentReturned, at string) error {
 	if d.Generation != a.Generation {
 		a.Since, a.Confirmed = at, false
 	}
-	a.Endpoint, a.Generation = d.Endpoint, d.Generation
+	a.Endpoint, a.URL, a.Generation = d.Endpoint, protocol.CanonicalURL(d.Endpoint), d.Generation
 	if d.RefereeAuth != "" {
 		a.RefereeAuth = d.RefereeAuth
 	}

@@ -10,6 +10,9 @@ import (
 	"evenodd/league/protocol"
 )
 
+// firstAttempt is the first attempt at the first match.
+var firstAttempt = protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+
 // A life is a league of two players and two referees that meet often, in the
 // making.
 type life struct {
@@ -46,10 +49,10 @@ func (l *life) state(id string) string {
 	return state
 }
 
-func (l *life) begins() string {
+func (l *life) begins() protocol.MatchID {
 	l.round++
 	l.does(&journal.RoundAnnounced{RoundID: l.round, Referees: []string{"REF01"}})
-	return protocol.MatchID(l.round, 1)
+	return protocol.MatchID{Round: l.round, Number: 1}
 }
 
 func (l *life) ends() {
@@ -60,14 +63,14 @@ func (l *life) ends() {
 func (l *life) plays(o journal.Outcome) {
 	l.t.Helper()
 	id := l.begins()
-	l.does(&journal.MatchAssigned{MatchID: id, Attempt: 1, RefereeID: "REF01"})
+	l.does(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"})
 	l.reports(id, 1, "REF01", o)
 	l.ends()
 }
 
-func (l *life) reports(id string, attempt int, referee string, o journal.Outcome) {
+func (l *life) reports(id protocol.MatchID, attempt int, referee string, o journal.Outcome) {
 	l.t.Helper()
-	r := &journal.MatchReported{MatchID: id, Attempt: attempt, RefereeID: referee, Outcome: o}
+	r := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee, Outcome: o}
 	r.Score = l.score(r)
 	l.does(r)
 }
@@ -202,11 +205,11 @@ func (l *life) fails(reporter string, order ...string) {
 	attempt := 0
 	assigned := func(referee string) {
 		attempt++
-		l.does(&journal.MatchAssigned{MatchID: id, Attempt: attempt, RefereeID: referee})
+		l.does(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee})
 	}
 	for _, r := range order {
 		assigned(r)
-		l.does(&journal.AgentFailed{AgentID: r, MatchID: id, Attempt: attempt, Reason: "away"})
+		l.does(&journal.AgentFailed{AgentID: r, Attempt: protocol.Attempt{MatchID: id, Number: attempt}, Reason: "away"})
 	}
 	assigned(reporter)
 	l.reports(id, attempt, reporter, journal.Outcome{Status: protocol.StatusDraw})
@@ -216,8 +219,8 @@ func (l *life) fails(reporter string, order ...string) {
 
 func TestFailuresOfAReferee(t *testing.T) {
 	l := newLife(t, 2, 4)
-	assert.Error(t, l.tries(&journal.AgentFailed{AgentID: "P01", MatchID: "R1M1", Attempt: 1}), "a player")
-	assert.Error(t, l.tries(&journal.AgentFailed{AgentID: "REF01", MatchID: "R1M1", Attempt: 1}), "never assigned")
+	assert.Error(t, l.tries(&journal.AgentFailed{AgentID: "P01", Attempt: firstAttempt}), "a player")
+	assert.Error(t, l.tries(&journal.AgentFailed{AgentID: "REF01", Attempt: firstAttempt}), "never assigned")
 	l.fails("REF01", "REF01", "REF01")
 	assert.Equal(t, 0, l.Agents["REF01"].Failures, "it has reported: it is there")
 	l.fails("REF02", "REF01", "REF02", "REF01")

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -81,25 +82,67 @@ func validSender(s string) bool {
 		strings.HasPrefix(s, refereePrefix) && len(s) > len(refereePrefix)
 }
 
-// MatchID names the m-th match of round r, both from 1: R1M1 (002 §4.1.2).
-func MatchID(round, match int) string {
-	return "R" + strconv.Itoa(round) + "M" + strconv.Itoa(match)
+// A MatchID identifies a match by its round and its number in that round, both
+// from 1. The zero MatchID identifies no match. As text it is R1M1 (002 §4.1.2).
+type MatchID struct{ Round, Number int }
+
+// String returns the id as messages contain it.
+func (id MatchID) String() string {
+	text, _ := id.AppendText(make([]byte, 0, 16))
+	return string(text)
 }
 
-// ParseMatchID is the reverse of MatchID, and accepts nothing it cannot give.
-func ParseMatchID(id string) (round, match int, ok bool) {
-	rest, ok := strings.CutPrefix(id, "R")
-	if !ok || len(id) > 20 {
-		return 0, 0, false
-	}
-	r, m, ok := strings.Cut(rest, "M")
-	if !ok {
-		return 0, 0, false
-	}
-	round, okR := counting(r)
-	match, okM := counting(m)
-	return round, match, okR && okM
+// AppendText appends the id as messages contain it. It never fails.
+func (id MatchID) AppendText(text []byte) ([]byte, error) {
+	text = strconv.AppendInt(append(text, 'R'), int64(id.Round), 10)
+	return strconv.AppendInt(append(text, 'M'), int64(id.Number), 10), nil
 }
+
+// MarshalText implements encoding.TextMarshaler. It never fails.
+func (id MatchID) MarshalText() ([]byte, error) { return id.AppendText(nil) }
+
+// UnmarshalText accepts only text that MarshalText returns for a valid id.
+func (id *MatchID) UnmarshalText(text []byte) error {
+	parsed, ok := ParseMatchID(string(text))
+	if !ok {
+		return fmt.Errorf("%.40q is not a match id such as R1M1", text)
+	}
+	*id = parsed
+	return nil
+}
+
+// ParseMatchID is the reverse of MatchID.String for ids with a round and number
+// of at least 1. For all other text it returns the zero MatchID and false.
+func ParseMatchID(text string) (MatchID, bool) {
+	rest, ok := strings.CutPrefix(text, "R")
+	if !ok || len(text) > 20 {
+		return MatchID{}, false
+	}
+	round, number, ok := strings.Cut(rest, "M")
+	if !ok {
+		return MatchID{}, false
+	}
+	r, okR := counting(round)
+	n, okN := counting(number)
+	if !okR || !okN {
+		return MatchID{}, false
+	}
+	return MatchID{r, n}, true
+}
+
+// Compare orders match ids by round, then by number.
+func (id MatchID) Compare(other MatchID) int {
+	return cmp.Or(cmp.Compare(id.Round, other.Round), cmp.Compare(id.Number, other.Number))
+}
+
+// An Attempt identifies one attempt at a match. Numbers count from 1.
+type Attempt struct {
+	MatchID MatchID `json:"match_id"`
+	Number  int     `json:"attempt"`
+}
+
+// Conversation is MatchConversation for the attempt.
+func (a Attempt) Conversation() string { return MatchConversation(a.MatchID.String(), a.Number) }
 
 func counting(s string) (int, bool) {
 	if s == "" || len(s) > 9 || s[0] < '1' || s[0] > '9' {
@@ -115,8 +158,8 @@ func counting(s string) (int, bool) {
 	return n, true
 }
 
-// MatchConversation is the conversation id of one attempt at a match, in every
-// message of it: conv-r1m1-a1.
+// MatchConversation is the conversation id in all messages of one attempt at a
+// match: conv-r1m1-a1. The match id may be one of a third-party manager.
 func MatchConversation(matchID string, attempt int) string {
 	id := make([]byte, 0, 32)
 	id = append(id, "conv-"...)

@@ -128,26 +128,32 @@ func TestMatchIDs(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.id, func(t *testing.T) {
-			round, match, ok := protocol.ParseMatchID(test.id)
+			id, ok := protocol.ParseMatchID(test.id)
 			assert.Equal(t, test.round > 0, ok)
+			assert.Equal(t, protocol.MatchID{Round: test.round, Number: test.match}, id)
+			var decoded protocol.MatchID
+			assert.Equal(t, ok, decoded.UnmarshalText([]byte(test.id)) == nil)
+			assert.Equal(t, id, decoded)
 			if ok {
-				assert.Equal(t, []int{test.round, test.match}, []int{round, match})
-				assert.Equal(t, test.id, protocol.MatchID(round, match))
+				assert.Equal(t, test.id, id.String())
 			}
 		})
 	}
 }
 
-// TestMatchIDsAreOnlyWhatMatchIDGives: there is one way to write a match.
-func TestMatchIDsAreOnlyWhatMatchIDGives(t *testing.T) {
+func TestMatchIDHasOneTextForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.StringMatching(`R?[0-9]{0,4}M?[0-9]{0,4}`).Draw(t, "id")
-		if round, match, ok := protocol.ParseMatchID(id); ok {
-			require.Equal(t, id, protocol.MatchID(round, match))
+		if parsed, ok := protocol.ParseMatchID(id); ok {
+			require.Equal(t, id, parsed.String())
 		}
-		round, match := rapid.IntRange(1, 1e9-1).Draw(t, "round"), rapid.IntRange(1, 1e9-1).Draw(t, "match")
-		r, m, ok := protocol.ParseMatchID(protocol.MatchID(round, match))
-		require.Equal(t, []any{round, match, true}, []any{r, m, ok})
+		want := protocol.MatchID{Round: rapid.IntRange(1, 1e9-1).Draw(t, "round"), Number: rapid.IntRange(1, 1e9-1).Draw(t, "number")}
+		text, err := want.MarshalText()
+		require.NoError(t, err)
+		require.Equal(t, want.String(), string(text))
+		got, ok := protocol.ParseMatchID(string(text))
+		require.True(t, ok)
+		require.Equal(t, want, got)
 	})
 }
 

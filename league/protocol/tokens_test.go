@@ -51,7 +51,7 @@ func TestTokensAreWhatTheFormulasSay(t *testing.T) {
 		copy(secret[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "secret"))
 		league := rapid.StringMatching(`[a-z][a-z0-9_.-]{0,63}`).Draw(t, "league")
 		agent, referee := id.Draw(t, "agent"), id.Draw(t, "referee")
-		match := protocol.MatchID(rapid.IntRange(1, 1000).Draw(t, "round"), rapid.IntRange(1, 1000).Draw(t, "match"))
+		match := protocol.MatchID{Round: rapid.IntRange(1, 1000).Draw(t, "round"), Number: rapid.IntRange(1, 1000).Draw(t, "match")}.String()
 		generation, attempt := rapid.IntRange(0, 1e6).Draw(t, "generation"), rapid.IntRange(0, 1e6).Draw(t, "attempt")
 
 		token := protocol.DeriveToken(secret, league, agent, generation)
@@ -109,7 +109,7 @@ func TestKeysServeManyAtOnce(t *testing.T) {
 	for i := range 50 {
 		all.Go(func() {
 			for attempt := range 50 {
-				match := protocol.MatchID(i+1, attempt+1)
+				match := protocol.MatchID{Round: i + 1, Number: attempt + 1}.String()
 				want := signed(keyOf("tok-p01"), fmt.Sprintf("L/%s/%d/REF01", match, attempt))
 				assert.Equal(t, want, key.AccessToken("L", match, attempt, "REF01"))
 			}

@@ -137,8 +137,8 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 			return r, nil
 		})
 		protocol.ReportMatchResult.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
-			_, number, _ := protocol.ParseMatchID(q.MatchID)
-			w.pairs[number-1].done <- struct{}{}
+			id, _ := protocol.ParseMatchID(q.MatchID)
+			w.pairs[id.Number-1].done <- struct{}{}
 			return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
 		})
 	})
@@ -199,7 +199,7 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 // match is one match of a pair.
 func (w *bench) match(b *testing.B, stamp *protocol.Stamp, p *pair) {
 	round := int(w.pace.Add(1))
-	id := protocol.MatchID(round, p.number)
+	id := protocol.MatchID{Round: round, Number: p.number}.String()
 	a, c := p.players[0], p.players[1]
 	a.AccessToken = p.keys[0].AccessToken(benchLeague, id, 1, "REF01")
 	c.AccessToken = p.keys[1].AccessToken(benchLeague, id, 1, "REF01")
@@ -247,12 +247,12 @@ type recorder struct {
 	exchanges []exchange
 }
 
-func (r *recorder) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	result, err := r.network.Call(ctx, endpoint, bearer, method, params, decode)
+func (r *recorder) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	result, timing, err := r.network.Call(ctx, q)
 	r.mu.Lock()
-	r.exchanges = append(r.exchanges, exchange{method, single(params), result})
+	r.exchanges = append(r.exchanges, exchange{q.Method, single(q.Params), result})
 	r.mu.Unlock()
-	return result, err
+	return result, timing, err
 }
 
 // recordMatch is the 8 calls of a match.

@@ -109,7 +109,7 @@ func TestAFolderRunsNoProgram(t *testing.T) {
 	play := func(strategies ...string) error {
 		o := options(3)
 		o.Strategies = strategies
-		keep, _, err := league.OpenKeep(folder, o.LeagueID, false, time.Now)
+		keep, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, keep.Close()) }()
 		o.Keep = keep

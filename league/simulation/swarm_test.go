@@ -141,7 +141,7 @@ func playKept(t *testing.T, o simulation.Options, folder string) *swarmLeague {
 		defer mu.Unlock()
 		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
 	}
-	keep, _, err := league.OpenKeep(store.Folder(folder), o.LeagueID, false, time.Now)
+	keep, _, err := league.OpenFiles(store.Folder(folder), o.LeagueID, false, time.Now)
 	require.NoError(t, err, again(o))
 	o.Keep = keep
 	begin := time.Now()

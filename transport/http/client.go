@@ -86,7 +86,7 @@ func NewClient(c ClientConfig) *Client {
 			// Without HTTP/2: its calls would share one connection, and with it
 			// what happens to that.
 			Transport: &http.Transport{
-				DialContext:            timedDial(c.Dial),
+				DialContext:            measuredDial(c.Dial),
 				TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
 				TLSHandshakeTimeout:    secretsPatience,
 				MaxConnsPerHost:        max(0, c.MaxConns),
@@ -125,29 +125,29 @@ func guard(allow func(netip.Addr) bool) func(context.Context, string, string, sy
 // Close drops the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Call posts the call and reads the answer.
-func (c *Client) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	body, err := transport.EncodeRequest(method, params, c.lastID.Add(1))
+// Call posts the call and reads the response.
+func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	body, err := transport.EncodeRequest(q.Method, q.Params, c.lastID.Add(1))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	traced, times := timed(ctx)
-	defer times.done()
+	p := begin(ctx, q.Limit, q.ExtendByQueue)
+	defer p.release()
 	var r reply
 	if c.dialect == nil {
-		r, err = c.post(traced, endpoint, bearer, body)
+		r, err = c.post(p, q.Endpoint, q.Bearer, body)
 	} else {
-		r, err = c.interpreted(traced, endpoint, bearer, method, body)
+		r, err = c.interpreted(p, q.Endpoint, q.Bearer, q.Method, body)
 	}
+	timing := p.finish() // without the time to decode
 	if err != nil {
-		return nil, classify(ctx, endpoint, err)
+		return nil, timing, classify(p, q.Endpoint, err)
 	}
 	if r.status >= 300 {
-		return nil, r.refused()
+		return nil, timing, r.refused()
 	}
-	times.done() // what decode does is not on the way
-	value, err := transport.DecodeResponse(r.body, decode)
-	return value, r.failed(err)
+	value, err := transport.DecodeResponse(r.body, q.Decode)
+	return value, timing, r.failed(err)
 }
 
 // A reply is what came of a POST.

@@ -69,34 +69,44 @@ func (b *Bus) change(edit func(map[string]*listener)) {
 	b.peers.Store(&next)
 }
 
-// Call hands the call to the endpoint's listener and waits for the answer.
-func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	l := (*b.peers.Load())[endpoint]
+// Call hands the call to the endpoint's listener and waits for the result. It
+// measures no timing, because it neither queues nor connects.
+func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	l := (*b.peers.Load())[r.Endpoint]
 	if l == nil {
-		return nil, &transport.UnreachableError{Endpoint: endpoint}
+		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
 	}
 	c := b.calls.Get().(*call)
-	c.ctx, c.bearer, c.method, c.params = ctx, bearer, method, params
+	c.ctx, c.bearer, c.method, c.params = ctx, r.Bearer, r.Method, r.Params
 	if b.wire {
-		body, err := transport.EncodeRequest(method, params, b.lastID.Add(1))
+		body, err := transport.EncodeRequest(r.Method, r.Params, b.lastID.Add(1))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c.params = body
 	}
-	if !l.deliver(c) {
-		return nil, &transport.UnreachableError{Endpoint: endpoint}
+	var handling *handlerContext
+	if r.Limit != 0 {
+		handling = &handlerContext{Context: ctx, deadline: time.Now().Add(r.Limit)}
+		c.ctx = handling
 	}
-	a, err := c.wait(ctx)
+	if !l.deliver(c) {
+		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
+	}
+	a, err := c.wait(ctx, r.Limit)
+	if handling != nil {
+		handling.end(err)
+	}
 	if err != nil {
-		return nil, err // the handler may still hold c
+		return nil, nil, err // the handler may still hold c
 	}
 	*c = call{done: c.done, timer: c.timer}
 	b.calls.Put(c)
 	if b.wire {
-		return read(a.value.(transport.Answer), decode)
+		value, err := read(a.value.(transport.Answer), r.Decode)
+		return value, nil, err
 	}
-	return a.value, a.err
+	return a.value, nil, a.err
 }
 
 // read decodes an answer, and puts beside its error what was said beside it.
@@ -119,38 +129,81 @@ type call struct {
 	timer          *time.Timer
 }
 
-// wait returns the answer, or the error of ctx when that ends first. A context
-// that tells its limit is waited for with the call's own timer: making a
-// channel and a timer for every call would cost more than the call.
-func (c *call) wait(ctx context.Context) (answer, error) {
-	limited, ok := ctx.(interface {
-		Limit() (parent <-chan struct{}, deadline time.Time)
-	})
-	if !ok {
-		select {
-		case a := <-c.done:
-			return a, nil
-		case <-ctx.Done():
-			return answer{}, ctx.Err()
-		}
+// wait returns the answer, or an error when ctx ends or the limit is over. It uses
+// the call's own timer: a context with a timer for every call costs more than the
+// call.
+func (c *call) wait(ctx context.Context, limit time.Duration) (answer, error) {
+	var over <-chan time.Time
+	if limit != 0 {
+		c.timer.Reset(limit)
+		defer c.timer.Stop()
+		over = c.timer.C
 	}
-	parent, deadline := limited.Limit()
-	c.timer.Reset(time.Until(deadline))
-	defer c.timer.Stop()
 	select {
 	case a := <-c.done:
 		return a, nil
-	case <-parent:
-		err := ctx.Err()
-		switch { // a parent ends before its children, so ctx may not know yet
-		case err == nil && time.Now().Before(deadline):
-			err = context.Canceled
-		case err == nil:
-			err = context.DeadlineExceeded
-		}
-		return answer{}, err
-	case <-c.timer.C:
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	case <-over:
 		return answer{}, context.DeadlineExceeded
+	}
+}
+
+// A handlerContext is the context of a handler whose caller has a limit. It ends
+// with the caller's context, and when the caller waits no more. It makes a channel
+// only for handlers that ask for Done.
+type handlerContext struct {
+	context.Context //nolint:containedctx // the caller's
+
+	deadline time.Time
+
+	mu     sync.Mutex
+	err    error              // why it has ended; nil while the caller waits
+	inner  context.Context    //nolint:containedctx // its Done is the one of this context; nil until the first use
+	cancel context.CancelFunc // of inner
+}
+
+// Deadline is the end of the limit, or of the caller's context.
+func (h *handlerContext) Deadline() (time.Time, bool) {
+	if d, ok := h.Context.Deadline(); ok && d.Before(h.deadline) {
+		return d, true
+	}
+	return h.deadline, true
+}
+
+// Done is closed when the context ends.
+func (h *handlerContext) Done() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.inner == nil {
+		h.inner, h.cancel = context.WithCancel(h.Context)
+		if h.err != nil {
+			h.cancel()
+		}
+	}
+	return h.inner.Done()
+}
+
+// Err is why the context has ended; nil while it has not.
+func (h *handlerContext) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return h.err
+	}
+	return h.Context.Err()
+}
+
+// end ends the context, because of err, or because the call was answered.
+func (h *handlerContext) end(err error) {
+	if err == nil {
+		err = context.Canceled
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = err
+	if h.cancel != nil {
+		h.cancel()
 	}
 }
 

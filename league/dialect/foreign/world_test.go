@@ -198,10 +198,10 @@ func (w *world) manager(players, referees int, change ...func(*league.Options)) 
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Caller: c, Clock: w.clock, Log: zerolog.Nop(),
 	}
 	if w.folder != "" {
-		keep, _, err := league.OpenKeep(w.folder, leagueID, false, time.Now)
+		keep, _, err := league.OpenFiles(w.folder, leagueID, false, time.Now)
 		require.NoError(w.t, err)
 		w.atEnd(func() { _ = keep.Close() })
-		o.Keep = keep
+		o.Files = keep
 	}
 	for _, set := range change {
 		set(&o)

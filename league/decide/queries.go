@@ -1,0 +1,352 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
+	"evenodd/league/protocol"
+)
+
+// The states of a manager (004 §9.2).
+const (
+	StateWaitingForRegistrations = "WAITING_FOR_REGISTRATIONS"
+	StateCreatingSchedule        = "CREATING_SCHEDULE"
+	StateRunningLeague           = "RUNNING_LEAGUE"
+	StateLeagueCompleted         = "LEAGUE_COMPLETED"
+)
+
+// Phase is the state of the manager of a league. Closed tells that the start is
+// decided.
+func Phase(s *journal.State, closed bool) string {
+	switch {
+	case s.Completed != nil:
+		return StateLeagueCompleted
+	case s.Started != nil:
+		return StateRunningLeague
+	case closed:
+		return StateCreatingSchedule
+	}
+	return StateWaitingForRegistrations
+}
+
+// Count counts the registered agents for which a condition holds.
+func Count(s *journal.State, holds func(*journal.Agent) bool) (players, referees int) {
+	for _, a := range s.Agents {
+		switch {
+		case !holds(a):
+		case a.Player:
+			players++
+		default:
+			referees++
+		}
+	}
+	return players, referees
+}
+
+// Registered and HasAnswered are conditions for Count.
+func Registered(*journal.Agent) bool    { return true }
+func HasAnswered(a *journal.Agent) bool { return a.Answered }
+
+// A Status is how far a league is.
+type Status struct {
+	State    string // of the manager
+	Round    int
+	Rounds   int
+	Matches  int
+	Recorded int
+	Players  int
+	Referees int
+	Agents   protocol.AgentStates // players and referees together
+	Awaited  []string             // ids of agents that have not answered yet, before the start
+}
+
+// A View answers queries about a league (spec 003 §4.9).
+type View struct {
+	State    *journal.State
+	LeagueID string
+	Games    []string  // that the manager knows, the league's own first
+	Phase    string    // see Phase
+	Silent   []string  // ids of agents that have not answered
+	Workload *Workload // of the referees
+}
+
+// Status is how far the league is.
+func (v *View) Status() Status {
+	s := v.State
+	players, referees := Count(s, Registered)
+	status := Status{
+		State: v.Phase, Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
+		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
+	}
+	for _, a := range s.Agents {
+		switch state, _ := s.Life(a); state {
+		case journal.LifeRegistered:
+			status.Agents.Registered++
+		case journal.LifeActive:
+			status.Agents.Active++
+		case journal.LifeSuspended:
+			status.Agents.Suspended++
+		default:
+			status.Agents.Shutdown++
+		}
+	}
+	return status
+}
+
+// Answer answers a query of an agent. A query without an answer is a *protocol.Error.
+func (v *View) Answer(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
+	if q.LeagueID != v.LeagueID {
+		return nil, OtherLeague(v.LeagueID, q.LeagueID)
+	}
+	switch q.QueryType {
+	case protocol.QueryStandings:
+		return v.Standings(q.QueryParams.Offset, q.QueryParams.Limit), nil
+	case protocol.QueryStatus:
+		return v.status(), nil
+	case protocol.QuerySchedule:
+		return v.schedule(&q.QueryParams)
+	case protocol.QueryNextMatch, protocol.QueryPlayerStats:
+		return v.aboutAgent(q, askerID)
+	}
+	return nil, protocol.Fault(protocol.ErrInvalidQueryType, "query_type %.60q: one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS, GET_STATUS", q.QueryType)
+}
+
+// OtherLeague is the error of a message about a league that this manager does not run.
+func OtherLeague(own, other string) *protocol.Error {
+	return protocol.Fault(protocol.ErrLeagueNotFound, "this manager runs league %s, not %.60q", own, other)
+}
+
+// Standings is the answer to GET_STANDINGS: limit rows from offset.
+func (v *View) Standings(offset, limit int) *protocol.LeagueQueryResponse {
+	if limit <= 0 || limit > protocol.MaxStandings {
+		limit = protocol.MaxStandings
+	}
+	players, _ := Count(v.State, Registered)
+	round := v.State.Round
+	data := protocol.StandingsData{Standings: StandingRows(v.State, offset, limit), TotalPlayers: players, Offset: offset}
+	type standings struct {
+		CurrentRound int `json:"current_round"`
+		protocol.StandingsData
+	}
+	return &protocol.LeagueQueryResponse{Data: standings{round, data}, CurrentRound: &round, StandingsData: data}
+}
+
+// StandingRows are limit rows of the table from offset.
+func StandingRows(s *journal.State, offset, limit int) []protocol.StandingRow {
+	all := s.Standings()
+	all = all[min(offset, len(all)):min(offset+limit, len(all))]
+	rows := make([]protocol.StandingRow, len(all))
+	for i := range all {
+		rows[i] = all[i].StandingRow
+	}
+	return rows
+}
+
+func (v *View) status() *protocol.LeagueQueryResponse {
+	s := v.Status()
+	data := protocol.StatusData{
+		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
+		Players: &s.Players, Referees: &s.Referees, Games: v.Games,
+		AgentStates: &s.Agents, Inactive: v.inactive(), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
+	}
+	type status struct {
+		CurrentRound int `json:"current_round"`
+		protocol.StatusData
+	}
+	return &protocol.LeagueQueryResponse{Data: status{s.Round, data}, CurrentRound: &s.Round, StatusData: data}
+}
+
+// inactive are the first agents of a started league that are suspended or shut down,
+// players before referees, each in order of ids.
+func (v *View) inactive() (list []protocol.InactiveAgent) {
+	if v.State.Started == nil {
+		return nil
+	}
+	for _, id := range slices.Concat(v.State.Started.Players, v.State.Started.Referees) {
+		a := v.State.Agents[id]
+		if !a.Absent() {
+			continue
+		}
+		if len(list) == protocol.MaxInactive {
+			break
+		}
+		state, reason := v.State.Life(a)
+		list = append(list, protocol.InactiveAgent{AgentID: id, State: state, Reason: reason, Failures: a.Failures})
+	}
+	return list
+}
+
+// schedule lists the matches of one round, the current one if the query names none, or
+// of all rounds: from the offset on, as many as the limit and protocol.MaxSchedule
+// admit.
+func (v *View) schedule(q *protocol.QueryParams) (*protocol.LeagueQueryResponse, error) {
+	s := v.State
+	round := q.RoundID
+	if round == 0 {
+		round = protocol.QueryRound(max(s.Round, 1))
+	}
+	data := protocol.ScheduleData{
+		RoundID: round, Rounds: s.TotalRounds(), Matches: []protocol.ScheduledMatch{},
+		TotalMatches: s.TotalMatches(), Offset: q.Offset,
+	}
+	first, last := 1, data.Rounds
+	if round != protocol.AllRounds {
+		if s.Started != nil && int(round) > data.Rounds {
+			return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
+		}
+		first, last = int(round), int(round)
+		data.TotalMatches = len(s.Pairings(first))
+	}
+	skip, size := q.Offset, 0
+	for n := first; n <= last; n++ {
+		pairings := s.Pairings(n)
+		for i := min(skip, len(pairings)); i < len(pairings); i++ {
+			one := v.scheduledMatch(protocol.MatchID{Round: n, Number: i + 1}, pairings[i])
+			encoded, err := json.Marshal(one)
+			if err != nil {
+				return nil, err
+			}
+			size += len(encoded) + len(",")
+			if size > protocol.MaxSchedule || q.Limit > 0 && len(data.Matches) == q.Limit {
+				return &protocol.LeagueQueryResponse{Data: data}, nil
+			}
+			data.Matches = append(data.Matches, one)
+		}
+		skip = max(skip-len(pairings), 0)
+	}
+	return &protocol.LeagueQueryResponse{Data: data}, nil
+}
+
+// scheduledMatch describes a match.
+func (v *View) scheduledMatch(id protocol.MatchID, pair pairing.Pairing) protocol.ScheduledMatch {
+	s := v.State
+	scheduled := protocol.ScheduledMatch{
+		MatchID: id.String(), RoundID: id.Round,
+		PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B], Status: "SCHEDULED",
+	}
+	if id.Round > s.Round {
+		return scheduled
+	}
+	scheduled.RefereeEndpoint = v.endpoint(s.Referee(id.Round, id.Number))
+	if r := s.Rounds[id.Round-1].Matches[id.Number-1].Report; r != nil {
+		scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
+	}
+	return scheduled
+}
+
+// endpoint is the endpoint of an agent; nil for the id "".
+func (v *View) endpoint(id string) *string {
+	if id == "" {
+		return nil
+	}
+	endpoint := v.State.Agents[id].Endpoint
+	return &endpoint
+}
+
+// aboutAgent answers GET_NEXT_MATCH and GET_PLAYER_STATS: about the agent that the
+// query names, else about the player that asks.
+func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
+	id := q.QueryParams.PlayerID
+	if asker := v.State.Agents[askerID]; id == "" && asker.Player {
+		id = askerID
+	}
+	a := v.State.Agents[id]
+	switch {
+	case a != nil && !a.Player && q.QueryType == protocol.QueryPlayerStats:
+		return &protocol.LeagueQueryResponse{Data: protocol.RefereeStatsData{RefereeID: id, DisplayName: a.Name, AgentLife: v.life(a)}}, nil
+	case a == nil || !a.Player:
+		return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
+	case q.QueryType == protocol.QueryNextMatch:
+		return &protocol.LeagueQueryResponse{Data: protocol.NextMatchData{NextMatch: v.nextMatch(id)}}, nil
+	}
+	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: id, DisplayName: a.Name}, AgentLife: v.life(a)}
+	if v.State.Started != nil {
+		for _, r := range v.State.Standings() {
+			if r.PlayerID == id {
+				data.StandingRow, data.TechnicalLosses = r.StandingRow, r.TechnicalLosses
+			}
+		}
+	}
+	return &protocol.LeagueQueryResponse{Data: data}, nil
+}
+
+func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
+	life.State, life.StateReason = v.State.Life(a)
+	life.Failures = a.Failures
+	return life
+}
+
+// nextMatch is a player's first match without a result; nil for none. The referee of a
+// match of a later round is the one that the manager would choose now.
+func (v *View) nextMatch(id string) *protocol.NextMatch {
+	s := v.State
+	index, takesPart := s.PlayerIndex(id)
+	for round := max(s.Round, 1); takesPart && round <= s.TotalRounds(); round++ {
+		opponent, number, ok := s.Opponent(round, index)
+		if !ok || round <= s.Round && s.Rounds[round-1].Matches[number-1].Report != nil {
+			continue
+		}
+		next := &protocol.NextMatch{
+			MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round, OpponentID: s.Started.Players[opponent],
+			RefereeExpected: round > s.Round,
+		}
+		switch {
+		case !next.RefereeExpected:
+			next.RefereeEndpoint = v.endpoint(s.Referee(round, number))
+		case len(s.Forfeiting(id, next.OpponentID)) == 0:
+			next.RefereeEndpoint = v.endpoint(v.Workload.Choose(s, round)[number-1])
+		}
+		return next
+	}
+	return nil
+}
+
+// A MatchRecord is a recorded result with its match.
+type MatchRecord struct {
+	MatchID   string
+	RoundID   int
+	PlayerA   string
+	PlayerB   string
+	RefereeID string
+	Status    string
+	Winner    string // "" for a draw and a double loss
+	Number    int    // 0 when none was drawn
+	ChoiceA   string // "" when none was made
+	ChoiceB   string
+	Reason    string
+	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
+}
+
+// Results are all recorded results in schedule order.
+func Results(s *journal.State) []MatchRecord {
+	records := make([]MatchRecord, 0, s.Recorded)
+	for round := 1; round <= s.Round; round++ {
+		for i, p := range s.Pairings(round) {
+			r := s.Rounds[round-1].Matches[i].Report
+			if r == nil {
+				continue
+			}
+			a, b := s.Started.Players[p.A], s.Started.Players[p.B]
+			choiceA, _ := r.Choices.Get(a)
+			choiceB, _ := r.Choices.Get(b)
+			records = append(records, MatchRecord{
+				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
+				Status: r.Status, Winner: valueOf(r.WinnerPlayerID), Number: valueOf(r.DrawnNumber),
+				ChoiceA: valueOf(choiceA), ChoiceB: valueOf(choiceB), Reason: r.Reason,
+				Faults: r.Faults,
+			})
+		}
+	}
+	return records
+}
+
+// valueOf is the value of an optional member; zero without it.
+func valueOf[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
+	}
+	return value
+}

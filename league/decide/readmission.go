@@ -1,0 +1,79 @@
+package decide
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// A Return is an agent that shows its token to register again.
+type Return struct {
+	AgentID    string
+	Generation int  // of the token that it shows: the current one, or the one before
+	Expired    bool // the current token
+	Revive     bool // end a suspension
+}
+
+// PartOver rejects an agent whose part in the league is over; nil for any other.
+func PartOver(s *journal.State, id string) error {
+	why := s.Agents[id].Shutdown
+	if why == "" {
+		return nil
+	}
+	return Reject(protocol.ErrNotAuthorized, "the part of %s in this league is over: it %s", id, why)
+}
+
+// Readmit decides about an agent that registers again. It returns the registration
+// that is dropped because it has the agent's new URL, and the event that records what
+// changes with the agent; nil for nothing. An expired token gets a successor. The
+// error is a *Rejection.
+func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now time.Time) (*journal.RegistrationDropped, *journal.AgentReturned, error) {
+	if err := PartOver(s, by.AgentID); err != nil {
+		return nil, nil, err
+	}
+	is := s.Agents[by.AgentID]
+	var drop *journal.RegistrationDropped
+	if is.Endpoint != a.Endpoint {
+		var err error
+		if drop, err = r.freeURL(s, a, by.AgentID, now); err != nil {
+			return nil, nil, err
+		}
+	}
+	generation := is.Generation // also if the response with the current token was lost
+	if by.Generation == is.Generation && by.Expired {
+		generation++
+	}
+	auth := "" // as before
+	if proves := a.RefereeAuth == ""; !a.Player && proves != is.Proves() {
+		auth = cmp.Or(a.RefereeAuth, protocol.RefereeAuthAccessToken)
+	}
+	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && (is.Suspended == "" || !by.Revive) {
+		return drop, nil, nil
+	}
+	return drop, &journal.AgentReturned{
+		AgentID: by.AgentID, Endpoint: a.Endpoint, Generation: generation, Reason: "it registered again", RefereeAuth: auth,
+	}, nil
+}
+
+// freeURL drops the registration of another agent of the same role at the URL to
+// which an agent moves, or rejects the move.
+func (r *Registrations) freeURL(s *journal.State, a *Applicant, mover string, now time.Time) (*journal.RegistrationDropped, error) {
+	url := protocol.CanonicalURL(a.Endpoint)
+	for id, other := range s.Agents {
+		if id == mover || other.Player != a.Player || other.URL != url {
+			continue
+		}
+		switch left := r.GraceLeft(id, now); left {
+		case math.MaxInt64:
+			return nil, urlTaken(a)
+		case 0:
+			return &journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedSilent}, nil
+		default:
+			return nil, urlTaken(a).mayBecomeFree(id, left)
+		}
+	}
+	return nil, nil //nolint:nilnil // the URL is free
+}

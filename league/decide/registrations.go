@@ -1,0 +1,287 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// An Applicant is an agent that applies for registration.
+type Applicant struct {
+	Player       bool
+	Name         string
+	WantedID     string
+	Version      string // of the protocol; "" means the current one
+	AgentVersion string
+	Endpoint     string
+	Games        []string
+	Capacity     int    // matches at once, of a referee
+	RefereeAuth  string // protocol.RefereeAuthNone, or "": a referee shows players access tokens
+	Token        string // of an agent that registers again
+	Registration string // identifies repeated requests of one registration; see journal.AgentRegistered
+}
+
+// role is the applicant's role for people.
+func (a *Applicant) role() string {
+	if a.Player {
+		return journal.RolePlayer
+	}
+	return journal.RoleReferee
+}
+
+// A Rejection is the reason for which an applicant is not registered. Its sender
+// gets a response with status REJECTED, not a LEAGUE_ERROR.
+type Rejection struct {
+	Reason *protocol.Error
+	Retry  time.Duration // when a slot, name or URL may become free; 0 if waiting does not help
+}
+
+func (r *Rejection) Error() string { return r.Reason.Error() }
+
+// Reject makes a Rejection that waiting does not change.
+func Reject(code protocol.Code, format string, args ...any) *Rejection {
+	return &Rejection{Reason: protocol.Fault(code, format, args...)}
+}
+
+// mayBecomeFree adds to a rejection when the applicant may apply again, because of
+// an agent that can be replaced after the wait.
+func (r *Rejection) mayBecomeFree(because string, wait time.Duration) *Rejection {
+	r.Retry = wait
+	r.Reason.Detail += fmt.Sprintf("; %s has not answered yet: try again in %d s", because, wholeSeconds(wait))
+	return r
+}
+
+func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// Limits are the rules by which a league admits applicants.
+type Limits struct {
+	GameType                string
+	MaxPlayers, MaxReferees int
+	SameNames               bool          // several players may have one display name
+	Grace                   time.Duration // time that a registered agent has to answer before it can be replaced
+	Listening               bool          // agents listen before they register: nobody pings them
+}
+
+// Registrations decide about applicants until the league starts. Beside the
+// journal's state they know how long registered agents have been silent, and which
+// rejected applicants wait. Not safe for concurrent use.
+type Registrations struct {
+	Limits
+	Closed bool // the start is decided
+
+	silent  []silence    // agents that have not answered, in order of ids
+	waiting waitingQueue // rejected applicants
+	taken   map[bool]int // by Applicant.Player: ids with this number or a lower one are not free
+}
+
+// silence is an agent that has not answered.
+type silence struct {
+	id    string
+	since time.Time // when this manager first knew of the agent
+}
+
+// ExpectAnswer begins the grace period of an agent that has not answered.
+func (r *Registrations) ExpectAnswer(id string, now time.Time) {
+	i, _ := r.silence(id)
+	r.silent = slices.Insert(r.silent, i, silence{id, now})
+}
+
+// Forget removes an agent that has answered or whose registration was dropped.
+func (r *Registrations) Forget(id string) {
+	if i, found := r.silence(id); found {
+		r.silent = slices.Delete(r.silent, i, i+1)
+	}
+}
+
+func (r *Registrations) silence(id string) (int, bool) {
+	return slices.BinarySearchFunc(r.silent, id, func(s silence, id string) int { return protocol.CompareIDs(s.id, id) })
+}
+
+// Silent is the number of agents that have not answered.
+func (r *Registrations) Silent() int { return len(r.silent) }
+
+// SilentIDs are the ids of at most limit agents that have not answered, in order;
+// nil for none.
+func (r *Registrations) SilentIDs(limit int) (ids []string) {
+	for _, s := range r.silent[:min(len(r.silent), limit)] {
+		ids = append(ids, s.id)
+	}
+	return ids
+}
+
+// GraceLeft is how long the registration of an agent cannot be dropped yet: 0 if it
+// can be dropped. The registration of an agent that has answered is never dropped.
+func (r *Registrations) GraceLeft(id string, now time.Time) time.Duration {
+	i, found := r.silence(id)
+	if !found {
+		return math.MaxInt64
+	}
+	return r.left(r.silent[i], now)
+}
+
+func (r *Registrations) left(s silence, now time.Time) time.Duration {
+	return max(0, r.Grace-now.Sub(s.since))
+}
+
+// Repeated is the id of the agent whose registration this request repeats; "" for
+// none. Registration is idempotent: an applicant that got no response sends the
+// same request again, and gets the same id and token. Once the agent has used its
+// token it has got the response, and the request is a new one.
+func Repeated(s *journal.State, a *Applicant) string {
+	for id, known := range s.Agents {
+		if known.Player == a.Player && known.Registration == a.Registration &&
+			known.Name == a.Name && known.Endpoint == a.Endpoint && !known.Confirmed {
+			return id
+		}
+	}
+	return ""
+}
+
+// Admit decides about an applicant that has no token. It returns the events of its
+// registration: the registrations that are dropped for it, then its own. The error
+// is a *Rejection.
+func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (drop []*journal.RegistrationDropped, admitted *journal.AgentRegistered, err error) {
+	replaced, rejection := r.freeSlot(s, a, now)
+	r.waiting.update(a, rejection, now)
+	if rejection != nil {
+		return nil, nil, rejection
+	}
+	for _, id := range replaced {
+		drop = append(drop, &journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedSilent})
+	}
+	admitted = &journal.AgentRegistered{
+		AgentID: r.freeID(s, a), Role: a.role(), DisplayName: a.Name, Endpoint: a.Endpoint,
+		Capacity: a.Capacity, Registration: a.Registration, Generation: 1, RefereeAuth: a.RefereeAuth,
+	}
+	if !r.Listening {
+		admitted.AwaitsAnswer, admitted.Version, admitted.ProtocolVersion, admitted.GameTypes = true, a.AgentVersion, a.Version, a.Games
+	}
+	return drop, admitted, nil
+}
+
+// freeSlot returns the registrations to drop for the applicant, or the rejection: the
+// agents that have its name, its URL or the last slot can be dropped after their
+// grace period. A free slot belongs first to the applicants that have waited longer.
+func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) (replaced []string, no *Rejection) {
+	switch {
+	case r.Closed || s.Started != nil:
+		return nil, Reject(protocol.ErrLateRegistration, "the league has started")
+	case !slices.Contains(a.Games, r.GameType):
+		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", r.GameType)
+	}
+	rivals := r.rivalsOf(s, a, now)
+	for _, conflict := range []struct {
+		with      string
+		rejection func(*Applicant) *Rejection
+	}{{rivals.sameName, nameTaken}, {rivals.sameURL, urlTaken}} {
+		if conflict.with == "" || slices.Contains(replaced, conflict.with) {
+			continue
+		}
+		no := conflict.rejection(a)
+		if left := r.GraceLeft(conflict.with, now); left == math.MaxInt64 {
+			return nil, no
+		} else if left > 0 {
+			return nil, no.mayBecomeFree(conflict.with, left)
+		}
+		if ahead := r.waiting.ahead(a, no.Reason.Code, now); len(ahead) > 0 {
+			return nil, no.afterOthers(ahead, now)
+		}
+		replaced = append(replaced, conflict.with)
+	}
+	limit := r.MaxPlayers
+	if !a.Player {
+		limit = r.MaxReferees
+	}
+	free := limit - rivals.count + rivals.replaceable
+	ahead := r.waiting.ahead(a, protocol.ErrLeagueFull, now)
+	switch full := leagueFull(a, limit, rivals.count); {
+	case free <= 0 && rivals.oldest.id == "":
+		return nil, full
+	case free <= 0:
+		return nil, full.mayBecomeFree(rivals.oldest.id, r.left(rivals.oldest, now))
+	case len(ahead) >= free:
+		return nil, full.afterOthers(ahead, now)
+	}
+	if rivals.count-len(replaced) >= limit && !slices.Contains(replaced, rivals.oldest.id) {
+		replaced = append(replaced, rivals.oldest.id)
+	}
+	return replaced, nil
+}
+
+// rivals are the registered agents of an applicant's role.
+type rivals struct {
+	count             int
+	replaceable       int     // silent beyond the grace period
+	sameName, sameURL string  // ids; "" for none
+	oldest            silence // the agent that has been silent for the longest time; zero for none
+}
+
+func (r *Registrations) rivalsOf(s *journal.State, a *Applicant, now time.Time) (n rivals) {
+	url := protocol.CanonicalURL(a.Endpoint)
+	for id, known := range s.Agents {
+		if known.Player != a.Player {
+			continue
+		}
+		n.count++
+		if known.URL == url {
+			n.sameURL = id
+		}
+		if a.Player && known.Name == a.Name && !r.SameNames {
+			n.sameName = id
+		}
+	}
+	for _, silent := range r.silent {
+		if s.Agents[silent.id].Player != a.Player {
+			continue
+		}
+		if n.oldest.id == "" || silent.since.Before(n.oldest.since) {
+			n.oldest = silent
+		}
+		if r.left(silent, now) == 0 {
+			n.replaceable++
+		}
+	}
+	return n
+}
+
+func nameTaken(a *Applicant) *Rejection {
+	no := Reject(protocol.ErrDuplicateName, "display_name %s is taken: choose another", strconv.Quote(a.Name))
+	_ = no.Reason.With("display_name", a.Name).With("suggestion", "Choose a different display_name")
+	return no
+}
+
+func urlTaken(a *Applicant) *Rejection {
+	return Reject(protocol.ErrInvalidEndpoint, "another %s is registered at this contact_endpoint; to return as that agent, send its auth_token", a.role())
+}
+
+func leagueFull(a *Applicant, limit, count int) *Rejection {
+	no := Reject(protocol.ErrLeagueFull, "the league is full: it takes %d %ss", limit, a.role())
+	_ = no.Reason.With("max_"+a.role()+"s", limit).With("current_"+a.role()+"s", count)
+	return no
+}
+
+// freeID is the id that an applicant gets: the one it asked for, if that is well
+// formed and free, else the lowest free one. The id of a dropped registration is
+// never free again.
+func (r *Registrations) freeID(s *journal.State, a *Applicant) string {
+	parse, format := protocol.ParseRefereeID, protocol.RefereeID
+	if a.Player {
+		parse, format = protocol.ParsePlayerID, protocol.PlayerID
+	}
+	free := func(id string) bool { return s.Agents[id] == nil && !s.Dropped[id] }
+	if _, ok := parse(a.WantedID); ok && free(a.WantedID) {
+		return a.WantedID
+	}
+	if r.taken == nil {
+		r.taken = map[bool]int{}
+	}
+	for !free(format(r.taken[a.Player] + 1)) {
+		r.taken[a.Player]++
+	}
+	return format(r.taken[a.Player] + 1)
+}

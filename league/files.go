@@ -1,0 +1,253 @@
+package league
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// Files are the data folder of one league with its journal open. The league is locked,
+// so that no other manager runs it.
+type Files struct {
+	Folder store.Folder
+	State  *journal.State    // the fold of the journal
+	Torn   *journalfile.Torn // the incomplete end that was cut off the journal; usually nil
+
+	journal *journalfile.File
+	secret  [32]byte
+	unlock  func() error
+	lost    string // the head that standings.json names and the journal does not have; usually ""
+}
+
+// OpenFiles opens a league in a folder, or begins one there. Fresh first moves an
+// existing league into the archive; archived is its new path. The errors name the file
+// and what to do: the league is locked (*store.LockedError), the journal is damaged
+// (*journalfile.DamageError), a file cannot be read or written.
+func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time) (f *Files, archived string, err error) {
+	unlock, err := folder.Lock(leagueID)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, unlock())
+		}
+	}()
+	if fresh {
+		if archived, err = folder.Archive(leagueID, journalfile.FormatTime(now())); err != nil {
+			return nil, archived, fmt.Errorf("cannot move the old league to the archive: %w", err)
+		}
+	}
+	known, err := store.Read[store.Standings](folder.Standings(leagueID))
+	if err != nil || known.LeagueID != leagueID {
+		known = &store.Standings{} // the manager writes it again
+	}
+	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
+	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, _ *journal.Event, hash string) {
+		if hash == f.lost {
+			f.lost = ""
+		}
+	})
+	if err != nil {
+		return nil, archived, err
+	}
+	if err = f.checkTraces(leagueID); err == nil {
+		f.secret, err = folder.Secret(leagueID, len(f.State.Agents) > 0)
+	}
+	if err != nil {
+		return nil, archived, errors.Join(err, f.journal.Close())
+	}
+	return f, archived, nil
+}
+
+// checkTraces returns an error when the journal is missing while other files of its
+// league are there: a new journal would hide the loss.
+func (f *Files) checkTraces(leagueID string) error {
+	traces := f.Folder.Traces(leagueID)
+	if f.State.Events > 0 || len(traces) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no event, but there is %s: restore the journal, or begin again with --new-league",
+		f.Folder.Journal(leagueID), strings.Join(traces, " and "))
+}
+
+// LostTail tells whether the journal lacks events at its end that standings.json knows
+// to have been on disk. A crash does not cause that. The league resumes without them.
+func (f *Files) LostTail() bool { return f.lost != "" }
+
+// Close writes the queued events and unlocks the league.
+func (f *Files) Close() error { return errors.Join(f.journal.Close(), f.unlock()) }
+
+// documents are the files that derive from a league's state, as of one moment.
+type documents struct {
+	agents    *store.Agents
+	standings *store.Standings // nil before the start
+	rounds    *store.Rounds
+}
+
+// documentsOf makes the documents of a state. Head is the journal's.
+func documentsOf(s *journal.State, leagueID, head, now string) (d documents) {
+	d.agents = &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID}
+	d.agents.Referees, d.agents.Players = s.AgentRecords()
+	d.rounds = &store.Rounds{
+		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID,
+		TotalRounds: s.TotalRounds(), Rounds: s.RoundRecords(),
+	}
+	if s.Started != nil {
+		d.standings = &store.Standings{
+			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID, Version: s.Recorded,
+			RoundsCompleted: len(d.rounds.Rounds), JournalHead: head, Standings: s.Standings(),
+		}
+	}
+	return d
+}
+
+// A fileWriter writes the files that derive from the journal for others to read:
+// agents.json, standings.json, rounds.json, and the files of matches whose referee
+// writes none. An error is logged and does not stop the league, because the journal has
+// everything. Safe for concurrent use. A nil *fileWriter writes nothing.
+type fileWriter struct {
+	*Files
+	leagueID string
+	log      zerolog.Logger
+	current  func() (documents, error) // returns when the events that the documents show are on disk
+
+	stale  chan struct{} // tells that the files are out of date
+	mu     sync.Mutex    // held while writing, so that an older state never replaces a newer one
+	agents *store.Agents // the content of agents.json; nil if that is not known
+	rounds int           // the number of rounds in rounds.json; negative if that is not known
+}
+
+// writePause is the least time between two writes of the derived files, except for
+// those at the end of a round.
+const writePause = 200 * time.Millisecond
+
+// changed has the derived files written soon, if an event changes them.
+func (w *fileWriter) changed(d journal.Data) {
+	if w == nil {
+		return
+	}
+	switch d.(type) {
+	case *journal.AgentRegistered, *journal.AgentAnswered, *journal.RegistrationDropped, *journal.AgentReturned,
+		*journal.AgentSuspended, *journal.AgentShutdown, *journal.AgentInformed,
+		*journal.Started, *journal.MatchReported, *journal.MatchForfeited:
+	default:
+		return
+	}
+	select {
+	case w.stale <- struct{}{}:
+	default: // they are written anyway
+	}
+}
+
+// run writes the derived files after changes, until ctx ends.
+func (w *fileWriter) run(ctx context.Context) {
+	if w == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		select {
+		case <-w.stale:
+			w.write()
+		case <-ctx.Done():
+		}
+		pause := time.NewTimer(writePause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+	select {
+	case <-w.stale:
+		w.write()
+	default:
+	}
+}
+
+// write writes the derived files that differ from those on disk.
+func (w *fileWriter) write() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d, err := w.current()
+	if err != nil {
+		return // files never run ahead of the journal
+	}
+	if known := w.agents; known == nil || !reflect.DeepEqual(known.Players, d.agents.Players) || !reflect.DeepEqual(known.Referees, d.agents.Referees) {
+		w.replace(w.Folder.Agents(w.leagueID), d.agents)
+	}
+	if d.standings != nil {
+		w.replace(w.Folder.Standings(w.leagueID), d.standings)
+	}
+	if w.rounds != len(d.rounds.Rounds) {
+		w.replace(w.Folder.Rounds(w.leagueID), d.rounds)
+	}
+	w.agents, w.rounds = d.agents, len(d.rounds.Rounds)
+}
+
+// rewrite is write for files that may not be those of the state.
+func (w *fileWriter) rewrite() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	w.agents, w.rounds = nil, -1
+	w.mu.Unlock()
+	w.write()
+}
+
+func (w *fileWriter) replace(path string, document any) {
+	if err := store.Write(path, document); err != nil {
+		w.log.Error().Err(err).Str("file", path).
+			Str("event_type", protocol.EventFileNotWritten).Msg("a file could not be written; the journal has what belongs in it, and the next start or round writes it again")
+	}
+}
+
+// upToDate tells whether standings.json and rounds.json are those of the state.
+func (w *fileWriter) upToDate() bool {
+	if w == nil {
+		return true
+	}
+	standings, err := store.Read[store.Standings](w.Folder.Standings(w.leagueID))
+	if err != nil || w.LostTail() {
+		return false
+	}
+	rounds, err := store.Read[store.Rounds](w.Folder.Rounds(w.leagueID))
+	if err != nil {
+		return false
+	}
+	d, err := w.current()
+	return err == nil && reflect.DeepEqual(standings.Standings, d.standings.Standings) && standings.JournalHead != "" &&
+		standings.Version == d.standings.Version && standings.RoundsCompleted == len(rounds.Rounds) &&
+		reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
+}
+
+// addMatch writes the file of a match, if there is none.
+func (w *fileWriter) addMatch(id string, content func() *store.Match) {
+	if w == nil {
+		return
+	}
+	path := w.Folder.Match(w.leagueID, id)
+	if _, err := os.Lstat(path); err == nil {
+		return
+	}
+	if err := store.Add(path, content()); err != nil && !errors.Is(err, fs.ErrExist) {
+		w.log.Error().Err(err).Str("file", path).Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
+	}
+}

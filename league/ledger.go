@@ -1,0 +1,59 @@
+package league
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
+	"evenodd/league/protocol"
+)
+
+// A ledger is a league by event sourcing: its state is the fold of the events that
+// were recorded, and each event is appended to the journal. Its lock also guards the
+// data that other types of this package keep beside the state.
+type ledger struct {
+	clock *protocol.Clock
+
+	mu      sync.Mutex
+	state   *journal.State
+	journal *journalfile.File  // nil: the league has no data folder
+	changed func(journal.Data) // called with each recorded event while mu is held
+}
+
+// errJournal is the error of a request whose event could not be written. It is no
+// error of the protocol: the caller asks again, and the operator finds the reason in
+// the error that ends the manager.
+var errJournal = errors.New("the journal cannot be written")
+
+// record applies an event to the state and queues it for the journal. Before
+// anybody is told of the event, durable must return. L.mu is held. An error other
+// than that of an event which the state refuses ends the manager.
+func (l *ledger) record(data journal.Data) error {
+	at := l.clock.Timestamp() // cheaper, and enough for a league without a journal
+	if l.journal != nil {
+		at = journalfile.FormatTime(l.clock.Now())
+	}
+	e := journal.Event{Seq: l.state.Events + 1, At: at, Data: data}
+	if err := l.state.Apply(&e); err != nil {
+		return err
+	}
+	if err := l.journal.Append(e.At, data); err != nil {
+		return fmt.Errorf("%w: %w", errJournal, err)
+	}
+	l.changed(data)
+	return nil
+}
+
+// durable waits until the events that were recorded are on disk. L.mu is not held.
+func (l *ledger) durable() error {
+	seq, _ := l.journal.Last()
+	return l.journal.Sync(seq)
+}
+
+// head is the hash of the journal's last line; "" without a journal.
+func (l *ledger) head() string {
+	_, head := l.journal.Last()
+	return head
+}

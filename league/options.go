@@ -1,0 +1,188 @@
+package league
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/table"
+	"evenodd/rules"
+)
+
+// Options are the rules of a league and the dependencies of its manager. A league that
+// resumes keeps the rules it began with: the game, the legs, the scoring, the
+// authentication, the token length and the grace period of registrations.
+type Options struct {
+	LeagueID    string // see protocol.ValidLeagueID
+	DisplayName string // of the league; may be empty
+	GameType    string // a game of Games
+	Games       rules.Registry
+
+	MinPlayers  int  // fewest players to start with when the registration window ends; 0 means 2
+	Players     int  // start when so many have registered, with the referees; 0: only by start_league
+	Referees    int  // referees to wait for, from 1
+	MaxPlayers  int  // most players admitted; 0 means Players, or 10,000 without
+	MaxReferees int  // most referees admitted; 0 means 100
+	Legs        int  // how often each pair meets; 0 means 1
+	SameNames   bool // admit players with equal display names
+
+	RegistrationWindow time.Duration // start after it with the agents that are there, MinPlayers and Referees at least; 0: none
+	RegistrationGrace  time.Duration // time that a registered agent has to answer before it can be replaced; 0 means 30 s
+
+	// Listening tells that agents listen before they register, as in a simulation
+	// and on the memory bus: they count as answered, and none is pinged.
+	Listening bool
+
+	// CheckHost refuses a host and port of an endpoint when the host does not exist,
+	// all of its addresses are forbidden, or the manager itself listens there. The
+	// error says why, for the applicant. Nil allows all. It must return when ctx ends.
+	CheckHost func(ctx context.Context, hostPort string) error
+
+	// CallerAddress is the address from which a request came, "" when it is not
+	// known. The bound on logged refusals is per address. Nil knows none.
+	CallerAddress func(ctx context.Context) string
+
+	Scoring  table.Scoring // the zero value means table.DefaultScoring
+	Timeouts protocol.Timeouts
+	Retry    protocol.RetryPolicy
+
+	// StrictReplies has referees refuse every reply of a player that is not
+	// spec-compliant; else a reply counts if its meaning is clear.
+	StrictReplies bool
+
+	// LenientAuth lets third-party agents do without tokens: the manager believes
+	// the sender of reports and queries that show none.
+	LenientAuth bool
+
+	Concurrency          int           // matches at once in the whole league; 0: the capacity of the referees
+	MaxConcurrentMatches int           // most matches at once that a referee may offer; 0 means 10 (002 §3.1.2)
+	AnnounceLead         time.Duration // wait between announcement and first match
+	Pace                 time.Duration // wait before each round
+	StopWithin           time.Duration // when Run is told to stop, running matches may go on for so long
+	LongestMatch         time.Duration // most time for a match before another referee gets it; 0: computed from the timeouts
+	Glance               time.Duration // pause between two checks that the referee of a running match is there; 0 means 5 s
+	SuspendAfter         int           // failures in a row after which an agent is suspended; 0 means 3, below 0 never
+	ShutdownAfter        int           // failures in a row after which its part in the league is over; 0 means 10, below 0 never
+	EveryMatch           bool          // broadcast the standings after every result as well (002 §7.2)
+	Schemes              []string      // of endpoints; nil means http and https
+
+	TokenLength int           // characters of a token's secret part, 22 to 43; 0 means 43
+	TokenTTL    time.Duration // how long a token lasts; 0: as long as the league
+
+	AsksPerSecond int // queries of one agent per second; 0 means 20
+	AsksAtOnce    int // the same, at once; 0 means 100
+
+	Files      *Files    // the league's data folder; nil: a new league, in memory only
+	Secret     *[32]byte // tokens derive from it; nil: that of Files, or a random one
+	Caller     protocol.Caller
+	Clock      *protocol.Clock
+	Log        zerolog.Logger
+	Simulation *journal.Simulation // the origin of a simulated league; nil for a real one
+
+	RoundBegins func()                      // called before the manager decides about a round; may be nil
+	Progress    func(recorded, matches int) // called after every result, one at a time; may be nil
+	Over        func()                      // called when the table is final, before the agents are told; may be nil
+}
+
+// complete fills in the defaults.
+func (o *Options) complete() {
+	if s := o.Scoring; s.Tiebreakers == nil && s.Win|s.Draw|s.Loss|s.TechnicalLoss == 0 {
+		o.Scoring = table.DefaultScoring()
+	}
+	o.Legs = max(o.Legs, 1)
+	o.Referees = max(o.Referees, 1)
+	o.MinPlayers = max(o.MinPlayers, 2)
+	o.MaxPlayers = cmp.Or(o.MaxPlayers, o.Players, 10_000)
+	o.MaxReferees = cmp.Or(o.MaxReferees, 100)
+	o.MaxConcurrentMatches = cmp.Or(o.MaxConcurrentMatches, protocol.MaxConcurrentMatches)
+	o.TokenLength = cmp.Or(o.TokenLength, protocol.MaxTokenLength)
+	// The journal names these limits even if they are the defaults, so that a resumed
+	// league keeps them.
+	o.SuspendAfter = max(cmp.Or(o.SuspendAfter, journal.DefaultSuspendAfter), -1)
+	o.ShutdownAfter = max(cmp.Or(o.ShutdownAfter, journal.DefaultShutdownAfter), -1)
+	o.AsksPerSecond = cmp.Or(o.AsksPerSecond, 20)
+	o.AsksAtOnce = cmp.Or(o.AsksAtOnce, 100)
+	o.RegistrationGrace = cmp.Or(o.RegistrationGrace, 30*time.Second)
+	o.Glance = cmp.Or(o.Glance, 5*time.Second)
+	if o.Schemes == nil {
+		o.Schemes = []string{"http", "https"}
+	}
+}
+
+func (o *Options) validate() error {
+	problems := []error{o.Scoring.Validate()}
+	if !protocol.ValidLeagueID(o.LeagueID) {
+		problems = append(problems, fmt.Errorf("league id %q: 1 to 64 letters, digits, dots, dashes and underscores", o.LeagueID))
+	}
+	if o.Players == 1 || o.Players < 0 {
+		problems = append(problems, fmt.Errorf("a league needs at least 2 players, not %d", o.Players))
+	}
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{{"legs", o.Legs}, {"referees", o.Referees}, {"concurrency", o.Concurrency}} {
+		if limit.value < 0 {
+			problems = append(problems, fmt.Errorf("%s cannot be negative: %d", limit.name, limit.value))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// created is the event that begins the journal of a new league.
+func (o *Options) created() *journal.Created {
+	created := &journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
+		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
+		SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation, Auth: o.auth(),
+	}
+	if o.TokenLength != protocol.MaxTokenLength {
+		created.TokenLength = o.TokenLength
+	}
+	if !o.Listening {
+		created.RegistrationGrace = int(o.RegistrationGrace / time.Second)
+	}
+	return created
+}
+
+// resume takes over the rules with which a league was created.
+func (o *Options) resume(created *journal.Created) error {
+	if created.LeagueID != o.LeagueID {
+		return fmt.Errorf("the journal is that of league %s, not of %s", created.LeagueID, o.LeagueID)
+	}
+	if (created.Simulation == nil) != (o.Simulation == nil) {
+		return errors.New("a simulated league goes on by simulate, and a real one by manager: use another folder or another league id")
+	}
+	scoring := created.TableScoring()
+	lenient := created.Auth == journal.AuthLenient
+	grace := o.RegistrationGrace
+	if created.RegistrationGrace > 0 { // older journals have none
+		grace = time.Duration(created.RegistrationGrace) * time.Second
+	}
+	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
+		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
+			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
+	}
+	o.LenientAuth, o.RegistrationGrace = lenient, grace
+	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, scoring
+	o.TokenLength = cmp.Or(created.TokenLength, protocol.MaxTokenLength)
+	return nil
+}
+
+// auth is the name of the authentication in the journal and in assignments.
+func (o *Options) auth() string {
+	if o.LenientAuth {
+		return journal.AuthLenient
+	}
+	return ""
+}
+
+// scoringOf is a scoring as messages and files have it.
+func scoringOf(s table.Scoring) protocol.Scoring {
+	return protocol.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
+}

@@ -1,0 +1,50 @@
+package league
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"evenodd/league/protocol"
+)
+
+// pingTimeout is how long an agent has to answer a ping.
+const pingTimeout = 2 * time.Second
+
+// A pinger asks whether agents answer at endpoints.
+type pinger struct{ caller protocol.Caller }
+
+// ping pings an endpoint once.
+func (p pinger) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+	pong, _, err := protocol.Ping.CallWithin(ctx, p.caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, pingTimeout)
+	return pong, err
+}
+
+// reachable tells whether anything answers at an endpoint, even with an error.
+func (p pinger) reachable(ctx context.Context, endpoint string) bool {
+	_, err := p.ping(ctx, endpoint)
+	return !protocol.Unreachable(err)
+}
+
+// answering tells of each agent whether it answers a ping. It pings all at once.
+func (p pinger) answering(ctx context.Context, agents ...*agent) []bool {
+	there := make([]bool, len(agents))
+	var pinging sync.WaitGroup
+	for i, a := range agents {
+		pinging.Go(func() {
+			_, err := p.ping(ctx, a.address())
+			there[i] = answered(err)
+		})
+	}
+	pinging.Wait()
+	return there
+}
+
+// answered tells whether an agent answered a ping, with a pong or an error of its own.
+func answered(err error) bool { return protocol.Answered(err) && !protocol.Vacant(err) }
+
+// roleManager is the role of a league manager in its answer to a ping.
+const roleManager = "league_manager"
+
+// isManager tells whether a league manager answered a ping.
+func isManager(pong *protocol.Pong, err error) bool { return err == nil && pong.Role == roleManager }
