@@ -8,15 +8,12 @@ import (
 )
 
 // An acceptance reads messages as the agents of a league read them: with the handlers of
-// the protocol.
-type acceptance struct {
-	handlers map[string]func(params []byte) error // by message type
-	kinds    map[string]string                    // the message type of each method, by its names and its message type
-}
+// the protocol, by method and by message type.
+type acceptance map[string]func(params []byte) error
 
 // newAcceptance returns the acceptance of all messages.
 func newAcceptance() acceptance {
-	a := acceptance{map[string]func([]byte) error{}, map[string]string{}}
+	a := acceptance{}
 	accept(a, &protocol.RegisterReferee)
 	accept(a, &protocol.RegisterPlayer)
 	accept(a, &protocol.NotifyRound)
@@ -35,16 +32,13 @@ func newAcceptance() acceptance {
 }
 
 func accept[Q, R any](a acceptance, m *protocol.Method[Q, R]) {
-	for _, name := range append([]string{m.Name, m.Request}, m.Aliases...) {
-		a.kinds[name] = m.Request
-	}
 	stamp := protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock())
 	m.Handle(a, stamp, func(context.Context, string, *Q) (*R, error) { return new(R), nil })
 }
 
 // Handle registers the handler of a method.
 func (a acceptance) Handle(method string, decode func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
-	a.handlers[method] = func(params []byte) error {
+	a[method] = func(params []byte) error {
 		q, err := decode(params)
 		if err == nil {
 			_, err = handle(context.Background(), "", q)
@@ -64,7 +58,7 @@ var _ protocol.Mux = acceptance{}
 // broken lists the fields of a message for which an agent of a league refuses it; none
 // for a message that is accepted.
 func (a acceptance) broken(kind string, m members) []protocol.FieldError {
-	handle := a.handlers[kind]
+	handle := a[kind]
 	if handle == nil {
 		return nil
 	}

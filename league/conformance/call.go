@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,11 +45,7 @@ func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
-	if c.kind = a.fakes.exam.acceptance.kinds[c.method]; c.kind == "" {
-		if kind, _ := c.params.text("message_type"); methodOf(kind) != "" {
-			c.kind = kind
-		}
-	}
+	c.kind = kindOf(c.method, c.params)
 	c.said, c.form = saidIn(c.came, c.kind)
 	if c.said == nil {
 		c.said = c.params
@@ -75,6 +72,25 @@ func saidIn(came members, kind string) (said members, form string) {
 		return params, "method " + quoted(name) + " instead of " + methodOf(kind)
 	}
 	return params, ""
+}
+
+// kindOf returns the message type of a call in the form of the specification; "" for none.
+func kindOf(method string, params members) string {
+	for _, m := range protocol.Methods() {
+		if m.Request != "" && (method == m.Name || method == m.Request || slices.Contains(m.Aliases, method)) {
+			return m.Request
+		}
+	}
+	kind, _ := params.text("message_type")
+	if methodOf(kind) == "" {
+		return ""
+	}
+	return kind
+}
+
+// hasMessages tells whether a name is that of a method with messages, not of a tool.
+func hasMessages(name string) bool {
+	return slices.ContainsFunc(protocol.Methods(), func(m protocol.MethodRow) bool { return m.Name == name && m.Request != "" })
 }
 
 // methodOf is the method of a message type; "" for none.

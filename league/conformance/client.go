@@ -183,7 +183,7 @@ var errNotPosted = errors.New("not posted")
 
 // interpret translates the answer to a call that was posted as it is, as a league does.
 func (x *exam) interpret(ctx context.Context, r *reply, method string) {
-	if x.acceptance.kinds[method] == "" || r.Error != "" {
+	if !hasMessages(method) || r.Error != "" {
 		return
 	}
 	once := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})

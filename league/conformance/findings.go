@@ -16,48 +16,23 @@ func (x *exam) hasUnderstood() bool {
 	return x.understood
 }
 
-// fail finds that a requirement does not hold. The first failure stands, unless a later
-// one has a rejection that says more.
-func (x *exam) fail(id, detail string, shown ...*Exchange) {
-	x.find(id, &Finding{Verdict: Fail, Detail: detail}, shown)
-}
-
 // pass finds that a requirement holds, as far as nothing else says otherwise.
 func (x *exam) pass(id string) { x.find(id, &Finding{Verdict: Pass}, nil) }
-
-// note is pass with a detail.
-func (x *exam) note(id, detail string) { x.find(id, &Finding{Verdict: Pass, Detail: detail}, nil) }
 
 // skip says why a requirement could not be examined; what was found before stands.
 func (x *exam) skip(id, why string, shown ...*Exchange) {
 	x.find(id, &Finding{Verdict: Skipped, Detail: why}, shown)
 }
 
-// judge is fail when there is a problem, else pass. The cause of a failure is the
-// defect of the answers that are shown, if they have one.
-func (x *exam) judge(id, problem string, shown ...*Exchange) {
-	x.because(defect{}, id, problem, shown...)
-}
-
-// because is judge for a problem that follows from a known defect.
+// because finds that a requirement does not hold if there is a problem, which may follow
+// from a known defect. The first failure stands, unless a later one has a rejection that
+// says more.
 func (x *exam) because(d defect, id, problem string, shown ...*Exchange) {
 	if problem == "" {
 		x.pass(id)
 		return
 	}
 	x.find(id, &Finding{Verdict: Fail, Detail: problem, defect: d}, shown)
-}
-
-// after is judge for what depends on other requirements: where one of them does not
-// hold, nothing can be said, and the requirement is skipped.
-func (x *exam) after(before []string, id, problem string, shown ...*Exchange) {
-	for _, other := range before {
-		if x.failed(other) {
-			x.block(id, other+" does not hold, and without it this cannot be examined")
-			return
-		}
-	}
-	x.judge(id, problem, shown...)
 }
 
 // block is skip for a requirement that does not pass any more, whatever follows.

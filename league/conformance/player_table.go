@@ -21,7 +21,7 @@ var (
 // so that most other requirements are SHOULD.
 func (x *playerExam) table() []rule {
 	table := slices.Concat(wireRules("P", ""), x.registrationRules("P", protocol.RegisterPlayer.Name, "player_meta", playerEnvelope()...),
-		x.httpRules(), x.replyRules(), x.matchRules(), x.noticeRules(), x.robustnessRules())
+		x.httpRules(), x.replyRules(), x.methodRules(), x.envelopeRules(), x.invitationRules(), x.choiceRules(), x.noticeRules(), x.robustnessRules())
 	areas := []string{"REG", "HTTP", "FRM", "RPC", "MET", "ENV", "INV", "CHO", "OVR", "ERR", "NOT", "REQ", "UNI", "LOAD", "LAT", "STA"}
 	area := func(r rule) int { return slices.Index(areas, strings.Split(r.ID, "-")[1]) }
 	slices.SortFunc(table, func(a, b rule) int { return cmp.Or(area(a)-area(b), strings.Compare(a.ID, b.ID)) })
@@ -87,12 +87,22 @@ func (x *playerExam) replyRules() []rule {
 			})),
 		must("P-RPC-17", "It reads JSON in any order, spacing and escaping.", "RFC 8259 §2",
 			"Read the request with a JSON library; do not search its text.", on("wire/spelling", understoodSameMatch, joinsAgain...)),
+	}
+}
+
+func (x *playerExam) methodRules() []rule {
+	return []rule{
 		should("P-MET-02", "It knows choose_parity by the name parity_choose too (even_odd).", "004 §4.2",
 			"Register the same handler under both names: the specification has both.", on("methods/alias", hasResult)),
 		should("P-MET-03", "It knows a method by its message type.", "PROTOCOL, Calls",
 			"If the method is GAME_INVITATION, CHOOSE_PARITY_CALL or GAME_OVER, use the handler of that message.", on("methods/message type", hasResult)),
 		should("P-MET-04", "It takes a message by the method mcp_message, and reads its message_type.", "003 §5.11.2",
 			"If you do not know the method, read params.message_type before you answer -32601.", on("methods/mcp_message", hasResult)),
+	}
+}
+
+func (x *playerExam) envelopeRules() []rule {
+	return []rule{
 		should("P-ENV-01", "Its replies have the protocol league.v2 and a message_type.", "003 §2.4.1",
 			`Add "protocol": "league.v2" and the message_type of the answer to every result.`, on("envelope", func(f *fact) string {
 				return firstOf(hasProtocol(f), when(f.message["message_type"] == nil, "message_type is missing"))
@@ -134,7 +144,7 @@ func hasMatch(f *fact) string {
 	return when(f.reply.result["match_id"] == nil, "match_id is missing")
 }
 
-func (x *playerExam) matchRules() []rule {
+func (x *playerExam) invitationRules() []rule {
 	return []rule{
 		must("P-INV-01", "It answers GAME_INVITATION with GAME_JOIN_ACK.", "003 §4.4.2",
 			"Answer handle_game_invitation with a result that has message_type, match_id, player_id, arrival_timestamp and accept.", on("rejected invitation", found),
@@ -171,6 +181,11 @@ func (x *playerExam) matchRules() []rule {
 			"Do not look for the opponent in a list of your own; role_in_match is PLAYER_A or PLAYER_B.", on("side B", found, chooses...)),
 		must("P-INV-09", "It joins a match that is played again, as a new attempt in a new conversation.", "003 §2.9.4",
 			"If the same match_id comes with another conversation_id, start the match from the beginning.", on("repeat/match", found, chooses...)),
+	}
+}
+
+func (x *playerExam) choiceRules() []rule {
+	return []rule{
 		must("P-CHO-01", "It answers a question with a choice: CHOOSE_PARITY_CALL with CHOOSE_PARITY_RESPONSE, in other games GAME_MOVE_CALL with GAME_MOVE_RESPONSE.", "003 §4.5.2",
 			"Answer choose_parity with a result that has message_type, match_id, player_id and parity_choice; in other games make_move with move_data.",
 			on("choice", func(f *fact) string {
@@ -261,11 +276,11 @@ func (x *playerExam) robustnessRules() []rule {
 				return firstOf(sameMatch(f), otherConversation(f.reply, f.conversation))
 			}, steady...), on("at once/choice", found, steady...)),
 		should("P-LAT-01", "It answers 95 of 100 invitations in half of their 5 seconds.", "003 §2.7",
-			"Answer an invitation at once, and do all slow work afterwards.", in("repeat")),
+			"Answer an invitation at once, and do all slow work afterwards.", on("times of invitations", found), in("repeat", "play")),
 		should("P-LAT-02", "It makes 95 of 100 choices in half of their 30 seconds.", "003 §2.7",
-			"Limit the time of your strategy, and have a default choice.", in("repeat")),
+			"Limit the time of your strategy, and have a default choice.", on("times of choices", found), in("repeat", "play")),
 		should("P-LAT-03", "It answers half of the calls in 500 ms.", "002 §13.3",
-			"Check what your agent does before it answers: import, connect and read files once, when it starts.", in("repeat")),
+			"Check what your agent does before it answers: import, connect and read files once, when it starts.", on("times", found), in("repeat", "play")),
 		must("P-STA-02", "It still plays at the end of the examination.", "003 §6.3.3",
 			"Read its log to find what ended or blocked it.", on("end/match", found, chooses...)),
 	}

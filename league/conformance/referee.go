@@ -284,7 +284,7 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 				x.hangUpOn[m.id] = true
 				x.mu.Unlock()
 			}
-			x.play1(ctx, m)
+			x.conduct(ctx, m)
 			m.cut = m.cut || m.start() != nil && m.start().unasked
 		})
 	}
@@ -293,14 +293,14 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 	for _, m := range matches {
 		if !m.cut && !m.over && m.refusal() == "" && !m.invited() && ctx.Err() == nil {
 			m.attempt++
-			x.play1(ctx, m)
+			x.conduct(ctx, m)
 		}
 	}
 	return ""
 }
 
-// play1 has the referee conduct one match.
-func (x *refereeExam) play1(ctx context.Context, m *refereedMatch) {
+// conduct has the referee conduct one match.
+func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 	if x.hand(ctx, m); m.refusal() == "" {
 		x.await(ctx, m)
 	}
@@ -380,5 +380,6 @@ func (x *refereeExam) recordCrowd(w *crowd) {
 	r, n := w.beyond.start(), len(w.matches)
 	x.record("crowd/together", &fact{reply: r, problem: when(w.together < n, "%d matches were in progress at the same time, and max_concurrent_matches is %d", w.together, n)})
 	dropped := !busy(r) && notRefused(r) != "" && !w.beyond.over
-	x.record("crowd/beyond", &fact{reply: r, problem: when(dropped, "it took one match more than max_concurrent_matches, and did not report it")})
+	later := !busy(r) && notRefused(r) != "" && w.beyond.over
+	x.record("crowd/beyond", &fact{reply: r, note: when(later, "it was conducted later"), problem: when(dropped, "it took one match more than max_concurrent_matches, and did not report it")})
 }

@@ -31,6 +31,7 @@ type fact struct {
 	about          string // the case; the detail of a failure begins with it
 	skip           string // why the fact could not be observed: its requirements are skipped
 	problem        string // a problem that the scenario itself observed
+	note           string // the detail of a pass
 	defect         defect // that failures have in common
 	others         []string
 	reply, earlier *reply
@@ -184,6 +185,9 @@ func (x *exam) decide(j *judge, f *fact) {
 	problem := j.decide(f)
 	switch {
 	case problem == undecided:
+		return
+	case problem == "" && f.note != "":
+		x.find(j.id, &Finding{Verdict: Pass, Detail: f.note}, nil)
 		return
 	case problem != "" && f.about != "":
 		problem = f.about + ": " + problem
