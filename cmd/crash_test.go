@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -199,7 +200,7 @@ func (c *troupe) read() ledger {
 	defer func() { _ = file.Close() }()
 	l := ledger{played: map[protocol.MatchID]*span{}}
 	var torn int
-	l.state, _, _, torn, err = journal.Replay(path, file, func(_ int, e *journal.Event, _ string) {
+	l.state, _, _, torn, err = journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string) {
 		at, err := time.Parse(time.RFC3339, e.At)
 		require.NoError(c.t, err)
 		switch d := e.Data.(type) {
@@ -234,7 +235,7 @@ func (c *troupe) check() (l ledger, technical int) {
 		if !assert.NoError(t, err) {
 			continue
 		}
-		assert.Equal(t, report.Outcome, match.Result.GameResult, match.MatchID)
+		assert.Equal(t, report.GameResult, match.Result.GameResult, match.MatchID)
 		assert.Equal(t, store.StateAcknowledged, match.Lifecycle.State, match.MatchID)
 		if report.Status == protocol.StatusTechnicalLoss {
 			technical++

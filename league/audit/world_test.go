@@ -18,6 +18,7 @@ import (
 
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -60,7 +61,7 @@ func choiceOf(id string) string {
 func newWorld(t *testing.T, rounds int) *world {
 	t.Helper()
 	w := &world{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
-	j, _, _, err := journal.Open(w.dir.Journal(leagueID), nil)
+	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	w.record = func(d journal.Data) {
 		w.minute++
@@ -102,7 +103,7 @@ func newWorld(t *testing.T, rounds int) *world {
 }
 
 func (w *world) now() string {
-	return journal.FormatTime(time.Date(2026, 1, 1, 12, w.minute, 0, 0, time.UTC))
+	return journalfile.FormatTime(time.Date(2026, 1, 1, 12, w.minute, 0, 0, time.UTC))
 }
 
 // deadline is that of what is asked now.
@@ -112,7 +113,7 @@ func (w *world) deadline() string {
 
 // standings are what a player has until now.
 func (w *world) standings(id string) *protocol.Record {
-	place, _ := w.state.Place(id)
+	place, _ := w.state.PlayerIndex(id)
 	row := w.state.Table.Row(place)
 	return &protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points}
 }
@@ -161,7 +162,7 @@ func (w *world) match(matchID protocol.MatchID, idA, idB string) {
 			result.Status, result.WinnerPlayerID = protocol.StatusWin, ptr([]string{idA, idB}[v.Winner])
 		}
 	}
-	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Outcome: result, Draw: draw}
+	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", GameResult: result, Draw: draw}
 	points := func(p string) int {
 		switch {
 		case result.Status == protocol.StatusDraw:

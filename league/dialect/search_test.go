@@ -13,8 +13,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"evenodd/league/protocol"
 )
 
 // An asked question is one of the test, with what an agent knows of it.
@@ -263,8 +261,8 @@ func delayed(s *stranger, delay func(asked object) time.Duration) postFunc {
 
 func limited(t *testing.T, p *peers, length time.Duration, method, message string, post postFunc) (string, error) {
 	t.Helper()
-	ctx := protocol.Window(t.Context(), length)
-	defer ctx.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
 	_, answer, err := p.call(ctx, there, "", method, asking(method, message), post)
 	return string(answer), err
 }

@@ -9,6 +9,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
@@ -49,6 +50,8 @@ type Options struct {
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
+
+	decorate func(protocol.Caller) protocol.Caller // in tests, for the caller of each agent; nil for none
 }
 
 // The transports.
