@@ -107,9 +107,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if p, err = player.New(options); err != nil {
 		return &usageError{err}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Health: func() any {
+	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
-	}})
+	}
+	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}})
 	if failed := p.Close(); failed != nil {
 		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
 	}

@@ -76,7 +76,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Health: health}); err != nil {
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())
