@@ -15,7 +15,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -95,7 +95,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
-	speak := dialect.New(dialect.Options{League: options.LeagueID, Game: options.GameType, Clock: protocol.SystemClock(), Log: log})
+	speak := bridge.New(bridge.Options{League: options.LeagueID, Game: options.GameType, Clock: protocol.SystemClock(), Log: log})
 	client, err := newClient(maxReply, o.ca, calls.allows, speak)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -102,7 +102,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	speak := dialect.New(dialect.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
+	speak := bridge.New(bridge.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
 	client, err := newClient(maxFromManager, o.ca, nil, speak)
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -127,7 +127,7 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	if err != nil {
 		return err
 	}
-	speak := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	client, err := newClient(maxFromManager, o.ca, nil, speak)
 	if err != nil {
 		return err

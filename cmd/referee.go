@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -72,7 +72,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	speak := dialect.New(dialect.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
+	speak := bridge.New(bridge.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
 	client, err := newClient(maxReply, o.ca, nil, speak)
 	if err != nil {
 		return errors.Join(err, listener.Close())

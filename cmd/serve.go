@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -221,7 +221,7 @@ var _ transport.Stopwatch = (*protocol.Limited)(nil) // neither knows the other
 // newClient makes a client that believes the authorities in a file, too, and
 // calls the addresses that are allowed; nil for all. It speaks as others do,
 // unless it knows no dialect.
-func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *dialect.Dialect) (*http.Client, error) {
+func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *bridge.Bridge) (*http.Client, error) {
 	believed, err := roots(ca)
 	if err != nil {
 		return nil, err
@@ -234,8 +234,8 @@ func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *di
 }
 
 var (
-	_ http.Calls    = (*dialect.Dialect)(nil)
-	_ http.Requests = (*dialect.Dialect)(nil)
+	_ http.Calls    = (*bridge.Bridge)(nil)
+	_ http.Requests = (*bridge.Bridge)(nil)
 )
 
 // sparing holds notices back from agents that keep failing.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/transport"
@@ -40,7 +40,7 @@ func (o *simulateOptions) invite() error {
 // reach makes what joins the league with players that run elsewhere: a client
 // that calls them, and a place where they find the manager.
 func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), err error) {
-	speak := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: o.Log})
+	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: o.Log})
 	client, err := newClient(maxReply, o.ca, nil, speak)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 )
 
@@ -65,7 +65,7 @@ type actor struct {
 	stage   *stage
 	url     string
 	id      string // that it was registered under; the stage's mu guards it
-	dialect *dialect.Dialect
+	dialect *bridge.Bridge
 	play    func(*call) performance
 	server  *http.Server
 	serves  sync.WaitGroup
@@ -109,13 +109,13 @@ func (s *stage) open(play func(*call) performance) (*actor, error) {
 }
 
 // openAt serves an agent on a listener. Its dialect is one of its own if none is given.
-func (s *stage) openAt(l net.Listener, speaks *dialect.Dialect, play func(*call) performance) *actor {
+func (s *stage) openAt(l net.Listener, speaks *bridge.Bridge, play func(*call) performance) *actor {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	a := &actor{
 		stage: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, dialect: speaks, play: play, busy: make(chan struct{}, maxPlaying),
 	}
 	if a.dialect == nil {
-		a.dialect = dialect.New(dialect.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+		a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	}
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 )
 
@@ -94,7 +94,7 @@ func (x *client) ask(ctx context.Context, method string, params any) *reply {
 
 // askAs is ask by one of the kit's agents, which knows the form that the agent under
 // examination understands, for a method that has so much time to answer.
-func (x *client) askAs(ctx context.Context, speaker *dialect.Dialect, method string, params any, limit time.Duration) *reply {
+func (x *client) askAs(ctx context.Context, speaker *bridge.Bridge, method string, params any, limit time.Duration) *reply {
 	id := x.nextID()
 	r := x.call(ctx, speaker, method, x.encode(id, method, params), x.patience(limit))
 	x.inspect(r, id)
@@ -106,7 +106,7 @@ func (x *client) askAs(ctx context.Context, speaker *dialect.Dialect, method str
 // specification. The reply has the message by the names of the specification, and
 // the bytes of the form that the agent understood; where it understood none, of
 // the answer that tells most about the reason.
-func (x *client) call(ctx context.Context, speaker *dialect.Dialect, method string, body []byte, limit time.Duration) *reply {
+func (x *client) call(ctx context.Context, speaker *bridge.Bridge, method string, body []byte, limit time.Duration) *reply {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var tries []*reply
@@ -260,7 +260,7 @@ func listed(m members) string {
 // sendIn calls a method once, in the form that the agent has understood before from this
 // speaker. Change, if it is not nil, changes the request; where it returns nil, the
 // request cannot be made in that form.
-func (x *client) sendIn(ctx context.Context, speaker *dialect.Dialect, method string, params any, limit time.Duration, change func(request members) []byte) *reply {
+func (x *client) sendIn(ctx context.Context, speaker *bridge.Bridge, method string, params any, limit time.Duration, change func(request members) []byte) *reply {
 	url, body := x.inForm(ctx, speaker, method, x.encode(x.nextID(), method, params))
 	if change != nil {
 		if body = change(objectOf(body)); body == nil {
@@ -278,7 +278,7 @@ func (x *client) sendIn(ctx context.Context, speaker *dialect.Dialect, method st
 // inForm is a request as the agent understands it, and where it is posted: in the form
 // that it has understood before from this speaker. The body is a request in the form of
 // the specification.
-func (x *client) inForm(ctx context.Context, speaker *dialect.Dialect, method string, body []byte) (url string, form []byte) {
+func (x *client) inForm(ctx context.Context, speaker *bridge.Bridge, method string, body []byte) (url string, form []byte) {
 	_, _, _ = speaker.Call(ctx, x.options.URL, "", method, body, func(_ context.Context, to string, body []byte) (int, []byte, error) {
 		if form == nil {
 			url, form = to, body
@@ -299,7 +299,7 @@ func understoodBy(ctx context.Context, method string, request []byte, r *reply) 
 	if r.Error != "" {
 		return
 	}
-	once := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	once := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	status, body, err := once.Call(ctx, r.To, "", method, request, func(context.Context, string, []byte) (int, []byte, error) {
 		return r.Status, r.body, nil
 	})

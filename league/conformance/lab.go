@@ -12,7 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -100,7 +100,7 @@ type lab struct {
 	life      context.Context //nolint:containedctx // of the examination; a call may have less time
 	game      string          // its type
 	catalogue map[string]Requirement
-	dialect   *dialect.Dialect // of the kit's manager, which knows the agent's form
+	dialect   *bridge.Bridge // of the kit's manager, which knows the agent's form
 	judges    judge
 	busy      atomic.Bool // many matches are played at once: what gets no answer now says nothing about later
 
@@ -117,7 +117,7 @@ func newLab(ctx context.Context, o *Options) *lab {
 	l := &lab{
 		options: o, life: ctx, catalogue: map[string]Requirement{}, findings: map[string]*Finding{}, blocked: map[string]bool{},
 		judges:  newJudge(),
-		dialect: dialect.New(dialect.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
+		dialect: bridge.New(bridge.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
 	}
 	if o.Game != nil {
 		l.game = o.Game.Info().Type
