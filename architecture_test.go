@@ -43,10 +43,15 @@ func nevers() []never {
 		{"a game knows no other game", "games are added without touching each other",
 			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
 		{"arithmetic is pure", "who meets whom, who stands where and who is stronger follow from values alone",
-			func(p, i string) bool { return in(p, "league/schedule", "league/table", "league/stats") && ours(i) }},
+			func(p, i string) bool { return in(p, "league/pairing", "league/table", "league/stats") && ours(i) }},
+		{"the fold is pure", "a league's state follows from its events alone; league/store gives it the types of documents, and its file is league/journal/journalfile",
+			func(p, i string) bool {
+				pure := slices.Contains([]string{"league/protocol", "league/pairing", "league/table", "league/store"}, i)
+				return p == "league/journal" && (ours(i) && !pure || impure(i) || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
+			}},
 		{"decisions are pure", "a decision follows from the league's state and the values that are passed, so that a table test and the audit can make it again",
 			func(p, i string) bool {
-				pure := in(i, "league/protocol", "league/journal", "league/table", "league/schedule", "rules")
+				pure := i == "league/journal" || in(i, "league/protocol", "league/table", "league/pairing", "rules")
 				return in(p, "league/decide") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"faults are decided by values", "what goes wrong follows from the seed and from what is decided, so that the same faults come whatever runs at once",
@@ -108,7 +113,7 @@ func nevers() []never {
 			func(p, i string) bool { return in(i, "cmd") && !in(p, "main", "cmd") }},
 		{"the core does not log", "values in, values out; its callers say what they did",
 			func(p, i string) bool {
-				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/schedule", "league/table", "league/simulation/faults")
+				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/pairing", "league/table", "league/simulation/faults")
 			}},
 	}
 }
@@ -191,7 +196,13 @@ func TestEveryNeverBites(t *testing.T) {
 		{"a game imports the rules", "rules/evenodd", "rules", ""},
 		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
 		{"the table imports the protocol", "league/table", "league/protocol", "arithmetic is pure"},
-		{"the schedule does sums", "league/schedule", "math", ""},
+		{"the pairing does sums", "league/pairing", "math", ""},
+		{"the fold reads a file", "league/journal", "os", "the fold is pure"},
+		{"the fold knows its file", "league/journal", "league/journal/journalfile", "the fold is pure"},
+		{"the fold looks at the clock", "league/journal", "time", "the fold is pure"},
+		{"the fold counts points", "league/journal", "league/table", ""},
+		{"the file folds", "league/journal/journalfile", "league/journal", ""},
+		{"decisions read the journal's file", "league/decide", "league/journal/journalfile", "decisions are pure"},
 		{"decisions take a lock", "league/decide", "sync", "decisions are pure"},
 		{"decisions write files", "league/decide", "league/store", "decisions are pure"},
 		{"decisions compare times", "league/decide", "time", ""},
@@ -369,6 +380,9 @@ func (s source) faults() (faults []string) {
 			}
 		}
 	}
+	for _, assertion := range s.contextAssertions() {
+		faults = append(faults, s.at(assertion)+": a type assertion on a context: wrapping a context must change nothing, so pass options as parameters of the call")
+	}
 	if in(s.path, "main.go", "cmd", "config") {
 		return faults
 	}
@@ -389,6 +403,54 @@ func (s source) impurities() (found []string) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if g, ok := n.(*ast.GoStmt); ok {
 			found = append(found, s.at(g)+": a goroutine in a pure package")
+		}
+		return true
+	})
+	return found
+}
+
+// contextAssertions finds type assertions and type switches on a context: on a name that
+// the file declares as a context.Context, on any name ctx, and on a call or field Context.
+func (s source) contextAssertions() (found []*ast.TypeAssertExpr) {
+	contexts := map[string]bool{"ctx": true, "Context": true}
+	declare := func(names []*ast.Ident, of ast.Expr) {
+		sel, ok := of.(*ast.SelectorExpr)
+		if !ok || sel.Sel.Name != "Context" {
+			return
+		}
+		if from, ok := sel.X.(*ast.Ident); ok && from.Name == s.nameOf("context") {
+			for _, name := range names {
+				contexts[name.Name] = true
+			}
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			declare(n.Names, n.Type)
+		case *ast.ValueSpec:
+			declare(n.Names, n.Type)
+		}
+		return true
+	})
+	var isContext func(e ast.Expr) bool
+	isContext = func(e ast.Expr) bool {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return contexts[e.Name]
+		case *ast.SelectorExpr:
+			return contexts[e.Sel.Name]
+		case *ast.ParenExpr:
+			return isContext(e.X)
+		case *ast.CallExpr: // r.Context(), or any(ctx)
+			f, ok := e.Fun.(*ast.SelectorExpr)
+			return ok && f.Sel.Name == "Context" || !ok && len(e.Args) == 1 && isContext(e.Args[0])
+		}
+		return false
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if a, ok := n.(*ast.TypeAssertExpr); ok && isContext(a.X) {
+			found = append(found, a)
 		}
 		return true
 	})
@@ -470,6 +532,12 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"a variable of a function", "league/x.go", `import "sync"; func f() { var mu sync.Mutex; _ = &mu }`, ""},
 		{"a type with a mutex", "league/x.go", `import "sync"; type t struct { mu sync.Mutex }`, ""},
 		{"a function that takes a channel", "league/x.go", `var f func(chan int)`, ""},
+		{"a type assertion on a context", "cmd/x.go", `import "context"; func f(life context.Context) { _, _ = life.(interface{ Limit() int }) }`, "on a context"},
+		{"a type switch on a context", "league/x.go", `func f() { switch ctx.(type) {} }`, "on a context"},
+		{"an assertion on a request's context", "transport/http/x.go", `func f() { _ = r.Context().(*t) }`, "on a context"},
+		{"an assertion on a converted context", "player/x.go", `func f() { _ = any(ctx).(*t) }`, "on a context"},
+		{"an assertion on a field", "referee/x.go", `import "context"; type m struct { life context.Context }; func f() { _ = m.life.(*t) }`, "on a context"},
+		{"an assertion on a context's value", "transport/http/x.go", `func f() { _ = ctx.Value(key).(*t) }`, ""},
 		{"a table", "league/x.go", `var codes = map[string]int{"E001": 1}`, ""},
 	}
 	for _, tt := range tests {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -20,7 +21,7 @@ import (
 func registering(t *testing.T) store.Folder {
 	t.Helper()
 	dir := store.Folder(t.TempDir())
-	j, _, _, err := journal.Open(dir.Journal("cup"), nil)
+	j, _, _, err := journalfile.Open(dir.Journal("cup"), nil)
 	require.NoError(t, err)
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1,
@@ -107,7 +108,7 @@ func TestAuditCalledWrongly(t *testing.T) {
 	_, err := ran(t, newAudit, t.TempDir())
 	require.ErrorContains(t, err, "no league in")
 	_, err = ran(t, newAudit, "nowhere")
-	require.ErrorContains(t, err, "there is no folder nowhere: give the one that --data of the league named")
+	require.ErrorContains(t, err, "there is no folder nowhere: give the folder that --data of the league named")
 	_, err = ran(t, newAudit, "--league-id", "other", string(registering(t)))
 	require.ErrorContains(t, err, `no league "other"`)
 }

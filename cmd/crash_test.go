@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -199,7 +200,7 @@ func (c *troupe) read() ledger {
 	defer func() { _ = file.Close() }()
 	l := ledger{played: map[protocol.MatchID]*span{}}
 	var torn int
-	l.state, _, _, torn, err = journal.Replay(path, file, func(_ int, e *journal.Event, _ string) {
+	l.state, _, _, torn, err = journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string) {
 		at, err := time.Parse(time.RFC3339, e.At)
 		require.NoError(c.t, err)
 		switch d := e.Data.(type) {
@@ -225,11 +226,11 @@ func (c *troupe) check() (l ledger, technical int) {
 	t := c.t
 	l = c.read()
 	require.NotNil(t, l.state.Completed)
-	require.Len(t, l.state.Matches, 66)
+	require.Equal(t, 66, l.state.TotalMatches())
 	assert.Equal(t, 66, l.state.Recorded, "each match has exactly one result")
 	assert.Zero(t, l.disputes, "no match has another")
-	for i := range l.state.Matches {
-		report := l.state.Matches[i].Report
+	for m := range l.state.Matches() {
+		report := m.Report
 		match, err := store.Read[store.Match](c.data.Match(crashLeague, report.MatchID.String()))
 		if !assert.NoError(t, err) {
 			continue
@@ -398,8 +399,8 @@ func (c *troupe) interrupted(l *ledger) int {
 
 // attempts counts those at all matches.
 func attempts(s *journal.State) (n int) {
-	for i := range s.Matches {
-		n += len(s.Matches[i].Attempts)
+	for m := range s.Matches() {
+		n += len(m.Attempts)
 	}
 	return n
 }
@@ -413,8 +414,8 @@ type outcome struct {
 // outcomes are the results of all matches.
 func (c *troupe) outcomes(s *journal.State) map[protocol.MatchID]outcome {
 	all := map[protocol.MatchID]outcome{}
-	for i := range s.Matches {
-		r := s.Matches[i].Report
+	for m := range s.Matches() {
+		r := m.Report
 		_, a, b, ok := s.Find(r.MatchID)
 		require.True(c.t, ok)
 		text := func(p *string) string {

@@ -62,7 +62,7 @@ func TestHalfPlayedLeagueOfAnEarlierVersionIsResumed(t *testing.T) {
 	before := read(t, data.Journal(crashLeague))
 
 	m := start(t, "manager", "--port", "0", "--data", string(data), "--exit-when-done")
-	url := m.awaits(t, `League \S+ at (http://\S+/mcp) goes on: round 2 of 3, 3 of 6 matches recorded`)[1]
+	url := m.awaits(t, `League \S+ at (http://\S+/mcp) resumes: round 2 of 3, 3 of 6 matches recorded`)[1]
 	for _, name := range []string{"Referee 27301", "Referee 27302", "Player 27311", "Player 27312", "Player 27313", "Player 27314"} {
 		role, _, _ := strings.Cut(strings.ToLower(name), " ")
 		agent := start(t, role, "--port", "0", "--name", name, "--data", string(data), "--league-id", crashLeague, "--manager", url)

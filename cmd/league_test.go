@@ -198,7 +198,7 @@ func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
 		assert.Equal(t, 130, m.ends(t))
 		assert.Empty(t, m.stdout.String())
 		assert.True(t, strings.HasSuffix(m.stderr.String(),
-			"evenodd: interrupted. The league has not begun. Run the same command again to go on; the league is in SHARED.\n"), m.stderr.String())
+			"evenodd: interrupted. The league has not begun. Run the same command again to resume; the league is in SHARED.\n"), m.stderr.String())
 	})
 	t.Run("in the middle", func(t *testing.T) {
 		t.Parallel()
@@ -220,12 +220,12 @@ func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
 		assert.Equal(t, 130, m.ends(t))
 		assert.Empty(t, m.stdout.String(), "half a league has no table")
 		assert.True(t, strings.HasSuffix(m.stderr.String(),
-			"evenodd: interrupted. 1 of 3 matches were recorded. Run the same command again to go on; the league is in SHARED.\n"), m.stderr.String())
+			"evenodd: interrupted. 1 of 3 matches were recorded. Run the same command again to resume; the league is in SHARED.\n"), m.stderr.String())
 		for _, p := range agents {
 			assert.Equal(t, 130, p.ends(t), p.name)
 			assert.Empty(t, p.stdout.String(), p.name)
 			assert.True(t, strings.HasSuffix(p.stderr.String(),
-				"evenodd: interrupted. The league goes on. Run the same command again to come back as the same agent; who it is, is kept in SHARED.\n"), p.stderr.String())
+				"evenodd: interrupted. The league continues. Run the same command again to come back as the same agent; its identity is in SHARED.\n"), p.stderr.String())
 		}
 	})
 }

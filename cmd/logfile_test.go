@@ -472,8 +472,8 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 // A caller that answers nothing.
 type silence struct{}
 
-func (silence) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
-	return nil, errors.New("nobody there")
+func (silence) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
+	return nil, nil, errors.New("nobody there")
 }
 
 // What an agent sends is documented even when the screen shows nothing.
@@ -486,7 +486,7 @@ func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
 	log, err := newLogger(&screen, "disabled", func() string { return id }, f)
 	require.NoError(t, err)
 	caller := transport.Logged(silence{}, log)
-	_, err = caller.Call(t.Context(), "http://localhost:8000/mcp", "tok-secret", "ping", nil, nil)
+	_, _, err = caller.Call(t.Context(), transport.Request{Endpoint: "http://localhost:8000/mcp", Bearer: "tok-secret", Method: "ping"})
 	require.Error(t, err)
 	id = "player:P01"
 	f.agent("P01")

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
@@ -41,7 +40,7 @@ type managerOptions struct {
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
-	o := &managerOptions{address: address{ports: ports{8000, 8000}, untold: true}} // agents are told by their operators
+	o := &managerOptions{address: address{ports: ports{8000, 8000}, local: true}} // agents are told by their operators
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run a league: register agents, hand out matches, keep the table",
@@ -75,81 +74,99 @@ goes on where it was, whatever ended it.`,
 }
 
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) error {
-	if o.pace < 0 {
-		return usage("--pace %s: cannot be negative", o.pace)
+	switch {
+	case o.pace < 0:
+		return usage("--pace %s: must not be negative", o.pace)
+	case o.referees < 1:
+		return usage("--referees %d: a league needs at least one", o.referees)
 	}
 	file := openLeagueLog(o.data, o.leagueID, s.err)
-	defer func() { _ = file.Close() }() // a log that cannot be written has said so
+	defer func() { _ = file.Close() }() // reports a failed write itself
 	log, err := newLogger(s.err, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	if err != nil {
 		return err
 	}
-	if o.referees < 1 {
-		return usage("--referees %d: a league needs at least one", o.referees)
-	}
-	var manager *league.Manager
-	var printed error // what came of printing the final table
-	over := false
 	options, rules, err := leagueOptions(files, o.leagueID, o.game, o.players, o.referees, o.legs)
 	if err != nil {
 		return err
-	}
-	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
-	speak := bridge.New(bridge.Options{League: options.LeagueID, Game: options.GameType, Clock: protocol.SystemClock(), Log: log})
-	client, err := newClient(maxReply, o.ca, calls.allows, speak)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
-	options.Pace, options.StopWithin, options.CheckHost = o.pace, stopPatience, calls.checkHost
-	options.CallerAddress = callerAddress
-	listener, err := o.address.listen(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = listener.Close() }() // nearly always closed by then
-	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
-	keep, err := openKeep(s, o.data, o.leagueID, o.newLeague)
-	if err != nil {
-		return err
-	}
-	defer closeKeep(s, keep)
-	options.Files = keep
-	options.Over = func() {
-		over = true
-		printed = printStandings(s, manager.Standings(), nil)
-	}
-	manager, err = league.New(options)
-	if err != nil {
-		return &usageError{err}
 	}
 	presets, err := files.Agents()
 	if err != nil {
 		return &usageError{err}
 	}
-	name := cmp.Or(presets.LeagueManager.DisplayName, "League Manager")
-	mux := transport.NewMux(log)
-	manager.Mount(mux)
-	stop := o.address.serve(listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Dialect: speak, Health: func() any { return managerHealth(manager, o.leagueID, name) },
+	listener, err := o.address.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // the server has usually closed it
+	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
+	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
+	n, err := newNode(nodeOptions{
+		maxReply: maxReply, ca: o.ca, allow: calls.allows, log: log,
+		dialect: bridge.Options{League: options.LeagueID, Game: options.GameType},
 	})
-	defer stop()
-	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
-		o.leagueID, o.address.url(listener.Addr().String()), situation(manager, o), manager.AdminToken())
-	log.Info().Str("system_id", rules.System.SystemID).Str("display_name", rules.League.DisplayName).
-		Str("game_type", rules.League.GameType).Stringer("calls", calls).Str("event_type", protocol.EventListening).Msg("listening")
+	if err != nil {
+		return err
+	}
+	defer n.client.Close()
+	keep, err := openKeep(s, o.data, o.leagueID, o.newLeague)
+	if err != nil {
+		return err
+	}
+	defer closeKeep(s, keep)
+	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, keep
+	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
+	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
+	return p.run(ctx, s, options)
+}
 
+// A managerProcess is the process of a manager.
+type managerProcess struct {
+	*managerOptions
+	*node
+	listener net.Listener
+	calls    *guard
+	systemID string
+	name     string // display name
+}
+
+// run serves the manager until its league is over and, unless --exit-when-done is
+// given, until it is interrupted.
+func (p *managerProcess) run(ctx context.Context, s streams, options league.Options) error {
+	var manager *league.Manager
+	var printed error
+	over := false
+	options.Over = func() { over, printed = true, printStandings(s, manager.Standings(), nil) }
+	manager, err := league.New(options)
+	if err != nil {
+		return &usageError{err}
+	}
+	mux := transport.NewMux(p.log)
+	manager.Mount(mux)
+	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
+	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}})()
+	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
+		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
+	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
+		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
 	_, err = manager.Run(ctx)
 	switch {
 	case printed != nil:
 		return printed
-	case over:
-		return o.after(ctx, s, manager, log)
-	case ctx.Err() != nil:
-		return &interruptedError{howToGoOn(manager.Status(), o.data)}
+	case !over && ctx.Err() != nil:
+		return &interruptedError{howToResume(manager.Status(), p.data)}
+	case !over:
+		return err
 	}
-	return err
+	if !p.exitWhenDone {
+		_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
+		manager.Linger(ctx)
+		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
+	}
+	if p.strict {
+		return technicalLosses(manager.Standings())
+	}
+	return nil
 }
 
 // callerAddress is the address from which a request came, "" when it is not known.
@@ -160,27 +177,15 @@ func callerAddress(ctx context.Context) string {
 	return ""
 }
 
-// after is what a manager does when its league is over.
-func (o *managerOptions) after(ctx context.Context, s streams, manager *league.Manager, log zerolog.Logger) error {
-	if !o.exitWhenDone {
-		waitForEnd(ctx, s, manager, log)
-	}
-	if o.strict {
-		return technicalLosses(manager.Standings())
-	}
-	return nil
-}
-
-// situation says how far the league is.
-func situation(m *league.Manager, o *managerOptions) string {
-	status := m.Status()
+// situation describes the state of the league to the operator.
+func (o *managerOptions) situation(status league.Status, resumed bool) string {
 	switch {
 	case status.State == decide.StateLeagueCompleted:
 		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another --league-id", status.Recorded, status.Matches)
 	case status.Matches > 0:
-		return fmt.Sprintf("goes on: round %d of %d, %d of %d matches recorded", max(status.Round, 1), status.Rounds, status.Recorded, status.Matches)
-	case m.Resumed():
-		return fmt.Sprintf("goes on: %d of %d players and %d of %d referees have registered%s",
+		return fmt.Sprintf("resumes: round %d of %d, %d of %d matches recorded", max(status.Round, 1), status.Rounds, status.Recorded, status.Matches)
+	case resumed:
+		return fmt.Sprintf("resumes: %d of %d players and %d of %d referees have registered%s",
 			status.Players, o.players, status.Referees, o.referees, waitingFor(status.Awaited))
 	}
 	return fmt.Sprintf("waits for %d players and %d referees", o.players, o.referees)
@@ -194,21 +199,17 @@ func waitingFor(ids []string) string {
 	return "; no answer yet from " + strings.Join(ids, ", ")
 }
 
-// howToGoOn tells whoever stopped a league how to take it up again.
-func howToGoOn(status league.Status, data string) string {
+// howToResume tells the operator how to resume an interrupted league.
+func howToResume(status league.Status, data string) string {
 	recorded := "The league has not begun."
 	if status.Matches > 0 {
 		recorded = fmt.Sprintf("%d of %d matches were recorded.", status.Recorded, status.Matches)
 	}
 	if data == "" {
-		return recorded + " It was kept nowhere: a new start begins a new league."
+		return recorded + " The league has no data folder: a new start begins a new league."
 	}
-	return fmt.Sprintf("%s Run the same command again to go on; the league is in %s.", recorded, data)
+	return fmt.Sprintf("%s Run the same command again to resume; the league is in %s.", recorded, data)
 }
-
-// stopPatience is how long a process that is told to stop lets running matches
-// go on.
-const stopPatience = 10 * time.Second
 
 // openKeep opens the league in a data folder, and says what came of it; nil
 // without a folder.
@@ -248,16 +249,7 @@ func closeKeep(s streams, keep *league.Files) {
 	}
 }
 
-// waitForEnd keeps a finished manager answering queries, and telling agents that
-// come back.
-func waitForEnd(ctx context.Context, s streams, m *league.Manager, log zerolog.Logger) {
-	_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
-	m.Linger(ctx)
-	log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the league was over")
-}
-
-func managerHealth(m *league.Manager, leagueID, name string) any {
-	status := m.Status()
+func managerHealth(status league.Status, leagueID, name string) any {
 	return map[string]any{
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,

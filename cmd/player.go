@@ -8,21 +8,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/dialect/bridge"
-	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
-	"evenodd/transport"
 	"evenodd/transport/http"
 )
 
@@ -76,74 +72,47 @@ it needs one, is in EVENODD_LLM_KEY or OPENAI_API_KEY.`,
 }
 
 func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
-	o.tools.LLM.Key = llmKey()
-	if !httpURL(o.manager) {
-		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
-	}
 	if o.verify != verifyAnnounced && o.verify != verifyStrict {
-		return usage("--verify-referee %q: announced or strict", o.verify)
+		return usage("--verify-referee %q: must be announced or strict", o.verify)
 	}
 	options, err := playerPreset(files, o.id)
 	if err != nil {
 		return err
 	}
+	o.tools.LLM.Key = llmKey()
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return &usageError{err}
 	}
-	listener, err := o.address.listen(ctx)
+	process, err := o.open(ctx, s, "player", maxFromManager)
 	if err != nil {
 		return err
 	}
-	var known atomic.Pointer[player.Player] // what the bot says is logged from the start
-	name := defaultName(o.name, "Player", listener)
-	file := openAgentLog(o.data, "player", "player-"+membership.Slug(name), s.err)
-	defer func() { _ = file.Close() }() // a log that cannot be written has said so
-	log, err := newLogger(s.err, o.logLevel, func() string { return senderOf(known.Load()) }, file)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	speak := bridge.New(bridge.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
-	client, err := newClient(maxFromManager, o.ca, nil, speak)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	defer client.Close()
-	o.tools.Log = log
+	defer process.close()
+	o.tools.Log = process.log
 	decide, err := external.Open(o.strategy, o.tools)
 	if err != nil {
-		return errors.Join(&usageError{err}, listener.Close())
+		return &usageError{err}
 	}
 	defer external.Close(decide)
-	options.Name, options.ID, options.Leagues = name, o.wantedID(8100, protocol.PlayerID), o.leagues
+	options.Name, options.ID, options.Leagues = process.name, o.wantedID(8100, protocol.PlayerID), o.leagues
 	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide
-	options.Games = strategy.Playable(decide, options.Games)
-	options.StrictReferees = o.verify == verifyStrict
-	options.Caller, options.Clock, options.Log = transport.Logged(client, log), protocol.SystemClock(), log
+	options.Games, options.StrictReferees = strategy.Playable(decide, options.Games), o.verify == verifyStrict
+	options.Caller, options.Clock, options.Log = process.calls, protocol.SystemClock(), process.log
 	options.Folder = store.Folder(o.data)
 	var p *player.Player
 	if o.seeded {
 		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
 		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
 	}
-	p, err = player.New(options)
-	if err != nil {
-		return errors.Join(&usageError{err}, listener.Close())
+	if p, err = player.New(options); err != nil {
+		return &usageError{err}
 	}
-	known.Store(p)
-	mux := transport.NewMux(log)
-	p.Mount(mux)
-	stop := o.address.serve(listener, mux, p.Stamp, http.Config{MaxBody: maxFromManager, Trusts: p.KnowsManager, Dialect: speak, Health: func() any {
+	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
-	}})
-	defer stop()
-	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Str("event_type", protocol.EventListening).Msg("listening")
-	l := &life{
-		agent: p, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
-		clock: options.Clock, log: log, file: file, data: o.data,
 	}
-	err = l.takePart(ctx)
-	if kept := p.Close(); kept != nil {
-		log.Error().Err(kept).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history is not complete on disk")
+	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}})
+	if failed := p.Close(); failed != nil {
+		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
 	}
 	if err != nil {
 		return err
@@ -164,29 +133,21 @@ func llmKey() string {
 	return strings.TrimSpace(cmp.Or(os.Getenv("EVENODD_LLM_KEY"), os.Getenv("OPENAI_API_KEY")))
 }
 
-// playerPreset is what the files say of a player that no flag does.
+// playerPreset returns the options of a player that files set and flags do not.
 func playerPreset(files *config.Loader, id string) (player.Options, error) {
 	system, systemErr := files.System()
 	defaults, defaultsErr := files.PlayerDefaults()
-	if err := errors.Join(systemErr, defaultsErr); err != nil {
+	preset, presetErr := files.Player(id)
+	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
 		return player.Options{}, &usageError{err}
 	}
-	o := player.Options{
-		Version: defaults.Version, Games: defaults.GameTypes, RegisterTimeout: inSeconds(system.Timeouts.RegisterPlayer),
+	games := defaults.GameTypes
+	if preset.GameTypes != nil {
+		games = preset.GameTypes
 	}
-	switch preset, err := files.Player(id); {
-	case errors.Is(err, config.ErrNoPreset):
-	case err != nil:
-		return player.Options{}, &usageError{err}
-	case !preset.Active:
-		return player.Options{}, inactive(files, "player", id)
-	default:
-		o.Version = cmp.Or(preset.Version, o.Version)
-		if preset.GameTypes != nil {
-			o.Games = preset.GameTypes
-		}
-	}
-	return o, nil
+	return player.Options{
+		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterPlayer),
+	}, checkActive(files, "player", id, &preset.Preset)
 }
 
 func printPlayer(s streams, r player.Record, account string) error {

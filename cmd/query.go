@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -107,34 +106,24 @@ several agents of that manager, --id chooses one.
 	return c
 }
 
-// queryLayers are what the files of the data folder say of the manager's address.
-func queryLayers(files *config.Loader, _ lookup) ([]config.Layer, error) {
-	ofSystem, presets, err := agentLayers(files, func(*config.Network) string { return "" }, "")
-	if err != nil {
-		return nil, err
-	}
-	return []config.Layer{presets.done(), ofSystem}, nil
-}
-
 func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOptions) error {
 	if err := checkTextOrJSON(o.format); err != nil {
 		return err
 	}
-	if !httpURL(o.manager) {
-		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
+	if err := checkManager(o.manager); err != nil {
+		return err
 	}
 	question, err := o.question(files)
 	if err != nil {
 		return err
 	}
-	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	client, err := newClient(maxFromManager, o.ca, nil, speak)
+	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer n.client.Close()
 	about := subjects()[o.subject]
-	data, err := ask(ctx, client, o.manager, question, about)
+	data, err := ask(ctx, n.caller, o.manager, question, about)
 	if err != nil {
 		if ctx.Err() != nil {
 			return &interruptedError{"Nothing was changed."}

@@ -17,8 +17,9 @@ import (
 // managerFunc answers each query with the JSON of a result.
 type managerFunc func(q *protocol.LeagueQuery) string
 
-func (f managerFunc) Call(_ context.Context, _, _, _ string, params any, decode func([]byte) (any, error)) (any, error) {
-	return decode([]byte(f(params.(*protocol.LeagueQuery))))
+func (f managerFunc) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	answer, err := r.Decode([]byte(f(r.Params.(*protocol.LeagueQuery))))
+	return answer, nil, err
 }
 
 func query(name string) *protocol.LeagueQuery {

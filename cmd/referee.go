@@ -11,13 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league/dialect/bridge"
-	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/referee"
-	"evenodd/transport"
 	"evenodd/transport/http"
 )
 
@@ -51,89 +48,56 @@ prints its record and ends.`,
 
 func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {
 	if o.maxConcurrent < 1 || o.maxConcurrent > protocol.MaxConcurrentMatches {
-		return usage("--max-concurrent %d: 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
-	}
-	if !httpURL(o.manager) {
-		return usage("--manager %q: a URL such as http://localhost:8000/mcp", o.manager)
+		return usage("--max-concurrent %d: must be from 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
 	}
 	options, err := refereePreset(files, o.id)
 	if err != nil {
 		return err
 	}
-	listener, err := o.address.listen(ctx)
+	p, err := o.open(ctx, s, "referee", maxReply)
 	if err != nil {
 		return err
 	}
-	var r *referee.Referee
-	name := defaultName(o.name, "Referee", listener)
-	file := openAgentLog(o.data, "referee", "referee-"+membership.Slug(name), s.err)
-	defer func() { _ = file.Close() }() // a log that cannot be written has said so
-	log, err := newLogger(s.err, o.logLevel, func() string { return senderOf(r) }, file)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	speak := bridge.New(bridge.Options{Endpoint: o.address.endpoint, Clock: protocol.SystemClock(), Log: log})
-	client, err := newClient(maxReply, o.ca, nil, speak)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	defer client.Close()
+	defer p.close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	options.Name, options.ID, options.LeagueID = name, o.wantedID(8000, protocol.RefereeID), o.leagueID
+	options.Name, options.ID, options.LeagueID = p.name, o.wantedID(8000, protocol.RefereeID), o.leagueID
 	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent
-	options.Caller, options.Clock, options.Log = transport.Logged(sparing(client, log), log), protocol.SystemClock(), log
+	options.Caller, options.Clock, options.Log = p.calls, protocol.SystemClock(), p.log
 	options.Folder, options.Stalls = store.Folder(o.data), stalls.Longest
 	if o.seeded {
 		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}
-	r, err = referee.New(options)
+	r, err := referee.New(options)
 	if err != nil {
-		return errors.Join(&usageError{err}, listener.Close())
+		return &usageError{err}
 	}
-	mux := transport.NewMux(log)
-	r.Mount(mux)
-	stop := o.address.serve(listener, mux, r.Stamp, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Trusts: r.KnowsManager, Dialect: speak, Health: func() any {
-		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
-	}})
-	defer stop()
 	defer r.Close()
-	log.Info().Str("endpoint", o.address.endpoint).Str("manager", o.manager).Str("event_type", protocol.EventListening).Msg("listening")
-	l := &life{
-		agent: r, endpoint: options.Endpoint, caller: options.Caller, manager: o.manager,
-		clock: options.Clock, log: log, file: file, data: o.data,
+	health := func() any {
+		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
-	err = l.takePart(ctx)
-	if err != nil {
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())
 }
 
-// refereePreset is what the files say of a referee that no flag does.
+// refereePreset returns the options of a referee that files set and flags do not.
 func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 	system, systemErr := files.System()
 	defaults, defaultsErr := files.RefereeDefaults()
-	if err := errors.Join(systemErr, defaultsErr); err != nil {
+	preset, presetErr := files.Referee(id)
+	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
 		return referee.Options{}, &usageError{err}
 	}
-	version, types := defaults.Version, defaults.GameTypes
-	switch preset, err := files.Referee(id); {
-	case errors.Is(err, config.ErrNoPreset):
-	case err != nil:
-		return referee.Options{}, &usageError{err}
-	case !preset.Active:
-		return referee.Options{}, inactive(files, "referee", id)
-	default:
-		version = cmp.Or(preset.Version, version)
-		if preset.GameTypes != nil {
-			types = preset.GameTypes
-		}
+	types := defaults.GameTypes
+	if preset.GameTypes != nil {
+		types = preset.GameTypes
 	}
-	chosen, err := gamesOf(types)
+	games, err := gamesOf(types)
 	return referee.Options{
-		Version: version, Games: chosen, RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
-	}, err
+		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
+	}, cmp.Or(err, checkActive(files, "referee", id, &preset.Preset))
 }
 
 func printReferee(s streams, r referee.Record) error {

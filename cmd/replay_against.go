@@ -15,6 +15,7 @@ import (
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/transport"
 	"evenodd/transport/http"
 )
 
@@ -129,15 +130,14 @@ func sayAgain(ctx context.Context, client *http.Client, endpoint string, e *stor
 	if err != nil {
 		return answer{}, fmt.Errorf("a message of the transcript cannot be sent again: %w", err)
 	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	got, err := client.Call(limited, endpoint, "", e.Method, params, func(raw []byte) (any, error) {
+	decode := func(raw []byte) (any, error) {
 		v := jsontext.Value(slices.Clone(raw))
 		if !v.IsValid() {
 			return nil, errors.New("the answer is not JSON")
 		}
 		return v, nil
-	})
+	}
+	got, _, err := client.Call(ctx, transport.Request{Endpoint: endpoint, Method: e.Method, Params: params, Decode: decode, Limit: limit})
 	if err == nil {
 		message, _ := got.(jsontext.Value)
 		return answer{message: message}, nil

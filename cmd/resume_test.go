@@ -96,7 +96,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 130, m.ends(t), m.stderr.String())
 	assert.Empty(t, m.stdout.String(), "half a league has no table")
-	assert.Regexp(t, `\nevenodd: interrupted\. [2-4] of 6 matches were recorded\. Run the same command again to go on; the league is in `+
+	assert.Regexp(t, `\nevenodd: interrupted\. [2-4] of 6 matches were recorded\. Run the same command again to resume; the league is in `+
 		regexp.QuoteMeta(string(k.data))+`\.\n$`, m.stderr.String())
 
 	before := read(t, journal)
@@ -105,7 +105,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	require.Zero(t, m.ends(t), m.stderr.String())
 	line := strings.Count(before, "\n") + 1
 	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line was not finished \(8 bytes\); it is cut off\. Nobody had been told of it\.\n`, m.stderr.String())
-	assert.Regexp(t, `\nLeague \S+ at \S+ goes on: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
+	assert.Regexp(t, `\nLeague \S+ at \S+ resumes: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
 	assert.True(t, strings.HasPrefix(read(t, journal), before), "what was written stays")
 	for _, p := range agents {
 		assert.Zero(t, p.ends(t), p.stderr.String())
@@ -239,7 +239,7 @@ func TestADiskThatIsFull(t *testing.T) {
 	agents := k.agents(t)
 	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: mend it and start again\nended with 1\n`)
 	assert.Zero(t, m.ends(t), m.stderr.String())
-	assert.Regexp(t, `goes on: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
+	assert.Regexp(t, `resumes: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
 	for _, p := range agents {
 		assert.Zero(t, p.ends(t), p.stderr.String())
 	}

@@ -186,7 +186,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return &interruptedError{"Such a league cannot go on, because players that run elsewhere take part in it; play another."}
 	case ctx.Err() != nil && keep != nil:
 		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Go on with: evenodd simulate --data %s --league-id %s --resume",
-			keep.State.Recorded, len(keep.State.Matches), o.data, o.LeagueID)}
+			keep.State.Recorded, keep.State.TotalMatches(), o.data, o.LeagueID)}
 	case ctx.Err() != nil:
 		return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
 	case err != nil:

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/transport"
@@ -40,12 +39,11 @@ func (o *simulateOptions) invite() error {
 // reach makes what joins the league with players that run elsewhere: a client
 // that calls them, and a place where they find the manager.
 func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), err error) {
-	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: o.Log})
-	client, err := newClient(maxReply, o.ca, nil, speak)
+	n, err := newNode(nodeOptions{maxReply: maxReply, ca: o.ca, log: o.Log})
 	if err != nil {
 		return nil, err
 	}
-	o.Outside.Caller = sparing(client, o.Log)
+	o.Outside.Caller = n.caller
 	if !o.quiet {
 		o.Outside.Note = func(text string) { _, _ = fmt.Fprintln(s.err, oneLine(text)) }
 	}
@@ -55,19 +53,19 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 		if !o.quiet {
 			_, _ = fmt.Fprintf(s.err, "%s is %v: no player can register by itself; all are registered in their place.\n", o.meet.at, errTaken)
 		}
-		return client.Close, nil
+		return n.client.Close, nil
 	case err != nil:
-		client.Close()
+		n.client.Close()
 		return nil, err
 	}
-	here := &address{host: o.meet.host(), untold: true}
+	here := &address{host: o.meet.host(), local: true}
 	if !o.quiet && o.wait > 0 {
 		_, _ = fmt.Fprintf(s.err, "Players may register at %s for %s; --wait 0s spares that.\n", o.meet.url(l), o.wait)
 	}
 	o.Outside.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
-		return here.serve(l, mux, stamp, http.Config{MaxBody: maxRequest, Dialect: speak})
+		return n.serve(here, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
 	}
-	return func() { _ = l.Close(); client.Close() }, nil
+	return func() { _ = l.Close(); n.client.Close() }, nil
 }
 
 // printOutside says why matches were lost technically, and what in the answers

@@ -35,16 +35,16 @@ func (d *desk) Fallback(func(any) (string, bool)) {}
 
 func (d *desk) OnUnread(func(context.Context, string, error)) {}
 
-func (d *desk) Call(_ context.Context, _, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
-	switch method {
+func (d *desk) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch r.Method {
 	case protocol.Ping.Name:
-		return &protocol.Pong{}, nil
+		return &protocol.Pong{}, nil, nil
 	case protocol.StartMatch.Name:
-		q := params.(*protocol.MatchAssignment)
+		q := r.Params.(*protocol.MatchAssignment)
 		d.assigned <- q
-		return &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, MatchID: q.MatchID, Attempt: q.Attempt}, nil
+		return &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, MatchID: q.MatchID, Attempt: q.Attempt}, nil, nil
 	}
-	return &protocol.Ack{}, nil
+	return &protocol.Ack{}, nil, nil
 }
 
 const reporters = 64 // matches in a round

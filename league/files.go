@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -22,10 +23,10 @@ import (
 // so that no other manager runs it.
 type Files struct {
 	Folder store.Folder
-	State  *journal.State // the fold of the journal
-	Torn   *journal.Torn  // the incomplete end that was cut off the journal; usually nil
+	State  *journal.State    // the fold of the journal
+	Torn   *journalfile.Torn // the incomplete end that was cut off the journal; usually nil
 
-	journal *journal.Journal
+	journal *journalfile.File
 	secret  [32]byte
 	unlock  func() error
 	lost    string // the head that standings.json names and the journal does not have; usually ""
@@ -34,7 +35,7 @@ type Files struct {
 // OpenFiles opens a league in a folder, or begins one there. Fresh first moves an
 // existing league into the archive; archived is its new path. The errors name the file
 // and what to do: the league is locked (*store.LockedError), the journal is damaged
-// (*journal.DamageError), a file cannot be read or written.
+// (*journalfile.DamageError), a file cannot be read or written.
 func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time) (f *Files, archived string, err error) {
 	unlock, err := folder.Lock(leagueID)
 	if err != nil {
@@ -46,7 +47,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		}
 	}()
 	if fresh {
-		if archived, err = folder.Archive(leagueID, journal.FormatTime(now())); err != nil {
+		if archived, err = folder.Archive(leagueID, journalfile.FormatTime(now())); err != nil {
 			return nil, archived, fmt.Errorf("cannot move the old league to the archive: %w", err)
 		}
 	}
@@ -55,7 +56,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		known = &store.Standings{} // the manager writes it again
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
-	f.journal, f.State, f.Torn, err = journal.Open(folder.Journal(leagueID), func(_ int, _ *journal.Event, hash string) {
+	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, _ *journal.Event, hash string) {
 		if hash == f.lost {
 			f.lost = ""
 		}
@@ -103,7 +104,7 @@ func documentsOf(s *journal.State, leagueID, head, now string) (d documents) {
 	d.agents.Referees, d.agents.Players = s.AgentRecords()
 	d.rounds = &store.Rounds{
 		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID,
-		TotalRounds: s.Schedule.Rounds(), Rounds: s.RoundRecords(),
+		TotalRounds: s.TotalRounds(), Rounds: s.RoundRecords(),
 	}
 	if s.Started != nil {
 		d.standings = &store.Standings{

@@ -13,6 +13,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -39,7 +40,7 @@ func begun(t *testing.T) store.Folder {
 	_, err = league.New(options(keep))
 	require.NoError(t, err)
 	require.NoError(t, keep.Close())
-	j, state, _, err := journal.Open(folder.Journal(leagueID), nil)
+	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
@@ -193,7 +194,7 @@ func TestWhatWasTornOff(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, keep.Torn)
 	end := bytes.IndexByte(torn, '\n') + 1
-	assert.Equal(t, journal.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *keep.Torn)
+	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *keep.Torn)
 	assert.Empty(t, keep.State.Agents)
 	require.NoError(t, keep.Close())
 	whole, err := os.ReadFile(folder.Journal(leagueID))

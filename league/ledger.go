@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 )
 
@@ -17,7 +18,7 @@ type ledger struct {
 
 	mu      sync.Mutex
 	state   *journal.State
-	journal *journal.Journal   // nil: the league has no data folder
+	journal *journalfile.File  // nil: the league has no data folder
 	changed func(journal.Data) // called with each recorded event while mu is held
 }
 
@@ -32,7 +33,7 @@ var errJournal = errors.New("the journal cannot be written")
 func (l *ledger) record(data journal.Data) error {
 	at := l.clock.Timestamp() // cheaper, and enough for a league without a journal
 	if l.journal != nil {
-		at = journal.FormatTime(l.clock.Now())
+		at = journalfile.FormatTime(l.clock.Now())
 	}
 	e := journal.Event{Seq: l.state.Events + 1, At: at, Data: data}
 	if err := l.state.Apply(&e); err != nil {

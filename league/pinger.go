@@ -16,9 +16,8 @@ type pinger struct{ caller protocol.Caller }
 
 // ping pings an endpoint once.
 func (p pinger) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
-	limited := protocol.Limit(ctx, pingTimeout)
-	defer limited.Stop()
-	return protocol.Ping.Call(limited, p.caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+	pong, _, err := protocol.Ping.CallWithin(ctx, p.caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, pingTimeout)
+	return pong, err
 }
 
 // reachable tells whether anything answers at an endpoint, even with an error.

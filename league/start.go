@@ -232,6 +232,6 @@ func (r *registrations) fixParticipants() error {
 		return err
 	}
 	r.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
-		Int("rounds", r.state.Schedule.Rounds()).Int("matches", r.state.Schedule.Matches()).Str("event_type", protocol.EventLeagueStarted).Msg("the league begins")
+		Int("rounds", r.state.TotalRounds()).Int("matches", r.state.TotalMatches()).Str("event_type", protocol.EventLeagueStarted).Msg("the league begins")
 	return nil
 }

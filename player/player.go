@@ -4,6 +4,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	crand "crypto/rand"
@@ -203,7 +204,7 @@ func (p *Player) Register(ctx context.Context) error {
 		leagues = []string{o.LeagueID}
 	}
 	enrolment := membership.Enrolment{
-		Keep: p.keep, Current: &p.member, Leagues: leagues, Timeout: o.RegisterTimeout,
+		Keep: p.keep, Current: &p.member, Leagues: leagues,
 		Clock: o.Clock, Log: o.Log, Apply: p.apply, Joined: p.joined,
 	}
 	if err := enrolment.Enroll(ctx); err != nil {
@@ -228,7 +229,8 @@ func (p *Player) apply(kept *store.Identity, conversation string) func(context.C
 		request.Sender, request.AuthToken = protocol.PlayerSender(kept.AgentID), kept.AuthToken
 	}
 	return func(ctx context.Context) (*membership.Answer, error) {
-		r, err := protocol.RegisterPlayer.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request)
+		limit := cmp.Or(o.RegisterTimeout, protocol.RegisterPlayer.Timeout)
+		r, _, err := protocol.RegisterPlayer.CallWithin(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request, limit)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -16,7 +17,8 @@ func put[Q, R any](m *match, w *window, s *seat, method *protocol.Method[Q, R], 
 		w.turn.method, w.turn.answer = method.Name, nil
 		m.chronicle.sent(s.player.PlayerID, method.Name, w.turn.try, q)
 	}
-	answer, err := method.Call(w.ctx, m.referee.options.Caller, s.peer, q)
+	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, s.peer, q, time.Until(w.deadline))
+	w.called(timing)
 	if err != nil {
 		return nil, unanswered(err)
 	}

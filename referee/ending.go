@@ -135,8 +135,6 @@ func (m *match) announce() {
 
 // tellResult sends GAME_OVER to a player.
 func (m *match) tellResult(s *seat) {
-	ctx := protocol.Limit(m.referee.life, protocol.Seconds(m.assignment.Timeouts.GameOver))
-	defer ctx.Stop()
 	method := &protocol.NotifyMatchResult
 	over := &protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, s),
@@ -146,9 +144,9 @@ func (m *match) tellResult(s *seat) {
 	if m.chronicle != nil {
 		m.chronicle.sent(s.player.PlayerID, method.Name, 1, over)
 	}
-	ack, err := method.Call(ctx, m.referee.options.Caller, s.peer, over)
+	ack, timing, err := method.CallWithin(m.referee.life, m.referee.options.Caller, s.peer, over, protocol.Seconds(m.assignment.Timeouts.GameOver))
 	if m.chronicle != nil {
-		m.chronicle.acknowledged(s.player.PlayerID, method.Name, 1, ack, err, ctx.Timing())
+		m.chronicle.acknowledged(s.player.PlayerID, method.Name, 1, ack, err, timing)
 	}
 	if err != nil {
 		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).

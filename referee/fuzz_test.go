@@ -50,7 +50,12 @@ const (
 
 var errHungUp = errors.New("the connection is closed")
 
-func (r *ring) Call(_ context.Context, endpoint, _, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (r *ring) Call(_ context.Context, q protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	answer, err := r.call(q.Endpoint, q.Method, q.Params, q.Decode)
+	return answer, nil, err
+}
+
+func (r *ring) call(endpoint, method string, params any, decode func([]byte) (any, error)) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++

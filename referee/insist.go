@@ -12,16 +12,17 @@ import (
 // A window is the time a player has to answer a question. A wrong answer may
 // be mended inside it; a lost or late one opens another after a pause.
 type window struct {
-	ctx    *protocol.Limited
-	end    time.Time // as the question says; what it waited at this side comes on top
-	stamp  string    // the deadline as messages say it
-	asks   string    // the message type of the question
-	action string    // the message that is awaited
-	length time.Duration
-	held   time.Duration // what hold has waited
-	limits int           // answers that asked to wait
-	asked  bool
-	turn   *turn // nil where nothing is written
+	end      time.Time        // by the league's clock, as the question says
+	deadline time.Time        // by the machine's clock: when calls end
+	queued   time.Duration    // at this side, in all calls: the window lasts so much longer than end says
+	timing   *protocol.Timing // of the last call; nil when the carrier measures none
+	stamp    string           // the deadline as messages say it
+	asks     string           // the message type of the question
+	action   string           // the message that is awaited
+	length   time.Duration
+	held     time.Duration // what hold has waited
+	limits   int           // answers that asked to wait
+	turn     *turn         // nil where nothing is written
 }
 
 // A turn is what the transcript needs to know of a question.
@@ -38,13 +39,23 @@ func (m *match) openWindow(seconds float64) window {
 func (m *match) window(length time.Duration, turn *turn) window {
 	end := m.referee.options.Clock.Now().Add(length)
 	return window{
-		ctx: protocol.Window(m.referee.life, length), end: end, length: length,
+		end: end, deadline: time.Now().Add(length), length: length,
 		stamp: m.referee.options.Clock.Format(end), turn: turn,
 	}
 }
 
 // until is when the window really ends.
-func (w *window) until() time.Time { return w.end.Add(w.ctx.Extended()) }
+func (w *window) until() time.Time { return w.end.Add(w.queued) }
+
+// called takes the timing of a call in the window. The player keeps the time that
+// the question was queued at this side.
+func (w *window) called(timing *protocol.Timing) {
+	w.timing = timing
+	if timing != nil {
+		w.queued += timing.Queued
+		w.deadline = w.deadline.Add(timing.Queued)
+	}
+}
 
 // insist puts a question to a seat until it is answered rightly or the seat's
 // chances are used up; then the seat has lost technically.
@@ -67,7 +78,6 @@ func (m *match) insist(w window, side rules.Side, question func(*window, rules.S
 	if m.chronicle != nil {
 		w.turn = &turn{}
 	}
-	defer func() { w.ctx.Stop() }()
 	for retries, voids := 0, 0; ; {
 		known, err := m.question(&w, side, question)
 		if err == nil || m.over() {
@@ -129,7 +139,7 @@ func (m *match) hold(w *window, s *seat, fault *protocol.Error) (again bool) {
 	const step = 250 * time.Millisecond
 	w.limits++
 	o := &m.referee.options
-	left := min(w.until().Sub(o.Clock.Now()), w.length+w.ctx.Extended()-w.held)
+	left := min(w.until().Sub(o.Clock.Now()), w.length+w.queued-w.held)
 	pause := max(fault.RetryAfter(), min(time.Duration(w.limits)*step, time.Second))
 	o.Log.Info().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.asks).
 		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", max(min(pause, left), 0)).Str("event_type", protocol.EventPlayerAsksToWait).Msg("a player asks to wait")
@@ -139,16 +149,12 @@ func (m *match) hold(w *window, s *seat, fault *protocol.Error) (again bool) {
 
 // renew opens the window again.
 func (m *match) renew(w *window) {
-	w.ctx.Stop()
 	*w = m.window(w.length, w.turn)
 }
 
 // question puts a question once, and has it and its outcome in the transcript.
 func (m *match) question(w *window, side rules.Side, question func(*window, rules.Side) error) (account, error) {
-	if w.asked {
-		w.ctx = w.ctx.Again()
-	}
-	w.asked = true
+	w.timing = nil
 	if w.turn == nil {
 		err := question(w, side)
 		return m.account(w, err), err
@@ -277,11 +283,9 @@ func (m *match) complain(w *window, s *seat, fault *protocol.Error, timing *prot
 	delivered, done := context.WithCancel(r.life)
 	told := r.crew.run(func() {
 		defer done()
-		ctx := protocol.Limit(r.life, method.Timeout)
-		defer ctx.Stop()
-		ack, err := method.Call(ctx, r.options.Caller, peer, problem)
+		ack, timing, err := method.CallWithin(r.life, r.options.Caller, peer, problem, method.Timeout)
 		if chronicle != nil {
-			chronicle.acknowledged(problem.AffectedPlayer, method.Name, try, ack, err, ctx.Timing())
+			chronicle.acknowledged(problem.AffectedPlayer, method.Name, try, ack, err, timing)
 			chronicle.beside.Done()
 		}
 		if err != nil {

@@ -5,6 +5,7 @@
 package referee
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -141,7 +142,7 @@ func (r *Referee) Register(ctx context.Context) error {
 		old = o.Folder.OldMatches()
 	}
 	enrolment := membership.Enrolment{
-		Keep: r.keep, Current: &r.member, Timeout: o.RegisterTimeout, Clock: o.Clock, Log: o.Log,
+		Keep: r.keep, Current: &r.member, Clock: o.Clock, Log: o.Log,
 		Apply: r.apply,
 		Joined: func(m *membership.Membership, back bool) {
 			r.stamp.SetSender(protocol.RefereeSender(m.AgentID))
@@ -173,7 +174,8 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 		request.Sender, request.AuthToken = protocol.RefereeSender(kept.AgentID), kept.AuthToken
 	}
 	return func(ctx context.Context) (*membership.Answer, error) {
-		response, err := protocol.RegisterReferee.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request)
+		limit := cmp.Or(o.RegisterTimeout, protocol.RegisterReferee.Timeout)
+		response, _, err := protocol.RegisterReferee.CallWithin(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request, limit)
 		if err != nil {
 			return nil, err
 		}

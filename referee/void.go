@@ -46,7 +46,7 @@ const maxVoid = 10
 // monitor, and this very call, which must come back at the deadline and not
 // later. A connection that broke is the player's failure whatever happened here.
 func (m *match) account(w *window, err error) account {
-	a := account{timing: w.ctx.Timing()}
+	a := account{timing: w.timing}
 	fault := protocol.AsError(err)
 	switch {
 	case fault == nil:
@@ -70,14 +70,15 @@ func (m *match) account(w *window, err error) account {
 // stalled is for how long this process stood still where that matters to a
 // question whose window has ended, and where that was.
 func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, when string) {
-	end, _ := w.ctx.Deadline()
+	end := w.deadline
 	length, when = time.Since(end), "the time to answer ended"
 	stalls := m.referee.options.Stalls
 	if stalls == nil {
 		return length, when
 	}
 	length = max(length, stalls(end.Add(-margin), end))
-	if left := w.ctx.Left(); length <= margin && !left.IsZero() {
+	if length <= margin && w.timing != nil && !w.timing.Departed.IsZero() {
+		left := w.timing.Departed
 		length, when = stalls(left, left.Add(margin)), "the question left"
 	}
 	return length, when

@@ -25,16 +25,16 @@ type moody struct {
 	mood  error
 }
 
-func (m *moody) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
+func (m *moody) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
 	m.mu.Lock()
 	m.calls++
 	mood := m.mood
 	m.mu.Unlock()
 	time.Sleep(time.Second)
 	if mood != nil {
-		return nil, mood
+		return nil, nil, mood
 	}
-	return "fine", nil
+	return "fine", nil, nil
 }
 
 func (m *moody) is(mood error) {
@@ -60,7 +60,7 @@ func broken(mood error) (*transport.Breaker, *moody, *bytes.Buffer) {
 
 func tell(t *testing.T, b *transport.Breaker, method string) error {
 	t.Helper()
-	_, err := b.Call(t.Context(), "http://agent/mcp", "", method, nil, nil)
+	_, _, err := b.Call(t.Context(), transport.Request{Endpoint: "http://agent/mcp", Method: method})
 	return err
 }
 
@@ -81,7 +81,7 @@ func TestBreaker(t *testing.T) {
 		require.EqualError(t, open, "http://agent/mcp has failed too often; the next try is at 2000-01-01T00:01:05Z")
 		require.Equal(t, opened, time.Now(), "it fails at once")
 		require.Equal(t, 5, next.called())
-		_, err := b.Call(t.Context(), "http://other/mcp", "", "notify", nil, nil)
+		_, _, err := b.Call(t.Context(), transport.Request{Endpoint: "http://other/mcp", Method: "notify"})
 		require.ErrorIs(t, err, errBroken, "another endpoint is called")
 
 		time.Sleep(time.Until(open.Until) - time.Nanosecond)
@@ -197,7 +197,7 @@ func TestManyEndpointsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := transport.NewBreaker(failing{}, func(string) bool { return false }, zerolog.Nop())
 		call := func(n int) error {
-			_, err := b.Call(t.Context(), fmt.Sprint("http://", n), "", "notify", nil, nil)
+			_, _, err := b.Call(t.Context(), transport.Request{Endpoint: fmt.Sprint("http://", n), Method: "notify"})
 			return err
 		}
 		breaks := func(n int) {
@@ -220,6 +220,6 @@ func TestManyEndpointsThatFail(t *testing.T) {
 
 type failing struct{}
 
-func (failing) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
-	return nil, errBroken
+func (failing) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
+	return nil, nil, errBroken
 }

@@ -92,6 +92,12 @@ func asJSON(t *testing.T, v any) string {
 	return string(encoded)
 }
 
+// call makes a call without its timing.
+func call(ctx context.Context, caller transport.Caller, r transport.Request) (any, error) {
+	result, _, err := caller.Call(ctx, r)
+	return result, err
+}
+
 // A pinged is a handler of ping.
 type pinged = func(ctx context.Context, bearer string, q *protocol.ToolRequest) (*protocol.Pong, error)
 
@@ -164,22 +170,22 @@ func TestAllCarriersAlike(t *testing.T) {
 		}), sendPing, outcome{Result: pong("credential", 0)}},
 		{"an invitation is accepted", invited, sendInvitation(func(*protocol.GameInvitation) {}), outcome{Result: joined}},
 		{"a broadcast arrives", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
-			return protocol.Invite.CallMany(ctx, caller, to, protocol.Many(invitation()))
+			return protocol.Invite.CallMany(ctx, caller, to, protocol.Many(invitation()), time.Second)
 		}, outcome{Result: joined}},
 		{"a message is known by its type", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
-			return caller.Call(ctx, to.Endpoint, "", "mcp_message", invitation(), decoded[protocol.GameJoinAck])
+			return call(ctx, caller, transport.Request{Endpoint: to.Endpoint, Method: "mcp_message", Params: invitation(), Decode: decoded[protocol.GameJoinAck]})
 		}, outcome{Result: joined}},
 		{"a method is known by another name", func(mux protocol.Mux, stamp *protocol.Stamp) {
 			protocol.ChooseParity.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 				return nil, protocol.Fault(protocol.ErrMatchNotFound, "no match %s", q.MatchID)
 			})
 		}, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
-			return caller.Call(ctx, to.Endpoint, "", "parity_choose", &protocol.ChooseParityCall{
+			return call(ctx, caller, transport.Request{Endpoint: to.Endpoint, Method: "parity_choose", Params: &protocol.ChooseParityCall{
 				Envelope: protocol.Envelope{Protocol: protocol.Name, MessageType: protocol.TypeChooseParityCall, Sender: "referee:REF01",
 					Timestamp: "2025-01-15T10:15:00Z", ConversationID: "conv-r1m1"},
 				MatchID: "R1M1", PlayerID: "P01", GameType: "even_odd", Deadline: "2025-01-15T10:15:30Z",
 				Context: protocol.ChoiceContext{OpponentID: "P02", RoundID: 1, YourStandings: &protocol.Record{}},
-			}, decoded[protocol.ChooseParityResponse])
+			}, Decode: decoded[protocol.ChooseParityResponse]})
 		}, outcome{Code: protocol.ErrMatchNotFound, RPC: 4003, Detail: "no match R1M1", Remote: true}},
 
 		{"an error of the catalogue", ping(refuse(protocol.Fault(protocol.ErrNotAuthorized, "not your match").With("match_id", "R1M1"))), sendPing,
@@ -218,9 +224,8 @@ func TestAllCarriersAlike(t *testing.T) {
 		{"an answer too late", ping(slowly(11 * time.Second)), sendPing,
 			outcome{Code: protocol.ErrTimeout, RPC: -1, Detail: "no answer in time", Took: 10 * time.Second}},
 		{"a caller with less time than the method", ping(slowly(11 * time.Second)), func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
-			limited := protocol.Limit(ctx, 2*time.Second)
-			defer limited.Stop()
-			return sendPing(limited, caller, to)
+			pong, _, err := protocol.Ping.CallWithin(ctx, caller, to, &protocol.ToolRequest{}, 2*time.Second)
+			return pong, err
 		}, outcome{Code: protocol.ErrTimeout, RPC: -1, Detail: "no answer in time", Took: 2 * time.Second}},
 		{"a caller that gives up", ping(slowly(11 * time.Second)), func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			ctx, cancel := context.WithCancel(ctx)
@@ -284,7 +289,7 @@ func TestRetryAfterOnEveryCarrier(t *testing.T) {
 				})
 				caller, endpoint, stop := c.serve(mux)
 				defer stop()
-				_, err := caller.Call(t.Context(), endpoint, "", "busy", map[string]int{}, raw)
+				_, err := call(t.Context(), caller, transport.Request{Endpoint: endpoint, Method: "busy", Params: map[string]int{}, Decode: raw})
 				var refused *transport.Error
 				require.ErrorAs(t, err, &refused)
 				assert.Equal(t, 22, refused.Code)

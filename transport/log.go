@@ -23,8 +23,8 @@ const (
 	eventEndpointFailing = "THE_ENDPOINT_KEEPS_FAILING_NOTICES_TO_IT_ARE_HELD_BACK"
 )
 
-// Logged is next with a debug line for every call sent and every answer
-// received. When log is not at debug level it is next itself.
+// Logged is next with a debug line for every call and every result. It is next itself
+// when log is not at debug level.
 func Logged(next Caller, log zerolog.Logger) Caller {
 	if log.GetLevel() > zerolog.DebugLevel {
 		return next
@@ -37,21 +37,21 @@ type logged struct {
 	log  zerolog.Logger
 }
 
-func (l *logged) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Str("event_type", eventMessageSent).Msg("sent")
+func (l *logged) Call(ctx context.Context, r Request) (any, *Timing, error) {
+	describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).Str("event_type", eventMessageSent).Msg("sent")
 	start := time.Now()
-	result, err := l.next.Call(ctx, endpoint, bearer, method, params, decode)
+	result, timing, err := l.next.Call(ctx, r)
 	took := time.Since(start)
 	if err != nil {
-		describe(l.log.Debug(), params).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Err(err).Str("event_type", eventCallFailed).Msg("failed")
-		return result, err
+		describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", took).Err(err).Str("event_type", eventCallFailed).Msg("failed")
+		return result, timing, err
 	}
-	describe(l.log.Debug(), result).Str("method", method).Str("endpoint", endpoint).Dur("took_ms", took).Str("event_type", eventAnswerReceived).Msg("received the answer")
-	return result, nil
+	describe(l.log.Debug(), result).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", took).Str("event_type", eventAnswerReceived).Msg("received the answer")
+	return result, timing, nil
 }
 
-// describe adds what a value can say of itself: its type and its conversation,
-// never its content, which may hold tokens.
+// describe adds the type and the conversation of a message, but not its content, which
+// may contain tokens.
 func describe(e *zerolog.Event, value any) *zerolog.Event {
 	if v, ok := value.(interface{ Type() string }); ok {
 		e = e.Str("message_type", v.Type())

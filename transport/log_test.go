@@ -25,8 +25,8 @@ type postman struct {
 	err    error
 }
 
-func (p *postman) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
-	return p.result, p.err
+func (p *postman) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
+	return p.result, nil, p.err
 }
 
 func TestLogged(t *testing.T) {
@@ -49,7 +49,7 @@ func TestLogged(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
 			caller := transport.Logged(tt.carrier, zerolog.New(&log).Level(tt.level))
-			result, err := caller.Call(context.Background(), "http://p", "tok-secret", "invite", invitation, nil)
+			result, _, err := caller.Call(context.Background(), transport.Request{Endpoint: "http://p", Bearer: "tok-secret", Method: "invite", Params: invitation})
 			assert.Equal(t, tt.carrier.result, result)
 			assert.Equal(t, tt.carrier.err, err)
 			for _, part := range tt.want {

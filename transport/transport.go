@@ -1,10 +1,10 @@
-// Package transport carries calls between agents as JSON-RPC 2.0. It carries,
-// and does not understand: a message is a value that can be encoded, nothing
-// more. Its rooms are one carrier each.
+// Package transport carries calls between agents as JSON-RPC 2.0. Each package in it
+// is one carrier, which connects a Caller to a Mux. All carriers of bytes use the codec
+// of this package: Mux.Serve on the server's side, EncodeRequest and DecodeResponse on
+// the client's.
 //
-// A carrier joins a Caller to a Mux. The codec here is the same for all
-// carriers of bytes: Mux.Serve answers a request body, and EncodeRequest and
-// DecodeResponse are its other side.
+// The package knows no message, only values that can be encoded. It must not depend on
+// the protocol, so that other protocols can use it.
 package transport
 
 import (
@@ -15,35 +15,43 @@ import (
 	"time"
 )
 
-// A Caller calls a method at an endpoint and waits for the answer, until ctx
-// ends. A carrier of bytes encodes params and gives the encoded result to
-// decode, which must fail for anything that is not one whole JSON value; a
-// carrier of values hands both over as they are. Safe for concurrent use.
+// A Caller calls a method at an endpoint and waits for the result. It is safe for
+// concurrent use.
+//
+// Call returns when the result is there, the limit is over (the error is then
+// context.DeadlineExceeded) or ctx ends. The timing is nil when the carrier
+// measures none: the memory bus neither queues nor connects.
 type Caller interface {
-	Call(ctx context.Context, endpoint, bearer, method string, params any, decode func(result []byte) (any, error)) (any, error)
+	Call(ctx context.Context, request Request) (result any, timing *Timing, err error)
 }
 
-// A Stopwatch is a context that wants to know where the time of a call goes.
-// Carriers look whether the context they are given is one, and not at those it
-// was made of. Its methods are called one after the other, though not always by
-// the goroutine that calls, and never after the call has returned.
-//
-// A call that fails tells what is known: one that never departed how long it
-// queued and tried to connect, one without an answer how long it waited for
-// it. The figures that were told last add up to the time of the whole call. The
-// memory bus, where nothing is queued and nothing travels, tells nothing.
-type Stopwatch interface {
-	context.Context
+// A Request is one call. Request and Timing are aliases of unnamed types, so that a
+// package that does not import this one can declare the same Caller.
+type Request = struct {
+	Endpoint string
+	Bearer   string // credential that travels beside the message; "" for none
+	Method   string
+	// Params is the message. A carrier of bytes encodes it, and passes the encoded
+	// result to Decode, which must fail for anything that is not one whole JSON
+	// value. A carrier of values passes params and result on unchanged.
+	Params any
+	Decode func(result []byte) (any, error)
+	Limit  time.Duration // from now; 0 for no limit, negative for one that is over
+	// ExtendByQueue adds Timing.Queued to Limit when the request is sent.
+	ExtendByQueue bool
+}
 
-	// Departed: a connection stands and the request begins to be written.
-	// Queued is the time spent waiting at this side, for a slot among its
-	// connections or for a worker; connecting that for DNS, TCP and TLS. It is
-	// told again, counted from the beginning, when a carrier had to turn to
-	// another connection.
-	Departed(queued, connecting time.Duration)
-	// Answered: the answer has been read. Waiting is the time until its first
-	// byte, reading that until its last.
-	Answered(waiting, reading time.Duration)
+// A Timing says where the time of a call went. The four parts are consecutive and
+// add up to the whole call, without the encoding of the request and the decoding of
+// the result. A call that failed has the parts that are known: one that was never
+// sent how long it was queued and tried to connect, one without a response how long
+// it waited.
+type Timing = struct {
+	Queued     time.Duration // at this side, for a slot among its connections
+	Connecting time.Duration // DNS, TCP and TLS
+	Waiting    time.Duration // until the first byte of the response
+	Reading    time.Duration // until its last byte
+	Departed   time.Time     // when the request began to be written, for the last time; zero when it never was
 }
 
 // Codes of JSON-RPC 2.0.
@@ -60,11 +68,11 @@ type Error struct {
 	Code    int
 	Message string
 	Data    any
-	After   time.Duration // wait so long before the next try; beside the object (HTTP: Retry-After)
+	After   time.Duration // time to wait before a retry; travels beside the object (HTTP: Retry-After)
 	Status  int           // the HTTP status of the response; 0 on other carriers
 }
 
-// Error says code and message, and the data if it is a text.
+// Error has code and message, and the data if it is a string.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message)
 	if data, ok := e.Data.(string); ok {
@@ -76,13 +84,13 @@ func (e *Error) Error() string {
 // RPCError is the error's three parts.
 func (e *Error) RPCError() (code int, message string, data any) { return e.Code, e.Message, e.Data }
 
-// RetryAfter is how long to wait before the next try; 0 when nothing was said.
+// RetryAfter is the time to wait before a retry; 0 when none was given.
 func (e *Error) RetryAfter() time.Duration { return e.After }
 
 // HTTPStatus is the HTTP status of the response; 0 on other carriers.
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// An rpcError is any error that knows itself as a JSON-RPC error object.
+// An rpcError is an error with the parts of a JSON-RPC error object.
 type rpcError interface {
 	error
 	RPCError() (code int, message string, data any)
@@ -102,17 +110,17 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("nobody listens at %s: %v", e.Endpoint, e.Err)
 }
 
-// Unwrap is the cause, if the carrier had one.
+// Unwrap is the cause; nil for none.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // Unreachable is true.
 func (e *UnreachableError) Unreachable() bool { return true }
 
-// A LocalError is a failure of this side: it has run out of file descriptors,
-// of memory or of ports, and the endpoint may be in the best of health.
+// A LocalError is a failure of this side: it has no file descriptors, memory or ports
+// left. It says nothing about the endpoint, and makes a call attempt void.
 type LocalError struct{ Err error }
 
-// Error says what is missing.
+// Error names the missing resource.
 func (e *LocalError) Error() string { return "this side cannot make connections: " + e.Err.Error() }
 
 // Unwrap is the cause.
@@ -121,8 +129,8 @@ func (e *LocalError) Unwrap() error { return e.Err }
 // Local is true.
 func (e *LocalError) Local() bool { return true }
 
-// A ForbiddenError says that an endpoint is at an address which this side does
-// not call.
+// A ForbiddenError says that an endpoint has an address that this side does not call
+// (SSRF).
 type ForbiddenError struct {
 	Endpoint string
 	Address  netip.Addr
@@ -136,8 +144,7 @@ func (e *ForbiddenError) Error() string {
 // Forbidden is true.
 func (e *ForbiddenError) Forbidden() bool { return true }
 
-// retryAfter is how long an error asks its receiver to wait, 0 when it does
-// not.
+// retryAfter is how long an error asks its receiver to wait, 0 for not at all.
 func retryAfter(err error) time.Duration {
 	var e interface{ RetryAfter() time.Duration }
 	if errors.As(err, &e) {
@@ -146,8 +153,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// asRPC turns any error of a handler into a JSON-RPC error object. What the
-// handler did not mean for others stays here.
+// asRPC converts any error of a handler to a JSON-RPC error object. The text of an
+// error without RPCError is not sent.
 func asRPC(err error) rpcError {
 	var e rpcError
 	if errors.As(err, &e) {

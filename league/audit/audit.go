@@ -16,20 +16,20 @@ import (
 	"evenodd/rules"
 )
 
-// Options say what is audited.
+// Options select what is audited.
 type Options struct {
 	LeagueID string         // "" for all leagues of the folder
-	Games    rules.Registry // that can be judged again
+	Games    rules.Registry // the games whose results can be judged again
 }
 
-// Run audits the leagues of a folder. The error is that there is nothing to
-// audit; whatever is wrong with what there is, is a finding.
+// Run audits the leagues of a folder. It returns an error if there is no league to
+// audit. Everything that is wrong with a league is a finding.
 func Run(dir store.Folder, o Options) (*Report, error) {
 	ids, err := Leagues(dir)
 	if err != nil {
 		return nil, err
 	}
-	known := ids
+	all := ids
 	if o.LeagueID != "" {
 		if !slices.Contains(ids, o.LeagueID) {
 			return nil, fmt.Errorf("there is no league %.64q in %s; there is %s", o.LeagueID, dir, strings.Join(ids, ", "))
@@ -38,57 +38,62 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 	}
 	report := &Report{SchemaVersion: SchemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
-		report.Leagues = append(report.Leagues, examine(dir, id, o.Games, known, i == 0))
+		report.Leagues = append(report.Leagues, audit(dir, id, o.Games, all, i == 0))
 	}
 	report.OK = report.Findings() == 0
 	return report, nil
 }
 
-// maxLooks is how often a league is looked at that does not stand still.
-const maxLooks = 5
+// maxRuns bounds how often the audit of a league that changes is repeated.
+const maxRuns = 5
 
-// examine audits one league. What was found while the manager was writing may
-// come from files of different moments: then it looks again.
-func examine(dir store.Folder, id string, games rules.Registry, known []string, lostAndFound bool) (l League) {
-	for range maxLooks {
-		before := moment(dir, id)
-		x := newExamination(dir, id, games)
-		x.known, x.lostAndFound = known, lostAndFound
-		l = x.run()
-		if len(l.Findings) == 0 || moment(dir, id) == before {
+// audit audits one league. Findings that it makes while the manager writes may
+// come from files of different moments: then it audits again.
+func audit(dir store.Folder, id string, games rules.Registry, leagues []string, first bool) (l League) {
+	for range maxRuns {
+		before := versions(dir, id)
+		a := &auditor{
+			dir: dir, id: id, games: games, leagues: leagues, first: first, checks: checks(),
+			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
+			lines: map[*journal.Match]*matchLines{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{},
+			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
+		}
+		l = a.run()
+		if len(l.Findings) == 0 || versions(dir, id) == before {
 			break
 		}
 	}
 	return l
 }
 
-// moment changes when the manager writes.
-func moment(dir store.Folder, id string) (m [3]struct {
+// A version changes when the manager writes a file.
+type version struct {
 	size int64
 	at   time.Time
-}) {
-	for i, path := range []string{dir.Journal(id), dir.Standings(id), dir.Rounds(id)} {
-		if info, err := os.Stat(path); err == nil {
-			m[i].size, m[i].at = info.Size(), info.ModTime()
-		}
-	}
-	return m
 }
 
-// Leagues lists the leagues that a folder has anything of, in order.
+func versions(dir store.Folder, id string) (v [3]version) {
+	for i, path := range []string{dir.Journal(id), dir.Standings(id), dir.Rounds(id)} {
+		if info, err := os.Stat(path); err == nil {
+			v[i] = version{info.Size(), info.ModTime()}
+		}
+	}
+	return v
+}
+
+// Leagues lists the ids of the leagues that a folder has files of, in order.
 func Leagues(dir store.Folder) ([]string, error) {
+	const hint = "give the folder that --data of the league named, in which data/leagues is"
 	switch info, err := os.Stat(string(dir)); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &noFolderError{string(dir)}
+		return nil, &noFolderError{fmt.Sprintf("there is no folder %s: %s", dir, hint)}
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s is no folder: give the one that --data of the league named, in which data/leagues is", dir)
+		return nil, fmt.Errorf("%s is no folder: %s", dir, hint)
 	}
 	var ids []string
-	for _, parent := range []string{
-		filepath.Dir(filepath.Dir(dir.Journal("x"))), filepath.Dir(dir.Matches("x")),
-	} {
+	for _, parent := range []string{filepath.Dir(filepath.Dir(dir.Journal("x"))), filepath.Dir(dir.Matches("x"))} {
 		entries, err := os.ReadDir(parent)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -106,148 +111,86 @@ func Leagues(dir store.Folder) ([]string, error) {
 	return ids, nil
 }
 
-// A noFolderError says that there is nothing at all where a league should be.
-type noFolderError struct{ dir string }
+// A noFolderError is an fs.ErrNotExist with a hint.
+type noFolderError struct{ text string }
 
-func (e *noFolderError) Error() string {
-	return fmt.Sprintf("there is no folder %s: give the one that --data of the league named, in which data/leagues is", e.dir)
-}
-
+func (e *noFolderError) Error() string      { return e.text }
 func (*noFolderError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// An examination is the audit of one league.
-type examination struct {
-	dir   store.Folder
-	id    string
-	games rules.Registry
+// An auditor audits one league once.
+type auditor struct {
+	dir     store.Folder
+	id      string
+	games   rules.Registry
+	leagues []string // ids of all leagues of the folder
+	first   bool     // it is the first league: findings that belong to no league go here
+	checks  []check
 
-	state     *journal.State
-	journal   string // the file, as findings name it
+	matchFiles, attemptFiles []string // names without extension
+	standings                document[store.Standings]
+	rounds                   document[store.Rounds]
+
+	state     *journal.State // folded up to the first event that cannot be folded
+	journal   string         // the file, as findings name it
+	doubtful  bool           // there are findings in the journal
 	chain     chain
-	known     []string          // the leagues of the folder
-	lost      map[string]bool   // heads of the journal that it has lost
-	places    []places          // of the schedule's matches
-	starts    int               // the line of the start
-	ends      int               // the line of the completion
-	nonces    map[string]string // the match that each nonce was first seen in
-	manners   map[string]*manner
-	oddEvents int // that could not be folded
+	lines     map[*journal.Match]*matchLines
+	before    [][]protocol.Record // by announced round: the records of all players before it
+	started   int                 // the line of the start; 0 before it
+	ended     int                 // the line of the completion; 0 before it
+	lostHeads map[string]bool     // heads of the journal that the manager reported as lost
 
-	lostAndFound bool // findings that belong to no league go here
-	league       League
+	nonces   map[string]string  // the match that each nonce was first seen in
+	breaches map[string]*breach // by player
+
+	report League
 }
 
-// places are the lines of the journal that say what happened to a match.
-type places struct {
-	report   int32
-	accepted []int32 // by index of the attempt; 0 where it was not
+// matchLines are the lines of the journal that hold events of a match.
+type matchLines struct {
+	report   int
+	accepted []int // by index of the attempt; 0 for one that was not accepted
 }
 
-func newExamination(dir store.Folder, id string, games rules.Registry) *examination {
-	return &examination{
-		dir: dir, id: id, games: games,
-		state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-		lost: map[string]bool{}, nonces: map[string]string{}, manners: map[string]*manner{},
-		league: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
+// run audits. The order matters while the league goes on: it reads files before
+// the journal, so that the journal holds everything that they refer to.
+func (a *auditor) run() League {
+	a.matchFiles, a.attemptFiles = a.listed(a.dir.Matches(a.id)), a.listed(a.dir.Attempts(a.id))
+	a.standings = open[store.Standings](a, a.dir.Standings(a.id), location{})
+	a.rounds = open[store.Rounds](a, a.dir.Rounds(a.id), location{})
+	a.readJournal()
+	for _, c := range a.checks {
+		if c.league != nil {
+			c.league(a)
+		}
 	}
+	a.report.State = a.leagueState()
+	a.report.Matches, a.report.Recorded = a.state.TotalMatches(), a.state.Recorded
+	a.report.Findings, a.report.Notes = sorted(a.report.Findings), sorted(a.report.Notes)
+	return a.report
 }
 
-// run audits. The order in which files are read matters while the league goes
-// on: whatever documents say was in the journal before.
-func (x *examination) run() League {
-	matches := x.listed(x.dir.Matches(x.id))
-	attempts := x.listed(x.dir.Attempts(x.id))
-	standings := x.standings()
-	rounds := x.rounds()
-
-	x.readJournal(standings)
-	x.checkSchedule()
-	x.checkStandings(standings)
-	x.checkRounds(rounds)
-	x.checkMatches(matches)
-	x.checkAttempts(attempts)
-	x.checkHistories()
-	x.mannersNoted()
-
-	x.league.State = x.condition()
-	x.league.Matches, x.league.Recorded = len(x.state.Matches), x.state.Recorded
-	x.league.Findings, x.league.Notes = sorted(x.league.Findings), sorted(x.league.Notes)
-	return x.league
-}
-
-func (x *examination) condition() string {
+func (a *auditor) leagueState() string {
 	switch {
-	case x.state.Created == nil:
+	case a.state.Created == nil:
 		return StateUnreadable
-	case x.state.Completed != nil:
+	case a.state.Completed != nil:
 		return StateCompleted
-	case x.state.Started != nil:
+	case a.state.Started != nil:
 		return StateRunning
 	}
 	return StateRegistration
 }
 
-func (x *examination) completed() bool { return x.state.Completed != nil }
+func (a *auditor) completed() bool { return a.state.Completed != nil }
 
-// A spot is where something was found, and about whom.
-type spot struct {
-	file    string
-	line    int
-	matchID string
-	agentID string
-}
-
-func (x *examination) find(rule string, at spot, format string, args ...any) {
-	x.league.Findings = append(x.league.Findings, at.finding(SeverityFinding, rule, format, args))
-}
-
-func (x *examination) note(rule string, at spot, format string, args ...any) {
-	x.league.Notes = append(x.league.Notes, at.finding(SeverityNote, rule, format, args))
-}
-
-// weigh is a finding about a league that is over, and a note about one that
-// goes on.
-func (x *examination) weigh(rule string, at spot, format string, args ...any) {
-	if x.completed() {
-		x.find(rule, at, format, args...)
-	} else {
-		x.note(rule, at, format, args...)
-	}
-}
-
-func (s spot) finding(severity, rule, format string, args []any) Finding {
-	return Finding{
-		Severity: severity, Rule: rule, File: s.file, Line: s.line, MatchID: clip(s.matchID), AgentID: clip(s.agentID),
-		Detail: strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"),
-	}
-}
-
-// clip shortens an identifier that anybody may have written.
-func clip(id string) string {
-	const limit = 40
-	if len(id) > limit {
-		id = id[:limit] + "…"
-	}
-	return strings.ToValidUTF8(id, "\uFFFD")
-}
-
-// unreadable makes a finding of a document that could not be loaded.
-func (x *examination) unreadable(path string, err error, at spot) {
-	at.file = relative(x.dir, path)
-	var bad *unreadableError
-	if errors.As(err, &bad) {
-		at.line = bad.line
-	}
-	x.find(RuleSchema, at, "%v", err)
-}
-
-// listed is the names of the JSON files of a folder.
-func (x *examination) listed(path string) []string {
+// listed returns the names of the JSON files of a folder, without the extension,
+// in order.
+func (a *auditor) listed(path string) (names []string) {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.find(RuleSchema, spot{file: relative(x.dir, path)}, "the folder cannot be read: %v", err)
+		a.find(RuleSchema, location{file: relative(a.dir, path)}, "the folder cannot be read: %v", err)
 	}
-	var names []string
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !strings.HasPrefix(name, ".") {
 			names = append(names, name)

@@ -228,10 +228,10 @@ func TestFoldersWithoutALeague(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, err := audit.Run(store.Folder(missing), audit.Options{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.EqualError(t, err, "there is no folder "+missing+": give the one that --data of the league named, in which data/leagues is")
+	require.EqualError(t, err, "there is no folder "+missing+": give the folder that --data of the league named, in which data/leagues is")
 	require.NoError(t, os.WriteFile(missing, nil, 0o600))
 	_, err = audit.Run(store.Folder(missing), audit.Options{})
-	require.ErrorContains(t, err, "is no folder: give the one")
+	require.ErrorContains(t, err, "is no folder: give the folder")
 	_, err = audit.Run(store.Folder(t.TempDir()), audit.Options{})
 	require.ErrorContains(t, err, "no league in")
 	_, err = audit.Run(newWorld(t, 0).dir, audit.Options{LeagueID: "other"})
@@ -244,16 +244,16 @@ func TestWords(t *testing.T) {
 	tests := []struct {
 		name, file, pattern, by, want string
 	}{
-		{"a text for a number", standingsFile, `"version": 6`, `"version": "six"`, `it is not what it should be: version must be a whole number, not a text`},
-		{"an object for a list", standingsFile, `(?s)"standings": \[.*\]`, `"standings": {}`, "standings must be a list, not an object"},
-		{"a number for a list of states", r1m1, `(?s)"states": \[[^\]]*\]`, `"states": 5`, "lifecycle/states must be a list, not a number"},
-		{"a number for a winner", roundsFile, `"winner_player_id": ("\w+"|null)`, `"winner_player_id": 5`, "rounds/0/matches/0/winner_player_id must be a text, not a number"},
-		{"a list for choices", r1m1, `(?s)("result": .*?"choices": )\{[^}]*\}`, `$1[]`, "result/choices must be an object, not a list"},
-		{"a text for a round", journalFile, `"round_id":1`, `"round_id":"one"`, `event round_announced: round_id must be a whole number, not a text`},
-		{"a member too many", journalFile, `"round_id":1`, `"round_id":1,"mood":2`, "event round_announced: mood is no member that is known"},
-		{"a summary", roundsFile, `"technical_losses": 0`, `"technical_losses": 1`, "the summary of round 1 is 2 matches with "},
-		{"stats", historyP01, `"total_matches": 3`, `"total_matches": 4`, "the stats are 4 matches with "},
-		{"half a file", r1m1, `(?s)"draw".*$`, ``, "it is not a whole JSON document: unexpected EOF"},
+		{"a text for a number", standingsFile, `"version": 6`, `"version": "six"`, `a member has the wrong type: version must be a number, not a string`},
+		{"an object for a list", standingsFile, `(?s)"standings": \[.*\]`, `"standings": {}`, "standings must be an array, not an object"},
+		{"a number for a list of states", r1m1, `(?s)"states": \[[^\]]*\]`, `"states": 5`, "lifecycle/states must be an array, not a number"},
+		{"a number for a winner", roundsFile, `"winner_player_id": ("\w+"|null)`, `"winner_player_id": 5`, "rounds/0/matches/0/winner_player_id must be a string, not a number"},
+		{"a list for choices", r1m1, `(?s)("result": .*?"choices": )\{[^}]*\}`, `$1[]`, "result/choices must be an object, not an array"},
+		{"a text for a round", journalFile, `"round_id":1`, `"round_id":"one"`, `event round_announced: round_id must be a number, not a string`},
+		{"a member too many", journalFile, `"round_id":1`, `"round_id":1,"mood":2`, "event round_announced: mood is an unknown member"},
+		{"a summary", roundsFile, `"technical_losses": 0`, `"technical_losses": 1`, "rounds.0.summary.technical_losses is 1; by the journal it is 0"},
+		{"stats", historyP01, `"total_matches": 3`, `"total_matches": 4`, `the stats are {"total_matches":4,`},
+		{"half a file", r1m1, `(?s)"draw".*$`, ``, "it is not a complete JSON document: unexpected EOF"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,12 +1,20 @@
-// Package audit rechecks a league from its files alone: the journal, the
-// documents of the manager, the match files of the referees and the histories
-// of the players. It trusts none of them. Whatever follows from something else
-// is computed again and compared: the chain of hashes, the schedule, the draws,
-// the verdicts, the points, the table, the rounds, the players' own counts.
+// Package audit checks a league again from its files alone: the journal, the
+// documents of the manager, the match files of the referees and the histories of
+// the players. It trusts none of them. It computes again everything that follows
+// from something else, and compares: the chain of hashes, the schedule, the
+// draws, the verdicts, the points, the standings, the rounds, the players' own
+// counts. The table in checks.go lists all checks.
 //
-// It only reads, and never what is private, logged or archived. It may run
-// while the league does: what is still to come is no finding.
+// An audit only reads files, and no private, logged or archived ones. It may run
+// while the league does: a result or file that is still to come is no finding.
 //
-// What it cannot see: a referee that tells a player what the other one chose,
-// or what number its nonce will make.
+// It folds the journal up to the first event that cannot be read or cannot have
+// happened. That event is a finding, and the audit judges only the part of the
+// league before it; the chain of hashes is checked to the end.
+//
+// An audit cannot see that a referee tells one player the choice of the other, or
+// the number that its nonce will make.
+//
+// The package imports no role, no carrier and no configuration, so that it
+// decides independently of the programs that wrote the files.
 package audit

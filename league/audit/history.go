@@ -1,215 +1,192 @@
 package audit
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
-type historyFile struct {
-	document
-	*store.History
-}
-
-// checkHistories hears the players: each keeps its own record, and none needs
-// to keep all of it.
-func (x *examination) checkHistories() {
-	folders, err := os.ReadDir(x.dir.Players())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && x.lostAndFound {
-		x.find(RuleSchema, spot{file: relative(x.dir, x.dir.Players())}, "the folder cannot be read: %v", err)
+// checkHistories compares the histories of the players with the journal. A history
+// need not be complete.
+func (a *auditor) checkHistories() {
+	folders, err := os.ReadDir(a.dir.Players())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && a.first {
+		a.find(RuleSchema, location{file: relative(a.dir, a.dir.Players())}, "the folder cannot be read: %v", err)
 	}
 	for _, f := range folders {
 		if !f.IsDir() {
 			continue
 		}
-		path := x.dir.History(f.Name())
-		doc, d, err := load[store.History](x.dir, path)
+		path := a.dir.History(f.Name())
+		d, err := load[store.History](a.dir, path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case !d.exists:
 		case err != nil:
-			if x.lostAndFound { // nobody knows of which league it is
-				x.unreadable(path, err, spot{agentID: f.Name()})
+			if a.first { // its league is not known
+				a.unreadable(path, err, location{agentID: f.Name()})
 			}
-		case doc.LeagueID == x.id:
-			x.checkHistory(&historyFile{d, doc}, f.Name())
-		case x.lostAndFound && !slices.Contains(x.known, doc.LeagueID):
-			x.note(RuleHistory, spot{file: d.file, line: d.line("league_id"), agentID: f.Name()},
-				"it is the history of %s in league %s, of which nothing is here", quoted(&doc.PlayerID), quoted(&doc.LeagueID))
+		case d.value.LeagueID == a.id:
+			a.checkHistory(&d, f.Name())
+		case a.first && !slices.Contains(a.leagues, d.value.LeagueID):
+			a.note(RuleHistory, location{file: d.file, line: d.line("/league_id"), agentID: f.Name()},
+				"it is the history of %s in league %s, which has no files here", quoted(&d.value.PlayerID), quoted(&d.value.LeagueID))
 		}
 	}
 }
 
-func (x *examination) checkHistory(d *historyFile, folder string) {
-	at := func(path ...any) spot { return spot{file: d.file, line: d.line(path...), agentID: folder} }
-	if d.PlayerID != folder {
-		x.find(RuleHistory, at("player_id"), "it is the history of %s, but stands in the folder of %s", quoted(&d.PlayerID), folder)
+func (a *auditor) checkHistory(d *document[store.History], folder string) {
+	h := d.value
+	at := func(member jsontext.Pointer) location {
+		return location{file: d.file, line: d.line(member), agentID: folder}
+	}
+	if h.PlayerID != folder {
+		a.find(RuleHistory, at("/player_id"), "it is the history of %s, but it is in the folder of %s", quoted(&h.PlayerID), folder)
 		return
 	}
-	written[store.History](x, &d.document, RuleHistory, d.LastUpdated, spot{agentID: folder})
-	x.checkStats(d)
-	if a := x.state.Agents[folder]; a != nil && a.Name != "" && a.Name != d.DisplayName {
-		x.find(RuleHistory, at("display_name"), "%s calls itself %s, but registered as %s", folder, quoted(&d.DisplayName), quoted(&a.Name))
+	checkHeader(a, d, RuleHistory, location{agentID: folder})
+	if want := statsOf(h); h.Stats != want {
+		a.find(RuleHistory, at("/stats"), "the stats are %s; by the matches of the history they are %s", jsonText(h.Stats), jsonText(want))
 	}
-	if x.state.Started == nil {
-		if len(d.Matches) > 0 && !x.chain.lost {
-			x.find(RuleHistory, at("matches"), "%s remembers matches of a league that has not started", folder)
+	if agent := a.state.Agents[folder]; agent != nil && agent.Name != h.DisplayName {
+		a.find(RuleHistory, at("/display_name"), "%s is called %s, but registered as %s", folder, quoted(&h.DisplayName), quoted(&agent.Name))
+	}
+	_, takesPart := a.state.PlayerIndex(folder)
+	switch {
+	case a.chain.stopped && !takesPart:
+		return
+	case a.state.Started == nil:
+		if len(h.Matches) > 0 {
+			a.find(RuleHistory, at("/matches"), "%s has matches of a league that has not started", folder)
 		}
 		return
-	}
-	if _, ok := x.state.Place(folder); !ok {
-		x.find(RuleHistory, at("player_id"), "%s does not take part in league %s", folder, x.id)
+	case !takesPart:
+		a.find(RuleHistory, at("/player_id"), "%s does not take part in league %s", folder, a.id)
 		return
 	}
 	seen := map[string]int{}
-	for i := range d.Matches {
-		m := &d.Matches[i]
-		if first, again := seen[m.MatchID]; again {
-			where := at("matches", i)
-			where.matchID = m.MatchID
-			x.find(RuleHistory, where, "match %s stands in it twice, first in line %d", quoted(&m.MatchID), d.line("matches", first))
+	for i := range h.Matches {
+		id := h.Matches[i].MatchID
+		if first, again := seen[id]; again {
+			where := at(matchPointer(i))
+			where.matchID = id
+			a.find(RuleHistory, where, "match %s is in it twice, first in line %d", quoted(&id), d.line(matchPointer(first)))
 			continue
 		}
-		seen[m.MatchID] = i
-		x.checkMemory(d, i)
+		seen[id] = i
+		a.checkPlayedMatch(d, i)
 	}
 }
 
-// checkStats counts the history's own matches.
-func (x *examination) checkStats(d *historyFile) {
-	var want protocol.PlayerStats
-	for i := range d.Matches {
-		want.TotalMatches++
-		switch d.Matches[i].Result {
+func matchPointer(i int) jsontext.Pointer { return jsontext.Pointer(fmt.Sprintf("/matches/%d", i)) }
+
+// statsOf counts the matches of a history.
+func statsOf(h *store.History) (s protocol.PlayerStats) {
+	for i := range h.Matches {
+		s.TotalMatches++
+		switch h.Matches[i].Result {
 		case "WIN", "TECHNICAL_WIN":
-			want.Wins++
+			s.Wins++
 		case "DRAW":
-			want.Draws++
+			s.Draws++
 		default:
-			want.Losses++
+			s.Losses++
 		}
 	}
-	if d.Stats != want {
-		x.find(RuleHistory, spot{file: d.file, line: d.line("stats"), agentID: d.PlayerID},
-			"the stats are %s; by the matches listed they are %s", stats(&d.Stats), stats(&want))
-	}
+	return s
 }
 
-func stats(s *protocol.PlayerStats) string {
-	return counted(s.TotalMatches, "match", "matches") + " with " + counted(s.Wins, "win", "wins") + ", " +
-		counted(s.Draws, "draw", "draws") + ", " + counted(s.Losses, "loss", "losses")
-}
-
-// checkMemory holds one match as the player saw it against the journal.
-func (x *examination) checkMemory(d *historyFile, i int) {
-	got := &d.Matches[i]
-	wrong := func(member string, format string, args ...any) {
-		x.find(RuleHistory, spot{file: d.file, line: d.line("matches", i, member), matchID: got.MatchID, agentID: d.PlayerID}, format, args...)
+// checkPlayedMatch compares one match of a history with the journal.
+func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
+	player, got := d.value.PlayerID, &d.value.Matches[i]
+	at := func(member string) location {
+		return location{file: d.file, line: d.line(matchPointer(i).AppendToken(member)), matchID: got.MatchID, agentID: player}
 	}
 	id, _ := protocol.ParseMatchID(got.MatchID)
-	m, idA, idB, ok := x.state.Find(id)
+	m, idA, idB, ok := a.state.Find(id)
 	switch {
-	case !ok && x.toCome(id):
+	case !ok && (a.chain.stopped || a.toCome(id)):
 		return // its round was announced after the journal was read
 	case !ok:
-		wrong("match_id", "%s remembers match %s, which is not of this league", d.PlayerID, quoted(&got.MatchID))
+		a.find(RuleHistory, at("match_id"), "%s has match %s, which is not of this league", player, quoted(&got.MatchID))
 		return
-	case d.PlayerID != idA && d.PlayerID != idB:
-		wrong("match_id", "%s remembers match %s, but %s and %s play it", d.PlayerID, got.MatchID, idA, idB)
+	case player != idA && player != idB:
+		a.find(RuleHistory, at("match_id"), "%s has match %s, but its players are %s and %s", player, got.MatchID, idA, idB)
 		return
 	case m.Report == nil:
-		return // its report is still to come, or its absence was named
-	case m.Forfeited == nil && len(x.lost) == 0 &&
+		return // its report is still to come
+	case m.Forfeited == nil && len(a.lostHeads) == 0 &&
 		!slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }):
-		wrong("attempt", "%s remembers attempt %d at %s, which was never assigned", d.PlayerID, got.Attempt, got.MatchID)
+		a.find(RuleHistory, at("attempt"), "%s has attempt %d at %s, which was never assigned", player, got.Attempt, got.MatchID)
 		return
 	case got.Attempt != m.Report.Number:
-		x.note(RuleHistory, spot{file: d.file, line: d.line("matches", i, "attempt"), matchID: got.MatchID, agentID: d.PlayerID},
-			"%s remembers attempt %d at %s; the one that counts is %d", d.PlayerID, got.Attempt, got.MatchID, m.Report.Number)
+		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; the result is that of attempt %d", player, got.Attempt, got.MatchID, m.Report.Number)
 		return
 	}
 	opponent := idA
-	if d.PlayerID == idA {
+	if player == idA {
 		opponent = idB
 	}
-	want := seenBy(m.Report, d.PlayerID, opponent)
-	if got.OpponentID != opponent {
-		wrong("opponent_id", "the opponent of %s in %s is %s, by the schedule it is %s", d.PlayerID, got.MatchID, quoted(&got.OpponentID), opponent)
-	}
-	if got.FromStandings { // which say nothing else, and not whether it was technical
-		want.Result = strings.TrimPrefix(want.Result, "TECHNICAL_")
-	}
-	if got.Result != want.Result {
-		wrong("result", "%s remembers %s in %s; the journal says %s", d.PlayerID, quoted(&got.Result), got.MatchID, want.Result)
-	}
-	if got.FromStandings {
+	want := expectedHistory(got, m.Report, player, opponent)
+	if *got == *want {
 		return
 	}
-	told := func(value string) bool { return m.Report.Draw != nil || value != "" } // some referees report no particulars
-	if got.MyChoice != want.MyChoice && told(want.MyChoice) {
-		wrong("my_choice", "%s remembers that it chose %s in %s; the journal says %s", d.PlayerID, quoted(&got.MyChoice), got.MatchID, quoted(&want.MyChoice))
-	}
-	if got.OpponentChoice != want.OpponentChoice && told(want.OpponentChoice) {
-		wrong("opponent_choice", "%s remembers that %s chose %s in %s; the journal says %s", d.PlayerID, opponent, quoted(&got.OpponentChoice), got.MatchID, quoted(&want.OpponentChoice))
-	}
-	x.checkBond(d, i, m.Report, wrong)
-	if got.DrawnNumber != want.DrawnNumber && (m.Report.Draw != nil || want.DrawnNumber != 0) {
-		wrong("drawn_number", "%s remembers number %d in %s; the journal says %d", d.PlayerID, got.DrawnNumber, got.MatchID, want.DrawnNumber)
+	for _, diff := range differences(got, want) {
+		a.find(RuleHistory, at(diff.member.LastToken()), "%s of %s: %v", got.MatchID, player, diff)
 	}
 }
 
-// checkBond holds what a player knows of the draw against what was reported: the
-// referee was bound before it knew the player's part, and has counted that part.
-func (x *examination) checkBond(d *historyFile, i int, r *journal.MatchReported, wrong func(member string, format string, args ...any)) {
-	got := &d.Matches[i]
+// expectedHistory is an entry of a player's history as it follows from a report.
+// Where the report or the player does not know a member, it stays as it is.
+func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, opponent string) *store.HistoryMatch {
+	want := *got
+	want.OpponentID = opponent
+	switch {
+	case r.Status == protocol.StatusDraw:
+		want.Result = "DRAW"
+	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == player:
+		want.Result = "WIN"
+	default:
+		want.Result = "LOSS"
+	}
+	if got.FromStandings { // which tell nothing else
+		return &want
+	}
+	if r.Status == protocol.StatusTechnicalLoss {
+		want.Result = "TECHNICAL_" + want.Result
+	}
+	moves := r.Moves([2]string{player, opponent})
+	for i, choice := range []*string{&want.MyChoice, &want.OpponentChoice} {
+		if r.Draw != nil || moves[i] != "" { // some third-party referees report no choices
+			*choice = moves[i]
+		}
+	}
+	switch {
+	case r.DrawnNumber != nil:
+		want.DrawnNumber = *r.DrawnNumber
+	case r.Draw != nil:
+		want.DrawnNumber = 0
+	}
 	if r.Draw == nil {
-		return
+		return &want
 	}
-	if got.DrawCommitment != "" && got.DrawCommitment != r.Draw.Commitment {
-		wrong("draw_commitment", "%s was invited to %s with the commitment %.12s…, but the draw reported is that of %.12s…: the referee has drawn again",
-			d.PlayerID, got.MatchID, got.DrawCommitment, r.Draw.Commitment)
+	if got.DrawCommitment != "" { // another one means that the referee drew again
+		want.DrawCommitment = r.Draw.Commitment
 	}
-	counted, _ := r.Draw.Entropies.Get(d.PlayerID)
-	if got.Entropy != "" && counted != got.Entropy && r.Status != protocol.StatusTechnicalLoss {
-		wrong("entropy", "%s gave its part in the draw of %s, but the referee has counted %s", d.PlayerID, got.MatchID,
-			cmp.Or(strings.TrimSpace(counted), "none"))
+	if got.Entropy != "" && r.Status != protocol.StatusTechnicalLoss {
+		want.Entropy, _ = r.Draw.Entropies.Get(player)
 	}
+	return &want
 }
 
 // toCome tells whether a match is of a round that was not announced yet.
-func (x *examination) toCome(id protocol.MatchID) bool {
-	_, ok := x.state.Schedule.Pair(id.Round, id.Number)
-	return ok && !x.completed() && id.Round > x.state.Round
-}
-
-// seenBy is a result as one of its players would write it down.
-func seenBy(r *journal.MatchReported, id, opponent string) protocol.PlayedMatch {
-	seen := protocol.PlayedMatch{MatchID: r.MatchID.String(), OpponentID: opponent}
-	if mine, _ := r.Choices.Get(id); mine != nil {
-		seen.MyChoice = *mine
-	}
-	if other, _ := r.Choices.Get(opponent); other != nil {
-		seen.OpponentChoice = *other
-	}
-	if r.DrawnNumber != nil {
-		seen.DrawnNumber = *r.DrawnNumber
-	}
-	switch {
-	case r.Status == protocol.StatusDraw:
-		seen.Result = "DRAW"
-	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == id:
-		seen.Result = "WIN"
-	default:
-		seen.Result = "LOSS"
-	}
-	if r.Status == protocol.StatusTechnicalLoss {
-		seen.Result = "TECHNICAL_" + seen.Result
-	}
-	return seen
+func (a *auditor) toCome(id protocol.MatchID) bool {
+	return !a.completed() && id.Round > a.state.Round && id.Number > 0 && id.Number <= len(a.state.Pairings(id.Round))
 }

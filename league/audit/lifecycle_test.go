@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules/evenodd"
@@ -122,7 +123,7 @@ func TestLives(t *testing.T) {
 		{"a match is forfeited by a player that is there", begun(2, 4).announced(1).forfeited(1), audit.RuleLifecycle},
 		{"a match is forfeited by a player that has come back", twice.suspended("P02").returned("P02").announced(3).forfeited(3), audit.RuleLifecycle},
 		{"a player that is suspended plays all the same", twice.suspended("P02").announced(3).played(3, "E001"), audit.RuleLifecycle},
-		{"a forfeit is won by who forfeits it", twice.suspended("P02").announced(3).and(swapped()), audit.RuleVerdict},
+		{"a forfeit is won by who forfeits it", twice.suspended("P02").announced(3).and(swapped()), audit.RuleLifecycle},
 		{"a match is forfeited twice", twice.suspended("P02").announced(3).forfeited(3).forfeited(3), audit.RuleOneResult},
 		{"a forfeited match was handed over", twice.suspended("P02").announced(3).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: protocol.MatchID{Round: 3, Number: 1}, Number: 1}, RefereeID: "REF01"}).forfeited(3), audit.RuleLifecycle},
 		{"a referee is suspended that has reported", begun(1, 2).lost(1, "E001").suspended("P02").suspended("REF01"), audit.RuleLifecycle},
@@ -146,7 +147,7 @@ func TestLives(t *testing.T) {
 func (s saga) written(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, dir: store.Folder(t.TempDir())}
-	j, _, _, err := journal.Open(w.dir.Journal(leagueID), nil)
+	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	for _, d := range s {
 		w.minute++

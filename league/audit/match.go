@@ -1,519 +1,274 @@
 package audit
 
 import (
-	"errors"
-	"io/fs"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/rules"
 )
 
-type matchFile struct {
-	document
-	*store.Match
-
-	moves    [2][]string // that counted, of both players
-	complete bool        // the transcript has them all
-}
-
-// maxMissing is how many match files that are missing are named one by one.
-const maxMissing = 20
-
-// A fixture is a match of the schedule with what happened to it.
-type fixture struct {
+// A scheduledMatch is a match of an announced round with its events.
+type scheduledMatch struct {
 	*journal.Match
-	id       string
-	round    int
-	ids      [2]string // of the players, A first
-	accepted []int32   // the lines in which attempts were accepted
-	line     int       // of the report, 0 without one
+	id      string
+	round   int
+	players [2]string // player A first
+	lines   *matchLines
 }
 
-func (f *fixture) spot(x *examination, line int) spot {
-	return spot{file: x.journal, line: line, matchID: f.id}
+// A matchFile is the file of a match or of an attempt at it.
+type matchFile struct {
+	document[store.Match]
+	match    *scheduledMatch
+	moves    [2][]string // the moves in the transcript that count, of both players
+	complete bool        // the transcript has all moves
 }
 
-// checkMatches goes through the schedule, and then through the match files that
-// are of no match of it.
-func (x *examination) checkMatches(names []string) {
-	left := make(map[string]bool, len(names))
-	for _, name := range names {
-		left[name] = true
+// find reports a finding at a member of the file.
+func (f *matchFile) find(a *auditor, rule string, member jsontext.Pointer, format string, args ...any) {
+	a.find(rule, location{file: f.file, line: f.line(member), matchID: f.match.id}, format, args...)
+}
+
+// checkMatches checks the results of the schedule's matches and their files, then
+// files that belong to no match.
+func (a *auditor) checkMatches() {
+	other := make(map[string]bool, len(a.matchFiles))
+	for _, name := range a.matchFiles {
+		other[name] = true
 	}
-	s := x.state
-	game := x.game()
-	x.checkTokens()
-	before := x.nothingYet()
+	s, game := a.state, a.game()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
-		for number := 1; number <= s.Schedule.MatchesPerRound(); number++ {
-			f := x.fixture(round, number)
+		for number := 1; number <= len(s.Rounds[round-1].Matches); number++ {
+			m := a.scheduled(round, number)
 			var file *matchFile
-			there := left[f.id]
-			delete(left, f.id)
-			if there || f.Report != nil { // it may have come since the folder was listed
-				if file, there = x.matchFile(f, before); !there && f.Report != nil {
-					missing = append(missing, f.id)
+			if exists := other[m.id]; exists || m.Report != nil { // it may be newer than the list of files
+				if file, exists = a.checkMatchFile(m); !exists && m.Report != nil {
+					missing = append(missing, m.id)
 				}
 			}
-			x.checkAbandoned(f)
-			if f.Report != nil {
-				x.checkReport(f, game, file)
+			delete(other, m.id)
+			a.noteAbandoned(m)
+			if m.Report != nil {
+				a.checkResult(m, game, file)
 			}
 		}
-		before = x.settled(before, round)
 	}
-	x.missing(missing)
-	names = names[:0]
-	for name := range left {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if !x.chain.lost {
-			x.find(RuleMatchFile, spot{file: relative(x.dir, x.dir.Match(x.id, name)), matchID: name},
+	a.findMissing(missing)
+	for _, name := range a.matchFiles {
+		if other[name] && !a.chain.stopped {
+			a.find(RuleMatchFile, location{file: relative(a.dir, a.dir.Match(a.id, name)), matchID: name},
 				"a file of match %.40q, which is not of an announced round of this league", name)
 		}
 	}
 }
 
-// checkTokens notes that results may be anybody's, where referees of other makers
-// needed no token.
-func (x *examination) checkTokens() {
-	if x.state.Started == nil || x.state.Created.Auth != journal.AuthLenient {
-		return
-	}
-	for _, id := range x.state.Started.Referees {
-		if !x.state.Agents[id].Proves() {
-			x.note(RuleOneResult, spot{file: x.journal, line: 1, agentID: id},
-				"the league was lenient: results in the name of %s needed no token, and may be anybody's", clip(id))
-		}
-	}
-}
+// maxMissing is how many missing match files are reported one by one.
+const maxMissing = 20
 
-func (x *examination) fixture(round, number int) *fixture {
-	s := x.state
-	pair, _ := s.Schedule.Pair(round, number)
-	i := s.Schedule.Index(round, number)
-	f := &fixture{
-		Match: &s.Matches[i], id: protocol.MatchID{Round: round, Number: number}.String(), round: round,
-		ids: [2]string{s.Started.Players[pair.A], s.Started.Players[pair.B]},
-	}
-	if x.places != nil {
-		f.line, f.accepted = int(x.places[i].report), x.places[i].accepted
-	}
-	return f
-}
-
-// game is the league's game, nil when it is not known here.
-func (x *examination) game() rules.Game {
-	if x.state.Created == nil {
-		return nil
-	}
-	game, err := x.games.Game(x.state.Created.GameType)
-	if err != nil {
-		x.note(RuleVerdict, spot{file: x.journal, line: 1}, "%v: the results cannot be judged again", err)
-		return nil
-	}
-	return game
-}
-
-// missing names the matches with a result that have no file.
-func (x *examination) missing(ids []string) {
-	const why = "the match has a result, but this file is not there"
+// findMissing reports the matches with a result that have no file.
+func (a *auditor) findMissing(ids []string) {
 	for i, id := range ids {
 		if i == maxMissing {
-			x.weigh(RuleMatchFile, spot{file: relative(x.dir, x.dir.Matches(x.id))}, "%d more matches have a result, but no file", len(ids)-i)
+			a.findIfCompleted(RuleMatchFile, location{file: relative(a.dir, a.dir.Matches(a.id))}, "%d more matches have a result, but no file", len(ids)-i)
 			return
 		}
-		x.weigh(RuleMatchFile, spot{file: relative(x.dir, x.dir.Match(x.id, id)), matchID: id}, why)
+		a.findIfCompleted(RuleMatchFile, location{file: relative(a.dir, a.dir.Match(a.id, id)), matchID: id},
+			"the match has a result, but this file does not exist")
 	}
 }
 
-// checkAbandoned notes attempts that were given up although the referee was
-// bound to its draw: a referee that dislikes one could want another.
-func (x *examination) checkAbandoned(f *fixture) {
-	for i, a := range f.Attempts {
-		last := i == len(f.Attempts)-1
-		if a.Commitment == "" || f.Report == nil && last || f.Report != nil && f.Report.Number == a.Number && f.Report.RefereeID == a.Referee {
+func (a *auditor) scheduled(round, number int) *scheduledMatch {
+	id := protocol.MatchID{Round: round, Number: number}
+	match, playerA, playerB, _ := a.state.Find(id)
+	m := &scheduledMatch{Match: match, id: id.String(), round: round, players: [2]string{playerA, playerB}}
+	if m.lines = a.lines[m.Match]; m.lines == nil {
+		m.lines = &matchLines{}
+	}
+	return m
+}
+
+// records are the present records of all players, by rank in the table.
+func (a *auditor) records() []protocol.Record {
+	records := make([]protocol.Record, len(a.state.Started.Players))
+	for i := range records {
+		row := a.state.Table.Row(i)
+		records[i] = protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points}
+	}
+	return records
+}
+
+// checkMatchFile compares the file of a match with the schedule, the journal and
+// its own transcript. The file is nil if it cannot be used.
+func (a *auditor) checkMatchFile(m *scheduledMatch) (file *matchFile, exists bool) {
+	f := &matchFile{document: open[store.Match](a, a.dir.Match(a.id, m.id), location{matchID: m.id}), match: m}
+	switch {
+	case f.value == nil:
+		return nil, f.exists
+	case !a.checkIdentity(f):
+	case m.Report == nil:
+		if !a.chain.stopped {
+			f.find(a, RuleMatchFile, "/result", "a file of match %s, which has no result in the journal", m.id)
+		}
+	case m.Forfeited != nil && f.value.WrittenBy == store.WrittenByReferee:
+		f.find(a, RuleMatchFile, "/written_by", "%s was forfeited without a referee, but written_by names one", m.id)
+	default:
+		a.compareResult(f)
+		a.checkForm(f, true)
+		a.checkTranscript(f)
+		return f, true
+	}
+	return nil, true
+}
+
+// checkIdentity tells whether a file is about the match that its name says.
+func (a *auditor) checkIdentity(f *matchFile) bool {
+	got, want := identityOf(f.value), *f.value
+	want.LeagueID, want.MatchID, want.RoundID = a.id, f.match.id, f.match.round
+	want.PlayerA.PlayerID, want.PlayerB.PlayerID = f.match.players[0], f.match.players[1]
+	found := differences(got, identityOf(&want))
+	for _, diff := range found {
+		rule := RuleMatchFile
+		if diff.member.LastToken() == "player_id" {
+			rule = RuleSchedule
+		}
+		f.find(a, rule, diff.member, "%s is %s; by the name of the file and the schedule it is %s", name(diff.member), diff.got, diff.want)
+	}
+	return len(found) == 0
+}
+
+// identityOf is a document with only the members that say which match it is.
+func identityOf(d *store.Match) *store.Match {
+	return &store.Match{
+		LeagueID: d.LeagueID, MatchID: d.MatchID, RoundID: d.RoundID,
+		PlayerA: store.MatchPlayer{PlayerID: d.PlayerA.PlayerID}, PlayerB: store.MatchPlayer{PlayerID: d.PlayerB.PlayerID},
+	}
+}
+
+// compareResult compares a match file with the report in the journal.
+func (a *auditor) compareResult(f *matchFile) {
+	r, got := f.match.Report, *f.value
+	got.Transcript, got.Lifecycle = nil, store.Lifecycle{}
+	want := got
+	want.Attempt, want.RefereeID, want.GameType, want.Scoring, want.Draw = r.Number, r.RefereeID, a.state.Created.GameType, a.state.Created.Scoring, r.Draw
+	if got.WrittenBy == store.WrittenByReferee {
+		want.ConversationID = protocol.MatchConversation(f.match.id, got.Attempt)
+	}
+	want.Result = &store.MatchResult{GameResult: r.Outcome, Score: r.Score}
+	if got.Result != nil && (got.Result.Reason == "" || r.Reason == "") {
+		want.Result.Reason = got.Result.Reason
+	}
+	for _, diff := range differences(&got, &want) {
+		rule := RuleMatchFile
+		if strings.HasPrefix(string(diff.member), "/scoring") {
+			rule = RulePoints
+		}
+		f.find(a, rule, diff.member, "%v (line %d)", diff, f.match.lines.report)
+	}
+}
+
+// attemptIndex returns the index of an assigned attempt; -1 for one that was not
+// assigned.
+func attemptIndex(m *journal.Match, number int, refereeID string) int {
+	return slices.IndexFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == number && a.Referee == refereeID })
+}
+
+// noteAbandoned notes attempts that were given up although the referee was bound
+// to its draw: a referee could want another draw.
+func (a *auditor) noteAbandoned(m *scheduledMatch) {
+	for i, attempt := range m.Attempts {
+		last, r := i == len(m.Attempts)-1, m.Report
+		if attempt.Commitment == "" || r == nil && last || r != nil && r.Number == attempt.Number && r.RefereeID == attempt.Referee {
 			continue
 		}
-		at := f.spot(x, 0)
-		at.agentID = a.Referee
-		if i < len(f.accepted) {
-			at.line = int(f.accepted[i])
+		at := location{file: a.journal, matchID: m.id, agentID: attempt.Referee}
+		if i < len(m.lines.accepted) {
+			at.line = m.lines.accepted[i]
 		}
-		x.note(RuleAbandoned, at, "attempt %d at %s by %s was given up after %s had committed to its draw", a.Number, f.id, clip(a.Referee), clip(a.Referee))
+		a.note(RuleAbandoned, at, "attempt %d at %s by %s was given up after the referee had committed to its draw", attempt.Number, m.id, clip(attempt.Referee))
 	}
 }
 
-// checkReport judges the result in the journal again. The match file, if there
-// is one, tells the moves of games that have many.
-func (x *examination) checkReport(f *fixture, game rules.Game, file *matchFile) {
-	r := f.Report
-	at := f.spot(x, f.line)
-	var attempt *journal.Attempt
-	for i := range f.Attempts {
-		if a := &f.Attempts[i]; a.Number == r.Number && a.Referee == r.RefereeID {
-			attempt = a
-			if i < len(f.accepted) && int(f.accepted[i]) > f.line {
-				x.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", clip(a.Referee), f.id, f.accepted[i])
-			}
-		}
-	}
-	switch {
-	case f.Forfeited != nil:
-		x.checkForfeit(f, at)
-	case attempt == nil:
-		at.agentID = r.RefereeID
-		x.find(RuleOneResult, at, "the result of %s is that of attempt %d, which was not assigned to %s", f.id, r.Attempt, clip(r.RefereeID))
-		at.agentID = ""
-	}
-	for _, c := range r.Choices {
-		if !slices.Contains(f.ids[:], c.Name) {
-			x.find(RuleSchedule, at, "%s chose in %s, but %s and %s play it", quoted(&c.Name), f.id, f.ids[0], f.ids[1])
-		}
-	}
-	x.checkDoubts(f, at)
-	chance, whole := x.checkSecrets(f, attempt, at)
-	if r.Status == protocol.StatusTechnicalLoss {
-		if r.DrawnNumber != nil || r.NumberParity != nil {
-			x.find(RuleDraw, at, "%s was lost technically, but has number %s", f.id, number(r.DrawnNumber))
-		}
+// checkAttempts checks the files of attempts that have no acknowledged result.
+func (a *auditor) checkAttempts() {
+	if a.state.Started == nil || a.chain.stopped {
 		return
 	}
-	switch {
-	case r.Draw == nil && attempt != nil && attempt.Commitment == "":
-		x.note(RuleDraw, at, "%s gave no nonce for %s: the draw cannot be recomputed", clip(r.RefereeID), f.id)
-		if game != nil && contradicts(game, f) {
-			x.note(RuleVerdict, at, "%s ended with %s, winner %s, but number %s and the choices that %s reports speak for another result",
-				f.id, clip(r.Status), quoted(r.WinnerPlayerID), number(r.DrawnNumber), clip(r.RefereeID))
+	for _, name := range a.attemptFiles {
+		path := filepath.Join(a.dir.Attempts(a.id), name+".json")
+		f := &matchFile{document: open[store.Match](a, path, location{})}
+		if f.value == nil {
+			continue
 		}
-	case game != nil && whole:
-		x.judge(f, game, chance, file, at)
-	}
-}
-
-// contradicts tells whether choices and number of a result make another winner
-// than it names, or cannot be.
-func contradicts(game rules.Game, f *fixture) bool {
-	verdict, decided, err := rules.Follows(game, f.Report.Moves(f.ids), f.Report.DrawnNumber)
-	winner := ""
-	if w := f.Report.WinnerPlayerID; w != nil {
-		winner = *w
-	}
-	return err != nil || decided && verdict.WinnerOf(f.ids) != winner
-}
-
-// checkDoubts finds a result that rests on a report which the manager rejected, and
-// notes the other attempts that were lost by rejected reports.
-func (x *examination) checkDoubts(f *fixture, at spot) {
-	for _, d := range f.Doubts {
-		at.agentID = d.RefereeID
-		if f.Report.RefereeID == d.RefereeID && f.Report.Number == d.Number {
-			x.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager did not believe: %.200s", f.id, clip(d.RefereeID), d.Reason)
-		} else {
-			x.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not believed: %.200s", clip(d.RefereeID), d.Number, f.id, d.Reason)
-		}
-	}
-}
-
-// checkSecrets holds nonce and entropies against what was promised. Whole is
-// false when the draw cannot be recomputed.
-func (x *examination) checkSecrets(f *fixture, attempt *journal.Attempt, at spot) (chance rules.Chance, whole bool) {
-	draw := f.Report.Draw
-	promised := attempt != nil && attempt.Commitment != ""
-	if draw == nil {
-		if promised {
-			x.find(RuleCommitment, at, "%s committed to a draw for %s, but did not reveal its nonce", clip(attempt.Referee), f.id)
-		}
-		return chance, false
-	}
-	nonce, ok := protocol.ParseSecret(draw.Nonce)
-	if !ok {
-		x.find(RuleCommitment, at, "the nonce of %s is not 64 hexadecimal digits", f.id)
-		return chance, false
-	}
-	chance.Nonce = nonce
-	x.fresh(f.id, draw.Nonce, at)
-	if want := protocol.DrawCommitment(x.state.Created.LeagueID, f.id, f.Report.Number, f.Report.RefereeID, nonce); want != draw.Commitment {
-		x.find(RuleCommitment, at, "the nonce of %s does not belong to its commitment %.12q…: it makes %.12s…", f.id, draw.Commitment, want)
-	}
-	switch {
-	case promised && attempt.Commitment != draw.Commitment:
-		x.find(RuleCommitment, at, "the commitment of %s is %.12q…, but before the match %s committed to %.12q…", f.id, draw.Commitment, clip(attempt.Referee), attempt.Commitment)
-	case attempt != nil && !promised:
-		x.note(RuleCommitment, at, "the journal holds no commitment of %s to the draw of %s from before the match", clip(f.Report.RefereeID), f.id)
-	}
-	whole = true
-	for _, e := range draw.Entropies {
-		entropy, ok := protocol.ParseSecret(e.Value)
+		d := f.value
+		at := location{file: f.file, line: f.line("/match_id"), matchID: d.MatchID, agentID: d.RefereeID}
+		id, _ := protocol.ParseMatchID(d.MatchID)
+		m, _, _, found := a.state.Find(id)
 		switch {
-		case !ok:
-			x.find(RuleCommitment, at, "the entropy of %s in %s is not 64 hexadecimal digits", quoted(&e.Name), f.id)
-			whole = false
-		case e.Name == f.ids[0]:
-			chance.EntropyA = entropy
-		case e.Name == f.ids[1]:
-			chance.EntropyB = entropy
+		case d.LeagueID != a.id || strings.ContainsAny(d.MatchID+d.RefereeID, `/\`) ||
+			filepath.Base(a.dir.Attempt(a.id, d.MatchID, d.Attempt, d.RefereeID)) != filepath.Base(path):
+			a.find(RuleMatchFile, at, "it is attempt %d at %s of league %s by %s, but its name says otherwise",
+				d.Attempt, quoted(&d.MatchID), quoted(&d.LeagueID), quoted(&d.RefereeID))
+		case !found || attemptIndex(m, d.Attempt, d.RefereeID) < 0:
+			a.find(RuleMatchFile, at, "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID), quoted(&d.RefereeID))
 		default:
-			x.find(RuleSchedule, at, "%s gave entropy for %s, but %s and %s play it", quoted(&e.Name), f.id, f.ids[0], f.ids[1])
-		}
-	}
-	return chance, whole
-}
-
-// fresh finds nonces that were used for another match: who has seen the first
-// draw knows the second.
-func (x *examination) fresh(matchID, nonce string, at spot) {
-	if first, used := x.nonces[nonce]; used && first != matchID {
-		x.find(RuleNonceReused, at, "the nonce of %s is that of %s", matchID, first)
-		return
-	}
-	x.nonces[nonce] = matchID
-}
-
-// judge plays the game again and compares how it ends.
-func (x *examination) judge(f *fixture, game rules.Game, chance rules.Chance, file *matchFile, at spot) {
-	r := f.Report
-	var moves [2][]string
-	if game.Info().MaxTurns > 1 {
-		if file == nil || !file.complete {
-			x.note(RuleVerdict, at, "the moves of %s do not all stand in a transcript: its result cannot be judged again", f.id)
-			return
-		}
-		moves = file.moves
-	} else {
-		for i, id := range f.ids {
-			if c, _ := r.Choices.Get(id); c != nil {
-				moves[i] = []string{*c}
-			}
-		}
-	}
-	position := game.Start()
-	for seats := position.ToMove(); len(seats) > 0; seats = position.ToMove() {
-		var now [2]string
-		for _, seat := range seats {
-			if len(moves[seat]) == 0 {
-				x.find(RuleVerdict, at, "%s ended with %s, but %s made no move", f.id, clip(r.Status), f.ids[seat])
-				return
-			}
-			now[seat], moves[seat] = moves[seat][0], moves[seat][1:]
-			if err := position.Check(seat, now[seat]); err != nil {
-				x.find(RuleVerdict, at, "%s: %s moved %.40q: %v", f.id, f.ids[seat], now[seat], err)
-				return
-			}
-		}
-		position = position.Play(now)
-	}
-	x.compareVerdict(f, position.Judge(chance), at)
-}
-
-func (x *examination) compareVerdict(f *fixture, v rules.Verdict, at spot) {
-	r := f.Report
-	if r.DrawnNumber == nil && v.Number != 0 || r.DrawnNumber != nil && *r.DrawnNumber != v.Number {
-		x.find(RuleDraw, at, "the number of %s is %s, by its nonce and entropies it is %d", f.id, number(r.DrawnNumber), v.Number)
-	}
-	if r.NumberParity == nil && v.Parity != "" || r.NumberParity != nil && *r.NumberParity != v.Parity {
-		x.find(RuleDraw, at, "number_parity of %s is %s, by its draw it is %q", f.id, quoted(r.NumberParity), v.Parity)
-	}
-	status, winner := protocol.StatusDraw, (*string)(nil)
-	if v.Winner != rules.NoSide {
-		status, winner = protocol.StatusWin, &f.ids[v.Winner]
-	}
-	if r.Status != status || !same(r.WinnerPlayerID, winner) {
-		x.find(RuleVerdict, at, "%s ended with %s, winner %s; by the rules it is %s, winner %s", f.id, clip(r.Status), quoted(r.WinnerPlayerID), status, quoted(winner))
-	}
-	for i, id := range f.ids {
-		if c, _ := r.Choices.Get(id); c != nil && *c != v.Moves[i] {
-			x.find(RuleVerdict, at, "the choice of %s in %s is %s, but it played %q last", id, f.id, quoted(c), v.Moves[i])
+			f.match = a.scheduled(id.Round, id.Number)
+			a.checkAttempt(f, at)
 		}
 	}
 }
 
-// matchFile loads the file of a match and holds it against schedule, journal
-// and itself; nil when it cannot be read, and false when it is not there.
-func (x *examination) matchFile(f *fixture, before []protocol.Record) (file *matchFile, there bool) {
-	path := x.dir.Match(x.id, f.id)
-	doc, read, err := load[store.Match](x.dir, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false
-	}
-	if err != nil {
-		x.unreadable(path, err, spot{matchID: f.id})
-		return nil, true
-	}
-	d := &matchFile{document: read, Match: doc}
-	if !x.identify(d, f) {
-		return nil, true
-	}
-	if f.Report == nil {
-		x.find(RuleMatchFile, spot{file: d.file, line: d.line("result"), matchID: f.id}, "a file of match %s, of which the journal has no result", f.id)
-		return nil, true
-	}
-	if f.Forfeited != nil && d.WrittenBy == store.WrittenByReferee {
-		x.find(RuleMatchFile, spot{file: d.file, line: d.line("written_by"), matchID: f.id},
-			"%s was forfeited before any referee heard of it, but its file is said to be written by one", f.id)
-		return nil, true
-	}
-	x.compareFile(d, f)
-	x.checkForm(d, f, true)
-	x.checkTranscript(d, f, before)
-	return d, true
-}
-
-// identify tells whether a match file is about the match that its name says.
-func (x *examination) identify(d *matchFile, f *fixture) bool {
-	is := true
-	wrong := func(rule string, format string, member string, args ...any) {
-		is = false
-		x.find(rule, spot{file: d.file, line: d.line(member), matchID: f.id}, format, args...)
-	}
-	if d.MatchID != f.id {
-		wrong(RuleMatchFile, "match_id is %s, but the file is that of %s", "match_id", quoted(&d.MatchID), f.id)
-	}
-	if d.LeagueID != x.id {
-		wrong(RuleMatchFile, "league_id is %s, but the file is of league %s", "league_id", quoted(&d.LeagueID), x.id)
-	}
-	if d.RoundID != f.round {
-		wrong(RuleMatchFile, "round_id is %d, but %s is of round %d", "round_id", d.RoundID, f.id, f.round)
-	}
-	if d.PlayerA.PlayerID != f.ids[0] {
-		wrong(RuleSchedule, "player_A is %s, by the schedule %s has %s", "player_A", quoted(&d.PlayerA.PlayerID), f.id, f.ids[0])
-	}
-	if d.PlayerB.PlayerID != f.ids[1] {
-		wrong(RuleSchedule, "player_B is %s, by the schedule %s has %s", "player_B", quoted(&d.PlayerB.PlayerID), f.id, f.ids[1])
-	}
-	return is
-}
-
-// compareFile holds a match file against the report in the journal.
-func (x *examination) compareFile(d *matchFile, f *fixture) {
-	r := f.Report
-	wrong := func(rule string, path []any, format string, args ...any) {
-		x.find(rule, spot{file: d.file, line: d.line(path...), matchID: f.id}, format, args...)
-	}
-	differs := func(member, got, want string, path ...any) {
-		if got != want {
-			wrong(RuleMatchFile, path, "%s of %s is %s, in line %d of the journal it is %s", member, f.id, got, f.line, want)
-		}
-	}
-	differs("the attempt", number(&d.Attempt), number(&r.Number), "attempt")
-	differs("the referee", quoted(&d.RefereeID), quoted(&r.RefereeID), "referee_id")
-	differs("game_type", quoted(&d.GameType), quoted(&x.state.Created.GameType), "game_type")
-	if d.WrittenBy == store.WrittenByReferee {
-		want := protocol.MatchConversation(f.id, d.Attempt)
-		if d.ConversationID != want {
-			wrong(RuleMatchFile, []any{"conversation_id"}, "conversation_id is %s, for this attempt at %s it is %q", quoted(&d.ConversationID), f.id, want)
-		}
-	}
-	if d.Scoring != x.state.Created.Scoring {
-		wrong(RulePoints, []any{"scoring"}, "the scoring in the file of %s is not that of the league", f.id)
-	}
-	if d.Result == nil {
-		wrong(RuleMatchFile, []any{"result"}, "the file of %s has no result", f.id)
-		return
-	}
-	g := d.Result
-	differs("status", quoted(&g.Status), quoted(&r.Status), "result", "status")
-	differs("the winner", quoted(g.WinnerPlayerID), quoted(r.WinnerPlayerID), "result", "winner_player_id")
-	differs("the number", number(g.DrawnNumber), number(r.DrawnNumber), "result", "drawn_number")
-	differs("the parity", quoted(g.NumberParity), quoted(r.NumberParity), "result", "number_parity")
-	for _, id := range f.ids {
-		got, _ := g.Choices.Get(id)
-		want, _ := r.Choices.Get(id)
-		differs("the choice of "+id, quoted(got), quoted(want), "result", "choices", id)
-		scored, _ := g.Score.Get(id)
-		points, _ := r.Score.Get(id)
-		failed, _ := g.Faults.Get(id)
-		fault, _ := r.Faults.Get(id)
-		differs("the fault of "+id, quoted(&failed), quoted(&fault), "result", "faults", id)
-		differs("the score of "+id, number(&scored), number(&points), "result", "score", id)
-	}
-	if g.Reason != "" && r.Reason != "" {
-		differs("the reason", quoted(&g.Reason), quoted(&r.Reason), "result", "reason")
-	}
-	x.compareDraws(d, f, differs)
-}
-
-func (x *examination) compareDraws(d *matchFile, f *fixture, differs func(member, got, want string, path ...any)) {
-	got, want := d.Draw, f.Report.Draw
-	if got == nil && want == nil {
-		return
-	}
-	if got == nil || want == nil {
-		said := map[bool]string{true: "missing", false: "there"}
-		differs("the draw", said[got == nil], said[want == nil], "draw")
-		return
-	}
-	differs("the commitment", quoted(&got.Commitment), quoted(&want.Commitment), "draw", "commitment")
-	differs("the nonce", quoted(&got.Nonce), quoted(&want.Nonce), "draw", "nonce")
-	for _, id := range f.ids {
-		a, _ := got.Entropies.Get(id)
-		b, _ := want.Entropies.Get(id)
-		differs("the entropy of "+id, quoted(&a), quoted(&b), "draw", "entropies", id)
-	}
-}
-
-// checkAttempts looks at what referees wrote about matches and did not finish,
-// or could not hand in.
-func (x *examination) checkAttempts(names []string) {
-	if x.state.Started == nil || x.chain.lost {
-		return
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		path := filepath.Join(x.dir.Attempts(x.id), name+".json")
-		doc, read, err := load[store.Match](x.dir, path)
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				x.unreadable(path, err, spot{})
-			}
-			continue
-		}
-		d := &matchFile{document: read, Match: doc}
-		at := spot{file: d.file, line: d.line("match_id"), matchID: d.MatchID, agentID: d.RefereeID}
-		if d.LeagueID != x.id || strings.ContainsAny(d.MatchID+d.RefereeID, `/\`) ||
-			filepath.Base(x.dir.Attempt(x.id, d.MatchID, d.Attempt, d.RefereeID)) != filepath.Base(path) {
-			x.find(RuleMatchFile, at, "it is attempt %d at %s of league %s by %s, but is not called so", d.Attempt, quoted(&d.MatchID), quoted(&d.LeagueID), quoted(&d.RefereeID))
-			continue
-		}
-		x.checkAttempt(d, at)
-	}
-}
-
-func (x *examination) checkAttempt(d *matchFile, at spot) {
-	id, _ := protocol.ParseMatchID(d.MatchID)
-	places, i := x.attempt(protocol.Attempt{MatchID: id, Number: d.Attempt}, d.RefereeID)
-	if places == nil {
-		x.find(RuleMatchFile, at, "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID), quoted(&d.RefereeID))
-		return
-	}
-	m, _, _, _ := x.state.Find(id)
-	a := m.Attempts[i]
+func (a *auditor) checkAttempt(f *matchFile, at location) {
+	d, m := f.value, f.match
+	i := attemptIndex(m.Match, d.Attempt, d.RefereeID)
 	if d.Draw != nil {
 		at := at
-		at.line = d.line("draw", "nonce")
+		at.line = f.line("/draw/nonce")
 		if nonce, ok := protocol.ParseSecret(d.Draw.Nonce); ok {
-			x.fresh(d.MatchID, d.Draw.Nonce, at)
-			if got := protocol.DrawCommitment(x.id, d.MatchID, d.Attempt, d.RefereeID, nonce); a.Commitment != "" && got != a.Commitment {
-				x.find(RuleCommitment, at, "the nonce of attempt %d at %s does not belong to the commitment in line %d of the journal", d.Attempt, d.MatchID, places.accepted[i])
+			a.checkNonceIsNew(d.MatchID, d.Draw.Nonce, at)
+			commitment := m.Attempts[i].Commitment
+			if commitment != "" && protocol.DrawCommitment(a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) != commitment {
+				a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal", d.Attempt, d.MatchID, m.lines.accepted[i])
 			}
 		}
 	}
-	f := x.fixture(id.Round, id.Number)
-	if !x.identify(d, f) {
+	if !a.checkIdentity(f) {
 		return
 	}
-	x.checkForm(d, f, false)
-	x.checkTranscript(d, f, nil)
-	if m.Report == nil && !x.completed() && i == len(m.Attempts)-1 {
-		return // it is being played
+	a.checkForm(f, false)
+	a.checkTranscript(f)
+	if m.Report == nil && !a.completed() && i == len(m.Attempts)-1 {
+		return // the attempt goes on
 	}
-	x.left(d, f, at)
+	a.noteUnacknowledged(f, at)
+}
+
+// noteUnacknowledged notes the state of an attempt whose file remained.
+func (a *auditor) noteUnacknowledged(f *matchFile, at location) {
+	d, r := f.value, f.match.Report
+	attempt := fmt.Sprintf("attempt %d at %s by %s", d.Attempt, f.match.id, clip(d.RefereeID))
+	counts := r != nil && r.Number == d.Attempt && r.RefereeID == d.RefereeID
+	switch state := d.Lifecycle.State; {
+	case state == store.StateFinished && counts:
+		a.compareResult(f)
+		if a.completed() {
+			a.note(RuleAbandoned, at, "%s has the result that counts; its referee stopped before it could remove this file", attempt)
+		}
+	case state == store.StateFinished && r != nil:
+		a.note(RuleAbandoned, at, "%s came to a result, but attempt %d by %s counts", attempt, r.Number, clip(r.RefereeID))
+	case state == store.StateFinished:
+		a.note(RuleAbandoned, at, "%s came to a result that was never reported", attempt)
+	case state == store.StateDisputed && d.Refusal != nil:
+		a.note(RuleDispute, at, "%s came to a result that the manager rejected: %s %.200q", attempt, quoted(&d.Refusal.ErrorCode), d.Refusal.Detail)
+	case state == store.StateDisputed:
+		a.note(RuleDispute, at, "%s came to a result that the manager rejected", attempt)
+	case state == store.StateAbandoned:
+		a.note(RuleAbandoned, at, "%s was given up", attempt)
+	}
 }

@@ -4,53 +4,27 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // SchemaVersion is that of a Report as JSON.
 const SchemaVersion = "1.0.0"
 
-// How much something that was found weighs.
+// The severities.
 const (
-	SeverityFinding = "finding" // it cannot be so in a league that was run and kept by the rules
-	SeverityNote    = "note"    // somebody may want to know
-)
-
-// The rules that are checked. They are stable: programs may look for them.
-const (
-	RuleHashChain    = "hash_chain"   // every line of the journal names the hash of the line before
-	RuleEvent        = "event"        // every event can have happened after those before it
-	RuleTime         = "time"         // times can be read, and go on
-	RuleRegistration = "registration" // a registration is dropped for silence beyond the grace period, and its id never granted again
-	RuleSchedule     = "schedule"     // who meets whom follows from the ordered players
-	RuleOneResult    = "one_result"   // a match has one result, by a referee that had it
-	RuleCommitment   = "commitment"   // secrets are what was promised before
-	RuleDraw         = "draw"         // the number follows from the secrets
-	RuleVerdict      = "verdict"      // status and winner follow from choices and number
-	RulePoints       = "points"       // points follow from the verdict by the league's scoring
-	RuleLifecycle    = "lifecycle"    // agents are suspended, shut down and made to forfeit by their failures alone
-	RuleStandings    = "standings"    // the table follows from the results
-	RuleRounds       = "rounds"       // rounds are played one after the other, and rounds.json says how
-	RuleHistory      = "history"      // what players remember is what happened
-	RuleMatchFile    = "match_file"   // a match file is about one match of the league, and says what the journal says
-	RuleTranscript   = "transcript"   // the result is what was said
-	RuleNonceReused  = "nonce_reused" // no two matches are drawn with the same nonce
-	RuleJournalHead  = "journal_head" // the last event that others know of is in the journal
-	RuleSchema       = "schema"       // files can be read
-	RuleAbandoned    = "abandoned"    // matches that were given up after the referee was bound to its nonce
-	RuleDoubt        = "doubt"        // results rest on reports that the manager believed
-	RuleDispute      = "dispute"      // another result of a match that has one
-	RuleConformance  = "conformance"  // how closely agents keep to the protocol
+	SeverityFinding = "finding" // it cannot be so in a league that follows the rules
+	SeverityNote    = "note"    // worth knowing, but no violation
 )
 
 // The states of a league.
 const (
-	StateUnreadable   = "UNREADABLE" // no journal that says what league it is
+	StateUnreadable   = "UNREADABLE" // no journal says what league it is
 	StateRegistration = "WAITING_FOR_REGISTRATIONS"
 	StateRunning      = "RUNNING_LEAGUE"
 	StateCompleted    = "LEAGUE_COMPLETED"
 )
 
-// A Report is what was found in a folder.
+// A Report is the result of the audit of a folder.
 type Report struct {
 	SchemaVersion string   `json:"schema_version"`
 	Dir           string   `json:"dir"`
@@ -58,8 +32,8 @@ type Report struct {
 	OK            bool     `json:"ok"`      // there are no findings; notes do not count
 }
 
-// A League is what was found in one league. Findings and notes are in order of
-// file, line and rule.
+// A League is the result of the audit of one league. Findings and notes are in
+// order of file, line and rule.
 type League struct {
 	LeagueID string    `json:"league_id"`
 	State    string    `json:"state"`
@@ -69,7 +43,7 @@ type League struct {
 	Notes    []Finding `json:"notes"`
 }
 
-// A Finding is one thing that was found.
+// A Finding is one violation of a rule, or a note.
 type Finding struct {
 	Severity string `json:"severity"`
 	Rule     string `json:"rule"`
@@ -80,19 +54,19 @@ type Finding struct {
 	Detail   string `json:"detail"` // a sentence for people
 }
 
-// String is the finding as a compiler would say it: file:line: rule: detail.
+// String formats the finding as a compiler does: file:line: rule: detail.
 func (f Finding) String() string {
-	place, rule := f.File, f.Rule
+	position, rule := f.File, f.Rule
 	if f.Line > 0 {
-		place = fmt.Sprintf("%s:%d", f.File, f.Line)
+		position = fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
 	if f.Severity == SeverityNote {
 		rule = "note: " + rule
 	}
-	return fmt.Sprintf("%s: %s: %s", place, rule, f.Detail)
+	return fmt.Sprintf("%s: %s: %s", position, rule, f.Detail)
 }
 
-// Findings counts them, in all leagues.
+// Findings counts the findings of all leagues.
 func (r *Report) Findings() int {
 	n := 0
 	for i := range r.Leagues {
@@ -101,13 +75,12 @@ func (r *Report) Findings() int {
 	return n
 }
 
-// Summary says in one sentence how it went.
+// Summary is one sentence about the audit of the league.
 func (l *League) Summary() string {
 	about := fmt.Sprintf("audited %s of league %s: ", counted(l.Recorded, "match", "matches"), l.LeagueID)
-	switch len(l.Findings) {
-	case 0:
+	if len(l.Findings) == 0 {
 		about += "no findings"
-	default:
+	} else {
 		about += counted(len(l.Findings), "finding", "findings")
 	}
 	if n := len(l.Notes); n > 0 {
@@ -122,18 +95,77 @@ func (l *League) Summary() string {
 	return about
 }
 
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+// A location is where a finding is, and the match and the agent that it is about.
+type location struct {
+	file    string
+	line    int
+	matchID string
+	agentID string
 }
 
-// sorted puts findings in their order, without repetitions.
+func (a *auditor) find(rule string, at location, format string, args ...any) {
+	a.doubtful = a.doubtful || at.file == a.journal
+	a.report.Findings = append(a.report.Findings, at.finding(SeverityFinding, rule, format, args))
+}
+
+func (a *auditor) note(rule string, at location, format string, args ...any) {
+	a.report.Notes = append(a.report.Notes, at.finding(SeverityNote, rule, format, args))
+}
+
+// findIfCompleted reports a finding about a completed league, and a note about one
+// that goes on.
+func (a *auditor) findIfCompleted(rule string, at location, format string, args ...any) {
+	if a.completed() {
+		a.find(rule, at, format, args...)
+	} else {
+		a.note(rule, at, format, args...)
+	}
+}
+
+func (at location) finding(severity, rule, format string, args []any) Finding {
+	return Finding{
+		Severity: severity, Rule: rule, File: at.file, Line: at.line, MatchID: clip(at.matchID), AgentID: clip(at.agentID),
+		Detail: strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"),
+	}
+}
+
+// sorted puts findings in their order and removes repetitions.
 func sorted(findings []Finding) []Finding {
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule),
 			cmp.Compare(a.MatchID, b.MatchID), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.Detail, b.Detail))
 	})
 	return slices.Compact(findings)
+}
+
+// clip shortens an identifier, which anybody may have written.
+func clip(id string) string {
+	const limit = 40
+	if len(id) > limit {
+		id = id[:limit] + "…"
+	}
+	return strings.ToValidUTF8(id, "\uFFFD")
+}
+
+// quoted formats an optional value of a document, shortened; a digest fits.
+func quoted[S ~string](s *S) string {
+	if s == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.64q", string(*s))
+}
+
+// orNone formats a value of a document; "none" for "".
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return quoted(&s)
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

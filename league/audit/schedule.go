@@ -3,58 +3,51 @@ package audit
 import (
 	"fmt"
 
-	"evenodd/league/schedule"
+	"evenodd/league/pairing"
 )
 
-// checkSchedule counts who meets whom: the algorithm is not believed either.
-func (x *examination) checkSchedule() {
-	s := x.state
+// checkSchedule checks the schedule itself, so that the audit does not trust the
+// algorithm that made it.
+func (a *auditor) checkSchedule() {
+	s := a.state
 	if s.Started == nil {
 		return
 	}
-	if err := fair(s.Schedule, s.Created.Legs); err != nil {
-		x.find(RuleSchedule, spot{file: x.journal, line: x.starts}, "%v", err)
+	if err := checkRoundRobin(s.Pairings, len(s.Started.Players), s.TotalRounds(), s.Created.Legs); err != nil {
+		a.find(RuleSchedule, location{file: a.journal, line: a.started}, "%v", err)
 	}
 }
 
-// fair tells why a schedule is none in which every pair meets once a leg, nobody
-// plays twice in a round, and byes are spread evenly.
-func fair(s schedule.Schedule, legs int) error {
-	n := s.Players()
+// checkRoundRobin returns an error unless every pair meets once in each leg and no
+// player plays twice in a round.
+func checkRoundRobin(pairings func(round int) []pairing.Pairing, n, rounds, legs int) error {
 	ring := n - 1 + n%2
-	if s.Rounds() != ring*legs {
-		return fmt.Errorf("%d players and %d legs make %d rounds, not %d", n, legs, ring*legs, s.Rounds())
+	if rounds != ring*legs {
+		return fmt.Errorf("%d players and %d legs make %d rounds, not %d", n, legs, ring*legs, rounds)
 	}
-	met := make([]uint64, (n*n+63)/64) // in this leg
-	last := make([]int, n)             // the round of a player's last match
-	played := make([]int, n)
-	for round := 1; round <= s.Rounds(); round++ {
+	met := map[[2]int]bool{} // in this leg
+	last := make([]int, n)   // the round of a player's last match
+	for round := 1; round <= rounds; round++ {
 		if (round-1)%ring == 0 {
 			clear(met)
 		}
-		for match := 1; match <= s.MatchesPerRound(); match++ {
-			pair, ok := s.Pair(round, match)
-			a, b := min(pair.A, pair.B), max(pair.A, pair.B)
-			if !ok || a < 0 || b >= n || a == b {
-				return fmt.Errorf("round %d has no match %d", round, match)
-			}
-			if last[a] == round || last[b] == round {
+		all := pairings(round)
+		if len(all) != n/2 {
+			return fmt.Errorf("round %d has %d matches, not %d", round, len(all), n/2)
+		}
+		for i, pair := range all {
+			match, a, b := i+1, min(pair.A, pair.B), max(pair.A, pair.B)
+			switch {
+			case a < 0 || b >= n || a == b:
+				return fmt.Errorf("match %d of round %d is none of two players", match, round)
+			case last[a] == round || last[b] == round:
 				return fmt.Errorf("a player of match %d of round %d plays twice in it", match, round)
-			}
-			bit := a*n + b
-			if met[bit/64]&(1<<(bit%64)) != 0 {
+			case met[[2]int{a, b}]:
 				return fmt.Errorf("match %d of round %d: the two have met in this leg", match, round)
 			}
-			met[bit/64] |= 1 << (bit % 64)
+			met[[2]int{a, b}] = true
 			last[a], last[b] = round, round
-			played[a]++
-			played[b]++
 		}
 	}
-	for player, matches := range played {
-		if matches != (n-1)*legs {
-			return fmt.Errorf("player %d of %d has %d matches, not %d", player+1, n, matches, (n-1)*legs)
-		}
-	}
-	return nil
+	return nil // all pairs of a leg have met, because none met twice
 }

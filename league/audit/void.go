@@ -7,17 +7,11 @@ import (
 	"evenodd/league/store"
 )
 
-// rounding is how much times of a match file may be off: they have milliseconds,
-// and another clock than durations.
-const rounding = 100 * time.Millisecond
+// timingTolerance is how much the times of a match file may be off: they have
+// milliseconds, and durations are measured by another clock.
+const timingTolerance = 100 * time.Millisecond
 
-// A call is one of those to a player; the last, where a game has more moves.
-type call struct {
-	method string
-	try    int
-}
-
-// queued is how long a question waited at the referee.
+// queued returns how long a question waited at the referee.
 func queued(e *store.Exchange) time.Duration {
 	if e.Timing == nil {
 		return 0
@@ -25,67 +19,65 @@ func queued(e *store.Exchange) time.Duration {
 	return e.Timing.Queued
 }
 
-// timed holds where the time of a call is said to have gone against the times of
-// the call.
-func (h *hearing) timed(s *side, e *store.Exchange, at []any) {
-	t := e.Timing
+// checkTiming compares the timing of a call with the times of its exchanges.
+func (t *transcriptCheck) checkTiming(e *exchange) {
+	if e.Direction != store.Received {
+		return
+	}
+	timing := e.Timing
 	if e.Void == "" && (e.Stalled != 0 || e.Local) {
-		h.wrong(RuleTranscript, s.id, append(at, "direction"), "the referee is said to have failed at its side when %s was called, but the try is not void", s.id)
+		t.find(e, "/direction", "the call to %s has a fault of the referee's side, but the attempt is not void", e.side.id)
 	}
-	if t == nil {
+	if timing == nil {
 		return
 	}
-	if min(t.Queued, t.Connecting, t.Waiting, t.Reading) < 0 {
-		h.wrong(RuleTranscript, s.id, append(at, "timing"), "a part of the call to %s is said to have taken less than no time", s.id)
+	if min(timing.Queued, timing.Connecting, timing.Waiting, timing.Reading) < 0 {
+		t.find(e, "/timing", "a part of the call to %s took a negative time", e.side.id)
 		return
 	}
-	if passed := h.passed(s, e); passed >= 0 && t.Total() > passed+rounding {
-		h.wrong(RuleTranscript, s.id, append(at, "timing"), "the call to %s is said to have taken %v, but %v passed between question and answer", s.id, t.Total(), passed)
+	if passed, known := t.passed(e); known && timing.Total() > passed+timingTolerance {
+		t.find(e, "/timing", "the call to %s is said to have taken %v, but %v passed between request and response", e.side.id, timing.Total(), passed)
 	}
 }
 
-// passed is the time between a question and what came of it; less than 0 where
-// that is not known.
-func (h *hearing) passed(s *side, e *store.Exchange) time.Duration {
-	asked := s.spokenTo[call{e.Method, e.Try}]
-	if asked.IsZero() || h.at.Before(asked) || h.back {
-		return -1
-	}
-	return h.at.Sub(asked)
+// passed returns the time between a request and its response.
+func (t *transcriptCheck) passed(e *exchange) (passed time.Duration, known bool) {
+	called := e.side.calledAt[call{e.Method, e.Try}]
+	return t.at.Sub(called), !called.IsZero() && !t.at.Before(called) && !t.wentBack
 }
 
-// voided takes in a failure that is said to be the referee's own, and counts for
-// nothing: its own exchange must bear that out. A referee could else save a
-// player it likes.
-func (h *hearing) voided(s *side, e *store.Exchange, at []any) {
-	at = append(at, "void")
-	if p := part(e.Method); p != joining && p != moving {
-		h.wrong(RuleTranscript, s.id, at, "%s is told by %s, and asked nothing: it cannot be void", s.id, quoted(&e.Method))
+// checkVoid checks that the file has evidence for a void attempt: a call attempt
+// that counts for nothing because the fault was the referee's own. Without
+// evidence, a referee could save a player that it likes.
+//
+// A timeout (E001) is void if the question waited at the referee, or the referee
+// stalled, for more than the margin. The window was at least the time that passed
+// besides, less a twentieth, by which the referee may have noticed its end late.
+func (t *transcriptCheck) checkVoid(e *exchange) {
+	switch {
+	case e.method.phase != phaseJoin && e.method.phase != phaseMove:
+		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), e.side.id)
 		return
-	}
-	if e.Error == nil || len(e.Message) > 0 {
-		h.wrong(RuleTranscript, s.id, at, "%s answered here: only a failure can be void", s.id)
+	case e.Error == nil || len(e.Message) > 0:
+		t.find(e, "/void", "%s answered here: only a failure can be void", e.side.id)
 		return
 	}
 	code := protocol.Code(e.Error.ErrorCode)
-	switch {
-	case e.Local && (code == protocol.ErrConnection || code == protocol.ErrTimeout):
-	case code != protocol.ErrTimeout:
-		h.wrong(RuleTranscript, s.id, at, "a failure of %s with %s is said to be void, but nothing in it is of the referee's side", s.id, code)
-	default:
-		h.excused(s, e, at)
+	if e.Local && (code == protocol.ErrConnection || code == protocol.ErrTimeout) {
+		return
 	}
-}
-
-// excused looks for what a late answer is excused by: a time that the question
-// waited at the referee, or that the referee stood still, beyond the margin.
-// The window was, at least, what passed beside these, less the margin by which the
-// referee may have looked up too late: a twentieth of it.
-func (h *hearing) excused(s *side, e *store.Exchange, at []any) {
-	waited, stalled := queued(e), protocol.FromMilliseconds(e.Stalled)
-	margin := protocol.Margin((h.passed(s, e) - waited - stalled - rounding) * 20 / 21)
+	if code != protocol.ErrTimeout {
+		t.find(e, "/void", "a failure of %s with %s is said to be void, but nothing shows a fault of the referee's side", e.side.id, code)
+		return
+	}
+	waited, stalled := queued(e.Exchange), protocol.FromMilliseconds(e.Stalled)
+	passed, known := t.passed(e)
+	if !known {
+		passed = -1
+	}
+	margin := protocol.Margin((passed - waited - stalled - timingTolerance) * 20 / 21)
 	if waited <= margin && stalled <= margin {
-		h.wrong(RuleTranscript, s.id, at, "a failure of %s is said to be void (%s), but the question waited only %v at the referee, and that stood still for %v",
-			s.id, clip(e.Void), waited, stalled)
+		t.find(e, "/void", "a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
+			e.side.id, clip(e.Void), waited, stalled)
 	}
 }

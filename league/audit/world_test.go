@@ -18,6 +18,7 @@ import (
 
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -60,7 +61,7 @@ func choiceOf(id string) string {
 func newWorld(t *testing.T, rounds int) *world {
 	t.Helper()
 	w := &world{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
-	j, _, _, err := journal.Open(w.dir.Journal(leagueID), nil)
+	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	w.record = func(d journal.Data) {
 		w.minute++
@@ -89,12 +90,12 @@ func newWorld(t *testing.T, rounds int) *world {
 	for round := 1; round <= rounds; round++ {
 		w.round(round)
 	}
-	if rounds == w.state.Schedule.Rounds() {
+	if rounds == w.state.TotalRounds() {
 		first := w.state.Standings()[0]
 		w.record(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
 	}
 	w.documents()
-	if rounds == w.state.Schedule.Rounds() {
+	if rounds == w.state.TotalRounds() {
 		w.record(&journal.AgentInformed{AgentID: "P01"})
 	}
 	require.NoError(t, j.Close())
@@ -102,7 +103,7 @@ func newWorld(t *testing.T, rounds int) *world {
 }
 
 func (w *world) now() string {
-	return journal.FormatTime(time.Date(2026, 1, 1, 12, w.minute, 0, 0, time.UTC))
+	return journalfile.FormatTime(time.Date(2026, 1, 1, 12, w.minute, 0, 0, time.UTC))
 }
 
 // deadline is that of what is asked now.
@@ -112,13 +113,13 @@ func (w *world) deadline() string {
 
 // standings are what a player has until now.
 func (w *world) standings(id string) *protocol.Record {
-	place, _ := w.state.Place(id)
+	place, _ := w.state.PlayerIndex(id)
 	row := w.state.Table.Row(place)
 	return &protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points}
 }
 
 func (w *world) round(round int) {
-	pairs := w.state.Schedule.Round(round)
+	pairs := w.state.Pairings(round)
 	w.record(&journal.RoundAnnounced{RoundID: round, Referees: slices.Repeat([]string{"REF01"}, len(pairs))})
 	for i, p := range pairs {
 		w.match(protocol.MatchID{Round: round, Number: i + 1}, playerIDs[p.A], playerIDs[p.B])
@@ -224,7 +225,7 @@ func (w *world) documents() {
 	}))
 	require.NoError(w.t, store.Write(w.dir.Rounds(leagueID), &store.Rounds{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID,
-		TotalRounds: w.state.Schedule.Rounds(), Rounds: records,
+		TotalRounds: w.state.TotalRounds(), Rounds: records,
 	}))
 	for id, h := range w.histories {
 		require.NoError(w.t, store.Write(w.dir.History(id), h))

@@ -79,27 +79,28 @@ type tamperedCaller struct {
 	*tamper
 }
 
-func (c tamperedCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (c tamperedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	if c.unproved {
-		bearer = ""
+		r.Bearer = ""
 	}
-	if c.hasty && method == protocol.Invite.Name {
-		return c.inviteAndAsk(ctx, endpoint, bearer, params, decode)
+	if c.hasty && r.Method == protocol.Invite.Name {
+		return c.inviteAndAsk(ctx, r)
 	}
 	if c.outgoing == nil {
-		return c.Caller.Call(ctx, endpoint, bearer, method, params, decode)
+		return c.Caller.Call(ctx, r)
 	}
 	var encoded []byte
-	if many, ok := params.(interface{ Encoded() ([]byte, error) }); ok {
+	if many, ok := r.Params.(interface{ Encoded() ([]byte, error) }); ok {
 		encoded, _ = many.Encoded()
 	} else {
-		encoded = encode(params)
+		encoded = encode(r.Params)
 	}
 	var q object
-	if json.Unmarshal(encoded, &q) != nil || !c.outgoing(method, q) {
-		return nil, errNotSent
+	if json.Unmarshal(encoded, &q) != nil || !c.outgoing(r.Method, q) {
+		return nil, nil, errNotSent
 	}
-	return c.Caller.Call(ctx, endpoint, bearer, method, q, decode)
+	r.Params = q
+	return c.Caller.Call(ctx, r)
 }
 
 // result makes an answer of what was an error.
@@ -116,12 +117,14 @@ func inner(m object, names ...string) object {
 }
 
 // inviteAndAsk invites a player, and asks it for a choice whatever the other does.
-func (c tamperedCaller) inviteAndAsk(ctx context.Context, endpoint, bearer string, params any, decode func([]byte) (any, error)) (any, error) {
-	joined, err := c.Caller.Call(ctx, endpoint, bearer, protocol.Invite.Name, params, decode)
+func (c tamperedCaller) inviteAndAsk(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	joined, timing, err := c.Caller.Call(ctx, r)
 	var q object
-	if err == nil && json.Unmarshal(encode(params), &q) == nil && q["role_in_match"] == protocol.RolePlayerA {
-		question := object{"message_type": "CHOOSE_PARITY_CALL", "match_id": q["match_id"], "player_id": "P01"}
-		_, err = c.Caller.Call(ctx, endpoint, bearer, protocol.ChooseParity.Name, question, func([]byte) (any, error) { return object{}, nil })
+	if err == nil && json.Unmarshal(encode(r.Params), &q) == nil && q["role_in_match"] == protocol.RolePlayerA {
+		r.Method = protocol.ChooseParity.Name
+		r.Params = object{"message_type": "CHOOSE_PARITY_CALL", "match_id": q["match_id"], "player_id": "P01"}
+		r.Decode = func([]byte) (any, error) { return object{}, nil }
+		_, _, err = c.Caller.Call(ctx, r)
 	}
-	return joined, err
+	return joined, timing, err
 }

@@ -14,7 +14,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/referee"
-	"evenodd/transport"
 )
 
 // A slowCarrier is that of an overloaded referee: calls of some method to P02
@@ -33,9 +32,9 @@ type trouble struct {
 	err    error
 }
 
-func (c *slowCarrier) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	met := trouble{}
-	if method == c.method && hostOf(endpoint) == "p02" {
+	if r.Method == c.method && hostOf(r.Endpoint) == "p02" {
 		c.mu.Lock()
 		if len(c.list) > 0 {
 			met, c.list = c.list[0], c.list[1:]
@@ -43,23 +42,26 @@ func (c *slowCarrier) Call(ctx context.Context, endpoint, bearer, method string,
 		c.mu.Unlock()
 	}
 	if met.err != nil {
-		return nil, met.err
+		return nil, nil, met.err
 	}
 	select {
-	case <-time.After(met.queued):
+	case <-time.After(min(met.queued, r.Limit)):
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
-	told, ok := ctx.(transport.Stopwatch)
-	if ok {
-		told.Departed(met.queued, 0)
+	if met.queued >= r.Limit {
+		return nil, &protocol.CallTiming{Queued: r.Limit}, context.DeadlineExceeded
+	}
+	if !r.ExtendByQueue {
+		r.Limit -= met.queued
 	}
 	began := time.Now()
-	answer, err := c.next.Call(ctx, endpoint, bearer, method, params, decode)
-	if ok && err == nil {
-		told.Answered(time.Since(began), 0)
+	answer, timing, err := c.next.Call(ctx, r)
+	if timing == nil {
+		timing = &protocol.CallTiming{Departed: began, Waiting: time.Since(began)}
 	}
-	return answer, err
+	timing.Queued += met.queued
+	return answer, timing, err
 }
 
 // noDescriptors is a failure of this side, as carriers know it.

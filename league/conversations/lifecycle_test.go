@@ -17,6 +17,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -27,7 +28,7 @@ import (
 func (w *world) decisions(folder store.Folder) []string {
 	w.t.Helper()
 	list := []string{}
-	_, _, err := journal.Lines(strings.NewReader(string(journalOf(w, folder))), func(_ int, text []byte) error {
+	_, _, err := journalfile.Lines(strings.NewReader(string(journalOf(w, folder))), func(_ int, text []byte) error {
 		line := read[struct {
 			Type string `json:"type"`
 			Data struct {
@@ -164,7 +165,7 @@ func TestLifecycleOfAPlayerThatDies(t *testing.T) {
 		assert.Equal(t, []any{"P03", 5, 5, 5}, []any{last.PlayerID, last.Played, last.Losses, last.TechnicalLosses})
 		doc := matchFile(t, folder, leagueID+"/R4M3.json")
 		assert.Equal(t, []any{store.WrittenByManager, "", 0}, []any{doc.WrittenBy, doc.RefereeID, doc.Attempt})
-		assert.Equal(t, state.Matches[state.Schedule.Index(4, 3)].Report.Outcome, doc.Result.GameResult)
+		assert.Equal(t, state.Rounds[3].Matches[2].Report.Outcome, doc.Result.GameResult)
 	})
 }
 
@@ -340,8 +341,8 @@ func TestLifecycleOfTwoPlayersThatDie(t *testing.T) {
 		x.finish()
 		state := x.closeAudited()
 		both := 0
-		for i := range state.Matches {
-			if m := &state.Matches[i]; len(m.Forfeited) == 2 {
+		for m := range state.Matches() {
+			if len(m.Forfeited) == 2 {
 				both++
 				assert.Nil(t, m.Report.WinnerPlayerID)
 				assert.Equal(t, "P02 is suspended: it did not answer in its last match; P04 is suspended: it did not answer in its last match - both lose", m.Report.Reason)
@@ -366,8 +367,8 @@ func TestLifecycleOfARefereeThatHangs(t *testing.T) {
 		x.finish()
 		state := x.closeAudited()
 		conducted := map[string]int{}
-		for i := range state.Matches {
-			conducted[state.Matches[i].Report.RefereeID]++
+		for m := range state.Matches() {
+			conducted[m.Report.RefereeID]++
 		}
 		assert.Equal(t, 18, conducted["REF01"]+conducted["REF02"])
 		assert.Empty(t, w.complaints())
@@ -520,11 +521,11 @@ type exhausted struct {
 	now    func() time.Duration
 }
 
-func (c *exhausted) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	if method == c.method && c.now() < c.until {
-		return nil, noDescriptors{}
+func (c *exhausted) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	if r.Method == c.method && c.now() < c.until {
+		return nil, nil, noDescriptors{}
 	}
-	return c.next.Call(ctx, endpoint, bearer, method, params, decode)
+	return c.next.Call(ctx, r)
 }
 
 // A match that the manager has not got the means to hand over is no failure of

@@ -122,18 +122,18 @@ type loadCarrier struct {
 	next protocol.Caller
 }
 
-func (c loadCarrier) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	switch q := params.(type) {
+func (c loadCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch q := r.Params.(type) {
 	case *protocol.RefereeRegisterRequest:
 		id := "REF01"
-		r := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}}
-		r.AuthToken = "tok-ref01-of-a-test"
-		return r, nil
+		registered := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}}
+		registered.AuthToken = "tok-ref01-of-a-test"
+		return registered, nil, nil
 	case *protocol.MatchResultReport:
 		c.results <- q
-		return &protocol.Ack{}, nil
+		return &protocol.Ack{}, nil, nil
 	}
-	return c.next.Call(ctx, endpoint, bearer, method, params, decode)
+	return c.next.Call(ctx, r)
 }
 
 // run plays all matches at once, and returns how many were lost technically.

@@ -114,21 +114,25 @@ type scribe struct {
 	next   protocol.Caller
 }
 
-func (s *scribe) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	e := s.record.begin(exchange{from: s.host, to: hostOf(endpoint), method: method, bearer: bearer, message: written(params)})
-	answer, err := s.next.Call(ctx, endpoint, bearer, method, params, decode)
+// A wrapped context hides the type of another. Every call of every agent gets one,
+// because nothing may depend on that type.
+type wrapped struct{ context.Context }
+
+func (s *scribe) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	e := s.record.begin(exchange{from: s.host, to: hostOf(r.Endpoint), method: r.Method, bearer: r.Bearer, message: written(r.Params)})
+	answer, timing, err := s.next.Call(wrapped{ctx}, r)
 	if lost := breakdown(err); lost != nil {
 		answer, err = nil, lost
 	}
 	if raw, scripted := answer.(jsontext.Value); scripted && err == nil { // the carrier of values brought it as it is
-		answer, err = decode(raw)
+		answer, err = r.Decode(raw)
 		if err == nil {
 			s.record.end(e, raw, nil)
-			return answer, nil
+			return answer, timing, nil
 		}
 	}
 	s.record.end(e, answer, err)
-	return answer, err
+	return answer, timing, err
 }
 
 // said are the calls of a method, to the given hosts or to all.

@@ -84,9 +84,9 @@ func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
 					assert.Equal(t, 5-test.told[left], w.often(protocol.NotifyLeagueCompleted.Name))
 					state, _ := w.fold(folder)
 					require.NotNil(t, state.Completed)
-					for i := range state.Matches {
-						assert.Equal(t, 1, state.Matches[i].Report.Number)
-						assert.Len(t, state.Matches[i].Attempts, 1)
+					for m := range state.Matches() {
+						assert.Equal(t, 1, m.Report.Number)
+						assert.Len(t, m.Attempts, 1)
 					}
 					if results == nil {
 						results = x.manager.Results()

@@ -71,8 +71,8 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 		assert.Len(t, w.said(protocol.Invite.Name), 12, "nothing is played twice")
 		require.NoError(t, x.close())
 		state := w.checkKept(folder)
-		for i := range state.Matches {
-			assert.Len(t, state.Matches[i].Attempts, 1)
+		for m := range state.Matches() {
+			assert.Len(t, m.Attempts, 1)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -48,8 +49,7 @@ func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
 	require.NoError(w.t, x.close())
 	state := w.checkKept(folder)
 	assert.Equal(w.t, state.Completed.Champion, final.Champion)
-	for i := range state.Matches {
-		m := &state.Matches[i]
+	for m := range state.Matches() {
 		assert.Len(w.t, m.Attempts, 1, "%s", m.Report.MatchID)
 	}
 	assert.Equal(w.t, 12, w.often(protocol.Invite.Name), "no match is played twice")
@@ -59,11 +59,11 @@ func (w *world) mortalLeague(end fate) (*journal.State, []league.MatchRecord) {
 // recordedIn are the matches with a result in a journal, as it was left.
 func recordedIn(w *world, folder store.Folder) map[string]bool {
 	recorded := map[string]bool{}
-	j, state, _, err := journal.Open(folder.Journal(leagueID), nil)
+	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
 	require.NoError(w.t, err)
 	require.NoError(w.t, j.Close())
-	for i := range state.Matches {
-		if r := state.Matches[i].Report; r != nil {
+	for m := range state.Matches() {
+		if r := m.Report; r != nil {
 			recorded[r.MatchID.String()] = true
 		}
 	}
@@ -159,8 +159,8 @@ func TestAManagerThatDiesAfterEveryEvent(t *testing.T) {
 			"created": 1, "registered": 6, "agent_answered": 6, "agent_confirmed": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
 			"round_completed": 3, "completed": 1, "agent_informed": 6,
 		}, events, "no event happens twice")
-		for i := range state.Matches {
-			assert.Len(t, state.Matches[i].Attempts, 1)
+		for m := range state.Matches() {
+			assert.Len(t, m.Attempts, 1)
 		}
 		assert.Equal(t, 12, w.often(protocol.Invite.Name), "no match is played twice")
 	})
@@ -189,8 +189,8 @@ func TestAManagerThatDiesAgainAndAgainWhileMatchesGoOn(t *testing.T) {
 		x.finish()
 		require.NoError(t, x.close())
 		state := w.checkKept(folder)
-		for i := range state.Matches {
-			assert.Len(t, state.Matches[i].Attempts, 1)
+		for m := range state.Matches() {
+			assert.Len(t, m.Attempts, 1)
 		}
 		assert.Equal(t, 12, w.often(protocol.Invite.Name), "no match is played twice")
 		assert.Empty(t, w.complaints())

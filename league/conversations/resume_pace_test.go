@@ -96,8 +96,8 @@ func TestAManagerThatIsToldToStop(t *testing.T) {
 				synctest.Wait()
 				require.NoError(t, x.close())
 				state := w.checkKept(folder)
-				for i := range state.Matches {
-					assert.Len(t, state.Matches[i].Attempts, test.attempts)
+				for m := range state.Matches() {
+					assert.Len(t, m.Attempts, test.attempts)
 				}
 				assert.Len(t, w.said(protocol.Invite.Name), 12)
 			})

@@ -68,7 +68,7 @@ func TestAManagerIsAwayWhileAMatchIsPlayed(t *testing.T) {
 				assert.Len(t, w.said(protocol.Invite.Name), 2, "it is not played again")
 				assert.Equal(t, []string{theMatch}, filesOf(t, files))
 				require.NoError(t, x.close())
-				assert.Equal(t, 1, w.checkKept(folder).Matches[0].Report.Number)
+				assert.Equal(t, 1, w.checkKept(folder).Rounds[0].Matches[0].Report.Number)
 			})
 		})
 	}
@@ -107,7 +107,7 @@ func TestARefereeThatComesBackGetsItsMatchAtOnce(t *testing.T) {
 					assert.Equal(t, 1, read[protocol.MatchAssignment](e.message).Attempt)
 				}
 				require.NoError(t, x.close())
-				assert.Equal(t, "REF01", w.checkKept(folder).Matches[0].Report.RefereeID)
+				assert.Equal(t, "REF01", w.checkKept(folder).Rounds[0].Matches[0].Report.RefereeID)
 				assert.NotContains(t, w.kinds(folder), "agent_suspended")
 			})
 		})
@@ -199,7 +199,7 @@ func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
 				report := read[protocol.MatchResultReport](w.only(protocol.ReportMatchResult.Name, theBoss).message)
 				assert.Equal(t, 2, report.Attempt)
 				require.NoError(t, x.close())
-				m := w.checkKept(folder).Matches[0]
+				m := w.checkKept(folder).Rounds[0].Matches[0]
 				require.Len(t, m.Attempts, 2)
 				assert.NotEqual(t, m.Attempts[0].Commitment, m.Attempts[1].Commitment)
 				assert.Equal(t, report.Draw.Commitment, m.Attempts[1].Commitment)
@@ -236,7 +236,7 @@ func TestTheSettingsHaveChangedBetweenTwoLives(t *testing.T) {
 		assert.Contains(t, book.told(), "this league keeps those it began with")
 		require.NoError(t, x.close())
 		state := w.checkKept(folder)
-		assert.Len(t, state.Matches, 6)
+		assert.Equal(t, 6, state.TotalMatches())
 		for _, row := range x.manager.Standings() {
 			assert.Equal(t, 3*row.Wins+row.Draws, row.Points)
 		}

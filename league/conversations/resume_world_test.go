@@ -19,6 +19,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -244,15 +245,17 @@ type mortalCaller struct {
 	next protocol.Caller
 }
 
-func (c *mortalCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (c *mortalCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
 	if !c.x.dead.Load() {
-		answer, err := c.next.Call(ctx, endpoint, bearer, method, params, decode)
+		answer, timing, err := c.next.Call(ctx, r)
 		if !c.x.dead.Load() {
-			return answer, err
+			return answer, timing, err
 		}
 	}
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return nil, nil, ctx.Err()
 }
 
 // meanwhile does something beside the story, which ends with it if it fails.
@@ -285,13 +288,13 @@ func (w *world) fold(folder store.Folder) (*journal.State, map[string]bool) {
 	w.t.Helper()
 	text := journalOf(w, folder)
 	hashes := map[string]bool{}
-	_, torn, err := journal.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
+	_, torn, err := journalfile.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
 		hashes[journal.Hash(line)] = true
 		return nil
 	})
 	require.NoError(w.t, err)
 	require.Zero(w.t, torn)
-	state, _, _, _, err := journal.Replay(folder.Journal(leagueID), bytes.NewReader(text), nil)
+	state, _, _, _, err := journalfile.Replay(folder.Journal(leagueID), bytes.NewReader(text), nil)
 	require.NoError(w.t, err)
 	return state, hashes
 }
@@ -314,17 +317,17 @@ func (w *world) checkKept(folder store.Folder) *journal.State {
 	w.t.Helper()
 	state, hashes := w.fold(folder)
 	require.NotNil(w.t, state.Completed)
-	assert.Equal(w.t, len(state.Matches), state.Recorded)
+	assert.Equal(w.t, state.TotalMatches(), state.Recorded)
 	standings, err := store.Read[store.Standings](folder.Standings(leagueID))
 	require.NoError(w.t, err)
 	assert.Equal(w.t, state.Standings(), standings.Standings)
-	assert.Equal(w.t, []int{state.Schedule.Rounds(), len(state.Matches)}, []int{standings.RoundsCompleted, standings.Version})
+	assert.Equal(w.t, []int{state.TotalRounds(), state.TotalMatches()}, []int{standings.RoundsCompleted, standings.Version})
 	assert.Contains(w.t, hashes, standings.JournalHead)
 	rounds, err := store.Read[store.Rounds](folder.Rounds(leagueID))
 	require.NoError(w.t, err)
 	assert.Equal(w.t, state.RoundRecords(), rounds.Rounds)
-	for i := range state.Matches {
-		assert.FileExists(w.t, folder.Match(leagueID, state.Matches[i].Report.MatchID.String()))
+	for m := range state.Matches() {
+		assert.FileExists(w.t, folder.Match(leagueID, m.Report.MatchID.String()))
 	}
 	for _, e := range append(w.said(protocol.NotifyRoundCompleted.Name), w.said(protocol.NotifyLeagueCompleted.Name)...) {
 		assert.Contains(w.t, hashes, read[protocol.RoundCompleted](e.message).JournalHead, "%s to %s at %s", e.method, e.to, e.at)

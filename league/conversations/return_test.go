@@ -140,11 +140,11 @@ type notTo struct {
 	endpoint string
 }
 
-func (n notTo) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	if endpoint == n.endpoint {
-		return nil, forbidden{}
+func (n notTo) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	if r.Endpoint == n.endpoint {
+		return nil, nil, forbidden{}
 	}
-	return n.Caller.Call(ctx, endpoint, bearer, method, params, decode)
+	return n.Caller.Call(ctx, r)
 }
 
 // An agent that returns may move only to where it might register, and keeps its

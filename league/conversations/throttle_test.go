@@ -134,6 +134,6 @@ func (forbidden) Forbidden() bool { return true }
 // never makes no call.
 type never struct{ because error }
 
-func (n never) Call(context.Context, string, string, string, any, func([]byte) (any, error)) (any, error) {
-	return nil, n.because
+func (n never) Call(context.Context, protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	return nil, nil, n.because
 }

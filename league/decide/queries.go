@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
@@ -77,7 +78,7 @@ func (v *View) Status() Status {
 	s := v.State
 	players, referees := Count(s, Registered)
 	status := Status{
-		State: v.Phase, Round: s.Round, Rounds: s.Schedule.Rounds(), Matches: s.Schedule.Matches(),
+		State: v.Phase, Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
 		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
 	}
 	for _, a := range s.Agents {
@@ -188,44 +189,49 @@ func (v *View) schedule(q *protocol.QueryParams) (*protocol.LeagueQueryResponse,
 		round = protocol.QueryRound(max(s.Round, 1))
 	}
 	data := protocol.ScheduleData{
-		RoundID: round, Rounds: s.Schedule.Rounds(), Matches: []protocol.ScheduledMatch{},
-		TotalMatches: s.Schedule.Matches(), Offset: q.Offset,
+		RoundID: round, Rounds: s.TotalRounds(), Matches: []protocol.ScheduledMatch{},
+		TotalMatches: s.TotalMatches(), Offset: q.Offset,
 	}
-	first := 0 // of all matches of the league
+	first, last := 1, data.Rounds
 	if round != protocol.AllRounds {
 		if s.Started != nil && int(round) > data.Rounds {
 			return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
 		}
-		data.TotalMatches = s.Schedule.MatchesPerRound()
-		first = (int(round) - 1) * data.TotalMatches
+		first, last = int(round), int(round)
+		data.TotalMatches = len(s.Pairings(first))
 	}
-	for size, i := 0, q.Offset; i < data.TotalMatches && (q.Limit == 0 || len(data.Matches) < q.Limit); i++ {
-		one := v.scheduledMatch(first + i)
-		encoded, err := json.Marshal(one)
-		if err != nil {
-			return nil, err
+	skip, size := q.Offset, 0
+	for n := first; n <= last; n++ {
+		pairings := s.Pairings(n)
+		for i := min(skip, len(pairings)); i < len(pairings); i++ {
+			one := v.scheduledMatch(protocol.MatchID{Round: n, Number: i + 1}, pairings[i])
+			encoded, err := json.Marshal(one)
+			if err != nil {
+				return nil, err
+			}
+			size += len(encoded) + len(",")
+			if size > protocol.MaxSchedule || q.Limit > 0 && len(data.Matches) == q.Limit {
+				return &protocol.LeagueQueryResponse{Data: data}, nil
+			}
+			data.Matches = append(data.Matches, one)
 		}
-		if size += len(encoded) + len(","); size > protocol.MaxSchedule {
-			break
-		}
-		data.Matches = append(data.Matches, one)
+		skip = max(skip-len(pairings), 0)
 	}
 	return &protocol.LeagueQueryResponse{Data: data}, nil
 }
 
-// scheduledMatch describes a match by its index in the schedule.
-func (v *View) scheduledMatch(index int) protocol.ScheduledMatch {
+// scheduledMatch describes a match.
+func (v *View) scheduledMatch(id protocol.MatchID, pair pairing.Pairing) protocol.ScheduledMatch {
 	s := v.State
-	round, number := index/s.Schedule.MatchesPerRound()+1, index%s.Schedule.MatchesPerRound()+1
-	pair, _ := s.Schedule.Pair(round, number)
 	scheduled := protocol.ScheduledMatch{
-		MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round,
+		MatchID: id.String(), RoundID: id.Round,
 		PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B], Status: "SCHEDULED",
 	}
-	if round <= s.Round {
-		scheduled.RefereeEndpoint = v.endpoint(s.Referee(round, number))
+	if id.Round > s.Round {
+		return scheduled
 	}
-	if r := s.Matches[index].Report; r != nil {
+	scheduled.RefereeEndpoint = v.endpoint(s.Referee(id.Round, id.Number))
+	if r := s.Rounds[id.Round-1].Matches[id.Number-1].Report; r != nil {
 		scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
 	}
 	return scheduled
@@ -277,10 +283,10 @@ func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
 // match of a later round is the one that the manager would choose now.
 func (v *View) nextMatch(id string) *protocol.NextMatch {
 	s := v.State
-	index, takesPart := s.Place(id)
-	for round := max(s.Round, 1); takesPart && round <= s.Schedule.Rounds(); round++ {
-		opponent, number, ok := s.Schedule.Opponent(round, index)
-		if !ok || s.Matches[s.Schedule.Index(round, number)].Report != nil {
+	index, takesPart := s.PlayerIndex(id)
+	for round := max(s.Round, 1); takesPart && round <= s.TotalRounds(); round++ {
+		opponent, number, ok := s.Opponent(round, index)
+		if !ok || round <= s.Round && s.Rounds[round-1].Matches[number-1].Report != nil {
 			continue
 		}
 		next := &protocol.NextMatch{
@@ -318,8 +324,8 @@ type MatchRecord struct {
 func Results(s *journal.State) []MatchRecord {
 	records := make([]MatchRecord, 0, s.Recorded)
 	for round := 1; round <= s.Round; round++ {
-		for i, p := range s.Schedule.Round(round) {
-			r := s.Matches[s.Schedule.Index(round, i+1)].Report
+		for i, p := range s.Pairings(round) {
+			r := s.Rounds[round-1].Matches[i].Report
 			if r == nil {
 				continue
 			}

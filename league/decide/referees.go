@@ -79,11 +79,11 @@ func candidatesOf(s *journal.State, assigned map[string]int) (candidates []candi
 // forfeits tells of each match of a round whether players forfeit it: as recorded if
 // the round has been announced, else by the state of now.
 func forfeits(s *journal.State, round int) []bool {
-	pairs := s.Schedule.Round(round)
+	pairs := s.Pairings(round)
 	forfeited := make([]bool, len(pairs))
 	for i, p := range pairs {
 		if round <= s.Round {
-			forfeited[i] = s.Matches[s.Schedule.Index(round, i+1)].Forfeited != nil
+			forfeited[i] = s.Rounds[round-1].Matches[i].Forfeited != nil
 		} else {
 			forfeited[i] = len(s.Forfeiting(s.Started.Players[p.A], s.Started.Players[p.B])) > 0
 		}

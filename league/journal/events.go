@@ -1,22 +1,23 @@
 package journal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
 // SchemaVersion is that of the events written here.
 const SchemaVersion = "1.0.0"
 
-// Algorithm names how the rounds follow from the ordered players: package
-// schedule.
-const Algorithm = "circle-v1"
+// Algorithm is the pairing method of new leagues.
+const Algorithm = pairing.Circle
 
 // AuthLenient is the auth of a league in which third-party agents need no token.
 const AuthLenient = protocol.AuthLenient
@@ -303,9 +304,19 @@ type line[D any] struct {
 	Data D      `json:"data"`
 }
 
-// encode is the line of an event, without the line feed.
-func encode(e *Event) ([]byte, error) {
+// Encode is the line of an event, without the line feed.
+func Encode(e *Event) ([]byte, error) {
 	return json.Marshal(line[Data]{e.Seq, e.At, e.Prev, e.Data.kind(), e.Data}, json.Deterministic(true))
+}
+
+// Origin is the Prev of the first event.
+const Origin = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// Hash is what the next event calls this line, which is given without its line
+// feed: hex SHA-256.
+func Hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Decode reads one line, without the line feed. It is strict: a member that is
@@ -324,6 +335,3 @@ func Decode(text []byte) (*Event, error) {
 	}
 	return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
 }
-
-// FormatTime is how events say when.
-func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

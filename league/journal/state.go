@@ -3,11 +3,12 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
-	"evenodd/league/schedule"
 	"evenodd/league/store"
 	"evenodd/league/table"
 )
@@ -22,14 +23,13 @@ type State struct {
 	Dropped map[string]bool // ids whose registration was dropped
 
 	Started   *Started // nil before the start
-	Schedule  schedule.Schedule
 	Table     *table.Table
-	Matches   []Match // in schedule order, once started
 	Recorded  int     // matches with a result
 	Round     int     // the last announced, from 1; 0 before the first
 	Rounds    []Round // those announced
 	Completed *LeagueCompleted
 
+	pairer pairing.Pairer // nil before the start
 	places map[string]int // of players in the table, by id
 }
 
@@ -105,6 +105,8 @@ func (m *Match) Doubted(attempt int) bool {
 
 // A Round is one that was announced.
 type Round struct {
+	Pairings    []pairing.Pairing
+	Matches     []Match  // of the pairings, in the same order
 	Referees    []string // of its matches, in order
 	AnnouncedAt string
 	CompletedAt string // "" while it is open
@@ -119,30 +121,88 @@ func NewState() *State {
 // Open tells whether a round is announced and not completed.
 func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
 
-// Place is a player's place in the table, and false when it does not take part.
-func (s *State) Place(playerID string) (int, bool) {
+// PlayerIndex is the index of a player in pairings and in the table, and false when it does not take part.
+func (s *State) PlayerIndex(playerID string) (int, bool) {
 	i, ok := s.places[playerID]
 	return i, ok
 }
 
+// TotalRounds is the number of rounds of the league; 0 before the start.
+func (s *State) TotalRounds() int {
+	if s.pairer == nil {
+		return 0
+	}
+	return s.pairer.Rounds()
+}
+
+// TotalMatches is the number of matches of all rounds; 0 before the start.
+func (s *State) TotalMatches() int {
+	if s.pairer == nil {
+		return 0
+	}
+	return s.pairer.Matches()
+}
+
+// Pairings returns the pairings of a round, announced or not, in the order of their
+// match numbers. It returns nil before the start, for a round that the league does
+// not have, and for one whose pairings are not known yet. All code that needs a
+// round gets it here. The caller must not change the result.
+func (s *State) Pairings(round int) []pairing.Pairing {
+	switch {
+	case s.pairer == nil:
+		return nil
+	case round >= 1 && round <= s.Round:
+		return s.Rounds[round-1].Pairings
+	}
+	return s.pairer.Round(round)
+}
+
+// Opponent returns the opponent of a player in a round, and the number of their
+// match. Players are indexes as in pairings. It returns false if the player has a
+// bye, and where Pairings returns nil.
+func (s *State) Opponent(round, player int) (opponent, number int, ok bool) {
+	for i, p := range s.Pairings(round) {
+		switch player {
+		case p.A:
+			return p.B, i + 1, true
+		case p.B:
+			return p.A, i + 1, true
+		}
+	}
+	return 0, 0, false
+}
+
+// Matches returns the matches of all announced rounds, in order.
+func (s *State) Matches() iter.Seq[*Match] {
+	return func(yield func(*Match) bool) {
+		for i := range s.Rounds {
+			for k := range s.Rounds[i].Matches {
+				if !yield(&s.Rounds[i].Matches[k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Find is a match of an announced round, with its two players.
 func (s *State) Find(id protocol.MatchID) (m *Match, playerA, playerB string, ok bool) {
-	if s.Started == nil || id.Round > s.Round {
+	if id.Round < 1 || id.Round > s.Round {
 		return nil, "", "", false
 	}
-	pair, ok := s.Schedule.Pair(id.Round, id.Number)
-	if !ok {
+	r, players := &s.Rounds[id.Round-1], s.Started.Players
+	if id.Number < 1 || id.Number > len(r.Matches) {
 		return nil, "", "", false
 	}
-	players := s.Started.Players
-	return &s.Matches[s.Schedule.Index(id.Round, id.Number)], players[pair.A], players[pair.B], true
+	pair := r.Pairings[id.Number-1]
+	return &r.Matches[id.Number-1], players[pair.A], players[pair.B], true
 }
 
 // Referee is the referee of a match of an announced round: the one that reported
 // its result, else the last one that has it, else the announced one. "" for a match
 // that was forfeited.
 func (s *State) Referee(round, number int) string {
-	m := &s.Matches[s.Schedule.Index(round, number)]
+	m := &s.Rounds[round-1].Matches[number-1]
 	if m.Report != nil {
 		return m.Report.RefereeID
 	}
@@ -152,6 +212,16 @@ func (s *State) Referee(round, number int) string {
 		}
 	}
 	return s.Rounds[round-1].Referees[number-1]
+}
+
+// Attempt is an attempt that was assigned to a referee; nil if there is no such.
+func (m *Match) Attempt(number int, refereeID string) *Attempt {
+	for i := range m.Attempts {
+		if a := &m.Attempts[i]; a.Number == number && a.Referee == refereeID {
+			return a
+		}
+	}
+	return nil
 }
 
 // NextAttempt is the number that the next attempt at a match gets.
@@ -304,15 +374,12 @@ func (d *Created) TableScoring() table.Scoring {
 	}
 }
 
-// maxMatches keeps a journal of a few lines from taking all memory: 4 GB.
+// maxMatches limits the time that a journal of a few lines can cost.
 const maxMatches = 1 << 27
 
 func (s *State) start(d *Started) error {
 	if s.Started != nil {
 		return errors.New("a league starts once")
-	}
-	if d.Algorithm != Algorithm {
-		return fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", d.Algorithm)
 	}
 	for _, group := range []struct {
 		ids    []string
@@ -334,19 +401,18 @@ func (s *State) start(d *Started) error {
 	if len(d.Players)+len(d.Referees) != len(s.Agents) || len(d.Referees) == 0 {
 		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
 	}
-	rounds, err := schedule.RoundRobin(len(d.Players), s.Created.Legs)
+	pairer, err := pairing.New(d.Algorithm, len(d.Players), s.Created.Legs)
 	if err != nil {
 		return err
 	}
-	if rounds.Matches() > maxMatches {
-		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, rounds.Matches(), maxMatches)
+	if pairer.Matches() > maxMatches {
+		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, pairer.Matches(), maxMatches)
 	}
 	counts, err := table.New(len(d.Players), s.Created.TableScoring())
 	if err != nil {
 		return err
 	}
-	s.Started, s.Schedule, s.Table = d, rounds, counts
-	s.Matches = make([]Match, rounds.Matches())
+	s.Started, s.pairer, s.Table = d, pairer, counts
 	for i, id := range d.Players {
 		s.places[id] = i
 	}
@@ -354,15 +420,16 @@ func (s *State) start(d *Started) error {
 }
 
 func (s *State) announce(d *RoundAnnounced, at string) error {
+	pairings := s.Pairings(d.RoundID)
 	switch {
 	case s.Started == nil:
 		return errors.New("a round before the start")
 	case s.Open():
 		return fmt.Errorf("round %d is announced while round %d is open", d.RoundID, s.Round)
-	case d.RoundID != s.Round+1 || d.RoundID > s.Schedule.Rounds():
-		return fmt.Errorf("round %d is announced after round %d of %d", d.RoundID, s.Round, s.Schedule.Rounds())
-	case len(d.Referees) != s.Schedule.MatchesPerRound():
-		return fmt.Errorf("round %d has %d matches, but %d referees are named", d.RoundID, s.Schedule.MatchesPerRound(), len(d.Referees))
+	case d.RoundID != s.Round+1 || d.RoundID > s.TotalRounds():
+		return fmt.Errorf("round %d is announced after round %d of %d", d.RoundID, s.Round, s.TotalRounds())
+	case len(d.Referees) != len(pairings):
+		return fmt.Errorf("round %d has %d matches, but %d referees are named", d.RoundID, len(pairings), len(d.Referees))
 	}
 	for _, id := range d.Referees {
 		if err := s.referee(id); err != nil {
@@ -370,7 +437,7 @@ func (s *State) announce(d *RoundAnnounced, at string) error {
 		}
 	}
 	s.Round = d.RoundID
-	s.Rounds = append(s.Rounds, Round{Referees: d.Referees, AnnouncedAt: at})
+	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: make([]Match, len(pairings)), Referees: d.Referees, AnnouncedAt: at})
 	return nil
 }
 
@@ -411,10 +478,8 @@ func (s *State) accept(d *MatchAccepted) error {
 // attempt finds one that was assigned.
 func (s *State) attempt(at protocol.Attempt, refereeID string) (*Attempt, error) {
 	if m, _, _, ok := s.Find(at.MatchID); ok {
-		for i := range m.Attempts {
-			if a := &m.Attempts[i]; a.Number == at.Number && a.Referee == refereeID {
-				return a, nil
-			}
+		if a := m.Attempt(at.Number, refereeID); a != nil {
+			return a, nil
 		}
 	}
 	return nil, fmt.Errorf("attempt %d at match %s was not assigned to %.40s", at.Number, at.MatchID, refereeID)
@@ -501,6 +566,17 @@ func (s *State) Outcome(d *MatchReported) (table.Outcome, error) {
 	return o, nil
 }
 
+// Score is the points of a result by the league's scoring.
+func (s *State) Score(d *MatchReported) (protocol.PerPlayer[int], error) {
+	outcome, err := s.Outcome(d)
+	if err != nil {
+		return nil, err
+	}
+	_, idA, idB, _ := s.Find(d.MatchID)
+	pointsA, pointsB := s.Table.Points(outcome)
+	return protocol.Both(idA, pointsA, idB, pointsB), nil
+}
+
 func (s *State) completeRound(d *RoundCompleted, at string) error {
 	if !s.Open() || d.RoundID != s.Round {
 		return fmt.Errorf("round %d is completed, but it is not open", d.RoundID)
@@ -528,7 +604,7 @@ func (s *State) complete(d *LeagueCompleted) error {
 	switch {
 	case s.Completed != nil:
 		return errors.New("a league is completed once")
-	case s.Started == nil || s.Round != s.Schedule.Rounds() || s.Open():
+	case s.Started == nil || s.Round != s.TotalRounds() || s.Open():
 		return errors.New("the league is completed before its last round is")
 	}
 	first := s.Table.Standings()[0]

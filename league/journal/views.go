@@ -10,11 +10,10 @@ import (
 
 // Summary counts how the matches of a round ended.
 func (s *State) Summary(round int) protocol.RoundSummary {
-	n := s.Schedule.MatchesPerRound()
-	first := s.Schedule.Index(round, 1)
-	summary := protocol.RoundSummary{TotalMatches: n}
-	for i := range s.Matches[first : first+n] {
-		report := s.Matches[first+i].Report
+	matches := s.Rounds[round-1].Matches
+	summary := protocol.RoundSummary{TotalMatches: len(matches)}
+	for i := range matches {
+		report := matches[i].Report
 		switch {
 		case report == nil:
 		case report.Status == protocol.StatusWin:
@@ -95,8 +94,8 @@ func (s *State) RoundRecords() []store.Round {
 			break
 		}
 		record := store.Round{RoundID: i + 1, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary}
-		for k, pair := range s.Schedule.Round(i + 1) {
-			report := s.Matches[s.Schedule.Index(i+1, k+1)].Report
+		for k, pair := range r.Pairings {
+			report := r.Matches[k].Report
 			record.Matches = append(record.Matches, store.RoundMatch{
 				MatchID:   report.MatchID.String(),
 				PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],

@@ -27,9 +27,8 @@ type Enrolment struct {
 	Current *Current // gets the membership
 	Leagues []string // the only leagues to join; none means any
 
-	Timeout time.Duration // of one call; 0 means the method's own
-	Clock   *protocol.Clock
-	Log     zerolog.Logger
+	Clock *protocol.Clock
+	Log   zerolog.Logger
 
 	// Apply prepares a registration: of the agent that kept says, which shows
 	// its token under its own id, or of a new one when kept is nil. What it
@@ -90,11 +89,6 @@ func (e *Enrolment) apply(ctx context.Context, kept *store.Identity) error {
 	return Insist(ctx, e.Clock, func(ctx context.Context) error {
 		if !open {
 			answered, open = e.Current.Registering(), true
-		}
-		if e.Timeout > 0 {
-			limited := protocol.Limit(ctx, e.Timeout)
-			defer limited.Stop()
-			ctx = limited
 		}
 		answer, err := call(ctx)
 		if err != nil {

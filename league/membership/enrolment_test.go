@@ -25,7 +25,6 @@ type desk struct {
 	prepared []string // the tokens of the registrations that were prepared
 	talks    []string // and their conversations
 	calls    []string // and of the calls that were made
-	limits   []time.Duration
 }
 
 func (d *desk) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
@@ -35,14 +34,9 @@ func (d *desk) apply(kept *store.Identity, conversation string) func(context.Con
 	}
 	d.prepared = append(d.prepared, shown)
 	d.talks = append(d.talks, conversation)
-	return func(ctx context.Context) (*membership.Answer, error) {
+	return func(context.Context) (*membership.Answer, error) {
 		n := len(d.calls)
 		d.calls = append(d.calls, shown)
-		limit := time.Duration(0)
-		if deadline, ok := ctx.Deadline(); ok {
-			limit = time.Until(deadline)
-		}
-		d.limits = append(d.limits, limit)
 		return d.answers[n]()
 	}
 }
@@ -161,20 +155,6 @@ func TestEnroll(t *testing.T) {
 					assert.Equal(t, tt.secret, secret == again.Secret())
 				}
 			})
-		})
-	}
-}
-
-func TestTheTimeOfARegistrationCall(t *testing.T) {
-	for _, timeout := range []time.Duration{0, 3 * time.Second, 25 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			d := &desk{answers: []func() (*membership.Answer, error){fails(errNever), place("P01", "tok-1", league, true)}}
-			e := membership.Enrolment{
-				Keep: &membership.Keep{}, Current: &membership.Current{}, Timeout: timeout,
-				Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
-			}
-			require.NoError(t, e.Enroll(t.Context()))
-			assert.Equal(t, []time.Duration{timeout, timeout}, d.limits, "of each call, and 0 is the method's own")
 		})
 	}
 }

@@ -70,11 +70,9 @@ func (w *Watch) heed(ctx context.Context, failure error) error {
 
 // ask makes one call to the manager.
 func (w *Watch) ask(ctx context.Context) error {
-	limited := protocol.Limit(ctx, watchLimit)
-	defer limited.Stop()
 	peer, m := protocol.Peer{Endpoint: w.Manager}, w.Member()
 	if !m.Strict() {
-		_, err := protocol.Ping.Call(limited, w.Caller, peer, &protocol.ToolRequest{})
+		_, _, err := protocol.Ping.CallWithin(ctx, w.Caller, peer, &protocol.ToolRequest{}, watchLimit)
 		return err
 	}
 	q := &protocol.LeagueQuery{
@@ -82,6 +80,6 @@ func (w *Watch) ask(ctx context.Context) error {
 		LeagueID: m.LeagueID, QueryType: protocol.QueryStatus,
 	}
 	q.AuthToken = m.Token
-	_, err := protocol.Query.Call(limited, w.Caller, peer, q)
+	_, _, err := protocol.Query.CallWithin(ctx, w.Caller, peer, q, watchLimit)
 	return err
 }

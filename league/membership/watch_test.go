@@ -23,7 +23,14 @@ type watched struct {
 	began   time.Time
 }
 
-func (p *watched) Call(ctx context.Context, endpoint, bearer, method string, params any, _ func([]byte) (any, error)) (any, error) {
+func (p *watched) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	answer, err := p.call(ctx, r.Endpoint, r.Bearer, r.Method, r.Params)
+	return answer, nil, err
+}
+
+func (p *watched) call(ctx context.Context, endpoint, bearer, method string, params any) (any, error) {
 	n := min(len(p.asked), len(p.answers)-1)
 	p.asked = append(p.asked, time.Since(p.began))
 	if endpoint != "manager" || bearer != "" {

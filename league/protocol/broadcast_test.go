@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
@@ -52,10 +53,10 @@ func TestReceiversGetTheBroadcastItself(t *testing.T) {
 	b := protocol.Many(standings())
 	for range 2 {
 		_, err := protocol.UpdateStandings.CallMany(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
-			assert.Same(t, b, c.params)
-			assert.Equal(t, "update_standings", c.method)
+			assert.Same(t, b, c.Params)
+			assert.Equal(t, "update_standings", c.Method)
 			return &protocol.Ack{}, nil
-		}), somewhere, b)
+		}), somewhere, b, time.Second)
 		require.NoError(t, err)
 	}
 }

@@ -20,7 +20,7 @@ var somewhere = protocol.Peer{Endpoint: "http://p01/mcp", Bearer: "credential"}
 
 // answering is a carrier of bytes that always brings the same result.
 func answering(result string) callerFunc {
-	return func(_ context.Context, c sent) (any, error) { return c.decode([]byte(result)) }
+	return func(_ context.Context, c sent) (any, error) { return c.Decode([]byte(result)) }
 }
 
 // failing is a carrier that always fails.
@@ -36,10 +36,10 @@ func TestCallSaysWhatItHasToSay(t *testing.T) {
 	q := &protocol.GameInvitation{MatchID: "R1M1"}
 	answer := &protocol.GameJoinAck{PlayerID: "P01"}
 	got, err := protocol.Invite.Call(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
-		assert.Equal(t, "http://p01/mcp", c.endpoint)
-		assert.Equal(t, "credential", c.bearer)
-		assert.Equal(t, "handle_game_invitation", c.method)
-		assert.Same(t, q, c.params)
+		assert.Equal(t, "http://p01/mcp", c.Endpoint)
+		assert.Equal(t, "credential", c.Bearer)
+		assert.Equal(t, "handle_game_invitation", c.Method)
+		assert.Same(t, q, c.Params)
 		return answer, nil
 	}), somewhere, q)
 	require.NoError(t, err)
@@ -224,11 +224,11 @@ func TestErrorsAreTheSameHoweverCarried(t *testing.T) {
 		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return nil, protocol.Fault(protocol.ErrTokenInvalid, "not my referee").With("match_id", "R1M1")
 		})
-	byValue := callerFunc(func(_ context.Context, c sent) (any, error) { return mux.give(t, c.method, c.params) })
+	byValue := callerFunc(func(_ context.Context, c sent) (any, error) { return mux.give(t, c.Method, c.Params) })
 	byWire := callerFunc(func(_ context.Context, c sent) (any, error) {
-		raw, err := json.Marshal(c.params)
+		raw, err := json.Marshal(c.Params)
 		require.NoError(t, err)
-		_, err = mux.ask(t, c.method, raw)
+		_, err = mux.ask(t, c.Method, raw)
 		_, l := refusal(t, err)
 		data, err := json.Marshal(l)
 		require.NoError(t, err)
@@ -310,7 +310,7 @@ func TestOtherSideMayGiveUp(t *testing.T) {
 	mux := newMux()
 	handleAll(mux, func() error { return context.Canceled })
 	_, err := invite(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
-		return mux.give(t, c.method, c.params)
+		return mux.give(t, c.Method, c.Params)
 	}))
 	var e *protocol.Error
 	require.ErrorAs(t, err, &e)
@@ -323,6 +323,12 @@ func TestCallsLastAsLongAsTheirMethodAllows(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
+	within := func(limit time.Duration) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, _, err := protocol.Invite.CallWithin(ctx, silent, somewhere, &protocol.GameInvitation{}, limit)
+			return err
+		}
+	}
 	tests := []struct {
 		name string
 		call func(context.Context) error
@@ -339,23 +345,16 @@ func TestCallsLastAsLongAsTheirMethodAllows(t *testing.T) {
 			return err
 		}, nil, 30 * time.Second},
 		{"a result", func(ctx context.Context) error {
-			_, err := protocol.NotifyMatchResult.CallMany(ctx, silent, somewhere, protocol.Many(&protocol.GameOver{}))
+			_, err := protocol.NotifyMatchResult.CallMany(ctx, silent, somewhere, protocol.Many(&protocol.GameOver{}), 4*time.Second)
 			return err
-		}, nil, 5 * time.Second},
+		}, nil, 4 * time.Second},
 		{"a query", func(ctx context.Context) error {
 			_, err := protocol.Query.Call(ctx, silent, somewhere, &protocol.LeagueQuery{})
 			return err
 		}, nil, 10 * time.Second},
-		{"a caller in a hurry", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
-			func(ctx context.Context) (context.Context, func()) {
-				l := protocol.Limit(ctx, time.Second)
-				return l, l.Stop
-			}, time.Second},
-		{"a caller with a limit that is longer, of the league's own", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
-			func(ctx context.Context) (context.Context, func()) {
-				l := protocol.Limit(ctx, time.Hour)
-				return l, l.Stop
-			}, time.Hour},
+		{"a caller with a shorter limit", within(time.Second), nil, time.Second},
+		{"a caller with a longer limit", within(time.Hour), nil, time.Hour},
+		{"a caller whose window is over", within(-time.Second), nil, 1},
 		{"a caller with a deadline of its own", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
 			func(ctx context.Context) (context.Context, func()) {
 				c, cancel := context.WithTimeout(ctx, 2*time.Second)

@@ -63,16 +63,15 @@ func (m *fakeMux) give(t require.TestingT, method string, params any) (any, erro
 type callerFunc func(ctx context.Context, c sent) (any, error)
 
 // sent is what a caller was given.
-type sent struct {
-	endpoint, bearer, method string
-	params                   any
-	decode                   func([]byte) (any, error)
-}
+type sent = protocol.CallRequest
 
 var _ protocol.Caller = callerFunc(nil)
 
-func (f callerFunc) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	return f(ctx, sent{endpoint, bearer, method, params, decode})
+func (f callerFunc) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	answer, err := f(ctx, r)
+	return answer, nil, err
 }
 
 // stopped is a clock that always shows the same moment.

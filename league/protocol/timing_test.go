@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,111 +16,35 @@ import (
 
 const ms = time.Millisecond
 
-// after lets so much time pass in a bubble.
-func after(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
+// A question is called with its window, and its window is extended by the carrier.
+func TestAskExtendsItsWindowAndReturnsTheTiming(t *testing.T) {
+	want := protocol.Timing{Queued: 20 * ms, Connecting: 10 * ms, Waiting: 4 * ms, Reading: ms, Departed: time.Now()}
+	carrier := measuring{timing: want}
+	_, timing, err := protocol.Invite.Ask(t.Context(), &carrier, somewhere, &protocol.GameInvitation{}, 3*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, &want, timing)
+	assert.Equal(t, 35*ms, want.Total())
+	assert.Equal(t, 3*time.Second, carrier.got.Limit)
+	assert.True(t, carrier.got.ExtendByQueue)
+
+	carrier.err = context.DeadlineExceeded
+	_, timing, err = protocol.Invite.CallWithin(t.Context(), &carrier, somewhere, &protocol.GameInvitation{}, 3*time.Second)
+	require.Error(t, err)
+	assert.Equal(t, &want, timing, "also of a call that failed")
+	assert.False(t, carrier.got.ExtendByQueue)
 }
 
-// assertEnd holds the end of a context against a time from now.
-func assertEnd(t *testing.T, l *protocol.Limited, in time.Duration) {
-	t.Helper()
-	end, _ := l.Deadline()
-	assert.Equal(t, in, time.Until(end))
-	_, limit := l.Limit()
-	assert.Equal(t, end, limit)
+// measuring is a carrier that measures the timing of its calls.
+type measuring struct {
+	timing protocol.Timing
+	err    error
+	got    protocol.CallRequest
 }
 
-func TestAWindowMovesByWhatWasQueued(t *testing.T) {
-	for _, waited := range []bool{false, true} { // somebody waits for Done from the beginning
-		t.Run(fmt.Sprint(waited), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := protocol.Window(context.Background(), time.Second)
-				defer l.Stop()
-				if waited {
-					_ = l.Done()
-				}
-				after(600 * ms)
-				l.Departed(600*ms, 50*ms)
-				assertEnd(t, l, time.Second)
-				l.Departed(400*ms, 0) // sent again: it never moves back
-				assertEnd(t, l, time.Second)
-				l.Departed(700*ms, 0)
-				assertEnd(t, l, 1100*ms)
-				assert.Equal(t, 700*ms, l.Extended())
-				after(1099 * ms)
-				require.NoError(t, l.Err())
-				after(ms)
-				require.ErrorIs(t, l.Err(), context.DeadlineExceeded)
-				<-l.Done()
-				l.Departed(900*ms, 0)
-				assert.Equal(t, 700*ms, l.Extended(), "what is over stays over")
-				require.ErrorIs(t, l.Err(), context.DeadlineExceeded)
-			})
-		})
-	}
-}
-
-func TestAWindowNeverOutlastsItsParent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		parent, cancel := context.WithTimeout(context.Background(), 1500*ms)
-		defer cancel()
-		l := protocol.Window(parent, time.Second)
-		defer l.Stop()
-		done := l.Done()
-		l.Departed(800*ms, 0)
-		assertEnd(t, l, 1500*ms)
-		assert.Equal(t, 500*ms, l.Extended())
-		after(1500 * ms)
-		<-done
-		require.ErrorIs(t, l.Err(), context.DeadlineExceeded)
-	})
-}
-
-func TestALimitDoesNotMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := protocol.Limit(context.Background(), time.Second)
-		defer l.Stop()
-		l.Departed(300*ms, 0)
-		assertEnd(t, l, time.Second)
-		assert.Equal(t, 300*ms, l.Timing().Queued, "but it remembers")
-	})
-}
-
-func TestTheNextCallInAWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := protocol.Window(context.Background(), time.Second)
-		after(100 * ms)
-		l.Departed(100*ms, 0)
-		next := l.Again()
-		defer next.Stop()
-		require.ErrorIs(t, l.Err(), context.Canceled)
-		require.NoError(t, next.Err())
-		assertEnd(t, next, time.Second)
-		assert.Nil(t, next.Timing())
-		after(200 * ms)
-		next.Departed(200*ms, 0)
-		assertEnd(t, next, time.Second)
-		assert.Equal(t, 300*ms, next.Extended())
-	})
-}
-
-func TestTimingOfACall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := protocol.Limit(context.Background(), 10*time.Second)
-		defer l.Stop()
-		assert.Nil(t, l.Timing(), "nobody told")
-		l.Departed(20*ms, 30*ms)
-		after(40 * ms)
-		assert.Equal(t, &protocol.Timing{Queued: 20 * ms, Connecting: 30 * ms, Waiting: 40 * ms}, l.Timing(), "no answer yet")
-		l.Departed(20*ms, 10*ms) // the connection had gone
-		after(5 * ms)
-		l.Answered(4*ms, ms)
-		after(time.Second)
-		want := protocol.Timing{Queued: 20 * ms, Connecting: 10 * ms, Waiting: 4 * ms, Reading: ms}
-		assert.Equal(t, &want, l.Timing())
-		assert.Equal(t, 35*ms, want.Total())
-	})
+func (m *measuring) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	m.got = r
+	timing := protocol.CallTiming(m.timing)
+	return &protocol.GameJoinAck{}, &timing, m.err
 }
 
 func TestTimingAsJSON(t *testing.T) {

@@ -247,12 +247,12 @@ type recorder struct {
 	exchanges []exchange
 }
 
-func (r *recorder) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	result, err := r.network.Call(ctx, endpoint, bearer, method, params, decode)
+func (r *recorder) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	result, timing, err := r.network.Call(ctx, q)
 	r.mu.Lock()
-	r.exchanges = append(r.exchanges, exchange{method, single(params), result})
+	r.exchanges = append(r.exchanges, exchange{q.Method, single(q.Params), result})
 	r.mu.Unlock()
-	return result, err
+	return result, timing, err
 }
 
 // recordMatch is the 8 calls of a match.

@@ -30,11 +30,8 @@ const (
 	faultDeny  = "deny"
 )
 
-// The pauses of a league in which nothing takes time.
-const (
-	betweenRounds = time.Nanosecond  // the manager's, by which it is known that a round begins
-	glance        = time.Millisecond // the manager's, at referees that may have died
-)
+// glance is the manager's pause between two looks at referees that may have died.
+const glance = time.Millisecond
 
 var errGarbled = errors.New("the answer cannot be read")
 
@@ -79,16 +76,11 @@ func newFaulty(n network, plan *faults.Plan, seed uint64, next int, injected fun
 	}
 }
 
-// freeClock is a time in which pauses cost nothing. Began is called in the pause
-// before each round; it may be nil.
-func freeClock(began func()) *protocol.Clock {
-	return protocol.NewClock(time.Now, func(ctx context.Context, d time.Duration) error {
+// freeClock is a clock whose pauses cost nothing.
+func freeClock() *protocol.Clock {
+	return protocol.NewClock(time.Now, func(ctx context.Context, _ time.Duration) error {
 		if err := ctx.Err(); err != nil {
 			return err
-		}
-		if began != nil && d == betweenRounds {
-			began()
-			return nil
 		}
 		runtime.Gosched() // whoever asks again and again lets others answer
 		return nil
@@ -128,9 +120,7 @@ type faultyCaller struct {
 
 // A call is what Call was asked for.
 type call struct {
-	endpoint, bearer, method string
-	params                   any
-	decode                   func([]byte) (any, error)
+	transport.Request
 
 	to string // the receiver's name
 	topic
@@ -180,10 +170,16 @@ func kindOf(name string) string {
 	return name
 }
 
-// Call carries a call, or what the plan leaves of it.
-func (c *faultyCaller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	a := &call{endpoint, bearer, method, params, decode, nameAt(endpoint), topicOf(params)}
-	if method == protocol.RegisterPlayer.Name || method == protocol.RegisterReferee.Name {
+// Call carries a call, or what the plan leaves of it. It has no limit, because no
+// time passes: a call ends with its caller, however long this process stalls.
+func (c *faultyCaller) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	q.Limit = 0
+	answer, err := c.call(ctx, &call{q, nameAt(q.Endpoint), topicOf(q.Params)})
+	return answer, nil, err
+}
+
+func (c *faultyCaller) call(ctx context.Context, a *call) (any, error) {
+	if a.Method == protocol.RegisterPlayer.Name || a.Method == protocol.RegisterReferee.Name {
 		return c.carry(ctx, a) // one that comes back is alive
 	}
 	if c.isDead(c.name) || c.dies(a) {
@@ -191,13 +187,13 @@ func (c *faultyCaller) Call(ctx context.Context, endpoint, bearer, method string
 	}
 	if c.unheard(a) {
 		c.tell(a, faultCrash)
-		return nil, &transport.UnreachableError{Endpoint: endpoint}
+		return nil, &transport.UnreachableError{Endpoint: a.Endpoint}
 	}
 	if faults.In(c.plan.Hang, a.to, c.at(a)) {
 		c.tell(a, faultHang)
 		return nil, context.DeadlineExceeded
 	}
-	switch method {
+	switch a.Method {
 	case protocol.StartMatch.Name:
 		return c.handOver(ctx, a)
 	case protocol.ReportMatchResult.Name:
@@ -218,13 +214,12 @@ func (c *faultyCaller) carry(ctx context.Context, a *call) (any, error) {
 
 // deliver brings a call to its receiver.
 func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.Fate) (any, error) {
-	ctx = timeless{ctx}
-	answer, err := c.network.Call(ctx, a.endpoint, a.bearer, a.method, a.params, a.decode)
+	answer, _, err := c.network.Call(ctx, a.Request)
 	if protocol.Unreachable(err) && c.isOver() {
 		return nil, silence(ctx)
 	}
 	if fate == faults.Doubled {
-		_, _ = c.network.Call(ctx, a.endpoint, a.bearer, a.method, a.params, a.decode) // the first answer counts
+		_, _, _ = c.network.Call(ctx, a.Request) // the first answer counts
 	}
 	if ack, ok := answer.(*protocol.GameJoinAck); ok && faults.In(c.plan.Deny, a.to, c.at(a)) {
 		c.tell(a, faultDeny)
@@ -263,7 +258,7 @@ func (c *faultyCaller) handOver(ctx context.Context, a *call) (any, error) {
 	}
 	given := c.give(a.matchID, a.to)
 	if given == nil {
-		return nil, &transport.UnreachableError{Endpoint: a.endpoint}
+		return nil, &transport.UnreachableError{Endpoint: a.Endpoint}
 	}
 	answer, err := c.deliver(ctx, a, fate)
 	if ack, ok := answer.(*protocol.MatchAssignmentAck); err != nil || !ok || ack.Status != protocol.StatusAccepted {
@@ -352,16 +347,16 @@ func (c *faultyCaller) dies(a *call) bool {
 	if a.matchID == "" || !faults.In(c.plan.RefereeCrash, c.name, a.round) {
 		return false
 	}
-	told := a.method == protocol.NotifyMatchResult.Name
-	asked := told || a.method == protocol.ChooseParity.Name || a.method == protocol.MakeMove.Name
+	told := a.Method == protocol.NotifyMatchResult.Name
+	asked := told || a.Method == protocol.ChooseParity.Name || a.Method == protocol.MakeMove.Name
 	switch faults.DeathIn(c.seed, a.matchID) {
 	case faults.BeforeInviting:
 	case faults.InTheMiddle:
-		if !asked && a.method != protocol.ReportMatchResult.Name {
+		if !asked && a.Method != protocol.ReportMatchResult.Name {
 			return false
 		}
 	default: // one that should have died before it had the match was handed it by an earlier life
-		if a.method != protocol.ReportMatchResult.Name {
+		if a.Method != protocol.ReportMatchResult.Name {
 			return false
 		}
 	}
@@ -371,7 +366,7 @@ func (c *faultyCaller) dies(a *call) bool {
 
 // unheard tells whether nobody listens at the receiver.
 func (c *faultyCaller) unheard(a *call) bool {
-	if a.method == protocol.StartMatch.Name && faults.In(c.plan.RefereeCrash, a.to, a.round) &&
+	if a.Method == protocol.StartMatch.Name && faults.In(c.plan.RefereeCrash, a.to, a.round) &&
 		faults.DeathIn(c.seed, a.matchID) == faults.BeforeAccepting {
 		c.kill(a.to)
 	}
@@ -415,15 +410,15 @@ func (f *faulty) now() int {
 // fate decides about a call, which is made now.
 func (c *faultyCaller) fate(a *call) faults.Fate {
 	_, toPlayer := protocol.ParsePlayerID(a.to)
-	key := said{c.name, a.to, a.method, a.conversation}
-	m := faults.Message{Caller: kindOf(c.name), Receiver: kindOf(a.to), Method: a.method, About: a.matchID}
+	key := said{c.name, a.to, a.Method, a.conversation}
+	m := faults.Message{Caller: kindOf(c.name), Receiver: kindOf(a.to), Method: a.Method, About: a.matchID}
 	switch {
 	case a.conversation == "": // whoever is asked whether he is there has a new chance in each round
 		m.About = fmt.Sprintf("round-%d", c.now())
 	case a.matchID == "":
 		m.About = a.conversation
 	case !toPlayer: // between manager and referees: whichever has the match
-		key = said{m.Caller, m.Receiver, a.method, a.matchID}
+		key = said{m.Caller, m.Receiver, a.Method, a.matchID}
 	}
 	c.mu.Lock()
 	m.Try = c.tries[key]
@@ -440,7 +435,7 @@ func (c *faultyCaller) fate(a *call) faults.Fate {
 // tell notes a fault that a player of a match had.
 func (c *faultyCaller) tell(a *call, fault string) {
 	if _, ok := protocol.ParsePlayerID(a.to); ok && a.matchID != "" && c.injected != nil {
-		c.injected(Injection{MatchID: a.matchID, PlayerID: a.to, Method: a.method, Fault: fault})
+		c.injected(Injection{MatchID: a.matchID, PlayerID: a.to, Method: a.Method, Fault: fault})
 	}
 }
 
@@ -457,42 +452,13 @@ func await(ctx context.Context, happened <-chan struct{}) error {
 	select {
 	case <-happened:
 		return nil
-	case <-life(ctx):
+	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 // silence is what a dead agent hears: it waits for nothing but its end.
 func silence(ctx context.Context) error {
-	<-life(ctx)
+	<-ctx.Done()
 	return context.Canceled
-}
-
-// A timeless context is that of a call in a league in which no time passes: it
-// ends with who calls, and not before, however long this process stood still.
-type timeless struct{ context.Context } //nolint:containedctx // it is one
-
-func (timeless) Deadline() (none time.Time, ok bool) { return none, false }
-
-func (t timeless) Done() <-chan struct{} { return life(t.Context) }
-
-func (t timeless) Err() error {
-	select {
-	case <-t.Done():
-		return context.Canceled
-	default:
-		return nil
-	}
-}
-
-// life is the end of who calls, not that of the call's time: a deadline means
-// nothing where no time passes.
-func life(ctx context.Context) <-chan struct{} {
-	if limited, ok := ctx.(interface {
-		Limit() (parent <-chan struct{}, deadline time.Time)
-	}); ok {
-		parent, _ := limited.Limit()
-		return parent
-	}
-	return ctx.Done()
 }

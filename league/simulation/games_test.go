@@ -162,21 +162,21 @@ func TestTheAuditJudgesGamesOfManyMoves(t *testing.T) {
 		rule  string
 		says  string
 	}{
-		{"the first move is another", func(text string) string { return nth(text, spoken, 0, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "was shown"},
+		{"the first move is another", func(text string) string { return nth(text, spoken, 0, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "move_request.context.board in the GAME_MOVE_CALL"},
 		{"the last move is another", func(text string) string { return nth(text, spoken, last, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "the last legal one in the transcript"},
 		{"the winning move is another", func(text string) string { return nth(text, spoken, last, `"choice": "`+free()+`"`) }, audit.RuleVerdict, "made no move"},
 		{"a move into a cell that is taken", func(text string) string { return nth(text, spoken, 1, `"choice": "`+choice(0)+`"`) }, audit.RuleTranscript, "is no legal move"},
 		{"the same, by the rules", func(text string) string { return nth(text, spoken, 1, `"choice": "`+choice(0)+`"`) }, audit.RuleVerdict, "is taken"},
 		{"another board was shown", func(text string) string {
 			return nth(text, `"board": "[XO.]*"`, 1, `"board": "........."`)
-		}, audit.RuleTranscript, "was shown board"},
+		}, audit.RuleTranscript, "move_request.context.board in the GAME_MOVE_CALL"},
 		{"another opponent was named", func(text string) string {
 			return nth(text, `"opponent_id": "P\d\d",\s+"round_id"`, 0, `"opponent_id": "P09", "round_id"`)
-		}, audit.RuleTranscript, "was shown opponent_id"},
-		{"an option was hidden", func(text string) string { return nth(text, asked, 0, `"valid_options": ["0"]`) }, audit.RuleTranscript, "was given the options"},
+		}, audit.RuleTranscript, "move_request.context.opponent_id in the GAME_MOVE_CALL"},
+		{"an option was hidden", func(text string) string { return nth(text, asked, 0, `"valid_options": ["0"]`) }, audit.RuleTranscript, "move_request.valid_options in the GAME_MOVE_CALL"},
 		{"another kind of move was asked for", func(text string) string {
 			return nth(text, `"move_type": "place_mark",\s+"valid_options"`, 0, `"move_type": "remove_mark", "valid_options"`)
-		}, audit.RuleTranscript, `was asked for "remove_mark"`},
+		}, audit.RuleTranscript, `is "remove_mark"; in R1M1 it is "place_mark"`},
 		{"a legal move was refused", func(text string) string {
 			refusal := `"error": {"error_code": "E010", "error_name": "ILLEGAL_MOVE", "detail": "no"}, `
 			at := regexp.MustCompile(`(?s)"message": \{[^{}]*"move_data"`).FindAllStringIndex(text, -1)
@@ -191,7 +191,7 @@ func TestTheAuditJudgesGamesOfManyMoves(t *testing.T) {
 			winner := *doc.Result.WinnerPlayerID
 			other := map[string]string{doc.PlayerA.PlayerID: doc.PlayerB.PlayerID, doc.PlayerB.PlayerID: doc.PlayerA.PlayerID}[winner]
 			return regexp.MustCompile(`"winner_player_id": "`+winner+`"`).ReplaceAllString(text, `"winner_player_id": "`+other+`"`)
-		}, audit.RuleMatchFile, "the winner of R1M1"},
+		}, audit.RuleMatchFile, "result.winner_player_id is"},
 		{"entropy that was not promised", func(text string) string {
 			return nth(text, `"entropy": "[0-9a-f]{64}"`, 2, `"entropy": "`+fmt.Sprintf("%064d", 7)+`"`)
 		}, audit.RuleCommitment, "is not what it committed to"},

@@ -8,7 +8,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league"
-	"evenodd/league/schedule"
+	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
@@ -49,6 +50,8 @@ type Options struct {
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
+
+	decorate func(protocol.Caller) protocol.Caller // in tests, for the caller of each agent; nil for none
 }
 
 // The transports.
@@ -96,10 +99,10 @@ func (o *Options) plan() (*faults.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairings, err := schedule.RoundRobin(o.Players, cmp.Or(o.Legs, 1))
+	pairer, err := pairing.NewRoundRobin(o.Players, cmp.Or(o.Legs, 1))
 	if err != nil || o.Referees < 1 {
 		return nil, nil //nolint:nilerr,nilnil // Validate tells of that beside
 	}
-	err = plan.Check(o.Players, o.Referees, pairings.Rounds())
+	err = plan.Check(o.Players, o.Referees, pairer.Rounds())
 	return plan, err
 }

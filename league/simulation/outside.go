@@ -90,16 +90,16 @@ type reaching struct {
 	outside *Outside
 }
 
-func (r reaching) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	if strings.HasPrefix(endpoint, Memory+"://") {
-		return r.network.Call(ctx, endpoint, bearer, method, params, decode)
+func (r reaching) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	if strings.HasPrefix(q.Endpoint, Memory+"://") {
+		return r.network.Call(ctx, q)
 	}
-	if r.outside.Patience > 0 && !ofMatch(method) {
-		bound, cancel := context.WithTimeout(ctx, r.outside.Patience)
-		defer cancel()
-		ctx = bound
+	if r.outside.Patience > 0 && !ofMatch(q.Method) {
+		if q.Limit == 0 || q.Limit > r.outside.Patience {
+			q.Limit = r.outside.Patience
+		}
 	}
-	return r.outside.Caller.Call(ctx, endpoint, bearer, method, params, decode)
+	return r.outside.Caller.Call(ctx, q)
 }
 
 // ofMatch tells whether a call is a question of a match, for which the referee
@@ -181,9 +181,8 @@ func (s *simulated) listens(ctx context.Context, endpoint string) bool {
 }
 
 func (s *simulated) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
-	limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	return protocol.Ping.Call(limited, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
+	pong, _, err := protocol.Ping.CallWithin(ctx, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, 2*time.Second)
+	return pong, err
 }
 
 // gate is the manager as those outside have it: it registers nobody but them.

@@ -33,7 +33,14 @@ type stranger struct {
 // outside reaches strangers by their endpoints.
 type outside map[string]*stranger
 
-func (o outside) Call(ctx context.Context, endpoint, _, method string, params any, _ func([]byte) (any, error)) (any, error) {
+func (o outside) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	answer, err := o.call(ctx, r.Endpoint, r.Method, r.Params)
+	return answer, nil, err
+}
+
+func (o outside) call(ctx context.Context, endpoint, method string, params any) (any, error) {
 	s := o[endpoint]
 	if s == nil || s.listens != nil && !s.listens() {
 		return nil, &transport.UnreachableError{Endpoint: endpoint}

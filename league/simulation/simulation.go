@@ -80,7 +80,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	}
 	if plan != nil {
 		s.faulty = newFaulty(n, plan, o.Seed, o.nextRound(), o.Injected)
-		s.clock = freeClock(nil)
+		s.clock = freeClock()
 	}
 	defer s.close()
 	return s.run(ctx)
@@ -137,13 +137,13 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 	}
 	past := []store.HistoryMatch{}
 	state := s.options.Keep.State
-	place, takesPart := state.Place(id)
+	place, takesPart := state.PlayerIndex(id)
 	for round := 1; takesPart && round <= state.Round; round++ {
-		_, number, ok := state.Schedule.Opponent(round, place)
+		_, number, ok := state.Opponent(round, place)
 		if !ok {
 			continue
 		}
-		r := state.Matches[state.Schedule.Index(round, number)].Report
+		r := state.Rounds[round-1].Matches[number-1].Report
 		if r != nil && (s.faulty == nil || s.faulty.learns(r.MatchID, id)) {
 			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.Outcome))
 		}
@@ -208,6 +208,9 @@ func (s *simulated) join(ctx context.Context, name, sender string, build func(ag
 	if s.faulty != nil {
 		caller = s.faulty.caller(name)
 	}
+	if decorate := s.options.decorate; decorate != nil {
+		caller = decorate(caller)
+	}
 	mount, err := build(agentContext{endpoint: place.endpoint, caller: transport.Logged(caller, log), log: log})
 	if err != nil {
 		return "", errors.Join(err, place.giveUp())
@@ -238,7 +241,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Files, options.Listening = o.Keep, true
 		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
 		if s.faulty != nil {
-			options.Clock, options.Pace, options.Glance = freeClock(s.faulty.begin), betweenRounds, glance
+			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.begin, glance
 		}
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
@@ -289,9 +292,9 @@ func (s *simulated) died(id string) bool {
 		if !faults.In(s.faulty.plan.RefereeCrash, id, round) {
 			continue
 		}
-		for number := 1; number <= state.Schedule.MatchesPerRound(); number++ {
+		for i := range state.Rounds[round-1].Matches {
 			had := func(a journal.Attempt) bool { return a.Referee == id }
-			if slices.ContainsFunc(state.Matches[state.Schedule.Index(round, number)].Attempts, had) {
+			if slices.ContainsFunc(state.Rounds[round-1].Matches[i].Attempts, had) {
 				return true
 			}
 		}

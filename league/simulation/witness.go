@@ -76,23 +76,23 @@ type watched struct {
 }
 
 // Call carries a call.
-func (c *watched) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	switch q := params.(type) {
+func (c *watched) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch q := r.Params.(type) {
 	case *protocol.GameError:
-		c.witness.complained(sight{q.MatchID, endpoint}, q)
+		c.witness.complained(sight{q.MatchID, r.Endpoint}, q)
 	case *protocol.GameOver:
-		c.witness.over(sight{q.MatchID, endpoint}, q)
+		c.witness.over(sight{q.MatchID, r.Endpoint}, q)
 	}
-	answer, err := c.Caller.Call(ctx, endpoint, bearer, method, params, decode)
-	switch q := params.(type) {
+	answer, timing, err := c.Caller.Call(ctx, r)
+	switch q := r.Params.(type) {
 	case *protocol.GameInvitation:
-		c.witness.answered(sight{q.MatchID, endpoint}, method, answer, err)
+		c.witness.answered(sight{q.MatchID, r.Endpoint}, r.Method, answer, err)
 	case *protocol.ChooseParityCall:
-		c.witness.answered(sight{q.MatchID, endpoint}, method, answer, err)
+		c.witness.answered(sight{q.MatchID, r.Endpoint}, r.Method, answer, err)
 	case *protocol.GameMoveCall:
-		c.witness.answered(sight{q.MatchID, endpoint}, method, answer, err)
+		c.witness.answered(sight{q.MatchID, r.Endpoint}, r.Method, answer, err)
 	}
-	return answer, err
+	return answer, timing, err
 }
 
 // about is what is remembered of a player in a match; w.mu is held.

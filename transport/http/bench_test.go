@@ -5,9 +5,11 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"evenodd/transport"
 	carrier "evenodd/transport/http"
 )
 
@@ -18,11 +20,11 @@ func BenchmarkCall(b *testing.B) {
 	benchmarks := []struct {
 		name   string
 		config carrier.Config
-		ctx    func(context.Context) context.Context
+		limit  time.Duration
 	}{
-		{"open", open, func(ctx context.Context) context.Context { return ctx }},
-		{"bounded", bounded, func(ctx context.Context) context.Context { return ctx }},
-		{"timed", bounded, func(ctx context.Context) context.Context { return &idle{ctx} }},
+		{"open", open, 0},
+		{"bounded", bounded, 0},
+		{"timed", bounded, time.Minute},
 	}
 	for _, bb := range benchmarks {
 		b.Run(bb.name, func(b *testing.B) {
@@ -35,7 +37,7 @@ func BenchmarkCall(b *testing.B) {
 			endpoint := "http://" + l.Addr().String() + carrier.Path
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := client.Call(bb.ctx(b.Context()), endpoint, "", "echo", &text{"hi"}, textOf)
+				_, _, err := client.Call(b.Context(), transport.Request{Endpoint: endpoint, Method: "echo", Params: &text{"hi"}, Decode: textOf, Limit: bb.limit})
 				require.NoError(b, err)
 			}
 			client.Close()

@@ -71,7 +71,7 @@ func TestWhatTheClientSends(t *testing.T) {
 	})
 	client := newClient(t, nil)
 	for _, bearer := range []string{"", "tok-1"} {
-		_, err := client.Call(context.Background(), endpoint, bearer, "join", &text{"hi"}, textOf)
+		_, _, err := client.Call(context.Background(), transport.Request{Endpoint: endpoint, Bearer: bearer, Method: "join", Params: &text{"hi"}, Decode: textOf})
 		require.NoError(t, err)
 	}
 	require.Len(t, requests, 2)
@@ -87,7 +87,7 @@ func TestWhatTheClientSends(t *testing.T) {
 }
 
 func TestParamsThatCannotBeEncoded(t *testing.T) {
-	_, err := newClient(t, nil).Call(context.Background(), "http://127.0.0.1:1/mcp", "", "join", func() {}, textOf)
+	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: "http://127.0.0.1:1/mcp", Method: "join", Params: func() {}, Decode: textOf})
 	require.Error(t, err)
 	var unreachable *transport.UnreachableError
 	require.NotErrorAs(t, err, &unreachable, "the call was never made")
@@ -145,7 +145,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		}, "HTTP 400 Bad Request", http.StatusBadRequest},
 		{"HTTP 405 with nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
 			"HTTP 405 Method Not Allowed", http.StatusMethodNotAllowed},
-		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "the answer is text/html, no JSON: ", 0},
+		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "the answer is text/html, not JSON: ", 0},
 		{"nothing", func(http.ResponseWriter, *http.Request) {}, "EOF", 0},
 		{"nothing, and saying so", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "EOF", 0},
 		{"half a response", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, response[:20]) }, "EOF", 0},
@@ -166,7 +166,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := newClient(t, nil).Call(context.Background(), startForeign(t, tt.answer), "", "join", &text{}, textOf)
+			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: startForeign(t, tt.answer), Method: "join", Params: &text{}, Decode: textOf})
 			require.ErrorContains(t, err, tt.want)
 			var answered *transport.Error
 			require.NotErrorAs(t, err, &answered, "nobody answered with an error")
@@ -210,7 +210,7 @@ func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
 	var unreadable *carrier.UnreadableError
 	require.ErrorAs(t, err, &unreadable)
 	assert.Equal(t, http.StatusOK, unreadable.HTTPStatus())
-	assert.Contains(t, unreadable.Error(), "the answer is text/html, no JSON")
+	assert.Contains(t, unreadable.Error(), "the answer is text/html, not JSON")
 }
 
 // A refusal by HTTP that holds a JSON-RPC error is that error.
@@ -267,7 +267,7 @@ func TestRefusalsWithAnErrorObject(t *testing.T) {
 		{"404 for a method", http.StatusNotFound, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`,
 			transport.Error{Code: -32601, Message: "Method not found"}, ""},
 		{"400 with a bare word", http.StatusBadRequest, `{"error":"Unknown method"}`,
-			transport.Error{Code: -32603, Message: "an error that is no JSON-RPC error object"}, ""},
+			transport.Error{Code: -32603, Message: "an error that is not a JSON-RPC error object"}, ""},
 		{"500 for what failed inside", http.StatusInternalServerError, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: x"},"id":1}`,
 			transport.Error{Code: -32603, Message: "Unknown tool: x"}, ""},
 		{"200", http.StatusOK, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
@@ -302,7 +302,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
-			_, err := newClient(t, nil).Call(context.Background(), endpoint, "tok-1", "join", &text{}, textOf)
+			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: endpoint, Bearer: "tok-1", Method: "join", Params: &text{}, Decode: textOf})
 			require.Equal(t, &carrier.StatusError{Status: status}, err)
 			require.Zero(t, followed.Load(), "a credential goes nowhere else")
 		})
@@ -462,6 +462,6 @@ func TestTheCallerGivesUp(t *testing.T) {
 func TestTheResultIsJudgedByTheCaller(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
 	want := &json.UnmarshalTypeError{}
-	_, err := newClient(t, nil).Call(context.Background(), base+"/mcp", "", "echo", &text{"hi"}, func([]byte) (any, error) { return nil, want })
+	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: base + "/mcp", Method: "echo", Params: &text{"hi"}, Decode: func([]byte) (any, error) { return nil, want }})
 	require.ErrorIs(t, err, want)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/transport"
 	carrier "evenodd/transport/http"
 	"evenodd/transport/internal/pipenet"
 )
@@ -47,24 +48,22 @@ func TestTLS(t *testing.T) {
 		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
 		defer serving.Wait()
 		defer func() { require.NoError(t, server.Shutdown(context.Background())) }()
-		calls := func(roots *x509.CertPool, endpoint string) (*stopwatch, error) {
+		calls := func(roots *x509.CertPool, endpoint string) (*transport.Timing, error) {
 			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Roots: roots, Dial: dialling(l.Dial, second)})
 			defer client.Close()
-			s := &stopwatch{Context: t.Context()}
-			_, err := say(s, client, endpoint, "wait", "2s")
-			return s, err
+			_, timing, err := client.Call(t.Context(), transport.Request{Endpoint: endpoint, Method: "wait", Params: &text{"2s"}, Decode: textOf})
+			timing.Departed = time.Time{}
+			return timing, err
 		}
 		const endpoint = "https://agent.test:80/mcp"
 		for range 10 { // more than there are places: each gives its own back
-			s, err := calls(roots, endpoint)
+			timing, err := calls(roots, endpoint)
 			require.NoError(t, err)
-			require.Equal(t, [][2]time.Duration{{0, second}}, s.departed)
-			require.Equal(t, [][2]time.Duration{{2 * second, 0}}, s.answered)
+			require.Equal(t, &transport.Timing{Connecting: second, Waiting: 2 * second}, timing)
 
-			s, err = calls(nil, endpoint)
-			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one that is to be believed")
-			require.Equal(t, [][2]time.Duration{{0, second}}, s.departed, "it came as far as that")
-			require.Empty(t, s.answered)
+			timing, err = calls(nil, endpoint)
+			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one to trust")
+			require.Equal(t, &transport.Timing{Connecting: second}, timing, "it came as far as that")
 
 			_, err = calls(roots, pipeEndpoint)
 			require.Equal(t, &carrier.StatusError{Status: 400, TLS: true}, err)

@@ -1,6 +1,6 @@
-// Package memory carries calls between agents of one process through channels.
-// In its ordinary mode values are handed over as they are; in wire mode they
-// are encoded and decoded by the same codec as on a network.
+// Package memory carries calls between agents of one process through channels. In its
+// ordinary mode it passes values on unchanged. In wire mode it encodes and decodes them
+// by the same codec as a network carrier. It must not depend on the protocol.
 package memory
 
 import (
@@ -13,19 +13,19 @@ import (
 	"evenodd/transport"
 )
 
-// A Bus joins the agents of one process. Safe for concurrent use.
+// A Bus connects the agents of one process. It is safe for concurrent use.
 type Bus struct {
 	wire   bool
 	lastID atomic.Int64
-	calls  sync.Pool // of *call; what an answered call leaves behind serves the next
+	calls  sync.Pool // of *call, which answered calls give back
 
-	mu    sync.Mutex                           // serialises changes of peers
+	mu    sync.Mutex                           // held while peers is replaced
 	peers atomic.Pointer[map[string]*listener] // by endpoint; replaced, never changed
 }
 
 var _ transport.Caller = (*Bus)(nil)
 
-// NewBus makes a bus that hands values over as they are.
+// NewBus makes a bus that passes values on unchanged.
 func NewBus() *Bus {
 	b := &Bus{}
 	b.calls.New = func() any {
@@ -35,16 +35,15 @@ func NewBus() *Bus {
 	return b
 }
 
-// NewWireBus makes a bus that encodes every call and every answer.
+// NewWireBus makes a bus that encodes every request and response.
 func NewWireBus() *Bus {
 	b := NewBus()
 	b.wire = true
 	return b
 }
 
-// Listen serves an endpoint with mux until the returned function is called,
-// which waits for running handlers. Listening twice at one endpoint replaces
-// the first listener for new calls.
+// Listen serves an endpoint with mux until stop is called, which waits for running
+// handlers. A second listener of an endpoint gets all new calls.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call)}
 	b.change(func(peers map[string]*listener) { peers[endpoint] = l })
@@ -69,37 +68,47 @@ func (b *Bus) change(edit func(map[string]*listener)) {
 	b.peers.Store(&next)
 }
 
-// Call hands the call to the endpoint's listener and waits for the answer.
-func (b *Bus) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	l := (*b.peers.Load())[endpoint]
+// Call hands the call to the endpoint's listener and waits for the result. It
+// measures no timing, because it neither queues nor connects.
+func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	l := (*b.peers.Load())[r.Endpoint]
 	if l == nil {
-		return nil, &transport.UnreachableError{Endpoint: endpoint}
+		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
 	}
 	c := b.calls.Get().(*call)
-	c.ctx, c.bearer, c.method, c.params = ctx, bearer, method, params
+	c.ctx, c.bearer, c.method, c.params = ctx, r.Bearer, r.Method, r.Params
 	if b.wire {
-		body, err := transport.EncodeRequest(method, params, b.lastID.Add(1))
+		body, err := transport.EncodeRequest(r.Method, r.Params, b.lastID.Add(1))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c.params = body
 	}
-	if !l.deliver(c) {
-		return nil, &transport.UnreachableError{Endpoint: endpoint}
+	var handling *handlerContext
+	if r.Limit != 0 {
+		handling = &handlerContext{Context: ctx, deadline: time.Now().Add(r.Limit)}
+		c.ctx = handling
 	}
-	a, err := c.wait(ctx)
+	if !l.deliver(c) {
+		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
+	}
+	a, err := c.wait(ctx, r.Limit)
+	if handling != nil {
+		handling.end(err)
+	}
 	if err != nil {
-		return nil, err // the handler may still hold c
+		return nil, nil, err // the handler may still hold c
 	}
 	*c = call{done: c.done, timer: c.timer}
 	b.calls.Put(c)
 	if b.wire {
-		return read(a.value.(transport.Answer), decode)
+		value, err := read(a.value.(transport.Answer), r.Decode)
+		return value, nil, err
 	}
-	return a.value, a.err
+	return a.value, nil, a.err
 }
 
-// read decodes an answer, and puts beside its error what was said beside it.
+// read decodes an answer. Its error gets the time to wait that was sent beside it.
 func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error) {
 	value, err := transport.DecodeResponse(answer.Body, decode)
 	if answer.RetryAfter > 0 {
@@ -115,42 +124,85 @@ type call struct {
 	ctx            context.Context //nolint:containedctx // a call in a channel is a parameter list
 	bearer, method string
 	params         any
-	done           chan answer // buffered, so that nobody who left is waited for
+	done           chan answer // buffered, so that a worker never waits for a caller that left
 	timer          *time.Timer
 }
 
-// wait returns the answer, or the error of ctx when that ends first. A context
-// that tells its limit is waited for with the call's own timer: making a
-// channel and a timer for every call would cost more than the call.
-func (c *call) wait(ctx context.Context) (answer, error) {
-	limited, ok := ctx.(interface {
-		Limit() (parent <-chan struct{}, deadline time.Time)
-	})
-	if !ok {
-		select {
-		case a := <-c.done:
-			return a, nil
-		case <-ctx.Done():
-			return answer{}, ctx.Err()
-		}
+// wait returns the answer, or an error when ctx ends or the limit is over. It uses
+// the call's own timer: a context with a timer for every call costs more than the
+// call.
+func (c *call) wait(ctx context.Context, limit time.Duration) (answer, error) {
+	var over <-chan time.Time
+	if limit != 0 {
+		c.timer.Reset(limit)
+		defer c.timer.Stop()
+		over = c.timer.C
 	}
-	parent, deadline := limited.Limit()
-	c.timer.Reset(time.Until(deadline))
-	defer c.timer.Stop()
 	select {
 	case a := <-c.done:
 		return a, nil
-	case <-parent:
-		err := ctx.Err()
-		switch { // a parent ends before its children, so ctx may not know yet
-		case err == nil && time.Now().Before(deadline):
-			err = context.Canceled
-		case err == nil:
-			err = context.DeadlineExceeded
-		}
-		return answer{}, err
-	case <-c.timer.C:
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	case <-over:
 		return answer{}, context.DeadlineExceeded
+	}
+}
+
+// A handlerContext is the context of a handler whose caller has a limit. It ends
+// with the caller's context, and when the caller waits no more. It makes a channel
+// only for handlers that ask for Done.
+type handlerContext struct {
+	context.Context //nolint:containedctx // the caller's
+
+	deadline time.Time
+
+	mu     sync.Mutex
+	err    error              // why it has ended; nil while the caller waits
+	inner  context.Context    //nolint:containedctx // its Done is the one of this context; nil until the first use
+	cancel context.CancelFunc // of inner
+}
+
+// Deadline is the end of the limit, or of the caller's context.
+func (h *handlerContext) Deadline() (time.Time, bool) {
+	if d, ok := h.Context.Deadline(); ok && d.Before(h.deadline) {
+		return d, true
+	}
+	return h.deadline, true
+}
+
+// Done is closed when the context ends.
+func (h *handlerContext) Done() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.inner == nil {
+		h.inner, h.cancel = context.WithCancel(h.Context)
+		if h.err != nil {
+			h.cancel()
+		}
+	}
+	return h.inner.Done()
+}
+
+// Err is why the context has ended; nil while it has not.
+func (h *handlerContext) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return h.err
+	}
+	return h.Context.Err()
+}
+
+// end ends the context, because of err, or because the call was answered.
+func (h *handlerContext) end(err error) {
+	if err == nil {
+		err = context.Canceled
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = err
+	if h.cancel != nil {
+		h.cancel()
 	}
 }
 
@@ -159,12 +211,12 @@ type answer struct {
 	err   error
 }
 
-// A listener serves one endpoint with as many goroutines as it has calls at
-// once; they wait for the next call when they are done.
+// A listener serves one endpoint. It has as many workers as it had calls at once; idle
+// workers wait for the next call.
 type listener struct {
 	mux   *transport.Mux
 	wire  bool
-	inbox chan *call // nil sends a worker home
+	inbox chan *call // nil stops a worker
 
 	mu      sync.Mutex // orders new workers before stop
 	stopped bool
@@ -172,7 +224,7 @@ type listener struct {
 	workers sync.WaitGroup
 }
 
-// deliver hands c to an idle worker, or to a new one. It is false when the
+// deliver passes c to an idle worker, or to a new one. It returns false when the
 // listener has stopped.
 func (l *listener) deliver(c *call) bool {
 	select {
@@ -210,7 +262,7 @@ func (l *listener) stop() {
 	count := l.count
 	l.mu.Unlock()
 	for range count {
-		l.inbox <- nil // each when it is done
+		l.inbox <- nil // each worker takes one when it is idle
 	}
 	l.workers.Wait()
 }

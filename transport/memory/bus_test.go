@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/memory"
 )
@@ -69,7 +68,12 @@ func wait(ctx context.Context, bearer string, q *question) (any, error) {
 
 // ask calls a method at the endpoint of the tests.
 func ask(ctx context.Context, bus *memory.Bus, method string, q *question) (*reply, error) {
-	r, err := bus.Call(ctx, endpoint, "", method, q, replyOf)
+	return askWithin(ctx, bus, 0, method, q)
+}
+
+// askWithin calls a method with a limit.
+func askWithin(ctx context.Context, bus *memory.Bus, limit time.Duration, method string, q *question) (*reply, error) {
+	r, _, err := bus.Call(ctx, transport.Request{Endpoint: endpoint, Method: method, Params: q, Decode: replyOf, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +126,9 @@ func TestValuesAreHandedOver(t *testing.T) {
 		received = q
 		return answered, nil
 	}}))
-	r, err := bus.Call(context.Background(), endpoint, "", "ask", sent, func([]byte) (any, error) {
+	r, _, err := bus.Call(context.Background(), transport.Request{Endpoint: endpoint, Method: "ask", Params: sent, Decode: func([]byte) (any, error) {
 		return nil, errors.New("a value bus decodes nothing")
-	})
+	}})
 	require.NoError(t, err)
 	assert.Same(t, sent, received)
 	assert.Same(t, answered, r)
@@ -139,10 +143,10 @@ func TestWireEncodesBothWays(t *testing.T) {
 		return answered, nil
 	}}))
 	var raw string
-	r, err := bus.Call(context.Background(), endpoint, "", "ask", sent, func(result []byte) (any, error) {
+	r, _, err := bus.Call(context.Background(), transport.Request{Endpoint: endpoint, Method: "ask", Params: sent, Decode: func(result []byte) (any, error) {
 		raw = string(result)
 		return replyOf(result)
-	})
+	}})
 	require.NoError(t, err)
 	assert.Equal(t, sent, received)
 	assert.NotSame(t, sent, received)
@@ -171,7 +175,9 @@ func TestWireFailures(t *testing.T) {
 				"ask":  func(context.Context, string, *question) (any, error) { return tt.result, nil },
 				"echo": echo,
 			}))
-			_, err := bus.Call(context.Background(), endpoint, "", "ask", tt.params, func([]byte) (any, error) { return nil, tt.decode })
+			_, _, err := bus.Call(context.Background(), transport.Request{
+				Endpoint: endpoint, Method: "ask", Params: tt.params, Decode: func([]byte) (any, error) { return nil, tt.decode },
+			})
 			require.Error(t, err)
 			if tt.want != nil {
 				require.Equal(t, tt.want, err)
@@ -191,7 +197,7 @@ func TestBearerAndErrorsTravel(t *testing.T) {
 		listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, bearer string, _ *question) (any, error) {
 			return nil, &transport.Error{Code: 12, Message: bearer}
 		}}))
-		_, err := bus.Call(context.Background(), endpoint, "credential", "ask", &question{}, replyOf)
+		_, _, err := bus.Call(context.Background(), transport.Request{Endpoint: endpoint, Bearer: "credential", Method: "ask", Params: &question{}, Decode: replyOf})
 		require.Equal(t, &transport.Error{Code: 12, Message: "credential"}, err)
 	})
 }
@@ -212,10 +218,10 @@ func TestManyCallsAtOnce(t *testing.T) {
 			all.Go(func() {
 				for n := range calls {
 					e, number := (c+n)%endpoints, c*calls+n
-					limited := protocol.Limit(context.Background(), time.Hour)
-					ctx := []context.Context{context.Background(), limited}[n%2]
-					r, err := bus.Call(ctx, fmt.Sprint("memory://", e), "", "ask", &question{Number: number}, replyOf)
-					limited.Stop()
+					r, _, err := bus.Call(context.Background(), transport.Request{
+						Endpoint: fmt.Sprint("memory://", e), Method: "ask", Params: &question{Number: number}, Decode: replyOf,
+						Limit: time.Duration(n%2) * time.Hour,
+					})
 					own, _ := r.(*reply)
 					if !answered(t, number*endpoints+e, own, err) {
 						return
@@ -250,32 +256,26 @@ func TestSlowHandlersBlockNobody(t *testing.T) {
 
 // limits are the ways a caller limits a call: each ends after three seconds.
 func limits() []struct {
-	name  string
-	limit func(context.Context) (context.Context, func())
+	name       string
+	ctx, limit time.Duration // 0 for none
 } {
 	return []struct {
-		name  string
-		limit func(context.Context) (context.Context, func())
+		name       string
+		ctx, limit time.Duration
 	}{
-		{"a plain context", func(ctx context.Context) (context.Context, func()) {
-			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-			return ctx, cancel
-		}},
-		{"a limit", func(ctx context.Context) (context.Context, func()) {
-			limited := protocol.Limit(ctx, 3*time.Second)
-			return limited, limited.Stop
-		}},
-		{"a limit whose parent ends sooner", func(ctx context.Context) (context.Context, func()) {
-			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-			limited := protocol.Limit(ctx, 30*time.Second)
-			return limited, func() { limited.Stop(); cancel() }
-		}},
-		{"a limit of a limit", func(ctx context.Context) (context.Context, func()) {
-			outer := protocol.Limit(ctx, 3*time.Second)
-			inner := protocol.Limit(outer, 30*time.Second)
-			return inner, func() { inner.Stop(); outer.Stop() }
-		}},
+		{"by a context", 3 * time.Second, 0},
+		{"by a limit", 0, 3 * time.Second},
+		{"by a context that ends before the limit", 3 * time.Second, 30 * time.Second},
+		{"by a limit that ends before the context", 30 * time.Second, 3 * time.Second},
 	}
+}
+
+// within is a context that ends after a time, if it is not 0.
+func within(length time.Duration) (context.Context, context.CancelFunc) {
+	if length == 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), length)
 }
 
 func TestDeadlines(t *testing.T) {
@@ -284,18 +284,18 @@ func TestDeadlines(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
 				listen(t, bus, serving(map[string]handler{"wait": wait}))
 				for _, took := range []time.Duration{0, time.Second, 3*time.Second - 1} {
-					ctx, release := tt.limit(context.Background())
+					ctx, release := within(tt.ctx)
 					start := time.Now()
-					r, err := ask(ctx, bus, "wait", &question{Number: 1, Nanoseconds: int64(took)})
+					r, err := askWithin(ctx, bus, tt.limit, "wait", &question{Number: 1, Nanoseconds: int64(took)})
 					require.NoError(t, err, "an answer after %v is in time", took)
 					require.Equal(t, &reply{1}, r)
 					require.Equal(t, took, time.Since(start))
 					release()
 				}
 				for _, took := range []time.Duration{3*time.Second + 1, time.Hour} {
-					ctx, release := tt.limit(context.Background())
+					ctx, release := within(tt.ctx)
 					start := time.Now()
-					_, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(took)})
+					_, err := askWithin(ctx, bus, tt.limit, "wait", &question{Nanoseconds: int64(took)})
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					require.Equal(t, 3*time.Second, time.Since(start), "the caller returns at its deadline, not when the handler does")
 					release()
@@ -317,8 +317,8 @@ func TestHandlersSeeTheDeadline(t *testing.T) {
 					time.Sleep(time.Second) // too late for the caller
 					return nil, ctx.Err()
 				}}))
-				ctx, release := tt.limit(context.Background())
-				_, err := ask(ctx, bus, "ask", &question{})
+				ctx, release := within(tt.ctx)
+				_, err := askWithin(ctx, bus, tt.limit, "ask", &question{})
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				release()
 				stop()
@@ -333,48 +333,16 @@ func TestTheCallerGivesUp(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
 				listen(t, bus, serving(map[string]handler{"wait": wait}))
-				parent, cancel := context.WithCancel(context.Background())
-				ctx, release := tt.limit(parent)
-				time.AfterFunc(2*time.Second, cancel)
+				ctx, release := within(tt.ctx)
+				time.AfterFunc(2*time.Second, release)
 				start := time.Now()
-				_, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(time.Hour)})
+				_, err := askWithin(ctx, bus, tt.limit, "wait", &question{Nanoseconds: int64(time.Hour)})
 				require.ErrorIs(t, err, context.Canceled)
 				require.Equal(t, 2*time.Second, time.Since(start))
 				release()
 			})
 		})
 	}
-}
-
-// A lateContext is a context with a limit whose parent has ended and which
-// does not know it yet: parents end before their children.
-type lateContext struct {
-	context.Context
-
-	parent   chan struct{}
-	deadline time.Time
-}
-
-func (l *lateContext) Limit() (<-chan struct{}, time.Time) { return l.parent, l.deadline }
-
-func TestAParentThatEndsFirstEndsTheCall(t *testing.T) {
-	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		listen(t, bus, serving(map[string]handler{"wait": wait}))
-		for _, tt := range []struct {
-			name     string
-			deadline time.Duration
-			want     error
-		}{
-			{"before the deadline", time.Hour, context.Canceled},
-			{"at the deadline", 0, context.DeadlineExceeded},
-		} {
-			ctx := &lateContext{context.Background(), make(chan struct{}), time.Now().Add(tt.deadline)}
-			close(ctx.parent)
-			r, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(time.Minute)})
-			require.ErrorIs(t, err, tt.want, tt.name)
-			require.Nil(t, r)
-		}
-	})
 }
 
 func TestNobodyListens(t *testing.T) {
@@ -452,13 +420,13 @@ func TestLateRepliesAreDropped(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
 				listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
 				for n := range 50 {
-					ctx, release := tt.limit(context.Background())
-					_, err := ask(ctx, bus, "wait", &question{Number: -1, Nanoseconds: int64(4 * time.Second)})
+					ctx, release := within(tt.ctx)
+					_, err := askWithin(ctx, bus, tt.limit, "wait", &question{Number: -1, Nanoseconds: int64(4 * time.Second)})
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					release()
 					for range 3 { // before the late reply, while it comes, and after it
-						ctx, release := tt.limit(context.Background())
-						r, err := ask(ctx, bus, "wait", &question{Number: n, Nanoseconds: int64(time.Second)})
+						ctx, release := within(tt.ctx)
+						r, err := askWithin(ctx, bus, tt.limit, "wait", &question{Number: n, Nanoseconds: int64(time.Second)})
 						require.NoError(t, err)
 						require.Equal(t, &reply{n}, r)
 						release()
@@ -480,9 +448,10 @@ func TestNoAnswerIsEverAnothers(t *testing.T) {
 			all.Go(func() {
 				random := rand.New(rand.NewPCG(1, uint64(c)))
 				for n := range 50 {
-					ctx, release := limits()[random.IntN(len(limits()))].limit(context.Background())
+					limit := limits()[random.IntN(len(limits()))]
+					ctx, release := within(limit.ctx)
 					number := c*1000 + n
-					r, err := ask(ctx, bus, "wait", &question{Number: number, Nanoseconds: random.Int64N(6) * int64(time.Second)})
+					r, err := askWithin(ctx, bus, limit.limit, "wait", &question{Number: number, Nanoseconds: random.Int64N(6) * int64(time.Second)})
 					release()
 					if errors.Is(err, context.DeadlineExceeded) {
 						late.Add(1)

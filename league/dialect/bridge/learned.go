@@ -78,7 +78,7 @@ func (c *call) learn(f dialect.Form) {
 	if !isSpecForm && !*logged {
 		*logged = true
 		c.options.Log.Info().Str("endpoint", c.endpoint).Str("method", c.method.Name).Stringer("form", f).
-			Msg("learned the form that a third-party agent understands")
+			Str("event_type", protocol.EventFormLearned).Msg("learned the form that a third-party agent understands")
 	}
 }
 
@@ -123,7 +123,7 @@ func (c *call) fail(s *search, exhausted, alone bool) rejection {
 				if best.Failure.Code != 0 {
 					e.Int("jsonrpc_code", best.Failure.Code)
 				}
-			}).Str("body", best.excerpt).Msg("the agent rejected every form of this call")
+			}).Str("body", best.excerpt).Str("event_type", protocol.EventFormsRejected).Msg("the agent rejected every form of this call")
 	}
 	return best
 }

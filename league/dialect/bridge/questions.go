@@ -119,7 +119,7 @@ func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dial
 		return q.Answer(dialect.ResultBody(q.ID, ack.Append(nil)), facts)
 	}
 	s.options.Log.Warn().Str("match_id", dialect.Short(matchID)).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
-		Stringer("from", from).Msg("an answer that was posted later is rejected")
+		Stringer("from", from).Str("event_type", protocol.EventDeferredAnswerRefused).Msg("an answer that was posted later is rejected")
 	data, _ := json.Marshal(protocol.LeagueError{ // always encodes
 		Envelope: protocol.Envelope{
 			Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: protocol.RefereeSender(facts.AgentID),

@@ -238,8 +238,8 @@ func delayed(s *stranger, delay func(asked protocol.Object) time.Duration) postF
 
 func limited(t *testing.T, p *peers, length time.Duration, method, message string, post postFunc) (string, error) {
 	t.Helper()
-	ctx := protocol.Window(t.Context(), length)
-	defer ctx.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
 	_, answer, err := p.call(ctx, there, "", method, asking(method, message), post)
 	return string(answer), err
 }

@@ -80,7 +80,8 @@ func (s *server) serveRequest(ctx context.Context, q *dialect.Request, body []by
 		body = q.Body()
 	}
 	if q.Warning != "" {
-		s.options.Log.Warn().Str("sender", dialect.Short(q.Params.Text("sender"))).Msg(q.Warning)
+		s.options.Log.Warn().Str("sender", dialect.Short(q.Params.Text("sender"))).
+			Str("event_type", protocol.EventVersionAssumed).Msg(q.Warning)
 	}
 	response := s.serveSpecForm(ctx, q.Method, body)
 	if q.CompleteEnding(response, facts) {

@@ -187,7 +187,9 @@ func TestAStartOfOursIsNeverKeptWaiting(t *testing.T) {
 // register makes a registration call, as if by an agent.
 func register(t *testing.T, calls caller, method string) {
 	t.Helper()
-	_, err := calls.Call(t.Context(), managerURL, "", method, object{"sender": "referee:REF01"}, func(b []byte) (any, error) { return b, nil })
+	_, _, err := calls.Call(t.Context(), transport.Request{
+		Endpoint: managerURL, Method: method, Params: object{"sender": "referee:REF01"}, Decode: func(b []byte) (any, error) { return b, nil },
+	})
 	require.NoError(t, err)
 }
 

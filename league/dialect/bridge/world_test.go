@@ -186,16 +186,22 @@ type caller struct {
 	dialect *bridge.Bridge
 }
 
-func (c caller) Call(ctx context.Context, endpoint, bearer, method string, params any, decode func([]byte) (any, error)) (any, error) {
-	body, err := transport.EncodeRequest(method, params, 1)
+func (c caller) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	body, err := transport.EncodeRequest(r.Method, r.Params, 1)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	_, answer, err := c.dialect.Call(ctx, endpoint, bearer, method, body, c.w.post(bearer))
+	if r.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Limit)
+		defer cancel()
+	}
+	_, answer, err := c.dialect.Call(ctx, r.Endpoint, r.Bearer, r.Method, body, c.w.post(r.Bearer))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return transport.DecodeResponse(answer, decode)
+	result, err := transport.DecodeResponse(answer, r.Decode)
+	return result, nil, err
 }
 
 // enter makes an agent reachable.

@@ -1,4 +1,3 @@
-// Package foreign is leagues with agents of other makers, as they were captured
-// and as nobody has seen them: tests of what package dialect does at the edge of
-// real agents of ours, over HTTP and in virtual time.
+// Package thirdparty holds tests only: leagues of our agents with third-party agents, as
+// they were captured, over HTTP and in virtual time. They test package bridge.
 package thirdparty

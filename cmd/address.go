@@ -1,0 +1,168 @@
+package cmd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"evenodd/league/protocol"
+	"evenodd/transport/http"
+)
+
+// An address says where an agent listens and which URL other agents are told.
+type address struct {
+	host     string
+	ports    ports
+	endpoint string   // listen makes it from host and port if it is ""
+	local    bool     // no other agent is told the endpoint
+	allowed  []string // names besides those of host and endpoint
+	files    keyPair
+	tls      *tls.Config // nil for plain HTTP; set by listen
+}
+
+// addressFlags defines the flags of the commands that listen.
+func addressFlags(f *pflag.FlagSet, a *address) {
+	f.StringVar(&a.host, "host", "localhost", "`address` to listen on; 0.0.0.0 lets other machines connect")
+	f.Var(&a.ports, "port", "port to listen on: a number, a range such as 8101-8150 (the first free one), or 0 (any free one)")
+	f.StringSliceVar(&a.allowed, "allowed-host", nil,
+		"further host `name` that requests may use for this agent, such as the name of a reverse proxy; may be repeated. Requests for unknown names are refused as DNS rebinding")
+	f.StringVar(&a.files.cert, "tls-cert", "", "PEM `file` with the certificate: serve HTTPS")
+	f.StringVar(&a.files.key, "tls-key", "", "PEM `file` with the key of the certificate")
+}
+
+// ports is a range of ports; an agent takes the first free one. 0 is any port.
+type ports struct{ first, last int }
+
+var _ pflag.Value = (*ports)(nil)
+
+// Set reads a port or a range: 8101, 8101-8150.
+func (p *ports) Set(s string) error {
+	first, last, isRange := strings.Cut(s, "-")
+	if first == "" || !isRange { // listen refuses negative ports, with a better message
+		first, last = s, s
+	}
+	from, err1 := strconv.Atoi(first)
+	to, err2 := strconv.Atoi(last)
+	if err1 != nil || err2 != nil {
+		return errors.New("must be a port, or a range such as 8101-8150")
+	}
+	*p = ports{from, to}
+	return nil
+}
+
+// String returns the form that Set reads.
+func (p *ports) String() string {
+	if p.first == p.last {
+		return strconv.Itoa(p.first)
+	}
+	return fmt.Sprintf("%d-%d", p.first, p.last)
+}
+
+// Type is the type that the help shows.
+func (p *ports) Type() string { return "port" }
+
+// listen opens the port, and completes the endpoint and the TLS configuration.
+func (a *address) listen(ctx context.Context) (net.Listener, error) {
+	if p := a.ports; p.first < 0 || p.last > 65535 || p.first > p.last || p.first == 0 && p.last > 0 {
+		if p.first == p.last {
+			return nil, usage("--port %s: must be from 0 to 65535", &p)
+		}
+		return nil, usage("--port %s: must be two ports from 1 to 65535, the first not above the last", &p)
+	}
+	if err := a.checkEndpoint(); err != nil {
+		return nil, err
+	}
+	var err error
+	if a.tls, err = a.files.tlsConfig(); err != nil {
+		return nil, err
+	}
+	l, err := a.firstFree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a.endpoint == "" {
+		port := l.Addr().(*net.TCPAddr).Port
+		a.endpoint = a.url(net.JoinHostPort(a.host, strconv.Itoa(port)))
+	} else if rest, plain := strings.CutPrefix(a.endpoint, "http://"); plain && a.tls != nil {
+		a.endpoint = "https://" + rest // this server does not answer plain HTTP
+	}
+	return l, nil
+}
+
+// checkEndpoint returns an error if there is no valid URL to tell other agents.
+func (a *address) checkEndpoint() error {
+	ip := net.ParseIP(a.host)
+	switch {
+	case a.local:
+		return nil
+	case a.endpoint != "" && !httpURL(a.endpoint):
+		return usage("--endpoint %q: must be a URL such as http://my-host:8101/mcp", a.endpoint)
+	case a.endpoint == "" && (a.host == "" || ip != nil && ip.IsUnspecified()):
+		return usage("--host %q listens on all addresses of this machine: set --endpoint to the URL that other agents must use", a.host)
+	}
+	return nil
+}
+
+// url returns the URL for calls to host:port.
+func (a *address) url(hostPort string) string {
+	scheme := "http://"
+	if a.tls != nil {
+		scheme = "https://"
+	}
+	return scheme + hostPort + http.Path
+}
+
+// names returns the host names that requests may use for this agent. The server
+// refuses any other name: this prevents DNS rebinding, in which a web page in the
+// operator's browser points its own name at this address.
+func (a *address) names(l net.Listener) []string {
+	names := slices.Clone(a.allowed)
+	if u, err := url.Parse(a.endpoint); err == nil && !a.local {
+		names = append(names, u.Hostname())
+	}
+	ip := l.Addr().(*net.TCPAddr).IP
+	if !ip.IsUnspecified() {
+		names = append(names, a.host)
+	}
+	if ip.IsLoopback() || ip.IsUnspecified() {
+		names = append(names, "localhost", "127.0.0.1", "::1")
+	}
+	if own, err := os.Hostname(); err == nil && ip.IsUnspecified() {
+		names = append(names, own)
+	}
+	return names
+}
+
+// firstFree opens the first port of the range that is free.
+func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
+	for port := a.ports.first; port <= a.ports.last; port++ {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(a.host, strconv.Itoa(port)))
+		switch {
+		case err == nil:
+			return l, nil
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return nil, fmt.Errorf("cannot listen on %s port %d: %w", a.host, port, err)
+		}
+	}
+	what := "port " + a.ports.String() + " is taken by another program"
+	if a.ports.first < a.ports.last {
+		what = "all ports of " + a.ports.String() + " are taken by other programs"
+	}
+	return nil, fmt.Errorf("%s: choose another with --port, or 0 for a free one", what)
+}
+
+// httpURL tells whether s is a valid URL with a scheme that a carrier serves.
+func httpURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && protocol.ValidURL(s) && slices.Contains(schemes[:], u.Scheme)
+}

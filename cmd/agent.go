@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// Sizes of messages in bytes (002 §14.1), and the time that calls get to end when
+// their server stops.
+const (
+	maxRequest       = 10 << 10 // request that a manager or referee accepts from any caller
+	maxReply         = 64 << 10 // response that a manager or referee reads
+	maxFromManager   = 1 << 20  // message that an agent accepts from its manager
+	shutdownPatience = 5 * time.Second
+)
+
+// A node is the network side of a process: the client for calls to agents, the
+// translation of third-party forms, and the server. Every command gets them here.
+type node struct {
+	caller  transport.Caller // by the scheme of the endpoint's URL; holds notices back from failing agents
+	client  *http.Client
+	dialect *bridge.Bridge
+	log     zerolog.Logger
+}
+
+// nodeOptions configure a node.
+type nodeOptions struct {
+	maxReply int64                 // bytes
+	ca       string                // file of certificate authorities, "" for those of the system
+	allow    func(netip.Addr) bool // prevents SSRF; nil allows all addresses
+	dialect  bridge.Options        // without clock and log
+	log      zerolog.Logger
+}
+
+// schemes are the URL schemes of endpoints. callers needs a carrier for each.
+var schemes = [...]string{"http", "https"}
+
+func newNode(o nodeOptions) (*node, error) {
+	o.dialect.Clock, o.dialect.Log = protocol.SystemClock(), o.log
+	n := &node{dialect: bridge.New(o.dialect), log: o.log}
+	var err error
+	if n.client, err = newClient(o.maxReply, o.ca, o.allow, n.dialect); err != nil {
+		return nil, err
+	}
+	n.caller = transport.NewBreaker(callers{"http": n.client, "https": n.client}, essential, o.log)
+	return n, nil
+}
+
+// callers are carriers by the URL scheme of the endpoints that they reach.
+type callers map[string]transport.Caller
+
+// Call makes the call with the carrier of the endpoint.
+func (c callers) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	scheme, _, _ := strings.Cut(r.Endpoint, "://")
+	carrier, ok := c[strings.ToLower(scheme)]
+	if !ok {
+		return nil, nil, fmt.Errorf("endpoint %q: its URL must begin with %s://", r.Endpoint, strings.Join(schemes[:], ":// or "))
+	}
+	return carrier.Call(ctx, r)
+}
+
+// serve answers calls on l in the background. stamp identifies the agent in errors.
+// The returned function lets running calls end, then stops the server.
+func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func() *protocol.Stamp, c http.Config) (stop func()) {
+	c.Hosts, c.TLS, c.Dialect = a.names(l), a.tls, n.dialect
+	if c.TooLarge == nil {
+		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(stamp(), limit) }
+	}
+	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(stamp(), wait) }
+	server := http.NewServer(mux, c)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+		defer cancel()
+		_ = server.Shutdown(ctx) // cuts off the calls that still run then
+		serving.Wait()
+	}
+}
+
+var (
+	_ protocol.Caller = transport.Caller(nil) // neither package imports the other
+	_ http.Calls      = (*bridge.Bridge)(nil)
+	_ http.Requests   = (*bridge.Bridge)(nil)
+)
+
+// newClient makes an HTTP client. It trusts the authorities of the system and those
+// in the file ca. It connects to the addresses that allow accepts; nil accepts all.
+func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *bridge.Bridge) (*http.Client, error) {
+	trusted, err := roots(ca)
+	if err != nil {
+		return nil, err
+	}
+	return http.NewClient(http.ClientConfig{MaxReply: maxReply, Roots: trusted, Allow: allow, Dialect: speak}), nil
+}
+
+// essential tells whether a method is part of a match or of the membership in a
+// league. The breaker never holds back such calls: every attempt counts, and some
+// agents accept no match before they know how the last one ended. An agent can ask
+// for the contents of the other notices.
+func essential(method string) bool {
+	return !slices.Contains([]string{
+		protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name, protocol.NotifyGameError.Name,
+	}, method)
+}

@@ -1,0 +1,253 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"evenodd/config"
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// stopPatience is how long a process that is told to stop lets running matches
+// continue.
+const stopPatience = 10 * time.Second
+
+// agentOptions are the settings that referees and players share.
+type agentOptions struct {
+	address  address
+	manager  string
+	name     string
+	id       string
+	data     string
+	ca       string
+	seed     uint64
+	seeded   bool // --seed was given
+	logLevel string
+}
+
+// flags defines the flags. alias is the second name of --id (003 §11.8.3). example
+// is the id of the agent on the first of the ports.
+func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
+	addressFlags(f, &o.address)
+	tlsCAFlag(f, &o.ca)
+	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that other agents are told (default: from host and port)")
+	dataFlag(f, &o.data, defaultData)
+	managerFlag(f, &o.manager)
+	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: from the port)")
+	f.StringVar(&o.id, "id", "", "agent id to ask for, such as "+example+"; --"+alias+" is the same (default: from the port, if it is "+ports+")")
+	config.Alias(f, "id", alias)
+	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive all random decisions from this seed, as simulate does")
+	logLevelFlag(f, &o.logLevel, "info")
+}
+
+// managerFlag defines the flag of the commands that call a manager.
+func managerFlag(f *pflag.FlagSet, manager *string) {
+	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
+}
+
+func checkManager(manager string) error {
+	if !httpURL(manager) {
+		return usage("--manager %q: must be a URL such as http://localhost:8000/mcp", manager)
+	}
+	return nil
+}
+
+// dataFlag defines the flag of the commands that have a data folder.
+func dataFlag(f *pflag.FlagSet, data *string, folder string) {
+	f.StringVar(data, "data", folder, "data `folder`: settings (see init), leagues, matches, logs")
+}
+
+func logLevelFlag(f *pflag.FlagSet, level *string, usual string) {
+	f.StringVar(level, "log-level", usual, "debug, info, warn, error or disabled")
+}
+
+// wantedID returns the id that an agent asks for: --id, else the number of its
+// port above base, because third-party programs know agents from static files: P01
+// listens on port 8101, REF01 on 8001. It returns "" for other ports.
+func (o *agentOptions) wantedID(base int, id func(n int) string) string {
+	if o.id != "" {
+		return o.id
+	}
+	u, err := url.Parse(o.address.endpoint)
+	if err != nil {
+		return ""
+	}
+	port, _ := strconv.Atoi(u.Port()) // 0 for none
+	if n := port - base; n >= 1 && n <= 99 {
+		return id(n)
+	}
+	return ""
+}
+
+// An agent is a player or a referee, as its process uses it.
+type agent interface {
+	Mount(mux protocol.Mux)
+	Register(ctx context.Context) error
+	Finish(ctx context.Context)
+	Done() <-chan struct{}
+	Stamp() *protocol.Stamp
+	ID() string
+	KnowsManager(bearer string) bool
+	Membership() *membership.Membership
+}
+
+// A participant is the process of a referee or a player.
+type participant struct {
+	*node
+	options  *agentOptions
+	name     string // display name
+	listener net.Listener
+	calls    protocol.Caller
+	file     *logFile // nil without a data folder
+	agent    atomic.Value
+}
+
+// open listens, opens the log and makes the client of an agent.
+func (o *agentOptions) open(ctx context.Context, s streams, role string, maxReply int64) (*participant, error) {
+	if err := checkManager(o.manager); err != nil {
+		return nil, err
+	}
+	l, err := o.address.listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := o.name
+	if name == "" { // the port makes it unique on this machine
+		name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
+	}
+	p := &participant{options: o, name: name, listener: l, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
+	log, err := newLogger(s.err, o.logLevel, p.sender, p.file)
+	if err == nil {
+		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
+	}
+	if err != nil {
+		p.release()
+		return nil, err
+	}
+	p.calls = transport.Logged(p.caller, log)
+	return p, nil
+}
+
+// sender returns the sender that the agent puts into messages, "" before it runs.
+func (p *participant) sender() string {
+	if a, ok := p.agent.Load().(agent); ok {
+		return a.Stamp().Sender()
+	}
+	return ""
+}
+
+// close closes the client and the log.
+func (p *participant) close() {
+	p.client.Close()
+	p.release()
+}
+
+func (p *participant) release() {
+	_ = p.listener.Close() // the server has usually closed it
+	_ = p.file.Close()     // reports a failed write itself
+}
+
+// run serves the agent, registers it, and waits until its league is over. When it
+// is told to stop, it lets running matches end, for stopPatience at most. An agent
+// that the manager no longer knows registers again; if the manager refuses that,
+// run returns the error.
+func (p *participant) run(ctx context.Context, a agent, c http.Config) error {
+	p.agent.Store(a)
+	mux := transport.NewMux(p.log)
+	a.Mount(mux)
+	c.Trusts = a.KnowsManager
+	defer p.serve(&p.options.address, p.listener, mux, a.Stamp, c)()
+	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
+		Str("event_type", protocol.EventListening).Msg("listening")
+	l := &participation{
+		agent: a, caller: p.calls, log: p.log, registered: p.file.agent,
+		endpoint: p.options.address.endpoint, manager: p.options.manager, data: p.options.data,
+	}
+	return l.run(ctx)
+}
+
+// A participation is the part of an agent in a league, from its registration to the
+// end of the league.
+type participation struct {
+	agent      agent
+	caller     protocol.Caller
+	log        zerolog.Logger
+	registered func(id string)
+	endpoint   string // of the agent
+	manager    string // endpoint
+	data       string // folder, "" for none
+}
+
+func (l *participation) run(ctx context.Context) error {
+	watched, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer stop()
+	err := l.register(ctx)
+	if err == nil {
+		refused := make(chan error, 1)
+		watching.Go(func() {
+			if err := l.watch().Run(watched); err != nil {
+				refused <- err
+			}
+		})
+		select {
+		case <-l.agent.Done():
+			return nil
+		case err = <-refused:
+			return fmt.Errorf("the manager at %s no longer knows this agent and refuses to register it again: %w. "+
+				"A manager drops agents that do not answer: make sure that it can reach %s, or set another URL with --endpoint", l.manager, err, l.endpoint)
+		case <-ctx.Done():
+			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+			defer cancel()
+			l.agent.Finish(bound)
+		}
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	if l.data == "" {
+		return &interruptedError{"The league continues without this agent. It has no data folder, so it cannot come back."}
+	}
+	return &interruptedError{"The league continues. Run the same command again to come back as the same agent; its identity is in " + l.data + "."}
+}
+
+// register registers the agent, and gives its log the agent's id.
+func (l *participation) register(ctx context.Context) error {
+	err := l.agent.Register(ctx)
+	if err == nil {
+		l.registered(l.agent.ID())
+	}
+	return err
+}
+
+func (l *participation) watch() *membership.Watch {
+	return &membership.Watch{
+		Clock: protocol.SystemClock(), Caller: l.caller, Manager: l.manager, Stamp: l.agent.Stamp(), Member: l.agent.Membership,
+		Away: l.reportAway, Unknown: l.register,
+	}
+}
+
+// reportAway logs that the manager does not answer, or answers again.
+func (l *participation) reportAway(away bool, err error) {
+	if away {
+		l.log.Warn().Err(err).Str("manager", l.manager).
+			Str("event_type", protocol.EventManagerAway).Msg("the manager does not answer; waiting for it")
+		return
+	}
+	l.log.Info().Str("manager", l.manager).Str("event_type", protocol.EventManagerBack).Msg("the manager answers again")
+}

@@ -1,0 +1,71 @@
+package audit
+
+import "evenodd/league/journal"
+
+// The rules that findings and notes name. They are stable: programs may search
+// for them.
+const (
+	RuleHashChain    = "hash_chain"   // every line of the journal holds the hash of the line before
+	RuleEvent        = "event"        // every event can have happened after those before it
+	RuleTime         = "time"         // times are valid and do not go back
+	RuleRegistration = "registration" // a registration is dropped for silence only after the grace period, and its id is never granted again
+	RuleSchedule     = "schedule"     // the pairings follow from the ordered players
+	RuleOneResult    = "one_result"   // a match has one result, by a referee that had the match
+	RuleCommitment   = "commitment"   // revealed secrets match the commitments made before
+	RuleDraw         = "draw"         // the number follows from the secrets
+	RuleVerdict      = "verdict"      // status and winner follow from choices and number
+	RulePoints       = "points"       // points follow from the verdict by the league's scoring
+	RuleLifecycle    = "lifecycle"    // agents are suspended, shut down and made to forfeit only for their failures
+	RuleStandings    = "standings"    // the standings follow from the results
+	RuleRounds       = "rounds"       // rounds are played one after the other, and rounds.json agrees
+	RuleHistory      = "history"      // the histories of the players agree with the journal
+	RuleMatchFile    = "match_file"   // a match file is about one match of the league and agrees with the journal
+	RuleTranscript   = "transcript"   // the result follows from the transcript
+	RuleNonceReused  = "nonce_reused" // no two matches are drawn with the same nonce
+	RuleJournalHead  = "journal_head" // the last event that other files name is in the journal
+	RuleSchema       = "schema"       // files are readable
+	RuleAbandoned    = "abandoned"    // attempts that were given up after the referee had committed to its nonce
+	RuleDoubt        = "doubt"        // no result rests on a rejected report
+	RuleDispute      = "dispute"      // a second, different result of a match
+	RuleConformance  = "conformance"  // replies conform to the protocol
+)
+
+// A check is a row of the table of checks. Exactly one of its functions is set.
+type check struct {
+	rule     string // the rule that most of its findings name
+	event    func(*auditor, *journal.Event, location)
+	league   func(*auditor)
+	exchange func(*transcriptCheck, *exchange)
+}
+
+// checks is the table of all checks, in their order. The audit makes one walk over
+// the journal with the event checks: each sees the state before its event, and
+// ends with the first event that cannot be folded. Then it makes the league
+// checks; checkMatches and checkAttempts read the match files and make one walk
+// over each transcript with the exchange checks.
+func checks() []check {
+	return []check{
+		{rule: RuleRegistration, event: (*auditor).checkDrop},
+		{rule: RuleLifecycle, event: (*auditor).checkSuspension},
+		{rule: RuleLifecycle, event: (*auditor).checkRoundAgents},
+		{rule: RuleLifecycle, event: (*auditor).checkPlayedByAbsent},
+		{rule: RuleEvent, event: (*auditor).checkStatement},
+
+		{rule: RuleSchedule, league: (*auditor).checkSchedule},
+		{rule: RuleStandings, league: (*auditor).checkStandings},
+		{rule: RuleRounds, league: (*auditor).checkRounds},
+		{rule: RuleOneResult, league: (*auditor).noteTokenless},
+		{rule: RuleMatchFile, league: (*auditor).checkMatches},
+		{rule: RuleAbandoned, league: (*auditor).checkAttempts},
+		{rule: RuleHistory, league: (*auditor).checkHistories},
+		{rule: RuleConformance, league: (*auditor).noteNonconforming},
+
+		{rule: RuleTime, exchange: (*transcriptCheck).checkTime},
+		{rule: RuleTranscript, exchange: (*transcriptCheck).checkOrder},
+		{rule: RuleTranscript, exchange: (*transcriptCheck).checkTokens},
+		{rule: RuleTranscript, exchange: (*transcriptCheck).checkMessageType},
+		{rule: RuleTranscript, exchange: (*transcriptCheck).checkTiming},
+		{rule: RuleTranscript, exchange: (*transcriptCheck).checkRequest},
+		{rule: RuleTranscript, exchange: (*transcriptCheck).checkResponse},
+	}
+}

@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A difference is a member of a document that has not the expected value.
+type difference struct {
+	member    jsontext.Pointer
+	got, want string // shortened
+}
+
+// differences compares a document with the one that it should be. Null and a
+// missing member are the same.
+func differences[T any](got, want *T) (found []difference) {
+	a, b := encoded(got), encoded(want)
+	if bytes.Equal(a, b) {
+		return nil
+	}
+	compare("", decoded(a), decoded(b), &found)
+	return found
+}
+
+func compare(member jsontext.Pointer, got, want any, found *[]difference) {
+	switch want := want.(type) {
+	case map[string]any:
+		if got, ok := got.(map[string]any); ok {
+			all := maps.Clone(got)
+			maps.Copy(all, want)
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				compare(member.AppendToken(name), got[name], want[name], found)
+			}
+			return
+		}
+	case []any:
+		if got, ok := got.([]any); ok {
+			for i := range min(len(got), len(want)) {
+				compare(member.AppendToken(fmt.Sprint(i)), got[i], want[i], found)
+			}
+			if len(got) != len(want) {
+				*found = append(*found, difference{member, counted(len(got), "entry", "entries"), counted(len(want), "entry", "entries")})
+			}
+			return
+		}
+	}
+	if a, b := jsonText(got), jsonText(want); a != b {
+		*found = append(*found, difference{member, shown(a), shown(b)})
+	}
+}
+
+// onePerObject keeps the first of several differences in the same inner object.
+func onePerObject(found []difference) []difference {
+	return slices.CompactFunc(found, func(a, b difference) bool {
+		return a.member.Parent() != "" && a.member.Parent() == b.member.Parent()
+	})
+}
+
+// String says what differs, and from what.
+func (d difference) String() string {
+	return fmt.Sprintf("%s is %s; by the journal it is %s", name(d.member), d.got, d.want)
+}
+
+// name formats the path of a member: result.choices.P01.
+func name(member jsontext.Pointer) string {
+	return strings.Join(slices.Collect(member.Tokens()), ".")
+}
+
+// shown shortens a value as JSON for people.
+func shown(text string) string {
+	if text == "null" {
+		return "none"
+	}
+	return fmt.Sprintf("%.70s", text) // a digest fits
+}
+
+// lookup returns a member of decoded JSON; nil if it does not exist.
+func lookup(value any, member jsontext.Pointer) any {
+	for token := range member.Tokens() {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = object[token]
+	}
+	return value
+}
+
+// jsonText is a value as JSON with sorted members; "null" if it has no encoding.
+func jsonText(v any) string {
+	if raw := encoded(v); raw != nil {
+		return string(raw)
+	}
+	return "null"
+}
+
+func encoded(v any) []byte {
+	raw, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// decoded returns JSON as maps, slices and scalars; nil if it is not JSON.
+func decoded(raw []byte) (value any) {
+	if json.Unmarshal(raw, &value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return nil
+	}
+	return value
+}

@@ -1,0 +1,141 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A document is a JSON file of the data folder.
+type document[T any] struct {
+	file        string // relative to the folder
+	exists      bool
+	raw         []byte
+	value       *T     // nil if the file is missing or unreadable
+	lastUpdated string // as the file has it
+	unknown     error  // names a member that this program does not know; nil for none
+}
+
+// line returns the line of a member; the line of the innermost one that exists, if
+// the member does not.
+func (d *document[T]) line(member jsontext.Pointer) int {
+	for ; ; member = member.Parent() {
+		decoder := jsontext.NewDecoder(bytes.NewReader(d.raw))
+		for member != "" {
+			if _, err := decoder.ReadToken(); err != nil {
+				break
+			}
+			if decoder.StackPointer() == member {
+				return lineAt(d.raw, decoder.InputOffset())
+			}
+		}
+		if member == "" {
+			return 1
+		}
+	}
+}
+
+// lineAt returns the line of an offset.
+func lineAt(raw []byte, offset int64) int {
+	return 1 + bytes.Count(raw[:max(0, min(offset, int64(len(raw))))], []byte("\n"))
+}
+
+// An unreadableError is why a file cannot be read.
+type unreadableError struct {
+	line   int
+	reason string
+}
+
+func (e *unreadableError) Error() string { return e.reason }
+
+// load reads a document. The error is fs.ErrNotExist for a file that does not
+// exist, else an *unreadableError.
+func load[T any](dir store.Folder, path string) (document[T], error) {
+	raw, err := os.ReadFile(path)
+	d := document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
+	switch {
+	case !d.exists:
+		return d, fs.ErrNotExist
+	case err != nil:
+		return d, &unreadableError{0, "it cannot be read: " + cause(err)}
+	}
+	var head struct {
+		SchemaVersion string `json:"schema_version"`
+		LastUpdated   string `json:"last_updated"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return d, &unreadableError{lineOf(raw, err), "it is not a complete JSON document: " + Reason(err)}
+	}
+	if err := store.CheckSchema(head.SchemaVersion); err != nil {
+		return d, &unreadableError{d.line("/schema_version"), err.Error()}
+	}
+	value := new(T)
+	if err = json.Unmarshal(raw, value, json.RejectUnknownMembers(true)); errors.Is(err, json.ErrUnknownName) {
+		d.unknown, value = err, new(T)
+		err = json.Unmarshal(raw, value)
+	}
+	if err != nil {
+		return d, &unreadableError{lineOf(raw, err), "a member has the wrong type: " + Reason(err)}
+	}
+	d.lastUpdated, d.value = head.LastUpdated, value
+	return d, nil
+}
+
+// open loads a document. An unreadable file is a finding.
+func open[T any](a *auditor, path string, about location) document[T] {
+	d, err := load[T](a.dir, path)
+	if d.exists && err != nil {
+		a.unreadable(path, err, about)
+	}
+	return d
+}
+
+// unreadable reports a file that cannot be loaded.
+func (a *auditor) unreadable(path string, err error, at location) {
+	at.file = relative(a.dir, path)
+	var bad *unreadableError
+	if errors.As(err, &bad) {
+		at.line = bad.line
+	}
+	a.find(RuleSchema, at, "%v", err)
+}
+
+// checkHeader checks the members that all documents have: last_updated must be a
+// time. A member that this program does not know is a note.
+func checkHeader[T any](a *auditor, d *document[T], rule string, at location) {
+	at.file = d.file
+	if _, err := protocol.ParseTimestamp(d.lastUpdated); err != nil {
+		at := at
+		at.line = d.line("/last_updated")
+		a.find(rule, at, "last_updated: %v", err)
+	}
+	if d.unknown != nil {
+		at.line = lineOf(d.raw, d.unknown)
+		a.note(RuleSchema, at, "%s: another program wrote it, or somebody added it", Reason(d.unknown))
+	}
+}
+
+// relative returns a path as findings name it.
+func relative(dir store.Folder, path string) string {
+	if r, err := filepath.Rel(string(dir), path); err == nil {
+		path = r
+	}
+	return filepath.ToSlash(path)
+}
+
+// cause is the text of an error without the path, which findings name.
+func cause(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return err.Error()
+}

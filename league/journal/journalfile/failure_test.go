@@ -1,0 +1,45 @@
+package journalfile
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+)
+
+// A disk that fails is told to everybody who waits for it, and nothing more is
+// taken: what was acknowledged is in the file, and what was not is nobody's.
+func TestADiskThatFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	j, _, _, err := Open(path, nil)
+	require.NoError(t, err)
+	created := &journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1, Tiebreakers: []string{"points"}}
+	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", created))
+	require.NoError(t, j.Sync(1))
+	require.NoError(t, j.file.Close(), "from now on nothing can be written")
+
+	var told sync.WaitGroup
+	told.Go(func() { assert.ErrorContains(t, j.Failed(), "cannot write the journal") })
+	for range 16 {
+		told.Go(func() {
+			if j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{AgentID: "P01", Role: journal.RolePlayer}) == nil {
+				seq, _ := j.Last()
+				assert.ErrorContains(t, j.Sync(seq), "Nothing that was acknowledged is lost")
+			}
+		})
+	}
+	told.Wait()
+	require.ErrorContains(t, j.Append("2026-01-01T00:00:00.000Z", created), "cannot write the journal")
+	require.NoError(t, j.Sync(1), "the first was on disk before")
+	require.ErrorContains(t, j.Close(), "cannot write the journal")
+
+	again, state, torn, err := Open(path, nil)
+	require.NoError(t, err)
+	assert.Nil(t, torn)
+	assert.Equal(t, 1, state.Events)
+	require.NoError(t, again.Close())
+}

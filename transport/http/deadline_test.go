@@ -1,0 +1,233 @@
+package http_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+)
+
+// patient is a mux whose method "wait" takes the time that is asked, or until
+// nobody waits for it any more.
+func patient() *transport.Mux {
+	return serving(map[string]handler{"wait": func(ctx context.Context, _ string, m *text) (any, error) {
+		took, err := time.ParseDuration(m.Text)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(took):
+			return m, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}})
+}
+
+func TestDeadlines(t *testing.T) {
+	tests := []struct {
+		name       string
+		ctx, limit time.Duration
+	}{
+		{"of a context", 3 * time.Second, 0},
+		{"of a limit", time.Hour, 3 * time.Second},
+		{"of a context that ends before the limit", 3 * time.Second, 30 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+				for _, took := range []string{"0s", "2.999999999s"} {
+					ctx, cancel := context.WithTimeout(t.Context(), tt.ctx)
+					answer, err := sayWithin(ctx, a.client, tt.limit, pipeEndpoint, "wait", took)
+					require.NoError(t, err, "an answer after %v is in time", took)
+					require.Equal(t, took, answer)
+					cancel()
+				}
+				for _, took := range []string{"3.000000001s", "1h"} {
+					ctx, cancel := context.WithTimeout(t.Context(), tt.ctx)
+					start := time.Now()
+					_, err := sayWithin(ctx, a.client, tt.limit, pipeEndpoint, "wait", took)
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.Equal(t, 3*time.Second, time.Since(start))
+					cancel()
+				}
+			})
+		})
+	}
+}
+
+func TestTheCallerGivesUpInTime(t *testing.T) {
+	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Second, cancel)
+		start := time.Now()
+		_, err := sayWithin(ctx, a.client, time.Minute, pipeEndpoint, "wait", "1h")
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 2*time.Second, time.Since(start))
+	})
+}
+
+// A handler may take as long as a move, longer than a request may take to
+// arrive, and nothing tells it that its caller has left.
+func TestAMoveMayTakeItsTime(t *testing.T) {
+	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+		for _, took := range []string{"30s", "16s", "59s"} {
+			answer, err := say(t.Context(), a.client, pipeEndpoint, "wait", took)
+			require.NoError(t, err)
+			require.Equal(t, took, answer)
+		}
+		require.Equal(t, 1, a.listener.Accepted(), "all over the same connection")
+	})
+}
+
+func TestAHandlerThatNeverEndsIsCutOff(t *testing.T) {
+	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+		_, err := say(t.Context(), a.client, pipeEndpoint, "wait", "61s")
+		require.Error(t, err)
+		var answered *transport.Error
+		require.NotErrorAs(t, err, &answered)
+	})
+}
+
+func TestADialThatNeverEndsEndsWithTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, nothingBut(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }))
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := say(ctx, client, pipeEndpoint, "wait", "")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 3*time.Second, time.Since(start))
+		var unreachable *transport.UnreachableError
+		require.NotErrorAs(t, err, &unreachable, "nobody knows whether somebody listens")
+	})
+}
+
+func TestIdleConnectionsAreClosedByTheClient(t *testing.T) {
+	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+		calls := func() {
+			_, err := say(t.Context(), a.client, pipeEndpoint, "echo", "hi")
+			require.NoError(t, err)
+		}
+		calls()
+		time.Sleep(3 * time.Second)
+		calls()
+		require.Equal(t, 1, a.listener.Accepted(), "a connection is kept for a while")
+		time.Sleep(5 * time.Second)
+		calls()
+		require.Equal(t, 2, a.listener.Accepted(), "and no longer")
+	})
+}
+
+// Clients that send too slowly are cut off; virtual time tells exactly when.
+func TestSlowClients(t *testing.T) {
+	const header = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+	tests := []struct {
+		name    string
+		sent    string
+		after   time.Duration
+		answers string
+	}{
+		{"that send nothing", "", 5 * time.Second, ""},
+		{"that stop within the header", header[:30], 5 * time.Second, ""},
+		{"that stop before the body", header, 15 * time.Second, "HTTP/1.1 400 Bad Request"},
+		{"that stop within the body", header + `{"jsonrpc":`, 15 * time.Second, "HTTP/1.1 400 Bad Request"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+				c, err := a.listener.Dial(t.Context(), "tcp", "agent.test:80")
+				require.NoError(t, err)
+				start := time.Now()
+				_, err = io.WriteString(c, tt.sent)
+				require.NoError(t, err)
+				answer, err := io.ReadAll(c)
+				require.NoError(t, err)
+				require.Equal(t, tt.after, time.Since(start).Truncate(time.Second))
+				if tt.answers == "" {
+					require.Empty(t, answer)
+				} else {
+					require.Contains(t, string(answer), tt.answers)
+				}
+				require.NoError(t, c.Close())
+				_, err = say(t.Context(), a.client, pipeEndpoint, "echo", "hi")
+				require.NoError(t, err, "others are served all the same")
+			})
+		})
+	}
+}
+
+// A refusal can be read even while the request is still being sent, and by a
+// client that will not use the connection again: it stays for a while.
+func TestTheRefusalOfALargeBodyCanBeRead(t *testing.T) {
+	tests := []struct{ name, header string }{
+		{"of known length", "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 100)},
+		{"of unknown length", "Transfer-Encoding: chunked\r\n\r\n2801\r\n" + strings.Repeat("x", maxBody+1)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+				c, err := a.listener.Dial(t.Context(), "tcp", "agent.test:80")
+				require.NoError(t, err)
+				start := time.Now()
+				_, err = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nConnection: close\r\n"+tt.header)
+				require.NoError(t, err)
+				answer, err := io.ReadAll(c)
+				require.NoError(t, err)
+				require.Contains(t, string(answer), "HTTP/1.1 413 Request Entity Too Large")
+				require.Contains(t, string(answer), "Connection: close")
+				require.Positive(t, time.Since(start), "it was not closed at once")
+				require.NoError(t, c.Close())
+			})
+		})
+	}
+}
+
+func TestShutdownLetsRunningCallsFinish(t *testing.T) {
+	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+		var running sync.WaitGroup
+		running.Go(func() {
+			answer, err := say(t.Context(), a.client, pipeEndpoint, "wait", "10s")
+			answered(t, "10s", answer, err)
+		})
+		synctest.Wait()
+		start := time.Now()
+		running.Go(func() {
+			time.Sleep(time.Second)
+			_, err := say(t.Context(), a.client, pipeEndpoint, "echo", "hi")
+			var unreachable *transport.UnreachableError
+			assert.ErrorAs(t, err, &unreachable, "new calls are refused meanwhile")
+		})
+		require.NoError(t, a.server.Shutdown(t.Context()))
+		require.Equal(t, 10*time.Second, time.Since(start).Truncate(time.Second))
+		running.Wait()
+		require.NoError(t, a.server.Shutdown(t.Context()), "once more does nothing")
+	})
+}
+
+func TestShutdownBreaksOffCallsThatNeverEnd(t *testing.T) {
+	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+		var running sync.WaitGroup
+		start := time.Now()
+		running.Go(func() {
+			_, err := say(t.Context(), a.client, pipeEndpoint, "wait", "50s")
+			assert.Equal(t, 3*time.Second, time.Since(start))
+			var refused *transport.Error
+			assert.True(t, err != nil && !errors.As(err, &refused), "nobody answered: %v", err)
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		require.ErrorIs(t, a.server.Shutdown(ctx), context.DeadlineExceeded)
+		running.Wait()
+	})
+}
