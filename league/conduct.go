@@ -50,7 +50,7 @@ func (m *Manager) takeUpMatch(x *match) *conduct {
 	defer m.mu.Unlock()
 	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
 	for _, at := range x.fact.Attempts {
-		failed := at.Failed || x.fact.Doubted(at.Number)
+		failed := at.Failed || x.fact.HasLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
 		}

@@ -146,7 +146,7 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReporte
 		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", protocol.EventResultDisputed).
 		Msg("disputed: a different result of a match that has one")
 	if fact, _, _, _ := m.state.Find(r.MatchID); !slices.Contains(fact.Disputed, r.RefereeID) {
-		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // an error ends the manager
+		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, GameResult: r.GameResult}) // an error ends the manager
 	}
 }
 
@@ -225,7 +225,7 @@ func (m *Manager) lostByReports(c *conduct) (lost bool, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	attempt := c.fact.LastAttempt(c.referee.id)
-	return c.fact.Doubted(attempt), c.rejected[attempt].until
+	return c.fact.HasLost(attempt), c.rejected[attempt].until
 }
 
 // loseByReports ends the attempt of a referee that sent no better report in time. It
@@ -239,7 +239,7 @@ func (m *Manager) loseByReports(c *conduct) bool {
 // doubt records, once, that an attempt is lost by rejected reports. It returns false if
 // the match has a result. M.mu is held.
 func (m *Manager) doubt(x *match, attempt int) bool {
-	if x.fact.Report != nil || x.fact.Doubted(attempt) {
+	if x.fact.Report != nil || x.fact.HasLost(attempt) {
 		return x.fact.Report == nil
 	}
 	c := x.rejected[attempt]
@@ -262,7 +262,7 @@ func (m *Manager) recordDoubt(x *match) bool {
 		return false
 	}
 	m.progress()
-	reason := x.fact.Doubts[len(x.fact.Doubts)-1].Reason
+	reason := x.fact.LostAttempts[len(x.fact.LostAttempts)-1].Reason
 	m.mu.Unlock()
 	if m.durable() != nil {
 		return false

@@ -251,7 +251,7 @@ func (m *Manager) writeMatch(r *journal.MatchReported, a, b *agent) {
 			PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
 			Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
 			Transcript: []store.Exchange{}, Draw: r.Draw,
-			Result:  &store.MatchResult{GameResult: r.Outcome, Score: r.Score},
+			Result:  &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
 			Scoring: scoringOf(m.options.Scoring),
 		}
 	})

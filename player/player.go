@@ -74,14 +74,14 @@ type Options struct {
 
 // A Player is one agent. Safe for concurrent use.
 type Player struct {
-	options   Options
-	applicant string // the sender of a player that has no id yet
-	stamp     *protocol.Stamp
-	keep      *membership.Keep
-	member    membership.Current
-	diary     diary
-	done      chan struct{} // closed by LEAGUE_COMPLETED
-	returned  atomic.Bool   // the last registration was one with a token
+	options    Options
+	applicant  string // the sender of a player that has no id yet
+	stamp      *protocol.Stamp
+	identities *membership.IdentityStore
+	member     membership.Current
+	diary      diary
+	done       chan struct{} // closed by LEAGUE_COMPLETED
+	returned   atomic.Bool   // the last registration was one with a token
 
 	mu        sync.Mutex
 	state     string
@@ -137,7 +137,7 @@ func New(o Options) (*Player, error) {
 	if o.Version == "" {
 		o.Version = "1.0.0"
 	}
-	keep, err := membership.NewKeep(o.Folder, membership.RolePlayer, o.Name, o.Manager, append([]string{o.LeagueID}, o.Leagues...))
+	identities, err := membership.NewIdentityStore(o.Folder, membership.RolePlayer, o.Name, o.Manager, append([]string{o.LeagueID}, o.Leagues...))
 	if err != nil {
 		return nil, err
 	}
@@ -153,15 +153,15 @@ func New(o Options) (*Player, error) {
 		name = o.ID
 	}
 	p := &Player{
-		options:   o,
-		applicant: protocol.PlayerSender(name),
-		stamp:     protocol.NewStamp(protocol.PlayerSender(name), o.Clock),
-		keep:      keep,
-		done:      make(chan struct{}),
-		state:     StateUnregistered,
-		current:   map[string]*match{},
-		history:   newHistory(o.Past),
-		unsaved:   len(o.Past) > 0,
+		options:    o,
+		applicant:  protocol.PlayerSender(name),
+		stamp:      protocol.NewStamp(protocol.PlayerSender(name), o.Clock),
+		identities: identities,
+		done:       make(chan struct{}),
+		state:      StateUnregistered,
+		current:    map[string]*match{},
+		history:    newHistory(o.Past),
+		unsaved:    len(o.Past) > 0,
 	}
 	if o.Entropy == nil {
 		p.options.Entropy = p.entropy
@@ -172,7 +172,7 @@ func New(o Options) (*Player, error) {
 // entropy is the player's part in a draw, made of its secret and of what is
 // drawn for.
 func (p *Player) entropy(matchID string, attempt int) protocol.Secret {
-	secret := p.keep.Secret()
+	secret := p.identities.Secret()
 	mac := hmac.New(sha256.New, secret[:])
 	_, _ = fmt.Fprintf(mac, "entropy/%s/%s/%d", p.member.Get().LeagueID, matchID, attempt) // a hash takes everything
 	return protocol.Secret(mac.Sum(nil))
@@ -203,11 +203,11 @@ func (p *Player) Register(ctx context.Context) error {
 	if o.LeagueID != "" {
 		leagues = []string{o.LeagueID}
 	}
-	enrolment := membership.Enrolment{
-		Keep: p.keep, Current: &p.member, Leagues: leagues,
+	registration := membership.Registration{
+		Identities: p.identities, Current: &p.member, Leagues: leagues,
 		Clock: o.Clock, Log: o.Log, Apply: p.apply, Joined: p.joined,
 	}
-	if err := enrolment.Enroll(ctx); err != nil {
+	if err := registration.Register(ctx); err != nil {
 		return err
 	}
 	p.askTotals(ctx)
