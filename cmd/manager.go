@@ -15,7 +15,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -112,7 +112,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
 	n, err := newNode(nodeOptions{
 		maxReply: maxReply, ca: o.ca, allow: calls.allows, log: log,
-		dialect: dialect.Options{League: options.LeagueID, Game: options.GameType},
+		dialect: bridge.Options{League: options.LeagueID, Game: options.GameType},
 	})
 	if err != nil {
 		return err
