@@ -218,8 +218,8 @@ func KeyedRandom(parts ...string) *rand.Rand {
 	return rand.New(rand.NewChaCha8(key))
 }
 
-// Altogether changes one more member of what a part answers.
-func Altogether(play Reply, member string, value any) Reply {
+// ThenEdit changes one more member of what a part answers.
+func ThenEdit(play Reply, member string, value any) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		answer, err := play(c)
 		if err != nil {

@@ -152,4 +152,4 @@ func AssertSameResult(t *testing.T, doc *store.Match, q *protocol.MatchResultRep
 	assert.Equal(t, q.Draw, doc.Draw)
 }
 
-var Update = flag.Bool("update", false, "write what is in a match's file now to testdata")
+var UpdateFlag = flag.Bool("update", false, "write what is in a match's file now to testdata")

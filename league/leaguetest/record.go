@@ -235,8 +235,8 @@ func (w *World) SinceStart(stamp string) time.Duration {
 	return t.Sub(w.Recorder.began)
 }
 
-// Answering takes no match, and says so.
-func Answering(status string) Reply {
+// AnswerWithStatus takes no match, and says so.
+func AnswerWithStatus(status string) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		q := Decode[protocol.MatchAssignment](c.Message)
 		e := q.Envelope
@@ -247,8 +247,8 @@ func Answering(status string) Reply {
 	}
 }
 
-// Assignments are the calls of start_match as "ref01 a1 0s".
-func (w *World) Assignments() []string {
+// AssignmentLog are the calls of start_match as "ref01 a1 0s".
+func (w *World) AssignmentLog() []string {
 	var list []string
 	for _, e := range w.Calls(protocol.StartMatch.Name) {
 		q := Decode[protocol.MatchAssignment](e.Message)
@@ -262,9 +262,9 @@ func (w *World) Assignments() []string {
 	return list
 }
 
-// Told tells a story on one carrier, where the time that it takes matters and
+// OnWire tells a story on one carrier, where the time that it takes matters and
 // not what carries it.
-func Told(t *testing.T, story func(t *testing.T, w *World)) {
+func OnWire(t *testing.T, story func(t *testing.T, w *World)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,18 +21,18 @@ func AssertRefused(t *testing.T, err error, code protocol.Code, rpc int) {
 	}
 }
 
-// Contradictory is a report of R1M1 whose winner is not the one that its choices
+// ContradictoryReport is a report of R1M1 whose winner is not the one that its choices
 // and its number make: P01 chose even, P02 odd, and 8 was drawn.
-func (w *World) Contradictory(refereeID string) *protocol.MatchResultReport {
-	q := w.Wins(refereeID)
+func (w *World) ContradictoryReport(refereeID string) *protocol.MatchResultReport {
+	q := w.WinReport(refereeID)
 	other := "P02"
 	q.Result.Winner = &other
 	return q
 }
 
-// DoubleLoss is the report that both players of R1M1 failed.
-func (w *World) DoubleLoss(refereeID string) *protocol.MatchResultReport {
-	q := w.Verdict(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
+// DoubleLossReport is the report that both players of R1M1 failed.
+func (w *World) DoubleLossReport(refereeID string) *protocol.MatchResultReport {
+	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
 	q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
 	return q
 }
@@ -57,11 +57,11 @@ func (w *World) Query(id, queryType string) *Query {
 }
 
 func (q *Query) Send() (*protocol.LeagueQueryResponse, error) {
-	return protocol.Query.Call(q.W.Context, q.W.Untrusted, q.W.Manage(), &q.LeagueQuery)
+	return protocol.Query.Call(q.W.Context, q.W.Untrusted, q.W.ManagerPeer(), &q.LeagueQuery)
 }
 
-// Accepting takes every match and conducts none.
-func (w *World) Accepting(c *Call) (jsontext.Value, error) {
+// AcceptMatch takes every match and conducts none.
+func (w *World) AcceptMatch(c *Call) (jsontext.Value, error) {
 	q := Decode[protocol.MatchAssignment](c.Message)
 	return Encode(protocol.MatchAssignmentAck{
 		Envelope: protocol.NewStamp("referee:script", w.Clock).Envelope(protocol.TypeMatchAssignmentAck, q.ConversationID),
@@ -69,11 +69,11 @@ func (w *World) Accepting(c *Call) (jsontext.Value, error) {
 	}), nil
 }
 
-// Idle makes a trait of it.
-func (w *World) Idle() Option { return On(protocol.StartMatch.Name, w.Accepting) }
+// OnlyAccepting makes a trait of it.
+func (w *World) OnlyAccepting() Option { return On(protocol.StartMatch.Name, w.AcceptMatch) }
 
-// Verdict is a report of a referee about a match, before it is sent.
-func (w *World) Verdict(refereeID, matchID string, winner *string, a, b string, scoreA, scoreB int) *protocol.MatchResultReport {
+// ReportOf is a report of a referee about a match, before it is sent.
+func (w *World) ReportOf(refereeID, matchID string, winner *string, a, b string, scoreA, scoreB int) *protocol.MatchResultReport {
 	id, _ := protocol.ParseMatchID(matchID)
 	q := &protocol.MatchResultReport{
 		Envelope: protocol.NewStamp(protocol.RefereeSender(refereeID), w.Clock).Envelope(protocol.TypeMatchResultReport, "conv-report"),
@@ -84,10 +84,10 @@ func (w *World) Verdict(refereeID, matchID string, winner *string, a, b string, 
 	return q
 }
 
-// Wins is the report that P01 wins R1M1 against P02.
-func (w *World) Wins(refereeID string) *protocol.MatchResultReport {
+// WinReport is the report that P01 wins R1M1 against P02.
+func (w *World) WinReport(refereeID string) *protocol.MatchResultReport {
 	winner, number, even, odd := "P01", 8, "even", "odd"
-	q := w.Verdict(refereeID, "R1M1", &winner, "P01", "P02", 3, 0)
+	q := w.ReportOf(refereeID, "R1M1", &winner, "P01", "P02", 3, 0)
 	q.Result.Details = &protocol.ResultDetails{
 		DrawnNumber: &number, Choices: protocol.Both("P01", &even, "P02", &odd), Status: protocol.StatusWin,
 	}
@@ -95,16 +95,16 @@ func (w *World) Wins(refereeID string) *protocol.MatchResultReport {
 }
 
 func (w *World) Report(q *protocol.MatchResultReport) (*protocol.Ack, error) {
-	return protocol.ReportMatchResult.Call(w.Context, w.Untrusted, w.Manage(), q)
+	return protocol.ReportMatchResult.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 }
 
-// Reporting starts a league of four players whose two referees leave the
+// StartReporting starts a league of four players whose two referees leave the
 // reports to the test: R1M1 is REF01's, and R1M2 is REF02's.
-func (w *World) Reporting() {
+func (w *World) StartReporting() {
 	w.T.Helper()
 	w.StartManager(4, 2)
-	w.Referee("REF01", w.Idle())
-	w.Referee("REF02", w.Idle())
+	w.Referee("REF01", w.OnlyAccepting())
+	w.Referee("REF02", w.OnlyAccepting())
 	w.Players(4)
 	w.WaitUntil(Second)
 	require.Equal(w.T, "RUNNING_LEAGUE", w.Manager.Status().State)
