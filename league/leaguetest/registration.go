@@ -8,7 +8,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// Application is what a player that nobody refuses sends.
+// Application is a registration of a player that the manager accepts.
 func (w *World) Application(name string) *protocol.LeagueRegisterRequest {
 	host := strings.ToLower(name)
 	return &protocol.LeagueRegisterRequest{
@@ -21,7 +21,7 @@ func (w *World) Application(name string) *protocol.LeagueRegisterRequest {
 	}
 }
 
-// RefereeApplication is the same for a referee.
+// RefereeApplication is a registration of a referee that the manager accepts.
 func (w *World) RefereeApplication(name string) *protocol.RefereeRegisterRequest {
 	host := strings.ToLower(name)
 	return &protocol.RefereeRegisterRequest{
@@ -34,7 +34,7 @@ func (w *World) RefereeApplication(name string) *protocol.RefereeRegisterRequest
 	}
 }
 
-// PingOnly is somebody who answers ping, and nothing else.
+// PingOnly starts an agent that answers ping and nothing else.
 func (w *World) PingOnly(host string) *Agent {
 	a := NewAgent(host, nil)
 	a.Script = Script{protocol.Ping.Name: AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"})}
@@ -52,7 +52,7 @@ func (w *World) ApplyReferee(q *protocol.RefereeRegisterRequest) (*protocol.Refe
 	return protocol.RegisterReferee.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 }
 
-// RunAt does something at a time of the world.
+// RunAt calls do at a time of the World.
 func (w *World) RunAt(moment time.Duration, do func()) {
 	w.Background.Go(func() {
 		time.Sleep(moment - w.Now())

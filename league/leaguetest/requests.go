@@ -11,7 +11,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// AssertRefused checks the error that another agent answered with.
+// AssertRefused checks the code of an error that another agent returned.
 func AssertRefused(t *testing.T, err error, code protocol.Code, rpc int) {
 	t.Helper()
 	e := protocol.AsError(err)
@@ -21,8 +21,8 @@ func AssertRefused(t *testing.T, err error, code protocol.Code, rpc int) {
 	}
 }
 
-// ContradictoryReport is a report of R1M1 whose winner is not the one that its choices
-// and its number make: P01 chose even, P02 odd, and 8 was drawn.
+// ContradictoryReport is a report of R1M1 with the wrong winner: P01 chose even, P02 odd,
+// the number was 8, and P02 wins.
 func (w *World) ContradictoryReport(refereeID string) *protocol.MatchResultReport {
 	q := w.WinReport(refereeID)
 	other := "P02"
@@ -30,14 +30,14 @@ func (w *World) ContradictoryReport(refereeID string) *protocol.MatchResultRepor
 	return q
 }
 
-// DoubleLossReport is the report that both players of R1M1 failed.
+// DoubleLossReport is a report that both players of R1M1 lost technically.
 func (w *World) DoubleLossReport(refereeID string) *protocol.MatchResultReport {
 	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
 	q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
 	return q
 }
 
-// A Query is a LEAGUE_QUERY of an agent, before it is sent.
+// A Query is a LEAGUE_QUERY that is not yet sent.
 type Query struct {
 	protocol.LeagueQuery
 	W *World
@@ -60,7 +60,7 @@ func (q *Query) Send() (*protocol.LeagueQueryResponse, error) {
 	return protocol.Query.Call(q.W.Context, q.W.Untrusted, q.W.ManagerPeer(), &q.LeagueQuery)
 }
 
-// AcceptMatch takes every match and conducts none.
+// AcceptMatch accepts a match and does not conduct it.
 func (w *World) AcceptMatch(c *Call) (jsontext.Value, error) {
 	q := Decode[protocol.MatchAssignment](c.Message)
 	return Encode(protocol.MatchAssignmentAck{
@@ -69,10 +69,10 @@ func (w *World) AcceptMatch(c *Call) (jsontext.Value, error) {
 	}), nil
 }
 
-// OnlyAccepting makes a trait of it.
+// OnlyAccepting is the option of a referee that accepts matches and does not conduct them.
 func (w *World) OnlyAccepting() Option { return On(protocol.StartMatch.Name, w.AcceptMatch) }
 
-// ReportOf is a report of a referee about a match, before it is sent.
+// ReportOf is a report of a referee that is not yet sent.
 func (w *World) ReportOf(refereeID, matchID string, winner *string, a, b string, scoreA, scoreB int) *protocol.MatchResultReport {
 	id, _ := protocol.ParseMatchID(matchID)
 	q := &protocol.MatchResultReport{
@@ -98,8 +98,8 @@ func (w *World) Report(q *protocol.MatchResultReport) (*protocol.Ack, error) {
 	return protocol.ReportMatchResult.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 }
 
-// StartReporting starts a league of four players whose two referees leave the
-// reports to the test: R1M1 is REF01's, and R1M2 is REF02's.
+// StartReporting starts a league of four players. Its two referees accept matches and
+// leave the reports to the test: R1M1 belongs to REF01, R1M2 to REF02.
 func (w *World) StartReporting() {
 	w.T.Helper()
 	w.StartManager(4, 2)

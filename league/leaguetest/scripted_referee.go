@@ -14,8 +14,7 @@ import (
 	"evenodd/transport"
 )
 
-// NewPlayerIn puts a player on the network that keeps what it knows in a folder,
-// and its chances to itself. It does not register yet.
+// NewPlayerIn starts a player with a data folder and random secrets. It does not register.
 func (w *World) NewPlayerIn(id string, folder store.Folder, change func(*player.Options), traits ...Option) *Agent {
 	w.T.Helper()
 	w.Varies = true
@@ -40,7 +39,7 @@ func (w *World) NewPlayerIn(id string, folder store.Folder, change func(*player.
 	return a
 }
 
-// PlayerIn is resident and its registration.
+// PlayerIn calls NewPlayerIn and registers the player.
 func (w *World) PlayerIn(id string, folder store.Folder, traits ...Option) *Agent {
 	w.T.Helper()
 	a := w.NewPlayerIn(id, folder, nil, traits...)
@@ -55,23 +54,24 @@ func ReadHistory(t *testing.T, folder store.Folder, id string) *store.History {
 	return h
 }
 
-// A ScriptedReferee plays the referee towards one player, message by message.
+// A ScriptedReferee sends the messages of a referee to one player, one by one.
 type ScriptedReferee struct {
-	World       *World
-	To      *Agent
-	Sender  string // who it says it is
-	Token   string // what it shows; "" for nothing
-	MatchID string
-	Attempt int
-	NoCommitment    bool // it binds itself to nothing in the draw
+	World        *World
+	To           *Agent
+	Sender       string // the claimed id
+	Token        string // "" for none
+	MatchID      string
+	Attempt      int
+	NoCommitment bool // sends no draw commitment
 }
 
-// ScriptedReferee is REF01 in an attempt at a match of P01, with the right token.
+// ScriptedReferee is REF01 with a valid access token for one attempt at a match of a
+// player.
 func (w *World) ScriptedReferee(to *Agent, matchID string, attempt int) *ScriptedReferee {
 	return &ScriptedReferee{w, to, "REF01", w.AccessToken(to.ID, matchID, attempt, "REF01"), matchID, attempt, false}
 }
 
-// Commitment is what the caller is bound to in the draw.
+// Commitment returns the draw commitment, "" for none.
 func (c *ScriptedReferee) Commitment() string {
 	if c.NoCommitment {
 		return ""
@@ -111,7 +111,8 @@ func (c *ScriptedReferee) Move(deadline string, options ...string) (*protocol.Ga
 	})
 }
 
-// SendGameOver tells that a number was drawn: with 8 the player that chose even wins.
+// SendGameOver sends a result with a drawn number: with 8, the player that chose even
+// wins.
 func (c *ScriptedReferee) SendGameOver(number int) (*protocol.Ack, error) {
 	even, odd, parity, winner := "even", "odd", evenodd.Parity(number), c.To.ID
 	if parity == odd {
@@ -133,7 +134,7 @@ func (c *ScriptedReferee) SendError() (*protocol.Ack, error) {
 	})
 }
 
-// AllCalls is all that a referee can say to a player.
+// AllCalls returns all calls of a referee to a player.
 func (c *ScriptedReferee) AllCalls() map[string]func() error {
 	return map[string]func() error{
 		"invite":   func() error { _, err := c.Invite(); return err },
@@ -143,7 +144,7 @@ func (c *ScriptedReferee) AllCalls() map[string]func() error {
 	}
 }
 
-// Announce is ROUND_ANNOUNCEMENT of a manager with the right credential.
+// Announce sends ROUND_ANNOUNCEMENT with the credential of the manager.
 func (w *World) Announce(to *Agent, round int, refereeAuth string) {
 	w.T.Helper()
 	_, err := protocol.NotifyRound.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},

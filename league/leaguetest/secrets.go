@@ -11,7 +11,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A LogBuffer is a buffer for many writers.
+// A LogBuffer is a buffer for concurrent writers.
 type LogBuffer struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -23,7 +23,8 @@ func (l *LogBuffer) Write(b []byte) (int, error) {
 	return l.Buffer.Write(b)
 }
 
-// AllTokens are all tokens of a league of four players and two referees.
+// AllTokens returns all tokens of a league of four players and two referees, by
+// description.
 func (w *World) AllTokens() map[string]string {
 	secrets := map[string]string{"the admin token": w.Manager.AdminToken()}
 	referees := []string{"REF01", "REF02"}
@@ -43,7 +44,7 @@ func (w *World) AllTokens() map[string]string {
 	return secrets
 }
 
-// AssertNoTokenLeaked holds every answer a stranger got against all that is secret.
+// AssertNoTokenLeaked checks that no answer to the untrusted caller contains a token.
 func (w *World) AssertNoTokenLeaked(ids ...string) {
 	w.T.Helper()
 	for _, e := range w.Recorder.All(func(e *Exchange) bool { return e.From == "stranger" }) {
@@ -61,7 +62,7 @@ func (w *World) AssertNoTokenLeaked(ids ...string) {
 	}
 }
 
-// ManagerCalls is all that a manager can say to a player, the end of the league at
+// ManagerCalls returns all calls of a manager to a player. The end of the league must come
 // last.
 func (w *World) ManagerCalls(to *Agent, bearer string) map[string]func() error {
 	peer := protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: bearer}

@@ -20,10 +20,18 @@ func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
 		{"no token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "" }, protocol.ErrTokenMissing},
 		{"any token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "tok-ref01-abc" }, protocol.ErrTokenInvalid},
 		{"the word none", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = protocol.NoToken }, protocol.ErrTokenInvalid},
-		{"the token of another match", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.AccessToken("P01", "R2M1", 1, "REF01") }, protocol.ErrTokenInvalid},
-		{"the token of another attempt", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.AccessToken("P01", "R1M1", 2, "REF01") }, protocol.ErrTokenInvalid},
-		{"the token for another player", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.AccessToken("P02", "R1M1", 1, "REF01") }, protocol.ErrTokenInvalid},
-		{"the token of another referee", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.AccessToken("P01", "R1M1", 1, "REF02") }, protocol.ErrTokenInvalid},
+		{"the token of another match", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P01", "R2M1", 1, "REF01")
+		}, protocol.ErrTokenInvalid},
+		{"the token of another attempt", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P01", "R1M1", 2, "REF01")
+		}, protocol.ErrTokenInvalid},
+		{"the token for another player", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P02", "R1M1", 1, "REF01")
+		}, protocol.ErrTokenInvalid},
+		{"the token of another referee", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P01", "R1M1", 1, "REF02")
+		}, protocol.ErrTokenInvalid},
 		{"another referee with its token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Sender = "REF02" }, protocol.ErrTokenInvalid},
 		{"the player's own token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.Token("P01") }, protocol.ErrTokenInvalid},
 	} {
