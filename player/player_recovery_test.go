@@ -339,7 +339,9 @@ func TestFinish(t *testing.T) {
 		end  func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.ScriptedReferee) // after 10 s
 		took time.Duration
 	}{
-		{"the match ends", func(w *leaguetest.World, _ *leaguetest.Agent, c *leaguetest.ScriptedReferee) { _, _ = c.SendGameOver(8) }, 10 * leaguetest.Second},
+		{"the match ends", func(w *leaguetest.World, _ *leaguetest.Agent, c *leaguetest.ScriptedReferee) {
+			_, _ = c.SendGameOver(8)
+		}, 10 * leaguetest.Second},
 		{"its end got lost, and the round ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) { completes(w, p, 1) }, 10 * leaguetest.Second},
 		{"its end got lost, and the next round begins", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) {
 			w.Announce(p, 2, protocol.RefereeAuthAccessToken)

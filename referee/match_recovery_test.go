@@ -60,7 +60,9 @@ func TestWhoMayNotAskAPlayerThatWasRestarted(t *testing.T) {
 		code   protocol.Code
 	}{
 		{"somebody without a token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "" }, protocol.ErrMatchNotFound},
-		{"somebody with another token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.AccessToken("P02", "R1M1", 1, "REF01") }, protocol.ErrMatchNotFound},
+		{"somebody with another token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P02", "R1M1", 1, "REF01")
+		}, protocol.ErrMatchNotFound},
 		{"a referee under another name", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Sender = "REF02" }, protocol.ErrMatchNotFound},
 		{"the referee of another match", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.MatchID = "R1M2" }, protocol.ErrMatchNotFound},
 		{"the referee of another attempt", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Attempt = 2 }, protocol.ErrMatchNotFound},
