@@ -174,7 +174,7 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config) error {
 	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
 		Str("event_type", protocol.EventListening).Msg("listening")
 	l := &participation{
-		agent: a, caller: p.calls, log: p.log, registered: p.file.agent,
+		agent: a, caller: p.calls, log: p.log, registered: p.file.setAgent,
 		endpoint: p.options.address.endpoint, manager: p.options.manager, data: p.options.data,
 	}
 	return l.run(ctx)
