@@ -150,13 +150,13 @@ func FuzzReply(f *testing.F) {
 		require.NoError(t, judge.Register(context.Background()))
 		mux := transport.NewMux(zerolog.Nop())
 		judge.Mount(mux)
-		seat := func(id, endpoint string) protocol.AssignedPlayer {
+		matchSide := func(id, endpoint string) protocol.AssignedPlayer {
 			return protocol.AssignedPlayer{PlayerID: id, Endpoint: endpoint, DisplayName: id, AccessToken: "access-to-" + id}
 		}
 		assignment := &protocol.MatchAssignment{
 			Envelope: protocol.NewStamp(protocol.ManagerSender, clock).Envelope(protocol.TypeMatchAssignment, "conv-r1m1-a1"),
 			LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
-			PlayerA: seat("P01", theHonest), PlayerB: seat("P02", theStranger),
+			PlayerA: matchSide("P01", theHonest), PlayerB: matchSide("P02", theStranger),
 			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
 		}
 		_, err = mux.Dispatch(context.Background(), "", protocol.StartMatch.Name, assignment)

@@ -13,15 +13,15 @@ import (
 	"evenodd/league/store"
 )
 
-func chronicled(tokens ...string) *chronicle {
+func chronicled(tokens ...string) *transcript {
 	begin := time.Date(2025, 1, 15, 10, 30, 0, 123_456_789, time.FixedZone("", 3600))
-	return newChronicle(protocol.NewClock(func() time.Time { return begin }, nil), tokens...)
+	return newTranscript(protocol.NewClock(func() time.Time { return begin }, nil), tokens...)
 }
 
-// poured is what a chronicle makes of a file.
-func poured(c *chronicle) *store.Match {
+// poured is what a transcript makes of a file.
+func poured(c *transcript) *store.Match {
 	doc := &store.Match{}
-	c.pour(doc, true)
+	c.moveTo(doc, true)
 	return doc
 }
 
@@ -82,7 +82,7 @@ func TestAnExchange(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := chronicled("secret-of-many-letters", "", protocol.NoToken)
-			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault, account{})
+			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault, callAttempt{})
 			doc := poured(c)
 			require.Len(t, doc.Transcript, 1)
 			assert.Equal(t, test.message, string(doc.Transcript[0].Message))
@@ -102,7 +102,7 @@ func TestATranscriptHasBounds(t *testing.T) {
 	}
 	for range 2 { // for the two players
 		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
-		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, account{})
+		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, callAttempt{})
 	}
 	doc := poured(c)
 	assert.Len(t, doc.Transcript, store.MaxExchanges)
@@ -114,27 +114,27 @@ func TestATranscriptHasBounds(t *testing.T) {
 
 func TestAChronicleIsPouredOnce(t *testing.T) {
 	c := chronicled()
-	assert.False(t, c.begun())
+	assert.False(t, c.started())
 	c.sent("P01", protocol.Invite.Name, 1, joined(nil))
-	assert.True(t, c.begun())
+	assert.True(t, c.started())
 	doc := &store.Match{}
-	c.pour(doc, false)
+	c.moveTo(doc, false)
 	c.enter(store.StateFinished)
 	c.sent("P02", protocol.Invite.Name, 1, joined(nil))
-	c.pour(doc, true)
+	c.moveTo(doc, true)
 	c.sent("P02", protocol.Invite.Name, 2, joined(nil))
-	c.pour(doc, true)
+	c.moveTo(doc, true)
 	assert.Len(t, doc.Transcript, 2)
 	assert.Len(t, doc.Lifecycle.States, 2)
-	c.received("P01", protocol.Invite.Name, 1, nil, nil, account{})
+	c.received("P01", protocol.Invite.Name, 1, nil, nil, callAttempt{})
 	assert.Empty(t, poured(c).Transcript, "an end of this side's own is nothing that was said")
 }
 
 func TestWithoutAFolderNothingIsCollected(t *testing.T) {
-	var c *chronicle
+	var c *transcript
 	c.enter(store.StateFinished)
-	c.await()
-	assert.False(t, c.begun())
+	c.wait()
+	assert.False(t, c.started())
 	assert.Equal(t, &store.Match{}, poured(c))
 }
 
