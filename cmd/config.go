@@ -62,7 +62,7 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 		Commands      []section `json:"commands"`
 	}{SchemaVersion: "1.0.0"}
 	for _, name := range commands {
-		in, err := new(dataFolder).settle(settings, name, flags[name])
+		in, err := new(dataFolder).resolve(settings, name, flags[name])
 		if err != nil {
 			return &usageError{err}
 		}

@@ -144,7 +144,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
 	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
-	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{MaxBody: maxRequest, TooLarge: manager.TooLarge, Health: health})()
+	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}})()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).

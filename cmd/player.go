@@ -107,9 +107,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if p, err = player.New(options); err != nil {
 		return &usageError{err}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Health: func() any {
+	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
-	}})
+	}
+	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}})
 	if failed := p.Close(); failed != nil {
 		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
 	}
@@ -132,29 +133,21 @@ func llmKey() string {
 	return strings.TrimSpace(cmp.Or(os.Getenv("EVENODD_LLM_KEY"), os.Getenv("OPENAI_API_KEY")))
 }
 
-// playerPreset is what the files say of a player that no flag does.
+// playerPreset returns the options of a player that files set and flags do not.
 func playerPreset(files *config.Loader, id string) (player.Options, error) {
 	system, systemErr := files.System()
 	defaults, defaultsErr := files.PlayerDefaults()
-	if err := errors.Join(systemErr, defaultsErr); err != nil {
+	preset, presetErr := files.Player(id)
+	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
 		return player.Options{}, &usageError{err}
 	}
-	o := player.Options{
-		Version: defaults.Version, Games: defaults.GameTypes, RegisterTimeout: inSeconds(system.Timeouts.RegisterPlayer),
+	games := defaults.GameTypes
+	if preset.GameTypes != nil {
+		games = preset.GameTypes
 	}
-	switch preset, err := files.Player(id); {
-	case errors.Is(err, config.ErrNoPreset):
-	case err != nil:
-		return player.Options{}, &usageError{err}
-	case !preset.Active:
-		return player.Options{}, inactive(files, "player", id)
-	default:
-		o.Version = cmp.Or(preset.Version, o.Version)
-		if preset.GameTypes != nil {
-			o.Games = preset.GameTypes
-		}
-	}
-	return o, nil
+	return player.Options{
+		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterPlayer),
+	}, checkActive(files, "player", id, &preset.Preset)
 }
 
 func printPlayer(s streams, r player.Record, account string) error {

@@ -106,15 +106,6 @@ several agents of that manager, --id chooses one.
 	return c
 }
 
-// queryLayers are what the files of the data folder say of the manager's address.
-func queryLayers(files *config.Loader, _ lookup) ([]config.Layer, error) {
-	ofSystem, presets, err := agentLayers(files, func(*config.Network) string { return "" }, "")
-	if err != nil {
-		return nil, err
-	}
-	return []config.Layer{presets.done(), ofSystem}, nil
-}
-
 func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOptions) error {
 	if err := checkTextOrJSON(o.format); err != nil {
 		return err

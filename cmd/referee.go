@@ -76,36 +76,28 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Health: health}); err != nil {
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())
 }
 
-// refereePreset is what the files say of a referee that no flag does.
+// refereePreset returns the options of a referee that files set and flags do not.
 func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 	system, systemErr := files.System()
 	defaults, defaultsErr := files.RefereeDefaults()
-	if err := errors.Join(systemErr, defaultsErr); err != nil {
+	preset, presetErr := files.Referee(id)
+	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
 		return referee.Options{}, &usageError{err}
 	}
-	version, types := defaults.Version, defaults.GameTypes
-	switch preset, err := files.Referee(id); {
-	case errors.Is(err, config.ErrNoPreset):
-	case err != nil:
-		return referee.Options{}, &usageError{err}
-	case !preset.Active:
-		return referee.Options{}, inactive(files, "referee", id)
-	default:
-		version = cmp.Or(preset.Version, version)
-		if preset.GameTypes != nil {
-			types = preset.GameTypes
-		}
+	types := defaults.GameTypes
+	if preset.GameTypes != nil {
+		types = preset.GameTypes
 	}
-	chosen, err := gamesOf(types)
+	games, err := gamesOf(types)
 	return referee.Options{
-		Version: version, Games: chosen, RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
-	}, err
+		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
+	}, cmp.Or(err, checkActive(files, "referee", id, &preset.Preset))
 }
 
 func printReferee(s streams, r referee.Record) error {

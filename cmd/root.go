@@ -121,13 +121,13 @@ files of the data folder, which init writes.`,
 		c.PreRunE = func(c *cobra.Command, _ []string) error {
 			settings, err := config.Load(file, flags)
 			if err == nil {
-				_, err = data.settle(settings, c.Name(), c.Flags())
+				_, err = data.resolve(settings, c.Name(), c.Flags())
 			}
 			if err != nil {
 				return &usageError{err}
 			}
 			for _, member := range data.loader.Unknown() {
-				_, _ = fmt.Fprintf(s.err, "%s has no effect: is it a slip of the pen?\n", member)
+				_, _ = fmt.Fprintf(s.err, "%s has no effect: the name is unknown\n", member)
 			}
 			return nil
 		}

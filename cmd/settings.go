@@ -18,43 +18,70 @@ import (
 	"evenodd/transport/http"
 )
 
-// defaultData is the data folder of agents and of init (spec 003 §11.3).
+// defaultData is the default data folder of agents and of init (spec 003 §11.3).
 const defaultData = "SHARED"
 
-// A dataFolder holds what the files of a command's data folder say, from when
-// its settings are known.
+// usualPlayers is how many players a league waits for by default.
+const usualPlayers = 4
+
+// A dataFolder gives a command the files of its data folder. The loader is nil
+// before resolve.
 type dataFolder struct{ loader *config.Loader }
 
-// settle gives a command's flags their values, and lists them.
-func (d *dataFolder) settle(settings *config.Settings, command string, flags *pflag.FlagSet) ([]config.Setting, error) {
+// resolve sets the flags of a command from the environment, the settings file and
+// the files of the data folder, and lists all settings with their sources.
+func (d *dataFolder) resolve(settings *config.Settings, command string, flags *pflag.FlagSet) ([]config.Setting, error) {
 	given := func(flag string) (value, source string) { return settings.Value(command, flags.Lookup(flag)) }
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
-	layers := map[string]func(*config.Loader, lookup) ([]config.Layer, error){
-		"manager": managerLayers, "referee": refereeLayers, "player": playerLayers, "simulate": simulateLayers, "query": queryLayers,
-	}[command]
-	of, err := layers(d.loader, given)
-	if err != nil {
-		return nil, err
+	l := &layers{files: d.loader, command: command, given: given}
+	if command == "manager" || command == "simulate" {
+		l.league()
+	} else {
+		l.presets()
 	}
-	return settings.Apply(command, flags, of...)
+	l.system()
+	l.defaults()
+	if l.err != nil {
+		return nil, l.err
+	}
+	return settings.Apply(command, flags, l.all...)
 }
 
-// lookup is what stands above the files of the data folder.
-type lookup = func(flag string) (value, source string)
+// layers collects what the files of a data folder say of a command's flags, the file
+// with the highest precedence first. config.Settings ignores values of flags that
+// the command does not have.
+type layers struct {
+	files   *config.Loader
+	command string
+	given   func(flag string) (value, source string) // without the files of the data folder
+	all     []config.Layer
+	err     error
+}
 
-// A layer collects what a file says of flags. What the file leaves out is left
-// to what is built in: there its value comes from.
+// A layer is what one file says. Members that the file leaves out are not set: their
+// values are built in.
 type layer struct {
 	head   *config.Header
 	values map[string]string
 }
 
-func newLayer(h *config.Header) *layer { return &layer{h, map[string]string{}} }
+// add appends the layer of a file.
+func (l *layers) add(head *config.Header) layer {
+	values := map[string]string{}
+	l.all = append(l.all, config.Layer{Path: head.Path(), Values: values})
+	return layer{head, values}
+}
 
-// set gives a flag a value that stands in a member, or is made of several, if any
-// of them is there.
-func (l *layer) set(flag, value string, members ...string) {
+// failed records the error of reading a file.
+func (l *layers) failed(err error) bool {
+	l.err = errors.Join(l.err, err)
+	return err != nil
+}
+
+// set gives a flag its value, if the file has one of the members that the value is
+// made of.
+func (l layer) set(flag, value string, members ...string) {
 	for _, m := range members {
 		if l.head.Gives(m) {
 			l.values[flag] = value
@@ -62,174 +89,137 @@ func (l *layer) set(flag, value string, members ...string) {
 	}
 }
 
-func (l *layer) done() config.Layer { return config.Layer{Path: l.head.Path(), Values: l.values} }
-
-func managerLayers(files *config.Loader, given lookup) ([]config.Layer, error) {
-	system, err := files.System()
-	if err != nil {
-		return nil, err
-	}
-	ofLeague, err := leagueLayer(files, system, given, 1)
-	if err != nil {
-		return nil, err
-	}
-	s := newLayer(&system.Header)
-	s.set("league-id", system.DefaultLeagueID, "default_league_id")
-	s.set("host", system.Network.BaseHost, "network.base_host")
-	s.set("port", strconv.Itoa(system.Network.ManagerPort), "network.default_league_manager_port")
-	return []config.Layer{ofLeague, s.done()}, nil
-}
-
-func simulateLayers(files *config.Loader, given lookup) ([]config.Layer, error) {
-	system, err := files.System()
-	if err != nil {
-		return nil, err
-	}
-	ofLeague, err := leagueLayer(files, system, given, 2)
-	if err != nil {
-		return nil, err
-	}
-	defaults, err := files.PlayerDefaults()
-	if err != nil {
-		return nil, err
-	}
-	s, p := newLayer(&system.Header), newLayer(&defaults.Header)
-	s.set("league-id", system.DefaultLeagueID, "default_league_id")
-	p.set("strategies", defaults.Strategy, "strategy")
-	return []config.Layer{ofLeague, s.done(), p.done()}, nil
-}
-
-// usualPlayers is how many players a league waits for when nobody says how
-// many.
-const usualPlayers = 4
-
-// leagueLayer is what the league's file says. Referees is how many the command
-// has when nobody says how many.
-func leagueLayer(files *config.Loader, system *config.System, given lookup, referees int) (config.Layer, error) {
-	id, source := given("league-id")
-	if source == config.SourceDefault {
-		id = system.DefaultLeagueID
-	}
-	file, err := files.League(id)
-	if err != nil {
-		return config.Layer{}, err
-	}
-	p := file.Participants
-	l := newLayer(&file.Header)
-	l.set("game", file.GameType, "game_type")
-	l.set("legs", strconv.Itoa(file.Legs), "legs")
-	// Where the usual numbers are among those that the file admits, they do not
-	// come from it.
-	if n := min(max(referees, p.MinReferees), p.MaxReferees); n != referees {
-		l.put("referees", strconv.Itoa(n))
-	}
-	players := min(max(usualPlayers, p.MinPlayers), p.MaxPlayers)
-	if file.RegistrationWindow > 0 {
-		players = p.MaxPlayers // the window ends the registration, or a league that is full
-	}
-	if players != usualPlayers {
-		l.put("players", strconv.Itoa(players))
-	}
-	return l.done(), nil
-}
-
-func refereeLayers(files *config.Loader, given lookup) ([]config.Layer, error) {
-	defaults, err := files.RefereeDefaults()
-	if err != nil {
-		return nil, err
-	}
-	ofSystem, presets, err := agentLayers(files, func(n *config.Network) string { return n.RefereePortRange.String() }, "network.default_referee_port_range")
-	if err != nil {
-		return nil, err
-	}
-	id, _ := given("id")
-	switch preset, err := files.Referee(id); {
-	case err == nil:
-		presets.ofAgent(given, preset.DisplayName, preset.Endpoint)
-		presets.put("max-concurrent", zeroless(preset.MaxConcurrentMatches))
-	case !errors.Is(err, config.ErrNoPreset):
-		return nil, err
-	}
-	d := newLayer(&defaults.Header)
-	d.set("max-concurrent", strconv.Itoa(defaults.MaxConcurrentMatches), "max_concurrent_matches")
-	d.set("log-level", defaults.LogLevel, "log_level")
-	return []config.Layer{presets.done(), ofSystem, d.done()}, nil
-}
-
-func playerLayers(files *config.Loader, given lookup) ([]config.Layer, error) {
-	defaults, err := files.PlayerDefaults()
-	if err != nil {
-		return nil, err
-	}
-	ofSystem, presets, err := agentLayers(files, func(n *config.Network) string { return n.PlayerPortRange.String() }, "network.default_player_port_range")
-	if err != nil {
-		return nil, err
-	}
-	id, _ := given("id")
-	switch preset, err := files.Player(id); {
-	case err == nil:
-		presets.ofAgent(given, preset.DisplayName, preset.DefaultEndpoint)
-		presets.put("league-id", strings.Join(preset.PreferredLeagues, ","))
-	case !errors.Is(err, config.ErrNoPreset):
-		return nil, err
-	}
-	d := newLayer(&defaults.Header)
-	d.set("strategy", defaults.Strategy, "strategy")
-	d.set("log-level", defaults.LogLevel, "log_level")
-	return []config.Layer{presets.done(), ofSystem, d.done()}, nil
-}
-
-// agentLayers are what the system file and the file of presets say of every
-// referee, or every player, whose ports stand in the member.
-func agentLayers(files *config.Loader, ports func(*config.Network) string, member string) (config.Layer, *layer, error) {
-	system, systemErr := files.System()
-	agents, agentsErr := files.Agents()
-	if err := errors.Join(systemErr, agentsErr); err != nil {
-		return config.Layer{}, nil, err
-	}
-	n := &system.Network
-	s := newLayer(&system.Header)
-	s.set("host", n.BaseHost, "network.base_host")
-	s.set("port", ports(n), member)
-	s.set("manager", "http://"+net.JoinHostPort(n.BaseHost, strconv.Itoa(n.ManagerPort))+http.Path,
-		"network.base_host", "network.default_league_manager_port")
-	presets := newLayer(&agents.Header)
-	presets.put("manager", agents.LeagueManager.Endpoint)
-	return s.done(), presets, nil
-}
-
-// put gives a flag a value, unless that is empty.
-func (l *layer) put(flag, value string) {
+// put gives a flag a value, unless the value is empty.
+func (l layer) put(flag, value string) {
 	if value != "" {
 		l.values[flag] = value
 	}
 }
 
-// ofAgent is what presets of referees and players have in common. An agent
-// listens where its endpoint says; when it is sent to another port, the endpoint
-// is no longer true.
-func (l *layer) ofAgent(given lookup, name, endpoint string) {
-	l.put("name", name)
+// league adds the file of the league.
+func (l *layers) league() {
+	id, source := l.given("league-id")
+	system, err := l.files.System()
+	if err != nil {
+		return // l.system reports it
+	}
+	if source == config.SourceDefault {
+		id = system.DefaultLeagueID
+	}
+	file, err := l.files.League(id)
+	if l.failed(err) {
+		return
+	}
+	f := l.add(&file.Header)
+	f.set("game", file.GameType, "game_type")
+	f.set("legs", strconv.Itoa(file.Legs), "legs")
+	// The default numbers of agents are those of the program where the file allows
+	// them, else the closest that it allows.
+	p := file.Participants
+	referees := 1
+	if l.command == "simulate" {
+		referees = 2
+	}
+	if n := min(max(referees, p.MinReferees), p.MaxReferees); n != referees {
+		f.put("referees", strconv.Itoa(n))
+	}
+	players := min(max(usualPlayers, p.MinPlayers), p.MaxPlayers)
+	if file.RegistrationWindow > 0 {
+		players = p.MaxPlayers // registration ends with the window, or when the league is full
+	}
+	if players != usualPlayers {
+		f.put("players", strconv.Itoa(players))
+	}
+}
+
+// system adds the system file.
+func (l *layers) system() {
+	system, err := l.files.System()
+	if l.failed(err) {
+		return
+	}
+	f := l.add(&system.Header)
+	n := &system.Network
+	f.set("host", n.BaseHost, "network.base_host")
+	f.set("manager", "http://"+net.JoinHostPort(n.BaseHost, strconv.Itoa(n.ManagerPort))+http.Path,
+		"network.base_host", "network.default_league_manager_port")
+	switch l.command {
+	case "manager":
+		f.set("port", strconv.Itoa(n.ManagerPort), "network.default_league_manager_port")
+		f.set("league-id", system.DefaultLeagueID, "default_league_id")
+	case "simulate":
+		f.set("league-id", system.DefaultLeagueID, "default_league_id")
+	case "referee":
+		f.set("port", n.RefereePortRange.String(), "network.default_referee_port_range")
+	case "player":
+		f.set("port", n.PlayerPortRange.String(), "network.default_player_port_range")
+	}
+}
+
+// presets adds the file of presets: the manager's endpoint, and the preset of the
+// referee or player with the id.
+func (l *layers) presets() {
+	agents, err := l.files.Agents()
+	if l.failed(err) {
+		return
+	}
+	f := l.add(&agents.Header)
+	f.put("manager", agents.LeagueManager.Endpoint)
+	id, _ := l.given("id")
+	switch l.command {
+	case "referee":
+		r, _ := l.files.Referee(id) // agents_config.json was read above
+		l.preset(f, r.DisplayName, r.Endpoint)
+		if r.MaxConcurrentMatches > 0 {
+			f.put("max-concurrent", strconv.Itoa(r.MaxConcurrentMatches))
+		}
+	case "player":
+		p, _ := l.files.Player(id)
+		l.preset(f, p.DisplayName, p.DefaultEndpoint)
+		f.put("league-id", strings.Join(p.PreferredLeagues, ","))
+	}
+}
+
+// preset sets what presets of referees and players share. The agent listens on the
+// port of its endpoint; with another --port the endpoint does not apply.
+func (l *layers) preset(f layer, name, endpoint string) {
+	f.put("name", name)
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return // checked when the file was read
+		return // the loader has checked it
 	}
-	port, source := given("port")
-	if source == config.SourceDefault || port == u.Port() {
-		l.put("endpoint", endpoint)
-		l.put("port", u.Port())
+	if port, source := l.given("port"); source == config.SourceDefault || port == u.Port() {
+		f.put("endpoint", endpoint)
+		f.put("port", u.Port())
 	}
 }
 
-func zeroless(n int) string {
-	if n == 0 {
-		return ""
+// defaults adds the file with the defaults of the role.
+func (l *layers) defaults() {
+	switch l.command {
+	case "referee":
+		d, err := l.files.RefereeDefaults()
+		if l.failed(err) {
+			return
+		}
+		f := l.add(&d.Header)
+		f.set("max-concurrent", strconv.Itoa(d.MaxConcurrentMatches), "max_concurrent_matches")
+		f.set("log-level", d.LogLevel, "log_level")
+	case "player", "simulate":
+		d, err := l.files.PlayerDefaults()
+		if l.failed(err) {
+			return
+		}
+		f := l.add(&d.Header)
+		f.set("strategies", d.Strategy, "strategy")
+		f.set("strategy", d.Strategy, "strategy")
+		if l.command == "player" {
+			f.set("log-level", d.LogLevel, "log_level")
+		}
 	}
-	return strconv.Itoa(n)
 }
 
-// leagueOptions are a league's rules as its manager takes them, with the game and
-// so many players and referees as the flags say.
+// leagueOptions returns the options of a league from its files and the flags.
 func leagueOptions(files *config.Loader, id, game string, players, referees, legs int) (league.Options, *config.Rules, error) {
 	if _, err := games().Game(game); err != nil {
 		return league.Options{}, nil, usage("--game: %v", err)
@@ -244,19 +234,19 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 	}
 	l, p := r.League, r.League.Participants
 	if l.Status != config.StatusActive {
-		return league.Options{}, nil, fmt.Errorf("league %s is not run: %s says its status is %q; set it to %q",
+		return league.Options{}, nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q",
 			id, l.Path(), l.Status, config.StatusActive)
 	}
-	where := cmp.Or(l.Path(), "what is built in")
+	where := cmp.Or(l.Path(), "the built-in rules")
 	switch {
-	case players > 1 && (players < p.MinPlayers || players > p.MaxPlayers): // none is start_league's, fewer are no league
-		return league.Options{}, nil, usage("--players %d: league %s has %d to %d, as %s says", players, id, p.MinPlayers, p.MaxPlayers, where)
+	case players > 1 && (players < p.MinPlayers || players > p.MaxPlayers): // 0 leaves the start to start_league; league.New refuses fewer than 2
+		return league.Options{}, nil, usage("--players %d: league %s takes %d to %d players (%s)", players, id, p.MinPlayers, p.MaxPlayers, where)
 	case referees > p.MaxReferees:
-		return league.Options{}, nil, usage("--referees %d: league %s has %d at most, as %s says", referees, id, p.MaxReferees, where)
+		return league.Options{}, nil, usage("--referees %d: league %s takes at most %d referees (%s)", referees, id, p.MaxReferees, where)
 	}
 	admitted := p.MaxPlayers
 	if players > 0 {
-		admitted = players // who comes later is too late
+		admitted = players // the league is full then
 	}
 	s := l.Scoring
 	return league.Options{
@@ -279,8 +269,8 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 	}, r, nil
 }
 
-// failuresOf is a limit as a manager takes it, for whom 0 is the usual one, and
-// never is below.
+// failuresOf returns a limit of failures for league.Options, where -1 means never and
+// 0 the default.
 func failuresOf(limit int) int {
 	if limit == 0 {
 		return -1
@@ -290,11 +280,14 @@ func failuresOf(limit int) int {
 
 func inSeconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// inactive tells whoever starts an agent that must not be started.
-func inactive(files *config.Loader, role, id string) error {
+// checkActive returns an error for an agent that must not be started.
+func checkActive(files *config.Loader, role, id string, preset *config.Preset) error {
+	if !preset.Inactive() {
+		return nil
+	}
 	agents, err := files.Agents()
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s %s is not active: %s says so; set \"active\" to true there, or start it with another --id", role, id, agents.Path())
+	return fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, id, agents.Path())
 }

@@ -63,7 +63,7 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 		_, _ = fmt.Fprintf(s.err, "Players may register at %s for %s; --wait 0s spares that.\n", o.meet.url(l), o.wait)
 	}
 	o.Outside.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
-		return n.serve(here, l, mux, stamp, http.Config{MaxBody: maxRequest})
+		return n.serve(here, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
 	}
 	return func() { _ = l.Close(); n.client.Close() }, nil
 }

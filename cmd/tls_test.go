@@ -113,9 +113,9 @@ func TestAgentsThatCannotSpeakTLSWithTheManager(t *testing.T) {
 		name, url, want string
 		args            []string
 	}{
-		{"no authority", m.url, `certificate signed by unknown authority.*; --tls-ca names one that is to be believed`, nil},
+		{"no authority", m.url, `certificate signed by unknown authority.*; --tls-ca names one to trust`, nil},
 		{"another authority", m.url, `certificate signed by unknown authority.*; --tls-ca names one`, []string{"--tls-ca", other.file}},
-		{"no TLS", plain, `HTTPS is spoken there: call it by https://`, []string{"--tls-ca", ca.file}},
+		{"no TLS", plain, `the server needs HTTPS: call it by https://`, []string{"--tls-ca", ca.file}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,8 +1,9 @@
-// Package config finds the value of every setting: from its flag, from the
-// environment, from a settings file, from the files of the data folder, or
-// built in, in this order. It is the only place that knows viper or reads the
-// environment. Settings are those of flags; the Loader has those of the data
-// folder's configuration layer (spec 003 §9.3, §10.3, §10.4).
+// Package config finds the value of every setting: from its flag, the environment, a
+// settings file, the files of the data folder, or the built-in values, in this order.
+// Settings holds the values of flags, a Loader the files of the data folder's
+// configuration layer (spec 003 §9.3, §10.3, §10.4). Only this package uses viper. It
+// must not depend on agents, games or strategies: its callers list what exists in
+// Known.
 package config
 
 import (
@@ -16,10 +17,10 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Prefix begins the name of every environment variable.
+// Prefix is the prefix of every environment variable.
 const Prefix = "EVENODD"
 
-// A Setting is the value in force of one flag, and where it comes from.
+// A Setting is the current value of one flag, with its source.
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
@@ -32,23 +33,22 @@ const (
 	SourceDefault = "default"
 )
 
-// A Layer is what one file of the data folder says of a command's flags.
+// A Layer has the values that one file of the data folder gives to flags of a command.
 type Layer struct {
 	Path   string            // of the file
 	Values map[string]string // by flag
 }
 
-// Settings resolves flags from the environment and a file. It is read only
-// after it was loaded.
+// Settings resolves flags from the environment and a settings file. It is read-only.
 type Settings struct {
 	file  string
 	viper *viper.Viper
 }
 
-// Load reads a settings file (YAML, TOML or JSON, by its extension); "" means
-// the one that EVENODD_CONFIG names, or none. Commands are the names of all
-// commands with their flags: a key of the file is a flag's name, or stands below
-// a command's name. Any other key is an error, because it is a slip of the pen.
+// Load reads a settings file (YAML, TOML or JSON, by its extension); "" means the file
+// in EVENODD_CONFIG, or none. commands has the flags of all commands. A key of the file
+// is the name of a flag, at the top level or below the name of a command. Any other
+// key is an error, because it is a spelling mistake.
 func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	if file == "" {
 		file = os.Getenv(variable("config"))
@@ -71,8 +71,8 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	return s, errors.Join(problems...)
 }
 
-// known tells whether a key of the file is a setting. The name of a command
-// with nothing below it is a section in which all is commented out.
+// known tells whether a key of the file is a setting. The name of a command without
+// value is an empty section.
 func (s *Settings) known(key string, commands map[string]*pflag.FlagSet) bool {
 	command, flag, nested := strings.Cut(key, ".")
 	if nested {
@@ -87,10 +87,10 @@ func (s *Settings) known(key string, commands map[string]*pflag.FlagSet) bool {
 	return commands[key] != nil && s.viper.Get(key) == nil
 }
 
-// Apply gives every flag of a command that was not set by hand its value from
-// the environment, the settings file or the layers, the first of these first,
-// and lists what is in force. EVENODD_PLAYER_PORT wins over EVENODD_PORT, and
-// player.port in a file over port.
+// Apply sets every flag of a command that is not on the command line from the
+// environment, the settings file or the layers, with precedence in this order, and
+// lists the settings. EVENODD_PLAYER_PORT precedes EVENODD_PORT, and player.port in
+// a file precedes port.
 func (s *Settings) Apply(command string, flags *pflag.FlagSet, layers ...Layer) ([]Setting, error) {
 	var settings []Setting
 	var problems []error
@@ -117,10 +117,10 @@ func (s *Settings) Apply(command string, flags *pflag.FlagSet, layers ...Layer) 
 	return settings, errors.Join(problems...)
 }
 
-// aliases is the annotation of a flag that has further names.
+// aliases is the annotation with the further names of a flag.
 const aliases = "evenodd_aliases"
 
-// Alias gives a flag a further name, on the command line, in the environment and in
+// Alias gives a flag a further name on the command line, in the environment and in
 // settings files.
 func Alias(flags *pflag.FlagSet, name, alias string) {
 	f := flags.Lookup(name)
@@ -137,9 +137,9 @@ func Alias(flags *pflag.FlagSet, name, alias string) {
 	})
 }
 
-// Value is what the command line, the environment or the settings file say of
-// one flag, and which of them; else the value that is built in. The flag stays
-// as it is: this is for the flags that tell where the layers are.
+// Value returns the value of one flag from the command line, the environment, the
+// settings file or its default, and which of these. It does not set the flag: callers
+// need some flags to find the layers.
 func (s *Settings) Value(command string, f *pflag.Flag) (value, source string) {
 	if f.Changed {
 		return f.Value.String(), SourceFlag
@@ -152,7 +152,8 @@ func (s *Settings) Value(command string, f *pflag.Flag) (value, source string) {
 	return f.DefValue, SourceDefault
 }
 
-// find looks a flag up outside the command line; from is "" when it is nowhere.
+// find looks a flag up in the environment and the settings file; from is "" if it is
+// in neither.
 func (s *Settings) find(command, flag string) (value, from string) {
 	for _, name := range []string{variable(command, flag), variable(flag)} {
 		if value, ok := os.LookupEnv(name); ok {
@@ -161,7 +162,7 @@ func (s *Settings) find(command, flag string) (value, from string) {
 	}
 	for _, key := range []string{command + "." + flag, flag} {
 		switch value := s.viper.Get(key).(type) {
-		case nil, map[string]any: // not there, or the section of a command that has the flag's name
+		case nil, map[string]any: // absent, or the section of a command with the name of the flag
 		case []any:
 			return strings.Join(texts(value), ","), "file " + s.file
 		default:
@@ -179,7 +180,7 @@ func texts(list []any) []string {
 	return out
 }
 
-// shown is a value as it could be given on the command line.
+// shown returns a value in the form of the command line.
 func shown(v pflag.Value) string {
 	if list, ok := v.(pflag.SliceValue); ok {
 		return strings.Join(list.GetSlice(), ",")
@@ -187,7 +188,7 @@ func shown(v pflag.Value) string {
 	return v.String()
 }
 
-// variable is the environment variable of a setting: EVENODD_LOG_LEVEL.
+// variable returns the environment variable of a setting, such as EVENODD_LOG_LEVEL.
 func variable(parts ...string) string {
 	name := Prefix + "_" + strings.Join(parts, "_")
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))

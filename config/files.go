@@ -12,121 +12,114 @@ import (
 )
 
 // A File is one file of the configuration layer (spec 003 table 18): *System,
-// *Agents, *League, *Games, *RefereeDefaults or *PlayerDefaults. Members that
-// this program does not know stand in Extra, at every level, and so survive
-// when the file is written again.
+// *Agents, *League, *Games, *RefereeDefaults or *PlayerDefaults. Its tags rule, each
+// and required are explained at report.object.
 type File interface {
 	head() *Header
-	name() string                // below the folder config, with slashes
-	rules(known Known) check     // of the members that stand in the file
-	complete(r *report, k Known) // fills in what list items leave out, and checks members against each other
+	name() string                // path below the folder config, with slashes
+	assume(known Known)          // sets the built-in values that depend on the program's games
+	complete(r *report, k Known) // sets what list items leave out, and compares members with each other
 }
 
-// An assuming file has built-in values that follow from what the program has: so
-// a game that is added to it need not be written down again.
-type assuming interface{ assume(known Known) }
-
-// Header is what every file begins with (spec 003 §9.2.1), and where its values
-// come from.
+// Header has the members that every file begins with (spec 003 §9.2.1).
 type Header struct {
-	SchemaVersion string         `json:"schema_version"`
-	LastUpdated   string         `json:"last_updated"`
-	Extra         jsontext.Value `json:",embed"`
+	SchemaVersion string `json:"schema_version" rule:"version"`
+	LastUpdated   string `json:"last_updated" rule:"timestamp"`
 
-	path  string         // of the file that was read; "" when all is built in
-	given map[string]any // what stands in it
+	path    string         // of the file that was read; "" if all values are built in
+	given   map[string]any // the members of the file
+	unknown []string       // paths of the members without effect
 }
 
-func (h *Header) head() *Header { return h }
+func (h *Header) head() *Header           { return h }
+func (h *Header) assume(Known)            {}
+func (h *Header) complete(*report, Known) {}
 
-// Path is the file that the values were read from; "" when all are built in.
+// Path returns the file that the values were read from, "" if all are built in.
 func (h *Header) Path() string { return h.path }
 
-// Gives tells whether the file has the member, such as network.base_host. What
-// it leaves out has its built-in value.
+// Gives tells whether the file has the member, such as network.base_host. Members
+// that it leaves out have their built-in values.
 func (h *Header) Gives(member string) bool {
 	tree := h.given
 	for {
 		first, rest, nested := strings.Cut(member, ".")
-		value, there := tree[first]
-		if !there || !nested {
-			return there
+		value, present := tree[first]
+		if !present || !nested {
+			return present
 		}
 		tree, _ = value.(map[string]any)
 		member = rest
 	}
 }
 
-// System is config/system.json: what holds for all agents and leagues (spec 003
+// System is config/system.json: the settings of all agents and leagues (spec 003
 // §9.3.1, §10.3.2).
 type System struct {
 	Header
-	SystemID        string      `json:"system_id"`
-	ProtocolVersion string      `json:"protocol_version"`
-	DefaultLeagueID string      `json:"default_league_id"`
+	SystemID        string      `json:"system_id" rule:"text"`
+	ProtocolVersion string      `json:"protocol_version" rule:"protocol"`
+	DefaultLeagueID string      `json:"default_league_id" rule:"league_id"`
 	Network         Network     `json:"network"`
 	Security        Security    `json:"security"`
 	Timeouts        Timeouts    `json:"timeouts"`
 	RetryPolicy     RetryPolicy `json:"retry_policy"`
 }
 
-// Network says where agents listen when nobody says otherwise.
+func (s *System) name() string { return "system.json" }
+
+// Network has the default addresses of agents.
 type Network struct {
-	BaseHost         string         `json:"base_host"`
-	ManagerPort      int            `json:"default_league_manager_port"`
-	RefereePortRange PortRange      `json:"default_referee_port_range"`
-	PlayerPortRange  PortRange      `json:"default_player_port_range"`
-	Extra            jsontext.Value `json:",embed"`
+	BaseHost         string    `json:"base_host" rule:"host"`
+	ManagerPort      int       `json:"default_league_manager_port" rule:"1..65535"`
+	RefereePortRange PortRange `json:"default_referee_port_range" rule:"ports"`
+	PlayerPortRange  PortRange `json:"default_player_port_range" rule:"ports"`
 }
 
-// A PortRange is the first and the last of the ports an agent may take.
+// A PortRange is the first and the last port that an agent may listen on.
 type PortRange [2]int
 
-// String is the range as the flag --port takes it.
+// String returns the range in the form of the flag --port.
 func (r PortRange) String() string { return fmt.Sprintf("%d-%d", r[0], r[1]) }
 
-// Security is about the tokens that agents get when they register.
+// Security describes the tokens that agents get when they register.
 type Security struct {
-	EnableAuthTokens bool           `json:"enable_auth_tokens"` // always true
-	TokenLength      int            `json:"token_length"`       // characters of the secret part, 22 to 43
-	TokenTTLHours    int            `json:"token_ttl_hours"`    // 0: as long as the league
-	Extra            jsontext.Value `json:",embed"`
+	EnableAuthTokens bool `json:"enable_auth_tokens" rule:"true"`
+	TokenLength      int  `json:"token_length" rule:"22..43"`     // characters of the secret part
+	TokenTTLHours    int  `json:"token_ttl_hours" rule:"0..8760"` // 0: as long as the league
 }
 
-// Timeouts are the times within which agents answer, in whole seconds from 1.
+// Timeouts are the times in seconds within which agents must answer.
 type Timeouts struct {
-	RegisterReferee int            `json:"register_referee_timeout_sec"`
-	RegisterPlayer  int            `json:"register_player_timeout_sec"`
-	GameJoinAck     int            `json:"game_join_ack_timeout_sec"`
-	Move            int            `json:"move_timeout_sec"`
-	Generic         int            `json:"generic_response_timeout_sec"`
-	Extra           jsontext.Value `json:",embed"`
+	RegisterReferee int `json:"register_referee_timeout_sec" rule:"seconds1"`
+	RegisterPlayer  int `json:"register_player_timeout_sec" rule:"seconds1"`
+	GameJoinAck     int `json:"game_join_ack_timeout_sec" rule:"seconds1"`
+	Move            int `json:"move_timeout_sec" rule:"seconds1"`
+	Generic         int `json:"generic_response_timeout_sec" rule:"seconds1"`
 }
 
-// Protocol is what of the timeouts goes with every match.
+// Protocol returns the timeouts of a match.
 func (t *Timeouts) Protocol() protocol.Timeouts {
-	p := protocol.DefaultTimeouts() // the acknowledgement of a GAME_OVER has a fixed time
+	p := protocol.DefaultTimeouts() // that of GAME_OVER is fixed
 	p.GameJoinAck, p.Move, p.Generic = float64(t.GameJoinAck), float64(t.Move), float64(t.Generic)
 	return p
 }
 
-// RetryPolicy is how often a call is made again, after how many seconds (0: at
-// once), and how that delay grows: protocol.BackoffFixed and so on.
+// A RetryPolicy says how often a call is repeated, after how many seconds (0: at
+// once), and how this delay grows.
 type RetryPolicy struct {
-	MaxRetries int            `json:"max_retries"`
-	Delay      float64        `json:"delay_sec"`
-	Backoff    string         `json:"backoff_strategy"`
-	Extra      jsontext.Value `json:",embed"`
+	MaxRetries int     `json:"max_retries" rule:"0..10"`
+	Delay      float64 `json:"delay_sec" rule:"delay"`
+	Backoff    string  `json:"backoff_strategy" rule:"backoff"`
 }
 
-// Protocol is the policy as it goes with every match.
+// Protocol returns the policy of a match.
 func (p *RetryPolicy) Protocol() protocol.RetryPolicy {
 	return protocol.RetryPolicy{MaxRetries: p.MaxRetries, Delay: p.Delay, Backoff: p.Backoff}
 }
 
-// Agents is config/agents/agents_config.json: presets for agents that are
-// started with an id (spec 003 §9.3.2, §10.3.3). It is only read; who has
-// registered in a league is another matter.
+// Agents is config/agents/agents_config.json: presets for agents that are started
+// with an id (spec 003 §9.3.2, §10.3.3). Registrations are not kept here.
 type Agents struct {
 	Header
 	LeagueManager LeagueManager `json:"league_manager"`
@@ -134,117 +127,146 @@ type Agents struct {
 	Players       []Player      `json:"players"`
 }
 
-// LeagueManager is the manager that agents look for.
+func (a *Agents) name() string { return "agents/agents_config.json" }
+
+func (a *Agents) complete(r *report, _ Known) {
+	seen := map[string]bool{}
+	once := func(member, id string) {
+		if seen[id] {
+			r.add(member, "must be an id that no other agent has", id)
+		}
+		seen[id] = true
+	}
+	for i := range a.Referees {
+		once(fmt.Sprintf("referees[%d].referee_id", i), a.Referees[i].RefereeID)
+	}
+	for i := range a.Players {
+		once(fmt.Sprintf("players[%d].player_id", i), a.Players[i].PlayerID)
+	}
+}
+
+// LeagueManager is the manager that agents call.
 type LeagueManager struct {
-	DisplayName string         `json:"display_name"`
-	Endpoint    string         `json:"endpoint,omitzero"` // "": made of the system's host and port
-	Extra       jsontext.Value `json:",embed"`
+	DisplayName string `json:"display_name" rule:"name"`
+	Endpoint    string `json:"endpoint,omitzero" rule:"endpoint"` // "": from the system's host and port
 }
 
-// A Referee is the preset of one referee. What is zero is not preset.
+// A Preset has the values that presets of referees and players share. Zero values
+// are not preset.
+type Preset struct {
+	DisplayName string   `json:"display_name,omitzero" rule:"name"`
+	Version     string   `json:"version,omitzero" rule:"version"`
+	GameTypes   []string `json:"game_types,omitzero" rule:"games"`
+	Active      *bool    `json:"active,omitzero" rule:"bool"`
+}
+
+// Inactive tells whether the agent must not be started.
+func (p *Preset) Inactive() bool { return p.Active != nil && !*p.Active }
+
+// A Referee is the preset of one referee.
 type Referee struct {
-	RefereeID            string         `json:"referee_id"`
-	DisplayName          string         `json:"display_name,omitzero"`
-	Endpoint             string         `json:"endpoint,omitzero"`
-	Version              string         `json:"version,omitzero"`
-	GameTypes            []string       `json:"game_types,omitzero"`
-	MaxConcurrentMatches int            `json:"max_concurrent_matches,omitzero"`
-	Active               bool           `json:"active"` // false: it must not be started
-	Extra                jsontext.Value `json:",embed"`
+	RefereeID            string `json:"referee_id" rule:"referee_id" required:"true"`
+	Endpoint             string `json:"endpoint,omitzero" rule:"endpoint"`
+	MaxConcurrentMatches int    `json:"max_concurrent_matches,omitzero" rule:"1..10"` // up to protocol.MaxConcurrentMatches
+	Preset
 }
 
-// A Player is the preset of one player. What is zero is not preset.
+// A Player is the preset of one player.
 type Player struct {
-	PlayerID         string         `json:"player_id"`
-	DisplayName      string         `json:"display_name,omitzero"`
-	Version          string         `json:"version,omitzero"`
-	PreferredLeagues []string       `json:"preferred_leagues,omitzero"` // the only ones it joins; none: any
-	GameTypes        []string       `json:"game_types,omitzero"`
-	DefaultEndpoint  string         `json:"default_endpoint,omitzero"`
-	Active           bool           `json:"active"` // false: it must not be started
-	Extra            jsontext.Value `json:",embed"`
+	PlayerID         string   `json:"player_id" rule:"player_id" required:"true"`
+	DefaultEndpoint  string   `json:"default_endpoint,omitzero" rule:"endpoint"`
+	PreferredLeagues []string `json:"preferred_leagues,omitzero" each:"league_id"` // the only leagues that it joins; none: any
+	Preset
 }
 
 // League is config/leagues/<league_id>.json: the rules of one league (spec 003
 // §9.3.3, §10.3.4).
 type League struct {
 	Header
-	LeagueID           string       `json:"league_id"`
-	DisplayName        string       `json:"display_name"`
-	GameType           string       `json:"game_type"`
-	Status             string       `json:"status"` // only an StatusActive league is run
+	LeagueID           string       `json:"league_id" rule:"own_id"`
+	DisplayName        string       `json:"display_name" rule:"name"`
+	GameType           string       `json:"game_type" rule:"game"`
+	Status             string       `json:"status" rule:"status"` // only a league with StatusActive is played
 	Scoring            Scoring      `json:"scoring"`
 	Participants       Participants `json:"participants"`
-	Legs               int          `json:"legs"`
-	Broadcast          string       `json:"broadcast"` // BroadcastRound or BroadcastMatch
-	UniqueDisplayNames bool         `json:"unique_display_names"`
-	RegistrationWindow int          `json:"registration_window_sec"` // 0: none
-	RegistrationGrace  int          `json:"registration_grace_sec"`  // how long a registered agent may be silent before it may lose its slot
-	AnnounceLead       int          `json:"announce_lead_sec"`
+	Legs               int          `json:"legs" rule:"1..100"`
+	Broadcast          string       `json:"broadcast" rule:"broadcast"`
+	UniqueDisplayNames bool         `json:"unique_display_names" rule:"bool"`
+	RegistrationWindow int          `json:"registration_window_sec" rule:"seconds0"` // 0: none
+	RegistrationGrace  int          `json:"registration_grace_sec" rule:"seconds1"`  // after which a registered agent that never answered may lose its slot
+	AnnounceLead       int          `json:"announce_lead_sec" rule:"seconds0"`
 	Lifecycle          Lifecycle    `json:"lifecycle"`
-	Replies            string       `json:"replies"`           // RepliesByMeaning or RepliesStrict
-	Auth               string       `json:"auth"`              // AuthStrict or AuthLenient
-	AllowedEndpoints   []string     `json:"allowed_endpoints"` // networks that agents may be in, see ParseNetwork; none: it depends on --host
+	Replies            string       `json:"replies" rule:"replies"`
+	Auth               string       `json:"auth" rule:"auth"`
+	AllowedEndpoints   []string     `json:"allowed_endpoints" each:"network"` // networks of agents, see ParseNetwork; none: it depends on --host
 	Limits             Limits       `json:"limits"`
 
-	// What the league has otherwise than the system, if anything: members of
-	// Timeouts and of RetryPolicy. Loader.Rules has what is in force.
-	Timeouts    jsontext.Value `json:"timeouts,omitzero"`
-	RetryPolicy jsontext.Value `json:"retry_policy,omitzero"`
+	// Members of Timeouts and RetryPolicy that replace those of the system.
+	// Loader.Rules returns the result.
+	Timeouts    jsontext.Value `json:"timeouts,omitzero" rule:"timeouts"`
+	RetryPolicy jsontext.Value `json:"retry_policy,omitzero" rule:"retries"`
 }
 
-// StatusActive is the status of a league that is run.
-const StatusActive = "ACTIVE"
+func (l *League) name() string { return "leagues/" + l.LeagueID + ".json" }
 
-// When the standings are broadcast.
+func (l *League) complete(r *report, _ Known) {
+	p := l.Participants
+	if p.MinPlayers > p.MaxPlayers {
+		r.add("participants.min_players", fmt.Sprintf("must not be above max_players, %d", p.MaxPlayers), p.MinPlayers)
+	}
+	if p.MinReferees > p.MaxReferees {
+		r.add("participants.min_referees", fmt.Sprintf("must not be above max_referees, %d", p.MaxReferees), p.MinReferees)
+	}
+}
+
+// Values of members of League.
 const (
-	BroadcastRound = "round" // after every round
-	BroadcastMatch = "match" // after every match as well
-)
+	StatusActive = "ACTIVE"
 
-// Scoring is what a match is worth, and what separates players.
-type Scoring struct {
-	Win           int            `json:"win_points"`
-	Draw          int            `json:"draw_points"`
-	Loss          int            `json:"loss_points"`
-	TechnicalLoss int            `json:"technical_loss_points"`
-	Tiebreakers   []string       `json:"tiebreakers"`
-	Extra         jsontext.Value `json:",embed"`
-}
+	BroadcastRound = "round" // broadcast the standings after every round
+	BroadcastMatch = "match" // broadcast them after every match as well
 
-// Participants is how many may take part.
-type Participants struct {
-	MinPlayers  int            `json:"min_players"`
-	MaxPlayers  int            `json:"max_players"`
-	MinReferees int            `json:"min_referees"`
-	MaxReferees int            `json:"max_referees"`
-	Extra       jsontext.Value `json:",embed"`
-}
-
-// How the replies of players are judged.
-const (
-	RepliesByMeaning = "by_meaning" // what is clear counts, and what is not quite as the protocol has it is noted
+	RepliesByMeaning = "by_meaning" // accept replies with a clear meaning, and note how they deviate
 	RepliesStrict    = protocol.RepliesStrict
+
+	AuthStrict  = "strict"  // every agent needs a token
+	AuthLenient = "lenient" // third-party agents need none
 )
 
-// Who needs a token.
-const (
-	AuthStrict  = "strict"  // every agent
-	AuthLenient = "lenient" // those of other makers may go without
-)
+// Scoring has the points of a match, and the tie-breaks of the table.
+type Scoring struct {
+	Win           int      `json:"win_points" rule:"0..1000"`
+	Draw          int      `json:"draw_points" rule:"0..1000"`
+	Loss          int      `json:"loss_points" rule:"0..1000"`
+	TechnicalLoss int      `json:"technical_loss_points" rule:"0..1000"`
+	Tiebreakers   []string `json:"tiebreakers" rule:"tiebreakers"`
+}
 
-// Limits are what one agent may ask of the manager: so much at once, and then so
-// much a second.
+// Participants bounds the numbers of agents.
+type Participants struct {
+	MinPlayers  int `json:"min_players" rule:"2..10000"`
+	MaxPlayers  int `json:"max_players" rule:"2..10000"`
+	MinReferees int `json:"min_referees" rule:"1..1000"`
+	MaxReferees int `json:"max_referees" rule:"1..1000"`
+}
+
+// Limits bound the requests of one agent to the manager: a burst, then a rate.
 type Limits struct {
-	RequestsPerSecond int            `json:"requests_per_sec"`
-	Burst             int            `json:"burst"`
-	Extra             jsontext.Value `json:",embed"`
+	RequestsPerSecond int `json:"requests_per_sec" rule:"1..100000"`
+	Burst             int `json:"burst" rule:"1..1000000"`
+}
+
+// Lifecycle has the numbers of failures in a row after which an agent is suspended
+// and shut down (spec 003 §2.8); 0 means never.
+type Lifecycle struct {
+	SuspendAfter  int `json:"suspend_after" rule:"0..1000"`
+	ShutdownAfter int `json:"shutdown_after" rule:"0..1000"`
 }
 
 // Anywhere stands for all networks.
 const Anywhere = "any"
 
-// ParseNetwork reads a network such as 10.1.0.0/16, or a single address.
+// ParseNetwork parses a network such as 10.1.0.0/16, or a single address.
 func ParseNetwork(s string) (netip.Prefix, error) {
 	if one, err := netip.ParseAddr(s); err == nil && one.Zone() == "" {
 		return netip.PrefixFrom(one, one.BitLen()), nil
@@ -253,58 +275,36 @@ func ParseNetwork(s string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// Lifecycle is after how many failures in a row an agent gets nothing to do until
-// it answers again, and after how many its part in the league is over (spec 003
-// §2.8); 0 for never.
-type Lifecycle struct {
-	SuspendAfter  int            `json:"suspend_after"`
-	ShutdownAfter int            `json:"shutdown_after"`
-	Extra         jsontext.Value `json:",embed"`
-}
-
-// Games is config/games/games_registry.json: the games that leagues may play
-// (spec 003 §9.3.4).
-type Games struct {
-	Header
-	Games []Game `json:"games"`
-}
-
-// A Game is what is registered of one game (spec 003 §3.8.3, §9.3.4). ValidChoices
-// lists, by kind of move, what may be chosen; 0-8 stands for nine numbers.
-type Game struct {
-	GameType     string              `json:"game_type"`
-	DisplayName  string              `json:"display_name"`
-	MoveTypes    []string            `json:"move_types"`
-	ValidChoices map[string][]string `json:"valid_choices"`
-	RulesModule  string              `json:"rules_module"`
-	MaxRoundTime int                 `json:"max_round_time_sec"` // the longest a match may take; 0: it follows from the timeouts
-	MinPlayers   int                 `json:"min_players"`        // of a match
-	MaxPlayers   int                 `json:"max_players"`
-	Extra        jsontext.Value      `json:",embed"`
-}
-
-// RefereeDefaults is config/defaults/referee.json: what a referee is when
-// nobody says otherwise (spec 003 §9.3.5).
+// RefereeDefaults is config/defaults/referee.json (spec 003 §9.3.5).
 type RefereeDefaults struct {
 	Header
-	Version              string   `json:"version"`
-	GameTypes            []string `json:"game_types"`
-	MaxConcurrentMatches int      `json:"max_concurrent_matches"`
-	LogLevel             string   `json:"log_level"`
+	Version              string   `json:"version" rule:"version"`
+	GameTypes            []string `json:"game_types" rule:"games"`
+	MaxConcurrentMatches int      `json:"max_concurrent_matches" rule:"1..10"`
+	LogLevel             string   `json:"log_level" rule:"log_level"`
 }
 
-// PlayerDefaults is config/defaults/player.json: what a player is when nobody
-// says otherwise (spec 003 §9.3.5).
+func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
+
+// assume lets referees conduct every game of the program.
+func (d *RefereeDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
+
+// PlayerDefaults is config/defaults/player.json (spec 003 §9.3.5).
 type PlayerDefaults struct {
 	Header
-	Version   string   `json:"version"`
-	GameTypes []string `json:"game_types"`
-	Strategy  string   `json:"strategy"`
-	LogLevel  string   `json:"log_level"`
+	Version   string   `json:"version" rule:"version"`
+	GameTypes []string `json:"game_types" rule:"games"`
+	Strategy  string   `json:"strategy" rule:"strategy"`
+	LogLevel  string   `json:"log_level" rule:"log_level"`
 }
 
-// Rules are what holds in one league: its file over the system's, over what is
-// built in.
+func (d *PlayerDefaults) name() string { return "defaults/player.json" }
+
+// assume lets players play every game of the program.
+func (d *PlayerDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
+
+// Rules are the rules of one league: its file over the system's file over the
+// built-in values.
 type Rules struct {
 	League   *League
 	System   *System
@@ -313,8 +313,5 @@ type Rules struct {
 	Retry    RetryPolicy
 }
 
-// LongestMatch is the most time a match may take; 0 when that follows from the
-// timeouts.
-func (r *Rules) LongestMatch() time.Duration { return seconds(r.Game.MaxRoundTime) }
-
-func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+// LongestMatch returns the longest time of a match, 0 if it depends on the timeouts.
+func (r *Rules) LongestMatch() time.Duration { return time.Duration(r.Game.MaxRoundTime) * time.Second }

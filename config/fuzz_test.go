@@ -5,9 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
@@ -27,9 +25,8 @@ var fuzzedFiles = []struct {
 	{"defaults/player.json", func(l *config.Loader) (config.File, error) { return l.PlayerDefaults() }},
 }
 
-// FuzzFiles: whatever stands in a file, nothing panics, an error names the
-// file, and what is accepted survives when it is written again, with all that
-// nobody here knows.
+// FuzzFiles reads any text as each file: nothing panics, an error names the file, and
+// reading the file again gives the same.
 func FuzzFiles(f *testing.F) {
 	for i, builtin := range []string{"system", "agents_config", "league", "games_registry", "referee", "player"} {
 		raw, err := os.ReadFile(filepath.Join("builtin", builtin+".json"))
@@ -55,21 +52,12 @@ func FuzzFiles(f *testing.F) {
 			require.ErrorContains(t, err, path)
 			return
 		}
-		_ = l.Unknown()
-		require.NoError(t, l.Save(first, time.Unix(0, 0)))
-		written, err := os.ReadFile(path)
-		require.NoError(t, err)
+		for _, member := range l.Unknown() {
+			require.Contains(t, member, path)
+		}
 		second, err := file.load(config.NewLoader(dir, program()))
-		require.NoError(t, err, "what was accepted is not accepted when it is written again:\n%s", written)
-		require.NoError(t, config.NewLoader(dir, program()).Save(second, time.Unix(0, 0)))
-		again, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(written), string(again), "written twice, it is the same")
-
-		var before, after any
-		require.NoError(t, json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &before))
-		require.NoError(t, json.Unmarshal(written, &after))
-		requireKept(t, "", before, after)
+		require.NoError(t, err, "a file that was accepted is accepted again")
+		require.Equal(t, first, second)
 	})
 }
 
@@ -80,49 +68,4 @@ func program() config.Known {
 		Strategies:  []string{"random"},
 		Games:       map[string]config.KnownGame{"even_odd": {DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2}},
 	}
-}
-
-// requireKept fails when a member that says something is gone, or says
-// something else.
-func requireKept(t *testing.T, path string, before, after any) {
-	t.Helper()
-	switch before := before.(type) {
-	case map[string]any:
-		members, _ := after.(map[string]any)
-		for name, value := range before {
-			kept, there := members[name]
-			if !there && empty(value) || path == "" && name == "last_updated" {
-				continue
-			}
-			require.True(t, there, "%s.%s is gone", path, name)
-			requireKept(t, path+"."+name, value, kept)
-		}
-	case []any:
-		items, _ := after.([]any)
-		require.Len(t, items, len(before), path)
-		for i := range before {
-			requireKept(t, path+"[]", before[i], items[i])
-		}
-	default:
-		require.Equal(t, before, after, path)
-	}
-}
-
-// empty tells whether a value says no more than that nothing is there.
-func empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case bool:
-		return !v
-	case float64:
-		return v == 0
-	case string:
-		return v == ""
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
-	}
-	return false
 }

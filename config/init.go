@@ -2,57 +2,71 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
 )
 
-// A Written is what Init did about one file.
+// A Written says what Init did about one file.
 type Written struct {
 	Path    string
-	Created bool // false: it was there, and stays as it is
+	Created bool // false: the file existed, and is unchanged
 }
 
-// Init writes the files of the configuration layer that are not there yet,
-// with the built-in values. The league is the system file's default. It returns
-// what it did until an error.
+// Init writes the missing files of the configuration layer with the built-in
+// values. The league is the default of the system file. It returns what it did
+// before an error.
 func Init(dir string, known Known, now time.Time) ([]Written, error) {
 	l := NewLoader(dir, known)
 	system, err := l.System()
 	if err != nil {
-		return nil, err // which league would it be?
+		return nil, err // the league's id is unknown
 	}
 	plain := NewLoader("", known)
-	files := []func() (File, error){
+	var done []Written
+	for _, file := range []func() (File, error){
 		func() (File, error) { return plain.System() },
 		func() (File, error) { return plain.Agents() },
 		func() (File, error) { return plain.League(system.DefaultLeagueID) },
 		func() (File, error) { return plain.Games() },
 		func() (File, error) { return plain.RefereeDefaults() },
 		func() (File, error) { return plain.PlayerDefaults() },
-	}
-	var done []Written
-	for _, file := range files {
+	} {
 		f, err := file()
 		if err != nil {
 			return done, err
 		}
-		where := l.Path(f)
-		text, err := encode(f, now)
+		created, err := create(l.Path(f), f, now)
 		if err != nil {
-			return done, err
+			return done, fmt.Errorf("%s: cannot be written: %w; choose a folder in which you may write", l.Path(f), withoutPath(err))
 		}
-		if err := os.MkdirAll(filepath.Dir(where), 0o755); err != nil {
-			return done, unwritable(where, err)
-		}
-		err = atomicfile.CreateFile(where, text, 0o644)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return done, unwritable(where, err)
-		}
-		done = append(done, Written{where, err == nil})
+		done = append(done, Written{l.Path(f), created})
 	}
 	return done, nil
+}
+
+// create writes a file with a time stamp, unless it exists.
+func create(path string, f File, now time.Time) (created bool, err error) {
+	head := f.head()
+	head.SchemaVersion, head.LastUpdated = schemaVersion, protocol.FormatTimestamp(now)
+	text, err := json.Marshal(f, jsontext.WithIndent("  "), json.Deterministic(true))
+	if err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return false, err
+	}
+	err = atomicfile.CreateFile(path, append(text, '\n'), 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -3,13 +3,20 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math"
+	"net/url"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
 )
 
-// Known says what the program has of what files may name. Config knows neither
-// games nor strategies.
+// Known lists what the program has of the things that files can name. Package config
+// itself knows no games and no strategies.
 type Known struct {
 	Tiebreakers []string
 	Strategies  []string
@@ -21,268 +28,274 @@ type KnownGame struct {
 	DisplayName            string
 	Module                 string // such as rules/evenodd
 	MoveTypes              []string
-	ValidChoices           map[string][]string // by move type, each choice by itself
+	ValidChoices           map[string][]string // by move type, without ranges
 	MinPlayers, MaxPlayers int                 // of a match
 }
 
 func (k Known) gameTypes() []string { return slices.Sorted(maps.Keys(k.Games)) }
 
-func (s *System) name() string { return "system.json" }
-
-func (s *System) rules(Known) check {
-	return document(
-		field{name: "system_id", check: text("a text", func(s string) bool { return s != "" })},
-		field{name: "protocol_version", check: oneOf(protocol.Name)},
-		field{name: "default_league_id", check: leagueID()},
-		field{name: "network", check: object(
-			field{name: "base_host", check: host()},
-			field{name: "default_league_manager_port", check: whole(1, 65535)},
-			field{name: "default_referee_port_range", check: ports()},
-			field{name: "default_player_port_range", check: ports()},
-		)},
-		field{name: "security", check: object(
-			field{name: "enable_auth_tokens", check: must("true: a league without tokens could be ended by anyone",
-				func(v any) bool { return v == true })},
-			field{name: "token_length", check: whole(22, 43)},
-			field{name: "token_ttl_hours", check: whole(0, longest/3600)},
-		)},
-		field{name: "timeouts", check: timeouts()},
-		field{name: "retry_policy", check: retryPolicy()},
-	)
+// A report collects the problems of one file, and its members without effect.
+type report struct {
+	path     string // of the file
+	rules    map[string]check
+	problems []error
+	unknown  []string
 }
 
-func (s *System) complete(*report, Known) {}
+// add reports the value of a member that breaks a rule.
+func (r *report) add(member, rule string, value any) {
+	r.refuse(member, fmt.Sprintf("%s, got %s", rule, quoted(value)))
+}
 
-func (a *Agents) name() string { return "agents/agents_config.json" }
+func (r *report) refuse(member, why string) {
+	if member != "" {
+		why = member + ": " + why
+	}
+	r.problems = append(r.problems, fmt.Errorf("%s: %s", r.path, why))
+}
 
-func (a *Agents) rules(known Known) check {
-	anID := func(example string, parse func(string) (int, bool)) check {
-		return text("an id such as "+example, func(s string) bool {
-			_, ok := parse(s)
+// quoted returns a value as JSON, cut to 60 bytes.
+func quoted(value any) string {
+	text, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return "a value that is not JSON" // cannot happen: the value was read from JSON
+	}
+	const limit = 60
+	if len(text) > limit {
+		return strings.ToValidUTF8(string(text[:limit]), "") + "…"
+	}
+	return string(text)
+}
+
+// object checks a JSON value against a struct type. The tag rule names the check of
+// a member, the tag each that of the items of a list; a member with required:"true"
+// must be present. Lists of structs and structs are objects themselves. Names that
+// begin with _ or $ are remarks; other unknown names have no effect.
+func (r *report) object(t reflect.Type, path string, value any) {
+	tree, ok := value.(map[string]any)
+	if !ok {
+		r.add(path, "must be an object", value)
+		return
+	}
+	prefix := path
+	if path != "" {
+		prefix += "."
+	}
+	fields := fieldsOf(t)
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		known := slices.ContainsFunc(fields, func(f reflect.StructField) bool { return memberName(f) == name })
+		if !known && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "$") {
+			r.unknown = append(r.unknown, prefix+name)
+		}
+	}
+	for _, f := range fields {
+		name := memberName(f)
+		if v, present := tree[name]; present {
+			r.member(f, prefix+name, v)
+		} else if f.Tag.Get("required") != "" {
+			r.refuse(prefix+name, "must be present")
+		}
+	}
+}
+
+// fieldsOf returns the exported fields of a struct, with those of embedded structs.
+func fieldsOf(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous || !f.IsExported() })
+}
+
+func memberName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+func (r *report) member(f reflect.StructField, path string, value any) {
+	rule, each := f.Tag.Get("rule"), f.Tag.Get("each")
+	switch {
+	case rule != "":
+		r.rule(rule)(r, path, value)
+	case each != "":
+		list(r.rule(each))(r, path, value)
+	case f.Type.Kind() == reflect.Slice:
+		list(func(r *report, path string, value any) { r.object(f.Type.Elem(), path, value) })(r, path, value)
+	default:
+		r.object(f.Type, path, value)
+	}
+}
+
+// rule returns the check with a name, or that of a range such as 1..65535.
+func (r *report) rule(name string) check {
+	if c, ok := r.rules[name]; ok {
+		return c
+	}
+	var low, high int
+	if _, err := fmt.Sscanf(name, "%d..%d", &low, &high); err != nil {
+		panic("config: no rule " + name) // a wrong tag, which every test finds
+	}
+	return must(fmt.Sprintf("a whole number from %d to %d", low, high), func(v any) bool {
+		return within(v, float64(low), float64(high))
+	})
+}
+
+// A check examines a JSON value: a string, float64, bool, nil, []any or
+// map[string]any.
+type check func(r *report, member string, value any)
+
+// must returns the check that ok holds.
+func must(rule string, ok func(value any) bool) check {
+	return func(r *report, member string, value any) {
+		if !ok(value) {
+			r.add(member, "must be "+rule, value)
+		}
+	}
+}
+
+// text returns the check for a string for which ok holds.
+func text(rule string, ok func(s string) bool) check {
+	return must(rule, func(v any) bool {
+		s, isText := v.(string)
+		return isText && ok(s)
+	})
+}
+
+// list returns the check for a list of items.
+func list(item check) check {
+	return func(r *report, member string, value any) {
+		items, ok := value.([]any)
+		if !ok {
+			r.add(member, "must be a list", value)
+			return
+		}
+		for i, v := range items {
+			item(r, fmt.Sprintf("%s[%d]", member, i), v)
+		}
+	}
+}
+
+// members returns the check for an object whose members all pass the same check.
+func members(value check) check {
+	return func(r *report, member string, tree any) {
+		named, ok := tree.(map[string]any)
+		if !ok {
+			r.add(member, "must be an object", tree)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			value(r, member+"."+name, named[name])
+		}
+	}
+}
+
+// within tells whether a value is a whole number in a range.
+func within(value any, low, high float64) bool {
+	n, ok := value.(float64)
+	return ok && n == math.Trunc(n) && n >= low && n <= high
+}
+
+// longest is the longest duration in seconds, one year; longer ones could overflow.
+const longest = 365 * 24 * 60 * 60
+
+// wholeSeconds returns the check for a duration.
+func wholeSeconds(low int) check {
+	rule := must(fmt.Sprintf("a whole number of seconds from %d", low), func(v any) bool {
+		return within(v, float64(low), math.MaxFloat64)
+	})
+	return func(r *report, member string, value any) {
+		rule(r, member, value)
+		if within(value, longest+1, math.MaxFloat64) {
+			r.add(member, fmt.Sprintf("must be at most %d seconds, a year", longest), value)
+		}
+	}
+}
+
+// oneOf returns the check for one of these strings.
+func oneOf(names ...string) check {
+	rule := "one of " + strings.Join(names, ", ")
+	if len(names) == 1 {
+		rule = fmt.Sprintf("%q", names[0])
+	}
+	return text(rule, func(s string) bool { return slices.Contains(names, s) })
+}
+
+// someOf returns the check for a list of at least one of these strings, each once.
+func someOf(names []string) check {
+	return must("a list of at least one of "+strings.Join(names, ", ")+", each once", func(v any) bool {
+		items, ok := v.([]any)
+		for i, item := range items {
+			s, isText := item.(string)
+			ok = ok && isText && slices.Contains(names, s) && !slices.Contains(items[:i], item)
+		}
+		return ok && len(items) > 0
+	})
+}
+
+// idOf returns the check for an agent's id.
+func idOf(example string, parse func(string) (int, bool)) check {
+	return text("an id such as "+example, func(s string) bool {
+		_, ok := parse(s)
+		return ok
+	})
+}
+
+// objectOf returns the check for an object of another struct type.
+func objectOf[T any]() check {
+	return func(r *report, member string, value any) { r.object(reflect.TypeFor[T](), member, value) }
+}
+
+// rules returns the checks that the tag rule can name, for the file of a league.
+func rules(known Known, leagueID string) map[string]check {
+	versionForm := regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?$`)
+	hostForm := regexp.MustCompile(`^[0-9A-Za-z._:%-]{1,253}$`)
+	notEmpty := func(s string) bool { return s != "" }
+	return map[string]check{
+		"text":        text("a text", notEmpty),
+		"texts":       list(text("a text", notEmpty)),
+		"choices":     members(list(text("a text", notEmpty))),
+		"status":      text("a text such as "+StatusActive, notEmpty),
+		"name":        text("1 to 50 characters without control characters", protocol.ValidName),
+		"version":     text("a version of the form MAJOR.MINOR.PATCH", versionForm.MatchString),
+		"timestamp":   text("a time of the form YYYY-MM-DDTHH:MM:SSZ", protocol.ValidTimestamp),
+		"protocol":    oneOf(protocol.Name),
+		"league_id":   text("1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot or a dash", protocol.ValidLeagueID),
+		"own_id":      text(fmt.Sprintf("%q, like the file's name", leagueID), func(s string) bool { return s == leagueID }),
+		"referee_id":  idOf("REF01", protocol.ParseRefereeID),
+		"player_id":   idOf("P01", protocol.ParsePlayerID),
+		"game":        oneOf(known.gameTypes()...),
+		"games":       someOf(known.gameTypes()),
+		"tiebreakers": someOf(known.Tiebreakers),
+		"strategy":    oneOf(known.Strategies...),
+		"log_level":   oneOf("debug", "info", "warn", "error", "disabled"),
+		"broadcast":   oneOf(BroadcastRound, BroadcastMatch),
+		"replies":     oneOf(RepliesByMeaning, RepliesStrict),
+		"auth":        oneOf(AuthStrict, AuthLenient),
+		"backoff":     oneOf(protocol.BackoffFixed, protocol.BackoffLinear, protocol.BackoffExponential),
+		"timeouts":    objectOf[Timeouts](),
+		"retries":     objectOf[RetryPolicy](),
+		"seconds0":    wholeSeconds(0),
+		"seconds1":    wholeSeconds(1),
+		"delay": must("a number of seconds from 0 (at once) to 3600", func(v any) bool {
+			n, ok := v.(float64)
+			return ok && n >= 0 && n <= 3600
+		}),
+		"bool": must("true or false", func(v any) bool {
+			_, ok := v.(bool)
 			return ok
-		})
-	}
-	common := []field{
-		{name: "display_name", check: displayName()},
-		{name: "version", check: version()},
-		{name: "game_types", check: someOf(known.gameTypes())},
-		{name: "active", check: boolean()},
-	}
-	return document(
-		field{name: "league_manager", check: object(
-			field{name: "display_name", check: displayName()},
-			field{name: "endpoint", check: endpoint()},
-		)},
-		field{name: "referees", check: list(object(append([]field{
-			{name: "referee_id", check: anID("REF01", protocol.ParseRefereeID), required: true},
-			{name: "endpoint", check: endpoint()},
-			{name: "max_concurrent_matches", check: whole(1, protocol.MaxConcurrentMatches)},
-		}, common...)...))},
-		field{name: "players", check: list(object(append([]field{
-			{name: "player_id", check: anID("P01", protocol.ParsePlayerID), required: true},
-			{name: "default_endpoint", check: endpoint()},
-			{name: "preferred_leagues", check: list(leagueID())},
-		}, common...)...))},
-	)
-}
-
-func (a *Agents) complete(r *report, _ Known) {
-	seen := map[string]bool{}
-	once := func(member, id string) {
-		if seen[id] {
-			r.add(member, "must be an id that no other agent has", id)
-		}
-		seen[id] = true
-	}
-	for i := range a.Referees {
-		once(fmt.Sprintf("referees[%d].referee_id", i), a.Referees[i].RefereeID)
-		if !a.item("referees", i, "active") {
-			a.Referees[i].Active = true
-		}
-	}
-	for i := range a.Players {
-		once(fmt.Sprintf("players[%d].player_id", i), a.Players[i].PlayerID)
-		if !a.item("players", i, "active") {
-			a.Players[i].Active = true
-		}
+		}),
+		"true": must("true: a league without tokens could be ended by anyone", func(v any) bool { return v == true }),
+		"ports": must("two ports [first, last] from 1 to 65535, the first not above the last", func(v any) bool {
+			pair, ok := v.([]any)
+			return ok && len(pair) == 2 && within(pair[0], 1, 65535) && within(pair[1], 1, 65535) &&
+				pair[0].(float64) <= pair[1].(float64)
+		}),
+		"endpoint": text("a URL such as http://localhost:8101/mcp", func(s string) bool {
+			u, err := url.Parse(s)
+			return err == nil && protocol.ValidURL(s) && (u.Scheme == "http" || u.Scheme == "https")
+		}),
+		"host": text("the name or the address of a host, without port", func(s string) bool {
+			return hostForm.MatchString(s) && strings.Count(s, ":") != 1 // a single colon precedes a port
+		}),
+		"network": text(fmt.Sprintf("a network such as 10.1.0.0/16, an address, or %q", Anywhere), func(s string) bool {
+			_, err := ParseNetwork(s)
+			return err == nil || s == Anywhere
+		}),
 	}
 }
-
-// item tells whether the i-th item of a list has the member.
-func (h *Header) item(list string, i int, member string) bool {
-	items, _ := h.given[list].([]any)
-	if i >= len(items) {
-		return true // built in, and whole
-	}
-	tree, _ := items[i].(map[string]any)
-	_, there := tree[member]
-	return there
-}
-
-func (l *League) name() string { return "leagues/" + l.LeagueID + ".json" }
-
-func (l *League) rules(known Known) check {
-	points := whole(0, 1000)
-	return document(
-		field{name: "league_id", check: text(fmt.Sprintf("%q, like the file's name", l.LeagueID),
-			func(s string) bool { return s == l.LeagueID })},
-		field{name: "display_name", check: displayName()},
-		field{name: "game_type", check: oneOf(known.gameTypes()...)},
-		field{name: "status", check: text("a text such as "+StatusActive, func(s string) bool { return s != "" })},
-		field{name: "scoring", check: object(
-			field{name: "win_points", check: points},
-			field{name: "draw_points", check: points},
-			field{name: "loss_points", check: points},
-			field{name: "technical_loss_points", check: points},
-			field{name: "tiebreakers", check: someOf(known.Tiebreakers)},
-		)},
-		field{name: "participants", check: object(
-			field{name: "min_players", check: whole(2, 10_000)},
-			field{name: "max_players", check: whole(2, 10_000)},
-			field{name: "min_referees", check: whole(1, 1000)},
-			field{name: "max_referees", check: whole(1, 1000)},
-		)},
-		field{name: "legs", check: whole(1, 100)},
-		field{name: "broadcast", check: oneOf(BroadcastRound, BroadcastMatch)},
-		field{name: "unique_display_names", check: boolean()},
-		field{name: "registration_window_sec", check: wholeSeconds(0)},
-		field{name: "registration_grace_sec", check: wholeSeconds(1)},
-		field{name: "announce_lead_sec", check: wholeSeconds(0)},
-		field{name: "lifecycle", check: object(
-			field{name: "suspend_after", check: whole(0, 1000)},
-			field{name: "shutdown_after", check: whole(0, 1000)},
-		)},
-		field{name: "replies", check: oneOf(RepliesByMeaning, RepliesStrict)},
-		field{name: "auth", check: oneOf(AuthStrict, AuthLenient)},
-		field{name: "allowed_endpoints", check: list(network())},
-		field{name: "limits", check: object(
-			field{name: "requests_per_sec", check: whole(1, 100_000)},
-			field{name: "burst", check: whole(1, 1_000_000)},
-		)},
-		field{name: "timeouts", check: timeouts()},
-		field{name: "retry_policy", check: retryPolicy()},
-	)
-}
-
-func (l *League) complete(r *report, _ Known) {
-	p := l.Participants
-	if p.MinPlayers > p.MaxPlayers {
-		r.add("participants.min_players", fmt.Sprintf("must not be above max_players, %d", p.MaxPlayers), p.MinPlayers)
-	}
-	if p.MinReferees > p.MaxReferees {
-		r.add("participants.min_referees", fmt.Sprintf("must not be above max_referees, %d", p.MaxReferees), p.MinReferees)
-	}
-}
-
-func (g *Games) name() string { return "games/games_registry.json" }
-
-// assume registers all games of the program.
-func (g *Games) assume(known Known) {
-	for _, t := range known.gameTypes() {
-		in := known.Games[t]
-		g.Games = append(g.Games, Game{
-			GameType: t, DisplayName: in.DisplayName, MoveTypes: in.MoveTypes, ValidChoices: compacted(in.ValidChoices),
-			RulesModule: in.Module, MinPlayers: in.MinPlayers, MaxPlayers: in.MaxPlayers,
-		})
-	}
-}
-
-func (g *Games) rules(known Known) check {
-	aText := text("a text", func(s string) bool { return s != "" })
-	return document(field{name: "games", check: list(object(
-		field{name: "game_type", check: oneOf(known.gameTypes()...), required: true},
-		field{name: "display_name", check: displayName()},
-		field{name: "move_types", check: list(aText)},
-		field{name: "valid_choices", check: members(list(aText))},
-		field{name: "rules_module", check: aText},
-		field{name: "max_round_time_sec", check: wholeSeconds(0)},
-		field{name: "min_players", check: whole(1, 10_000)},
-		field{name: "max_players", check: whole(1, 10_000)},
-	))})
-}
-
-// complete holds the registry against the games of the program: it may not
-// promise what no code does.
-func (g *Games) complete(r *report, known Known) {
-	for i := range g.Games {
-		one := &g.Games[i]
-		in := known.Games[one.GameType]
-		member := func(name string) string { return fmt.Sprintf("games[%d].%s", i, name) }
-		for j := range i {
-			if g.Games[j].GameType == one.GameType {
-				r.add(member("game_type"), "must be a game that is not listed before", one.GameType)
-			}
-		}
-		if one.DisplayName == "" {
-			one.DisplayName = in.DisplayName
-		}
-		switch {
-		case one.MoveTypes == nil:
-			one.MoveTypes = in.MoveTypes
-		case !slices.Equal(one.MoveTypes, in.MoveTypes):
-			r.add(member("move_types"), fmt.Sprintf("must be %s, the kinds of move of %s", quoted(in.MoveTypes), one.GameType), one.MoveTypes)
-		}
-		switch {
-		case one.ValidChoices == nil:
-			one.ValidChoices = compacted(in.ValidChoices)
-		case !sameChoices(one.ValidChoices, in.ValidChoices):
-			r.add(member("valid_choices"), fmt.Sprintf("must be %s, the choices of %s", quoted(compacted(in.ValidChoices)), one.GameType), one.ValidChoices)
-		}
-		switch one.RulesModule {
-		case "":
-			one.RulesModule = in.Module
-		case in.Module:
-		default:
-			r.add(member("rules_module"), fmt.Sprintf("must be %q, the module that has this game", in.Module), one.RulesModule)
-		}
-		for _, number := range []struct {
-			name      string
-			given     *int
-			inProgram int
-		}{
-			{"min_players", &one.MinPlayers, in.MinPlayers},
-			{"max_players", &one.MaxPlayers, in.MaxPlayers},
-		} {
-			switch *number.given {
-			case 0:
-				*number.given = number.inProgram
-			case number.inProgram:
-			default:
-				r.add(member(number.name), fmt.Sprintf("must be %d, as many as play a match of %s",
-					number.inProgram, one.GameType), *number.given)
-			}
-		}
-	}
-}
-
-func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
-
-// assume has referees conduct every game of the program.
-func (d *RefereeDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
-
-func (d *RefereeDefaults) rules(known Known) check {
-	return document(
-		field{name: "version", check: version()},
-		field{name: "game_types", check: someOf(known.gameTypes())},
-		field{name: "max_concurrent_matches", check: whole(1, protocol.MaxConcurrentMatches)},
-		field{name: "log_level", check: logLevel()},
-	)
-}
-
-func (d *RefereeDefaults) complete(*report, Known) {}
-
-func (d *PlayerDefaults) name() string { return "defaults/player.json" }
-
-// assume has players play every game of the program.
-func (d *PlayerDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
-
-func (d *PlayerDefaults) rules(known Known) check {
-	return document(
-		field{name: "version", check: version()},
-		field{name: "game_types", check: someOf(known.gameTypes())},
-		field{name: "strategy", check: oneOf(known.Strategies...)},
-		field{name: "log_level", check: logLevel()},
-	)
-}
-
-func (d *PlayerDefaults) complete(*report, Known) {}

@@ -187,9 +187,9 @@ func nested(field, value string) string {
 
 func TestFieldsThatMustBeThere(t *testing.T) {
 	tests := []struct{ file, text, want string }{
-		{"agents/agents_config.json", `{"referees": [{}]}`, "referees[0].referee_id: must be there"},
-		{"agents/agents_config.json", `{"players": [{"player_id": "P01"}, {}]}`, "players[1].player_id: must be there"},
-		{"games/games_registry.json", `{"games": [{}]}`, "games[0].game_type: must be there"},
+		{"agents/agents_config.json", `{"referees": [{}]}`, "referees[0].referee_id: must be present"},
+		{"agents/agents_config.json", `{"players": [{"player_id": "P01"}, {}]}`, "players[1].player_id: must be present"},
+		{"games/games_registry.json", `{"games": [{}]}`, "games[0].game_type: must be present"},
 	}
 	for _, tt := range tests {
 		_, err := every(with(t, tt.file, tt.text))[tt.file]()

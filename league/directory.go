@@ -1,6 +1,7 @@
 package league
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,12 @@ type directory struct {
 	options *Options
 	secret  [32]byte // tokens derive from it
 	agents  map[string]*agent
+
+	players, referees []*agent // in order of ids; nil before the league has started
 }
+
+// all are the participants of a started league, players before referees.
+func (d *directory) all() []*agent { return slices.Concat(d.players, d.referees) }
 
 // add makes the agent for a registration in the state.
 func (d *directory) add(known *journal.Agent) *agent {
@@ -44,7 +50,7 @@ func (d *directory) prove(id string, generation int) *proof {
 
 // expired tells whether an agent's token is too old.
 func (d *directory) expired(a *journal.Agent) bool {
-	since, err := time.Parse(time.RFC3339, a.Since)
+	since, err := time.Parse(time.RFC3339, a.TokenSince)
 	return d.options.TokenTTL > 0 && err == nil && d.clock.Now().Sub(since) > d.options.TokenTTL
 }
 

@@ -22,13 +22,13 @@ import (
 type Manager struct {
 	*ledger // its lock guards the fields below mu
 	*directory
-	pinger
+	attendance
 	options       Options
 	stamp         *protocol.Stamp
 	adminToken    string
 	resumed       bool // the league existed before this manager
 	game          rules.Game
-	turns         int         // the most positions of a match in which a player is asked
+	reports       decide.Reports
 	dispatch      chan func() // matches on their way to the conductors
 	late          chan *agent // agents that returned after the end of the league
 	refusals      *refusalLog
@@ -36,8 +36,6 @@ type Manager struct {
 	files         *fileWriter // nil without a data folder
 
 	life      context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
-	players   []*agent        // in order of ids, once started
-	referees  []*agent
 	matches   []*match        // of the current round
 	workload  decide.Workload // of the referees
 	completed *protocol.LeagueCompleted
@@ -50,11 +48,12 @@ func New(o Options) (*Manager, error) {
 	}
 	o.complete()
 	m := &Manager{
-		options: o, pinger: pinger{o.Caller}, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
+		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
 		dispatch: make(chan func()), late: make(chan *agent, 100), refusals: newRefusalLog(&o),
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}
+	m.attendance = attendance{m.directory, pinger{o.Caller}}
 	_, _ = crand.Read(m.secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
@@ -71,7 +70,8 @@ func New(o Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.game, m.turns = game, game.Info().MaxTurns
+	m.game = game
+	m.reports = decide.Reports{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
 	var admin [24]byte
 	_, _ = crand.Read(admin[:]) // never fails
 	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])

@@ -2,7 +2,6 @@ package league
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,15 +10,15 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Run waits until the league may begin, plays it, and returns its final
-// message when every agent has it or cannot be told. A league that is over
-// already is only told to those who do not know. When ctx ends, matches that
-// run may go on for StopWithin; then Run ends with the error of ctx. It ends
-// with an error, too, when the journal cannot be written.
+// Run waits until the league may start, plays it, and returns its final message when
+// every agent has it or cannot be told. If the league is over already, Run only tells the
+// agents that do not know it. When ctx ends, running matches may go on for StopWithin;
+// then Run returns the error of ctx. It also returns an error if the journal cannot be
+// written.
 func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
-	work, end := context.WithCancelCause(context.WithoutCancel(ctx)) // what has begun
+	work, end := context.WithCancelCause(context.WithoutCancel(ctx)) // for what has begun
 	defer end(nil)
-	stop, halt := context.WithCancelCause(ctx) // what would begin
+	stop, halt := context.WithCancelCause(ctx) // for what would begin
 	defer halt(nil)
 	go func() { // ends when the journal fails or is closed, at the latest
 		if err := m.journal.Failed(); err != nil {
@@ -35,7 +34,7 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	return completed, err
 }
 
-// run is Run with the two contexts: of what would begin, and of what has begun.
+// run is Run with two contexts: stop for what would begin, work for what has begun.
 func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, error) {
 	writing, stopWriting := context.WithCancel(work)
 	var files sync.WaitGroup
@@ -45,17 +44,14 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if err := m.registrations.awaitStart(stop); err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	m.life = work
-	m.mu.Unlock()
-	notifiers, silence := context.WithCancel(work)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer silence()
-	if err := m.createSchedule(); err != nil {
+	if err := m.start(work); err != nil {
 		return nil, err
 	}
-	for _, a := range slices.Concat(m.players, m.referees) {
+	notifiers, stopNotifiers := context.WithCancel(work)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stopNotifiers()
+	for _, a := range m.all() {
 		running.Go(func() { a.sendNotices(notifiers) })
 	}
 	for range m.conductors() {
@@ -69,7 +65,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })
 	}
-	round, last := m.takeUp(work)
+	round, last := m.resumeAt(work)
 	for ; round <= m.state.TotalRounds(); round++ {
 		if err := m.playRound(stop, work, round, last); err != nil {
 			return nil, err
@@ -82,10 +78,11 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	return m.complete(work, last)
 }
 
-// createSchedule takes up who takes part, and with that who meets whom.
-func (m *Manager) createSchedule() error {
+// start fixes the participants. Work is the context of broadcasts that a report causes.
+func (m *Manager) start(work context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.life = work
 	if err := m.registrations.fixParticipants(); err != nil {
 		return err
 	}
@@ -98,9 +95,10 @@ func (m *Manager) createSchedule() error {
 	return nil
 }
 
-// takeUp is the round to go on with, and what is to be told of the one before:
-// once more, when it is not known who was told.
-func (m *Manager) takeUp(ctx context.Context) (round int, before roundEnd) {
+// resumeAt returns the round with which the league goes on, and what is to be told about
+// the round before: again after a restart, because the journal does not know which agents
+// were told.
+func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	m.mu.Lock()
 	round = m.state.Round + 1
 	if m.state.Open() {
@@ -119,45 +117,50 @@ func (m *Manager) takeUp(ctx context.Context) (round int, before roundEnd) {
 	return round, before
 }
 
-// complete makes the table final and tells everybody that the league is over.
+// complete makes the table final and tells all agents that the league is over.
 func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.LeagueCompleted, error) {
-	m.mu.Lock()
-	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
-	first := rows[0]
-	champion := protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}
-	before := m.state.Completed != nil
-	if !before {
-		if err := m.record(&journal.LeagueCompleted{Champion: champion}); err != nil {
-			m.mu.Unlock()
-			return nil, err
-		}
+	completed, before, err := m.recordEnd()
+	if err == nil {
+		err = m.durable()
 	}
-	_, head := m.journal.Last()
+	if err != nil {
+		return nil, err
+	}
+	m.writeMatches(completed.TotalRounds, completed.TotalRounds)
+	if !before || !m.files.upToDate() {
+		m.files.rewrite()
+	}
+	m.options.Log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
+		Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
+	if m.options.Over != nil {
+		m.options.Over()
+	}
+	last.post()
+	tellCompleted(ctx, m.directory, completed)
+	return completed, context.Cause(ctx)
+}
+
+// recordEnd records the end of the league, unless it was recorded before, and makes the
+// final message.
+func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
+	champion := protocol.Champion{PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points}
+	if before = m.state.Completed != nil; !before {
+		err = m.record(&journal.LeagueCompleted{Champion: champion})
+	}
 	m.completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
-		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: head,
+		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: m.head(),
 	}
-	completed := m.completed
-	m.mu.Unlock()
-	if err := m.durable(); err != nil {
-		return nil, err
-	}
-	m.writeMatches(m.state.TotalRounds(), m.state.TotalRounds())
-	if !before || !m.files.upToDate() {
-		m.files.rewrite()
-	}
-	m.options.Log.Info().Str("champion", champion.PlayerID).Int("points", champion.Points).Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
-	if m.options.Over != nil {
-		m.options.Over()
-	}
-	m.tellCompleted(ctx, last, completed)
-	return completed, context.Cause(ctx)
+	return m.completed, before, err
 }
 
 // tellLate tells an agent that registers again after the end of the league that it is
-// over, also if it knew before a crash. M.mu is held.
+// over, even if it was told before: it may have crashed since. M.mu is held.
 func (m *Manager) tellLate(a *agent) {
 	if m.completed == nil || !a.told.CompareAndSwap(false, true) {
 		return
@@ -169,8 +172,8 @@ func (m *Manager) tellLate(a *agent) {
 	}
 }
 
-// Linger tells agents that come back after the end that it is over, until ctx
-// ends.
+// Linger tells agents that register again after the end that the league is over, until
+// ctx ends.
 func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Lock()
 	completed := m.completed
@@ -180,8 +183,8 @@ func (m *Manager) Linger(ctx context.Context) {
 	for completed != nil {
 		select {
 		case a := <-m.late:
-			telling.Go(func() { // a slow one keeps nobody waiting
-				(&farewell{manager: m, ctx: ctx, message: protocol.Many(completed), told: newBarrier(1)}).deliver(a)
+			telling.Go(func() { // a slow agent delays no other
+				(&farewell{m.directory, ctx, protocol.Many(completed), newBarrier(1)}).deliver(a)
 				a.told.Store(false)
 			})
 		case <-ctx.Done():

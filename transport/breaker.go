@@ -11,8 +11,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A Breaker spares endpoints that keep failing, and whoever calls them: their
-// calls fail at once until it is time to try again. Safe for concurrent use.
+// A Breaker is a circuit breaker for each endpoint: calls to one that keeps failing
+// fail at once, until a trial call is due. It is safe for concurrent use.
 type Breaker struct {
 	next      Caller
 	essential func(method string) bool
@@ -25,9 +25,9 @@ type Breaker struct {
 var _ Caller = (*Breaker)(nil)
 
 const (
-	patience    = 5           // so many failures in a row open a circuit
-	openFor     = time.Minute // it stays open so long before the next try
-	maxCircuits = 4096        // failing endpoints that a breaker knows; others are called as if there was none
+	maxFailures = 5           // failures in a row that open a circuit
+	openFor     = time.Minute // until the trial call
+	maxCircuits = 4096        // failing endpoints that a breaker tracks; calls to others always pass
 )
 
 // A circuit is the state of one endpoint.
@@ -36,25 +36,24 @@ type circuit struct {
 	failed time.Time // the last time; guarded by the breaker's mutex
 }
 
-// NewBreaker makes a breaker before next. Essential tells the methods that are
-// never held back. They count all the same: one that succeeds closes the breaker.
+// NewBreaker makes a breaker in front of next. Calls of essential methods always pass,
+// but count: a success closes the circuit.
 func NewBreaker(next Caller, essential func(method string) bool, log zerolog.Logger) *Breaker {
 	return &Breaker{next: next, essential: essential, log: log, circuits: map[string]*circuit{}}
 }
 
-// An OpenError says that a call was not made, because the calls before it
-// failed.
+// An OpenError says that a call was not made, because the calls before it failed.
 type OpenError struct {
 	Endpoint string
-	Until    time.Time // of the next try
+	Until    time.Time // when the trial call is due
 }
 
-// Error says when the next try is.
+// Error names the endpoint and the time of the trial call.
 func (e *OpenError) Error() string {
 	return fmt.Sprintf("%s has failed too often; the next try is at %s", e.Endpoint, e.Until.UTC().Format(time.RFC3339))
 }
 
-// Call makes the call, unless it is held back.
+// Call makes the call, unless the circuit is open.
 func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	permitted := true
 	c := b.find(r.Endpoint)
@@ -71,7 +70,7 @@ func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	case health == bad:
 		b.fail(r.Endpoint, err)
 	case health == unknown && c != nil && permitted && c.IsHalfOpen():
-		c.Open() // gives the trial back, which told nothing
+		c.Open() // the trial said nothing, so another one is due
 		c.HalfOpen()
 	}
 	return result, timing, err
@@ -83,7 +82,7 @@ func (b *Breaker) find(endpoint string) *circuit {
 	return b.circuits[endpoint]
 }
 
-// close forgets an endpoint that has answered.
+// close closes the circuit of an endpoint that has answered.
 func (b *Breaker) close(endpoint string) {
 	b.mu.Lock()
 	c := b.circuits[endpoint]
@@ -116,8 +115,8 @@ func (b *Breaker) fail(endpoint string, err error) {
 	}
 }
 
-// add begins a circuit, in the place of those that have not failed for a
-// while; nil when there is none.
+// add makes a circuit. If there are too many, it drops those that have not failed for a
+// while, or returns nil. b.mu is held.
 func (b *Breaker) add(endpoint string) *circuit {
 	if len(b.circuits) >= maxCircuits {
 		for endpoint, c := range b.circuits {
@@ -130,7 +129,7 @@ func (b *Breaker) add(endpoint string) *circuit {
 		return nil
 	}
 	c := &circuit{CircuitBreaker: circuitbreaker.NewBuilder[any]().
-		WithFailureThreshold(patience).
+		WithFailureThreshold(maxFailures).
 		WithSuccessThreshold(1).
 		WithDelay(openFor).
 		Build()}
@@ -138,7 +137,7 @@ func (b *Breaker) add(endpoint string) *circuit {
 	return c
 }
 
-// A health is what a call tells of its endpoint.
+// A health is what a call says about its endpoint.
 type health int
 
 const (
@@ -147,9 +146,8 @@ const (
 	bad
 )
 
-// healthBy judges an endpoint by the outcome of a call. Whoever answers with an
-// error, or asks to wait, is there; what happened at this side tells nothing of
-// the other.
+// healthBy judges an endpoint by the error of a call. An endpoint that answers with an
+// error, or asks to wait, is healthy. A local failure says nothing about it.
 func healthBy(err error) health {
 	var answered rpcError
 	var local interface{ Local() bool }

@@ -13,8 +13,7 @@ import (
 // maxBatch is how many calls one body may hold.
 const maxBatch = 100
 
-// object is a JSON-RPC object, request or response: its members as they stand
-// in the body, nil when absent.
+// An object is a JSON-RPC request or response: its raw members, nil when absent.
 type object struct {
 	body                                      []byte
 	jsonrpc, method, params, id, result, fail jsontext.Value
@@ -61,21 +60,19 @@ func (o *object) member(name string) *jsontext.Value {
 	case "error":
 		return &o.fail
 	}
-	return nil // foreign members are ignored
+	return nil // other members are ignored
 }
 
-// An Answer is the body of a response, and what a carrier may say beside it.
+// An Answer is the body of a response, and what a carrier may send beside it.
 type Answer struct {
-	Body  []byte // nil when there is nothing to answer: a notification
-	Calls int    // how many there were: 1, or those of a batch
-	// RetryAfter is how long the error in the body asks to wait, if it has a
-	// method of that name; 0 for results, and for a batch, whose calls may
-	// have fared differently.
+	Body  []byte // nil for a notification
+	Calls int    // in the request: 1, or those of a batch
+	// RetryAfter is how long the error in the body asks to wait, if it has a method of
+	// that name; 0 for results and batches.
 	RetryAfter time.Duration
 }
 
-// Serve answers a request body, a single call or a batch, as JSON-RPC 2.0
-// wants it.
+// Serve answers a request body, a single call or a batch, by the rules of JSON-RPC 2.0.
 func (m *Mux) Serve(ctx context.Context, bearer string, body []byte) Answer {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if len(body) > 0 && body[0] == '[' {
@@ -151,8 +148,8 @@ func refusal(err error, id jsontext.Value) Answer {
 	return Answer{Body: encodeError(asRPC(err), id), RetryAfter: retryAfter(err)}
 }
 
-// answer carries out a call and encodes its result; without an id there is
-// nobody to answer.
+// answer makes a call and encodes its result. A call without an id is a notification,
+// and has no answer.
 func (m *Mux) answer(method string, id jsontext.Value, call func() (any, error)) (encoded []byte, err error) {
 	defer m.contain(method, &err)
 	result, err := call()
@@ -165,10 +162,9 @@ func (m *Mux) answer(method string, id jsontext.Value, call func() (any, error))
 	return encoded, err
 }
 
-// The plain form of a request is the one that EncodeRequest writes, and of a
-// response the one that encodeResult writes: their middle can be decoded at
-// once. Whatever differs from it, or does not decode, takes the long way, which
-// reads the whole object by the book.
+// The plain form is the one that EncodeRequest and encodeResult write. Its params or
+// result stand between a fixed head and a fixed tail, and are decoded without parsing
+// the object. Any other body is parsed as JSON-RPC 2.0 says.
 const (
 	requestHead  = `{"jsonrpc":"2.0","method":"`
 	paramsHead   = `","params":`
@@ -176,7 +172,7 @@ const (
 	idHead       = `,"id":`
 )
 
-// servePlain answers a request in plain form; ok is false when it is not.
+// servePlain answers a request in plain form; ok is false for any other form.
 func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answer Answer, ok bool) {
 	middle, id, ok := cutPlain(body, requestHead)
 	if !ok {
@@ -208,8 +204,8 @@ func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answe
 	return Answer{Body: encoded}, true
 }
 
-// cutPlain finds the middle and the number at the end of an object in plain
-// form. The middle is one JSON value only if it decodes as such.
+// cutPlain finds the params or result and the id of an object in plain form. The
+// caller must check that the middle is one JSON value.
 func cutPlain(body []byte, head string) (middle []byte, id jsontext.Value, ok bool) {
 	if len(body) < len(head)+len(idHead)+2 || string(body[:len(head)]) != head || body[len(body)-1] != '}' {
 		return nil, nil, false
@@ -237,8 +233,8 @@ func plainName(name []byte) bool {
 	return len(name) > 0
 }
 
-// request is the method of a request, as far as it names one, and what is wrong with
-// the request; "" for nothing.
+// request is the method of a request ("" if it has none) and the problem of the request
+// ("" for none).
 func (o *object) request() (method, problem string) {
 	if string(o.jsonrpc) != `"2.0"` {
 		return "", `jsonrpc must be "2.0"`
@@ -275,7 +271,7 @@ func encodeResult(result any, id jsontext.Value) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// newBody begins a body; most fit without growing.
+// newBody begins a body. Most bodies fit without growing.
 func newBody(head string) *bytes.Buffer {
 	b := bytes.NewBuffer(make([]byte, 0, 768))
 	b.WriteString(head)
@@ -292,11 +288,11 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	b = append(b, `,"message":`...)
 	quoted, err := json.Marshal(message)
 	if err != nil {
-		quoted = []byte(`"Internal error"`) // the message was no UTF-8
+		quoted = []byte(`"Internal error"`) // the message is not UTF-8
 	}
 	b = append(b, quoted...)
 	if data != nil {
-		// In a fixed order, because people and tests read errors.
+		// In a fixed order, because users and tests read errors.
 		var encoded bytes.Buffer
 		if encodeInto(&encoded, data, json.Deterministic(true)) == nil {
 			b = append(append(b, `,"data":`...), encoded.Bytes()...)
@@ -307,19 +303,19 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	return append(b, '}')
 }
 
-// encodeInto appends the JSON of a message. One that is sent to many encodes
-// itself once.
+// encodeInto appends the JSON of a message. A broadcast encodes itself once for all
+// receivers.
 func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
-	if once, ok := v.(interface{ Encoded() ([]byte, error) }); ok {
-		encoded, err := once.Encoded()
+	if broadcast, ok := v.(interface{ Encoded() ([]byte, error) }); ok {
+		encoded, err := broadcast.Encoded()
 		b.Write(encoded)
 		return err
 	}
 	return json.MarshalWrite(b, v, options...)
 }
 
-// EncodeRequest makes the body of a call. Ids are integers, because some
-// agents accept no others.
+// EncodeRequest makes the body of a call. Its id is an integer, because some agents
+// accept no other.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
 	b := newBody(requestHead)
 	if plainName([]byte(method)) {
@@ -341,10 +337,10 @@ func EncodeRequest(method string, params any, id int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// DecodeResponse reads the answer to a call and gives its result to decode. An
-// answered error object is an *Error, and so, with code 0, is JSON that is no
-// response; a body that is no JSON is any other error. A null error beside a result means none, and the id is not compared:
-// there is one answer to one request, and some agents answer with id 1 always.
+// DecodeResponse reads the response to a call and passes its result to decode. An error
+// object becomes an *Error; so does JSON that is no response, with code 0. A body that
+// is not JSON becomes another error. A null error beside a result is ignored. The id is
+// not compared, because a request has one response, and some agents always send id 1.
 func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, error) {
 	if result, _, ok := cutPlain(body, responseHead); ok && len(result) > 0 && result[0] == '{' {
 		if value, err := decode(result); err == nil {
@@ -359,7 +355,7 @@ func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, 
 		return nil, decodeError(answer.fail)
 	}
 	if answer.result == nil {
-		return nil, &Error{Message: "the answer is no JSON-RPC response"}
+		return nil, &Error{Message: "the answer is not a JSON-RPC response"}
 	}
 	return decode(answer.result)
 }
@@ -371,7 +367,7 @@ func decodeError(raw jsontext.Value) error {
 		Data    jsontext.Value `json:"data"`
 	}
 	if raw.Kind() != '{' || json.Unmarshal(raw, &e) != nil {
-		return &Error{Code: CodeInternal, Message: "an error that is no JSON-RPC error object"}
+		return &Error{Code: CodeInternal, Message: "an error that is not a JSON-RPC error object"}
 	}
 	out := &Error{Code: e.Code, Message: e.Message}
 	if e.Data != nil {
@@ -380,5 +376,5 @@ func decodeError(raw jsontext.Value) error {
 	return out
 }
 
-// EncodeError is the body that answers a call which never reached a mux.
+// EncodeError is the response to a call that never reached a mux.
 func EncodeError(err error) []byte { return encodeError(asRPC(err), nil) }

@@ -23,8 +23,8 @@ const (
 	eventEndpointFailing = "THE_ENDPOINT_KEEPS_FAILING_NOTICES_TO_IT_ARE_HELD_BACK"
 )
 
-// Logged is next with a debug line for every call sent and every answer
-// received. When log is not at debug level it is next itself.
+// Logged is next with a debug line for every call and every result. It is next itself
+// when log is not at debug level.
 func Logged(next Caller, log zerolog.Logger) Caller {
 	if log.GetLevel() > zerolog.DebugLevel {
 		return next
@@ -50,8 +50,8 @@ func (l *logged) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	return result, timing, nil
 }
 
-// describe adds what a value can say of itself: its type and its conversation,
-// never its content, which may hold tokens.
+// describe adds the type and the conversation of a message, but not its content, which
+// may contain tokens.
 func describe(e *zerolog.Event, value any) *zerolog.Event {
 	if v, ok := value.(interface{ Type() string }); ok {
 		e = e.Str("message_type", v.Type())

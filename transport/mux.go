@@ -27,9 +27,9 @@ func NewMux(log zerolog.Logger) *Mux {
 	return &Mux{routes: map[string]route{}, unread: func(context.Context, string, error) {}, log: log}
 }
 
-// Handle registers a method. Decode must fail for anything that is not one
-// whole JSON value without repeated names, as package json/v2 does: what it
-// takes is not read a second time.
+// Handle registers a method. Decode must fail for anything that is not one whole JSON
+// value without repeated names, as package json/v2 does, because nothing else checks
+// that.
 func (m *Mux) Handle(method string, decode func(params []byte) (any, error), handle func(ctx context.Context, bearer string, params any) (any, error)) {
 	m.routes[method] = route{decode, handle}
 }
@@ -37,9 +37,9 @@ func (m *Mux) Handle(method string, decode func(params []byte) (any, error), han
 // Fallback names the method of a call whose method is not registered.
 func (m *Mux) Fallback(resolve func(params any) (method string, ok bool)) { m.fallback = resolve }
 
-// OnUnread has f called, from any goroutine, with every encoded request that is
-// refused because no handler can read it: it is no JSON-RPC request, or its params
-// cannot be decoded. The method is "" where the request names none.
+// OnUnread makes the mux call f, from any goroutine, for every encoded request that no
+// handler can read: it is no JSON-RPC request, or its params cannot be decoded. The
+// method is "" where the request names none.
 func (m *Mux) OnUnread(f func(ctx context.Context, method string, err error)) { m.unread = f }
 
 func (m *Mux) find(method string, params any) (route, error) {
@@ -56,8 +56,8 @@ func (m *Mux) find(method string, params any) (route, error) {
 	return route{}, &Error{Code: CodeMethodNotFound, Message: "Method not found"}
 }
 
-// Dispatch answers a call whose params are a value. Its errors are those that
-// a carrier of bytes would send.
+// Dispatch answers a call whose params are a value. Its errors are the same that a
+// carrier of bytes sends.
 func (m *Mux) Dispatch(ctx context.Context, bearer, method string, params any) (result any, err error) {
 	defer m.contain(method, &err)
 	r, err := m.find(method, params)
@@ -86,7 +86,7 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 	return m.run(ctx, r, method, bearer, value)
 }
 
-// contain, deferred, makes a panic the failure of this call alone.
+// contain, deferred, turns a panic into an error of this call.
 func (m *Mux) contain(method string, err *error) {
 	if v := recover(); v != nil {
 		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Str("event_type", eventHandlerPanicked).Msg("a handler panicked")

@@ -133,8 +133,8 @@ func never(t *testing.T) func([]byte) (any, error) {
 }
 
 func TestDecodeResponseWithAnError(t *testing.T) {
-	noObject := &transport.Error{Code: transport.CodeInternal, Message: "an error that is no JSON-RPC error object"}
-	noResponse := &transport.Error{Message: "the answer is no JSON-RPC response"}
+	noObject := &transport.Error{Code: transport.CodeInternal, Message: "an error that is not a JSON-RPC error object"}
+	noResponse := &transport.Error{Message: "the answer is not a JSON-RPC response"}
 	tests := []struct {
 		name, body string
 		want       *transport.Error

@@ -1,10 +1,10 @@
-// Package transport carries calls between agents as JSON-RPC 2.0. It carries,
-// and does not understand: a message is a value that can be encoded, nothing
-// more. Its rooms are one carrier each.
+// Package transport carries calls between agents as JSON-RPC 2.0. Each package in it
+// is one carrier, which connects a Caller to a Mux. All carriers of bytes use the codec
+// of this package: Mux.Serve on the server's side, EncodeRequest and DecodeResponse on
+// the client's.
 //
-// A carrier joins a Caller to a Mux. The codec here is the same for all
-// carriers of bytes: Mux.Serve answers a request body, and EncodeRequest and
-// DecodeResponse are its other side.
+// The package knows no message, only values that can be encoded. It must not depend on
+// the protocol, so that other protocols can use it.
 package transport
 
 import (
@@ -68,11 +68,11 @@ type Error struct {
 	Code    int
 	Message string
 	Data    any
-	After   time.Duration // wait so long before the next try; beside the object (HTTP: Retry-After)
+	After   time.Duration // time to wait before a retry; travels beside the object (HTTP: Retry-After)
 	Status  int           // the HTTP status of the response; 0 on other carriers
 }
 
-// Error says code and message, and the data if it is a text.
+// Error has code and message, and the data if it is a string.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message)
 	if data, ok := e.Data.(string); ok {
@@ -84,13 +84,13 @@ func (e *Error) Error() string {
 // RPCError is the error's three parts.
 func (e *Error) RPCError() (code int, message string, data any) { return e.Code, e.Message, e.Data }
 
-// RetryAfter is how long to wait before the next try; 0 when nothing was said.
+// RetryAfter is the time to wait before a retry; 0 when none was given.
 func (e *Error) RetryAfter() time.Duration { return e.After }
 
 // HTTPStatus is the HTTP status of the response; 0 on other carriers.
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// An rpcError is any error that knows itself as a JSON-RPC error object.
+// An rpcError is an error with the parts of a JSON-RPC error object.
 type rpcError interface {
 	error
 	RPCError() (code int, message string, data any)
@@ -110,17 +110,17 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("nobody listens at %s: %v", e.Endpoint, e.Err)
 }
 
-// Unwrap is the cause, if the carrier had one.
+// Unwrap is the cause; nil for none.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // Unreachable is true.
 func (e *UnreachableError) Unreachable() bool { return true }
 
-// A LocalError is a failure of this side: it has run out of file descriptors,
-// of memory or of ports, and the endpoint may be in the best of health.
+// A LocalError is a failure of this side: it has no file descriptors, memory or ports
+// left. It says nothing about the endpoint, and makes a call attempt void.
 type LocalError struct{ Err error }
 
-// Error says what is missing.
+// Error names the missing resource.
 func (e *LocalError) Error() string { return "this side cannot make connections: " + e.Err.Error() }
 
 // Unwrap is the cause.
@@ -129,8 +129,8 @@ func (e *LocalError) Unwrap() error { return e.Err }
 // Local is true.
 func (e *LocalError) Local() bool { return true }
 
-// A ForbiddenError says that an endpoint is at an address which this side does
-// not call.
+// A ForbiddenError says that an endpoint has an address that this side does not call
+// (SSRF).
 type ForbiddenError struct {
 	Endpoint string
 	Address  netip.Addr
@@ -144,8 +144,7 @@ func (e *ForbiddenError) Error() string {
 // Forbidden is true.
 func (e *ForbiddenError) Forbidden() bool { return true }
 
-// retryAfter is how long an error asks its receiver to wait, 0 when it does
-// not.
+// retryAfter is how long an error asks its receiver to wait, 0 for not at all.
 func retryAfter(err error) time.Duration {
 	var e interface{ RetryAfter() time.Duration }
 	if errors.As(err, &e) {
@@ -154,8 +153,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// asRPC turns any error of a handler into a JSON-RPC error object. What the
-// handler did not mean for others stays here.
+// asRPC converts any error of a handler to a JSON-RPC error object. The text of an
+// error without RPCError is not sent.
 func asRPC(err error) rpcError {
 	var e rpcError
 	if errors.As(err, &e) {

@@ -82,12 +82,12 @@ func (v *View) Status() Status {
 		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
 	}
 	for _, a := range s.Agents {
-		switch state, _ := s.Life(a); state {
-		case journal.LifeRegistered:
+		switch state, _ := s.Lifecycle(a); state {
+		case journal.LifecycleRegistered:
 			status.Agents.Registered++
-		case journal.LifeActive:
+		case journal.LifecycleActive:
 			status.Agents.Active++
-		case journal.LifeSuspended:
+		case journal.LifecycleSuspended:
 			status.Agents.Suspended++
 		default:
 			status.Agents.Shutdown++
@@ -173,7 +173,7 @@ func (v *View) inactive() (list []protocol.InactiveAgent) {
 		if len(list) == protocol.MaxInactive {
 			break
 		}
-		state, reason := v.State.Life(a)
+		state, reason := v.State.Lifecycle(a)
 		list = append(list, protocol.InactiveAgent{AgentID: id, State: state, Reason: reason, Failures: a.Failures})
 	}
 	return list
@@ -274,7 +274,7 @@ func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.Le
 }
 
 func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
-	life.State, life.StateReason = v.State.Life(a)
+	life.State, life.StateReason = v.State.Lifecycle(a)
 	life.Failures = a.Failures
 	return life
 }

@@ -17,7 +17,7 @@ func (s Secret) Hex() string { return hexadecimal(s) }
 
 // ParseSecret reads 64 hexadecimal digits, in lower case as Hex writes them.
 func ParseSecret(text string) (s Secret, ok bool) {
-	if text == "" || !digestOrNone(text) {
+	if !isDigest(text) {
 		return s, false
 	}
 	_, err := hex.Decode(s[:], []byte(text))

@@ -416,6 +416,7 @@ type FieldError struct {
 	Rule  string `json:"rule"`  // what the field must be
 	Got   string `json:"got,omitzero"`
 	kind  breach
+	order int // of the member in its object's table
 }
 
 type breach int

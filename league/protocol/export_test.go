@@ -1,25 +1,22 @@
 package protocol
 
-// What tests outside the package compare with its exported judgement.
+import "reflect"
 
-// Window onto unexported functions.
+// What tests outside the package need of unexported functions.
 var (
 	ValidSender   = validSender
 	FastTimestamp = validTimestamp
-	FastURL       = soundURL
 )
 
-// IsRequest tells whether q is judged on its way in.
-func IsRequest(q any) bool {
-	_, ok := q.(request)
-	return ok
+// IsRequest tells whether messages of that type are validated when they arrive.
+func IsRequest(messageType string) bool { return methodOfType[messageType] != nil }
+
+// ValueHolds is the check of a request that comes as a value.
+func ValueHolds(messageType string, q any) bool {
+	return allHold(methodOfType[messageType].checks, reflect.ValueOf(q).UnsafePointer())
 }
 
-// Sound is the fast check of a request that comes as a value.
-func Sound(q any) bool { return q.(request).sound() }
-
-// FastCheck is the fast check of a request that comes encoded; q is what it
-// was decoded into.
-func FastCheck(messageType string, raw []byte, q any) bool {
-	return Sound(q) && whole(raw, bodies[messageType])
+// ExamineValid is Examine of text that is known to be JSON.
+func ExamineValid(messageType string, raw []byte) []FieldError {
+	return examineValid(shapes[messageType], raw)
 }

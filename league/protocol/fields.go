@@ -2,14 +2,10 @@ package protocol
 
 import (
 	"fmt"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -23,74 +19,10 @@ const (
 	kindBoolean
 	kindObject
 	kindArray
-	kindAny
 )
 
 func (k kind) String() string {
-	return [...]string{"string", "integer", "number", "boolean", "object", "array", "any"}[k]
-}
-
-// A form is a rule for the text of a string.
-type form struct {
-	rule    string // what the string must be, for people
-	pattern string // for the schema; "" when format says it
-	format  string // JSON Schema format, if any
-	valid   func(string) bool
-	breach  breach
-	max     int // characters
-}
-
-var (
-	timestampForm = &form{
-		rule:    "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
-		pattern: `T[0-9:]{6}[0-5][0-9](\.[0-9]+)?(Z|\+00:00)$`, format: "date-time", // the format leaves room for leap seconds
-		valid: validTimestamp, breach: breachTime, max: timestampLimit,
-	}
-	senderForm = &form{
-		rule:    "league_manager, referee:ID or player:ID",
-		pattern: `^(league_manager|(referee|player):[\s\S]+)$`,
-		valid:   validSender, breach: breachValue, max: senderLimit,
-	}
-	versionForm = matching("a version of the form MAJOR.MINOR.PATCH",
-		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
-	// Names go to the terminals of others: nothing in them may steer one.
-	nameForm = &form{
-		rule:    "1 to 50 characters without control characters",
-		pattern: "^[^\x00-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]*$",
-		valid:   harmless, breach: breachValue, max: 50,
-	}
-	digestForm = matching("64 lower-case hexadecimal digits", `^[0-9a-f]{64}$`)
-	codeForm   = matching("an error code of the form E001", `^E[0-9]{3}$`)
-	urlForm    = &form{
-		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
-		valid: absoluteURL, breach: breachValue, max: formLimit,
-	}
-	// urlPattern is a scheme, perhaps a user, a host, perhaps a port, and whatever follows.
-	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
-)
-
-const formLimit = 300 // characters of a string that has a form
-
-func matching(rule, pattern string) *form {
-	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, breach: breachValue, max: formLimit}
-}
-
-// versionNumbers are the three numbers a version begins with.
-func versionNumbers(version string) (n [3]int) {
-	version, _, _ = strings.Cut(version, "-")
-	version, _, _ = strings.Cut(version, "+")
-	for i, part := range strings.SplitN(version, ".", 3) {
-		n[i], _ = strconv.Atoi(part) // well formed
-	}
-	return n
-}
-
-// ValidURL tells whether s can be an endpoint in a message.
-func ValidURL(s string) bool { return absoluteURL(s) }
-
-func absoluteURL(s string) bool {
-	_, err := url.Parse(s)
-	return err == nil && urlPattern.MatchString(s)
+	return [...]string{"string", "integer", "number", "boolean", "object", "array"}[k]
 }
 
 // A field is what the documents say of one member of a message. The slow pass
@@ -105,7 +37,19 @@ type field struct {
 	min, max int      // characters of a string, value of a number, length of an array; max 0: no limit
 	rule     string   // what an integer must be where a league allows less than max; "" says min and max
 	fields   []field  // members of an object
+	required uint64   // the fields that are required, one bit each
 	items    *field   // elements of an array, or all members of an object keyed by player
+}
+
+// breach is the kind of error that a wrong value of the field is.
+func (f *field) breach() breach {
+	switch {
+	case f.form == timestampForm:
+		return breachTime
+	case f.name == "protocol" || f.name == "protocol_version":
+		return breachVersion
+	}
+	return breachValue
 }
 
 const maxInteger = 1<<31 - 1 // 002 §14.4
@@ -131,7 +75,13 @@ func integer(name string, low int) field {
 func number(name string) field { return field{name: name, kind: kindNumber, max: maxInteger} }
 func truth(name string) field  { return field{name: name, kind: kindBoolean} }
 func object(name string, fields ...field) field {
-	return field{name: name, kind: kindObject, fields: fields}
+	f := field{name: name, kind: kindObject, fields: fields}
+	for i := range fields {
+		if !fields[i].optional {
+			f.required |= 1 << i
+		}
+	}
+	return f
 }
 
 func array(name string, low int, item field) field {
@@ -194,6 +144,16 @@ var (
 		integer("round_id", 1).orAbsent(), text("match_id").orAbsent(),
 	}
 )
+
+// shapes are the messages by type, with their envelopes.
+var shapes = func() map[string]*field {
+	all := map[string]*field{}
+	for messageType, body := range bodies {
+		message := object("", slices.Concat(envelopeFields(messageType), body)...)
+		all[messageType] = &message
+	}
+	return all
+}()
 
 // bodies lists the members of every message type behind the envelope.
 var bodies = map[string][]field{
@@ -295,186 +255,77 @@ var bodies = map[string][]field{
 	TypeMatchResultAck:       acknowledgement,
 }
 
-// maxExamined is how many broken fields are enough: a message of 1 MB can have
-// millions, and to name them all takes hundreds of times its size.
-const maxExamined = 5000
-
-// Examine lists every broken field of a message of the given type, with the
-// rule it breaks. It is the slow and exact judgement behind the fast check of
-// a request. Members the type does not know are allowed. Where there are very
-// many, it names those it met first.
-func Examine(messageType string, raw []byte) []FieldError {
-	var broken []FieldError
-	body, known := bodies[messageType]
-	if !known {
-		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType), kind: breachValue}}
-	}
-	members, problem := membersOf(raw)
-	if problem != nil {
-		return []FieldError{*problem}
-	}
-	broken = examineMembers(broken, "", envelopeFields(messageType), members)
-	return examineMembers(broken, "", body, members)
-}
-
-func membersOf(raw []byte) (map[string]jsontext.Value, *FieldError) {
-	members := map[string]jsontext.Value{}
-	if len(raw) == 0 || jsontext.Value(raw).Kind() != '{' || json.Unmarshal(raw, &members) != nil {
-		kind := breachValue
-		if len(raw) == 0 || jsontext.Value(raw).Kind() == 'n' {
-			kind = breachMissing
-		}
-		return nil, &FieldError{Field: "params", Rule: "an object that holds the message", Got: shown("params", raw), kind: kind}
-	}
-	return members, nil
-}
-
-// shown is what an error says it got. Tokens stay unsaid, and so do whole
-// objects, which may hold one.
-func shown(name string, raw jsontext.Value) string {
-	switch {
-	case name == "auth_token" || name == "access_token":
-		return ""
-	case raw.Kind() == '{':
-		return "an object"
-	}
-	return clip(string(raw))
-}
-
-func examineMembers(broken []FieldError, path string, fields []field, members map[string]jsontext.Value) []FieldError {
-	for i := range fields {
-		f := &fields[i]
-		raw, present := members[f.name]
-		broken = f.examine(broken, join(path, f.name), raw, present)
-	}
-	return broken
-}
-
-func (f *field) examine(broken []FieldError, path string, raw jsontext.Value, present bool) []FieldError {
-	switch {
-	case !present && f.optional:
-		return broken
-	case !present:
-		return append(broken, FieldError{Field: path, Rule: "required", kind: breachMissing})
-	case raw.Kind() == 'n' && (f.null || f.optional):
-		return broken
-	case raw.Kind() == 'n':
-		return append(broken, FieldError{Field: path, Rule: "required, not null", Got: "null", kind: breachMissing})
-	}
-	if rule, kind := f.judge(raw); rule != "" {
-		if path == "protocol" || f.name == "protocol_version" {
-			kind = breachVersion
-		}
-		return append(broken, FieldError{Field: path, Rule: rule, Got: shown(f.name, raw), kind: kind})
-	}
-	switch {
-	case f.kind == kindObject && f.items == nil && f.fields != nil:
-		members := map[string]jsontext.Value{}
-		_ = json.Unmarshal(raw, &members) // judged to be an object
-		return examineMembers(broken, path, f.fields, members)
-	case f.kind == kindObject && f.items != nil:
-		var members Object
-		_ = json.Unmarshal(raw, &members)
-		for _, m := range members {
-			if len(broken) >= maxExamined {
-				break
-			}
-			broken = f.items.examine(broken, join(path, m.Name), m.Value, true)
-		}
-	case f.kind == kindArray:
-		var elements []jsontext.Value
-		_ = json.Unmarshal(raw, &elements)
-		for i, e := range elements {
-			if len(broken) >= maxExamined {
-				break
-			}
-			broken = f.items.examine(broken, path+"["+strconv.Itoa(i)+"]", e, true)
-		}
-	}
-	return broken
-}
-
-// judge checks a present, non-null value by itself; rule is "" when it holds.
-func (f *field) judge(raw jsontext.Value) (rule string, _ breach) {
-	switch f.kind {
-	case kindString:
-		var s string
-		if raw.Kind() != '"' || json.Unmarshal(raw, &s) != nil {
-			if f.form == timestampForm {
-				return timestampForm.rule, breachTime
-			}
-			return "a string", breachValue
-		}
-		return f.judgeText(s)
-	case kindInteger:
-		return f.judgeInteger(raw), breachValue
-	case kindNumber:
-		n, err := strconv.ParseFloat(string(raw), 64)
-		if raw.Kind() != '0' || err != nil || n < 0 || n > float64(f.max) {
-			return fmt.Sprintf("a number from 0 to %d", f.max), breachValue
-		}
-	case kindBoolean:
-		if k := raw.Kind(); k != 't' && k != 'f' {
-			return "true or false", breachValue
-		}
-	case kindObject:
-		if raw.Kind() != '{' {
-			return "an object", breachValue
-		}
-	case kindArray:
-		if raw.Kind() != '[' {
-			return "an array", breachValue
-		}
-		var elements []jsontext.Value
-		_ = json.Unmarshal(raw, &elements)
-		if len(elements) < f.min {
-			return fmt.Sprintf("an array of at least %d", f.min), breachValue
-		}
-	case kindAny:
-	}
-	return "", breachValue
-}
-
-// judgeInteger returns the rule that a value breaks; "" when it holds.
-func (f *field) judgeInteger(raw jsontext.Value) string {
-	if raw.Kind() == '"' && f.values != nil {
-		var s string
-		if json.Unmarshal(raw, &s) == nil && slices.Contains(f.values, s) {
+// checkText returns the rule that a string breaks; "" for none.
+func (f *field) checkText(s string) (rule string) {
+	for _, word := range f.values { // slices.Contains takes longer
+		if s == word {
 			return ""
 		}
 	}
+	switch {
+	case f.values != nil:
+		return oneOf(f.values)
+	case f.form != nil && !f.form.valid(s):
+		return f.form.rule
+	case len(s) < f.min || f.max > 0 && !short(s, f.max):
+		return fmt.Sprintf("a string of %d to %d characters", f.min, f.max)
+	}
+	return ""
+}
+
+// checkLiteral returns the rule that a JSON value breaks that is neither null nor
+// of the kind of a string or container field; "" for none.
+func (f *field) checkLiteral(literal string) (rule string) {
+	first := literal[0]
+	switch f.kind {
+	case kindString:
+		if f.form == timestampForm {
+			return timestampForm.rule
+		}
+		return "a string"
+	case kindInteger:
+		return f.checkInteger(literal)
+	case kindNumber:
+		n, err := strconv.ParseFloat(literal, 64)
+		if err != nil || !f.allows(n) {
+			return fmt.Sprintf("a number from 0 to %d", f.max)
+		}
+	case kindBoolean:
+		if first != 't' && first != 'f' {
+			return "true or false"
+		}
+	case kindObject:
+		if first != '{' {
+			return "an object"
+		}
+	case kindArray:
+		return "an array"
+	}
+	return ""
+}
+
+// allows tells whether a number is in the range of f. NaN is not.
+func (f *field) allows(n float64) bool { return n >= float64(f.min) && n <= float64(f.max) }
+
+// checkInteger returns the rule that a JSON value breaks; "" for none.
+func (f *field) checkInteger(literal string) (rule string) {
 	instead := ""
 	if f.values != nil {
+		if literal[0] == '"' && slices.Contains(f.values, Unquote(jsontext.Value(literal))) {
+			return ""
+		}
 		instead = " or " + oneOf(f.values)
 	}
-	n, err := strconv.ParseInt(string(raw), 10, 64)
+	n, err := strconv.ParseInt(literal, 10, 64)
 	switch {
-	case raw.Kind() != '0' || err != nil:
+	case err != nil:
 		return "an integer" + instead
-	case n >= int64(f.min) && n <= int64(f.max):
+	case f.allows(float64(n)):
 		return ""
 	case f.rule != "":
 		return f.rule
 	}
 	return fmt.Sprintf("an integer from %d to %d%s", f.min, f.max, instead)
-}
-
-func (f *field) judgeText(s string) (rule string, _ breach) {
-	if f.values != nil {
-		for _, v := range f.values {
-			if s == v {
-				return "", breachValue
-			}
-		}
-		return oneOf(f.values), breachValue
-	}
-	if f.form != nil && !f.form.valid(s) {
-		return f.form.rule, f.form.breach
-	}
-	if n := utf8.RuneCountInString(s); n < f.min || f.max > 0 && n > f.max {
-		return fmt.Sprintf("a string of %d to %d characters", f.min, f.max), breachValue
-	}
-	return "", breachValue
 }
 
 func oneOf(values []string) string {
@@ -486,11 +337,4 @@ func oneOf(values []string) string {
 		quoted[i] = strconv.Quote(v)
 	}
 	return "one of " + strings.Join(quoted, ", ")
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }

@@ -77,9 +77,8 @@ func seedMessages(f *testing.F, add func(method int, message []byte), of func(en
 	}
 }
 
-// FuzzRequest: whatever comes as a request, nothing panics; what the fast check
-// takes, the exact one does not complain of; an error is bounded, and says no
-// token that it was shown.
+// FuzzRequest expects of any request that nothing panics, that a handler accepts what
+// Examine accepts, and that an error is bounded and contains no token of the request.
 func FuzzRequest(f *testing.F) {
 	seedMessages(f, func(method int, message []byte) { f.Add(uint8(method), message) }, func(e endpoint) string { return e.request })
 	all := endpoints()
@@ -98,11 +97,6 @@ func FuzzRequest(f *testing.F) {
 		}
 		if e.request != "" {
 			broken := protocol.Examine(e.request, raw)
-			q := newMessage[e.request]()
-			if json.Unmarshal(raw, q) == nil && protocol.FastCheck(e.request, raw, q) {
-				require.Empty(t, broken, "the fast check is laxer")
-				require.NoError(t, err)
-			}
 			if len(broken) == 0 {
 				require.NoError(t, err)
 			}

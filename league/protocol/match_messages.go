@@ -59,6 +59,28 @@ func (p RetryPolicy) Pause(n int) time.Duration {
 	return Seconds(p.Delay * factor)
 }
 
+// LongestMatch is the most time one attempt at a match can take from
+// assignment to report when every call waits as long as it may. Turns is how
+// often, one after another, somebody is asked for a move.
+func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
+	calls := float64(retry.MaxRetries + 1)
+	waits := 0.0
+	for n := 1; n <= retry.MaxRetries; n++ {
+		waits += retry.Pause(n).Seconds()
+	}
+	seconds := calls*t.GameJoinAck + waits + float64(turns)*(calls*t.Move+waits) + t.GameOver + calls*t.Generic
+	return Seconds(seconds)
+}
+
+// Seconds makes a duration of the protocol's seconds.
+func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// DefaultTimeouts are the response times of spec 003 table 5.
+func DefaultTimeouts() Timeouts { return Timeouts{GameJoinAck: 5, Move: 30, GameOver: 5, Generic: 10} }
+
+// DefaultRetryPolicy is spec 003 §2.9.4: three retries, 2 s apart.
+func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }
+
 // Scoring is what outcomes are worth (spec 003 table 8).
 type Scoring struct {
 	Win           int `json:"win_points"`
@@ -257,7 +279,7 @@ type MatchResultReport struct {
 	MatchID  string      `json:"match_id,omitzero"`
 	GameType string      `json:"game_type,omitzero"`
 	Attempt  int         `json:"attempt,omitzero"`
-	Result   MatchResult `json:"result,omitzero"`
+	Result   MatchResult `json:"result"`
 	Draw     *Draw       `json:"draw,omitzero"`
 }
 

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Method is one row of the method table: what is called, with which message,
@@ -130,10 +128,12 @@ type MethodRow struct {
 	Name                string
 	Aliases, ThirdParty []string
 	Request, Result     string
+
+	checks []valueCheck // of a request that is a value
 }
 
 func (m *Method[Q, R]) row() MethodRow {
-	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result}
+	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result, checksOfRequest[Q](m.Request)}
 }
 
 var methodRows = []MethodRow{
@@ -146,11 +146,11 @@ var methodRows = []MethodRow{
 func Methods() []MethodRow { return slices.Clone(methodRows) }
 
 // methodOfType is the method of each message type that is a request.
-var methodOfType = func() map[string]string {
-	methods := map[string]string{}
-	for _, m := range methodRows {
+var methodOfType = func() map[string]*MethodRow {
+	methods := map[string]*MethodRow{}
+	for i, m := range methodRows {
 		if m.Request != "" {
-			methods[m.Request] = m.Name
+			methods[m.Request] = &methodRows[i]
 		}
 	}
 	return methods
@@ -172,15 +172,18 @@ func MethodFor(params any) (method string, ok bool) {
 	case interface{ Type() string }:
 		messageType = p.Type()
 	}
-	method, ok = methodOfType[messageType]
-	return method, ok
+	row, ok := methodOfType[messageType]
+	if !ok {
+		return "", false
+	}
+	return row.Name, true
 }
 
 // A Broadcast is one message for many receivers: judged once, and encoded once
 // for all of them.
 type Broadcast[Q any] struct {
 	message *Q
-	sound   atomic.Bool
+	valid   atomic.Bool
 	once    sync.Once
 	encoded []byte
 	err     error
@@ -205,15 +208,6 @@ func (b *Broadcast[Q]) Conversation() string {
 
 // Type is the message's type.
 func (b *Broadcast[Q]) Type() string { return any(b.message).(message).envelope().MessageType }
-
-// A broken request is one that cannot be read as its method's.
-type broken struct {
-	envelope *Envelope
-	err      error
-}
-
-// A judged request has passed the strict judgement on its way in.
-type judged[Q any] struct{ request *Q }
 
 // Call sends q to the peer and waits for the result, for the method's timeout at
 // most. An error is an *Error, or the error of ctx when the caller has canceled it.
@@ -263,158 +257,6 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 	return r, timing, nil
 }
 
-// Handle serves the method, under all its names, with h. Requests reach h
-// judged; the envelope of the result is filled in, and an error of h becomes a
-// LEAGUE_ERROR of the agent that the stamp belongs to.
-func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
-	decode := func(raw []byte) (any, error) {
-		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
-		if err != nil {
-			if jsontext.Value(raw).IsValid() { // handle refuses it: a carrier may decode twice
-				return broken{peek(raw), err}, nil
-			}
-			return nil, m.refuse(err, stamp, peek(raw))
-		}
-		return judged[Q]{q}, nil
-	}
-	refuse := func(ctx context.Context, err error, asked *Envelope) error {
-		var e *Error
-		if stamp.refused != nil && errors.As(err, &e) {
-			stamp.refused(ctx, m.Name, asked, e)
-		}
-		return m.refuse(err, stamp, asked)
-	}
-	handle := func(ctx context.Context, bearer string, params any) (any, error) {
-		if b, is := params.(broken); is {
-			return nil, refuse(ctx, b.err, b.envelope)
-		}
-		q, err := admit[Q](m.Request, params)
-		if err != nil {
-			envelope := &Envelope{MessageType: m.Request}
-			if q != nil {
-				envelope = envelopeOf(q)
-			}
-			return nil, refuse(ctx, err, envelope)
-		}
-		asked := envelopeOf(q)
-		r, failed := h(ctx, bearer, q)
-		if failed != nil {
-			return nil, refuse(ctx, failed, asked)
-		}
-		conversation := asked.ConversationID
-		if conversation == "" { // a tool was asked without an envelope
-			conversation = "conv-" + m.Name
-		}
-		answered := envelopeOf(r)
-		token := answered.AuthToken
-		*answered = stamp.Envelope(m.Result, conversation)
-		answered.AuthToken = token
-		return r, nil
-	}
-	names := append([]string{m.Name}, m.Aliases...)
-	if m.Request != "" {
-		names = append(names, m.Request)
-	}
-	for _, name := range names {
-		mux.Handle(name, decode, handle)
-	}
-}
-
-func envelopeOf(v any) *Envelope { return v.(message).envelope() }
-
-// refuse makes an error travel with this method's JSON-RPC code. What a handler
-// did not mean for others stays here: the caller is told of an internal error.
-func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return &Error{RPC: rpcInternal, Detail: "Internal error", Remote: true, cause: err}
-	}
-	code := e.RPC
-	if own, ok := m.codes[e.Code]; ok {
-		code = own
-	}
-	if asked.MessageType == "" { // a tool has no message type: its name says what was asked
-		named := *asked
-		named.MessageType = cmp.Or(m.Request, m.Name)
-		asked = &named
-	}
-	return e.travelling(stamp, asked, code)
-}
-
-// admit finds the request in what a carrier handed over, and judges it unless
-// that was done before.
-func admit[Q any](messageType string, params any) (*Q, error) {
-	switch p := params.(type) {
-	case judged[Q]:
-		return p.request, nil
-	case *Broadcast[Q]:
-		if p.sound.Load() {
-			return p.message, nil
-		}
-		err := judge(messageType, p.message)
-		p.sound.Store(err == nil)
-		return p.message, err
-	case *Q:
-		return p, judge(messageType, p)
-	case nil:
-		return new(Q), judge(messageType, new(Q))
-	}
-	return nil, Fault(ErrInvalidFieldType, "the params are not a %s", messageType)
-}
-
-// judge is the strict judgement of a request that came as a value.
-func judge(messageType string, q any) error {
-	if q.(request).sound() {
-		return nil
-	}
-	raw, err := json.Marshal(q)
-	if err != nil {
-		return Fault(ErrInvalidFieldType, "the message cannot be encoded")
-	}
-	if broken := Examine(messageType, raw); len(broken) > 0 {
-		return brokenFields(broken)
-	}
-	return nil
-}
-
-// decodeRequest reads and judges a request: fast first, and exactly only when
-// that finds something.
-func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) (*Q, error) {
-	q := new(Q)
-	if messageType == "" { // a tool: nothing but its token matters
-		if len(raw) > 0 && json.Unmarshal(raw, q) != nil {
-			return nil, Fault(ErrInvalidFieldType, "the params of %s are an object with auth_token", method)
-		}
-		return q, nil
-	}
-	err := json.Unmarshal(raw, q)
-	if err == nil && any(q).(request).sound() && whole(raw, bodies[messageType]) {
-		return q, nil
-	}
-	if old, ok := completeLegacy(raw, messageType, clock); ok {
-		*q = *new(Q)
-		raw, err = old, json.Unmarshal(old, q)
-	}
-	if broken := Examine(messageType, raw); len(broken) > 0 {
-		return nil, brokenFields(broken)
-	}
-	if err != nil {
-		return nil, Fault(ErrInvalidFieldType, "the params cannot be read as a %s", messageType)
-	}
-	return q, nil
-}
-
-// peek is what can be known of the envelope of a refused request.
-func peek(raw []byte) *Envelope {
-	var e Envelope
-	_ = decodeLeniently(raw, &e) // what cannot be read stays empty
-	e.MessageType = clip(e.MessageType)
-	if !short(e.ConversationID, 128) {
-		e.ConversationID = clip(e.ConversationID)
-	}
-	return &e
-}
-
 // decodeResult reads a reply. Replies are judged by their meaning, so members
 // that cannot be read are noted in the envelope instead of failing the whole;
 // an error in place of a result (spec 003 §8.10) is an error.
@@ -459,31 +301,3 @@ func decodeLeniently[V any](raw []byte, v *V) error {
 	envelopeOf(v).broken = broken
 	return nil
 }
-
-// LongestMatch is the most time one attempt at a match can take from
-// assignment to report when every call waits as long as it may. Turns is how
-// often, one after another, somebody is asked for a move.
-func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
-	calls := float64(retry.MaxRetries + 1)
-	waits := 0.0
-	for n := 1; n <= retry.MaxRetries; n++ {
-		waits += retry.Pause(n).Seconds()
-	}
-	seconds := calls*t.GameJoinAck + waits + float64(turns)*(calls*t.Move+waits) + t.GameOver + calls*t.Generic
-	return Seconds(seconds)
-}
-
-// Seconds makes a duration of the protocol's seconds.
-func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// DefaultTimeouts are the response times of spec 003 table 5.
-func DefaultTimeouts() Timeouts { return Timeouts{GameJoinAck: 5, Move: 30, GameOver: 5, Generic: 10} }
-
-// DefaultRetryPolicy is spec 003 §2.9.4: three retries, 2 s apart.
-func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }
-
-// Conversation is the request's conversation id.
-func (j judged[Q]) Conversation() string { return envelopeOf(j.request).ConversationID }
-
-// Type is the request's message type.
-func (j judged[Q]) Type() string { return envelopeOf(j.request).MessageType }

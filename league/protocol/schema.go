@@ -12,11 +12,11 @@ func MessageTypes() []string { return slices.Sorted(maps.Keys(bodies)) }
 // be encoded; false when there is no such type. Members that the documents do
 // not name are allowed, because later versions may add some (002 §14.5).
 func Schema(messageType string) (map[string]any, bool) {
-	body, ok := bodies[messageType]
+	shape, ok := shapes[messageType]
 	if !ok {
 		return nil, false
 	}
-	s := objectSchema(slices.Concat(envelopeFields(messageType), body))
+	s := objectSchema(shape.fields)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["$id"] = "urn:league.v2:" + messageType
 	s["title"] = messageType
@@ -62,14 +62,11 @@ func (f *field) schema() map[string]any {
 		s["minimum"], s["maximum"] = 0, f.max
 	case kindString:
 		f.textSchema(s)
-	case kindBoolean, kindAny:
+	case kindBoolean:
 	}
-	switch {
-	case f.kind == kindAny:
-	case f.null || f.optional:
+	s["type"] = f.kind.String()
+	if f.null || f.optional {
 		s["type"] = []string{f.kind.String(), "null"}
-	default:
-		s["type"] = f.kind.String()
 	}
 	return s
 }

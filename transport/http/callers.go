@@ -10,27 +10,26 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits are what callers may do, all together and those of one address: an
-// IPv4 address, or the /64 of an IPv6 address, which is what one household
-// has. A limit that is 0 is the usual one, and there is none where it is
-// negative.
+// Limits bound what untrusted callers can use, for all addresses together and for
+// each: an IPv4 address, or the /64 of an IPv6 address, which is what one household
+// has. 0 means the default, a negative number no limit. The defaults leave room for a
+// whole class behind one address.
 type Limits struct {
-	Conns, ConnsPerAddress int     // connections; usually 4,096 and 1,024
-	Calls, CallsPerAddress int     // calls at once; usually 2,048 and 512
-	Rate                   float64 // calls per second from an address in the long run; usually 1,000
-	Burst                  int     // calls at a stroke from an address that was quiet; usually 4,000
+	Conns, ConnsPerAddress int     // connections; default 4,096 and 1,024
+	Calls, CallsPerAddress int     // calls at once; default 2,048 and 512
+	Rate                   float64 // calls per second of an address in the long run; default 1,000
+	Burst                  int     // calls at once of an address that was quiet; default 4,000
 }
 
-// NoLimits is for a network without strangers.
+// NoLimits is for a network without untrusted callers.
 func NoLimits() Limits { return Limits{-1, -1, -1, -1, -1, -1} }
 
-// orUsual is l without zeros and negative numbers. The usual limits leave room
-// for a whole class behind one address.
-func (l Limits) orUsual() Limits {
-	bound := func(n, usual int) int {
+// orDefault is l without zeros and negative numbers.
+func (l Limits) orDefault() Limits {
+	bound := func(n, byDefault int) int {
 		switch {
 		case n == 0:
-			return usual
+			return byDefault
 		case n < 0:
 			return math.MaxInt
 		}
@@ -47,19 +46,19 @@ func (l Limits) orUsual() Limits {
 	}
 }
 
-// addressOf is the address that a remote party is counted by; the zero address
-// for what is none, as in a network of pipes.
+// addressOf is the address that a remote party is counted by. It is the zero address
+// where the network has none, as in tests over pipes.
 func addressOf(remote string) netip.Addr {
 	a := plainAddress(remote)
 	if !a.Is6() {
 		return a
 	}
-	prefix, _ := a.Prefix(64) // of an IPv6 address there is one
+	prefix, _ := a.Prefix(64) // every IPv6 address has one
 	return prefix.Addr()
 }
 
-// plainAddress is the address of a remote party without port and zone, an
-// IPv4-mapped one as IPv4; the zero address for what is none.
+// plainAddress is the address of a remote party without port and zone, and an
+// IPv4-mapped IPv6 address as IPv4. It is the zero address where the network has none.
 func plainAddress(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -70,7 +69,7 @@ func plainAddress(remote string) netip.Addr {
 
 type callerKey struct{} // of the caller's address in the context of a request
 
-// CallerAddress is the address of the caller whose request ctx belongs to: an IPv4
+// CallerAddress is the address of the caller in the context of a request: an IPv4
 // address, or the /64 of an IPv6 address. It is the zero address where the network has
 // none, and outside of requests.
 func CallerAddress(ctx context.Context) netip.Addr {
@@ -78,13 +77,12 @@ func CallerAddress(ctx context.Context) netip.Addr {
 	return a
 }
 
-// maxKnown is how many addresses a generation holds.
+// maxKnown is how many addresses one generation of callers holds.
 const maxKnown = 4096
 
-// callers are those who call, by address. There are two generations: when the
-// young one is full it becomes the old one, and the old one is forgotten. So
-// the table is bounded and needs no cleaning; who is forgotten was quiet for
-// thousands of others, and begins anew.
+// callers limit the calls of each address. They have two generations: when the young
+// one is full, it replaces the old one. So the tables are bounded, and the least
+// recently used entries are evicted.
 type callers struct {
 	limits Limits
 
@@ -93,9 +91,9 @@ type callers struct {
 	young, old map[netip.Addr]*caller
 }
 
-// A caller is what one address does.
+// A caller is one address.
 type caller struct {
-	calls int // at once; guarded by the table's mutex
+	calls int // at once; guarded by the mutex of callers
 	rate  *rate.Limiter
 }
 
@@ -103,16 +101,16 @@ func newCallers(l Limits) *callers {
 	return &callers{limits: l, young: map[netip.Addr]*caller{}}
 }
 
-// enter lets a call in; leave must follow. Nil is a refusal, with how long to
-// wait when this address has too many calls, and with 0 when all together
-// have.
+// enter counts a call; leave must follow. Without a caller the call is refused: wait
+// is then how long this address must wait, or 0 when all addresses together have too
+// many calls.
 func (t *callers) enter(from netip.Addr) (c *caller, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls >= t.limits.Calls {
 		return nil, 0
 	}
-	c = t.know(from)
+	c = t.find(from)
 	if c.calls >= t.limits.CallsPerAddress {
 		return nil, time.Second
 	}
@@ -134,14 +132,14 @@ func (t *callers) leave(c *caller) {
 	c.calls--
 }
 
-// charge makes a caller pay for calls that came as one, after the fact: nobody
-// knows before it has been read what a body holds.
+// charge counts the further calls of a batch, whose size is known only when its body
+// has been read.
 func (t *callers) charge(c *caller, calls int) {
 	c.rate.ReserveN(time.Now(), min(calls, t.limits.Burst))
 }
 
-// know finds or begins the caller of an address.
-func (t *callers) know(from netip.Addr) *caller {
+// find finds the caller of an address, or makes it. t.mu is held.
+func (t *callers) find(from netip.Addr) *caller {
 	if c := t.young[from]; c != nil {
 		return c
 	}

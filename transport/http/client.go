@@ -18,43 +18,43 @@ import (
 	"evenodd/transport"
 )
 
-// ClientConfig is what a client allows itself and others.
+// ClientConfig configures a client.
 type ClientConfig struct {
-	MaxReply int64 // bytes of an answer
-	// MaxConns is how many connections there may be to one endpoint, so that
-	// one that is slow cannot take all that this process may have: further
-	// calls wait until one is free. 0 means 64; negative means no bound.
+	MaxReply int64 // bytes of a response
+	// MaxConns is the number of connections to one endpoint, so that a slow one
+	// cannot use up those of this process: further calls wait until a connection is
+	// free. 0 means 64; negative means no bound.
 	MaxConns int
-	// Allow judges the address that is really connected to, when the name has
-	// been resolved: a name server that answers differently the second time
-	// gains nothing. Nil means every address.
+	// Allow says which addresses may be called, against SSRF (server-side request
+	// forgery): an untrusted agent names its own endpoint. It checks the address of the
+	// connection after the name is resolved, so that a name server that answers
+	// differently the second time gains nothing. Nil allows every address.
 	Allow func(netip.Addr) bool
-	Roots *x509.CertPool // whose certificates are believed; nil: those that the system believes
-	Dial  Dialer         // nil: the network's own; any other asks Allow itself
-	// Dialect puts calls as their endpoints understand them; nil calls all in
-	// the form of the protocol.
+	Roots *x509.CertPool // trusted certificate authorities; nil: those of the system
+	Dial  Dialer         // nil: the network's own, with Allow
+	// Dialect translates calls to third-party forms; nil makes all calls in our own form.
 	Dialect Calls
 }
 
-// Calls is the side of a dialect that calls. Safe for concurrent use.
+// Calls is the client side of a dialect. It is safe for concurrent use.
 type Calls interface {
-	// Call makes one call: body is the JSON-RPC request of the method, as
-	// transport.EncodeRequest writes it. Bearer is the credential that every POST
-	// carries, so that no log shows it. Post makes one POST of any body to any
-	// URL of the endpoint's host, as often as it takes, one after the other; its error is that of a POST
-	// which got no answer. What is returned takes the place of an answer of the
-	// endpoint: an HTTP status with a JSON-RPC response, or such an error.
+	// Call makes one call. Body is the JSON-RPC request of the method, as
+	// transport.EncodeRequest writes it. Every POST carries the bearer credential, so
+	// that no log shows it. Post posts any body to any URL of the endpoint's host, as
+	// often as needed, one after the other; its error is that of a POST without a
+	// response. Call returns the HTTP status and the JSON-RPC response of the endpoint
+	// in our own form, or such an error.
 	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (status int, answer []byte, err error)
 }
 
-// Post makes one POST, and returns what came of it.
+// Post makes one POST.
 type Post = func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error)
 
 // A Dialer makes connections.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
-// A Client calls agents over HTTP. It keeps connections alive, follows no
-// redirects and reads no answer beyond its limit. Safe for concurrent use.
+// A Client calls agents over HTTP. It keeps connections alive, follows no redirects
+// and reads no response beyond its limit. It is safe for concurrent use.
 type Client struct {
 	http     *http.Client
 	dialect  Calls
@@ -65,37 +65,35 @@ type Client struct {
 var _ transport.Caller = (*Client)(nil)
 
 const (
-	usualConns      = 64
-	maxReplyHeader  = 64 << 10 // else it is 10 MB, also of endless HTTP 100s: a second of computing for each call
-	dialPatience    = 10 * time.Second
-	secretsPatience = 10 * time.Second // for a TLS handshake
+	defaultConns     = 64
+	maxReplyHeader   = 64 << 10 // net/http's default of 10 MB costs a second of computing for each call, also for endless HTTP 100s
+	dialTimeout      = 10 * time.Second
+	handshakeTimeout = 10 * time.Second // of TLS
 )
 
 // NewClient makes a client.
 func NewClient(c ClientConfig) *Client {
 	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: dialPatience, KeepAlive: 30 * time.Second, ControlContext: guard(c.Allow)}).DialContext
+		c.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, ControlContext: guard(c.Allow)}).DialContext
 	}
 	if c.MaxConns == 0 {
-		c.MaxConns = usualConns
+		c.MaxConns = defaultConns
 	}
 	return &Client{
 		maxReply: c.MaxReply,
 		dialect:  c.Dialect,
 		http: &http.Client{
-			// Without HTTP/2: its calls would share one connection, and with it
-			// what happens to that.
+			// Without HTTP/2, whose calls share one connection and fail with it.
 			Transport: &http.Transport{
 				DialContext:            measuredDial(c.Dial),
 				TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
-				TLSHandshakeTimeout:    secretsPatience,
+				TLSHandshakeTimeout:    handshakeTimeout,
 				MaxConnsPerHost:        max(0, c.MaxConns),
 				MaxIdleConns:           2048,
 				MaxIdleConnsPerHost:    128,
 				MaxResponseHeaderBytes: maxReplyHeader,
-				// Shorter than a server's idle timeout, which many have at 5 s, so
-				// that it is this side that closes, and no call meets a closed
-				// connection.
+				// Shorter than the idle timeout of common servers (5 s), so that this
+				// side closes first, and no call meets a closed connection.
 				IdleConnTimeout:    4 * time.Second,
 				DisableCompression: true,
 			},
@@ -104,7 +102,7 @@ func NewClient(c ClientConfig) *Client {
 	}
 }
 
-// guard asks allow before a connection is made.
+// guard refuses connections to addresses that are not allowed (SSRF).
 func guard(allow func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
 	if allow == nil {
 		return nil
@@ -114,7 +112,7 @@ func guard(allow func(netip.Addr) bool) func(context.Context, string, string, sy
 		if err != nil {
 			return err
 		}
-		// An IPv4 address in the clothes of an IPv6 one is the same host.
+		// An IPv4-mapped IPv6 address is the same host as the IPv4 address.
 		if host := to.Addr().Unmap().WithZone(""); !allow(host) {
 			return &transport.ForbiddenError{Address: host}
 		}
@@ -137,7 +135,7 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	if c.dialect == nil {
 		r, err = c.post(p, q.Endpoint, q.Bearer, body)
 	} else {
-		r, err = c.interpreted(p, q.Endpoint, q.Bearer, q.Method, body)
+		r, err = c.translated(p, q.Endpoint, q.Bearer, q.Method, body)
 	}
 	timing := p.finish() // without the time to decode
 	if err != nil {
@@ -150,17 +148,17 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	return value, timing, r.failed(err)
 }
 
-// A reply is what came of a POST.
+// A reply is the response to a POST.
 type reply struct {
-	status  int
-	header  http.Header
-	secured bool // it was asked for over HTTPS
-	body    []byte
+	status int
+	header http.Header
+	https  bool
+	body   []byte
 }
 
-// interpreted makes a call in the form that its endpoint understands. The reply is
-// the last that came, with the status and the body that the dialect gives it.
-func (c *Client) interpreted(ctx context.Context, endpoint, bearer, method string, body []byte) (last reply, err error) {
+// translated makes a call in the form that its endpoint understands. The reply is the
+// last one, with the status and the body that the dialect returns.
+func (c *Client) translated(ctx context.Context, endpoint, bearer, method string, body []byte) (last reply, err error) {
 	last.status, last.body, err = c.dialect.Call(ctx, endpoint, bearer, method, body, func(ctx context.Context, to string, body []byte) (int, []byte, error) {
 		r, err := c.post(ctx, to, bearer, body)
 		if err == nil {
@@ -171,7 +169,7 @@ func (c *Client) interpreted(ctx context.Context, endpoint, bearer, method strin
 	return last, err
 }
 
-// post posts a body and reads the answer.
+// post posts a body and reads the response.
 func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
@@ -194,12 +192,12 @@ func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (repl
 	return reply{response.StatusCode, response.Header, request.URL.Scheme == "https", answer}, nil
 }
 
-// smallBody is how many bytes are made room for because somebody says that he
-// will send them. What is larger gets its room as it arrives.
+// smallBody is the largest body, in bytes, whose memory is allocated by its declared
+// length. Memory for a larger one grows as it arrives.
 const smallBody = 32 << 10
 
-// readAll reads a body of at most limit bytes. Of what comes with a status that is no
-// success, such as a page for people, the beginning is enough.
+// readAll reads a body of at most limit bytes, and only the beginning of one whose
+// status is no success, such as an HTML page.
 func readAll(response *http.Response, limit int64) ([]byte, error) {
 	switch n := response.ContentLength; {
 	case response.StatusCode >= 300:

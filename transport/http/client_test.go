@@ -145,7 +145,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		}, "HTTP 400 Bad Request", http.StatusBadRequest},
 		{"HTTP 405 with nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
 			"HTTP 405 Method Not Allowed", http.StatusMethodNotAllowed},
-		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "the answer is text/html, no JSON: ", 0},
+		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "the answer is text/html, not JSON: ", 0},
 		{"nothing", func(http.ResponseWriter, *http.Request) {}, "EOF", 0},
 		{"nothing, and saying so", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "EOF", 0},
 		{"half a response", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, response[:20]) }, "EOF", 0},
@@ -210,7 +210,7 @@ func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
 	var unreadable *carrier.UnreadableError
 	require.ErrorAs(t, err, &unreadable)
 	assert.Equal(t, http.StatusOK, unreadable.HTTPStatus())
-	assert.Contains(t, unreadable.Error(), "the answer is text/html, no JSON")
+	assert.Contains(t, unreadable.Error(), "the answer is text/html, not JSON")
 }
 
 // A refusal by HTTP that holds a JSON-RPC error is that error.
@@ -267,7 +267,7 @@ func TestRefusalsWithAnErrorObject(t *testing.T) {
 		{"404 for a method", http.StatusNotFound, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`,
 			transport.Error{Code: -32601, Message: "Method not found"}, ""},
 		{"400 with a bare word", http.StatusBadRequest, `{"error":"Unknown method"}`,
-			transport.Error{Code: -32603, Message: "an error that is no JSON-RPC error object"}, ""},
+			transport.Error{Code: -32603, Message: "an error that is not a JSON-RPC error object"}, ""},
 		{"500 for what failed inside", http.StatusInternalServerError, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: x"},"id":1}`,
 			transport.Error{Code: -32603, Message: "Unknown tool: x"}, ""},
 		{"200", http.StatusOK, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,

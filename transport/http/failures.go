@@ -22,33 +22,33 @@ import (
 	"evenodd/transport"
 )
 
-// A StatusError is an answer with an HTTP status that is no success.
+// A StatusError is a response with an HTTP status that is no success.
 type StatusError struct {
 	Status int
 	After  time.Duration // Retry-After; 0 for none
-	TLS    bool          // the other side speaks HTTPS, and was called without
-	Said   string        // what a JSON body says, shortened and without control characters; "" for nothing
-	NoPath bool          // the server has nothing at this path: HTTP 404 or 405 and a body that says no more
+	TLS    bool          // the server needs HTTPS, and was called without
+	Said   string        // the reason in a JSON body, shortened and without control characters; "" for none
+	NoPath bool          // the server has nothing at this path: HTTP 404 or 405, and a body without a reason
 }
 
 // Vacant tells whether there is no agent at the path. Some agents answer HTTP 404 or 405
-// to a method that they do not know: their JSON body says so in their own words.
+// to an unknown method, and give the reason in a JSON body.
 func (e *StatusError) Vacant() bool { return e.NoPath }
 
-// Error names the status, and what may be wrong.
+// Error names the status, and the probable cause.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
 	switch {
 	case e.TLS:
-		return text + ": HTTPS is spoken there: call it by https://"
+		return text + ": the server needs HTTPS: call it by https://"
 	case e.Status == http.StatusNotFound:
 		return text + ": agents are called at " + Path
 	case e.Status >= 300 && e.Status < 400:
-		return text + ": a redirect, and none is followed; call the agent where it is"
+		return text + ": a redirect, which is not followed; call the agent at its own URL"
 	case e.Status == http.StatusMisdirectedRequest:
-		return text + ": the agent does not go by this name; its operator can allow it by --allowed-host"
+		return text + ": the agent does not have this host name; its operator can allow it by --allowed-host"
 	case e.After > 0:
-		return text + ": to be tried again after " + e.After.String()
+		return text + ": try again after " + e.After.String()
 	case e.Said != "":
 		return text + ": " + e.Said
 	}
@@ -58,38 +58,38 @@ func (e *StatusError) Error() string {
 // HTTPStatus is the status.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
-// An UnreadableError is an answer with a status of success whose body is not a
-// JSON-RPC response, or is too large.
+// An UnreadableError is a response with a status of success whose body is no JSON-RPC
+// response, or is too large.
 type UnreadableError struct {
 	Status int
 	Err    error
 }
 
-// Error says what is wrong with the body.
+// Error describes the problem of the body.
 func (e *UnreadableError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong with the body.
+// Unwrap returns the problem of the body.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// HTTPStatus is the status of the answer.
+// HTTPStatus is the status of the response.
 func (e *UnreadableError) HTTPStatus() int { return e.Status }
 
-// RetryAfter is how long the other side asks to wait; 0 when it does not.
+// RetryAfter is how long the server asks to wait; 0 when it does not.
 func (e *StatusError) RetryAfter() time.Duration { return e.After }
 
-// refused is the JSON-RPC error in a refusal, if it holds one. What a gateway sends in
-// place of the agent is not the agent's error.
+// refused is the JSON-RPC error in a refusal, if it has one. An error from a gateway is
+// not the agent's error.
 func (r reply) refused() error {
 	after := r.retryAfter()
 	gateway := r.status >= http.StatusBadGateway && r.status <= http.StatusGatewayTimeout
-	var holds map[string]jsontext.Value
-	if json.Unmarshal(r.body, &holds) != nil {
-		holds = nil
+	var members map[string]jsontext.Value
+	if json.Unmarshal(r.body, &members) != nil {
+		members = nil
 	}
-	text := said(holds)
+	text := reasonIn(members)
 	noPath := (r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed) &&
-		(len(holds) == 0 || strings.EqualFold(text, http.StatusText(r.status)))
-	if e := holds["error"]; !gateway && !noPath && e != nil && e.Kind() != 'n' {
+		(len(members) == 0 || strings.EqualFold(text, http.StatusText(r.status)))
+	if e := members["error"]; !gateway && !noPath && e != nil && e.Kind() != 'n' {
 		var e *transport.Error
 		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
 		if errors.As(err, &e) {
@@ -97,17 +97,17 @@ func (r reply) refused() error {
 			return e
 		}
 	}
-	// So say net/http ("an HTTPS server") and nginx ("HTTPS port").
-	spoken := r.status == http.StatusBadRequest && !r.secured && bytes.Contains(r.body, []byte("HTTP request")) &&
+	// The bodies of net/http ("an HTTPS server") and nginx ("HTTPS port").
+	needsTLS := r.status == http.StatusBadRequest && !r.https && bytes.Contains(r.body, []byte("HTTP request")) &&
 		bytes.Contains(r.body, []byte("HTTPS"))
-	return &StatusError{r.status, after, spoken, text, noPath}
+	return &StatusError{r.status, after, needsTLS, text, noPath}
 }
 
-// longestSaid is how many bytes of what a body says an error shows.
-const longestSaid = 200
+// longestReason is how many bytes of a reason an error shows.
+const longestReason = 200
 
-// said is what the body of a refusal tells, by one of the usual members.
-func said(body map[string]jsontext.Value) string {
+// reasonIn is the reason in the body of a refusal, by one of the usual members.
+func reasonIn(body map[string]jsontext.Value) string {
 	for _, name := range []string{"detail", "message", "error", "reason"} {
 		v := body[name]
 		var text string
@@ -123,35 +123,35 @@ func said(body map[string]jsontext.Value) string {
 			}
 			return r
 		}, text)
-		return strings.ToValidUTF8(text[:min(len(text), longestSaid)], "")
+		return strings.ToValidUTF8(text[:min(len(text), longestReason)], "")
 	}
 	return ""
 }
 
-// maxRetryAfter is as long as anybody may ask to wait: a league ends some time.
+// maxRetryAfter is the longest wait that a server may ask for.
 const maxRetryAfter = 10 * time.Minute
 
-// retryAfter is how long a busy server asks to wait, in seconds or until a date
+// retryAfter is how long a busy server asks to wait; the header has seconds or a date
 // (RFC 9110 §10.2.3).
 func (r reply) retryAfter() time.Duration {
-	said := r.header.Get("Retry-After")
+	header := r.header.Get("Retry-After")
 	if r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
 		return 0
 	}
 	var after time.Duration
-	if seconds, err := strconv.Atoi(said); err == nil {
+	if seconds, err := strconv.Atoi(header); err == nil {
 		after = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
-	} else if date, err := http.ParseTime(said); err == nil {
+	} else if date, err := http.ParseTime(header); err == nil {
 		after = time.Until(date)
 	}
 	return min(max(0, after), maxRetryAfter)
 }
 
-// failed is err, of decoding the response, with the HTTP status. An error that is not
-// the other side's own becomes an UnreadableError.
+// failed is the error of decoding the response, with the HTTP status. An error that the
+// other side did not send becomes an UnreadableError.
 func (r reply) failed(err error) error {
 	var answered *transport.Error
-	var foreign interface {
+	var rpc interface {
 		RPCError() (code int, message string, data any)
 	}
 	switch {
@@ -160,50 +160,50 @@ func (r reply) failed(err error) error {
 	case errors.As(err, &answered):
 		answered.Status = r.status
 		return err
-	case errors.As(err, &foreign):
+	case errors.As(err, &rpc):
 		return err
 	}
 	if json.Unmarshal(r.body, new(any)) == nil {
-		return &UnreadableError{r.status, err} // the decoder knows better
+		return &UnreadableError{r.status, err} // it is JSON, so the decoder names the problem
 	}
 	kind, _, _ := mime.ParseMediaType(r.header.Get("Content-Type"))
 	if kind != "" && !strings.Contains(kind, "json") {
-		return &UnreadableError{r.status, fmt.Errorf("the answer is %s, no JSON: %w", kind, err)}
+		return &UnreadableError{r.status, fmt.Errorf("the answer is %s, not JSON: %w", kind, err)}
 	}
-	return &UnreadableError{r.status, fmt.Errorf("the answer is no JSON: %w", err)}
+	return &UnreadableError{r.status, fmt.Errorf("the answer is not JSON: %w", err)}
 }
 
-// classify tells the end of ctx, an endpoint where nobody listens and what is
-// missing at this side from other failures.
+// classify distinguishes the end of ctx, an endpoint where nobody listens, and a local
+// failure from other failures.
 func classify(ctx context.Context, endpoint string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var nowhere *transport.UnreachableError
-	if errors.As(err, &nowhere) { // a URL that is none
-		return nowhere
+	var unreachable *transport.UnreachableError
+	if errors.As(err, &unreachable) { // not a URL
+		return unreachable
 	}
 	var call *url.Error
 	if errors.As(err, &call) {
-		err = call.Err // the endpoint is named anyway
+		err = call.Err // without the endpoint, which other errors name
 	}
 	var forbidden *transport.ForbiddenError
 	var dns *net.DNSError
-	var stranger x509.UnknownAuthorityError
+	var authority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &forbidden):
 		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}
 	case errors.As(err, &dns) && dns.IsNotFound, errors.Is(err, syscall.ECONNREFUSED):
 		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
-	case errors.As(err, &stranger):
-		return fmt.Errorf("%w; --tls-ca names one that is to be believed", err)
+	case errors.As(err, &authority):
+		return fmt.Errorf("%w; --tls-ca names one to trust", err)
 	case isLocal(err):
 		return &transport.LocalError{Err: err}
 	}
 	return err
 }
 
-// isLocal tells whether it is this side that has run out of something.
+// isLocal tells whether this side has run out of a resource.
 func isLocal(err error) bool {
 	for _, missing := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, missing) {

@@ -7,20 +7,8 @@ import (
 	"strings"
 )
 
-// hostNames are names as requests are compared with them; nil for nil.
-func hostNames(names []string) map[string]bool {
-	if names == nil {
-		return nil
-	}
-	hosts := map[string]bool{}
-	for _, name := range names {
-		hosts[hostName(name)] = true
-	}
-	return hosts
-}
-
-// hostName is the name in a Host header: without port, brackets, a dot at its
-// end, and in small letters.
+// hostName is the name in a Host header in one spelling: without port, brackets and
+// final dot, in lower case.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -29,25 +17,26 @@ func hostName(host string) string {
 	return strings.ToLower(host)
 }
 
-// forThisHost refuses requests that are meant for another host. One that names
-// an address is meant for whoever it arrived at: a page can bend only names. And
-// behind a port that is passed on, as into a container, the address that others
-// know is not the one that the server has.
-func (s *Server) forThisHost(next http.Handler) http.Handler {
-	if s.hosts == nil {
+// onlyFor refuses requests for other hosts, against DNS rebinding: a web page whose own
+// name resolves to the address of this server could otherwise call it from a browser in
+// the operator's network. A request for an address is never refused, because DNS
+// rebinding needs a name. Besides, a server behind a forwarded port, as in a container,
+// does not know the address that others call. Nil allows all hosts.
+func onlyFor(names []string, next http.Handler) http.Handler {
+	if names == nil {
 		return next
 	}
+	allowed := map[string]bool{}
+	for _, name := range names {
+		allowed[hostName(name)] = true
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if name := hostName(r.Host); !s.hosts[name] && !isAddress(name) {
-			http.Error(w, "this agent does not go by the name of the Host header; its operator can allow it by --allowed-host",
+		name := hostName(r.Host)
+		if _, err := netip.ParseAddr(name); err != nil && !allowed[name] {
+			http.Error(w, "this agent does not have the name in the Host header; its operator can allow it by --allowed-host",
 				http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-func isAddress(name string) bool {
-	_, err := netip.ParseAddr(name)
-	return err == nil
 }

@@ -1,9 +1,9 @@
 // Package http carries calls over HTTP: POST /mcp with a JSON-RPC 2.0 body
-// (spec 003 §1.3), and GET /healthz beside it.
+// (spec 003 §1.3). It also serves other handlers beside /mcp, such as a health check.
 //
-// A server takes every caller for a stranger: what one may send, how long and
-// how often, is bounded for each address and for all together. A client takes
-// every endpoint for a stranger's.
+// A server trusts no caller: it bounds how large, how long and how frequent requests
+// are, for each address and for all together. A client trusts no endpoint. The package
+// must not depend on the protocol: it knows no message.
 package http
 
 import (
@@ -26,73 +26,98 @@ import (
 	"evenodd/transport"
 )
 
-// Path is where agents listen.
+// Path is where agents are called.
 const Path = "/mcp"
 
-// Config is what a server allows.
+// Config configures a server.
 type Config struct {
 	MaxBody       int64                    // bytes of a request
-	MaxBearerBody int64                    // bytes of a request that shows a bearer credential which is trusted; 0 means MaxBody
+	MaxBearerBody int64                    // bytes of a request with a trusted bearer credential; 0 means MaxBody
 	Trusts        func(bearer string) bool // nil trusts none
-	// TooLarge makes the answer to a larger request; nil for a plain 413.
+	// TooLarge makes the error for a larger request; nil for a plain 413.
 	TooLarge    func(ctx context.Context, limit int64) error
-	RateLimited func(wait time.Duration) error // how a caller that is too fast is answered; nil for a plain 429
-	Health      func() any                     // what GET /healthz says; nil for {"status":"ok"}
-	Limits      Limits                         // of callers; those that are 0 are the usual ones
-	// Hosts are the names that the server goes by, without port. A request
-	// for another is refused: it was made by a page that has bent its own name
-	// to this address. An address, which no page can bend, is always right. Nil
-	// means any name.
+	RateLimited func(wait time.Duration) error // makes the error for a caller that is too fast; nil for a plain 429
+	Limits      Limits                         // of callers; the zero value has the defaults
+	// Hosts are the names of the server, without port. It refuses requests for other
+	// names, but not for addresses. Nil allows any name.
 	Hosts []string
 	TLS   *tls.Config // nil for plain HTTP
-	// Dialect understands requests that are put otherwise than the protocol has
-	// it; nil takes only those in its form, at Path.
+	// Dialect translates requests in third-party forms. Nil accepts only requests in
+	// our own form, at Path.
 	Dialect Requests
+	Mounts  []Mount // further handlers
 }
 
-// Requests is the side of a dialect that is called. Safe for concurrent use.
+// A Mount is a handler that a server has beside Path. The guards of the server apply
+// to it: limits of connections, of calls and of the size of a request, names of hosts,
+// no requests by other sites' pages, and only JSON in bodies.
+type Mount struct {
+	Pattern string // as http.ServeMux has it, such as "GET /healthz"
+	Handler http.Handler
+	// Unlimited exempts a cheap handler from the limits of calls (not of connections).
+	Unlimited bool
+}
+
+// Health is a mount that answers GET /healthz with the JSON of status; nil means
+// {"status":"ok"}. It is exempt
+// from the limits of calls, because a monitor would take a busy agent for a dead one,
+// and a refusal costs as much as the answer.
+func Health(status func() any) Mount {
+	if status == nil {
+		status = func() any { return map[string]string{"status": "ok"} }
+	}
+	return Mount{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		body, err := json.Marshal(status())
+		if err != nil {
+			http.Error(w, "no health", http.StatusInternalServerError)
+			return
+		}
+		write(w, http.StatusOK, append(body, '\n'))
+	}), true}
+}
+
+// Requests is the server side of a dialect. It is safe for concurrent use.
 type Requests interface {
-	// Serve answers a body that was posted to a path, from an address that is the
-	// zero address where the network has none. Serve, its last parameter,
-	// answers a JSON-RPC body in the form of the protocol, as often as it takes,
-	// one after the other, and also when Serve has returned; nil is the answer to
-	// a notification. Status is that of HTTP, 404 for a path where nobody listens;
-	// a nil answer has no body.
+	// Serve answers a body that was posted to a path by an address, which is the zero
+	// address where the network has none. It passes JSON-RPC bodies in our own form to
+	// serve, as often as needed, one after the other, also after Serve has returned;
+	// the answer to a notification is nil. The status is that of HTTP, 404 for an
+	// unknown path. A nil answer has no body.
 	Serve(ctx context.Context, from netip.Addr, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte)
 }
 
 // A Server serves one agent.
 type Server struct {
-	mux     *transport.Mux
-	config  Config
-	hosts   map[string]bool // nil for any
-	callers *callers
-	room    *room
-	large   chan struct{} // holds one for each large request of a stranger
-	server  *http.Server
+	mux       *transport.Mux
+	config    Config
+	callers   *callers
+	admission *admission
+	large     chan struct{} // has one element for each large request of an untrusted caller
+	server    *http.Server
 }
 
 // NewServer makes a server of mux.
 func NewServer(mux *transport.Mux, config Config) *Server {
 	config.MaxBearerBody = max(config.MaxBearerBody, config.MaxBody)
-	config.Limits = config.Limits.orUsual()
-	if config.Health == nil {
-		config.Health = func() any { return map[string]string{"status": "ok"} }
-	}
+	config.Limits = config.Limits.orDefault()
 	s := &Server{
-		mux: mux, config: config, hosts: hostNames(config.Hosts), callers: newCallers(config.Limits), room: newRoom(config.Limits),
+		mux: mux, config: config, callers: newCallers(config.Limits), admission: newAdmission(config.Limits),
 		large: make(chan struct{}, maxLarge),
 	}
 	routes := http.NewServeMux()
-	routes.HandleFunc("POST "+Path, s.bounded)
+	routes.Handle("POST "+Path, s.limited(s.call))
 	if config.Dialect != nil {
-		routes.HandleFunc("POST /", s.bounded) // some call at paths of their own
+		routes.Handle("POST /", s.limited(s.call)) // third-party agents call paths of their own
 	}
-	// Health is not bounded: whoever watches an agent would take one that is
-	// busy for one that is dead, and to refuse costs as much as to answer.
-	routes.HandleFunc("GET /healthz", s.health)
+	for _, m := range config.Mounts {
+		handler := m.Handler
+		if !m.Unlimited {
+			handler = s.limited(s.mounted(m.Handler))
+		}
+		routes.Handle(m.Pattern, handler)
+	}
 	s.server = &http.Server{
-		Handler:           s.forThisHost(http.NewCrossOriginProtection().Handler(routes)),
+		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(routes)),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second, // a move may take 30
@@ -108,7 +133,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 
 // Serve answers calls on the listener until Shutdown; it then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	l = newDoor(l, s.room)
+	l = newLimitedListener(l, s.admission)
 	if s.config.TLS != nil {
 		l = overTLS(l, s.config.TLS)
 	}
@@ -118,8 +143,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown stops listening and waits for running calls, until ctx ends; then
-// it breaks them off.
+// Shutdown stops listening and waits for running calls until ctx ends; then it cuts
+// them off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(err, s.server.Close())
@@ -127,20 +152,36 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// bounded lets a call in, unless there are too many.
-func (s *Server) bounded(w http.ResponseWriter, r *http.Request) {
-	s.makeRoom(w)
-	caller, wait := s.callers.enter(addressOf(r.RemoteAddr))
-	switch {
-	case caller != nil:
-		defer s.callers.leave(caller)
-		if calls := s.call(w, r); calls > 1 {
-			s.callers.charge(caller, calls-1)
+// limited answers with a handler, which returns the number of calls in the request,
+// unless there are too many calls.
+func (s *Server) limited(answer func(http.ResponseWriter, *http.Request) (calls int)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.closeIfCrowded(w)
+		caller, wait := s.callers.enter(addressOf(r.RemoteAddr))
+		switch {
+		case caller != nil:
+			defer s.callers.leave(caller)
+			if calls := answer(w, r); calls > 1 {
+				s.callers.charge(caller, calls-1)
+			}
+		case wait > 0:
+			s.rateLimited(w, wait)
+		default: // all callers together have too many
+			unavailable(w)
 		}
-	case wait > 0:
-		s.rateLimited(w, wait)
-	default: // not this caller's fault
-		unavailable(w)
+	})
+}
+
+// mounted is a mounted handler with the checks of a body.
+func (s *Server) mounted(next http.Handler) func(http.ResponseWriter, *http.Request) (calls int) {
+	return func(w http.ResponseWriter, r *http.Request) int {
+		if problem := contentProblem(r.Header); problem != "" && r.ContentLength != 0 {
+			http.Error(w, problem, http.StatusUnsupportedMediaType)
+			return 1
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, s.config.MaxBody)
+		next.ServeHTTP(w, r)
+		return 1
 	}
 }
 
@@ -149,16 +190,16 @@ func unavailable(w http.ResponseWriter) {
 	http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
 }
 
-// makeRoom ends a connection with its answer when others wait for its place.
-func (s *Server) makeRoom(w http.ResponseWriter) {
-	if s.room.crowded() {
+// closeIfCrowded ends a connection with its response when others wait for its slot.
+func (s *Server) closeIfCrowded(w http.ResponseWriter) {
+	if s.admission.crowded() {
 		w.Header().Set("Connection", "close")
 	}
 }
 
 // call answers a request, and returns how many calls it held.
 func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
-	if problem := contentProblem(r.Header); problem != "" && !s.asksWithoutBody(r) {
+	if problem := contentProblem(r.Header); problem != "" && !s.isBareCall(r) {
 		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
 			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
 		}))
@@ -189,7 +230,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 		return 1
 	}
 	status, answer := s.answer(r, bearer, body)
-	s.makeRoom(w) // others may have come meanwhile
+	s.closeIfCrowded(w) // the server may have become crowded meanwhile
 	switch {
 	case status == http.StatusOK && answer.Body == nil:
 		w.WriteHeader(http.StatusNoContent)
@@ -201,14 +242,14 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 	return answer.Calls
 }
 
-// answer has the mux answer a body, or the dialect, if there is one. What the
-// dialect makes of a body is at least one call.
+// answer answers a body by the dialect, if there is one, else by the mux. A body counts
+// as one call at least.
 func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int, answer transport.Answer) {
 	if s.config.Dialect == nil {
 		return http.StatusOK, s.mux.Serve(r.Context(), bearer, body)
 	}
 	var counting sync.Mutex
-	var all transport.Answer // what the dialect asks later counts no more
+	var all transport.Answer // without the calls that the dialect makes after the response
 	status, text := s.config.Dialect.Serve(r.Context(), plainAddress(r.RemoteAddr), r.URL.Path, body, func(ctx context.Context, body []byte) []byte {
 		one := s.mux.Serve(ctx, bearer, body)
 		counting.Lock()
@@ -222,21 +263,21 @@ func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int
 	return status, transport.Answer{Body: text, Calls: max(1, all.Calls), RetryAfter: all.RetryAfter}
 }
 
-// A message in memory can take a hundred times its size, and there may be a
-// thousand calls at once. So of strangers' requests that are large there are few.
+// A message in memory can take a hundred times its size, and there may be a thousand
+// calls at once. Therefore only few untrusted requests at once may be large.
 const (
 	notLarge = 10 << 10 // bytes
-	maxLarge = 2
+	maxLarge = 2        // requests
 )
 
-// isLarge tells whether a request is; of one that does not say how large it is
-// the beginning is read.
+// isLarge tells whether a request is large. It reads the beginning of a request
+// without a length.
 func isLarge(r *http.Request) bool {
 	if r.ContentLength >= 0 {
 		return r.ContentLength > notLarge
 	}
 	body := bufio.NewReaderSize(r.Body, notLarge+1)
-	start, _ := body.Peek(notLarge + 1) // an error comes again when it is read
+	start, _ := body.Peek(notLarge + 1) // an error comes again when the body is read
 	r.Body = struct {
 		io.Reader
 		io.Closer
@@ -244,33 +285,32 @@ func isLarge(r *http.Request) bool {
 	return len(start) > notLarge
 }
 
-// contentProblem is what is wrong with the form of a body, "" for nothing. Only
-// JSON is taken, because a browser sends that to other sites only when they
-// have allowed it; and nothing is unpacked, because what is small when packed
-// may be large.
+// contentProblem is what is wrong with the form of a body, "" for nothing. Only JSON is
+// accepted, because a browser sends JSON to another site only with that site's consent.
+// Compressed bodies are refused, because a small one may unpack to a large one.
 func contentProblem(h http.Header) string {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return "send the body as it is, without Content-Encoding"
 	}
-	said := h.Get("Content-Type")
-	if said == "application/json" {
+	given := h.Get("Content-Type")
+	if given == "application/json" {
 		return ""
 	}
-	if kind, _, err := mime.ParseMediaType(said); err != nil || kind != "application/json" {
+	if kind, _, err := mime.ParseMediaType(given); err != nil || kind != "application/json" {
 		return "send the body with Content-Type: application/json"
 	}
 	return ""
 }
 
-// asksWithoutBody tells whether a request has no body whose form could be wrong:
-// where there is a dialect, a path of its own may say all there is to say.
-func (s *Server) asksWithoutBody(r *http.Request) bool {
+// isBareCall tells whether a request has no body whose form could be wrong: a dialect
+// knows paths that say everything.
+func (s *Server) isBareCall(r *http.Request) bool {
 	return s.config.Dialect != nil && r.URL.Path != Path && r.ContentLength == 0 &&
 		r.Header.Get("Content-Type") == "" && r.Header.Get("Content-Encoding") == ""
 }
 
-// bearerOf is the credential of a request, "" for none and for those of other
-// schemes (RFC 6750 §2.1; a scheme's case does not matter).
+// bearerOf is the bearer credential of a request, "" for none and for other schemes
+// (RFC 6750 §2.1; a scheme is not case-sensitive).
 func bearerOf(r *http.Request) string {
 	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -279,14 +319,13 @@ func bearerOf(r *http.Request) string {
 	return credential
 }
 
-// readBody reads a body of at most limit bytes. A larger one is always refused
-// by MaxBytesReader, because that makes the server wait until the client has
-// read the refusal: closing at once resets the connection under a client that
-// still sends.
+// readBody reads a body of at most limit bytes. MaxBytesReader refuses every larger
+// one, because it makes the server wait until the client has read the refusal. If the
+// server closed the connection at once, it would reset it while the client still sends.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	switch n := r.ContentLength; {
 	case n > limit:
-		limit = 0 // nothing of it is wanted
+		limit = 0 // read nothing of it
 	case n >= 0 && n <= smallBody:
 		b := make([]byte, n)
 		_, err := io.ReadFull(r.Body, b)
@@ -306,30 +345,20 @@ func (s *Server) tooLarge(ctx context.Context, w http.ResponseWriter, limit int6
 
 func (s *Server) rateLimited(w http.ResponseWriter, wait time.Duration) {
 	if s.config.RateLimited == nil {
-		w.Header().Set("Retry-After", inSeconds(wait))
+		w.Header().Set("Retry-After", retrySeconds(wait))
 		http.Error(w, "too many requests", http.StatusTooManyRequests)
 		return
 	}
 	writeRetry(w, wait, transport.EncodeError(s.config.RateLimited(wait)))
 }
 
-func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	body, err := json.Marshal(s.config.Health())
-	if err != nil {
-		http.Error(w, "no health", http.StatusInternalServerError)
-		return
-	}
-	write(w, http.StatusOK, append(body, '\n'))
-}
-
-// inSeconds is a wait as Retry-After has it: in whole seconds, never less than
-// it was.
-func inSeconds(wait time.Duration) string {
+// retrySeconds is a wait as Retry-After has it: in whole seconds, rounded up.
+func retrySeconds(wait time.Duration) string {
 	return strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10)
 }
 
 func writeRetry(w http.ResponseWriter, wait time.Duration, body []byte) {
-	w.Header().Set("Retry-After", inSeconds(wait))
+	w.Header().Set("Retry-After", retrySeconds(wait))
 	write(w, http.StatusTooManyRequests, body)
 }
 
@@ -337,5 +366,5 @@ func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that has gone away is its own loss
+	_, _ = w.Write(body) // fails only for a caller that has gone
 }

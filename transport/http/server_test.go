@@ -91,7 +91,7 @@ func TestServerAnswersNotificationsWithNothing(t *testing.T) {
 }
 
 func TestServerRoutes(t *testing.T) {
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{carrier.Health(nil)}})
 	const allowed = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
 	tests := []struct {
 		name, method, path string
@@ -129,7 +129,7 @@ func TestHealth(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Health: tt.health})
+			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{carrier.Health(tt.health)}})
 			got := send(t, http.MethodGet, base+"/healthz", nil, nil)
 			assert.Equal(t, tt.status, got.status)
 			assert.Equal(t, tt.want, got.body)

@@ -8,43 +8,43 @@ import (
 	"time"
 )
 
-// overTLS makes a listener speak TLS, and HTTP/1.1 in it: the calls of HTTP/2
-// share a connection, so that to count connections would bound nothing.
+// overTLS makes a listener accept TLS with HTTP/1.1. HTTP/2 is off, because all its
+// calls share one connection, and a limit on connections would bound nothing.
 func overTLS(l net.Listener, config *tls.Config) net.Listener {
 	config = config.Clone()
 	config.NextProtos = []string{"http/1.1"}
-	return tls.NewListener(doubting{l}, config)
+	return tls.NewListener(sniffingListener{l}, config)
 }
 
-// doubting listens to how its callers begin.
-type doubting struct{ net.Listener }
+// A sniffingListener makes sniffingConns.
+type sniffingListener struct{ net.Listener }
 
-func (l doubting) Accept() (net.Conn, error) {
+func (l sniffingListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &doubted{Conn: c}, nil
+	return &sniffingConn{Conn: c}, nil
 }
 
-// A doubted connection knows whether TLS is spoken on it. Package net/http
-// tells whoever speaks plain HTTP so, and closes. With the rest of the request
-// unread that resets the connection, and the answer may never be seen: so this
-// side reads for a moment longer.
-type doubted struct {
+// A sniffingConn notes whether the caller speaks TLS. Package net/http answers plain
+// HTTP with an error and closes the connection. While the rest of the request is
+// unread, that resets the connection, and the caller may never see the error.
+// Therefore Close reads for a moment longer.
+type sniffingConn struct {
 	net.Conn
 
-	begun bool // known to the reader alone
+	begun bool // used by the reader only
 	plain atomic.Bool
 }
 
 const (
 	handshake = 22 // the type of the first TLS record (RFC 8446 §5.1)
-	aMoment   = 500 * time.Millisecond
-	maxUnread = 64 << 10
+	drainTime = 500 * time.Millisecond
+	maxUnread = 64 << 10 // bytes
 )
 
-func (c *doubted) Read(b []byte) (int, error) {
+func (c *sniffingConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if !c.begun && n > 0 {
 		c.begun = true
@@ -53,10 +53,10 @@ func (c *doubted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close lets a caller that speaks plain HTTP read the answer.
-func (c *doubted) Close() error {
+// Close lets a caller that speaks plain HTTP read the response.
+func (c *sniffingConn) Close() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.plain.Load() {
-		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(aMoment)) == nil {
+		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(drainTime)) == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, maxUnread) // until the caller closes
 		}
 	}

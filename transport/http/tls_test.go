@@ -62,7 +62,7 @@ func TestTLS(t *testing.T) {
 			require.Equal(t, &transport.Timing{Connecting: second, Waiting: 2 * second}, timing)
 
 			timing, err = calls(nil, endpoint)
-			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one that is to be believed")
+			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one to trust")
 			require.Equal(t, &transport.Timing{Connecting: second}, timing, "it came as far as that")
 
 			_, err = calls(roots, pipeEndpoint)

@@ -1,6 +1,6 @@
-// Package memory carries calls between agents of one process through channels.
-// In its ordinary mode values are handed over as they are; in wire mode they
-// are encoded and decoded by the same codec as on a network.
+// Package memory carries calls between agents of one process through channels. In its
+// ordinary mode it passes values on unchanged. In wire mode it encodes and decodes them
+// by the same codec as a network carrier. It must not depend on the protocol.
 package memory
 
 import (
@@ -13,19 +13,19 @@ import (
 	"evenodd/transport"
 )
 
-// A Bus joins the agents of one process. Safe for concurrent use.
+// A Bus connects the agents of one process. It is safe for concurrent use.
 type Bus struct {
 	wire   bool
 	lastID atomic.Int64
-	calls  sync.Pool // of *call; what an answered call leaves behind serves the next
+	calls  sync.Pool // of *call, which answered calls give back
 
-	mu    sync.Mutex                           // serialises changes of peers
+	mu    sync.Mutex                           // held while peers is replaced
 	peers atomic.Pointer[map[string]*listener] // by endpoint; replaced, never changed
 }
 
 var _ transport.Caller = (*Bus)(nil)
 
-// NewBus makes a bus that hands values over as they are.
+// NewBus makes a bus that passes values on unchanged.
 func NewBus() *Bus {
 	b := &Bus{}
 	b.calls.New = func() any {
@@ -35,16 +35,15 @@ func NewBus() *Bus {
 	return b
 }
 
-// NewWireBus makes a bus that encodes every call and every answer.
+// NewWireBus makes a bus that encodes every request and response.
 func NewWireBus() *Bus {
 	b := NewBus()
 	b.wire = true
 	return b
 }
 
-// Listen serves an endpoint with mux until the returned function is called,
-// which waits for running handlers. Listening twice at one endpoint replaces
-// the first listener for new calls.
+// Listen serves an endpoint with mux until stop is called, which waits for running
+// handlers. A second listener of an endpoint gets all new calls.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call)}
 	b.change(func(peers map[string]*listener) { peers[endpoint] = l })
@@ -109,7 +108,7 @@ func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Ti
 	return a.value, nil, a.err
 }
 
-// read decodes an answer, and puts beside its error what was said beside it.
+// read decodes an answer. Its error gets the time to wait that was sent beside it.
 func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error) {
 	value, err := transport.DecodeResponse(answer.Body, decode)
 	if answer.RetryAfter > 0 {
@@ -125,7 +124,7 @@ type call struct {
 	ctx            context.Context //nolint:containedctx // a call in a channel is a parameter list
 	bearer, method string
 	params         any
-	done           chan answer // buffered, so that nobody who left is waited for
+	done           chan answer // buffered, so that a worker never waits for a caller that left
 	timer          *time.Timer
 }
 
@@ -212,12 +211,12 @@ type answer struct {
 	err   error
 }
 
-// A listener serves one endpoint with as many goroutines as it has calls at
-// once; they wait for the next call when they are done.
+// A listener serves one endpoint. It has as many workers as it had calls at once; idle
+// workers wait for the next call.
 type listener struct {
 	mux   *transport.Mux
 	wire  bool
-	inbox chan *call // nil sends a worker home
+	inbox chan *call // nil stops a worker
 
 	mu      sync.Mutex // orders new workers before stop
 	stopped bool
@@ -225,7 +224,7 @@ type listener struct {
 	workers sync.WaitGroup
 }
 
-// deliver hands c to an idle worker, or to a new one. It is false when the
+// deliver passes c to an idle worker, or to a new one. It returns false when the
 // listener has stopped.
 func (l *listener) deliver(c *call) bool {
 	select {
@@ -263,7 +262,7 @@ func (l *listener) stop() {
 	count := l.count
 	l.mu.Unlock()
 	for range count {
-		l.inbox <- nil // each when it is done
+		l.inbox <- nil // each worker takes one when it is idle
 	}
 	l.workers.Wait()
 }

@@ -30,7 +30,7 @@ func TestDecisiveRejectionHasItsHTTPStatusAndItsJSONRPCCode(t *testing.T) {
 		{name: "pydantic's detail", status: 422, body: `{"detail":[{"type":"missing","loc":["body","params","message"],"msg":"Field required"}]}`,
 			code: protocol.ErrConnection, rpc: -2, wants: `HTTP 422 Unprocessable Entity: [{"type":"missing","loc":["body","params","message"]`},
 		{name: "a page", status: 500, body: "<html>", code: protocol.ErrConnection, rpc: -2, wants: "HTTP 500 Internal Server Error", kind: "text/html"},
-		{name: "a page under HTTP 200", status: 200, body: "<html>", code: protocol.ErrConnection, rpc: -2, wants: "the answer is text/html, no JSON", kind: "text/html"},
+		{name: "a page under HTTP 200", status: 200, body: "<html>", code: protocol.ErrConnection, rpc: -2, wants: "the answer is text/html, not JSON", kind: "text/html"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inAWorld(t, func(w *world) {

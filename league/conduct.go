@@ -1,0 +1,330 @@
+package league
+
+import (
+	"context"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// A conduct is a match in the hands of a conductor: the goroutine that moves the match's
+// handover until there is a result.
+type conduct struct {
+	*match
+	referee  *agent // nil while none is chosen
+	slot     bool   // the conduct takes a slot of the referee
+	failed   failures
+	tries    int
+	end      time.Time       // the referee must have reported before
+	returned <-chan struct{} // closed when the referee registers again after the last offer
+}
+
+// conductMatch gets a match played. The first accepted result counts. It returns when
+// there is a result, when work ends, or when stop ends before a referee has the match.
+func (m *Manager) conductMatch(stop, work context.Context, x *match) {
+	c := m.takeUpMatch(x)
+	for event := matchOver; ; {
+		switch x.handover.state {
+		case choosing:
+			event = m.choose(stop, work, c)
+		case offering:
+			event = m.offer(work, c)
+		case awaiting:
+			event = m.awaitReport(work, c, event == offerAccepted)
+		case finished:
+			return
+		}
+		m.advance(stop, c, event)
+	}
+}
+
+// takeUpMatch begins to conduct a match. A match that was handed to a referee before
+// this manager started goes to the same referee again, which resumes it or reports its
+// result, unless that referee has failed with it.
+func (m *Manager) takeUpMatch(x *match) *conduct {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
+	for _, at := range x.fact.Attempts {
+		failed := at.Failed || x.fact.HasLost(at.Number)
+		if x.handover.fresh = failed; failed {
+			c.failed.add(m.agents[at.Referee])
+		}
+	}
+	return c
+}
+
+// advance moves the handover. It records the failure of a referee, and releases a
+// referee that no longer has the match.
+func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent) {
+	failed := c.handover.on(event)
+	if event == offerRestarted {
+		c.tries++
+		c.end = time.Now().Add(m.longestMatch())
+	}
+	if c.handover.state == offering || c.handover.state == awaiting {
+		return
+	}
+	if c.slot {
+		<-c.referee.slots
+		c.slot = false
+	}
+	if failed {
+		c.failed.add(c.referee)
+		m.failed(c.id, c.referee, event.failure(c.id.String()))
+	}
+	if event == offerDeclined || event == offerNotSent {
+		if stop.Err() != nil || (c.tries+1)%len(m.referees) == 0 && m.clock.Sleep(stop, m.patience(c.tries)) != nil {
+			c.handover.on(matchOver)
+		}
+	}
+	if event != offerRestarted {
+		c.tries++
+	}
+	c.referee = nil
+}
+
+// choose finds a referee with a free slot for the match.
+func (m *Manager) choose(stop, work context.Context, c *conduct) handoverEvent {
+	if c.over() {
+		return matchOver
+	}
+	if c.referee == nil {
+		if m.nextReferee(c) == nil && m.recordDoubt(c.match) {
+			return matchOver
+		}
+		if c.referee = m.awaitReferee(stop, c); c.referee == nil {
+			return matchOver
+		}
+	}
+	m.announceOther(work, c)
+	if stop.Err() != nil {
+		return matchOver
+	}
+	select {
+	case c.referee.slots <- struct{}{}:
+		c.slot, c.end = true, time.Now().Add(m.longestMatch())
+		return refereeChosen
+	case <-c.done:
+	case <-stop.Done():
+	}
+	return matchOver
+}
+
+// awaitReferee waits for a referee that may have the match. When there is none, it pings
+// the others, after longer and longer pauses, until one answers. Nil when ctx ends.
+func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
+	for pause := m.patience(c.tries); ctx.Err() == nil; pause = max(pause, min(2*pause, recallEvery)) {
+		if r := m.nextReferee(c); r != nil {
+			return r
+		}
+		if m.clock.Sleep(ctx, pause) != nil {
+			return nil
+		}
+		for _, r := range m.recall(ctx, m.referees, c.failed) {
+			delete(c.failed, r)
+		}
+	}
+	return nil
+}
+
+// nextReferee is the referee that gets the next attempt now; nil for none.
+func (m *Manager) nextReferee(c *conduct) *agent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	failed := func(id string) bool { return c.failed.has(m.agents[id]) }
+	return m.agents[decide.NextReferee(m.state, c.announced.id, c.tries, failed)]
+}
+
+// patience is the pause before referees are asked again: after many rounds of questions
+// longer and longer, up to a minute.
+func (m *Manager) patience(tries int) time.Duration {
+	const often = 5
+	pause := max(protocol.Seconds(m.options.Retry.Delay), time.Second)
+	for n := tries / len(m.referees); n >= often && pause < time.Minute; n-- {
+		pause *= 2
+	}
+	return min(pause, max(time.Minute, protocol.Seconds(m.options.Retry.Delay)))
+}
+
+// longestMatch is the most time that a match can take, with all retries and waits, and a
+// margin for the report.
+func (m *Manager) longestMatch() time.Duration {
+	if limit := m.options.LongestMatch; limit > 0 {
+		return limit
+	}
+	const margin = 30 * time.Second
+	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.Info().MaxTurns) + margin
+}
+
+// announceOther tells the players of a match that another referee has it than the
+// announced one, if they would refuse it otherwise.
+func (m *Manager) announceOther(ctx context.Context, c *conduct) {
+	m.mu.Lock()
+	if !decide.Unannounced(m.state, c.announced.id, c.referee.id) {
+		m.mu.Unlock()
+		return
+	}
+	players := m.present([]*agent{c.a, c.b})
+	again := m.announcement(ctx, m.state.Round, len(players), []*match{{id: c.id, a: c.a, b: c.b, announced: c.referee}})
+	m.mu.Unlock()
+	post(players, again)
+	again.wait()
+}
+
+// offer sends start_match (MATCH_ASSIGNMENT) to the referee, and records the attempt
+// before and the answer after it: above all the draw commitment. A report that is faster
+// than the answer waits (see handover.delays).
+func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
+	c.returned = *c.referee.returned.Load() // a return during the call counts
+	m.mu.Lock()
+	number, again := decide.AttemptFor(c.fact, c.referee.id, c.handover.fresh)
+	at, err := c.attempt(number), error(nil)
+	if !again {
+		err = m.record(&journal.MatchAssigned{Attempt: at, RefereeID: c.referee.id})
+	}
+	c.handover.open(number, again)
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		c.handover.close()
+	}()
+	if err != nil || m.durable() != nil { // before the referee hears of it, so that no attempt number is used twice
+		return matchOver
+	}
+	ack, err := m.startMatch(ctx, c, at)
+	if ctx.Err() != nil || c.over() {
+		return matchOver
+	}
+	log := m.options.Log.With().Stringer("match_id", c.id).Str("referee_id", c.referee.id).Logger()
+	if err != nil {
+		log.Warn().Err(err).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
+		switch e := protocol.AsError(err); {
+		case protocol.Local(err):
+			return offerNotSent
+		case e != nil && (e.Remote || !e.Code.Retryable()):
+			return offerDeclined
+		}
+		return offerUnanswered
+	}
+	return m.answerOf(c, at, ack, log)
+}
+
+// answerOf records the answer of a referee to an offer.
+func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchAssignmentAck, log zerolog.Logger) handoverEvent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ack.Status != protocol.StatusAccepted {
+		withReason(log.Info(), ack.Reason).Str("status", ack.Status).Str("event_type", protocol.EventAssignmentRefused).
+			Msg("the referee does not take the match")
+		if event := decide.Decline(c.fact, at, c.referee.id, ack); event != nil {
+			_ = m.record(event) // an error ends the manager
+		}
+		return offerDeclined
+	}
+	event, restarted := decide.Acceptance(c.fact, at, c.referee.id, ack)
+	switch {
+	case restarted:
+		log.Warn().Int("attempt", at.Number).Str("event_type", protocol.EventCommitmentChanged).
+			Msg("the referee has begun this attempt again with another commitment: another attempt")
+		return offerRestarted
+	case event != nil && m.record(event) != nil:
+		return matchOver
+	}
+	return offerAccepted
+}
+
+// startMatch sends start_match.
+func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attempt) (*protocol.MatchAssignmentAck, error) {
+	o, referee := &m.options, c.referee
+	q := &protocol.MatchAssignment{
+		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, at.Conversation()),
+		LeagueID: o.LeagueID, RoundID: c.id.Round, MatchID: c.id.String(), Attempt: at.Number, GameType: o.GameType,
+		Timeouts: o.Timeouts, RetryPolicy: o.Retry, Scoring: scoringOf(o.Scoring), Auth: o.auth(),
+	}
+	m.mu.Lock()
+	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
+	proves := m.state.Agents[referee.id].Proves()
+	m.mu.Unlock()
+	if proves {
+		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
+		q.PlayerB.AccessToken = c.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
+	} else {
+		q.RefereeID = referee.id
+	}
+	if o.StrictReplies {
+		q.Replies = protocol.RepliesStrict
+	}
+	return protocol.StartMatch.Call(ctx, o.Caller, referee.peer(), q)
+}
+
+// assignedPlayer is a player as an assignment describes it. M.mu is held.
+func (m *Manager) assignedPlayer(p *agent) protocol.AssignedPlayer {
+	index, _ := m.state.PlayerIndex(p.id)
+	row := m.state.Table.Row(index)
+	points := row.Points
+	return protocol.AssignedPlayer{
+		PlayerID: p.id, Endpoint: p.address(), DisplayName: p.name,
+		Standings: protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &points},
+	}
+}
+
+// awaitReport waits for the result of a match that a referee holds, as long as the
+// longest match can take; no longer if nothing answers at the referee's endpoint for a
+// while. A referee that was not reached with the offer gets it again as soon as it
+// answers.
+func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) handoverEvent {
+	glance := m.options.Glance
+	timer := time.NewTimer(glance)
+	defer timer.Stop()
+	var giveUp <-chan time.Time // when a better report must have come
+	missed := 0                 // glances in a row at which nothing answered
+	for {
+		select {
+		case <-c.done:
+			return matchOver
+		case <-ctx.Done():
+			return matchOver
+		case <-c.returned:
+			if !time.Now().Before(c.end) {
+				return reportLate
+			}
+			return refereeBack
+		case <-c.recheck:
+			lost, until := m.lostByReports(c)
+			if lost {
+				return reportRejected
+			}
+			if !until.IsZero() {
+				giveUp = time.After(time.Until(until))
+			}
+			continue
+		case <-giveUp:
+			if m.loseByReports(c) {
+				return reportRejected
+			}
+			continue
+		case <-timer.C:
+		}
+		left := time.Until(c.end)
+		if left <= 0 {
+			return reportLate
+		}
+		missed++
+		if m.reachable(ctx, c.referee.address()) {
+			if !reached {
+				return refereeBack
+			}
+			missed = 0
+		}
+		if missed >= 3 {
+			return refereeGone
+		}
+		timer.Reset(min(glance, left))
+	}
+}

@@ -1,0 +1,100 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// Holder is the referee to which a match was handed last; "" for none, and for a
+// referee that failed with it, lost it by rejected reports, or is suspended.
+func Holder(s *journal.State, id protocol.MatchID) string {
+	fact, _, _, _ := s.Find(id)
+	if len(fact.Attempts) == 0 {
+		return ""
+	}
+	last := fact.Attempts[len(fact.Attempts)-1]
+	if last.Failed || fact.HasLost(last.Number) || s.Agents[last.Referee].Absent() {
+		return ""
+	}
+	return last.Referee
+}
+
+// NextReferee is the referee that gets the next attempt at a match; "" for none. It
+// goes through the referees in turn, from the announced one plus the number of tries,
+// without those that are suspended or have failed with this match. A referee that the
+// players would refuse (see Unannounced) gets the match only if there is no other.
+func NextReferee(s *journal.State, announced string, tries int, failed func(id string) bool) (chosen string) {
+	referees := s.Started.Referees
+	first := slices.Index(referees, announced) + tries
+	for i := range referees {
+		id := referees[(first+i)%len(referees)]
+		switch {
+		case s.Agents[id].Absent() || failed(id):
+		case !Unannounced(s, announced, id):
+			return id
+		case chosen == "":
+			chosen = id
+		}
+	}
+	return chosen
+}
+
+// Unannounced tells whether players would refuse a referee, because the announced one
+// shows them access tokens, and this one does not. They must be told first.
+func Unannounced(s *journal.State, announced, id string) bool {
+	return s.Agents[announced].Proves() && !s.Agents[id].Proves()
+}
+
+// AttemptFor is the attempt under which a referee gets a match: an earlier one of its
+// own if that still stands, unless fresh asks for the next one. Again tells that the
+// referee may have the match already.
+func AttemptFor(fact *journal.Match, refereeID string, fresh bool) (number int, again bool) {
+	if fresh {
+		return fact.NextAttempt(), false
+	}
+	for i, at := range slices.Backward(fact.Attempts) {
+		last := i == len(fact.Attempts)-1
+		untouched := at.Declined && !at.Accepted
+		switch {
+		case at.Referee == refereeID && (last || untouched):
+			return at.Number, true
+		case !untouched: // the referee of a later attempt may play the match
+			return fact.NextAttempt(), false
+		}
+	}
+	return fact.NextAttempt(), false
+}
+
+// Acceptance decides about a MATCH_ASSIGNMENT_ACK with which a referee accepts an
+// attempt. The event binds the referee to its draw; nil if the journal has it already.
+// Restarted tells that the referee has begun an attempt again, and would draw again: its
+// draw commitment is another one than before.
+func Acceptance(fact *journal.Match, at protocol.Attempt, refereeID string, ack *protocol.MatchAssignmentAck) (event *journal.MatchAccepted, restarted bool) {
+	assigned := fact.Attempt(ack.Attempt, refereeID)
+	if assigned == nil { // a third-party agent may name none
+		assigned = fact.Attempt(at.Number, refereeID)
+	}
+	at.Number = assigned.Number
+	switch {
+	case assigned.Accepted && !assigned.Declined && assigned.Commitment == ack.DrawCommitment:
+		return nil, false
+	case assigned.Commitment != "" && assigned.Commitment != ack.DrawCommitment:
+		return nil, true
+	}
+	return &journal.MatchAccepted{Attempt: at, RefereeID: refereeID, DrawCommitment: ack.DrawCommitment}, false
+}
+
+// Decline decides about a MATCH_ASSIGNMENT_ACK with which a referee does not accept an
+// attempt. Nil if the journal knows that, or if the referee accepted the attempt before:
+// then it may still have a result.
+func Decline(fact *journal.Match, at protocol.Attempt, refereeID string, ack *protocol.MatchAssignmentAck) *journal.MatchDeclined {
+	if assigned := fact.Attempt(at.Number, refereeID); assigned.Accepted || assigned.Declined {
+		return nil
+	}
+	const longest = 200
+	reason := strings.ToValidUTF8(ack.Reason[:min(len(ack.Reason), longest)], "")
+	return &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: string(protocol.HideTokens([]byte(reason)))}
+}

@@ -1,0 +1,98 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// Suspension decides about an agent between two rounds, by its failures in a row (spec
+// 003 §2.8). It returns an AgentSuspended or AgentShutdown event; nil for neither. While
+// a round is open it must not be asked: matches of a round end in any order.
+func Suspension(s *journal.State, id string) journal.Data {
+	a := s.Agents[id]
+	switch suspend, shutdown := s.Due(a); {
+	case shutdown:
+		return &journal.AgentShutdown{AgentID: id, Reason: failuresOf(a)}
+	case suspend:
+		return &journal.AgentSuspended{AgentID: id, Reason: failuresOf(a)}
+	}
+	return nil
+}
+
+// failuresOf describes an agent's failures in a row.
+func failuresOf(a *journal.Agent) string {
+	switch {
+	case !a.Player && a.Failures == 1:
+		return "failed with the last match it was handed"
+	case !a.Player:
+		return fmt.Sprintf("failed %d times in a row with matches it was handed", a.Failures)
+	case a.Failures == 1:
+		return "did not answer in its last match"
+	case a.Suspended != "": // in some of them nobody asked it
+		return fmt.Sprintf("missed its last %d matches", a.Failures)
+	}
+	return fmt.Sprintf("did not answer in its last %d matches", a.Failures)
+}
+
+// Revival ends the suspension of an agent that answers again; nil if it is not
+// suspended, or cannot return.
+func Revival(s *journal.State, id string) *journal.AgentReturned {
+	a := s.Agents[id]
+	if a.Suspended == "" || a.Shutdown != "" || s.Completed != nil {
+		return nil
+	}
+	return &journal.AgentReturned{AgentID: id, Endpoint: a.Endpoint, Generation: a.Generation, Reason: "it answers again"}
+}
+
+// RefereeFailure records that a referee failed with its last attempt at a match. The
+// failure counts when the round is over. Nil if it does not count: the match has a result, the
+// referee is suspended, or has failed often enough in this round to be suspended.
+func RefereeFailure(s *journal.State, id protocol.MatchID, refereeID, reason string) *journal.AgentFailed {
+	fact, _, _, _ := s.Find(id)
+	a := s.Agents[refereeID]
+	suspend, shutdown := s.Limits()
+	most := cmp.Or(suspend, journal.DefaultSuspendAfter)
+	if shutdown > 0 {
+		most = min(most, max(shutdown-1, 1)) // one bad round does not shut down a referee
+	}
+	if a.Absent() || fact.Report != nil || a.RoundFailures >= most {
+		return nil
+	}
+	at := protocol.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
+	return &journal.AgentFailed{AgentID: refereeID, Attempt: at, Reason: reason}
+}
+
+// Forfeit ends a match of an announced round of which a player is suspended or shut
+// down: that player loses, and the other wins by default. Nil if both are present, or
+// the match has a result.
+func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, error) {
+	fact, idA, idB, _ := s.Find(id)
+	absent := s.Forfeiting(idA, idB)
+	if len(absent) == 0 || fact.Report != nil {
+		return nil, nil //nolint:nilnil // nobody forfeits it
+	}
+	f := &journal.MatchForfeited{MatchID: id, Players: absent}
+	f.Status = protocol.StatusTechnicalLoss
+	f.Choices = protocol.Both(idA, (*string)(nil), idB, (*string)(nil))
+	var why []string
+	for _, id := range absent {
+		a := s.Agents[id]
+		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(a.LastFault, string(protocol.ErrTimeout))})
+		if a.Shutdown != "" {
+			why = append(why, id+" was shut down: it "+a.Shutdown)
+		} else {
+			why = append(why, id+" is suspended: it "+a.Suspended)
+		}
+	}
+	f.Reason = strings.Join(why, "; ") + " - both lose"
+	if f.WinnerPlayerID = journal.Remaining(idA, idB, absent); f.WinnerPlayerID != nil {
+		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
+	}
+	var err error
+	f.Score, err = s.Score(&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id}, GameResult: f.GameResult})
+	return f, err
+}

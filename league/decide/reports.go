@@ -1,0 +1,241 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// Reports judge the reports of referees (spec 003 §8.7.6).
+type Reports struct {
+	LeagueID string
+	GameType string
+	Game     rules.Game
+}
+
+// Pings are what pings of the two players of a match have shown.
+type Pings int
+
+// The states of Pings.
+const (
+	NotPinged  Pings = iota
+	PingsSent        // not all pings have an answer yet
+	PlayerAway       // at least one player did not answer
+	BothAnswer
+	NotRunning // this manager has not resumed the match yet, and pings nobody
+)
+
+// A Verdict is how a manager treats a report.
+type Verdict struct {
+	Result     *journal.MatchReported // the report, as far as it could be read; nil if it is about no match of the referee
+	Accepted   bool                   // record Result
+	Repeated   bool                   // the result is recorded already: acknowledge it again
+	Disputed   bool                   // the match has another result, which stays
+	PingFirst  bool                   // ping both players, and judge the report again
+	Rejected   string                 // why the report is not credible; "" if it is
+	RefereeOut bool                   // the rejection is final: the referee has lost its attempt
+	Err        error                  // for the referee; a *protocol.Error
+}
+
+// Judge judges a report of a referee. Reporting is idempotent: a report that repeats
+// the recorded result is acknowledged again, and a different one is refused.
+func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, refereeID string, pings Pings) (v Verdict) {
+	id, _ := protocol.ParseMatchID(q.MatchID) // no match has the zero id
+	fact, idA, idB, ok := s.Find(id)
+	switch {
+	case q.LeagueID != p.LeagueID:
+		v.Err = OtherLeague(p.LeagueID, q.LeagueID)
+		return v
+	case s.Started == nil:
+		v.Err = protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
+		return v
+	case !ok || id.Round != q.RoundID || !fact.Holds(refereeID):
+		v.Err = protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
+		return v
+	}
+	r := p.read(q, attemptOf(q, id, fact, refereeID), refereeID, [2]string{idA, idB})
+	contradiction := p.check(s, r, fact, [2]string{idA, idB})
+	thirdParty := !s.Agents[refereeID].Proves()
+	doubleLoss := contradiction == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && thirdParty
+	v.Result = r
+	switch {
+	case fact.Report != nil && fact.Report.RefereeID == refereeID && same(fact.Report, r):
+		v.Repeated = true
+	case fact.Report != nil:
+		v.Disputed = true
+		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
+			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
+	case fact.HasLost(r.Number):
+		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
+			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", refereeID, r.Number, r.MatchID)
+	case pings == PingsSent || pings == NotPinged && doubleLoss:
+		v.PingFirst = true
+	case contradiction != nil:
+		v.Rejected, v.Err = "it contradicts itself: "+contradiction.Detail, contradiction
+	case doubleLoss && pings == NotRunning:
+		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again", r.MatchID)
+	case doubleLoss && pings == BothAnswer:
+		v.Rejected, v.RefereeOut = fmt.Sprintf("it says that %s and %s both failed, but both answer", idA, idB), true
+		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "report rejected: both players answer the manager's ping")
+	default:
+		v.Accepted = true
+	}
+	return v
+}
+
+// same tells whether two reports say the same about a match.
+func same(a, b *journal.MatchReported) bool {
+	for _, c := range a.Choices {
+		other, _ := b.Choices.Get(c.Name)
+		if valueOf(c.Value) != valueOf(other) {
+			return false
+		}
+	}
+	return a.Status == b.Status && valueOf(a.WinnerPlayerID) == valueOf(b.WinnerPlayerID) &&
+		valueOf(a.DrawnNumber) == valueOf(b.DrawnNumber)
+}
+
+// attemptOf is the attempt that a report is about: the one it names, if that is the
+// referee's, else the referee's last.
+func attemptOf(q *protocol.MatchResultReport, id protocol.MatchID, fact *journal.Match, refereeID string) protocol.Attempt {
+	if slices.ContainsFunc(fact.Attempts, func(a journal.Attempt) bool { return a.Referee == refereeID && a.Number == q.Attempt }) {
+		return protocol.Attempt{MatchID: id, Number: q.Attempt}
+	}
+	return protocol.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
+}
+
+// read makes a result of a report, as far as it can be read. It accepts a report
+// without details or with winner "DRAW". It ignores the score, because the manager
+// computes the points.
+func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refereeID string, ids [2]string) *journal.MatchReported {
+	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Draw: q.Draw}
+	var choices [2]*string
+	if d := q.Result.Details; d != nil {
+		r.Status, r.DrawnNumber = d.Status, d.DrawnNumber
+		r.Reason = string(protocol.HideTokens([]byte(d.Reason))) // everybody may read the journal
+		for i, id := range ids {
+			choices[i], _ = d.Choices.Get(id)
+			code, ok := d.Faults.Get(id)
+			if ok && protocol.Code(code).Name() != "" && d.Status == protocol.StatusTechnicalLoss {
+				r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: code})
+			}
+		}
+	}
+	r.Choices = protocol.Both(ids[0], choices[0], ids[1], choices[1])
+	drawn := valueOf(q.Result.Winner) == "DRAW"
+	if !drawn {
+		r.WinnerPlayerID = q.Result.Winner
+	}
+	switch {
+	case r.Status != "":
+	case drawn:
+		r.Status = protocol.StatusDraw
+	default:
+		r.Status = inferStatus(q.Result.Details, slices.Contains(ids[:], valueOf(r.WinnerPlayerID)))
+	}
+	moves := r.Moves(ids)
+	if valueOf(r.DrawnNumber) == 0 && (r.Status == protocol.StatusTechnicalLoss || moves[0] == "" || moves[1] == "") {
+		r.DrawnNumber = nil // third-party referees report 0 if they drew nothing or name no choices
+	}
+	return r
+}
+
+// inferStatus is the status of a report that names none.
+func inferStatus(d *protocol.ResultDetails, won bool) string {
+	switch {
+	case won && (d == nil || d.DrawnNumber != nil):
+		return protocol.StatusWin
+	case d != nil && d.DrawnNumber == nil && d.Choices != nil:
+		return protocol.StatusTechnicalLoss
+	case won:
+		return protocol.StatusWin
+	}
+	return protocol.StatusDraw
+}
+
+// check completes a result that was read: it adds the parity and the score. It returns
+// an error if the result contradicts itself, the rules or the draw; nil if it counts.
+func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journal.Match, ids [2]string) *protocol.Error {
+	r.Score = protocol.Both(ids[0], 0, ids[1], 0)
+	var err error
+	if w := r.WinnerPlayerID; w != nil && !slices.Contains(ids[:], *w) {
+		r.WinnerPlayerID = nil
+		err = fmt.Errorf("result.winner must be %s, %s or null", ids[0], ids[1])
+	} else {
+		err = p.credible(r, fact, ids)
+	}
+	if r.Status == protocol.StatusTechnicalLoss || valueOf(r.DrawnNumber) == 0 {
+		r.DrawnNumber = nil // no draw counts
+	} else {
+		parity := [...]string{"even", "odd"}[*r.DrawnNumber&1]
+		r.NumberParity = &parity
+	}
+	if err == nil {
+		var score protocol.PerPlayer[int]
+		if score, err = s.Score(r); err == nil {
+			r.Score = score
+		}
+	}
+	var fault *protocol.Error
+	if err != nil && !errors.As(err, &fault) {
+		fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+	}
+	return fault
+}
+
+// Doubt records that a referee lost an attempt by a rejected report, with the result
+// that the match gets if no other referee conducts it: the one that follows from the
+// choices and the number of the report, else the one that it claims.
+func (p *Reports) Doubt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.AttemptLost {
+	_, idA, idB, _ := s.Find(rejected.MatchID)
+	ids := [2]string{idA, idB}
+	r := rejected.GameResult
+	r.Choices = protocol.Both(idA, p.legal(rejected, idA), idB, p.legal(rejected, idB))
+	if r.Status != protocol.StatusTechnicalLoss {
+		if verdict, decided, _ := rules.Follows(p.Game, r.Moves(ids), r.DrawnNumber); decided {
+			r.WinnerPlayerID, r.Reason = nil, verdict.Reason(ids)
+			if winner := verdict.WinnerOf(ids); winner != "" {
+				r.WinnerPlayerID = &winner
+			}
+		}
+		r.Status = protocol.StatusDraw
+		if r.WinnerPlayerID != nil {
+			r.Status = protocol.StatusWin
+		}
+	}
+	return &journal.AttemptLost{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason, Result: &r}
+}
+
+// legal is the choice of a player in a report; nil for none and for an illegal one.
+func (p *Reports) legal(r *journal.MatchReported, id string) *string {
+	choice, _ := r.Choices.Get(id)
+	if choice == nil || p.Game.Info().MaxTurns > 1 {
+		return choice
+	}
+	position := p.Game.Start()
+	for _, side := range position.ToMove() {
+		if position.Check(side, *choice) != nil {
+			return nil
+		}
+	}
+	return choice
+}
+
+// LastDoubt is the result of a match that no other referee can conduct: that of its
+// last rejected report. Nil if no report was rejected, or the match has a result.
+func LastDoubt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
+	fact, _, _, _ := s.Find(id)
+	last := len(fact.LostAttempts) - 1
+	if last < 0 || fact.LostAttempts[last].Result == nil || fact.Report != nil {
+		return nil, nil //nolint:nilnil // there is no such result
+	}
+	d := fact.LostAttempts[last]
+	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, GameResult: *d.Result}
+	var err error
+	r.Score, err = s.Score(r)
+	return r, err
+}

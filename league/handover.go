@@ -1,0 +1,121 @@
+package league
+
+// A handover is the state machine by which one match is handed to referees, one after
+// the other, until it has a result:
+//
+//	choosing  a referee is chosen                  → offering
+//	offering  the referee accepts                  → awaiting
+//	          it does not answer, but may hold it  → awaiting
+//	          it begins the attempt again          → offering, then choosing
+//	          any other answer, or none            → choosing
+//	awaiting  the referee registers again          → offering
+//	          it fails                             → choosing
+//	any       there is a result, or no time left   → finished
+//
+// The ledger's lock guards it.
+type handover struct {
+	state    handoverState
+	attempt  int           // of the last offer
+	mayHold  bool          // the referee may hold that attempt from an earlier offer
+	fresh    bool          // the next offer needs a new attempt, because the last one was given up
+	restarts int           // how often referees began an attempt again
+	answered chan struct{} // closed when the answer to the offer is recorded; nil when no offer is open
+}
+
+type handoverState int
+
+const (
+	choosing handoverState = iota // no referee has the match
+	offering                      // a referee has been chosen, and gets start_match
+	awaiting                      // a referee holds the match, or may hold it
+	finished
+)
+
+type handoverEvent int
+
+const (
+	matchOver       handoverEvent = iota // the match has a result, or the manager stops
+	refereeChosen                        // a referee has a free slot for the match
+	offerAccepted                        // the referee plays the attempt
+	offerDeclined                        // the referee does not play the match now
+	offerNotSent                         // the manager could not make the call (local fault)
+	offerUnanswered                      // nothing answers at the referee's endpoint
+	offerRestarted                       // the referee began the attempt again, with another draw commitment
+	refereeGone                          // nothing answers at the endpoint any more
+	refereeBack                          // the referee registered again: it may have forgotten the match, or has a result
+	reportLate                           // the longest time for a match is over
+	reportRejected                       // the referee has lost the attempt by its reports
+)
+
+// failure describes the failure of a referee, for its record; "" for an event that is
+// none.
+func (e handoverEvent) failure(matchID string) string {
+	switch e {
+	case offerUnanswered, refereeGone:
+		return "it could not be reached for match " + matchID
+	case reportLate:
+		return "it did not report match " + matchID + " in time"
+	case reportRejected:
+		return "its report of match " + matchID + " was rejected"
+	}
+	return ""
+}
+
+// on moves the machine. It returns whether the event is a failure of the referee.
+func (h *handover) on(e handoverEvent) (failed bool) {
+	if e == offerAccepted || h.mayHold && (e == offerUnanswered || e == offerNotSent) && h.state == offering {
+		h.state = awaiting
+		return false
+	}
+	failed = e.failure("") != ""
+	if e != refereeChosen {
+		h.fresh = failed || e == offerRestarted
+	}
+	switch e {
+	case matchOver:
+		h.state = finished
+	case refereeChosen, refereeBack:
+		h.state = offering
+	case offerRestarted:
+		if h.restarts++; h.restarts > 1 { // once may be a crash
+			h.state = choosing
+		}
+	default:
+		h.state = choosing
+	}
+	return failed
+}
+
+// open begins an offer: from now on the referee may know the attempt, although its
+// answer is not recorded.
+func (h *handover) open(attempt int, mayHold bool) {
+	h.attempt, h.mayHold, h.answered = attempt, mayHold, make(chan struct{})
+}
+
+// close ends an offer: the answer to it is recorded.
+func (h *handover) close() {
+	close(h.answered)
+	h.answered = nil
+}
+
+// delays returns a channel that is closed when a report may be taken; nil if it may be
+// taken at once. The journal holds the referee's draw commitment before its result, so
+// that a report which arrives before the answer to the offer must wait. A report of an
+// earlier attempt does not wait, because it makes the open offer unnecessary.
+func (h *handover) delays(attempt int) <-chan struct{} {
+	if attempt > 0 && attempt < h.attempt {
+		return nil
+	}
+	return h.answered
+}
+
+// failures are the referees that have failed with a match. A referee that registers
+// again has not failed any more.
+type failures map[*agent]<-chan struct{}
+
+func (f failures) add(referee *agent) { f[referee] = *referee.returned.Load() }
+
+func (f failures) has(referee *agent) bool {
+	since, failed := f[referee]
+	return failed && since == *referee.returned.Load()
+}

@@ -1,0 +1,141 @@
+package protocol
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A form is a rule for the text of a string.
+type form struct {
+	rule    string // what the string must be, for people
+	pattern string // for the schema; "" when format says it
+	format  string // JSON Schema format, if any
+	valid   func(string) bool
+	max     int // characters
+}
+
+var (
+	timestampForm = &form{
+		rule:    "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
+		pattern: `T[0-9:]{6}[0-5][0-9](\.[0-9]+)?(Z|\+00:00)$`, format: "date-time", // the format leaves room for leap seconds
+		valid: validTimestamp, max: timestampLimit,
+	}
+	senderForm = &form{
+		rule:    "league_manager, referee:ID or player:ID",
+		pattern: `^(league_manager|(referee|player):[\s\S]+)$`,
+		valid:   validSender, max: senderLimit,
+	}
+	versionForm = matching("a version of the form MAJOR.MINOR.PATCH",
+		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
+	// Names go to the terminals of others: nothing in them may steer one.
+	nameForm = &form{
+		rule:    "1 to 50 characters without control characters",
+		pattern: "^[^\x00-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]*$",
+		valid:   harmless, max: 50,
+	}
+	digestForm = &form{
+		rule: "64 lower-case hexadecimal digits", pattern: `^[0-9a-f]{64}$`,
+		valid: isDigest, max: formLimit,
+	}
+	codeForm = matching("an error code of the form E001", `^E[0-9]{3}$`)
+	urlForm  = &form{
+		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
+		valid: absoluteURL, max: formLimit,
+	}
+	// urlPattern is a scheme, perhaps a user, a host, perhaps a port, and whatever follows.
+	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
+)
+
+const formLimit = 300 // characters of a string that has a form
+
+func matching(rule, pattern string) *form {
+	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, max: formLimit}
+}
+
+// versionNumbers are the three numbers a version begins with.
+func versionNumbers(version string) (n [3]int) {
+	version, _, _ = strings.Cut(version, "-")
+	version, _, _ = strings.Cut(version, "+")
+	for i, part := range strings.SplitN(version, ".", 3) {
+		n[i], _ = strconv.Atoi(part) // well formed
+	}
+	return n
+}
+
+// ValidURL tells whether s can be an endpoint in a message.
+func ValidURL(s string) bool { return absoluteURL(s) }
+
+func absoluteURL(s string) bool {
+	if plainURL(s) {
+		return true
+	}
+	_, err := url.Parse(s)
+	return err == nil && urlPattern.MatchString(s)
+}
+
+// plainURL tells quickly that a URL of the usual form is absolute: a scheme, a
+// host of letters and digits, perhaps a port, and a plain path.
+func plainURL(s string) bool {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || scheme == "" || s[0] < 'a' || s[0] > 'z' || !plain(scheme, "") {
+		return false
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	host, port, _ := strings.Cut(host, ":")
+	return host != "" && plain(host, ".-") && plain(path, "/._-") && len(port) <= 5 && strings.Trim(port, "0123456789") == ""
+}
+
+// name is a string of 1 to limit characters.
+func name(s string, limit int) bool { return s != "" && short(s, limit) }
+
+// short is a string of at most limit characters.
+func short(s string, limit int) bool {
+	return len(s) <= limit || utf8.RuneCountInString(s) <= limit
+}
+
+func isDigest(s string) bool {
+	if len(s) != 64 {
+		return false
+	}
+	for i := range 64 {
+		if hexDigit[s[i]] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// hexDigit marks the lower-case hexadecimal digits.
+var hexDigit = [256]byte{
+	'0': 1, '1': 1, '2': 1, '3': 1, '4': 1, '5': 1, '6': 1, '7': 1, '8': 1, '9': 1,
+	'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1,
+}
+
+// ValidName tells whether s can be a display name: 1 to 50 characters, none of
+// which could steer a terminal (002 §3.1.2).
+func ValidName(s string) bool { return name(s, 50) && harmless(s) }
+
+// harmless tells whether nothing in s steers a terminal: no control characters,
+// no line or paragraph separators, no changes of direction.
+func harmless(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return false
+		}
+	}
+	return true
+}
+
+// plain tells whether s has only letters, digits and the extra characters.
+func plain(s, extra string) bool {
+	for _, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && strings.IndexByte(extra, c) < 0 {
+			return false
+		}
+	}
+	return true
+}

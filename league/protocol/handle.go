@@ -1,0 +1,177 @@
+package protocol
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"unsafe"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A broken request is one that cannot be read as its method's.
+type broken struct {
+	envelope *Envelope
+	err      error
+}
+
+// A validated request was decoded from JSON.
+type validated[Q any] struct{ request *Q }
+
+// Conversation is the request's conversation id.
+func (v validated[Q]) Conversation() string { return envelopeOf(v.request).ConversationID }
+
+// Type is the request's message type.
+func (v validated[Q]) Type() string { return envelopeOf(v.request).MessageType }
+
+// Handle serves the method, under all its names, with h. Requests reach h
+// judged; the envelope of the result is filled in, and an error of h becomes a
+// LEAGUE_ERROR of the agent that the stamp belongs to.
+func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
+	decode := func(raw []byte) (any, error) {
+		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
+		if err != nil {
+			if jsontext.Value(raw).IsValid() { // handle refuses it: a carrier may decode twice
+				return broken{peek(raw), err}, nil
+			}
+			return nil, m.refuse(err, stamp, peek(raw))
+		}
+		return validated[Q]{q}, nil
+	}
+	refuse := func(ctx context.Context, err error, asked *Envelope) error {
+		var e *Error
+		if stamp.refused != nil && errors.As(err, &e) {
+			stamp.refused(ctx, m.Name, asked, e)
+		}
+		return m.refuse(err, stamp, asked)
+	}
+	handle := func(ctx context.Context, bearer string, params any) (any, error) {
+		if b, is := params.(broken); is {
+			return nil, refuse(ctx, b.err, b.envelope)
+		}
+		q, err := admit[Q](m.Request, params)
+		if err != nil {
+			envelope := &Envelope{MessageType: m.Request}
+			if q != nil {
+				envelope = envelopeOf(q)
+			}
+			return nil, refuse(ctx, err, envelope)
+		}
+		asked := envelopeOf(q)
+		r, failed := h(ctx, bearer, q)
+		if failed != nil {
+			return nil, refuse(ctx, failed, asked)
+		}
+		conversation := asked.ConversationID
+		if conversation == "" { // a tool was asked without an envelope
+			conversation = "conv-" + m.Name
+		}
+		answered := envelopeOf(r)
+		token := answered.AuthToken
+		*answered = stamp.Envelope(m.Result, conversation)
+		answered.AuthToken = token
+		return r, nil
+	}
+	names := append([]string{m.Name}, m.Aliases...)
+	if m.Request != "" {
+		names = append(names, m.Request)
+	}
+	for _, name := range names {
+		mux.Handle(name, decode, handle)
+	}
+}
+
+func envelopeOf(v any) *Envelope { return v.(message).envelope() }
+
+// refuse makes an error travel with this method's JSON-RPC code. What a handler
+// did not mean for others stays here: the caller is told of an internal error.
+func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return &Error{RPC: rpcInternal, Detail: "Internal error", Remote: true, cause: err}
+	}
+	code := e.RPC
+	if own, ok := m.codes[e.Code]; ok {
+		code = own
+	}
+	if asked.MessageType == "" { // a tool has no message type: its name says what was asked
+		named := *asked
+		named.MessageType = cmp.Or(m.Request, m.Name)
+		asked = &named
+	}
+	return e.travelling(stamp, asked, code)
+}
+
+// admit finds the request in what a carrier passed, and validates it unless that was
+// done before.
+func admit[Q any](messageType string, params any) (*Q, error) {
+	switch p := params.(type) {
+	case validated[Q]:
+		return p.request, nil
+	case *Broadcast[Q]:
+		if p.valid.Load() {
+			return p.message, nil
+		}
+		err := validateValue(messageType, p.message)
+		p.valid.Store(err == nil)
+		return p.message, err
+	case *Q:
+		return p, validateValue(messageType, p)
+	case nil:
+		return new(Q), validateValue(messageType, new(Q))
+	}
+	return nil, Fault(ErrInvalidFieldType, "the params are not a %s", messageType)
+}
+
+// validateValue validates a request that was not encoded.
+func validateValue[Q any](messageType string, q *Q) error {
+	if messageType == "" || allHold(methodOfType[messageType].checks, unsafe.Pointer(q)) {
+		return nil
+	}
+	raw, err := json.Marshal(q)
+	if err != nil {
+		return Fault(ErrInvalidFieldType, "the message cannot be encoded")
+	}
+	if broken := Examine(messageType, raw); len(broken) > 0 {
+		return brokenFields(broken)
+	}
+	return nil
+}
+
+// decodeRequest decodes and validates a request.
+func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) (*Q, error) {
+	q := new(Q)
+	if messageType == "" { // the tools read only the token
+		if len(raw) > 0 && json.Unmarshal(raw, q) != nil {
+			return nil, Fault(ErrInvalidFieldType, "the params of %s are an object with auth_token", method)
+		}
+		return q, nil
+	}
+	err := json.Unmarshal(raw, q)
+	if err == nil && len(examineValid(shapes[messageType], raw)) == 0 {
+		return q, nil
+	}
+	if completed, ok := completeLegacy(raw, messageType, clock); ok {
+		*q = *new(Q)
+		raw, err = completed, json.Unmarshal(completed, q)
+	}
+	if broken := Examine(messageType, raw); len(broken) > 0 {
+		return nil, brokenFields(broken)
+	}
+	if err != nil {
+		return nil, Fault(ErrInvalidFieldType, "the params cannot be read as a %s", messageType)
+	}
+	return q, nil
+}
+
+// peek is what can be known of the envelope of a refused request.
+func peek(raw []byte) *Envelope {
+	var e Envelope
+	_ = decodeLeniently(raw, &e) // what cannot be read stays empty
+	e.MessageType = clip(e.MessageType)
+	if !short(e.ConversationID, 128) {
+		e.ConversationID = clip(e.ConversationID)
+	}
+	return &e
+}

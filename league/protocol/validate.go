@@ -1,0 +1,318 @@
+package protocol
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxExamined is how many broken fields Examine collects about: a message of 1 MB
+// can have millions, and a list of all of them would be hundreds of times as long.
+const maxExamined = 5000
+
+// Examine lists the fields of a message that break a rule of its type, in the
+// order of the table. Fields that the table does not have are allowed.
+func Examine(messageType string, raw []byte) []FieldError {
+	shape, known := shapes[messageType]
+	if !known {
+		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType), kind: breachValue}}
+	}
+	if !jsontext.Value(raw).IsValid() {
+		return noObject(raw)
+	}
+	return examineValid(shape, raw)
+}
+
+func noObject(raw jsontext.Value) []FieldError {
+	kind := breachValue
+	if len(raw) == 0 || raw.Kind() == 'n' {
+		kind = breachMissing
+	}
+	return []FieldError{{Field: "params", Rule: "an object that holds the message", Got: shown("params", raw), kind: kind}}
+}
+
+// examineValid examines text that is known to be one JSON value without repeated
+// names.
+func examineValid(shape *field, raw []byte) []FieldError {
+	if jsontext.Value(raw).Kind() != '{' {
+		return noObject(raw)
+	}
+	v := validator{
+		text:    unsafe.String(unsafe.SliceData(raw), len(raw)), //nolint:gosec // raw does not change while v reads it
+		escapes: bytes.IndexByte(raw, '\\') >= 0,
+	}
+	v.space()
+	v.object(shape)
+	return v.broken
+}
+
+// shown is what an error says it got. Tokens stay unsaid, and so do whole
+// objects, which may hold one.
+func shown(name string, raw jsontext.Value) string {
+	switch {
+	case name == "auth_token" || name == "access_token":
+		return ""
+	case raw.Kind() == '{':
+		return "an object"
+	}
+	return clip(string(raw))
+}
+
+// A validator reads a JSON object once, from its first byte to its last, and
+// collects the fields that break a rule.
+type validator struct {
+	text    string // valid JSON
+	at      int    // the next byte
+	escapes bool   // somewhere in the text
+	broken  []FieldError
+
+	path  [maxDepth]segment // of the value that is being read, such as matches[1].match_id
+	depth int
+}
+
+// maxDepth is more than the depth of the table.
+const maxDepth = 8
+
+// A segment of a path is the name of a member or the index of an element.
+type segment struct {
+	name  string
+	index int // of an element, from 1; 0 for a member
+}
+
+// member reads and checks the value of a member.
+func (v *validator) member(name string, f *field) {
+	v.path[v.depth] = segment{name: name}
+	v.depth++
+	v.value(f)
+	v.depth--
+}
+
+// pathText writes the path of the value that is being read.
+func (v *validator) pathText() string {
+	var text []byte
+	for i, s := range v.path[:v.depth] {
+		switch {
+		case s.index > 0:
+			text = append(strconv.AppendInt(append(text, '['), int64(s.index-1), 10), ']')
+		case i > 0:
+			text = append(append(text, '.'), s.name...)
+		default:
+			text = append(text, s.name...)
+		}
+	}
+	return string(text)
+}
+
+func (v *validator) fail(f *field, start int, rule string, kind breach) {
+	v.broken = append(v.broken, FieldError{Field: v.pathText(), Rule: rule, Got: shown(f.name, jsontext.Value(v.text[start:v.at])), kind: kind})
+}
+
+// object reads an object with the members of f.
+func (v *validator) object(f *field) {
+	v.at++
+	first := len(v.broken)
+	seen, expected := uint64(0), 0
+	for v.next('}') {
+		i := v.memberOf(f, expected)
+		if i < 0 {
+			v.skip()
+			continue
+		}
+		seen |= 1 << i
+		expected = i + 1
+		before := len(v.broken)
+		v.member(f.fields[i].name, &f.fields[i])
+		for k := before; k < len(v.broken); k++ {
+			v.broken[k].order = i
+		}
+	}
+	if f.required&^seen != 0 {
+		v.missing(f, seen)
+	}
+	if len(v.broken) > first+1 {
+		slices.SortStableFunc(v.broken[first:], func(a, b FieldError) int { return cmp.Compare(a.order, b.order) })
+	}
+}
+
+// missing reports the required members of f that the object does not have.
+func (v *validator) missing(f *field, seen uint64) {
+	for i := range f.fields {
+		if f.required>>i&1 == 0 || seen>>i&1 == 1 {
+			continue
+		}
+		v.path[v.depth] = segment{name: f.fields[i].name}
+		v.depth++
+		v.broken = append(v.broken, FieldError{Field: v.pathText(), Rule: "required", kind: breachMissing, order: i})
+		v.depth--
+	}
+}
+
+// value reads and checks the value of f, of which path is the path.
+func (v *validator) value(f *field) {
+	start, first := v.at, v.text[v.at]
+	rule, kind := "", breachValue
+	switch {
+	case first == 'n':
+		if v.skip(); !f.null && !f.optional {
+			rule, kind = "required, not null", breachMissing
+		}
+	case f.kind == kindString && first == '"':
+		rule, kind = f.checkText(v.string()), f.breach()
+	case f.kind == kindObject && first == '{' && f.items != nil:
+		v.keyed(f)
+	case f.kind == kindObject && first == '{' && f.fields != nil:
+		v.object(f)
+	case f.kind == kindArray && first == '[':
+		if n := v.array(f); n < f.min {
+			rule = fmt.Sprintf("an array of at least %d", f.min)
+		}
+	default:
+		v.skip()
+		rule, kind = f.checkLiteral(v.text[start:v.at]), f.breach()
+	}
+	if rule != "" {
+		v.fail(f, start, rule, kind)
+	}
+}
+
+// keyed reads an object whose member names are data, such as ids of players.
+func (v *validator) keyed(f *field) {
+	v.at++
+	for v.next('}') {
+		name := v.string()
+		v.colon()
+		if len(v.broken) >= maxExamined {
+			v.skip()
+		} else {
+			v.member(name, f.items)
+		}
+	}
+}
+
+// array reads an array and returns the number of its elements.
+func (v *validator) array(f *field) (n int) {
+	v.at++
+	v.depth++
+	for v.next(']') {
+		n++
+		if len(v.broken) >= maxExamined {
+			v.skip()
+		} else {
+			v.path[v.depth-1] = segment{index: n}
+			v.value(f.items)
+		}
+	}
+	v.depth--
+	return n
+}
+
+func (v *validator) space() {
+	for {
+		switch v.text[v.at] {
+		case ' ', '\t', '\r', '\n':
+			v.at++
+		default:
+			return
+		}
+	}
+}
+
+// next goes to the next member or element, or behind the closing bracket, and
+// tells whether there is one.
+func (v *validator) next(closing byte) bool {
+	v.space()
+	if v.text[v.at] == ',' {
+		v.at++
+		v.space()
+	}
+	if v.text[v.at] == closing {
+		v.at++
+		return false
+	}
+	return true
+}
+
+// memberOf reads the name of a member of f and returns its index; -1 for an
+// unknown name. Expected is the index that it probably has.
+func (v *validator) memberOf(f *field, expected int) (index int) {
+	if expected < len(f.fields) {
+		name, rest := f.fields[expected].name, v.text[v.at+1:]
+		if strings.HasPrefix(rest, name) && rest[len(name)] == '"' {
+			v.at += len(name) + 2
+			v.colon()
+			return expected
+		}
+	}
+	name := v.string()
+	v.colon()
+	return slices.IndexFunc(f.fields, func(member field) bool { return member.name == name })
+}
+
+// colon goes behind a colon.
+func (v *validator) colon() {
+	v.space()
+	v.at++
+	v.space()
+}
+
+// string reads a string.
+func (v *validator) string() string {
+	start := v.at
+	v.skipString()
+	if text := v.text[start+1 : v.at-1]; !v.escapes || strings.IndexByte(text, '\\') < 0 {
+		return text
+	}
+	text, _ := jsontext.AppendUnquote(nil, v.text[start:v.at]) // valid
+	return string(text)
+}
+
+// skipString goes behind a string.
+func (v *validator) skipString() {
+	v.at++
+	if !v.escapes {
+		v.at += strings.IndexByte(v.text[v.at:], '"') + 1
+		return
+	}
+	for v.text[v.at] != '"' {
+		if v.text[v.at] == '\\' {
+			v.at++
+		}
+		v.at++
+	}
+	v.at++
+}
+
+// skip goes behind a value.
+func (v *validator) skip() {
+	depth := 0
+	for {
+		switch v.text[v.at] {
+		case '"':
+			v.skipString()
+		case '{', '[':
+			depth++
+			v.at++
+		case '}', ']':
+			depth--
+			v.at++
+		case ' ', '\t', '\r', '\n', ',', ':':
+			v.at++
+		default: // a number or a literal
+			for v.at < len(v.text) && !ends[v.text[v.at]] {
+				v.at++
+			}
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}
+
+// ends marks the bytes that end a number or a literal.
+var ends = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, ',': true, ':': true, ']': true, '}': true}

@@ -1,0 +1,199 @@
+package http_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+	carrier "evenodd/transport/http"
+	"evenodd/transport/internal/pipenet"
+)
+
+// foreign serves any handler in virtual time.
+func foreign(t *testing.T, h http.HandlerFunc) *pipenet.Listener {
+	t.Helper()
+	l := pipenet.Listen("agent.test:80")
+	var serving sync.WaitGroup // and those who still answer when nobody waits
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serving.Add(1)
+		defer serving.Done()
+		h(w, r)
+	})}
+	serving.Go(func() { assert.ErrorIs(t, server.Serve(l), http.ErrServerClosed) })
+	t.Cleanup(func() {
+		assert.NoError(t, server.Close())
+		serving.Wait()
+	})
+	return l
+}
+
+func TestRetryAfterIsRead(t *testing.T) {
+	const refusal = `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED"},"id":null}`
+	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	tests := []struct {
+		name   string
+		status int
+		said   func() string
+		body   string
+		want   error
+	}{
+		{"seconds", 429, func() string { return "7" }, "", &carrier.StatusError{Status: 429, After: 7 * time.Second}},
+		{"seconds of a server that is down", 503, func() string { return "7" }, "", &carrier.StatusError{Status: 503, After: 7 * time.Second}},
+		{"a date", 429, func() string { return in(90 * time.Second) }, "", &carrier.StatusError{Status: 429, After: 90 * time.Second}},
+		{"a date that has passed", 429, func() string { return in(-time.Hour) }, "", &carrier.StatusError{Status: 429}},
+		{"a date that is far", 429, func() string { return in(time.Hour) }, "", &carrier.StatusError{Status: 429, After: 10 * time.Minute}},
+		{"too many seconds", 429, func() string { return "9223372036854775807" }, "", &carrier.StatusError{Status: 429, After: 10 * time.Minute}},
+		{"a number of seconds that is none", 429, func() string { return "99999999999999999999" }, "", &carrier.StatusError{Status: 429}},
+		{"negative seconds", 429, func() string { return "-7" }, "", &carrier.StatusError{Status: 429}},
+		{"words", 429, func() string { return "later" }, "", &carrier.StatusError{Status: 429}},
+		{"nothing", 429, func() string { return "" }, "", &carrier.StatusError{Status: 429}},
+		{"another status", 500, func() string { return "7" }, "", &carrier.StatusError{Status: 500}},
+		{"an error beside it", 429, func() string { return "7" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 7 * time.Second, Status: 429}},
+		{"an error alone", 429, func() string { return "" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", Status: 429}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := foreign(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Retry-After", tt.said())
+					w.WriteHeader(tt.status)
+					_, _ = io.WriteString(w, tt.body)
+				})
+				_, err := say(t.Context(), newClient(t, l.Dial), pipeEndpoint, "echo", "")
+				require.Equal(t, tt.want, err)
+				var e interface{ RetryAfter() time.Duration }
+				require.ErrorAs(t, err, &e)
+			})
+		})
+	}
+}
+
+func TestWhatIsWrongIsSaid(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string
+	}{
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
+			"HTTP 302 Found: a redirect, which is not followed; call the agent at its own URL"},
+		{"another name", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMisdirectedRequest) },
+			"HTTP 421 Misdirected Request: the agent does not have this host name; its operator can allow it by --allowed-host"},
+		{"busy", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, "HTTP 503 Service Unavailable: try again after 3s"},
+		{"an HTML page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") },
+			"the answer is text/html, not JSON: "},
+		{"a page that says it is JSON", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, "<html>hello</html>")
+		}, "the answer is not JSON: "},
+		{"HTTPS called without", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Client sent an HTTP request to an HTTPS server.", http.StatusBadRequest)
+		}, "HTTP 400 Bad Request: the server needs HTTPS: call it by https://"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := say(context.Background(), newClient(t, nil), startForeign(t, tt.answer), "join", "")
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+func TestAHeaderWithoutEndIsNotRead(t *testing.T) {
+	endpoint := breakOff(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 70<<10)+"\r\nContent-Length: 0\r\n\r\n")
+	_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
+	require.ErrorContains(t, err, "header")
+}
+
+func TestFailuresOfThisSide(t *testing.T) {
+	for _, missing := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		t.Run(missing.Error(), func(t *testing.T) {
+			client := newClient(t, nothingBut(func(context.Context) error {
+				return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", missing)}
+			}))
+			_, err := say(context.Background(), client, pipeEndpoint, "join", "")
+			var local interface{ Local() bool }
+			require.ErrorAs(t, err, &local)
+			assert.True(t, local.Local())
+			require.ErrorIs(t, err, missing)
+			var unreachable *transport.UnreachableError
+			require.NotErrorAs(t, err, &unreachable)
+		})
+	}
+}
+
+func TestForbiddenAddresses(t *testing.T) {
+	base, l := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	var asked []netip.Addr
+	allow := func(yes bool) func(netip.Addr) bool {
+		return func(a netip.Addr) bool {
+			asked = append(asked, a)
+			return yes
+		}
+	}
+	client := func(c carrier.ClientConfig) *carrier.Client {
+		c.MaxReply = maxReply
+		made := carrier.NewClient(c)
+		t.Cleanup(made.Close)
+		return made
+	}
+	loopback := netip.MustParseAddr("127.0.0.1")
+	t.Run("one that is", func(t *testing.T) {
+		_, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(false)}), base+"/mcp", "echo", "hi")
+		require.Equal(t, &transport.ForbiddenError{Endpoint: base + "/mcp", Address: loopback}, err)
+		var unreachable interface{ Unreachable() bool }
+		require.NotErrorAs(t, err, &unreachable)
+		require.EqualError(t, err, base+"/mcp is at 127.0.0.1, an address that must not be called")
+	})
+	t.Run("one in other clothes", func(t *testing.T) {
+		port := l.Addr().(*net.TCPAddr).AddrPort().Port()
+		endpoint := "http://" + netip.AddrPortFrom(netip.MustParseAddr("::ffff:127.0.0.1"), port).String() + "/mcp"
+		_, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(false)}), endpoint, "echo", "hi")
+		require.Equal(t, &transport.ForbiddenError{Endpoint: endpoint, Address: loopback}, err)
+	})
+	require.Zero(t, l.accepted.Load(), "nobody was called")
+	t.Run("one that is not", func(t *testing.T) {
+		answer, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(true)}), base+"/mcp", "echo", "hi")
+		require.NoError(t, err)
+		require.Equal(t, "hi", answer)
+	})
+	require.Equal(t, []netip.Addr{loopback, loopback, loopback}, asked)
+}
+
+// An endpoint that is slow takes no more than its share of the connections;
+// calls to it wait for each other, and no others.
+func TestASlowEndpointHasItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := foreign(t, func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`)
+		})
+		client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 2, Dial: slow.Dial})
+		t.Cleanup(client.Close)
+		start := time.Now()
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				answer, err := say(t.Context(), client, pipeEndpoint, "echo", "hi")
+				answered(t, "hi", answer, err)
+			})
+		}
+		all.Wait()
+		require.Equal(t, 3*time.Second, time.Since(start), "two at a time")
+		require.Equal(t, 2, slow.Accepted())
+	})
+}

@@ -1,0 +1,529 @@
+package http_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport"
+	carrier "evenodd/transport/http"
+	"evenodd/transport/internal/pipenet"
+)
+
+const echoed = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
+
+// say1 is a call of echo that says hi.
+const say1 = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
+
+func TestOnlyJSONIsTaken(t *testing.T) {
+	refused := func(data string) string {
+		return `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"` + data + `"},"id":null}`
+	}
+	wrongType, packed := refused("send the body with Content-Type: application/json"), refused("send the body as it is, without Content-Encoding")
+	tests := []struct {
+		name   string
+		header http.Header
+		want   string
+	}{
+		{"JSON", http.Header{"Content-Type": {"application/json"}}, echoed},
+		{"JSON with its encoding", http.Header{"Content-Type": {"application/json; charset=utf-8"}}, echoed},
+		{"JSON in other letters", http.Header{"Content-Type": {"Application/JSON"}}, echoed},
+		{"nothing", http.Header{"Content-Type": nil}, wrongType},
+		{"what a form sends", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, wrongType},
+		{"text", http.Header{"Content-Type": {"text/plain"}}, wrongType},
+		{"another JSON", http.Header{"Content-Type": {"application/json-rpc"}}, wrongType},
+		{"what is no type", http.Header{"Content-Type": {"application/json;;;="}}, wrongType},
+		{"packed", http.Header{"Content-Encoding": {"gzip"}}, packed},
+		{"not packed, and saying so", http.Header{"Content-Encoding": {"identity"}}, echoed},
+	}
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(say1), tt.header)
+			assert.Equal(t, tt.want, got.body)
+			if tt.want == echoed {
+				assert.Equal(t, http.StatusOK, got.status)
+			} else {
+				assert.Equal(t, http.StatusUnsupportedMediaType, got.status)
+			}
+		})
+	}
+}
+
+// DNS rebinding: a page whose own name resolves to this machine asks for that name.
+func TestHosts(t *testing.T) {
+	const refused = http.StatusMisdirectedRequest
+	names := []string{"Agent.Example", "::1"}
+	tests := []struct {
+		name  string
+		names []string
+		host  string
+		want  int
+	}{
+		{"its name", names, "agent.example", http.StatusOK},
+		{"its name in other letters, with a port and a dot", names, "AGENT.example.:8101", http.StatusOK},
+		{"another of its names", names, "[::1]:8101", http.StatusOK},
+		{"the address at which it arrives", names, "", http.StatusOK},
+		{"that address with another port", names, "127.0.0.1:1", http.StatusOK},
+		{"an address that leads to it", names, "192.0.2.1:8101", http.StatusOK},
+		{"an address of IPv6", names, "[2001:db8::1]", http.StatusOK},
+		{"an address of one link", names, "[fe80::1]:8101", http.StatusOK},
+		{"a number that some take for an address", names, "2130706433", refused},
+		{"part of an address", names, "127.1", refused},
+		{"a name that begins like an address", names, "127.0.0.1.evil.example", refused},
+		{"the name of another", names, "evil.example", refused},
+		{"a name that begins like its own", names, "agent.example.evil.example", refused},
+		{"a name, where it has none", []string{}, "agent.example", refused},
+		{"any name, where it has all", nil, "evil.example", http.StatusOK},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Hosts: tt.names, Mounts: []carrier.Mount{carrier.Health(nil)}})
+			header := http.Header{}
+			if tt.host != "" {
+				header.Set("Host", tt.host)
+			}
+			assert.Equal(t, tt.want, send(t, http.MethodPost, base+"/mcp", strings.NewReader(say1), header).status)
+			assert.Equal(t, tt.want, send(t, http.MethodGet, base+"/healthz", nil, header).status)
+		})
+	}
+}
+
+func TestPagesOfOtherSitesAreRefused(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	tests := []struct {
+		name   string
+		header http.Header
+		want   int
+	}{
+		{"no browser", nil, http.StatusOK},
+		{"a page of its own", http.Header{"Sec-Fetch-Site": {"same-origin"}}, http.StatusOK},
+		{"a page of another site", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
+		{"a page of a neighbour", http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden},
+		{"an old browser's page of another site", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden},
+		{"a page that hides where it comes from", http.Header{"Origin": {"null"}}, http.StatusForbidden},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.want, send(t, http.MethodPost, base+"/mcp", strings.NewReader(say1), tt.header).status)
+		})
+	}
+}
+
+// Nothing of what this server is made of shows.
+func TestNoBanner(t *testing.T) {
+	base, _ := start(t, serving(map[string]handler{
+		"panic": func(context.Context, string, *text) (any, error) { panic("secret") },
+	}), carrier.Config{MaxBody: maxBody})
+	got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","method":"panic","params":{},"id":1}`), nil)
+	assert.Equal(t, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1}`, got.body)
+	for _, name := range []string{"Server", "X-Powered-By", "Via"} {
+		assert.Empty(t, got.header.Get(name))
+	}
+}
+
+// crossing is a pipe network whose connections come from given addresses.
+type crossing struct {
+	*pipenet.Listener
+
+	mu   sync.Mutex
+	from []string // of the next connections; the last stays
+}
+
+func (l *crossing) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := l.from[0]
+	if len(l.from) > 1 {
+		l.from = l.from[1:]
+	}
+	return &comingFrom{c, from}, nil
+}
+
+type comingFrom struct {
+	net.Conn
+
+	from string
+}
+
+func (c *comingFrom) RemoteAddr() net.Addr { return remote(c.from) }
+
+type remote string
+
+func (remote) Network() string  { return "tcp" }
+func (r remote) String() string { return string(r) }
+
+// besieged runs a test of a server with limits, in virtual time; the
+// connections to it come from the addresses, in their order.
+func besieged(t *testing.T, config carrier.Config, from []string, test func(t *testing.T, l *crossing)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &crossing{Listener: pipenet.Listen("agent.test:80"), from: from}
+		config.MaxBody = maxBody
+		server := carrier.NewServer(patient(), config)
+		var serving sync.WaitGroup
+		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
+		t.Cleanup(func() {
+			ended, cancel := context.WithCancel(context.Background())
+			cancel() // whoever is still there is not waited for
+			_ = server.Shutdown(ended)
+			serving.Wait()
+		})
+		test(t, l)
+	})
+}
+
+// A visitor is one connection.
+type visitor struct {
+	net.Conn
+
+	answers *bufio.Reader
+}
+
+func (l *crossing) visit(t *testing.T) *visitor {
+	t.Helper()
+	c, err := l.Dial(t.Context(), "tcp", "agent.test:80")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return &visitor{c, bufio.NewReader(c)}
+}
+
+// asks sends a call of a method.
+func (v *visitor) asks(t *testing.T, method, words string) {
+	t.Helper()
+	v.posts(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words))
+}
+
+func (v *visitor) posts(t *testing.T, body string) {
+	t.Helper()
+	_, err := fmt.Fprintf(v, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	require.NoError(t, err)
+}
+
+// gets reads the answer: status, Retry-After and body.
+func (v *visitor) gets(t *testing.T) (status int, retryAfter, body string) {
+	t.Helper()
+	response, err := http.ReadResponse(v.answers, nil)
+	require.NoError(t, err)
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, response.Header.Get("Retry-After"), string(answer)
+}
+
+// calls asks and gets.
+func (v *visitor) calls(t *testing.T, method, words string) (status int, retryAfter, body string) {
+	t.Helper()
+	v.asks(t, method, words)
+	return v.gets(t)
+}
+
+func TestCallersThatAreTooFast(t *testing.T) {
+	tests := []struct {
+		name    string
+		limited func(time.Duration) error
+		want    string
+	}{
+		{"are told so", func(wait time.Duration) error {
+			return &transport.Error{Code: 22, Message: "RATE_LIMITED", Data: wait.String()}
+		}, `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED","data":"1.5s"},"id":null}`},
+		{"are told so plainly", nil, "too many requests\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			config := carrier.Config{RateLimited: tt.limited, Limits: carrier.Limits{Rate: 0.5, Burst: 3}}
+			from := []string{"192.0.2.1:1", "192.0.2.2:1"}
+			besieged(t, config, from, func(t *testing.T, l *crossing) {
+				fast, other := l.visit(t), l.visit(t)
+				for range 3 {
+					status, _, _ := fast.calls(t, "echo", "hi")
+					require.Equal(t, http.StatusOK, status)
+				}
+				time.Sleep(500 * time.Millisecond)
+				status, retryAfter, body := fast.calls(t, "echo", "hi")
+				require.Equal(t, http.StatusTooManyRequests, status)
+				require.Equal(t, "2", retryAfter, "whole seconds, and not too few")
+				require.Equal(t, tt.want, body)
+
+				status, _, _ = other.calls(t, "echo", "hi")
+				require.Equal(t, http.StatusOK, status, "another address is none the worse")
+				time.Sleep(1500 * time.Millisecond)
+				status, _, _ = fast.calls(t, "echo", "hi")
+				require.Equal(t, http.StatusOK, status, "who waits as told is served")
+			})
+		})
+	}
+}
+
+// However many addresses call, a bounded number is known: those that were quiet
+// while thousands of others called begin anew.
+func TestManyAddresses(t *testing.T) {
+	const others = 2*4096 + 2
+	config := carrier.Config{Limits: carrier.Limits{Rate: 1e-6, Burst: 1}}
+	besieged(t, config, []string{""}, func(t *testing.T, l *crossing) {
+		status := func(address int) int {
+			l.from = []string{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(address >> 8), byte(address)}), 1).String()}
+			v := l.visit(t)
+			defer func() { require.NoError(t, v.Close()) }()
+			status, _, _ := v.calls(t, "echo", "hi")
+			return status
+		}
+		require.Equal(t, http.StatusOK, status(0))
+		require.Equal(t, http.StatusTooManyRequests, status(0))
+		for address := 1; address < others; address++ {
+			require.Equal(t, http.StatusOK, status(address))
+		}
+		require.Equal(t, http.StatusTooManyRequests, status(others-1), "of the others the last are known")
+		require.Equal(t, http.StatusOK, status(0))
+	})
+}
+
+// A batch counts as what it holds.
+func TestBatchesAreNoWayAroundTheLimit(t *testing.T) {
+	config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 10}}
+	besieged(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
+		v := l.visit(t)
+		for _, calls := range []int{5, 8} { // the second is paid for later
+			v.posts(t, "["+strings.Repeat(say1+",", calls-1)+say1+"]")
+			status, _, body := v.gets(t)
+			require.Equal(t, http.StatusOK, status)
+			require.Equal(t, calls, strings.Count(body, "result"))
+		}
+		status, retryAfter, _ := v.calls(t, "echo", "hi")
+		require.Equal(t, http.StatusTooManyRequests, status)
+		require.Equal(t, "4", retryAfter)
+		time.Sleep(4 * time.Second)
+		status, _, _ = v.calls(t, "echo", "hi")
+		require.Equal(t, http.StatusOK, status)
+	})
+}
+
+// Few strangers may send what is large at once: a thousand times a megabyte is
+// more than an agent's machine has. Whoever is trusted does not wait for them.
+func TestLargeRequestsOfStrangers(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20, Trusts: func(bearer string) bool { return bearer == "manager" }})
+	large := say1 + strings.Repeat(" ", 100<<10)
+	send1 := func(body io.Reader, bearer string) int {
+		header := http.Header{}
+		if bearer != "" {
+			header.Set("Authorization", "Bearer "+bearer)
+		}
+		return send(t, http.MethodPost, base+"/mcp", body, header).status
+	}
+	unsized := func() io.Reader { return io.MultiReader(strings.NewReader(large)) }
+	require.Equal(t, http.StatusOK, send1(strings.NewReader(large), ""))
+	require.Equal(t, http.StatusOK, send1(unsized(), ""))
+
+	var hoarders sync.WaitGroup
+	var ends []*io.PipeWriter
+	for range 2 {
+		body, end := io.Pipe()
+		ends = append(ends, end)
+		hoarders.Go(func() { assert.Equal(t, http.StatusOK, send1(body, "")) })
+		_, err := io.WriteString(end, large)
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return send1(strings.NewReader(large), "") == http.StatusServiceUnavailable }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, http.StatusServiceUnavailable, send1(unsized(), ""))
+	assert.Equal(t, http.StatusOK, send1(strings.NewReader(say1), ""), "what is small is always read")
+	assert.Equal(t, http.StatusOK, send1(io.MultiReader(strings.NewReader(say1)), ""), "also when it does not say so")
+	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), "manager"))
+	for _, end := range ends {
+		require.NoError(t, end.Close())
+	}
+	hoarders.Wait()
+	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), ""))
+}
+
+// Whom a limit counts as one.
+func TestWhoIsOneCaller(t *testing.T) {
+	tests := []struct {
+		name, first, second string
+		same                bool
+	}{
+		{"one address", "192.0.2.1:1", "192.0.2.1:2", true},
+		{"two addresses", "192.0.2.1:1", "192.0.2.2:1", false},
+		{"one address in both families", "192.0.2.1:1", "[::ffff:192.0.2.1]:1", true},
+		{"one household", "[2001:db8:0:1::1]:1", "[2001:db8:0:1:ffff::2]:1", true},
+		{"two households", "[2001:db8:0:1::1]:1", "[2001:db8:0:2::1]:1", false},
+		{"one link", "[fe80::1%eth0]:1", "[fe80::1%eth1]:1", true},
+		{"what has no address", "pipe", "another", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 1}}
+			besieged(t, config, []string{tt.first, tt.second}, func(t *testing.T, l *crossing) {
+				first, second := l.visit(t), l.visit(t)
+				status, _, _ := first.calls(t, "echo", "hi")
+				require.Equal(t, http.StatusOK, status)
+				status, _, _ = second.calls(t, "echo", "hi")
+				require.Equal(t, tt.same, status == http.StatusTooManyRequests)
+			})
+		})
+	}
+}
+
+func TestTooManyCallsAtOnce(t *testing.T) {
+	tests := []struct {
+		name   string
+		limits carrier.Limits
+		want   int
+	}{
+		{"of one address", carrier.Limits{CallsPerAddress: 2}, http.StatusTooManyRequests},
+		{"of all together", carrier.Limits{Calls: 2}, http.StatusServiceUnavailable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			besieged(t, carrier.Config{Limits: tt.limits}, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
+				busy := []*visitor{l.visit(t), l.visit(t)}
+				for _, v := range busy {
+					v.asks(t, "wait", "10s")
+				}
+				synctest.Wait()
+				next := l.visit(t)
+				status, retryAfter, _ := next.calls(t, "echo", "hi")
+				require.Equal(t, tt.want, status)
+				require.Equal(t, "1", retryAfter)
+				for _, v := range busy {
+					status, _, _ := v.gets(t)
+					require.Equal(t, http.StatusOK, status)
+				}
+				status, _, _ = next.calls(t, "echo", "hi")
+				require.Equal(t, http.StatusOK, status, "when they are over there is room again")
+			})
+		})
+	}
+}
+
+func TestTooManyConnections(t *testing.T) {
+	t.Run("of one address are closed", func(t *testing.T) {
+		config := carrier.Config{Limits: carrier.Limits{ConnsPerAddress: 2}}
+		from := []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.2:1"}
+		besieged(t, config, from, func(t *testing.T, l *crossing) {
+			first, _, third, other := l.visit(t), l.visit(t), l.visit(t), l.visit(t)
+			_, err := third.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.EOF)
+			status, _, _ := other.calls(t, "echo", "hi")
+			require.Equal(t, http.StatusOK, status, "another address is let in")
+			require.NoError(t, first.Close())
+			synctest.Wait()
+			l.from = []string{"192.0.2.1:4"}
+			status, _, _ = l.visit(t).calls(t, "echo", "hi")
+			require.Equal(t, http.StatusOK, status, "one that leaves makes room")
+		})
+	})
+	t.Run("of all together wait outside", func(t *testing.T) {
+		config := carrier.Config{Limits: carrier.Limits{Conns: 4}}
+		besieged(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
+			inside := []*visitor{l.visit(t), l.visit(t), l.visit(t), l.visit(t)}
+			for _, v := range inside {
+				v.asks(t, "wait", "3s")
+				go func() { _, _ = io.Copy(io.Discard, v) }() // a pipe holds nothing
+			}
+			start := time.Now()
+			status, _, _ := l.visit(t).calls(t, "echo", "hi") // arrives when a place is free
+			require.Equal(t, http.StatusOK, status)
+			require.Equal(t, 3*time.Second, time.Since(start).Truncate(time.Second), "a place is free with the first answer, not when its connection is idle for long")
+		})
+	})
+}
+
+// Bodies that do not end are cut off, however they are sent.
+func TestBodiesThatDoNotEnd(t *testing.T) {
+	const head = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\n"
+	tests := []struct {
+		name, header, piece string
+		every               time.Duration
+		want                string
+	}{
+		{"byte by byte", "Content-Length: 1000\r\n\r\n", "x", time.Second, "400 Bad Request"},
+		{"in chunks", "Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n", time.Second, "400 Bad Request"},
+		{"in chunks, fast", "Transfer-Encoding: chunked\r\n\r\n", "400\r\n" + strings.Repeat("x", 1024) + "\r\n", time.Millisecond,
+			"413 Request Entity Too Large"},
+		{"with extensions of chunks", "Transfer-Encoding: chunked\r\n\r\n", "1;" + strings.Repeat("e", 500) + "\r\nx\r\n", time.Millisecond, "400 Bad Request"},
+		{"half", "Content-Length: 1000\r\n\r\n", "", time.Second, "400 Bad Request"},
+		{"with two lengths", "Content-Length: 1000\r\nContent-Length: 10\r\n\r\n", "x", time.Second, "400 Bad Request"},
+		{"with a length that is none", "Content-Length: -1\r\n\r\n", "x", time.Second, "400 Bad Request"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			besieged(t, carrier.Config{}, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
+				v := l.visit(t)
+				var sending sync.WaitGroup
+				start := time.Now()
+				sending.Go(func() {
+					_, err := io.WriteString(v, head+tt.header)
+					for err == nil && time.Since(start) < time.Minute {
+						time.Sleep(tt.every)
+						_, err = io.WriteString(v, tt.piece)
+					}
+				})
+				answer, _ := io.ReadAll(v)
+				require.Contains(t, string(answer), "HTTP/1.1 "+tt.want)
+				require.Less(t, time.Since(start), 17*time.Second)
+				require.NoError(t, v.Close())
+				sending.Wait()
+				status, _, _ := l.visit(t).calls(t, "echo", "hi")
+				require.Equal(t, http.StatusOK, status, "others are served all the same")
+			})
+		})
+	}
+}
+
+// A body may be large; room is made for it as it arrives, because to say that
+// it comes costs nothing.
+func TestLargeBodiesAreTaken(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20})
+	got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(callOf(1<<20)), nil)
+	assert.Equal(t, http.StatusOK, got.status)
+}
+
+// An error that asks to wait does so beside the answer, too.
+func TestRetryAfterOfErrors(t *testing.T) {
+	busy := func(after time.Duration) handler {
+		return func(context.Context, string, *text) (any, error) {
+			return nil, fmt.Errorf("wrapped: %w", &transport.Error{Code: 22, Message: "RATE_LIMITED", After: after})
+		}
+	}
+	base, _ := start(t, serving(map[string]handler{"busy": busy(1500 * time.Millisecond), "angry": busy(0)}), carrier.Config{MaxBody: maxBody})
+	call := func(method, id string) string {
+		return `{"jsonrpc":"2.0","method":"` + method + `","params":{}` + id + `}`
+	}
+	tests := []struct {
+		name, body string
+		status     int
+		retryAfter string
+	}{
+		{"a call", call("busy", `,"id":1`), http.StatusTooManyRequests, "2"},
+		{"a call in another form", ` ` + call("busy", `,"id":"x"`), http.StatusTooManyRequests, "2"},
+		{"one that names no time", call("angry", `,"id":1`), http.StatusOK, ""},
+		{"a batch", "[" + call("busy", `,"id":1`) + "]", http.StatusOK, ""},
+		{"a notification", call("busy", ""), http.StatusNoContent, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
+			assert.Equal(t, tt.status, got.status)
+			assert.Equal(t, tt.retryAfter, got.header.Get("Retry-After"))
+		})
+	}
+	t.Run("as its caller sees it", func(t *testing.T) {
+		_, err := say(context.Background(), newClient(t, nil), base+"/mcp", "busy", "")
+		require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second, Status: http.StatusTooManyRequests}, err)
+	})
+}

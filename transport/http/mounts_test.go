@@ -1,0 +1,74 @@
+package http_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	carrier "evenodd/transport/http"
+)
+
+// echoing is a handler that answers with the body of the request.
+func echoing(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
+	_, _ = w.Write(body)
+}
+
+func TestMountsHaveTheGuardsOfTheServer(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{
+		MaxBody: maxBody, Hosts: []string{"agent.example"},
+		Mounts: []carrier.Mount{{Pattern: "/page/", Handler: http.HandlerFunc(echoing)}},
+	})
+	json := http.Header{"Content-Type": {"application/json"}}
+	with := func(name, value string) http.Header {
+		h := json.Clone()
+		h.Set(name, value)
+		return h
+	}
+	tests := []struct {
+		name, method, body string
+		header             http.Header
+		want               int
+	}{
+		{"a page", http.MethodGet, "", nil, http.StatusOK},
+		{"JSON", http.MethodPost, `{"a":1}`, json, http.StatusOK},
+		{"a form", http.MethodPost, "a=1", with("Content-Type", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType},
+		{"a large body", http.MethodPost, strings.Repeat(" ", maxBody+1), json, http.StatusRequestEntityTooLarge},
+		{"another host (DNS rebinding)", http.MethodGet, "", http.Header{"Host": {"evil.example"}}, http.StatusMisdirectedRequest},
+		{"a page of another site", http.MethodPost, "{}", with("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, tt.method, base+"/page/x", strings.NewReader(tt.body), tt.header)
+			assert.Equal(t, tt.want, got.status)
+			if tt.want == http.StatusOK {
+				assert.Equal(t, tt.body, got.body)
+			}
+		})
+	}
+	assert.Equal(t, http.StatusOK, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), json).status, "beside the calls")
+}
+
+func TestMountsShareTheLimitsOfCalls(t *testing.T) {
+	for _, unlimited := range []bool{false, true} {
+		base, _ := start(t, serving(nil), carrier.Config{
+			MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1},
+			Mounts: []carrier.Mount{{"GET /page", http.HandlerFunc(echoing), unlimited}},
+		})
+		assert.Equal(t, http.StatusOK, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
+		want := http.StatusTooManyRequests
+		if unlimited {
+			want = http.StatusOK
+		}
+		assert.Equal(t, want, send(t, http.MethodGet, base+"/page", nil, nil).status)
+	}
+}
