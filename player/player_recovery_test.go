@@ -60,7 +60,7 @@ func ends(w *leaguetest.World, to *leaguetest.Agent) {
 	require.NoError(w.T, err)
 }
 
-func TestAPlayerThatWasRestartedComesBack(t *testing.T) {
+func TestRestartedPlayerReturns(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.StartManager(0, 1)
@@ -88,7 +88,7 @@ func TestAPlayerThatWasRestartedComesBack(t *testing.T) {
 	})
 }
 
-func TestAPlayerThatComesBackRepeatsItsRegistration(t *testing.T) {
+func TestReturningPlayerRepeatsItsRegistration(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
@@ -101,7 +101,7 @@ func TestAPlayerThatComesBackRepeatsItsRegistration(t *testing.T) {
 	})
 }
 
-func TestAPlayerWhoseTokenIsUnknownBeginsAnew(t *testing.T) {
+func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrTokenInvalid), leaguetest.Normally)))
@@ -127,7 +127,7 @@ func TestAPlayerWhoseTokenIsUnknownBeginsAnew(t *testing.T) {
 	})
 }
 
-func TestTheHistoryIsWrittenOnceARound(t *testing.T) {
+func TestHistoryIsWrittenOnceARound(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
@@ -185,7 +185,7 @@ func TestTheHistoryIsWrittenOnceARound(t *testing.T) {
 	})
 }
 
-func TestARestartedPlayerGoesOnWithItsHistory(t *testing.T) {
+func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
@@ -219,7 +219,7 @@ func TestARestartedPlayerGoesOnWithItsHistory(t *testing.T) {
 	})
 }
 
-func TestAPlayerBeginsWithItsPast(t *testing.T) {
+func TestPlayerStartsWithItsPast(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		past := []store.HistoryMatch{
@@ -235,7 +235,7 @@ func TestAPlayerBeginsWithItsPast(t *testing.T) {
 	})
 }
 
-func TestAHistoryThatCannotBeUsed(t *testing.T) {
+func TestUnusableHistoryIsRenamed(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		text string
@@ -268,7 +268,7 @@ func TestAHistoryThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestADiskThatFailsChangesNothingElse(t *testing.T) {
+func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		var log bytes.Buffer
@@ -283,7 +283,7 @@ func TestADiskThatFailsChangesNothingElse(t *testing.T) {
 			completes(w, p, round)
 		}
 		synctest.Wait()
-		assert.Equal(t, 1, strings.Count(log.String(), "the history cannot be written"), "once for one cause")
+		assert.Equal(t, 1, strings.Count(log.String(), "cannot write the history file"), "once for one cause")
 		require.ErrorContains(t, p.Player.Close(), "P01")
 		require.NoError(t, os.Remove(data))
 		w.Announce(p, 4, protocol.RefereeAuthAccessToken)
@@ -292,7 +292,7 @@ func TestADiskThatFailsChangesNothingElse(t *testing.T) {
 	})
 }
 
-func TestAPlayerWhoseIdentityIsDamagedDoesNotBegin(t *testing.T) {
+func TestPlayerWithDamagedIdentityDoesNotStart(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	path := folder.Identity(membership.RolePlayer, "Alpha at ")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -303,7 +303,7 @@ func TestAPlayerWhoseIdentityIsDamagedDoesNotBegin(t *testing.T) {
 	require.ErrorContains(t, err, path)
 }
 
-func TestAPlayerJoinsOnlyItsLeagues(t *testing.T) {
+func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		leagues []string
@@ -378,7 +378,7 @@ func TestFinish(t *testing.T) {
 
 // Messages of the manager and results may come at the same time: the last write
 // has everything.
-func TestTheHistoryIsCompleteHoweverMuchHappensAtOnce(t *testing.T) {
+func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()

@@ -12,7 +12,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestTheSameQuestionGetsTheSameAnswer(t *testing.T) {
+func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithRandomSecrets)
@@ -41,7 +41,7 @@ func TestTheSameQuestionGetsTheSameAnswer(t *testing.T) {
 	})
 }
 
-func TestAnotherMoveIsAnotherQuestion(t *testing.T) {
+func TestNextMoveIsAnotherQuestion(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		c := w.Conducts(w.Player("P01"), "R1M1", 1)
@@ -67,7 +67,7 @@ func TestAnotherMoveIsAnotherQuestion(t *testing.T) {
 	})
 }
 
-func TestAMatchIsCountedOnce(t *testing.T) {
+func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
@@ -90,9 +90,8 @@ func TestAMatchIsCountedOnce(t *testing.T) {
 	})
 }
 
-// TestAMatchThatWasPlayedAgain counts as its last attempt ended: the report of
-// the first was lost.
-func TestAMatchThatWasPlayedAgain(t *testing.T) {
+// TestLastAttemptOfAMatchCounts: the report of the first attempt was lost.
+func TestLastAttemptOfAMatchCounts(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
@@ -113,7 +112,7 @@ func TestAMatchThatWasPlayedAgain(t *testing.T) {
 	})
 }
 
-func TestAnEarlierAttemptDoesNotDisplaceALaterOne(t *testing.T) {
+func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithRandomSecrets)
@@ -135,7 +134,7 @@ func TestAnEarlierAttemptDoesNotDisplaceALaterOne(t *testing.T) {
 	})
 }
 
-func TestAQuestionAtTheWrongTime(t *testing.T) {
+func TestQuestionOutsideAMatchIsRefused(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		c := w.Conducts(w.Player("P01"), "R1M1", 1)
@@ -150,7 +149,7 @@ func TestAQuestionAtTheWrongTime(t *testing.T) {
 	})
 }
 
-func TestThePlayerThatIsNotRegistered(t *testing.T) {
+func TestUnregisteredPlayerRefusesCalls(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		c := w.Conducts(w.NewPlayer("P01"), "R1M1", 1)
@@ -165,7 +164,7 @@ func TestThePlayerThatIsNotRegistered(t *testing.T) {
 	})
 }
 
-func TestTheStatesOfAPlayer(t *testing.T) { // 004 §9.2
+func TestStatesOfAPlayer(t *testing.T) { // 004 §9.2
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.NewPlayer("P01", leaguetest.WithStrategy("even"))
@@ -204,7 +203,7 @@ func TestTheStatesOfAPlayer(t *testing.T) { // 004 §9.2
 	})
 }
 
-func TestAMatchWhoseEndGotLostEndsWithTheNextRound(t *testing.T) {
+func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01")
@@ -225,7 +224,7 @@ func TestAMatchWhoseEndGotLostEndsWithTheNextRound(t *testing.T) {
 	})
 }
 
-func TestThePlayerTellsItsStateToItsOwner(t *testing.T) {
+func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
@@ -262,9 +261,9 @@ func TestThePlayerTellsItsStateToItsOwner(t *testing.T) {
 	})
 }
 
-// A referee that proves itself, and has not bound itself to its part in the
-// draw, does not get to know the player's: it could still choose its own.
-func TestAPlayerGivesNothingToARefereeThatIsNotBound(t *testing.T) {
+// A referee that proves itself and has not committed to its nonce could choose it when it
+// knows the player's entropy.
+func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Varies = true
 		w.StartManager(4, 1) // it does not begin

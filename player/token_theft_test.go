@@ -11,9 +11,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// What a player's token is worth: its own seat in the league, and nothing else,
-// whatever it is shown for.
-func TestWhatAPlayersTokenIsWorth(t *testing.T) {
+// A player's token gives access to its own slot in the league and to nothing else.
+func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Reporting()
 		token := w.Token("P02")

@@ -58,14 +58,14 @@ type Options struct {
 
 // A Referee is one agent. It is safe for concurrent use.
 type Referee struct {
-	options  Options
-	stamp    *protocol.Stamp
-	member   membership.Current
-	identity *membership.Keep
-	done     chan struct{}   // closed by LEAGUE_COMPLETED
-	life     context.Context //nolint:containedctx // ends with Close, and ends all matches
-	stop     context.CancelFunc
-	workers  *workers
+	options    Options
+	stamp      *protocol.Stamp
+	member     membership.Current
+	identities *membership.IdentityStore
+	done       chan struct{}   // closed by LEAGUE_COMPLETED
+	life       context.Context //nolint:containedctx // ends with Close, and ends all matches
+	stop       context.CancelFunc
+	workers    *workers
 
 	mu          sync.Mutex
 	matches     map[string]*match // by match id: the newest attempt of each
@@ -97,21 +97,21 @@ func New(o Options) (*Referee, error) {
 	if o.ID != "" {
 		name = o.ID
 	}
-	identity, err := membership.NewKeep(o.Folder, membership.RoleReferee, o.Name, o.Manager, []string{o.LeagueID})
+	identities, err := membership.NewIdentityStore(o.Folder, membership.RoleReferee, o.Name, o.Manager, []string{o.LeagueID})
 	if err != nil {
 		return nil, err
 	}
 	life, stop := context.WithCancel(context.Background())
 	r := &Referee{
-		options:  o,
-		identity: identity,
-		stamp:    protocol.NewStamp(protocol.RefereeSender(name), o.Clock),
-		done:     make(chan struct{}),
-		life:     life,
-		stop:     stop,
-		workers:  newWorkers(),
-		matches:  map[string]*match{},
-		warnings: map[string]int{},
+		options:    o,
+		identities: identities,
+		stamp:      protocol.NewStamp(protocol.RefereeSender(name), o.Clock),
+		done:       make(chan struct{}),
+		life:       life,
+		stop:       stop,
+		workers:    newWorkers(),
+		matches:    map[string]*match{},
+		warnings:   map[string]int{},
 	}
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
@@ -139,8 +139,8 @@ func (r *Referee) Register(ctx context.Context) error {
 	if o.Folder != "" {
 		old = o.Folder.OldMatches()
 	}
-	enrolment := membership.Enrolment{
-		Keep: r.identity, Current: &r.member, Clock: o.Clock, Log: o.Log,
+	registration := membership.Registration{
+		Identities: r.identities, Current: &r.member, Clock: o.Clock, Log: o.Log,
 		Apply: r.apply,
 		Joined: func(m *membership.Membership, back bool) {
 			r.stamp.SetSender(protocol.RefereeSender(m.AgentID))
@@ -152,9 +152,9 @@ func (r *Referee) Register(ctx context.Context) error {
 		},
 	}
 	if o.LeagueID != "" {
-		enrolment.Leagues = []string{o.LeagueID}
+		registration.Leagues = []string{o.LeagueID}
 	}
-	return enrolment.Enroll(ctx)
+	return registration.Register(ctx)
 }
 
 // apply prepares a registration: of the stored identity, or of a new referee.

@@ -18,7 +18,7 @@ type call struct {
 
 	seq    int // position among all calls and answers, from 1
 	at     time.Time
-	to     *actor
+	to     *fakeAgent
 	bearer string // credential beside the message; never shown
 
 	came members // the body as it came; nil when it was no JSON object
@@ -40,7 +40,7 @@ type call struct {
 }
 
 // read takes a call apart: as it came, and in the form of the specification.
-func (a *actor) read(r *http.Request, came, canonical []byte) *call {
+func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
 	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
@@ -74,8 +74,7 @@ func saidIn(came members, kind string) (said members, form string) {
 	return params, ""
 }
 
-// kindOf is the message type that a call in the form of the specification asks for; "" for
-// none.
+// kindOf returns the message type of a call in the form of the specification; "" for none.
 func kindOf(method string, params members) string {
 	for _, m := range protocol.Methods() {
 		if m.Request != "" && (method == m.Name || method == m.Request || slices.Contains(m.Aliases, method)) {
@@ -103,15 +102,22 @@ func methodOf(kind string) string {
 // before tells whether a call was answered before another call. The beginning of the
 // answer counts, because the caller may go on before the end of the answer is noted.
 func (c *call) before(other *call) bool {
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
 	return c.began > 0 && c.began < other.seq
+}
+
+// succeeded tells whether a call was answered with HTTP status 200.
+func (c *call) succeeded() bool {
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
+	return c.answered && c.Status == http.StatusOK
 }
 
 // end is when a call was answered; while it is not, now.
 func (c *call) end() time.Time {
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
 	if !c.answered {
 		return time.Now()
 	}
@@ -123,15 +129,15 @@ func (c *call) exchange() *Exchange {
 	if c == nil {
 		return nil
 	}
-	c.to.stage.mu.Lock()
-	defer c.to.stage.mu.Unlock()
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
 	x := c.Exchange
 	return &x
 }
 
 // wrap is the response to a call in the form of the specification; nil where there is
 // none.
-func (c *call) wrap(p performance) []byte {
+func (c *call) wrap(p response) []byte {
 	response := map[string]any{"jsonrpc": "2.0", "id": c.id()}
 	switch {
 	case p.result != nil:
@@ -145,8 +151,8 @@ func (c *call) wrap(p performance) []byte {
 }
 
 // refuse answers a call with an error.
-func (c *call) refuse(code int, message string) performance {
-	return performance{failure: encoded(map[string]any{"code": code, "message": message})}
+func (c *call) refuse(code int, message string) response {
+	return response{failure: encoded(map[string]any{"code": code, "message": message})}
 }
 
 // id is the id of the call, null where it has none that JSON-RPC knows.

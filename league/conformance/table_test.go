@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,23 +9,21 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Whoever calls the kit without end does not fill its memory.
-func TestRecordIsBounded(t *testing.T) {
+func TestRecordOfCallsIsBounded(t *testing.T) {
 	all := func(*call) bool { return true }
-	s := &stage{moved: make(chan struct{})}
+	s := &fakes{changed: make(chan struct{})}
 	for range maxRecord/maxCall + 10 {
 		s.keep(&call{}, maxCall)
 	}
-	assert.Len(t, s.told(all), maxRecord/maxCall)
-	s = &stage{moved: make(chan struct{})}
+	assert.Len(t, s.received(all), maxRecord/maxCall)
+	s = &fakes{changed: make(chan struct{})}
 	for range maxCalls + 10 {
 		s.keep(&call{}, 10)
 	}
-	assert.Len(t, s.told(all), maxCalls)
+	assert.Len(t, s.received(all), maxCalls)
 }
 
-// The catalogue of errors, and which requirement of a manager, a referee or a
-// player provokes each; for the rest, why nobody can from outside.
+// Every error code has a requirement that provokes it, or a reason why no call can.
 func TestEveryErrorCodeIsProvoked(t *testing.T) {
 	const outside = "no call brings it about for certain: "
 	table := []struct {
@@ -42,7 +41,7 @@ func TestEveryErrorCodeIsProvoked(t *testing.T) {
 		{protocol.ErrLateRegistration, "M-RUN-03", ""},
 		{protocol.ErrLeagueFull, "", outside + "a league that is full begins, and then it is too late (M-RUN-03 takes both)"},
 		{protocol.ErrInvalidTimestamp, "M-REF-09", ""},
-		{protocol.ErrRateLimited, "", outside + "no document says how many calls are too many; who is put off waits"},
+		{protocol.ErrRateLimited, "", outside + "no document says how many calls are too many; the kit waits when it is asked to"},
 		{protocol.ErrMessageTooLarge, "M-HTTP-06", ""}, {protocol.ErrDuplicateName, "M-REF-13", ""}, {protocol.ErrInvalidEndpoint, "M-REF-15", ""},
 		{protocol.ErrUnsupportedGame, "M-REF-11", ""}, {protocol.ErrLeagueNotStarted, "M-RPT-06", ""}, {protocol.ErrLeagueComplete, "M-END-06", ""},
 	}
@@ -61,5 +60,22 @@ func TestEveryErrorCodeIsProvoked(t *testing.T) {
 	for n := range 100 { // every code that has a name
 		code := protocol.Code("E0" + string(rune('0'+n/10)) + string(rune('0'+n%10)))
 		assert.Equal(t, code.Name() != "", listed[code], code)
+	}
+}
+
+func TestRequirementsAreCompleteAndUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for role, letter := range map[string]string{Player: "P", Referee: "R", Manager: "M"} {
+		all := Catalogue(role)
+		assert.GreaterOrEqual(t, len(all), 40)
+		for _, q := range all {
+			assert.Regexp(t, "^"+letter+`-[A-Z]+-[0-9]{2}$`, q.ID)
+			assert.False(t, seen[q.ID], q.ID)
+			seen[q.ID] = true
+			assert.True(t, q.Level == Must || q.Level == Should, q.ID)
+			assert.True(t, strings.HasSuffix(q.Text, "."), q.ID)
+			assert.Regexp(t, `[.)]$`, q.Hint, q.ID)
+			assert.NotEmpty(t, q.Spec, q.ID)
+		}
 	}
 }

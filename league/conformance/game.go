@@ -2,7 +2,10 @@ package conformance
 
 import (
 	"maps"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -13,35 +16,35 @@ import (
 // games share GAME_MOVE_CALL (§3.8.2).
 
 // evenOdd tells whether the game is even_odd.
-func (l *lab) evenOdd() bool { return l.game == evenodd.Type }
+func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
 
 // questionMethod is the method by which a player is asked for a choice.
-func (l *lab) questionMethod() string {
-	if l.evenOdd() {
+func (x *exam) questionMethod() string {
+	if x.evenOdd() {
 		return protocol.ChooseParity.Name
 	}
 	return protocol.MakeMove.Name
 }
 
 // questionType is the message type of a question.
-func (l *lab) questionType() string {
-	if l.evenOdd() {
+func (x *exam) questionType() string {
+	if x.evenOdd() {
 		return protocol.TypeChooseParityCall
 	}
 	return protocol.TypeGameMoveCall
 }
 
 // choiceType is the message type of the reply to a question.
-func (l *lab) choiceType() string {
-	if l.evenOdd() {
+func (x *exam) choiceType() string {
+	if x.evenOdd() {
 		return protocol.TypeChooseParityResponse
 	}
 	return protocol.TypeGameMoveResponse
 }
 
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
-func (l *lab) choiceOf(m members) (choice, value string) {
-	if l.evenOdd() {
+func (x *exam) choiceOf(m members) (choice, value string) {
+	if x.evenOdd() {
 		choice, _ = m.text("parity_choice")
 		return choice, "parity_choice is " + valueOf(m, "parity_choice")
 	}
@@ -51,17 +54,17 @@ func (l *lab) choiceOf(m members) (choice, value string) {
 }
 
 // setChoice puts a choice into a reply to a question.
-func (l *lab) setChoice(m map[string]any, choice string) {
-	if l.evenOdd() {
+func (x *exam) setChoice(m map[string]any, choice string) {
+	if x.evenOdd() {
 		m["parity_choice"] = choice
 		return
 	}
-	m["game_type"], m["move_data"] = l.game, map[string]any{"move_type": l.options.Game.Info().MoveTypes[0], "choice": choice}
+	m["game_type"], m["move_data"] = x.game, map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
 }
 
 // illegalMove is the code of a choice that is not allowed.
-func (l *lab) illegalMove() protocol.Code {
-	if l.evenOdd() {
+func (x *exam) illegalMove() protocol.Code {
+	if x.evenOdd() {
 		return protocol.ErrInvalidParityChoice
 	}
 	return protocol.ErrIllegalMove
@@ -69,7 +72,7 @@ func (l *lab) illegalMove() protocol.Code {
 
 // simultaneous tells whether both players choose at once, and neither knows the choice of
 // the other.
-func (l *lab) simultaneous() bool { return len(l.options.Game.Start().ToMove()) == 2 }
+func (x *exam) simultaneous() bool { return len(x.options.Game.Start().ToMove()) == 2 }
 
 // options are the choices that a seat has in a position.
 func options(game rules.Game, position rules.Position, seat rules.Side) []string {
@@ -91,18 +94,18 @@ func firstLegal(game rules.Game, position rules.Position, seat rules.Side) strin
 }
 
 // pose fills a question of a position into a message.
-func (l *lab) pose(q map[string]any, position rules.Position, seat rules.Side, opponent string, round int) {
-	q["game_type"] = l.game
+func (x *exam) pose(q map[string]any, position rules.Position, seat rules.Side, opponent string, round int) {
+	q["game_type"] = x.game
 	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(chooseLimit))
 	context := map[string]any{"opponent_id": opponent, "round_id": round}
-	if l.evenOdd() {
+	if x.evenOdd() {
 		context["your_standings"] = map[string]any{"wins": 2, "losses": 1, "draws": 0, "points": 6}
 		q["context"] = context
 		return
 	}
 	question := position.Ask(seat)
 	maps.Copy(context, question.Context)
-	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(l.options.Game, position, seat), "context": context}
+	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, seat), "context": context}
 }
 
 // playout finds choices by which a match ends with this winner, NoSide for a draw; false
@@ -133,4 +136,18 @@ func playout(position rules.Position, game rules.Game, winner rules.Side) (moves
 		}
 	}
 	return moves, false
+}
+
+// gamesProblem returns that the game of the league is not among those of an agent. An
+// agent that names no games plays even_odd.
+func (x *exam) gamesProblem(meta members) string {
+	games := meta["game_types"]
+	if games == nil && x.evenOdd() {
+		return ""
+	}
+	var types []string
+	if games.Kind() != '[' || json.Unmarshal(games, &types) != nil {
+		return "game_types is " + valueOf(meta, "game_types") + ", not an array of strings"
+	}
+	return when(!slices.Contains(types, x.game), "game_types has no %s: %s", x.game, valueOf(meta, "game_types"))
 }

@@ -13,9 +13,10 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// chooseParity answers CHOOSE_PARITY_CALL. Asked again it is the same choice.
+// chooseParity answers CHOOSE_PARITY_CALL. It is idempotent: a repeated question gets
+// the same choice.
 func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
-	m, err := p.playing(ctx, question{&q.Envelope, q.MatchID, q.PlayerID, q.Context.OpponentID, q.Context.RoundID})
+	m, err := p.matchOf(ctx, question{&q.Envelope, q.MatchID, q.PlayerID, q.Context.OpponentID, q.Context.RoundID})
 	if err != nil {
 		return nil, err
 	}
@@ -27,18 +28,18 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 		return nil, err
 	}
 	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice}
-	if m.gives() {
+	if m.givesEntropy() {
 		r.Entropy = m.entropy.Hex()
 	}
 	r.AuthToken = m.auth.token
 	return r, nil
 }
 
-// makeMove answers GAME_MOVE_CALL (spec 003 §3.8.2). The same question asked
-// again gets the same move.
+// makeMove answers GAME_MOVE_CALL (spec 003 §3.8.2). It is idempotent: a repeated
+// question gets the same move.
 func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
 	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
-	m, err := p.playing(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, playerID: q.PlayerID, opponent: opponent})
+	m, err := p.matchOf(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, playerID: q.PlayerID, opponent: opponent})
 	if err != nil {
 		return nil, err
 	}
@@ -53,27 +54,25 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
 		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice},
 	}
-	if m.gives() {
+	if m.givesEntropy() {
 		r.Entropy = m.entropy.Hex()
 	}
 	r.AuthToken = m.auth.token
 	return r, nil
 }
 
-// digestOf tells questions apart, whatever carried them, and however long they
-// are.
+// digestOf identifies a question, on every carrier, by a short text.
 func digestOf(q *protocol.MoveRequest) string {
-	digest := sha256.Sum256([]byte(fmt.Sprint(*q))) // maps are printed in order
+	digest := sha256.Sum256([]byte(fmt.Sprint(*q))) // fmt sorts the keys of maps
 	return hex.EncodeToString(digest[:])
 }
 
-// maxDecisions is how many decisions of a match are remembered. A game of ours
-// has fewer; a referee may ask any number.
+// maxDecisions is how many decisions of a match are stored. The games here need fewer,
+// but a referee may ask any number of questions.
 const maxDecisions = 100
 
-// choose lets the strategy decide a question once. Chance depends on the question
-// alone, not on what was asked before: a player that was restarted decides as it
-// would have.
+// choose lets the strategy decide a question once. The random source depends only on the
+// question and not on earlier ones, so that a player decides the same after a restart.
 func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
@@ -93,7 +92,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	v.Memory, v.Table = p.history.memory, p.table
 	p.mu.Unlock()
 	choice, err := p.options.Strategy.Choose(ctx, v)
-	if err != nil { // the caller is told that something went wrong, but not what
+	if err != nil { // the caller receives an internal error without details
 		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", protocol.EventStrategyFailed).Msg("the strategy cannot decide")
 		return "", err
 	}
@@ -110,10 +109,9 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	return choice, nil
 }
 
-// within is how long it is until a deadline; 0 when it is over, or is none: a
-// referee whose clock is wrong says nothing about the time there is, nor does one
-// that asks for an answer at the moment at which it asks, as many do. None wants
-// one within less than a second.
+// within returns the time until a deadline; 0 for a deadline that says nothing. That is
+// one in the past, because the referee's clock may be wrong, and one within a second of
+// the request, because many third-party referees send their own time as the deadline.
 func (p *Player) within(asked, deadline string) time.Duration {
 	end, err := protocol.ParseTimestamp(deadline)
 	if err != nil {
@@ -125,9 +123,8 @@ func (p *Player) within(asked, deadline string) time.Duration {
 	return max(end.Sub(p.options.Clock.Now()), 0)
 }
 
-// recent returns the last finished matches, n at most, for strategies that ask.
-// Matches whose result follows from the standings are not among them: there is
-// nothing to learn from those.
+// recent returns the last finished matches, n at most, oldest first, without those whose
+// result was inferred from the standings: they contain no choices.
 func (p *Player) recent(n int) []strategy.Past {
 	p.mu.Lock()
 	defer p.mu.Unlock()

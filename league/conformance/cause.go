@@ -135,53 +135,24 @@ func causeOf(group []*Finding) Cause {
 	return c
 }
 
-// A showing is a requirement that something does not happen, and the requirement that
-// must hold before that shows anything: an agent that refuses everything makes no wrong
-// choice either.
-type showing struct {
-	ids  []string
-	only string
-}
-
-func showings() []showing {
-	return []showing{
-		{[]string{"P-CHO-07", "P-CHO-08"}, "P-CHO-01"},
-		{[]string{"P-REQ-01", "P-REQ-02", "P-REQ-03", "P-REQ-04", "P-REQ-05", "P-REQ-06"}, "P-INV-01"},
-		{[]string{"R-INV-05", "R-STA-04", "R-STA-06", "R-STA-07"}, "R-INV-01"},
-		{[]string{"R-CHO-03", "R-ERR-05"}, "R-CHO-01"},
-		{[]string{"R-LOS-05", "R-REP-08"}, "R-REP-01"},
-		{[]string{"M-AUT-01", "M-AUT-02", "M-AUT-03", "M-AUT-04", "M-AUT-05", "M-QRY-06", "M-QRY-07", "M-QRY-08", "M-QRY-11"}, "M-QRY-01"},
-		{[]string{"M-RPT-04", "M-RPT-05", "M-RPT-06", "M-RPT-07", "M-RPT-08", "M-RPT-09"}, "M-RPT-01"},
-		{[]string{
-			"M-REF-01", "M-REF-02", "M-REF-03", "M-REF-04", "M-REF-05", "M-REF-06", "M-REF-07", "M-REF-08", "M-REF-09", "M-REF-10", "M-REF-11", "M-REF-13",
-			"M-REF-14", "M-REF-15", "M-RUN-02", "M-RUN-03",
-		}, "M-REG-02"},
-	}
-}
-
-// withdraw takes back what passed although the agent has shown nothing by it.
-func (l *lab) withdraw() {
-	for id, f := range l.findings {
-		if f.Verdict == Pass && !l.understood && !ofRegistration(id) {
-			*f = Finding{Verdict: Skipped, Detail: "the agent has understood nothing that it was sent, so that this shows nothing"}
+// withdraw takes back passes by which the agent has shown nothing.
+func (x *exam) withdraw() {
+	skip := func(f *Finding, why string) {
+		if f != nil && f.Verdict == Pass {
+			*f = Finding{Verdict: Skipped, Detail: why + ", so that this shows nothing"}
 		}
 	}
-	for _, s := range showings() {
-		before := l.findings[s.only]
-		if before == nil || before.Verdict == Pass {
-			continue
-		}
-		for _, id := range s.ids {
-			if f := l.findings[id]; f != nil && f.Verdict == Pass {
-				*f = Finding{Verdict: Skipped, Detail: s.only + " does not hold, so that this shows nothing"}
-			}
+	for id, f := range x.findings {
+		if !x.understood && !strings.Contains(id, "-REG-") && !strings.HasSuffix(id, "-FRM-03") {
+			skip(f, "the agent has understood no call")
 		}
 	}
-}
-
-// ofRegistration tells whether a requirement is about what the agent sends of itself.
-func ofRegistration(id string) bool {
-	return strings.Contains(id, "-REG-") || strings.HasSuffix(id, "-FRM-03")
+	for i := range x.rules {
+		r := &x.rules[i]
+		if given := x.findings[r.given]; given != nil && given.Verdict != Pass {
+			skip(x.findings[r.ID], r.given+" does not hold")
+		}
+	}
 }
 
 // wantsMembership tells whether an error is about who asks or who is asked, not about

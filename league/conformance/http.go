@@ -37,11 +37,11 @@ const (
 // post sends a body as it is, and waits for the answer no longer than patience. It
 // always returns an answer: one of an agent that was given up says so. An agent that
 // limits the rate of calls is called again when it wants.
-func (l *lab) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *answer {
+func (x *exam) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *answer {
 	for try := 1; ; try++ {
-		a := l.exchange(ctx, http.MethodPost, url, body, header, patience)
-		l.heard(a)
-		if !l.putOff(ctx, read(a), try) {
+		a := x.exchange(ctx, http.MethodPost, url, body, header, patience)
+		x.countSilence(a)
+		if !x.putOff(ctx, read(a), try) {
 			return a
 		}
 	}
@@ -56,7 +56,7 @@ const (
 
 // putOff waits where an agent wants a call made again later, and tells whether it
 // is to be.
-func (l *lab) putOff(ctx context.Context, r *reply, try int) bool {
+func (x *exam) putOff(ctx context.Context, r *reply, try int) bool {
 	limited := r.fault != nil && (r.fault.code == 22 || r.fault.catalogued() == string(protocol.ErrRateLimited))
 	after := r.header.Get("Retry-After")
 	if r.Status != http.StatusTooManyRequests && (r.Status != http.StatusServiceUnavailable || after == "") && !limited {
@@ -67,10 +67,10 @@ func (l *lab) putOff(ctx context.Context, r *reply, try int) bool {
 		seconds = 1
 	}
 	wait := min(time.Duration(min(seconds, 60))*time.Second, otherLimit)
-	l.mu.Lock()
-	l.held += wait
-	enough := l.held > maxHold
-	l.mu.Unlock()
+	x.mu.Lock()
+	x.held += wait
+	enough := x.held > maxHold
+	x.mu.Unlock()
 	return !enough && try <= maxHeld && rest(ctx, wait)
 }
 
@@ -88,9 +88,9 @@ func rest(ctx context.Context, d time.Duration) bool {
 
 // exchange is post for any HTTP method, once, and for calls that may well go
 // unanswered.
-func (l *lab) exchange(ctx context.Context, method, url string, body []byte, header http.Header, patience time.Duration) *answer {
+func (x *exam) exchange(ctx context.Context, method, url string, body []byte, header http.Header, patience time.Duration) *answer {
 	a := &answer{Exchange: Exchange{To: url, request: body}}
-	if reason := l.givenUp(); reason != "" || l.life.Err() != nil {
+	if reason := x.givenUp(); reason != "" || x.life.Err() != nil {
 		a.unasked, a.Error = true, cmp.Or(reason, outOfTime)
 		return a
 	}
@@ -117,14 +117,14 @@ func (l *lab) exchange(ctx context.Context, method, url string, body []byte, hea
 	if q.Header.Get("Content-Type") == "" {
 		q.Header.Set("Content-Type", "application/json")
 	}
-	response, err := l.options.Client.Do(q)
+	response, err := x.options.Client.Do(q)
 	if err != nil && reused.Load() && ctx.Err() == nil {
-		l.options.Client.CloseIdleConnections()
+		x.options.Client.CloseIdleConnections()
 		q.Body = io.NopCloser(bytes.NewReader(body))
-		response, err = l.options.Client.Do(q)
+		response, err = x.options.Client.Do(q)
 	}
 	if err != nil {
-		a.fail(l.life, err, patience)
+		a.fail(x.life, err, patience)
 		return a
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -133,7 +133,7 @@ func (l *lab) exchange(ctx context.Context, method, url string, body []byte, hea
 	a.response = a.body
 	switch {
 	case err != nil:
-		a.fail(l.life, err, patience)
+		a.fail(x.life, err, patience)
 	case len(a.body) > maxAnswer:
 		a.Error = fmt.Sprintf("the answer has more than %d bytes", maxAnswer)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
 )
 
@@ -28,20 +29,27 @@ func postTo(t *testing.T, url, body string) (int, members) {
 	return r.StatusCode, objectOf(text.Bytes())
 }
 
-// openDesk serves a registrar for an agent at a URL.
-func openDesk(t *testing.T, agent string) (*registrar, *stage, string) {
+// openTestManager serves a fake manager for an agent at a URL.
+func openTestManager(t *testing.T, agent string) *playerExam {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "localhost:0")
 	require.NoError(t, err)
-	g, s := newRegistrar(agent, false), openStage(t.Context(), &Options{Listener: l})
-	t.Cleanup(s.close)
-	a := s.openAt(l, nil, func(c *call) performance {
-		return g.play(c, func(c *call) performance { return playOther(c, "league_manager") })
-	})
-	return g, s, a.url
+	x := newPlayerExam(t, &Options{Role: Player, URL: agent, Listener: l})
+	x.manager = x.openManager(t.Context(), func(c *call) response { return answerPing(c, "league_manager") })
+	t.Cleanup(x.manager.fakes.close)
+	return x
 }
 
-func TestRegistrarTakesEveryForm(t *testing.T) {
+// newPlayerExam makes an examination that makes no calls.
+func newPlayerExam(t *testing.T, o *Options) *playerExam {
+	t.Helper()
+	o.Game = evenodd.Game{}
+	x := &playerExam{exam: newExam(t.Context(), o), times: map[string][]time.Duration{}}
+	x.use(x.table())
+	return x
+}
+
+func TestFakeManagerTakesEveryForm(t *testing.T) {
 	const message = `{"protocol":"league.v2","timestamp":"2026-11-22T10:00:00Z","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:P03","conversation_id":"c",` +
 		`"player_meta":{"display_name":"P03","version":"1.0.0","game_types":["even_odd"],"contact_endpoint":"http://localhost:8101/mcp"}}`
 	inResult := func(m members) members { return objectOf(m["result"]) }
@@ -68,25 +76,25 @@ func TestRegistrarTakesEveryForm(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g, s, url := openDesk(t, "http://127.0.0.1:8101/mcp")
-			_, answer := postTo(t, url, tt.body)
+			g := openTestManager(t, "http://127.0.0.1:8101/mcp").manager
+			_, answer := postTo(t, g.url, tt.body)
 			result := tt.result(answer)
 			assert.Empty(t, result.has("player_id", "P03"))
 			assert.Empty(t, result.has("status", "ACCEPTED"))
 			assert.Empty(t, result.has("conversation_id", "c"))
 			assert.Empty(t, result.has("auth_token", g.token))
 			assert.True(t, g.wait(t.Context(), time.Minute))
-			assert.Equal(t, "P03", g.registered())
-			mine, others := g.applications(s)
-			require.Len(t, mine, 1)
-			assert.Equal(t, tt.form, mine[0].form)
+			assert.Equal(t, "P03", g.agentID())
+			own, others := g.applications()
+			require.Len(t, own, 1)
+			assert.Equal(t, tt.form, own[0].form)
 			assert.Empty(t, others)
 		})
 	}
 }
 
-func TestRegistrarAnswersQueriesAndErrors(t *testing.T) {
-	_, _, url := openDesk(t, "http://127.0.0.1:8101/mcp")
+func TestFakeManagerAnswersQueriesAndErrors(t *testing.T) {
+	url := openTestManager(t, "http://127.0.0.1:8101/mcp").manager.url
 	_, answer := postTo(t, url, `{"jsonrpc":"2.0","method":"league_query","params":{"query_type":"GET_STANDINGS"},"id":3}`)
 	assert.Equal(t, "3", string(answer["id"]))
 	result := objectOf(answer["result"])
@@ -105,21 +113,13 @@ func TestRegistrarAnswersQueriesAndErrors(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, status)
 }
 
-// newTrial makes the examination of a player that no kit plays.
-func newTrial(t *testing.T, url string) *trial {
-	t.Helper()
-	return &trial{client: client{lab: newLab(t.Context(), &Options{Role: Player, URL: url, Game: evenodd.Game{}}), letter: "P"}}
-}
-
 func TestPlayerThatRegistersAnotherPortIsRejected(t *testing.T) {
-	x := newTrial(t, "http://127.0.0.1:8101/mcp")
-	var url string
-	x.desk, x.stage, url = openDesk(t, x.options.URL)
-	_, answer := postTo(t, url, `{"jsonrpc":"2.0","method":"register_player","params":{"message_type":"LEAGUE_REGISTER_REQUEST","player_meta":{"contact_endpoint":"http://localhost:8102/mcp"}},"id":1}`)
+	x := openTestManager(t, "http://127.0.0.1:8101/mcp")
+	_, answer := postTo(t, x.manager.url, `{"jsonrpc":"2.0","method":"register_player","params":{"message_type":"LEAGUE_REGISTER_REQUEST","player_meta":{"contact_endpoint":"http://localhost:8102/mcp"}},"id":1}`)
 	assert.Empty(t, objectOf(answer["result"]).has("status", "REJECTED"))
 	assert.Nil(t, objectOf(answer["result"])["auth_token"])
-	assert.False(t, x.desk.wait(t.Context(), time.Nanosecond))
-	x.judgeRegistration()
+	assert.False(t, x.manager.wait(t.Context(), time.Nanosecond))
+	x.recordRegistration()
 	f := x.findings["P-REG-08"]
 	assert.Equal(t, Fail, f.Verdict)
 	assert.Equal(t, `contact_endpoint is "http://localhost:8102/mcp", but http://127.0.0.1:8101/mcp is examined`, f.Detail)
@@ -127,7 +127,7 @@ func TestPlayerThatRegistersAnotherPortIsRejected(t *testing.T) {
 	assert.Equal(t, Skipped, x.findings["P-REG-09"].Verdict)
 }
 
-func TestSameEndpoint(t *testing.T) {
+func TestEndpointsWithTheSamePortAndPathAreTheSame(t *testing.T) {
 	tests := []struct {
 		a, b string
 		same bool
@@ -146,7 +146,7 @@ func TestSameEndpoint(t *testing.T) {
 	}
 }
 
-func TestLatency(t *testing.T) {
+func TestTimesOfAnswersAreJudgedByPercentiles(t *testing.T) {
 	hundred := make([]time.Duration, 100)
 	for i := range hundred {
 		hundred[i] = time.Duration(100-i) * time.Millisecond
@@ -158,10 +158,16 @@ func TestLatency(t *testing.T) {
 	assert.Equal(t, 3*time.Second, percentile([]time.Duration{3 * time.Second}, 50))
 	assert.Equal(t, "100 calls: p50 50ms, p95 95ms, p99 99ms", latencies(hundred))
 
-	judged := func(fill func(*trial)) map[string]Verdict {
-		x := newTrial(t, "http://127.0.0.1:8101/mcp")
-		fill(x)
-		x.judgeTimes()
+	judged := func(invitations, questions, others []time.Duration) map[string]Verdict {
+		x := newPlayerExam(t, &Options{Role: Player, URL: "http://127.0.0.1:8101/mcp"})
+		for method, times := range map[string][]time.Duration{
+			protocol.Invite.Name: invitations, protocol.ChooseParity.Name: questions, protocol.NotifyMatchResult.Name: others,
+		} {
+			if times != nil {
+				x.times[method] = times
+			}
+		}
+		x.recordTimes()
 		found := map[string]Verdict{}
 		for id, f := range x.findings {
 			found[id] = f.Verdict
@@ -172,24 +178,8 @@ func TestLatency(t *testing.T) {
 	slow := []time.Duration{time.Millisecond, 2600 * time.Millisecond}
 	slower := []time.Duration{16 * time.Second, 16 * time.Second}
 	assert.Equal(t, map[string]Verdict{"P-LAT-01": Fail, "P-LAT-02": Fail, "P-LAT-03": Fail},
-		judged(func(x *trial) { x.invites, x.choices, x.all = slow, slower, slower }))
+		judged(slow, slower, slower))
 	assert.Equal(t, map[string]Verdict{"P-LAT-01": Pass, "P-LAT-02": Pass, "P-LAT-03": Pass},
-		judged(func(x *trial) { x.invites, x.choices, x.all = hundred, slow, hundred }))
-	assert.Empty(t, judged(func(*trial) {}))
-}
-
-// Requirements are told apart for good, and each says what it is and how to mend
-// it.
-func TestPlayerRequirements(t *testing.T) {
-	seen := map[string]bool{}
-	for _, q := range playerRequirements() {
-		assert.Regexp(t, `^P-[A-Z]+-[0-9]{2}$`, q.ID)
-		assert.False(t, seen[q.ID], q.ID)
-		seen[q.ID] = true
-		assert.True(t, q.Level == Must || q.Level == Should, q.ID)
-		assert.True(t, strings.HasSuffix(q.Text, "."), q.ID)
-		assert.True(t, strings.HasSuffix(q.Hint, "."), "%s: %s", q.ID, q.Hint)
-		assert.NotEmpty(t, q.Spec, q.ID)
-	}
-	assert.GreaterOrEqual(t, len(seen), 40)
+		judged(hundred, slow, hundred))
+	assert.Empty(t, judged(nil, nil, nil))
 }

@@ -19,7 +19,7 @@ import (
 	"evenodd/league/store"
 )
 
-// A desk is where agents register: it answers one call after another.
+// A desk is a manager that answers registrations with the given answers, in order.
 type desk struct {
 	answers  []func() (*membership.Answer, error)
 	prepared []string // the tokens of the registrations that were prepared
@@ -55,7 +55,7 @@ func fails(err error) func() (*membership.Answer, error) {
 	return func() (*membership.Answer, error) { return nil, err }
 }
 
-func TestEnroll(t *testing.T) {
+func TestRegister(t *testing.T) {
 	rejected := func(code protocol.Code) func() (*membership.Answer, error) {
 		return func() (*membership.Answer, error) {
 			reason := "no"
@@ -79,7 +79,7 @@ func TestEnroll(t *testing.T) {
 		secret   bool   // the secret is that of before
 	}{
 		{name: "new", answers: answers{place("P01", "tok-1", league, true)}, prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "new, at a manager of another maker", answers: answers{place("P01", "tok-1", league, false)},
+		{name: "new, at a third-party manager", answers: answers{place("P01", "tok-1", league, false)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
 		{name: "new, after some time", answers: answers{fails(unreachable{}), fails(errInternal), place("P01", "tok-1", league, true)},
 			prepared: []string{none}, calls: 3, id: "P01", file: "tok-1"},
@@ -89,11 +89,11 @@ func TestEnroll(t *testing.T) {
 			prepared: []string{kept}, calls: 3, id: "P07", back: true, file: "tok-P07", secret: true},
 		{name: "back, with another token", known: true, answers: answers{place("P07", "tok-new", league, true)},
 			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
-		{name: "back, at a manager of another maker that knows it", known: true, answers: answers{place("P07", "tok-P07", league, false)},
+		{name: "back, at a third-party manager that knows it", known: true, answers: answers{place("P07", "tok-P07", league, false)},
 			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "a manager of another maker that does not look at tokens", known: true, answers: answers{place("P07", "tok-new", league, false)},
+		{name: "a third-party manager that ignores tokens", known: true, answers: answers{place("P07", "tok-new", league, false)},
 			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-new"},
-		{name: "somebody else", known: true, answers: answers{place("P01", "tok-1", league, true)},
+		{name: "granted another id", known: true, answers: answers{place("P01", "tok-1", league, true)},
 			prepared: []string{kept}, calls: 1, id: "P01", file: "tok-1"},
 		{name: "in another league", known: true, answers: answers{place("P07", "tok-1", "another", true)},
 			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-1"},
@@ -117,23 +117,23 @@ func TestEnroll(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				folder := store.Folder(t.TempDir())
-				keep := keepOf(t, folder, membership.RolePlayer, "Alpha")
+				identities := storeOf(t, folder, membership.RolePlayer, "Alpha")
 				if tt.known {
-					keep = remembered(t, folder, membership.RolePlayer, "Alpha", "P07")
+					identities = stored(t, folder, membership.RolePlayer, "Alpha", "P07")
 				}
-				secret := keep.Secret()
+				secret := identities.Secret()
 				var current membership.Current
 				var joined []bool
 				d := &desk{answers: tt.answers}
-				e := membership.Enrolment{
-					Keep: keep, Current: &current, Leagues: tt.leagues, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+				e := membership.Registration{
+					Identities: identities, Current: &current, Leagues: tt.leagues, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
 					Joined: func(m *membership.Membership, back bool) {
 						assert.Nil(t, current.Get(), "before anybody goes on")
 						assert.Equal(t, tt.id, m.AgentID)
 						joined = append(joined, back)
 					},
 				}
-				err := e.Enroll(t.Context())
+				err := e.Register(t.Context())
 				assert.Equal(t, tt.prepared, d.prepared, "one message for all calls of a registration")
 				assert.Len(t, d.calls, tt.calls)
 				if tt.id == "" {
@@ -145,9 +145,9 @@ func TestEnroll(t *testing.T) {
 					assert.Equal(t, tt.id, current.Get().AgentID)
 					assert.Equal(t, []bool{tt.back}, joined)
 				}
-				again := keepOf(t, folder, membership.RolePlayer, "Alpha")
+				again := storeOf(t, folder, membership.RolePlayer, "Alpha")
 				file := ""
-				if i := again.Recalled(); i != nil {
+				if i := again.Identity(); i != nil {
 					file = i.AuthToken
 				}
 				assert.Equal(t, tt.file, file)
@@ -159,19 +159,19 @@ func TestEnroll(t *testing.T) {
 	}
 }
 
-// While its manager is away, an agent that comes back lets its callers wait: a
-// refusal would lose the match that it is in. A new agent is in none.
-func TestWhoWaitsForAManagerThatIsAway(t *testing.T) {
+// TestCallsWaitForAnAbsentManager: an error would cost a returning agent the match that
+// it is in. A new agent is in no match.
+func TestCallsWaitForAnAbsentManager(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			keep := &membership.Keep{}
+			identities := &membership.IdentityStore{}
 			if known {
-				keep = remembered(t, "", membership.RolePlayer, "Alpha", "P07")
+				identities = stored(t, "", membership.RolePlayer, "Alpha", "P07")
 			}
 			var current membership.Current
 			d := &desk{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), place("P07", "tok-P07", league, true)}}
-			e := membership.Enrolment{
-				Keep: keep, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+			e := membership.Registration{
+				Identities: identities, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
 			}
 			began := time.Now()
 			var answered *membership.Membership
@@ -179,7 +179,7 @@ func TestWhoWaitsForAManagerThatIsAway(t *testing.T) {
 			time.AfterFunc(time.Second, func() {
 				answered, took = current.Await(t.Context()), time.Since(began)
 			})
-			require.NoError(t, e.Enroll(t.Context()))
+			require.NoError(t, e.Register(t.Context()))
 			synctest.Wait()
 			if known {
 				require.NotNil(t, answered)
@@ -192,44 +192,44 @@ func TestWhoWaitsForAManagerThatIsAway(t *testing.T) {
 	}
 }
 
-func TestRegisteringAgainInTheSameLife(t *testing.T) {
+func TestProcessRegistersAgainWithItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{answers: []func() (*membership.Answer, error){place("P01", "tok-1", league, true), place("P01", "tok-1", league, true)}}
 		var backs []bool
-		e := membership.Enrolment{
-			Keep: &membership.Keep{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
+		e := membership.Registration{
+			Identities: &membership.IdentityStore{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
 			Joined: func(_ *membership.Membership, back bool) { backs = append(backs, back) },
 		}
-		require.NoError(t, e.Enroll(t.Context()))
-		require.NoError(t, e.Enroll(t.Context()))
+		require.NoError(t, e.Register(t.Context()))
+		require.NoError(t, e.Register(t.Context()))
 		assert.Equal(t, []string{"none", "P01 tok-1"}, d.calls, "it shows what it was given, though nothing is on disk")
 		assert.Equal(t, []bool{false, true}, backs)
 	})
 }
 
-func TestAnAgentThatCannotBeKeptDoesNotRegister(t *testing.T) {
+func TestAgentWithoutWritableFolderDoesNotRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
-		keep := keepOf(t, folder, membership.RolePlayer, "Alpha")
+		identities := storeOf(t, folder, membership.RolePlayer, "Alpha")
 		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // where the folder would be
 		d := &desk{}
-		e := membership.Enrolment{Keep: keep, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
-		err := e.Enroll(t.Context())
-		require.ErrorContains(t, err, "cannot keep who this agent is")
+		e := membership.Registration{Identities: identities, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		err := e.Register(t.Context())
+		require.ErrorContains(t, err, "cannot write the identity of this agent")
 		require.ErrorContains(t, err, "make the folder writable, or use another")
 		assert.Empty(t, d.calls, "nobody was asked for a place that would be lost")
 	})
 }
 
-func TestARegistrationWhoseAnswerWasLostIsRepeated(t *testing.T) {
+func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	register := func(answer func() (*membership.Answer, error)) (string, error) {
 		d := &desk{answers: []func() (*membership.Answer, error){answer}}
-		e := membership.Enrolment{
-			Keep: keepOf(t, folder, membership.RoleReferee, "Alpha"), Current: &membership.Current{},
+		e := membership.Registration{
+			Identities: storeOf(t, folder, membership.RoleReferee, "Alpha"), Current: &membership.Current{},
 			Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
 		}
-		err := e.Enroll(t.Context())
+		err := e.Register(t.Context())
 		require.Len(t, d.talks, 1)
 		return d.talks[0], err
 	}
@@ -245,23 +245,23 @@ func TestARegistrationWhoseAnswerWasLostIsRepeated(t *testing.T) {
 	assert.NotEqual(t, second, third, "one that comes back shows its token")
 }
 
-// A manager that lets an agent in may begin the league before the agent knows:
-// its calls wait until a repeated registration has told it.
+// A manager that has registered an agent may begin the league before the agent receives
+// the response. Its calls wait until a repeated registration brings the response.
 func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{answers: []func() (*membership.Answer, error){fails(errNever), place("P01", "tok-1", league, true)}}
 		var current membership.Current
-		e := membership.Enrolment{Keep: &membership.Keep{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
 		invited := make(chan *membership.Membership, 1)
 		time.AfterFunc(time.Second, func() { invited <- current.Await(t.Context()) }) // between the two calls
-		require.NoError(t, e.Enroll(t.Context()))
+		require.NoError(t, e.Register(t.Context()))
 		m := <-invited
 		require.NotNil(t, m, "the call was answered before the agent was let in")
 		assert.Equal(t, "P01", m.AgentID)
 	})
 }
 
-// refusedFor is a refusal that asks to come back after so many seconds.
+// refusedFor returns a refusal that asks to retry after so many seconds.
 func refusedFor(seconds int) func() (*membership.Answer, error) {
 	return func() (*membership.Answer, error) {
 		reason := "the name is taken by an agent that has not answered yet"
@@ -271,12 +271,12 @@ func refusedFor(seconds int) func() (*membership.Answer, error) {
 	}
 }
 
-func TestRefusalWithAHintToWaitIsNotFinal(t *testing.T) {
+func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines bytes.Buffer
 		d := &desk{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), place("P01", "tok-1", league, true)}}
 		var current membership.Current
-		e := membership.Enrolment{Keep: &membership.Keep{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Apply: d.apply}
+		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Apply: d.apply}
 		began := time.Now()
 		waited := make(chan time.Duration, 1)
 		time.AfterFunc(10*time.Second, func() { // between the first two
@@ -284,7 +284,7 @@ func TestRefusalWithAHintToWaitIsNotFinal(t *testing.T) {
 			assert.Nil(t, current.Await(t.Context()), "the manager has not let it in")
 			waited <- time.Since(before)
 		})
-		require.NoError(t, e.Enroll(t.Context()))
+		require.NoError(t, e.Register(t.Context()))
 		assert.Zero(t, <-waited, "no call waits for a registration that was refused")
 		took := time.Since(began)
 		assert.GreaterOrEqual(t, took, 30*time.Second+30*time.Second+8*time.Second, "the hint, and at least the usual pause")
@@ -296,12 +296,12 @@ func TestRefusalWithAHintToWaitIsNotFinal(t *testing.T) {
 	})
 }
 
-func TestRefusalAfterARefusalWithAHintIsFinal(t *testing.T) {
+func TestRefusalWithoutRetryAfterIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(0)}}
-		e := membership.Enrolment{Keep: &membership.Keep{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
 		var refused *membership.RefusedError
-		require.ErrorAs(t, e.Enroll(t.Context()), &refused)
+		require.ErrorAs(t, e.Register(t.Context()), &refused)
 		assert.Equal(t, string(protocol.ErrDuplicateName), refused.Code)
 		assert.Len(t, d.calls, 2)
 	})

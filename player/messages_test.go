@@ -9,8 +9,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// What a referee says of its deadline counts only where it says something.
-func TestHowLongThereIs(t *testing.T) {
+func TestDeadlineThatSaysNothingIsIgnored(t *testing.T) {
 	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
 	p := &Player{options: Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}
 	tests := []struct {
@@ -34,9 +33,8 @@ func TestHowLongThereIs(t *testing.T) {
 	}
 }
 
-// Only a conversation that is named as referees of ours name theirs tells an
-// attempt.
-func TestTheAttemptOfAConversation(t *testing.T) {
+// Only a conversation id in the form of our own referees contains an attempt.
+func TestAttemptOfAConversation(t *testing.T) {
 	for conversation, attempt := range map[string]int{
 		"conv-r1m1-a1":                         1,
 		"conv-r1m1-a12":                        12,

@@ -17,48 +17,48 @@ import (
 
 const moment = "2025-01-15T10:00:00Z"
 
-// boss is where the manager of these tests is.
+// boss is the endpoint of the manager in these tests.
 const boss = "http://boss/mcp"
 
-func keepOf(t *testing.T, folder store.Folder, role, name string) *membership.Keep {
+func storeOf(t *testing.T, folder store.Folder, role, name string) *membership.IdentityStore {
 	t.Helper()
-	k, err := membership.NewKeep(folder, role, name, boss, nil)
+	k, err := membership.NewIdentityStore(folder, role, name, boss, nil)
 	require.NoError(t, err)
 	return k
 }
 
-// remembered is a keep that knows who the agent is.
-func remembered(t *testing.T, folder store.Folder, role, name, id string) *membership.Keep {
+// stored returns a store that has the identity of an agent.
+func stored(t *testing.T, folder store.Folder, role, name, id string) *membership.IdentityStore {
 	t.Helper()
-	k := keepOf(t, folder, role, name)
+	k := storeOf(t, folder, role, name)
 	r := &protocol.Registration{LeagueID: league, ManagerAuth: protocol.ManagerAuthBearer}
-	require.NoError(t, k.Remember(membership.New(id, "tok-"+id, r), r, moment))
+	require.NoError(t, k.Save(membership.New(id, "tok-"+id, r), r, moment))
 	return k
 }
 
-func TestAnIdentityComesBack(t *testing.T) {
+func TestIdentityIsReadAgain(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := keepOf(t, folder, membership.RolePlayer, "Agent Alpha")
-	assert.Nil(t, k.Recalled())
+	k := storeOf(t, folder, membership.RolePlayer, "Agent Alpha")
+	assert.Nil(t, k.Identity())
 	secret := k.Secret()
 	assert.NotEqual(t, [32]byte{}, secret)
 	assert.Equal(t, secret, k.Secret(), "it is made once")
 	_, err := os.Stat(folder.Identity(membership.RolePlayer, "Agent Alpha"+" at "+boss))
-	require.ErrorIs(t, err, os.ErrNotExist, "nothing is written before there is something to keep")
+	require.ErrorIs(t, err, os.ErrNotExist, "nothing is written before the registration")
 
-	k = remembered(t, folder, membership.RolePlayer, "Agent Alpha", "P07")
+	k = stored(t, folder, membership.RolePlayer, "Agent Alpha", "P07")
 	secret = k.Secret()
-	again := keepOf(t, folder, membership.RolePlayer, "Agent Alpha")
+	again := storeOf(t, folder, membership.RolePlayer, "Agent Alpha")
 	assert.Equal(t, secret, again.Secret())
 	assert.Equal(t, &store.Identity{
 		SchemaVersion: "1.0.0", LastUpdated: moment, Role: "player", DisplayName: "Agent Alpha", LeagueID: league,
 		AgentID: "P07", AuthToken: "tok-P07", ManagerAuth: "bearer", Secret: hex.EncodeToString(secret[:]),
-	}, again.Recalled())
+	}, again.Identity())
 }
 
-func TestAnIdentityIsForItsOwnerAlone(t *testing.T) {
+func TestIdentityFileIsPrivate(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	remembered(t, folder, membership.RoleReferee, "Referee Alpha", "REF01")
+	stored(t, folder, membership.RoleReferee, "Referee Alpha", "REF01")
 	path := folder.Identity(membership.RoleReferee, "Referee Alpha"+" at "+boss)
 	for name, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
 		info, err := os.Stat(name)
@@ -67,29 +67,29 @@ func TestAnIdentityIsForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestANewTokenKeepsTheSecret(t *testing.T) {
+func TestNewTokenDoesNotChangeTheSecret(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := remembered(t, folder, membership.RolePlayer, "Alpha", "P01")
+	k := stored(t, folder, membership.RolePlayer, "Alpha", "P01")
 	secret := k.Secret()
 	r := &protocol.Registration{LeagueID: league}
-	require.NoError(t, k.Remember(membership.New("P01", "tok-new", r), r, moment))
-	again := keepOf(t, folder, membership.RolePlayer, "Alpha")
-	assert.Equal(t, "tok-new", again.Recalled().AuthToken)
+	require.NoError(t, k.Save(membership.New("P01", "tok-new", r), r, moment))
+	again := storeOf(t, folder, membership.RolePlayer, "Alpha")
+	assert.Equal(t, "tok-new", again.Identity().AuthToken)
 	assert.Equal(t, secret, again.Secret())
 }
 
-func TestNamesThatLookAlikeAreDifferentAgents(t *testing.T) {
+func TestSimilarNamesAreDifferentAgents(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	names := []string{"Agent Ü", "Agent Ö", "agent ü", "Agent-Ü", "Agent  ", "Agent", strings.Repeat("a", 49), strings.Repeat("a", 50), "../..", "a/b", "a\\b"}
 	for i, name := range names {
-		remembered(t, folder, membership.RolePlayer, name, protocol.PlayerID(i+1))
-		remembered(t, folder, membership.RoleReferee, name, protocol.RefereeID(i+1))
+		stored(t, folder, membership.RolePlayer, name, protocol.PlayerID(i+1))
+		stored(t, folder, membership.RoleReferee, name, protocol.RefereeID(i+1))
 	}
 	secrets := map[[32]byte]bool{}
 	for i, name := range names {
-		p, r := keepOf(t, folder, membership.RolePlayer, name), keepOf(t, folder, membership.RoleReferee, name)
-		assert.Equal(t, protocol.PlayerID(i+1), p.Recalled().AgentID, name)
-		assert.Equal(t, protocol.RefereeID(i+1), r.Recalled().AgentID, name)
+		p, r := storeOf(t, folder, membership.RolePlayer, name), storeOf(t, folder, membership.RoleReferee, name)
+		assert.Equal(t, protocol.PlayerID(i+1), p.Identity().AgentID, name)
+		assert.Equal(t, protocol.RefereeID(i+1), r.Identity().AgentID, name)
 		secrets[p.Secret()], secrets[r.Secret()] = true, true
 	}
 	assert.Len(t, secrets, 2*len(names))
@@ -98,7 +98,7 @@ func TestNamesThatLookAlikeAreDifferentAgents(t *testing.T) {
 	assert.Len(t, entries, 2*len(names), "all in one folder")
 }
 
-func TestAnIdentityThatIsOfNoUse(t *testing.T) {
+func TestDamagedIdentityIsAnError(t *testing.T) {
 	good := store.Identity{
 		SchemaVersion: "1.0.0", Role: "player", DisplayName: "Alpha", LeagueID: league, AgentID: "P01",
 		AuthToken: token, Secret: strings.Repeat("ab", 32),
@@ -125,8 +125,8 @@ func TestAnIdentityThatIsOfNoUse(t *testing.T) {
 		{"with half a secret", with(func(i *store.Identity) { i.Secret = i.Secret[:32] }), "", "64 hexadecimal digits"},
 		{"with too long a secret", with(func(i *store.Identity) { i.Secret += "ab" }), "", "64 hexadecimal digits"},
 		{"with a secret that is none", with(func(i *store.Identity) { i.Secret = strings.Repeat("xy", 32) }), "", "64 hexadecimal digits"},
-		{"of somebody else", with(func(i *store.Identity) { i.DisplayName = "Beta" }), "", `it is that of the player "Beta"`},
-		{"of a referee", with(func(i *store.Identity) { i.Role = "referee" }), "", "it is that of the referee"},
+		{"of somebody else", with(func(i *store.Identity) { i.DisplayName = "Beta" }), "", `belongs to the player "Beta"`},
+		{"of a referee", with(func(i *store.Identity) { i.Role = "referee" }), "", "belongs to the referee"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			folder := store.Folder(t.TempDir())
@@ -137,10 +137,10 @@ func TestAnIdentityThatIsOfNoUse(t *testing.T) {
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
 			}
-			_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", boss, nil)
+			_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", boss, nil)
 			require.ErrorContains(t, err, tt.want)
 			require.ErrorContains(t, err, path, "which file")
-			require.ErrorContains(t, err, "delete it to register anew", "and what to do")
+			require.ErrorContains(t, err, "delete it to register as a new agent", "and what to do")
 			assert.NotContains(t, err.Error(), token)
 			assert.NotContains(t, err.Error(), "abab")
 		})
@@ -149,76 +149,76 @@ func TestAnIdentityThatIsOfNoUse(t *testing.T) {
 		folder := store.Folder(t.TempDir())
 		path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+boss)
 		require.NoError(t, os.MkdirAll(path, 0o700)) // not even root reads a folder as a file
-		_, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", boss, nil)
+		_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", boss, nil)
 		require.ErrorContains(t, err, path)
 		assert.NotContains(t, err.Error(), "delete", "it may be a good one")
 	})
 }
 
-func TestAForgottenIdentity(t *testing.T) {
+func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := remembered(t, folder, membership.RolePlayer, "Alpha", "P07")
+	k := stored(t, folder, membership.RolePlayer, "Alpha", "P07")
 	secret := k.Secret()
-	k.Forget()
-	assert.Nil(t, k.Recalled())
+	k.Discard()
+	assert.Nil(t, k.Identity())
 	assert.NotEqual(t, secret, k.Secret(), "a new one has a new secret")
-	assert.Equal(t, "P07", keepOf(t, folder, membership.RolePlayer, "Alpha").Recalled().AgentID,
+	assert.Equal(t, "P07", storeOf(t, folder, membership.RolePlayer, "Alpha").Identity().AgentID,
 		"the file stays until another takes its place")
 
 	r := &protocol.Registration{LeagueID: "another"}
-	require.NoError(t, k.Remember(membership.New("P01", "tok-P01", r), r, moment))
-	again := keepOf(t, folder, membership.RolePlayer, "Alpha")
-	assert.Equal(t, []string{"P01", "another"}, []string{again.Recalled().AgentID, again.Recalled().LeagueID})
+	require.NoError(t, k.Save(membership.New("P01", "tok-P01", r), r, moment))
+	again := storeOf(t, folder, membership.RolePlayer, "Alpha")
+	assert.Equal(t, []string{"P01", "another"}, []string{again.Identity().AgentID, again.Identity().LeagueID})
 	assert.Equal(t, k.Secret(), again.Secret())
 }
 
-func TestAKeepWithoutAFolder(t *testing.T) {
-	var zero membership.Keep
-	for name, k := range map[string]*membership.Keep{"zero": &zero, "made": keepOf(t, "", membership.RolePlayer, "Alpha")} {
+func TestStoreWithoutFolder(t *testing.T) {
+	var zero membership.IdentityStore
+	for name, k := range map[string]*membership.IdentityStore{"zero": &zero, "made": storeOf(t, "", membership.RolePlayer, "Alpha")} {
 		t.Run(name, func(t *testing.T) {
-			assert.Nil(t, k.Recalled())
+			assert.Nil(t, k.Identity())
 			secret := k.Secret()
 			assert.Equal(t, secret, k.Secret())
 			r := &protocol.Registration{LeagueID: league}
-			require.NoError(t, k.Remember(membership.New("P01", token, r), r, moment))
-			assert.Equal(t, token, k.Recalled().AuthToken, "as long as the process lives")
+			require.NoError(t, k.Save(membership.New("P01", token, r), r, moment))
+			assert.Equal(t, token, k.Identity().AuthToken, "as long as the process lives")
 		})
 	}
 }
 
-func TestAnIdentityThatCannotBeWritten(t *testing.T) {
+func TestIdentityThatCannotBeWrittenLastsAsLongAsTheProcess(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := keepOf(t, folder, membership.RolePlayer, "Alpha")
+	k := storeOf(t, folder, membership.RolePlayer, "Alpha")
 	require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // where the folder would be
 	r := &protocol.Registration{LeagueID: league}
 	m := membership.New("P01", token, r)
-	require.Error(t, k.Remember(m, r, moment))
-	assert.Equal(t, "P01", k.Recalled().AgentID)
+	require.Error(t, k.Save(m, r, moment))
+	assert.Equal(t, "P01", k.Identity().AgentID)
 	require.NoError(t, os.Remove(filepath.Join(string(folder), "private")))
-	require.NoError(t, k.Remember(m, r, moment), "it tries again")
-	assert.Equal(t, k.Secret(), keepOf(t, folder, membership.RolePlayer, "Alpha").Secret())
+	require.NoError(t, k.Save(m, r, moment), "it tries again")
+	assert.Equal(t, k.Secret(), storeOf(t, folder, membership.RolePlayer, "Alpha").Secret())
 }
 
-// A token is for the manager that gave it; another one sees a stranger, and what
-// it gives stands beside the first place. A manager that has moved is known by
-// the league that the agent is told to join.
-func TestAnIdentityIsForOneManager(t *testing.T) {
+// An agent shows its token only to the manager that issued it. To another manager it is
+// a new agent, with a second identity. A manager at a new address is recognized by the
+// league that the agent may join.
+func TestIdentityBelongsToOneManager(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	remembered(t, folder, membership.RolePlayer, "Alpha", "P07")
+	stored(t, folder, membership.RolePlayer, "Alpha", "P07")
 	at := func(manager string, leagues ...string) *store.Identity {
-		k, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", manager, leagues)
+		k, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", manager, leagues)
 		require.NoError(t, err)
-		return k.Recalled()
+		return k.Identity()
 	}
 	assert.Equal(t, "P07", at(boss).AgentID)
 	assert.Nil(t, at("http://another/mcp"))
 	assert.Nil(t, at("http://another/mcp", "another league"))
 	assert.Equal(t, "P07", at("http://another/mcp", "another league", league).AgentID)
 
-	stranger, err := membership.NewKeep(folder, membership.RolePlayer, "Alpha", "http://another/mcp", nil)
+	other, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", "http://another/mcp", nil)
 	require.NoError(t, err)
 	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L2"}
-	require.NoError(t, stranger.Remember(membership.New("P01", "tok-2", r), r, "2026-01-01T00:00:00Z"))
+	require.NoError(t, other.Save(membership.New("P01", "tok-2", r), r, "2026-01-01T00:00:00Z"))
 	assert.Equal(t, "P01", at("http://another/mcp").AgentID)
 	assert.Equal(t, "P07", at(boss).AgentID, "the first place is still there")
 }

@@ -16,7 +16,7 @@ func (p *Player) ack(matchID string, round int) *protocol.Ack {
 	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID, RoundID: round}
 }
 
-// notifyRound takes in ROUND_ANNOUNCEMENT.
+// notifyRound processes ROUND_ANNOUNCEMENT.
 func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.RoundAnnouncement) (*protocol.Ack, error) {
 	if err := p.member.CheckManager(ctx, bearer); err != nil {
 		return nil, err
@@ -24,31 +24,31 @@ func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.Rou
 	p.mu.Lock()
 	p.round, p.over = q, q.RoundID-1
 	p.keepTable()
-	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their end got lost
+	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
 	for i := range q.Matches {
-		if m := forfeit(p.ID(), &q.Matches[i]); m != nil && p.history.file(m) {
+		if m := forfeit(p.ID(), &q.Matches[i]); m != nil && p.history.add(m) {
 			p.unsaved = true
 		}
 	}
 	p.idle()
 	p.mu.Unlock()
-	p.note()
+	p.saveAfterRound()
 	return p.ack("", q.RoundID), nil
 }
 
-// idle is the state of a player in no match of the current round; p.mu is held.
+// idle updates the state after the end of a match. p.mu is held.
 func (p *Player) idle() {
 	if !p.engaged() {
 		p.state = StateWaitingForRound
 	}
-	p.settle()
+	p.signalQuiet()
 }
 
-// authorize tells who conducts a match, and refuses a caller that cannot be
-// it. In a league whose manager proves itself, a referee shows the access token
-// of this match and attempt, unless the round was announced with referee_auth
-// none for it: a referee of another maker. A player that wants all referees to
-// prove themselves makes no such exception.
+// authorize returns the referee that a message comes from, or an error for a caller that
+// cannot be the referee of the match. In a league whose manager proves itself, a referee
+// must send the access token of this attempt. The exception is a match that was
+// announced with referee_auth none, for a third-party referee; StrictReferees excludes
+// it.
 func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID string, attempt int) (referee, error) {
 	r := referee{sender: e.Sender, token: protocol.NoToken}
 	m := p.member.Await(ctx)
@@ -73,8 +73,7 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 	return r, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of %s in match %s", e.Sender, matchID)
 }
 
-// announced is a match as the current round was announced, empty when it was
-// not.
+// announced returns a match of the announced round; an empty one for none.
 func (p *Player) announced(matchID string) protocol.AnnouncedMatch {
 	p.mu.Lock()
 	round := p.round
@@ -93,10 +92,10 @@ func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protoc
 	return round.Matches[i]
 }
 
-// mayConduct tells whether a caller may take a match over from the referee that
-// invited first: one that proves itself may. Of those that do not, only the
-// announced one may, and only from another: else a stranger that knows of the
-// match could have the player refuse its referee. p.mu is held.
+// mayConduct tells whether a caller may take over a match from the referee of the first
+// invitation. A referee that proves itself may. Of the others only the announced one
+// may, and only from one that did not prove itself either; otherwise an untrusted caller
+// could make the player refuse its referee. p.mu is held.
 func (p *Player) mayConduct(m *match, by referee) bool {
 	if by.token != protocol.NoToken || by.sender == m.auth.sender && m.auth.token == protocol.NoToken {
 		return true
@@ -105,12 +104,12 @@ func (p *Player) mayConduct(m *match, by referee) bool {
 	return m.auth.token == protocol.NoToken && announced != "" && by.sender == protocol.RefereeSender(announced)
 }
 
-// maxOpenMatches is how many matches a player is in at once, at most: a
-// stranger may invite it to any number.
+// maxOpenMatches limits the matches of a player at the same time, because an untrusted
+// caller may invite it to any number.
 const maxOpenMatches = 1000
 
-// invite answers GAME_INVITATION: yes, with a commitment to this player's part
-// in the draw. Invited again in the same attempt it answers the same.
+// invite accepts GAME_INVITATION, with a commitment to this player's part in the draw.
+// It is idempotent: a repeated invitation to the same attempt gets the same answer.
 func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 	attempt := max(q.Attempt, 1)
 	auth, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
@@ -124,7 +123,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	if m == nil && len(p.current) >= maxOpenMatches {
 		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
 	}
-	if m != nil && attempt < m.attempt && m.auth.token != protocol.NoToken { // what a stranger says of attempts binds nobody
+	if m != nil && attempt < m.attempt && m.auth.token != protocol.NoToken { // an unauthenticated caller may name any attempt
 		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "attempt %d at match %s has begun", m.attempt, m.id)
 	}
 	if m != nil && !p.mayConduct(m, auth) {
@@ -139,39 +138,39 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m.commitment != q.DrawCommitment {
 		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
-			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee binds itself to another draw than before: the first counts")
+			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee sends another draw commitment than before: the first one counts")
 	}
 	p.state = StateInMatch
 	accept := true
 	ack := &protocol.GameJoinAck{
 		MatchID: q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
 	}
-	if m.gives() {
+	if m.givesEntropy() {
 		ack.EntropyCommitment = protocol.EntropyCommitment(q.MatchID, id, m.entropy)
 	}
 	ack.AuthToken = m.auth.token
 	return ack, nil
 }
 
-// A question is what the referee of a match wants to know, and what it says of
-// the match besides.
+// A question is a request of the referee for a decision, and what it contains about the
+// match.
 type question struct {
 	envelope *protocol.Envelope
 	matchID  string
-	playerID string // the id by which it knows the player
-	opponent string // "" when it does not say
-	round    int    // 0 when it does not say
+	playerID string // the id of the player in the request
+	opponent string // "" if not given
+	round    int    // 0 if not given
 }
 
-// playing finds the match a question is about, and refuses anyone but its
+// matchOf returns the match of a question, or an error for a caller that is not its
 // referee.
-func (p *Player) playing(ctx context.Context, q question) (*match, error) {
-	member := p.member.Await(ctx) // a player that was restarted may be asked before it is let in again
+func (p *Player) matchOf(ctx context.Context, q question) (*match, error) {
+	member := p.member.Await(ctx) // after a restart a question may arrive before the registration ends
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.current[q.matchID]
-	if forgotten := p.forgotten(member, q); forgotten != nil {
-		m = forgotten
+	if resumed := p.resume(member, q); resumed != nil {
+		m = resumed
 	}
 	switch {
 	case m == nil && p.history.attempt(q.matchID) > 0:
@@ -179,7 +178,7 @@ func (p *Player) playing(ctx context.Context, q question) (*match, error) {
 	case m == nil:
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "not invited to match %s", q.matchID)
 	}
-	if err := m.refuseOthers(q.envelope); err != nil {
+	if err := m.checkReferee(q.envelope); err != nil {
 		return nil, err
 	}
 	if member != nil && !member.Strict() {
@@ -188,10 +187,10 @@ func (p *Player) playing(ctx context.Context, q question) (*match, error) {
 	return m, nil
 }
 
-// forgotten takes up a match whose invitation this player answered before it
-// was restarted. The access token tells that there was one: only the referee of
-// this very attempt has it. Nil when there is no such match. p.mu is held.
-func (p *Player) forgotten(member *membership.Membership, q question) *match {
+// resume continues a match whose invitation this player accepted before a restart. The
+// access token proves the invitation, because only the referee of this attempt has it.
+// It returns nil for no such match. p.mu is held.
+func (p *Player) resume(member *membership.Membership, q question) *match {
 	if !p.restarted || member == nil || !member.Strict() || len(p.current) >= maxOpenMatches {
 		return nil
 	}
@@ -216,12 +215,13 @@ func (p *Player) forgotten(member *membership.Membership, q question) *match {
 	}
 	p.current[m.id], p.state = m, StateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
-		Str("event_type", protocol.EventMatchResumed).Msg("taking up a match that began before this player was restarted")
+		Str("event_type", protocol.EventMatchResumed).Msg("resuming a match that began before the restart of this player")
 	return m
 }
 
-// refuseOthers lets only the referee that invited go on.
-func (m *match) refuseOthers(e *protocol.Envelope) error {
+// checkReferee returns an error for a caller other than the referee that sent the
+// invitation.
+func (m *match) checkReferee(e *protocol.Envelope) error {
 	switch {
 	case m.auth.token == protocol.NoToken && e.Sender == m.auth.sender:
 		return nil
@@ -233,7 +233,7 @@ func (m *match) refuseOthers(e *protocol.Envelope) error {
 	return protocol.Fault(protocol.ErrTokenInvalid, "%s does not conduct match %s", e.Sender, m.id)
 }
 
-// gameOver takes in GAME_OVER, once.
+// gameOver processes GAME_OVER. It is idempotent.
 func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (*protocol.Ack, error) {
 	id := p.ID()
 	p.mu.Lock()
@@ -247,9 +247,9 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	switch {
 	case m == nil:
 	case by.token != protocol.NoToken && attempt > m.attempt:
-		m = nil // the invitation to this attempt did not arrive
+		m = nil // the invitation to this attempt got lost
 	default:
-		attempt, err = m.attempt, m.refuseOthers(&q.Envelope)
+		attempt, err = m.attempt, m.checkReferee(&q.Envelope)
 	}
 	if err != nil {
 		return nil, err
@@ -258,7 +258,7 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if m != nil {
 		seen.OpponentID = cmp.Or(seen.OpponentID, m.opponent)
 		seen.DrawCommitment = m.commitment
-		if m.gives() {
+		if m.givesEntropy() {
 			seen.Entropy = m.entropy.Hex()
 		}
 		p.checkDraw(m, q)
@@ -271,12 +271,12 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if q.GameResult.Status == protocol.StatusWin && q.GameResult.WinnerPlayerID == nil {
-		return ack, nil // it does not say who won: the standings will
+		return ack, nil // the winner is missing: the standings will show it
 	}
-	if _, told := q.GameResult.Choices.Get(id); !told && m != nil {
+	if _, known := q.GameResult.Choices.Get(id); !known && m != nil {
 		seen.MyChoice = m.chosen
 	}
-	if attempt > p.history.attempt(q.MatchID) && p.history.file(seen) {
+	if attempt > p.history.attempt(q.MatchID) && p.history.add(seen) {
 		p.unsaved = true
 	}
 	delete(p.current, q.MatchID)
@@ -284,16 +284,16 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	return ack, nil
 }
 
-// gives tells whether the player takes part in the draw: with a referee that
-// has bound itself first. One that proves itself and has not could still choose
-// its part when it knows the player's. A player that was restarted in a match
-// does not know, and keeps what it may have promised.
-func (m *match) gives() bool {
+// givesEntropy tells whether the player takes part in the commit–reveal of the draw. It
+// does so with a referee that has committed first: a referee that proves itself and has
+// not committed could choose its nonce when it knows the player's entropy. After a
+// restart the player does not know, and reveals what it may have committed to.
+func (m *match) givesEntropy() bool {
 	return m.commitment != "" || m.restored || m.auth.token == protocol.NoToken
 }
 
-// checkDraw looks whether the draw is what the referee was bound to. It changes
-// nothing here: the history says what the commitment was, and an audit sees it.
+// checkDraw logs a draw that differs from the referee's commitment. The result counts all
+// the same; the history contains the commitment, and the audit reports the difference.
 func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 	if m.commitment == "" || q.Draw == nil {
 		return
@@ -303,12 +303,12 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 	made := protocol.DrawCommitment(member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
 	if !ok || q.Draw.Commitment != m.commitment || !protocol.SameDigest(made, m.commitment) {
 		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
-			Str("event_type", protocol.EventDrawCommitmentBroken).Msg("the draw is not the one that the referee was bound to: the audit of the league will tell")
+			Str("event_type", protocol.EventDrawCommitmentBroken).Msg("the draw differs from the referee's commitment: the audit of the league will report it")
 	}
 }
 
-// attemptOf reads the attempt from a match's conversation id; 1 when it has
-// none. What others call their conversations may look like one.
+// attemptOf returns the attempt in the conversation id of a match; 1 for an id in another
+// form. A third-party id may look similar, so the whole id must match.
 func attemptOf(matchID, conversation string) int {
 	if i := strings.LastIndex(conversation, "-a"); i >= 0 {
 		n, err := strconv.Atoi(conversation[i+2:])
@@ -319,7 +319,7 @@ func attemptOf(matchID, conversation string) int {
 	return 1
 }
 
-// gameError notes what the referee was not content with.
+// gameError logs GAME_ERROR.
 func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError) (*protocol.Ack, error) {
 	if _, err := p.authorize(ctx, &q.Envelope, q.MatchID, attemptOf(q.MatchID, q.ConversationID)); err != nil {
 		return nil, err
@@ -330,20 +330,20 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 	return p.ack(q.MatchID, 0), nil
 }
 
-// updateStandings keeps the table.
+// updateStandings processes LEAGUE_STANDINGS_UPDATE.
 func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol.StandingsUpdate) (*protocol.Ack, error) {
 	if err := p.member.CheckManager(ctx, bearer); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
 	p.standings = q
-	p.keepTable() // some managers complete the round first
+	p.keepTable() // some managers send ROUND_COMPLETED first
 	p.infer(q.RoundID, q.Standings)
 	p.mu.Unlock()
 	return p.ack("", q.RoundID), nil
 }
 
-// roundCompleted takes note: what the round brought goes to disk.
+// roundCompleted processes ROUND_COMPLETED, and saves the history.
 func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack, error) {
 	if err := p.member.CheckManager(ctx, bearer); err != nil {
 		return nil, err
@@ -351,13 +351,13 @@ func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.
 	p.mu.Lock()
 	p.over = max(p.over, q.RoundID)
 	p.keepTable()
-	p.settle()
+	p.signalQuiet()
 	p.mu.Unlock()
-	p.note()
+	p.saveAfterRound()
 	return p.ack("", q.RoundID), nil
 }
 
-// leagueCompleted ends the player's part.
+// leagueCompleted processes LEAGUE_COMPLETED.
 func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack, error) {
 	if err := p.member.CheckManager(ctx, bearer); err != nil {
 		return nil, err
@@ -367,15 +367,14 @@ func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol
 		p.completed = q
 		p.infer(q.TotalRounds, q.FinalStandings)
 		close(p.done)
-		p.settle()
+		p.signalQuiet()
 	}
 	p.mu.Unlock()
-	p.note()
+	p.saveAfterRound()
 	return p.ack("", 0), nil
 }
 
-// getState tells the player's state and its finished matches (spec 003
-// §8.11.2).
+// getState returns the player's state and its finished matches (spec 003 §8.11.2).
 func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.PlayerState, error) {
 	if err := p.member.CheckOwner(bearer, q.AuthToken); err != nil {
 		return nil, err
