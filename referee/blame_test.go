@@ -116,7 +116,7 @@ func TestWhoIsToBlame(t *testing.T) {
 		{
 			name: "it waited, and the player let the whole window pass: the deadline it was told was wrong", asked: 2,
 			trouble: []trouble{{queued: 3 * leaguetest.Second}}, answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 8 * leaguetest.Second,
-			void: []string{"the question waited for 3s at the referee before it was sent"},
+			void: []string{"the question was queued for 3s at the referee before it was sent"},
 		},
 		{
 			name: "it waited no longer than the margin", trouble: []trouble{{queued: 250 * time.Millisecond}},
@@ -128,7 +128,7 @@ func TestWhoIsToBlame(t *testing.T) {
 		{
 			name: "the process stood still at the end", stalls: []time.Duration{2 * leaguetest.Second},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
-			void: []string{"the referee stood still for 2s when the time to answer ended"},
+			void: []string{"the referee stalled for 2s when the time to answer ended"},
 		},
 		{
 			name: "it stood still no longer than the margin", stalls: []time.Duration{250 * time.Millisecond},
@@ -138,12 +138,12 @@ func TestWhoIsToBlame(t *testing.T) {
 			name: "the player is late, and nobody else", answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
 		},
 		{
-			name: "it stood still when the question left", begin: []time.Duration{leaguetest.Second},
+			name: "it stood still when the question was sent", begin: []time.Duration{leaguetest.Second},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
-			void: []string{"the referee stood still for 1s when the question left"},
+			void: []string{"the referee stalled for 1s when the question was sent"},
 		},
 		{
-			name: "it stood still for a moment when the question left", begin: []time.Duration{250 * time.Millisecond},
+			name: "it stood still for a moment when the question was sent", begin: []time.Duration{250 * time.Millisecond},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
 		},
 		{
@@ -153,7 +153,7 @@ func TestWhoIsToBlame(t *testing.T) {
 		{
 			name: "nine times in vain is no reason to give up", answers: leaguetest.InTurn(leaguetest.FirstN(9, leaguetest.Silent, leaguetest.Normally)), over: 45 * leaguetest.Second, asked: 10,
 			stalls: slices.Repeat([]time.Duration{leaguetest.Second}, 9),
-			void:   slices.Repeat([]string{"the referee stood still for 1s when the time to answer ended"}, 9),
+			void:   slices.Repeat([]string{"the referee stalled for 1s when the time to answer ended"}, 9),
 		},
 		{
 			name: "a void try is no retry", answers: leaguetest.InTurn(leaguetest.FirstN(5, leaguetest.Silent, leaguetest.Normally)), asked: 6,
@@ -161,7 +161,7 @@ func TestWhoIsToBlame(t *testing.T) {
 			complaints: []leaguetest.GameError{
 				leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck), leaguetest.RetryAfterPause(22*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.JoinAck), leaguetest.RetryAfterPause(29*leaguetest.Second, protocol.ErrTimeout, 3, leaguetest.JoinAck),
 			},
-			void: slices.Repeat([]string{"the referee stood still for 1s when the time to answer ended"}, 2),
+			void: slices.Repeat([]string{"the referee stalled for 1s when the time to answer ended"}, 2),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
