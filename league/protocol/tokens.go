@@ -87,11 +87,11 @@ func SameToken(a, b string) bool {
 // HiddenToken replaces a token in files and logs.
 const HiddenToken = "***"
 
-// HideTokens puts HiddenToken in the place of whatever looks like a token of a
-// league: what others send may hold one where none belongs, and files and logs
-// are read by many. It returns text itself when there is none.
+// HideTokens replaces everything that looks like a token by HiddenToken, because messages
+// of other agents may contain a token in any field, and many people read files and logs.
+// It returns text itself if there is none.
 func HideTokens(text []byte) []byte {
-	var hidden []byte // what is done of text; nil while it is the same
+	var hidden []byte // the result so far; nil while it equals text
 	done := 0
 	for i := 0; i+4 <= len(text); i++ {
 		if prefix := string(text[i : i+4]); prefix != "tok-" && prefix != "adm-" {
