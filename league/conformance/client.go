@@ -89,7 +89,7 @@ func (x *exam) search(ctx context.Context, speaker *dialect.Dialect, method stri
 	x.record("understood call", f)
 	f = &fact{reply: last, problem: replyForm(last)}
 	if last.bare {
-		f.defect = wrappingDefect()
+		f.defect = wrappingDefect
 	}
 	x.record("form of reply", f)
 	return last

@@ -16,10 +16,10 @@ func (x *exam) hasUnderstood() bool {
 	return x.understood
 }
 
-// pass finds that a requirement holds, as far as nothing else says otherwise.
+// pass finds that a requirement holds. Any failure stands.
 func (x *exam) pass(id string) { x.find(id, &Finding{Verdict: Pass}, nil) }
 
-// skip says why a requirement could not be examined; what was found before stands.
+// skip finds that a requirement could not be examined. Any finding before stands.
 func (x *exam) skip(id, why string, shown ...*Exchange) {
 	x.find(id, &Finding{Verdict: Skipped, Detail: why}, shown)
 }

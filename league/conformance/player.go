@@ -15,6 +15,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 // The time that the protocol gives a player to answer (003 §2.7).
@@ -237,7 +238,7 @@ func (x *playerExam) endingAs(m *match, status, winner string, number int, own, 
 	q["match_id"], q["game_type"] = m.id, x.game
 	parity := ""
 	if number > 0 {
-		parity = parityOf(number)
+		parity = evenodd.Parity(number)
 	}
 	q["game_result"] = map[string]any{
 		"status": status, "winner_player_id": orNull(winner), "drawn_number": orNull(number), "number_parity": orNull(parity),
