@@ -134,7 +134,7 @@ func (x *exam) withdraw() {
 		}
 	}
 	for id, f := range x.findings {
-		if !x.understood && !strings.Contains(id, "-REG-") && !strings.HasSuffix(id, "-FRM-03") {
+		if !x.understood.Load() && !strings.Contains(id, "-REG-") && !strings.HasSuffix(id, "-FRM-03") {
 			skip(f, "the agent has understood no call")
 		}
 	}

@@ -77,7 +77,7 @@ func (x *exam) search(ctx context.Context, speaker *dialect.Dialect, method stri
 		return r
 	}
 	if status, _ := last.result.text("status"); substance(method) != "" || status == protocol.StatusAcknowledged {
-		x.understand()
+		x.understood.Store(true)
 	}
 	if form := formOf(last); len(attempts) > 1 || form != method {
 		last.form = form

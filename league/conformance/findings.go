@@ -2,20 +2,6 @@ package conformance
 
 import "fmt"
 
-// understand notes that the agent has understood a call. An agent that has understood
-// none passes no requirement; see withdraw.
-func (x *exam) understand() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.understood = true
-}
-
-func (x *exam) hasUnderstood() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.understood
-}
-
 // pass finds that a requirement holds. Any failure stands.
 func (x *exam) pass(id string) { x.find(id, &Finding{Verdict: Pass}, nil) }
 

@@ -18,28 +18,31 @@ import (
 // evenOdd tells whether the game is even_odd.
 func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
 
+// byGame is the first value in even_odd, and the second in all other games.
+func byGame[T any](x *exam, evenOdd, other T) T {
+	if x.evenOdd() {
+		return evenOdd
+	}
+	return other
+}
+
 // questionMethod is the method by which a player is asked for a choice.
 func (x *exam) questionMethod() string {
-	if x.evenOdd() {
-		return protocol.ChooseParity.Name
-	}
-	return protocol.MakeMove.Name
+	return byGame(x, protocol.ChooseParity.Name, protocol.MakeMove.Name)
 }
 
-// questionType is the message type of a question.
+// questionType is the message type of a question, and choiceType that of its reply.
 func (x *exam) questionType() string {
-	if x.evenOdd() {
-		return protocol.TypeChooseParityCall
-	}
-	return protocol.TypeGameMoveCall
+	return byGame(x, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall)
 }
 
-// choiceType is the message type of the reply to a question.
 func (x *exam) choiceType() string {
-	if x.evenOdd() {
-		return protocol.TypeChooseParityResponse
-	}
-	return protocol.TypeGameMoveResponse
+	return byGame(x, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse)
+}
+
+// illegalMove is the code of a choice that is not allowed.
+func (x *exam) illegalMove() protocol.Code {
+	return byGame(x, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
 }
 
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
@@ -60,14 +63,6 @@ func (x *exam) setChoice(m map[string]any, choice string) {
 		return
 	}
 	m["game_type"], m["move_data"] = x.game, map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
-}
-
-// illegalMove is the code of a choice that is not allowed.
-func (x *exam) illegalMove() protocol.Code {
-	if x.evenOdd() {
-		return protocol.ErrInvalidParityChoice
-	}
-	return protocol.ErrIllegalMove
 }
 
 // simultaneous tells whether both players choose at once, and neither knows the choice of

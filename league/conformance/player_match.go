@@ -61,7 +61,7 @@ func (x *playerExam) playMatches(ctx context.Context) {
 		}
 		x.over(ctx, m)
 	}
-	if x.givenUp() == "" && !x.hasUnderstood() {
+	if x.givenUp() == "" && !x.understood.Load() {
 		x.giveUp("the agent has understood no message of a league")
 		return
 	}

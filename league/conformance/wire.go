@@ -139,7 +139,7 @@ func (x *exam) callUnknownMethod(ctx context.Context) {
 		r := x.sendBody(ctx, unknownMethod, id, x.encode(id, unknownMethod, params))
 		x.record("wire/unknown method", &fact{reply: r})
 		if errorProblem(r, codeUnknownMethod) == "" {
-			x.understand()
+			x.understood.Store(true)
 		}
 	}
 }
