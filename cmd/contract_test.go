@@ -127,7 +127,7 @@ func contains(list []string, one string) bool {
 	return false
 }
 
-func TestAStudentRegistersAndAsks(t *testing.T) {
+func TestRegistrationsAndQueriesByHand(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "4")
 	here := answering(t, anything)
@@ -194,7 +194,7 @@ func TestAStudentRegistersAndAsks(t *testing.T) {
 		"awaited": [], "agent_states": {"REGISTERED": 3, "ACTIVE": 0, "SUSPENDED": 0, "SHUTDOWN": 0}}`, string(body))
 }
 
-func TestAStudentIsTurnedDown(t *testing.T) {
+func TestRejectedRegistrationsByHand(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2", "--referees", "2")
 	here := answering(t, anything)
@@ -217,13 +217,13 @@ func TestAStudentIsTurnedDown(t *testing.T) {
 		{"an endpoint that is none", example(t, registerPlayer, examplePlayer, "ftp://localhost/mcp", "Agent Alpha", "Agent Beta"),
 			"E025", "INVALID_ENDPOINT", "contact_endpoint must be an absolute URL with scheme http or https and without a password"},
 		{"an endpoint elsewhere, of a manager on this machine", example(t, registerPlayer, examplePlayer, "http://192.0.2.1:8101/mcp", "Agent Alpha", "Agent Beta"),
-			"E025", "INVALID_ENDPOINT", "contact_endpoint http://192.0.2.1:8101/mcp: 192.0.2.1 is at an address that this league does not call"},
+			"E025", "INVALID_ENDPOINT", "contact_endpoint http://192.0.2.1:8101/mcp: 192.0.2.1 has no address that this league may call (see allowed_endpoints)"},
 		{"an endpoint that another player has", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta"),
 			"E025", "INVALID_ENDPOINT", "another player is registered at this contact_endpoint; to return as that agent, send its auth_token"},
 		{"the manager's own endpoint", example(t, registerPlayer, examplePlayer, m.url, "Agent Alpha", "Agent Beta"),
-			"E025", "INVALID_ENDPOINT", "contact_endpoint " + m.url + ": the league manager itself listens there"},
+			"E025", "INVALID_ENDPOINT", "contact_endpoint " + m.url + ": it is the endpoint of the league manager itself"},
 		{"another path of the manager", example(t, registerPlayer, examplePlayer, elsewhere, "Agent Alpha", "Agent Beta"),
-			"E025", "INVALID_ENDPOINT", "contact_endpoint " + elsewhere + ": the league manager itself listens there"},
+			"E025", "INVALID_ENDPOINT", "contact_endpoint " + elsewhere + ": it is the endpoint of the league manager itself"},
 		{"a protocol version of old", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta",
 			`"version": "1.0.0",`, `"version": "1.0.0", "protocol_version": "1.9.0",`),
 			"E018", "PROTOCOL_VERSION_MISMATCH", "protocol version 1.9.0 is not supported: 2.0.0 to 2.1.0"},
@@ -271,7 +271,7 @@ func leagueError(t *testing.T, response object, rpc int, code, name string) obje
 	return data
 }
 
-func TestAStudentMakesMistakes(t *testing.T) {
+func TestWrongRequestsByHand(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "4")
 	here := answering(t, anything)
@@ -357,7 +357,7 @@ func TestAStudentMakesMistakes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCall(t *testing.T) {
+func TestRequestsThatAreNotJSONRPCCalls(t *testing.T) {
 	t.Parallel()
 	m := startManager(t)
 	rpcError := func(t *testing.T, body string, code int) object {
@@ -426,7 +426,7 @@ func TestWhatIsNoCall(t *testing.T) {
 	assert.Equal(t, "PONG", result(t, m.url, ping)["message_type"], "it still answers")
 }
 
-func TestALeagueIsStartedByHand(t *testing.T) {
+func TestLeagueIsStartedByStartLeague(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "0")
 	here := answering(t, anything)

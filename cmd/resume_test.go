@@ -86,7 +86,7 @@ func add(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(read(t, path)+text), 0o600))
 }
 
-func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
+func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	t.Parallel()
 	k := newKeptLeague(t)
 	journal := k.data.Journal(crashLeague)
@@ -104,7 +104,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	m = k.manager(t, "--pace", "300ms")
 	require.Zero(t, m.ends(t), m.stderr.String())
 	line := strings.Count(before, "\n") + 1
-	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line was not finished \(8 bytes\); it is cut off\. Nobody had been told of it\.\n`, m.stderr.String())
+	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line is incomplete \(8 bytes\) and was removed\. No agent was told of its event\.\n`, m.stderr.String())
 	assert.Regexp(t, `\nLeague \S+ at \S+ resumes: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
 	assert.True(t, strings.HasPrefix(read(t, journal), before), "what was written stays")
 	for _, p := range agents {
@@ -114,7 +114,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	output(t, "audit", string(k.data))
 }
 
-func TestAManagerOfALeagueThatIsOver(t *testing.T) {
+func TestManagerOfACompletedLeague(t *testing.T) {
 	t.Parallel()
 	original, table := overAlready(t)
 	before, rows := read(t, original.data.Journal(crashLeague)), read(t, original.data.Standings(crashLeague))
@@ -138,7 +138,7 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 		add(t, journal, "torn")
 		m := k.manager(t)
 		require.Zero(t, m.ends(t), m.stderr.String())
-		assert.Contains(t, m.stderr.String(), "the last line was not finished (4 bytes)")
+		assert.Contains(t, m.stderr.String(), "the last line is incomplete (4 bytes)")
 		assert.Equal(t, table, m.stdout.String())
 		assert.Equal(t, before, read(t, journal))
 	})
@@ -165,7 +165,7 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 		require.NoError(t, os.WriteFile(journal, []byte(cut), 0o600))
 		m := k.manager(t)
 		require.Zero(t, m.ends(t), m.stderr.String())
-		assert.Contains(t, m.stderr.String(), "somebody cut its tail off, or restored an older one")
+		assert.Contains(t, m.stderr.String(), "its end was cut off, or an older journal was restored")
 		assert.Equal(t, table, m.stdout.String())
 		assert.Contains(t, read(t, journal), `"type":"tail_lost"`)
 		assert.Contains(t, output(t, "audit", string(k.data)), "tail")
@@ -193,7 +193,7 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 	})
 }
 
-func TestOneManagerForALeague(t *testing.T) {
+func TestSecondManagerOfALeagueIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newKeptLeague(t)
 	m := k.manager(t)
@@ -221,23 +221,23 @@ func volume(t *testing.T, options, script string, args ...string) *process {
 	return launch(t, t.TempDir(), []string{"DATA=" + data}, "unshare", args...)
 }
 
-func TestADataFolderThatCannotBeWritten(t *testing.T) {
+func TestReadOnlyDataFolderIsAnError(t *testing.T) {
 	t.Parallel()
 	p := volume(t, "ro,size=16k", `evenodd manager --port 0 --data "$DATA"`)
 	assert.Equal(t, 1, p.ends(t))
-	assert.Regexp(t, `\nevenodd: the league cannot be kept in \S+: .*read-only file system\n$`, "\n"+p.stderr.String())
+	assert.Regexp(t, `\nevenodd: cannot store the league in \S+: .*read-only file system\n$`, "\n"+p.stderr.String())
 }
 
-// TestADiskThatIsFull lets the disk of a manager run full in the middle of a
+// TestManagerResumesAfterAFullDisk lets the disk of a manager run full in the middle of a
 // league, and then makes it larger.
-func TestADiskThatIsFull(t *testing.T) {
+func TestManagerResumesAfterAFullDisk(t *testing.T) {
 	t.Parallel()
 	k := newKeptLeague(t)
 	k.args[4] = `"$DATA"`
 	command := "evenodd " + strings.Join(k.args, " ") + " --pace 100ms --legs 5 --log-level error"
 	m := volume(t, "size=48k", command+`; echo "ended with $?" >&2; mount -o remount,size=10m "$DATA"; exec `+command)
 	agents := k.agents(t)
-	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: mend it and start again\nended with 1\n`)
+	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: repair the disk and start again\nended with 1\n`)
 	assert.Zero(t, m.ends(t), m.stderr.String())
 	assert.Regexp(t, `resumes: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
 	for _, p := range agents {

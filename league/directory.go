@@ -124,7 +124,10 @@ func (d *directory) sender(e *protocol.Envelope) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, a.checkSender(e)
+	if err := a.checkSender(e); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // reporter is sender for a report. It also accepts an expired token: the referee was

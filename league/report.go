@@ -220,33 +220,28 @@ func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultRep
 }
 
 // lostByReports tells whether the referee of a match has lost its attempt by rejected
-// reports, and until when it may send a better one; zero if none was rejected.
-func (m *Manager) lostByReports(c *conduct) (lost bool, until time.Time) {
+// reports, and whether it has sent any. It loses the attempt now if it sent no better
+// report in time.
+func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost, rejected bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	attempt := c.fact.LastAttempt(c.referee.id)
-	return c.fact.HasLost(attempt), c.rejected[attempt].until
+	if _, rejected = c.rejected[attempt]; rejected && timeOver {
+		m.doubt(c.match, attempt)
+	}
+	return c.fact.HasLost(attempt), rejected
 }
 
-// loseByReports ends the attempt of a referee that sent no better report in time. It
-// returns false if the match has a result meanwhile.
-func (m *Manager) loseByReports(c *conduct) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.doubt(c.match, c.fact.LastAttempt(c.referee.id))
-}
-
-// doubt records, once, that an attempt is lost by rejected reports. It returns false if
-// the match has a result. M.mu is held.
-func (m *Manager) doubt(x *match, attempt int) bool {
+// doubt records, once, that an attempt is lost by rejected reports, unless the match has
+// a result. M.mu is held.
+func (m *Manager) doubt(x *match, attempt int) {
 	if x.fact.Report != nil || x.fact.HasLost(attempt) {
-		return x.fact.Report == nil
+		return
 	}
 	c := x.rejected[attempt]
 	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
 		Str("event_type", protocol.EventReportRejected).Msg("report rejected; assigning the match to another referee")
 	_ = m.record(m.reports.Doubt(m.state, c.report, c.reason)) // an error ends the manager
-	return true
 }
 
 // recordDoubt ends a match with the result of its last rejected report, because no other

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 )
 
@@ -37,7 +37,7 @@ func (x *exam) nextID() jsontext.Value {
 // ask calls a method as a league does: in the form of the specification and, if the agent
 // rejects that, in the other forms that a league knows. The speaker remembers the form that
 // the agent understands.
-func (x *exam) ask(ctx context.Context, speaker *dialect.Dialect, method string, params any, limit time.Duration) *reply {
+func (x *exam) ask(ctx context.Context, speaker *bridge.Bridge, method string, params any, limit time.Duration) *reply {
 	id := x.nextID()
 	r := x.search(ctx, speaker, method, x.encode(id, method, params), x.patience(limit))
 	x.inspect(r, id)
@@ -47,7 +47,7 @@ func (x *exam) ask(ctx context.Context, speaker *dialect.Dialect, method string,
 // search is ask for a request in the form of the specification. The reply has the
 // message with the names of the specification, and the bytes in the form that the agent
 // understood; if it understood none, it is the answer that tells most about the reason.
-func (x *exam) search(ctx context.Context, speaker *dialect.Dialect, method string, body []byte, limit time.Duration) *reply {
+func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string, body []byte, limit time.Duration) *reply {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var attempts []*reply
@@ -128,7 +128,7 @@ type variation struct {
 
 // send calls a method once, in the form that the agent has understood before from this
 // speaker.
-func (x *exam) send(ctx context.Context, speaker *dialect.Dialect, method string, params any, limit time.Duration, v variation) *reply {
+func (x *exam) send(ctx context.Context, speaker *bridge.Bridge, method string, params any, limit time.Duration, v variation) *reply {
 	url, body := x.inForm(ctx, speaker, method, params)
 	if v.change != nil {
 		if body = v.change(objectOf(body)); body == nil {
@@ -165,7 +165,7 @@ func (x *exam) sendBody(ctx context.Context, method string, id jsontext.Value, b
 
 // inForm returns a request in the form that the agent has understood before from this
 // speaker, and the URL for it.
-func (x *exam) inForm(ctx context.Context, speaker *dialect.Dialect, method string, params any) (url string, form []byte) {
+func (x *exam) inForm(ctx context.Context, speaker *bridge.Bridge, method string, params any) (url string, form []byte) {
 	body := x.encode(x.nextID(), method, params)
 	_, _, _ = speaker.Call(ctx, x.options.URL, "", method, body, func(_ context.Context, to string, body []byte) (int, []byte, error) {
 		if form == nil {
@@ -186,7 +186,7 @@ func (x *exam) interpret(ctx context.Context, r *reply, method string) {
 	if !hasMessages(method) || r.Error != "" {
 		return
 	}
-	once := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	once := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	request := x.encode(jsontext.Value("1"), method, map[string]any{})
 	status, body, err := once.Call(ctx, r.To, "", method, request, func(context.Context, string, []byte) (int, []byte, error) {
 		return r.Status, r.body, nil

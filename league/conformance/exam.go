@@ -11,7 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -107,7 +107,7 @@ type exam struct {
 	game       string          // its type
 	rules      []rule          // the table of the role
 	judges     map[string][]judge
-	dialect    *dialect.Dialect // of the kit's manager, which learns the form that the agent understands
+	dialect    *bridge.Bridge // of the kit's manager, which learns the form that the agent understands
 	acceptance acceptance
 	ids        atomic.Int64 // of calls
 	understood atomic.Bool  // the agent has understood a call of a league; if it has not, it passes nothing: see withdraw
@@ -124,7 +124,7 @@ type exam struct {
 func newExam(ctx context.Context, o *Options) *exam {
 	x := &exam{
 		options: o, life: ctx, findings: map[string]*Finding{}, blocked: map[string]bool{}, acceptance: newAcceptance(),
-		dialect: dialect.New(dialect.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
+		dialect: bridge.New(bridge.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
 	}
 	if o.Game != nil {
 		x.game = o.Game.Info().Type

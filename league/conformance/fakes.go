@@ -16,7 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 )
 
@@ -64,7 +64,7 @@ type fakeAgent struct {
 	fakes   *fakes
 	url     string
 	id      string // that it was registered under; guarded by fakes.mu
-	dialect *dialect.Dialect
+	dialect *bridge.Bridge
 	answer  func(*call) response
 	server  *http.Server
 	serving sync.WaitGroup
@@ -108,13 +108,13 @@ func (s *fakes) open(answer func(*call) response) *fakeAgent {
 }
 
 // openAt serves an agent on a listener. Nil speaker: a dialect of its own.
-func (s *fakes) openAt(l net.Listener, speaker *dialect.Dialect, answer func(*call) response) *fakeAgent {
+func (s *fakes) openAt(l net.Listener, speaker *bridge.Bridge, answer func(*call) response) *fakeAgent {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	a := &fakeAgent{
 		fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, dialect: speaker, answer: answer, slots: make(chan struct{}, maxServing),
 	}
 	if a.dialect == nil {
-		a.dialect = dialect.New(dialect.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+		a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	}
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,

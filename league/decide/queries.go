@@ -46,8 +46,10 @@ func Count(s *journal.State, holds func(*journal.Agent) bool) (players, referees
 	return players, referees
 }
 
-// Registered and HasAnswered are conditions for Count.
-func Registered(*journal.Agent) bool    { return true }
+// Registered is the condition of Count that holds for all agents.
+func Registered(*journal.Agent) bool { return true }
+
+// HasAnswered is the condition of Count that holds for agents that have answered.
 func HasAnswered(a *journal.Agent) bool { return a.Answered }
 
 // A Status is how far a league is.
@@ -67,10 +69,9 @@ type Status struct {
 type View struct {
 	State    *journal.State
 	LeagueID string
-	Games    []string  // that the manager knows, the league's own first
-	Phase    string    // see Phase
-	Silent   []string  // ids of agents that have not answered
-	Workload *Workload // of the referees
+	Games    []string // that the manager knows, the league's own first
+	Phase    string   // see Phase
+	Silent   []string // ids of agents that have not answered
 }
 
 // Status is how far the league is.
@@ -297,7 +298,7 @@ func (v *View) nextMatch(id string) *protocol.NextMatch {
 		case !next.RefereeExpected:
 			next.RefereeEndpoint = v.endpoint(s.Referee(round, number))
 		case len(s.Forfeiting(id, next.OpponentID)) == 0:
-			next.RefereeEndpoint = v.endpoint(v.Workload.Choose(s, round)[number-1])
+			next.RefereeEndpoint = v.endpoint(ChooseReferees(s, round)[number-1])
 		}
 		return next
 	}

@@ -22,6 +22,7 @@ type Agent struct {
 	Informed     bool   // it knows that the league is over
 	RefereeAuth  string // protocol.RefereeAuthNone for a referee that shows players no access tokens
 	RegisteredAt string // as Event.At
+	Assigned     int    // of a referee: matches announced for it and not forfeited
 	Answered     bool   // its endpoint has answered, or the manager does not ping agents
 
 	Version, ProtocolVersion string   // from its registration; "" in a simulation

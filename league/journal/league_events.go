@@ -154,6 +154,9 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 			return err
 		}
 	}
+	for _, id := range d.Referees {
+		s.Agents[id].Assigned++
+	}
 	s.Round = d.RoundID
 	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: make([]Match, len(pairings)), Referees: d.Referees, AnnouncedAt: at})
 	return nil

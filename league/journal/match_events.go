@@ -153,6 +153,7 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 		return err
 	}
 	m.Forfeited = d.Players
+	s.Agents[s.Rounds[s.Round-1].Referees[d.MatchID.Number-1]].Assigned--
 	for _, id := range absent {
 		s.Agents[id].Failures++
 	}

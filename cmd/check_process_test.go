@@ -1,0 +1,188 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// examined runs check against an agent that does not register.
+func examined(t *testing.T, url string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return run(t.Context(), append([]string{"check", "player", url, "--listen", "localhost:0", "--wait", "0s"}, args...)...)
+}
+
+func TestCheckOfARunningPlayer(t *testing.T) {
+	t.Parallel()
+	g := newGuest(t, "both")
+	code, stdout, stderr := examined(t, g.url)
+	assert.Equal(t, 4, code)
+	assert.Regexp(t, `^evenodd: \d+ requirements? failed\n$`, stderr)
+	assert.Regexp(t, `(?m)^pass    P-INV-01   MUST    It answers GAME_INVITATION with GAME_JOIN_ACK\.$`, stdout)
+	assert.Regexp(t, `(?m)^FAIL    P-CHO-03   MUST    Its choice is allowed, letter by letter: .*\n        .*both`, stdout)
+	assert.Regexp(t, `\n\d+ passed, \d+ failed for \d+ causes?, \d+ warnings? for \d+ causes?, \d+ skipped, took [\d.]+m?s\n$`, stdout)
+	assert.NotRegexp(t, `"auth_token\\*": *\\*"[^"*\\]{6}`, stdout)
+
+	code, stdout, _ = examined(t, g.url, "--only", "P-INV,P-CHO-04")
+	assert.Equal(t, 0, code, stdout)
+	assert.NotRegexp(t, `(?m)^\w+ +P-CHO-03 `, stdout)
+}
+
+func TestCheckOfARunningPlayerAsJSONAndJUnit(t *testing.T) {
+	t.Parallel()
+	g := newGuest(t, "both")
+	code, stdout, _ := examined(t, g.url, "--format", "json")
+	assert.Equal(t, 4, code)
+	contract, err := compiled(reportContract)
+	require.NoError(t, err)
+	var document any
+	require.NoError(t, json.Unmarshal([]byte(stdout), &document))
+	require.NoError(t, contract.Validate(document))
+	verdicts := map[any]int{}
+	for _, f := range document.(object)["findings"].([]any) {
+		verdicts[f.(object)["verdict"]]++
+	}
+
+	code, stdout, _ = examined(t, g.url, "--format", "junit")
+	assert.Equal(t, 4, code)
+	var suites struct {
+		Suites []struct {
+			Name     string `xml:"name,attr"`
+			Tests    int    `xml:"tests,attr"`
+			Failures int    `xml:"failures,attr"`
+			Skipped  int    `xml:"skipped,attr"`
+			Cases    []struct {
+				ClassName string    `xml:"classname,attr"`
+				Name      string    `xml:"name,attr"`
+				Failure   *struct{} `xml:"failure"`
+				Skipped   *struct{} `xml:"skipped"`
+			} `xml:"testcase"`
+			Out string `xml:"system-out"`
+		} `xml:"testsuite"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(stdout), &suites))
+	require.Len(t, suites.Suites, 1)
+	s := suites.Suites[0]
+	assert.Equal(t, "player", s.Name)
+	assert.Len(t, s.Cases, s.Tests)
+	failures, skipped := 0, 0
+	for _, c := range s.Cases {
+		assert.Regexp(t, `^player\.P-[A-Z]+$`, c.ClassName)
+		assert.Regexp(t, `^P-[A-Z]+-\d\d .+\.$`, c.Name)
+		assert.True(t, strings.HasPrefix(c.Name, strings.TrimPrefix(c.ClassName, "player.")))
+		if c.Failure != nil {
+			failures++
+		}
+		if c.Skipped != nil {
+			skipped++
+		}
+	}
+	assert.Equal(t, []int{failures, skipped}, []int{s.Failures, s.Skipped})
+	assert.Equal(t, []int{verdicts["fail"], verdicts["skipped"], len(document.(object)["findings"].([]any))}, []int{s.Failures, s.Skipped, s.Tests})
+	assert.Len(t, regexp.MustCompile(`(?m)^P-`).FindAllString(s.Out, -1), verdicts["warn"])
+}
+
+// reportContract is what check --format json prints.
+const reportContract = `{
+	"type": "object", "additionalProperties": false,
+	"required": ["schema_version", "role", "url", "started", "took_ms", "findings"],
+	"properties": {
+		"schema_version": {"const": 1},
+		"role": {"enum": ["player", "referee", "manager"]},
+		"url": {"type": "string", "format": "uri"},
+		"started": {"type": "string", "format": "date-time"},
+		"took_ms": {"type": "integer", "minimum": 0},
+		"findings": {"type": "array", "minItems": 1, "items": {
+			"type": "object", "additionalProperties": false,
+			"required": ["id", "level", "text", "spec", "hint", "verdict"],
+			"properties": {
+				"id": {"type": "string", "pattern": "^[PRM]-[A-Z]+-\\d\\d$"},
+				"level": {"enum": ["MUST", "SHOULD"]},
+				"text": {"type": "string", "pattern": "\\.$"},
+				"spec": {"type": "string", "minLength": 1},
+				"hint": {"type": "string", "minLength": 1},
+				"verdict": {"enum": ["pass", "fail", "warn", "skipped"]},
+				"detail": {"type": "string", "minLength": 1},
+				"cause": {"type": "string", "pattern": "^[PRM]-[A-Z]+-\\d\\d$"},
+				"exchanges": {"type": "array", "minItems": 1, "items": {
+					"type": "object", "additionalProperties": false,
+					"required": ["to", "request", "took_ms"],
+					"properties": {
+						"to": {"type": "string", "format": "uri"}, "request": {"type": "string"},
+						"status": {"type": "integer"}, "response": {"type": "string"}, "error": {"type": "string"},
+						"took_ms": {"type": "integer", "minimum": 0}
+					}
+				}}
+			}
+		}},
+		"causes": {"type": "array", "items": {
+			"type": "object", "additionalProperties": false,
+			"required": ["id", "level", "text", "requirements"],
+			"properties": {
+				"id": {"type": "string", "pattern": "^[PRM]-[A-Z]+-\\d\\d$"},
+				"level": {"enum": ["MUST", "SHOULD"]},
+				"text": {"type": "string", "minLength": 1},
+				"requirements": {"type": "array", "minItems": 1, "items": {"type": "string"}}
+			}
+		}}
+	}
+}`
+
+// Our own agents, as processes that register by themselves.
+func TestOurAgentsConform(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{"player", "referee"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			place := "localhost:" + freePort(t)
+			p := start(t, role, "--port", "0", "--manager", "http://"+place+"/mcp", "--data", "")
+			url := p.awaits(t, `"endpoint":"([^"]+)"`)[1]
+			code, stdout, stderr := run(t.Context(), "check", role, url, "--listen", place, "--wait", "1m")
+			assert.Zero(t, code, stderr)
+			assert.NotRegexp(t, `(?m)^(FAIL|warning)`, stdout)
+			assert.Zero(t, p.ends(t), p.stderr.String())
+		})
+	}
+}
+
+// Our own manager, whose league has more players than usual.
+func TestOurManagerConforms(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "5", "--referees", "2", "--data", "")
+	code, stdout, stderr := run(t.Context(), "check", "manager", m.url, "--players", "5", "--referees", "2", "--format", "json")
+	assert.Zero(t, code, stderr)
+	assert.NotContains(t, stdout, m.admin)
+	var report struct {
+		Findings []struct{ ID, Verdict, Detail string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	assert.Greater(t, len(report.Findings), 50)
+	for _, f := range report.Findings {
+		assert.NotContains(t, []string{"fail", "warn"}, f.Verdict, "%s: %s", f.ID, f.Detail)
+	}
+	m.interrupt(t) // it answers queries until then, which are examined last
+	assert.Zero(t, m.ends(t), m.stderr.String())
+}
+
+func TestInterruptedCheckProcess(t *testing.T) {
+	t.Parallel()
+	g := newGuest(t, "even")
+	place := "localhost:" + freePort(t)
+	p := start(t, "check", "player", g.url, "--listen", place, "--wait", "1m") // for a registration
+	for {
+		if c, err := net.Dial("tcp", place); err == nil {
+			require.NoError(t, c.Close())
+			break
+		}
+	}
+	p.interrupt(t)
+	assert.Equal(t, 130, p.ends(t))
+	assert.Equal(t, "evenodd: interrupted. The test has no result: run it again.\n", p.stderr.String())
+	assert.Empty(t, p.stdout.String())
+}

@@ -1,0 +1,37 @@
+package cmd_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A simulation that is killed again and again, and goes on each time, prints the
+// bytes of one that was left alone.
+func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
+	longTest(t)
+	t.Parallel()
+	league := []string{"simulate", "--players", "40", "--seed", "7", "--strategies", "random,contrarian,mirror,frequency", "--format", "json"}
+	want := output(t, league...)
+	data := t.TempDir()
+	resume := []string{"simulate", "--data", data, "--resume", "--format", "json"}
+	args := append(slices.Clone(league), "--data", data)
+	for range 6 {
+		p := start(t, append(args, "--log-level", "info")...)
+		p.awaits(t, `(?s)(result recorded.*?){40}`)
+		require.NoError(t, p.cmd.Process.Kill())
+		require.Equal(t, -1, p.ends(t), "it was killed before its end")
+		args = slices.Clone(resume)
+	}
+	assert.Equal(t, sum(want), sum(output(t, resume...)))
+
+	p := start(t, append(slices.Clone(league), "--data", data)...)
+	assert.Equal(t, 2, p.ends(t))
+	assert.Contains(t, p.stderr.String(), "--resume continues it, --new-league starts another")
+	assert.Equal(t, sum(want), sum(output(t, resume...)), "a league that is over is shown")
+	p = start(t, "manager", "--data", data, "--port", "0")
+	assert.Equal(t, 2, p.ends(t))
+	assert.Contains(t, p.stderr.String(), "a simulated league goes on by simulate")
+}

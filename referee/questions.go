@@ -1,0 +1,212 @@
+package referee
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+)
+
+// call makes one call attempt at a question to a player.
+func call[Q, R any](m *match, w *window, s *matchSide, method *protocol.Method[Q, R], q *Q) (*R, error) {
+	w.request, w.response, w.method = method.Request, method.Result, method.Name
+	m.transcript.sent(s.player.PlayerID, method.Name, w.try, q)
+	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, s.peer, q, time.Until(w.deadline))
+	w.called(timing)
+	if err != nil {
+		return nil, answeredError(err)
+	}
+	w.answer = answer
+	return answer, nil
+}
+
+// invite sends GAME_INVITATION (spec 003 §8.7.1).
+func (m *match) invite(w *window, side rules.Side) error {
+	s, a := &m.sides[side], m.assignment
+	ack, err := call(m, w, s, &protocol.Invite, &protocol.GameInvitation{
+		Envelope: m.envelope(protocol.TypeGameInvitation, s),
+		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
+		RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
+	})
+	if err != nil {
+		return err
+	}
+	return m.judgeJoin(s, ack)
+}
+
+// judgeJoin judges a GAME_JOIN_ACK.
+func (m *match) judgeJoin(s *matchSide, a *protocol.GameJoinAck) error {
+	if err := m.conformance(s, &a.Envelope, a.PlayerID); err != nil {
+		return err
+	}
+	if err := m.sameMatch(&a.Envelope, protocol.TypeGameJoinAck, a.MatchID); err != nil {
+		return err
+	}
+	if f, broken := a.BrokenField("accept"); broken {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "accept must be true or false, got %s", f.Got)
+	}
+	if a.Accept == nil {
+		return protocol.Fault(protocol.ErrMissingField, "accept must be true or false")
+	}
+	if _, digest := protocol.ParseSecret(a.EntropyCommitment); a.EntropyCommitment != "" && !digest {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "entropy_commitment must be 64 hexadecimal digits")
+	}
+	if !*a.Accept {
+		s.lost = "refused the invitation"
+	}
+	s.entropyCommitment, s.committer = a.EntropyCommitment, s.player.PlayerID
+	if s.player.AccessToken == "" && a.PlayerID != "" {
+		s.committer = a.PlayerID
+	}
+	return nil
+}
+
+// evenOdd is the game whose moves have messages of their own.
+const evenOdd = "even_odd"
+
+// askMove asks a side for its move: by CHOOSE_PARITY_CALL in Even/Odd (spec 003
+// §8.7.3), by GAME_MOVE_CALL in every other game (§3.8.2).
+func (m *match) askMove(w *window, position rules.Position, side rules.Side) error {
+	s, a := &m.sides[side], m.assignment
+	if a.GameType == evenOdd {
+		answer, err := call(m, w, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
+			Envelope: m.envelope(protocol.TypeChooseParityCall, s),
+			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
+			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
+			Deadline: w.stamp,
+		})
+		if err != nil {
+			return err
+		}
+		return m.judgeMove(side, position, &move{
+			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy,
+			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
+		})
+	}
+	question := position.Ask(side)
+	context := map[string]any{"opponent_id": s.opponent, "round_id": a.RoundID}
+	maps.Copy(context, question.Context)
+	answer, err := call(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
+		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
+		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
+		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context},
+		Deadline:    w.stamp,
+	})
+	if err != nil {
+		return err
+	}
+	return m.judgeMove(side, position, &move{
+		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy,
+		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
+	})
+}
+
+// A move is a player's answer with the message type, the member and the error code
+// by which it is judged.
+type move struct {
+	envelope                           *protocol.Envelope
+	matchID, playerID, choice, entropy string
+	messageType                        string
+	field, form                        string // the member that has the choice, and the type that it must have
+	illegal                            protocol.Code
+}
+
+// judgeMove records the move if it is legal, else it returns the fault.
+func (m *match) judgeMove(side rules.Side, position rules.Position, a *move) error {
+	s := &m.sides[side]
+	if err := m.conformance(s, a.envelope, a.playerID); err != nil {
+		return err
+	}
+	if err := m.sameMatch(a.envelope, a.messageType, a.matchID); err != nil {
+		return err
+	}
+	given := a.choice
+	err := position.Check(side, a.choice)
+	if f, broken := a.envelope.BrokenField(a.field); broken {
+		given, err = f.Got, fmt.Errorf("%s must be %s", a.field, a.form)
+	}
+	if err != nil {
+		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice", clip(given))
+		if options := position.Ask(side).Options; len(options) > 0 {
+			fault = fault.With("valid_choices", options)
+		}
+		return fault
+	}
+	if s.entropyCommitment != "" {
+		entropy, ok := protocol.ParseSecret(a.entropy)
+		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.committer, entropy), s.entropyCommitment) {
+			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy does not match entropy_commitment")
+		}
+		s.entropy = entropy
+	}
+	s.move = a.choice
+	return nil
+}
+
+// sameMatch returns an error for an answer of another type (E002) or about another
+// match (E015).
+func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) error {
+	if e.MessageType != "" && e.MessageType != messageType {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "message_type must be %s, got %.60q", messageType, e.MessageType)
+	}
+	if f, broken := e.BrokenField("match_id"); broken {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "match_id must be a string, got %s", f.Got)
+	}
+	if matchID != "" && matchID != m.assignment.MatchID {
+		return protocol.Fault(protocol.ErrMatchIDMismatch, "the answer is about match %.60q, not %s", matchID, m.assignment.MatchID)
+	}
+	return nil
+}
+
+// conformance counts answers that do not conform to the protocol although their
+// meaning is clear. Answers are judged by their meaning, unless the league wants
+// strict replies: then it returns the fault.
+func (m *match) conformance(s *matchSide, e *protocol.Envelope, playerID string) error {
+	fault := m.breach(s, e, playerID)
+	if fault == nil {
+		return nil
+	}
+	m.referee.warn(s.player.PlayerID, fault.Detail)
+	if m.assignment.Replies == protocol.RepliesStrict {
+		return fault
+	}
+	return nil
+}
+
+// breach returns the first breach of the protocol's form in an answer; nil for
+// none.
+func (m *match) breach(s *matchSide, e *protocol.Envelope, playerID string) *protocol.Error {
+	for _, f := range e.Broken() {
+		switch f.Field {
+		case "protocol", "message_type", "sender", "timestamp", "conversation_id", "player_id":
+			return protocol.Fault(protocol.ErrInvalidFieldType, "%s cannot be read, got %s", f.Field, clip(f.Got))
+		}
+	}
+	switch {
+	case e.Protocol != "" && e.Protocol != protocol.Name:
+		return protocol.Fault(protocol.ErrProtocolVersion, "protocol must be %s, got %.60q", protocol.Name, e.Protocol)
+	case e.Protocol == "" || e.MessageType == "" || e.Sender == "" || e.ConversationID == "":
+		return protocol.Fault(protocol.ErrMissingField, "the envelope is not complete")
+	case playerID == "":
+		return protocol.Fault(protocol.ErrMissingField, "player_id is missing")
+	case !protocol.ValidTimestamp(e.Timestamp):
+		return protocol.Fault(protocol.ErrInvalidTimestamp, "the timestamp is not in UTC")
+	case e.ConversationID != m.conversation:
+		return protocol.Fault(protocol.ErrNotAuthorized, "conversation_id is not that of the request")
+	case playerID != s.player.PlayerID:
+		return protocol.Fault(protocol.ErrNotAuthorized, "player_id is not the player's")
+	}
+	return nil
+}
+
+// clip shortens a text of a player and makes it valid UTF-8.
+func clip(s string) string {
+	if len(s) > store.MaxMessageType {
+		return strings.ToValidUTF8(s[:store.MaxMessageType], "") + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}

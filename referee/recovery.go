@@ -1,0 +1,190 @@
+package referee
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// reportUnacknowledged loads and reports the matches that this referee finished
+// before it was restarted, and whose report the manager has not acknowledged.
+func (r *Referee) reportUnacknowledged(member *membership.Membership) {
+	if r.options.Folder == "" {
+		return
+	}
+	for matchID, attempts := range r.unacknowledged(member, "") {
+		doc := r.newest(member, matchID, attempts)
+		if doc == nil || doc.Lifecycle.State != store.StateFinished {
+			continue
+		}
+		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).
+			Str("event_type", protocol.EventReportResumed).Msg("reporting a match again that was finished before the restart and not acknowledged")
+		r.mu.Lock()
+		if r.matches[matchID] == nil {
+			m := recovered(r, member, doc)
+			r.matches[matchID] = m
+			r.reportAgain(m)
+		}
+		r.mu.Unlock()
+	}
+}
+
+// recover loads a match that has a result of this referee on disk and is not in
+// memory.
+func (r *Referee) recover(member *membership.Membership, matchID string) {
+	r.mu.Lock()
+	known := r.matches[matchID] != nil
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	m := r.find(member, matchID) // without a lock, because it reads the disk
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m == nil || r.matches[matchID] != nil {
+		return
+	}
+	r.matches[matchID] = m
+	if m.reported {
+		r.remember(matchID)
+	}
+}
+
+// find reads a match from disk: the newest attempt of this referee that has a
+// result, else the match's own file if this referee wrote it. It returns nil for
+// none.
+func (r *Referee) find(member *membership.Membership, matchID string) *match {
+	if r.options.Folder == "" || !protocol.ValidLeagueID(matchID) || !protocol.ValidLeagueID(member.LeagueID) {
+		return nil
+	}
+	doc := r.newest(member, matchID, r.unacknowledged(member, matchID)[matchID])
+	if doc == nil {
+		doc = r.readOwn(member, r.options.Folder.Match(member.LeagueID, matchID), matchID, 0)
+	}
+	if doc == nil {
+		return nil
+	}
+	return recovered(r, member, doc)
+}
+
+// newest returns the newest of some attempts that has a result; nil for none.
+func (r *Referee) newest(member *membership.Membership, matchID string, attempts []int) *store.Match {
+	slices.Sort(attempts)
+	for _, n := range slices.Backward(attempts) {
+		path := r.options.Folder.Attempt(member.LeagueID, matchID, n, member.AgentID)
+		if doc := r.readOwn(member, path, matchID, n); doc != nil {
+			return doc
+		}
+	}
+	return nil
+}
+
+// unacknowledged lists the attempts that this referee has files of, by match: of
+// one match, or of all if matchID is "".
+func (r *Referee) unacknowledged(member *membership.Membership, matchID string) map[string][]int {
+	if !protocol.ValidLeagueID(member.LeagueID) || !protocol.ValidLeagueID(member.AgentID) {
+		return nil
+	}
+	folder := r.options.Folder.Attempts(member.LeagueID)
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.options.Log.Error().Err(err).Str("folder", folder).
+			Str("event_type", protocol.EventFinishedMatchesUnreadable).Msg("cannot list finished matches: they will be played again")
+	}
+	found := map[string][]int{}
+	for _, e := range entries {
+		id, n, ok := ownAttempt(e.Name(), member.AgentID)
+		if ok && (matchID == "" || id == matchID) {
+			found[id] = append(found[id], n)
+		}
+	}
+	return found
+}
+
+// ownAttempt parses the name of an attempt's file: R1M1.a2.REF01.json.
+func ownAttempt(file, refereeID string) (matchID string, attempt int, ok bool) {
+	file, ok = strings.CutSuffix(file, "."+refereeID+".json")
+	if !ok {
+		return "", 0, false
+	}
+	dot := strings.LastIndex(file, ".a")
+	if dot < 0 {
+		return "", 0, false
+	}
+	attempt, err := strconv.Atoi(file[dot+2:])
+	matchID = file[:dot]
+	return matchID, attempt, err == nil && attempt > 0 && protocol.ValidLeagueID(matchID)
+}
+
+// readOwn reads a match file if it has a result of this referee, else it returns
+// nil. A damaged file counts as none: the match can be played again. Attempt 0
+// stands for any.
+func (r *Referee) readOwn(member *membership.Membership, path, matchID string, attempt int) *store.Match {
+	doc, err := store.Read[store.Match](path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		if doc.RefereeID != member.AgentID && attempt == 0 || doc.WrittenBy != store.WrittenByReferee || doc.Lifecycle.State == store.StateAbandoned {
+			return nil // a valid file without a result of this referee
+		}
+		err = checkOwn(member, doc, matchID, attempt)
+	}
+	if err != nil {
+		r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).
+			Str("event_type", protocol.EventMatchFileUnusable).Msg("a match file is damaged: the match is played again when it is assigned")
+		return nil
+	}
+	return doc
+}
+
+// checkOwn returns an error unless a file has a result of this referee for the
+// attempt that its path names.
+func checkOwn(member *membership.Membership, doc *store.Match, matchID string, attempt int) error {
+	switch {
+	case doc.LeagueID != member.LeagueID:
+		return fmt.Errorf("league_id is %.64q, but the file is one of league %s", doc.LeagueID, member.LeagueID)
+	case doc.MatchID != matchID:
+		return fmt.Errorf("match_id is %.64q, but the file is that of match %s", doc.MatchID, matchID)
+	case doc.RefereeID != member.AgentID:
+		return fmt.Errorf("referee_id is %.64q, but the file is that of %s", doc.RefereeID, member.AgentID)
+	case doc.Attempt < 1 || attempt != 0 && doc.Attempt != attempt:
+		return fmt.Errorf("attempt is %d, but the file is that of attempt %d", doc.Attempt, attempt)
+	case doc.Result == nil:
+		return errors.New("result is missing")
+	case doc.Draw == nil:
+		return errors.New("draw is missing")
+	case doc.PlayerA.PlayerID == "" || doc.PlayerB.PlayerID == "":
+		return errors.New("player_id is missing")
+	}
+	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
+	if !ok || protocol.DrawCommitment(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) != doc.Draw.Commitment {
+		return errors.New("the nonce does not match the commitment")
+	}
+	return nil
+}
+
+// recovered makes a finished match from its file.
+func recovered(r *Referee, member *membership.Membership, doc *store.Match) *match {
+	m := &match{
+		referee: r, member: member, matchID: doc.MatchID, attempt: doc.Attempt,
+		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},
+		conversation: protocol.MatchConversation(doc.MatchID, doc.Attempt),
+		commitment:   doc.Draw.Commitment, state: store.StateFinished,
+		reported: doc.Lifecycle.State == store.StateAcknowledged,
+	}
+	m.final = m.reportOf(&doc.Result.GameResult, doc.Result.Score, doc.Draw)
+	m.final.RoundID, m.final.GameType = doc.RoundID, doc.GameType
+	if !m.reported {
+		m.doc = doc
+	}
+	return m
+}

@@ -1,0 +1,166 @@
+package referee
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+func transcriptWith(tokens ...string) *transcript {
+	begin := time.Date(2025, 1, 15, 10, 30, 0, 123_456_789, time.FixedZone("", 3600))
+	return newTranscript(protocol.NewClock(func() time.Time { return begin }, nil), tokens...)
+}
+
+// filed returns the document that a transcript makes.
+func filed(c *transcript) *store.Match {
+	doc := &store.Match{}
+	c.moveTo(doc, true)
+	return doc
+}
+
+func joined(change func(*protocol.GameJoinAck)) *protocol.GameJoinAck {
+	ack := &protocol.GameJoinAck{
+		Envelope: protocol.Envelope{MessageType: protocol.TypeGameJoinAck, Sender: "player:P01", AuthToken: "secret"},
+		MatchID:  "R1M1",
+	}
+	if change != nil {
+		change(ack)
+	}
+	return ack
+}
+
+func TestExchangeIsEncodedWithoutTokens(t *testing.T) {
+	fault := protocol.Fault(protocol.ErrMatchIDMismatch, "not this match")
+	for _, test := range []struct {
+		name    string
+		answer  any
+		fault   *protocol.Error
+		message string
+		kind    string
+		want    *store.ExchangeError
+		omitted string
+	}{
+		{
+			name: "a message with a token", answer: joined(nil), kind: "GAME_JOIN_ACK",
+			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"R1M1"}`,
+		},
+		{
+			name: "a message with a fault", answer: joined(nil), fault: fault, kind: "GAME_JOIN_ACK",
+			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"R1M1"}`,
+			want:    &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match"},
+		},
+		{
+			name: "no message", fault: protocol.AsError(errors.New("hung up on a token: secret-of-many-letters")),
+			want: &store.ExchangeError{ErrorCode: "E009", ErrorName: "CONNECTION_ERROR", Detail: "hung up on a token: ***"},
+		},
+		{
+			name:   "a token in another member",
+			answer: joined(func(a *protocol.GameJoinAck) { a.MatchID = "secret-of-many-letters" }), kind: "GAME_JOIN_ACK",
+			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"***"}`,
+		},
+		{
+			name:    "invalid UTF-8",
+			answer:  joined(func(a *protocol.GameJoinAck) { a.MatchID, a.MessageType = "a\xffb", "" }),
+			message: `{"sender":"player:P01","match_id":"a` + "\uFFFD" + `b"}`,
+		},
+		{
+			name:   "a message that is too large",
+			answer: joined(func(a *protocol.GameJoinAck) { a.MatchID = strings.Repeat("x", store.MaxMessage) }), kind: "GAME_JOIN_ACK",
+			want: &store.ExchangeError{ErrorCode: "E023", ErrorName: "MESSAGE_TOO_LARGE", Detail: "the message is omitted because it is too large: 65604 bytes"}, omitted: store.OmittedTooLarge,
+		},
+		{
+			name: "a value without JSON encoding", answer: make(chan int), fault: fault,
+			want: &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match; the message has no encoding as JSON and is omitted"}, omitted: store.OmittedUnencoded,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := transcriptWith("secret-of-many-letters", "", protocol.NoToken)
+			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault, callAttempt{})
+			doc := filed(c)
+			require.Len(t, doc.Transcript, 1)
+			assert.Equal(t, test.message, string(doc.Transcript[0].Message))
+			doc.Transcript[0].Message = nil
+			assert.Equal(t, store.Exchange{
+				At: "2025-01-15T09:30:00.123Z", Direction: store.Received, PlayerID: "P01",
+				Method: "handle_game_invitation", MessageType: test.kind, Try: 2, Error: test.want, MessageOmitted: test.omitted,
+			}, doc.Transcript[0])
+		})
+	}
+}
+
+func TestFullTranscriptStillHasTheEnd(t *testing.T) {
+	c := transcriptWith()
+	for range 1000 {
+		c.sent("P01", protocol.Invite.Name, 1, joined(nil))
+	}
+	for range 2 { // for the two players
+		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
+		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, callAttempt{})
+	}
+	doc := filed(c)
+	assert.Len(t, doc.Transcript, store.MaxExchanges)
+	assert.Equal(t, 1000+4-store.MaxExchanges, doc.Omitted)
+	for _, x := range doc.Transcript[store.MaxExchanges-4:] {
+		assert.Equal(t, protocol.NotifyMatchResult.Name, x.Method, "GAME_OVER is never omitted")
+	}
+}
+
+func TestTranscriptIsMovedOnce(t *testing.T) {
+	c := transcriptWith()
+	assert.False(t, c.started())
+	c.sent("P01", protocol.Invite.Name, 1, joined(nil))
+	assert.True(t, c.started())
+	doc := &store.Match{}
+	c.moveTo(doc, false)
+	c.enter(store.StateFinished)
+	c.sent("P02", protocol.Invite.Name, 1, joined(nil))
+	c.moveTo(doc, true)
+	c.sent("P02", protocol.Invite.Name, 2, joined(nil))
+	c.moveTo(doc, true)
+	assert.Len(t, doc.Transcript, 2)
+	assert.Len(t, doc.Lifecycle.States, 2)
+	c.received("P01", protocol.Invite.Name, 1, nil, nil, callAttempt{})
+	assert.Empty(t, filed(c).Transcript, "a stop of the referee is no exchange")
+}
+
+func TestNilTranscriptCollectsNothing(t *testing.T) {
+	var c *transcript
+	c.enter(store.StateFinished)
+	c.wait()
+	assert.False(t, c.started())
+	assert.Equal(t, &store.Match{}, filed(c))
+}
+
+func TestNameOfAnAttemptFileIsParsed(t *testing.T) {
+	folder := store.Folder("f")
+	for _, test := range []struct {
+		file    string
+		matchID string
+		attempt int
+	}{
+		{"R1M1.a1.REF01.json", "R1M1", 1},
+		{"R1M1.a12.REF01.json", "R1M1", 12},
+		{"final.a.a3.REF01.json", "final.a", 3},
+		{"R1M1.a1.REF02.json", "", 0},
+		{"R1M1.a0.REF01.json", "", 0},
+		{"R1M1.ax.REF01.json", "", 0},
+		{"R1M1.REF01.json", "", 0},
+		{".R1M1.a1.REF01.json", "", 0},
+		{".R1M1.a1.REF01.json.123.tmp", "", 0},
+		{"R1M1.json", "", 0},
+	} {
+		matchID, attempt, ok := ownAttempt(test.file, "REF01")
+		assert.Equal(t, test.matchID != "", ok, test.file)
+		if ok {
+			assert.Equal(t, []any{test.matchID, test.attempt}, []any{matchID, attempt}, test.file)
+			assert.True(t, strings.HasSuffix(folder.Attempt("L", matchID, attempt, "REF01"), test.file))
+		}
+	}
+}
