@@ -79,7 +79,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 		return nil, err
 	}
 	if plan != nil {
-		s.faulty = newFaulty(n, plan, o.Seed, o.nextRound(), o.Injected)
+		s.faulty = newFaultyNetwork(n, plan, o.Seed, o.nextRound(), o.Injected)
 		s.clock = freeClock()
 	}
 	defer s.close()
@@ -144,7 +144,7 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 			continue
 		}
 		r := state.Rounds[round-1].Matches[number-1].Report
-		if r != nil && (s.faulty == nil || s.faulty.learns(r.MatchID, id)) {
+		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
 			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.Outcome))
 		}
 	}
@@ -156,7 +156,7 @@ type simulated struct {
 	options *Options
 	clock   *protocol.Clock
 	net     network
-	faulty  *faulty // net with faults; nil when there are none
+	faulty  *faultyNetwork // net with faults; nil for none
 	manager *league.Manager
 	address string // of the manager
 	stops   []func()
@@ -241,7 +241,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Files, options.Listening = o.Keep, true
 		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
 		if s.faulty != nil {
-			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.begin, glance
+			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.beginRound, glance
 		}
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
@@ -415,7 +415,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 // close ends what was started, the last first: nobody is left who could call.
 func (s *simulated) close() {
 	if s.faulty != nil {
-		s.faulty.end()
+		s.faulty.stopping.Store(true)
 	}
 	for _, stop := range slices.Backward(s.stops) {
 		stop()

@@ -43,12 +43,12 @@ func In(spells []Spell, id string, round int) bool {
 // A Message is what a fate is decided of. It names neither the attempt nor the
 // referee of a match: whoever conducts it however often, it goes as it goes.
 type Message struct {
-	Caller   string // what kind of agent it is from
-	Receiver string // a player's id, or what kind of agent it is to
-	Method   string
-	About    string // a match, or a conversation; "" for none
-	Try      int    // how often the same was said before
-	Insisted bool   // it is said until it is heard, and nobody may wait for that for ever
+	Caller     string // what kind of agent it is from
+	Receiver   string // a player's id, or what kind of agent it is to
+	Method     string
+	About      string // a match, or a conversation; "" for none
+	Repetition int    // 0 for the first time
+	MustArrive bool   // it is repeated until it arrives, and must arrive in the end
 }
 
 // A Fate is what becomes of a message.
@@ -78,10 +78,10 @@ const patience = 8
 // Fate decides about a message. A message that takes less than its time is as
 // good as one that takes none.
 func (p *Plan) Fate(seed uint64, m Message) Fate {
-	if m.Insisted && m.Try >= patience {
+	if m.MustArrive && m.Repetition >= patience {
 		return Whole
 	}
-	at := chances(seed, "message", m.Caller, m.Receiver, m.Method, m.About, uint64(m.Try)) //nolint:gosec // never negative
+	at := chances(seed, "message", m.Caller, m.Receiver, m.Method, m.About, uint64(m.Repetition)) //nolint:gosec // never negative
 	switch {
 	case at[0] < p.Drop/2:
 		return LostRequest

@@ -140,7 +140,7 @@ func TestAFateFollowsFromTheMessage(t *testing.T) {
 	fates := func(seed uint64, change func(*faults.Message)) (all [32]faults.Fate) {
 		for try := range all {
 			m := base
-			m.Try = try
+			m.Repetition = try
 			change(&m)
 			all[try] = p.Fate(seed, m)
 		}
@@ -155,21 +155,21 @@ func TestAFateFollowsFromTheMessage(t *testing.T) {
 		"receiver": func(m *faults.Message) { m.Receiver = "P02" },
 		"method":   func(m *faults.Message) { m.Method = "make_move" },
 		"match":    func(m *faults.Message) { m.About = "R1M2" },
-		"try":      func(m *faults.Message) { m.Try += 100 },
+		"try":      func(m *faults.Message) { m.Repetition += 100 },
 	} {
 		assert.NotEqual(t, first, fates(7, change), name)
 	}
 }
 
-func TestWhatIsInsistedOnArrivesInTheEnd(t *testing.T) {
+func TestMessageThatMustArriveArrivesInTheEnd(t *testing.T) {
 	p := &faults.Plan{Drop: 1}
-	m := faults.Message{Method: "register_player", Insisted: true}
-	for m.Try = range 8 {
+	m := faults.Message{Method: "register_player", MustArrive: true}
+	for m.Repetition = range 8 {
 		assert.True(t, p.Fate(7, m).Fails())
 	}
-	m.Try = 8
+	m.Repetition = 8
 	assert.Equal(t, faults.Whole, p.Fate(7, m))
-	m.Insisted = false
+	m.MustArrive = false
 	assert.True(t, p.Fate(7, m).Fails())
 }
 
@@ -189,7 +189,7 @@ func TestFatesStayTheSame(t *testing.T) {
 	p := &faults.Plan{Drop: 0.3, Delay: 0.4, Duplicate: 0.3, Garbage: 0.2}
 	var got []string
 	for try := range 8 {
-		got = append(got, p.Fate(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1", Try: try}).String())
+		got = append(got, p.Fate(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1", Repetition: try}).String())
 	}
 	assert.Equal(t, []string{"answer lost", "whole", "whole", "request lost", "request lost", "whole", "garbled", "request lost"}, got)
 }
