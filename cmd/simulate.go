@@ -161,7 +161,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
 	o.Rules.StopWithin = stopPatience
-	if o.Outside != nil {
+	if o.External != nil {
 		leave, err := o.reach(ctx, s)
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return err
 	}
 	defer closeKeep(s, keep)
-	o.Keep = keep
+	o.Files = keep
 	if o.newSeed && !o.resume {
 		o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is no secret; every JSON reader keeps 53 bits
 		if !o.quiet {
@@ -182,7 +182,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	result, err := o.play(ctx, s)
 	switch {
-	case ctx.Err() != nil && o.Outside != nil:
+	case ctx.Err() != nil && o.External != nil:
 		return &interruptedError{"Such a league cannot go on, because players that run elsewhere take part in it; play another."}
 	case ctx.Err() != nil && keep != nil:
 		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Go on with: evenodd simulate --data %s --league-id %s --resume",
