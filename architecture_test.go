@@ -82,10 +82,14 @@ func nevers() []never {
 					!in(p, "player") && in(i, "player") ||
 					!in(p, "league") && in(i, "league") && !shared
 			}},
-		{"dialects translate", "third-party forms are translated at the edge of a process: the translation needs the protocol only, and the code behind it sees the specification's form. The conformance kit is such an edge",
+		{"dialects translate", "third-party forms are translated at the edge of a process: the code behind it sees the specification's form. The conformance kit is such an edge",
 			func(p, i string) bool {
-				return in(p, "league/dialect") && ours(i) && i != "league/protocol" ||
+				return in(p, "league/dialect") && ours(i) && !in(i, "league/protocol", "league/dialect") ||
 					in(i, "league/dialect") && !in(p, "cmd", "league/dialect", "league/conformance")
+			}},
+		{"the translation is pure", "league/dialect takes and returns values, so that a table of messages tests it; league/dialect/bridge has the locks, the waiting and the log",
+			func(p, i string) bool {
+				return p == "league/dialect" && (in(i, "sync", "context", "net", "os", "math/rand", "crypto/rand", "github.com/rs/zerolog", "league/dialect/bridge") && i != "net/url")
 			}},
 		{"roles are not configured by files", "options are passed down, so that a test or a simulation needs no file and no environment",
 			func(p, i string) bool { return role(p) && in(i, "config") }},
@@ -99,7 +103,7 @@ func nevers() []never {
 			func(p, i string) bool { return in(i, "github.com/spf13/cobra") && !in(p, "cmd") }},
 		{"tests stay in tests", "what is shipped needs no test library",
 			func(_, i string) bool {
-				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "transport/internal/pipenet") || i == "testing"
+				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "transport/internal/pipenet", "league/leaguetest") || i == "testing"
 			}},
 		{"simulation is a command", "it joins all roles and carriers; whoever imports it gets them all",
 			func(p, i string) bool {
@@ -167,6 +171,9 @@ func TestNevers(t *testing.T) {
 	for _, n := range nevers() {
 		t.Run(n.name, func(t *testing.T) {
 			for _, r := range rooms {
+				if shortened(r.ImportPath) == "league/leaguetest" { // a harness that only tests import may import all
+					continue
+				}
 				for _, imported := range r.Imports {
 					if n.breaks(shortened(r.ImportPath), shortened(imported)) {
 						assert.Fail(t, fmt.Sprintf("%s must not import %s: %s", r.ImportPath, imported, n.reason))
@@ -238,6 +245,12 @@ func TestEveryNeverBites(t *testing.T) {
 		{"the conformance kit reads every form", "league/conformance", "league/dialect", ""},
 		{"the simulation knows dialects", "league/simulation", "league/dialect", "dialects translate"},
 		{"the dialects import the protocol", "league/dialect", "league/protocol", ""},
+		{"the bridge imports the dialects", "league/dialect/bridge", "league/dialect", ""},
+		{"the bridge imports the manager", "league/dialect/bridge", "league", "dialects translate"},
+		{"the translation holds a lock", "league/dialect", "sync", "the translation is pure"},
+		{"the translation logs", "league/dialect", "github.com/rs/zerolog", "the translation is pure"},
+		{"the translation reads addresses", "league/dialect", "net/url", ""},
+		{"the bridge holds a lock", "league/dialect/bridge", "sync", ""},
 		{"a referee reads settings", "referee", "config", "roles are not configured by files"},
 		{"the simulation reads settings", "league/simulation", "config", ""},
 		{"config imports the manager", "config", "league", "config knows no agent"},
@@ -251,6 +264,7 @@ func TestEveryNeverBites(t *testing.T) {
 		{"the manager asserts", "league", "github.com/stretchr/testify/assert", "tests stay in tests"},
 		{"a command imports testing", "cmd", "testing", "tests stay in tests"},
 		{"a carrier travels through pipes", "transport/http", "transport/internal/pipenet", "tests stay in tests"},
+		{"a referee imports the harness", "referee", "league/leaguetest", "tests stay in tests"},
 		{"the manager simulates", "league", "league/simulation", "simulation is a command"},
 		{"a command simulates", "cmd", "league/simulation", ""},
 		{"config imports commands", "config", "cmd", "commands are for main"},
@@ -376,10 +390,27 @@ func (s source) faults() (faults []string) {
 	if in(s.path, "main.go", "cmd", "config") {
 		return faults
 	}
+	if path.Dir(s.path) == "league/dialect" {
+		faults = append(faults, s.impurities()...)
+	}
 	for _, sel := range s.uses("os", "Exit", "Getenv", "LookupEnv", "Environ", "Setenv", "Stdin", "Stdout", "Stderr", "Args") {
 		faults = append(faults, s.at(sel)+": os."+sel.Sel.Name+" belongs to the process, which main.go, cmd and config alone know; pass down what is needed")
 	}
 	return faults
+}
+
+// impurities are the uses of the clock and of goroutines in a pure package that handles times.
+func (s source) impurities() (found []string) {
+	for _, sel := range s.uses("time", "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker") {
+		found = append(found, s.at(sel)+": time."+sel.Sel.Name+" reads the clock; the caller passes the time")
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if g, ok := n.(*ast.GoStmt); ok {
+			found = append(found, s.at(g)+": a goroutine in a pure package")
+		}
+		return true
+	})
+	return found
 }
 
 // contextAssertions finds type assertions and type switches on a context: on a name that
@@ -476,6 +507,9 @@ func TestSources(t *testing.T) {
 func TestSourceFaultsAreFound(t *testing.T) {
 	tests := []struct{ name, path, text, want string }{
 		{"init", "league/x.go", `func init() {}`, "league/x.go:3: init runs"},
+		{"a translation that reads the clock", "league/dialect/x.go", `import "time"; var now = time.Now`, "reads the clock"},
+		{"a translation with a goroutine", "league/dialect/x.go", `func f() { go f() }`, "a goroutine"},
+		{"a bridge that reads the clock", "league/dialect/bridge/x.go", `import "time"; var now = time.Now`, ""},
 		{"init in a command", "cmd/x.go", `func init() {}`, "cmd/x.go:3: init runs"},
 		{"a method called init", "league/x.go", `type t int; func (t) init() {}`, ""},
 		{"exit", "league/x.go", `import "os"; func f() { os.Exit(1) }`, "os.Exit belongs"},
@@ -528,7 +562,7 @@ func TestSourceFaultsAreFound(t *testing.T) {
 func sleepers(tests []source) (found []string) {
 	virtual := map[string]bool{}
 	for _, s := range tests {
-		if s.nameOf("testing/synctest") != "" {
+		if s.nameOf("testing/synctest") != "" || s.nameOf(module+"/league/leaguetest") != "" {
 			virtual[path.Dir(s.path)] = true
 		}
 	}

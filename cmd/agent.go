@@ -12,7 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -32,7 +32,7 @@ const (
 type node struct {
 	caller  transport.Caller // by the scheme of the endpoint's URL; holds notices back from failing agents
 	client  *http.Client
-	dialect *dialect.Dialect
+	dialect *bridge.Bridge
 	log     zerolog.Logger
 }
 
@@ -41,7 +41,7 @@ type nodeOptions struct {
 	maxReply int64                 // bytes
 	ca       string                // file of certificate authorities, "" for those of the system
 	allow    func(netip.Addr) bool // prevents SSRF; nil allows all addresses
-	dialect  dialect.Options       // without clock and log
+	dialect  bridge.Options        // without clock and log
 	log      zerolog.Logger
 }
 
@@ -50,7 +50,7 @@ var schemes = [...]string{"http", "https"}
 
 func newNode(o nodeOptions) (*node, error) {
 	o.dialect.Clock, o.dialect.Log = protocol.SystemClock(), o.log
-	n := &node{dialect: dialect.New(o.dialect), log: o.log}
+	n := &node{dialect: bridge.New(o.dialect), log: o.log}
 	var err error
 	if n.client, err = newClient(o.maxReply, o.ca, o.allow, n.dialect); err != nil {
 		return nil, err
@@ -93,13 +93,13 @@ func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func(
 
 var (
 	_ protocol.Caller = transport.Caller(nil) // neither package imports the other
-	_ http.Calls      = (*dialect.Dialect)(nil)
-	_ http.Requests   = (*dialect.Dialect)(nil)
+	_ http.Calls      = (*bridge.Bridge)(nil)
+	_ http.Requests   = (*bridge.Bridge)(nil)
 )
 
 // newClient makes an HTTP client. It trusts the authorities of the system and those
 // in the file ca. It connects to the addresses that allow accepts; nil accepts all.
-func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *dialect.Dialect) (*http.Client, error) {
+func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *bridge.Bridge) (*http.Client, error) {
 	trusted, err := roots(ca)
 	if err != nil {
 		return nil, err

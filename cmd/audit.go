@@ -12,7 +12,7 @@ import (
 	"evenodd/league/store"
 )
 
-// A foundError says that an audit has findings: exit code 4.
+// A foundError reports the findings of an audit: exit code 4.
 type foundError struct{ findings int }
 
 func (e *foundError) Error() string {
@@ -27,7 +27,7 @@ type auditOptions struct {
 	format   string
 }
 
-// The formats of what commands say about a data folder.
+// Output formats.
 const (
 	formatText = "text"
 	formatJSON = "json"
@@ -35,29 +35,28 @@ const (
 
 func checkTextOrJSON(format string) error {
 	if format != formatText && format != formatJSON {
-		return usage("--format %q: text or json", format)
+		return usage("--format %q: must be text or json", format)
 	}
 	return nil
 }
 
-// newAudit makes 'evenodd audit': rechecks leagues from their files alone.
+// newAudit makes 'evenodd audit', which recomputes leagues from their files.
 func newAudit(s streams) *cobra.Command {
 	o := &auditOptions{}
 	c := &cobra.Command{
 		Use:   "audit DIR",
-		Short: "Recheck leagues from their files alone",
-		Long: `Recheck the leagues of a data folder. Nothing is trusted but the files, and none of
-them alone: the chain of the journal, the schedule, one result for each match, the
-choices by the transcript, commitments and nonces, the numbers drawn, verdicts,
-points, standings and rounds are computed again, and what players remember is held
-against them.
+		Short: "Recompute leagues from their files alone",
+		Long: `Recompute the leagues of a data folder from their files, and compare the files with
+each other: the hash chain of the journal, the schedule, one result for each match, the
+choices in the transcripts, commitments and nonces, drawn numbers, verdicts, points,
+standings and rounds, and the histories of players.
 
-Each finding names its file and line. Exit code 4 when there is one. Notes are
-worth a word, but no wrong. The folder is only read, also while the league runs.`,
+Each finding names its file and line; with findings the exit code is 4. Notes are
+unusual but not wrong. The command only reads the folder; the league may be running.`,
 		Example: "  evenodd audit ./data-of-my-league",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("audit takes one folder: that of --data, in which data/leagues is")
+				return usage("audit takes one folder: the --data folder of a manager, which contains data/leagues")
 			}
 			return nil
 		},
@@ -96,8 +95,8 @@ func printJSON(w io.Writer, document any) error {
 	return err
 }
 
-// printAudit writes one line for each finding, then for each note, and a
-// summary of each league.
+// printAudit writes one line for each finding and each note, and a summary of each
+// league.
 func printAudit(w io.Writer, r *audit.Report) error {
 	for i := range r.Leagues {
 		l := &r.Leagues[i]

@@ -16,6 +16,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"evenodd/league/conformance"
 	"evenodd/rules/evenodd"
@@ -42,7 +43,7 @@ type checkOptions struct {
 
 const formatJUnit = "junit"
 
-// newCheck makes 'evenodd check': examines an agent of anybody's.
+// newCheck makes 'evenodd check', which tests whether an agent conforms to the protocol.
 func newCheck(s streams) *cobra.Command {
 	return checkCommand(s, &checkOptions{catalogue: conformance.Catalogue, examine: conformance.Check})
 }
@@ -50,27 +51,28 @@ func newCheck(s streams) *cobra.Command {
 func checkCommand(s streams, o *checkOptions) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check player|referee|manager URL",
-		Short: "Examine whether an agent keeps to the protocol",
-		Long: `Examine an agent that runs anywhere, requirement by requirement, as a league would
-meet it. The kit plays what it needs beside the agent: manager, referee, players.
+		Short: "Test whether an agent conforms to the protocol",
+		Long: `Test a running agent against each requirement of the protocol. The command plays the
+other agents of a league: manager, referee and players.
 
-  pass     it holds
-  FAIL     a MUST that does not hold: it costs matches, or the agent cannot be used
-  warning  a SHOULD that does not hold: our agents manage without it, others may not
-  skipped  it could not be examined, and why
+  pass     the agent meets the requirement
+  FAIL     it breaks a MUST: it loses matches, or a league cannot use it
+  warning  it breaks a SHOULD: this program accepts that, other programs may not
+  skipped  the requirement could not be tested; the report has the reason
 
-The kit understands every form of a message that a league understands; a form that is
-not the specification's is a warning. What does not hold comes last, grouped by cause,
-with what was sent, what came back, and how to mend it.
-A host and a port do for a URL: localhost:8101 is http://localhost:8101/mcp.
+The command accepts every form of a message that a league accepts. A form that differs
+from the specification is a warning. The report ends with the broken requirements,
+grouped by cause, with the request, the response and a remedy.
+URL may be a host and a port: localhost:8101 means http://localhost:8101/mcp.
 
-An agent that registers by itself finds its manager at localhost:8000, where agents
-look for one; start it before or while check waits. A manager is examined in a league
-of its own, which begins when --players and --referees have registered, or by its
-admin token, taken from EVENODD_ADMIN_TOKEN: a command line is seen by everybody.
+An agent that registers itself finds its manager at localhost:8000, the default
+address of managers. Start the agent before the command or while it waits. The league
+for a manager under test starts when --players players and --referees referees have
+registered, or by the admin token in EVENODD_ADMIN_TOKEN (other users can read a
+command line, so there is no flag for it).
 
-Exit codes: 0 all that is a MUST holds, 1 nobody listens there, 4 a MUST failed or
-could not be examined because the agent broke off.`,
+Exit codes: 0 the agent meets every MUST, 1 no server listens at the URL, 4 the agent
+breaks a MUST or ended before all could be tested.`,
 		Example: "  evenodd check player http://localhost:8101/mcp\n" +
 			"  evenodd check referee localhost:8001 --only R-REP --format json\n" +
 			"  evenodd check player --list",
@@ -81,7 +83,7 @@ could not be examined because the agent broke off.`,
 			}
 			o.meet.given = c.Flags().Changed("listen")
 			if o.role != conformance.Manager && (c.Flags().Changed("players") || c.Flags().Changed("referees")) {
-				return usage("--players and --referees are of the league of a manager: a %s has none", cmp.Or(o.role, "list"))
+				return usage("--players and --referees are only for managers, not for %s", cmp.Or(o.role, "list"))
 			}
 			return nil
 		},
@@ -93,68 +95,71 @@ could not be examined because the agent broke off.`,
 			return runCheck(c.Context(), s, o)
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&o.format, "format", formatText, "text, json or junit (XML for continuous integration)")
-	f.StringVar(&o.game, "game", evenodd.Type, "game that is played in the examination: "+strings.Join(games().Types(), ", "))
-	f.StringVar(&o.level, "level", "should", "examine what is a must, or all: must or should")
-	f.StringSliceVar(&o.only, "only", nil, "examine only these: `id`s, or beginnings of ids such as P-INV")
-	f.BoolVar(&o.list, "list", false, "list the requirements, of a role or of all; examines nothing")
-	f.StringVar(&o.meet.at, "listen", "", "`host:port` where the agent finds the kit (default "+meetingPoint+"; for a manager a free port)")
-	f.DurationVar(&o.wait, "wait", 10*time.Second, "how long the agent may take to listen, and to register with the kit")
-	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the whole examination may take")
-	f.IntVar(&o.players, "players", usualPlayers, "players that the examined manager's league waits for")
-	f.IntVar(&o.referees, "referees", 1, "referees that the examined manager's league waits for")
-	tlsCAFlag(f, &o.ca)
+	o.flags(c.Flags())
 	return c
 }
 
-// anyPlace is at a free port.
-const anyPlace = "localhost:0"
+func (o *checkOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.format, "format", formatText, "text, json, or junit (XML for continuous integration)")
+	f.StringVar(&o.game, "game", evenodd.Type, "game of the test: "+strings.Join(games().Types(), ", "))
+	f.StringVar(&o.level, "level", "should", "lowest level of requirements to test: must, or should for all")
+	f.StringSliceVar(&o.only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
+	f.BoolVar(&o.list, "list", false, "only list the requirements of a role or of all")
+	f.StringVar(&o.meet.at, "listen", "", "`host:port` where the agent finds its manager (default "+meetingPoint+"; a free port to test a manager)")
+	f.DurationVar(&o.wait, "wait", 10*time.Second, "time for the agent to start listening and to register")
+	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "longest time for the whole test")
+	f.IntVar(&o.players, "players", usualPlayers, "players that start the league of a manager under test")
+	f.IntVar(&o.referees, "referees", 1, "referees that start the league of a manager under test")
+	tlsCAFlag(f, &o.ca)
+}
+
+// freePort is the address of a free port.
+const freePort = "localhost:0"
 
 func roles() []string { return []string{conformance.Player, conformance.Referee, conformance.Manager} }
 
-// checkArguments takes role and URL, as far as --list wants them.
+// checkArguments parses role and URL. --list needs no URL.
 func (o *checkOptions) checkArguments(args []string) (err error) {
 	if len(args) > 0 {
 		if o.role = args[0]; !slices.Contains(roles(), o.role) {
-			return usage("%q is no role: one of %s", o.role, strings.Join(roles(), ", "))
+			return usage("unknown role %q: must be one of %s", o.role, strings.Join(roles(), ", "))
 		}
 	}
 	switch {
 	case o.list && len(args) > 1:
-		return usage("--list asks no agent: leave %q away", args[1])
+		return usage("--list calls no agent: remove %q", args[1])
 	case o.list:
 		return nil
 	case len(args) != 2:
-		return usage("check takes a role and a URL, such as: evenodd check player http://localhost:8101/mcp")
+		return usage("check takes a role and a URL, for example: evenodd check player http://localhost:8101/mcp")
 	}
 	o.url, err = agentURL(args[1])
 	return err
 }
 
-// selection is what is to be examined, or listed.
+// selection returns the requirements to test or to list.
 func (o *checkOptions) selection() (conformance.Selection, error) {
 	levels := map[string]conformance.Level{"must": conformance.Must, "should": conformance.Should}
 	level, known := levels[strings.ToLower(o.level)]
 	if !known {
-		return conformance.Selection{}, usage("--level %q: must or should", o.level)
+		return conformance.Selection{}, usage("--level %q: must be must or should", o.level)
 	}
 	all := o.requirements()
 	chosen := conformance.Selection{Level: level}
 	for _, text := range o.only {
 		id := strings.ToUpper(strings.TrimSpace(text))
 		if id == "" || !slices.ContainsFunc(all, func(q conformance.Requirement) bool { return strings.HasPrefix(q.ID, id) }) {
-			return chosen, usage("--only %q: no requirement of %s begins so; there are %s", text, cmp.Or(o.role, "any role"), strings.Join(near(all, id), ", "))
+			return chosen, usage("--only %q: no requirement of %s begins with it; there are %s", text, cmp.Or(o.role, "any role"), strings.Join(near(all, id), ", "))
 		}
 		chosen.Only = append(chosen.Only, id)
 	}
 	if !slices.ContainsFunc(all, chosen.Wants) {
-		return chosen, usage("--only %s: none of these is a MUST, and --level must wants no other", strings.Join(o.only, ","))
+		return chosen, usage("--only %s: none of these is a MUST, which --level must asks for", strings.Join(o.only, ","))
 	}
 	return chosen, nil
 }
 
-// requirements are those of the role, or of all.
+// requirements returns the requirements of the role, or of all roles.
 func (o *checkOptions) requirements() []conformance.Requirement {
 	if o.role != "" {
 		return o.catalogue(o.role)
@@ -166,8 +171,7 @@ func (o *checkOptions) requirements() []conformance.Requirement {
 	return all
 }
 
-// near are what there is instead of an id: the requirements that begin like it,
-// as far as there are any, else the groups.
+// near suggests ids instead of an unknown one: those of the same group, or all groups.
 func near(all []conformance.Requirement, id string) []string {
 	group := id
 	if i := strings.LastIndexByte(id, '-'); i > 0 {
@@ -188,7 +192,7 @@ func near(all []conformance.Requirement, id string) []string {
 	return groups
 }
 
-// groupOf is the part of an id that requirements on the same thing share.
+// groupOf returns the group of a requirement: P-INV for P-INV-03.
 func groupOf(id string) string {
 	if i := strings.LastIndexByte(id, '-'); i > 0 {
 		return id[:i]
@@ -202,11 +206,11 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	}[o.format]
 	switch {
 	case !known:
-		return usage("--format %q: one of text, json, junit", o.format)
+		return usage("--format %q: must be text, json or junit", o.format)
 	case o.wait < 0 || o.timeout <= 0:
-		return usage("--wait and --timeout are times such as 30s")
+		return usage("--wait and --timeout must be positive times such as 30s")
 	case o.players < 2 || o.referees < 1:
-		return usage("a league has 2 players and 1 referee at least, not %d and %d", o.players, o.referees)
+		return usage("a league needs at least 2 players and 1 referee, not %d and %d", o.players, o.referees)
 	}
 	game, err := games().Game(o.game)
 	if err != nil {
@@ -225,7 +229,7 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = l.Close() }() // the kit has closed it, where it came so far
+	defer func() { _ = l.Close() }() // the kit has usually closed it
 	if err := o.await(ctx, l); err != nil {
 		return err
 	}
@@ -237,11 +241,11 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		return &interruptedError{"Nothing is known of the agent: examine it again."}
+		return &interruptedError{"The test has no result: run it again."}
 	case err != nil:
 		return err
 	}
-	discreet(report, o.admin)
+	sanitize(report, o.admin)
 	if err := write(s.out, report); err != nil {
 		return err
 	}
@@ -251,8 +255,7 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	return nil
 }
 
-// A nonconformingError says that an agent does not keep to the protocol: exit
-// code 4.
+// A nonconformingError reports that an agent breaks the protocol: exit code 4.
 type nonconformingError struct{ failed, passed int }
 
 func (e *nonconformingError) Error() string {
@@ -262,21 +265,21 @@ func (e *nonconformingError) Error() string {
 	case e.failed == 0 && e.passed == 0:
 		return "no requirement passed"
 	case e.failed == 0:
-		return "no requirement failed, but the agent ended the examination early"
+		return "no requirement failed, but the agent ended before the test did"
 	}
 	return fmt.Sprintf("%d requirements failed", e.failed)
 }
 
-// examiner is a client that shows what comes as it comes: it follows no
-// redirect, unpacks nothing, and asks no proxy.
+// examiner makes a client that shows responses unchanged: it follows no redirect,
+// decompresses nothing and uses no proxy.
 func examiner(ca string) (*nethttp.Client, error) {
-	believed, err := roots(ca)
+	trusted, err := roots(ca)
 	if err != nil {
 		return nil, err
 	}
 	return &nethttp.Client{
 		Transport: &nethttp.Transport{
-			TLSClientConfig:        &tls.Config{RootCAs: believed, MinVersion: tls.VersionTLS12},
+			TLSClientConfig:        &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 			MaxIdleConnsPerHost:    64,
@@ -287,53 +290,53 @@ func examiner(ca string) (*nethttp.Client, error) {
 	}, nil
 }
 
-// open listens where the agent finds the kit. An agent that registers by itself
-// looks for its manager at one place; where that is taken, it must be told.
-func (o *checkOptions) open(ctx context.Context, s streams) (*door, error) {
+// open listens at the address where the agent finds its manager: the default address,
+// or a free port if another program has it.
+func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) {
 	meet := o.meet
 	switch {
 	case meet.given:
 	case o.role == conformance.Manager:
-		meet.at = anyPlace
+		meet.at = freePort
 	default:
 		meet.at = meetingPoint
 	}
 	l, err := meet.listen(ctx)
 	if errors.Is(err, errTaken) && !meet.given {
-		another := rendezvous{at: anyPlace}
+		another := rendezvous{at: freePort}
 		if l, err = another.listen(ctx); err == nil {
-			_, _ = fmt.Fprintf(s.err, "%s is %v, so the kit's manager is at %s: an agent that registers by itself must be told.\n",
+			_, _ = fmt.Fprintf(s.err, "%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.\n",
 				meet.at, errTaken, another.url(l))
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newDoor(l), nil
+	return newFirstCall(l), nil
 }
 
-// await returns when somebody listens at the agent's URL, or has come to the
-// kit: some register before they listen.
-func (o *checkOptions) await(ctx context.Context, l *door) error {
+// await returns when a server listens at the agent's URL, or the agent has called the
+// kit: some agents register before they listen.
+func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
 	bound, cancel := context.WithTimeout(ctx, max(min(o.wait, o.timeout), time.Second))
 	defer cancel()
-	err := knocks(bound, o.url, l.come)
+	err := awaitListener(bound, o.url, l.come)
 	switch {
 	case ctx.Err() != nil:
-		return &interruptedError{"Nothing is known of the agent: examine it again."}
+		return &interruptedError{"The test has no result: run it again."}
 	case err != nil:
-		return fmt.Errorf("nobody listens at %s: start the agent, and look at its port (%w)", o.url, err)
+		return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", o.url, err)
 	}
 	return nil
 }
 
-// showProgress shows on a terminal how long it has taken so far, until the
-// returned function is called.
+// showProgress shows the elapsed time on a terminal until the returned function is
+// called.
 func (o *checkOptions) showProgress(s streams) (stop func()) {
 	if !isTerminal(s.err) {
 		return func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err), progressbar.OptionSetDescription("examining the "+o.role),
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err), progressbar.OptionSetDescription("testing the "+o.role),
 		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -343,7 +346,7 @@ func (o *checkOptions) showProgress(s streams) (stop func()) {
 		for {
 			select {
 			case <-end:
-				_ = bar.Finish() // only a picture
+				_ = bar.Finish() // an error only spoils the picture
 				return
 			case <-turn.C:
 				_ = bar.Add(1)
@@ -353,23 +356,23 @@ func (o *checkOptions) showProgress(s streams) (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// A door is a listener that tells when the first caller has come.
-type door struct {
+// A firstCall is a listener that tells when the first connection has come.
+type firstCall struct {
 	net.Listener
-	come  chan struct{} // closed when there is one
-	first chan arrival
+	come  chan struct{} // closed at the first connection
+	first chan accepted
 }
 
-type arrival struct {
-	caller net.Conn
-	err    error
+type accepted struct {
+	conn net.Conn
+	err  error
 }
 
-func newDoor(l net.Listener) *door {
-	d := &door{Listener: l, come: make(chan struct{}), first: make(chan arrival, 1)}
-	go func() { // ends when somebody comes, or the listener is closed
+func newFirstCall(l net.Listener) *firstCall {
+	d := &firstCall{Listener: l, come: make(chan struct{}), first: make(chan accepted, 1)}
+	go func() { // ends at the first connection, or when the listener is closed
 		c, err := l.Accept()
-		d.first <- arrival{c, err}
+		d.first <- accepted{c, err}
 		close(d.first)
 		if err == nil {
 			close(d.come)
@@ -378,19 +381,19 @@ func newDoor(l net.Listener) *door {
 	return d
 }
 
-// Accept waits for the next caller.
-func (d *door) Accept() (net.Conn, error) {
+// Accept waits for the next connection.
+func (d *firstCall) Accept() (net.Conn, error) {
 	if a, is := <-d.first; is {
-		return a.caller, a.err
+		return a.conn, a.err
 	}
 	return d.Listener.Accept()
 }
 
-// Close turns away also the first, if nobody has let him in.
-func (d *door) Close() error {
+// Close closes also the first connection, if Accept has not returned it.
+func (d *firstCall) Close() error {
 	err := d.Listener.Close()
-	if a := <-d.first; a.caller != nil {
-		_ = a.caller.Close()
+	if a := <-d.first; a.conn != nil {
+		_ = a.conn.Close()
 	}
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"evenodd/league/conformance"
 )
 
-// A report as JUnit has it, in the elements that all readers of it know. Warnings
-// stand in system-out of the suite: to JUnit a test that warns has passed.
+// A report in JUnit format, with the elements that all readers know. Warnings are in
+// the system-out of the suite, because JUnit counts a test with a warning as passed.
 type (
 	junitSuites struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -56,7 +56,7 @@ type (
 	}
 )
 
-// printJUnit writes a report for continuous integration: a suite for the role, a
+// printJUnit writes a report for continuous integration: one suite for the role, one
 // case for each requirement.
 func printJUnit(w io.Writer, r *conformance.Report) error {
 	host, err := os.Hostname()
@@ -96,7 +96,7 @@ func printJUnit(w io.Writer, r *conformance.Report) error {
 	return err
 }
 
-// evidence is what shows that a requirement does not hold.
+// evidence shows why a requirement is broken.
 func evidence(f *conformance.Finding) string {
 	lines := []string{f.Detail}
 	for i := range f.Exchanges {
@@ -112,11 +112,10 @@ func evidence(f *conformance.Finding) string {
 	return text.String()
 }
 
-// shownInReport is how many bytes of a body stand in a file that a machine
-// reads first.
+// shownInReport is the number of bytes of a body in a JUnit report.
 const shownInReport = 2 << 10
 
-// lasted is how long the calls took that are shown.
+// lasted returns the time of the calls in the evidence.
 func lasted(f *conformance.Finding) (ms int64) {
 	for i := range f.Exchanges {
 		ms += f.Exchanges[i].TookMS
@@ -124,5 +123,5 @@ func lasted(f *conformance.Finding) (ms int64) {
 	return ms
 }
 
-// inJUnit is a time in seconds.
+// inJUnit formats a time in seconds.
 func inJUnit(ms int64) string { return fmt.Sprintf("%d.%03d", ms/1000, ms%1000) }

@@ -14,28 +14,27 @@ import (
 	"evenodd/league/protocol"
 )
 
-// secretMember finds members of messages that hold tokens, also in JSON within
-// JSON, and in what was cut off in the middle.
-var secretMember = regexp.MustCompile(`(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")([^"\\]*)`)
+// tokenMember matches members with tokens, also in JSON within JSON and in truncated
+// texts.
+var tokenMember = regexp.MustCompile(`(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")([^"\\]*)`)
 
-// discreet takes out of a report what nobody else may use: a token that the
-// agent, the kit or the operator has, and what makes no text, or does something
-// to a terminal although JSON does not escape it.
-func discreet(r *conformance.Report, admin string) {
+// sanitize removes tokens of the agent, the kit and the operator from a report, and
+// terminal control characters that JSON does not escape.
+func sanitize(r *conformance.Report, admin string) {
 	clean := func(text *string) {
 		t := strings.Map(func(c rune) rune {
 			if c < ' ' {
-				return c // JSON escapes it, and text is put on one line
+				return c // JSON escapes it, and printReport writes one line
 			}
 			return harmless(c)
 		}, strings.ToValidUTF8(*text, "\uFFFD"))
 		if len(admin) > 3 {
 			t = strings.ReplaceAll(t, admin, "***")
 		}
-		t = secretMember.ReplaceAllStringFunc(t, func(found string) string {
-			part := secretMember.FindStringSubmatch(found)
+		t = tokenMember.ReplaceAllStringFunc(t, func(found string) string {
+			part := tokenMember.FindStringSubmatch(found)
 			if value := part[2]; value == "" || value == protocol.NoToken {
-				return found // which says that there is none
+				return found // there is no token
 			}
 			return part[1] + "***"
 		})
@@ -58,7 +57,7 @@ func discreet(r *conformance.Report, admin string) {
 	}
 }
 
-// word is how a verdict is told.
+// word returns the word for a verdict.
 func word(v conformance.Verdict) string {
 	switch v {
 	case conformance.Pass:
@@ -71,7 +70,7 @@ func word(v conformance.Verdict) string {
 	return "skipped"
 }
 
-// style is that of a verdict on a terminal; elsewhere there is none.
+// style returns the style of a verdict. It shows only on a terminal.
 func style(v conformance.Verdict) lipgloss.Style {
 	plain := lipgloss.NewStyle()
 	switch v {
@@ -85,9 +84,8 @@ func style(v conformance.Verdict) lipgloss.Style {
 	return plain.Faint(true)
 }
 
-// printReport writes a report for people: a line for each requirement that holds or
-// could not be examined, then the causes of what does not hold, failures last, and a
-// list of them.
+// printReport writes a report for people: a line for each requirement that is met or
+// skipped, then the broken requirements by cause, failures last, and a list of causes.
 func printReport(w io.Writer, r *conformance.Report) error {
 	p := reportPrinter{findings: map[string]*conformance.Finding{}}
 	for i := range r.Findings {
@@ -127,7 +125,7 @@ func (p *reportPrinter) line(format string, args ...any) {
 	fmt.Fprintf(&p.text, format+"\n", args...)
 }
 
-// finding writes the verdict on a requirement, and why.
+// finding writes the verdict on a requirement, and the reason.
 func (p *reportPrinter) finding(f *conformance.Finding) {
 	p.line("%s %-*s  %-6s  %s", style(f.Verdict).Render(fmt.Sprintf("%-7s", word(f.Verdict))), p.wide, f.ID, f.Level, f.Text)
 	if f.Detail != "" {
@@ -135,8 +133,8 @@ func (p *reportPrinter) finding(f *conformance.Finding) {
 	}
 }
 
-// cause writes a requirement that does not hold with its evidence, and below it the
-// others that do not hold for the same cause.
+// cause writes a broken requirement with its evidence, and the others with the same
+// cause.
 func (p *reportPrinter) cause(c *conformance.Cause) {
 	f := p.findings[c.ID]
 	p.finding(f)
@@ -154,7 +152,7 @@ func (p *reportPrinter) cause(c *conformance.Cause) {
 	if len(c.Requirements) == 1 {
 		return
 	}
-	p.line("        %s For the same cause:", oneLine(c.Text))
+	p.line("        %s Same cause:", oneLine(c.Text))
 	for _, id := range c.Requirements {
 		if other := p.findings[id]; other != f {
 			p.line("          %-*s  %-6s  %s", p.wide, id, other.Level, other.Text)
@@ -162,13 +160,13 @@ func (p *reportPrinter) cause(c *conformance.Cause) {
 	}
 }
 
-// maxClosing is how many causes the closing list names.
+// maxClosing is the largest number of causes in the closing list.
 const maxClosing = 12
 
-// closing lists the causes, the most important first, and counts the verdicts.
+// closing lists the causes, the most important first, and the numbers of verdicts.
 func (p *reportPrinter) closing(r *conformance.Report) {
 	if len(r.Causes) > 0 {
-		p.line("\nTo mend, the most important first:")
+		p.line("\nCorrect these, the most important first:")
 	}
 	for _, c := range r.Causes[:min(len(r.Causes), maxClosing)] {
 		verdict, more := p.findings[c.ID].Verdict, ""
@@ -183,10 +181,10 @@ func (p *reportPrinter) closing(r *conformance.Report) {
 	p.line("\n%s", summary(r))
 }
 
-// shownInList is how many bytes of a cause the closing list shows.
+// shownInList is the number of bytes of a cause in the closing list.
 const shownInList = 120
 
-// summary counts the verdicts, and the causes of what does not hold.
+// summary counts verdicts, and causes of broken requirements.
 func summary(r *conformance.Report) string {
 	causes := func(level conformance.Level) string {
 		n := 0
@@ -212,10 +210,10 @@ func summary(r *conformance.Report) string {
 		r.Count(conformance.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
 }
 
-// shownInText is how many bytes of a body people are shown; JSON has more.
+// shownInText is the number of bytes of a body in a text report; JSON has more.
 const shownInText = 400
 
-// exchangeLines are a call and what came of it.
+// exchangeLines returns a call with its result.
 func exchangeLines(x *conformance.Exchange, most int) []string {
 	came := fmt.Sprintf("HTTP %d after %d ms", x.Status, x.TookMS)
 	if x.Status == 0 {
@@ -230,7 +228,7 @@ func exchangeLines(x *conformance.Exchange, most int) []string {
 	return lines
 }
 
-// brief is a body on one line, not longer than most bytes.
+// brief returns a body on one line, cut to most bytes.
 func brief(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > most {
@@ -239,7 +237,7 @@ func brief(text string, most int) string {
 	return text
 }
 
-// printList writes what there is to be required.
+// printList lists requirements.
 func (o *checkOptions) printList(w io.Writer) error {
 	chosen, err := o.selection()
 	if err != nil {
@@ -270,7 +268,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 		return printJSON(w, list)
 	case formatText:
 	default:
-		return usage("--list is text or json, not %s", o.format)
+		return usage("--format %q: must be text or json with --list", o.format)
 	}
 	var text strings.Builder
 	for i, in := range list.Roles {

@@ -136,7 +136,7 @@ FAIL    P-INV-02   MUST    Does P-INV-02.
         Do it.
         see 003 §4.4
 
-To mend, the most important first:
+Correct these, the most important first:
 FAIL    P-INV-02   accept is "�[31myes", not true�or false
 warning P-INV-03   the timestamp has no zone
 
@@ -215,10 +215,10 @@ func TestCheckListsTheRequirementsOfACauseUnderIt(t *testing.T) {
 	stdout, _, err := h.checks(t, append(anywhere, "player", url)...)
 	require.Error(t, err)
 	assert.Contains(t, stdout, `        see 003 §4.4
-        Its replies are not wrapped. For the same cause:
+        Its replies are not wrapped. Same cause:
           P-INV-03   SHOULD  Does P-INV-03.
 
-To mend, the most important first:
+Correct these, the most important first:
 FAIL    P-INV-02   Its replies are not wrapped. (and 1 more)
 
 1 passed, 1 failed for 1 cause, 1 warning, 1 skipped, took 1.3s
@@ -296,7 +296,7 @@ func TestCheckWhereNobodyListens(t *testing.T) {
 	url := "http://" + gone.Addr().String() + "/mcp"
 	require.NoError(t, gone.Close())
 	_, _, err = aHand().checks(t, append(anywhere, "player", url, "--wait", "0s")...)
-	require.ErrorContains(t, err, "nobody listens at "+url+": start the agent, and look at its port")
+	require.ErrorContains(t, err, "no server listens at "+url+": start the agent, and check its port")
 	var wrong *usageError
 	assert.NotErrorAs(t, err, &wrong)
 }
@@ -323,18 +323,18 @@ func TestCheckWhereThePlaceIsTaken(t *testing.T) {
 	url := listening(t)
 	place := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
 	_, _, err := aHand().checks(t, "player", url, "--listen", place)
-	require.EqualError(t, err, place+" is taken by another program: choose another place with --listen")
+	require.EqualError(t, err, place+" is taken by another program: choose another address with --listen")
 
 	if l, err := net.Listen("tcp", meetingPoint); err == nil { // else another program has it
 		defer l.Close()
 	}
 	_, stderr, err := aHand().checks(t, "player", url)
 	require.EqualError(t, err, "1 requirement failed")
-	assert.Regexp(t, `^localhost:8000 is taken by another program, so the kit's manager is at http://localhost:\d+/mcp: an agent that registers by itself must be told\.\n$`, stderr)
+	assert.Regexp(t, `^localhost:8000 is taken by another program\. The manager for this test is at http://localhost:\d+/mcp: start the agent with this URL if it registers itself\.\n$`, stderr)
 }
 
 func TestCheckCalledWrongly(t *testing.T) {
-	const call = "check takes a role and a URL, such as: evenodd check player http://localhost:8101/mcp"
+	const call = "check takes a role and a URL, for example: evenodd check player http://localhost:8101/mcp"
 	tests := []struct {
 		name string
 		args []string
@@ -343,24 +343,24 @@ func TestCheckCalledWrongly(t *testing.T) {
 		{"nothing", nil, call},
 		{"no URL", []string{"player"}, call},
 		{"too much", []string{"player", "localhost:1", "x"}, call},
-		{"another role", []string{"spectator", "localhost:1"}, `"spectator" is no role: one of player, referee, manager`},
-		{"no URL at all", []string{"player", "ftp://x"}, `"ftp://x" is no URL of an agent: write one such as http://localhost:8101/mcp`},
-		{"no port", []string{"player", "localhost:agent"}, `"localhost:agent" is no URL of an agent: write one such as http://localhost:8101/mcp`},
-		{"a port too high", []string{"player", "localhost:81010"}, `"localhost:81010" is no URL of an agent: write one such as http://localhost:8101/mcp`},
-		{"a password", []string{"player", "http://me:mine@localhost:1"}, `http://me:xxxxx@localhost:1: a name and a password have no place in the URL of an agent`},
-		{"a URL to list", []string{"--list", "player", "localhost:1"}, `--list asks no agent: leave "localhost:1" away`},
-		{"a form", []string{"player", "localhost:1", "--format", "xml"}, `--format "xml": one of text, json, junit`},
-		{"a form of lists", []string{"--list", "--format", "junit"}, "--list is text or json, not junit"},
-		{"a level", []string{"player", "localhost:1", "--level", "may"}, `--level "may": must or should`},
-		{"an id beside others", []string{"player", "localhost:1", "--only", "P-INV-07"}, `--only "P-INV-07": no requirement of player begins so; there are P-INV-01, P-INV-02, P-INV-03`},
-		{"an id of nothing", []string{"--list", "--only", "X"}, `--only "X": no requirement of any role begins so; there are P-INV, P-OVER`},
-		{"an empty id", []string{"player", "localhost:1", "--only", "P-INV,"}, `--only "": no requirement of player begins so; there are P-INV, P-OVER`},
-		{"nothing is left", []string{"player", "localhost:1", "--only", "P-INV-03", "--level", "must"}, "--only P-INV-03: none of these is a MUST, and --level must wants no other"},
-		{"no time", []string{"player", "localhost:1", "--timeout", "0s"}, "--wait and --timeout are times such as 30s"},
-		{"less than no time", []string{"player", "localhost:1", "--wait", "-1s"}, "--wait and --timeout are times such as 30s"},
-		{"a league of a player", []string{"player", "localhost:1", "--players", "2"}, "--players and --referees are of the league of a manager: a player has none"},
-		{"a league of one", []string{"manager", "localhost:1", "--players", "1"}, "a league has 2 players and 1 referee at least, not 1 and 1"},
-		{"no place", []string{"player", "localhost:1", "--listen", "8000"}, `--listen "8000": a host and a port, such as localhost:8000`},
+		{"another role", []string{"spectator", "localhost:1"}, `unknown role "spectator": must be one of player, referee, manager`},
+		{"no URL at all", []string{"player", "ftp://x"}, `"ftp://x" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
+		{"no port", []string{"player", "localhost:agent"}, `"localhost:agent" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
+		{"a port too high", []string{"player", "localhost:81010"}, `"localhost:81010" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
+		{"a password", []string{"player", "http://me:mine@localhost:1"}, `http://me:xxxxx@localhost:1: the URL of an agent must not contain a user name or a password`},
+		{"a URL to list", []string{"--list", "player", "localhost:1"}, `--list calls no agent: remove "localhost:1"`},
+		{"a form", []string{"player", "localhost:1", "--format", "xml"}, `--format "xml": must be text, json or junit`},
+		{"a form of lists", []string{"--list", "--format", "junit"}, `--format "junit": must be text or json with --list`},
+		{"a level", []string{"player", "localhost:1", "--level", "may"}, `--level "may": must be must or should`},
+		{"an id beside others", []string{"player", "localhost:1", "--only", "P-INV-07"}, `--only "P-INV-07": no requirement of player begins with it; there are P-INV-01, P-INV-02, P-INV-03`},
+		{"an id of nothing", []string{"--list", "--only", "X"}, `--only "X": no requirement of any role begins with it; there are P-INV, P-OVER`},
+		{"an empty id", []string{"player", "localhost:1", "--only", "P-INV,"}, `--only "": no requirement of player begins with it; there are P-INV, P-OVER`},
+		{"nothing is left", []string{"player", "localhost:1", "--only", "P-INV-03", "--level", "must"}, "--only P-INV-03: none of these is a MUST, which --level must asks for"},
+		{"no time", []string{"player", "localhost:1", "--timeout", "0s"}, "--wait and --timeout must be positive times such as 30s"},
+		{"less than no time", []string{"player", "localhost:1", "--wait", "-1s"}, "--wait and --timeout must be positive times such as 30s"},
+		{"a league of a player", []string{"player", "localhost:1", "--players", "2"}, "--players and --referees are only for managers, not for player"},
+		{"a league of one", []string{"manager", "localhost:1", "--players", "1"}, "a league needs at least 2 players and 1 referee, not 1 and 1"},
+		{"no place", []string{"player", "localhost:1", "--listen", "8000"}, `--listen "8000": must be a host and a port, such as localhost:8000`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,21 +11,20 @@ import (
 	"evenodd/config"
 )
 
-// newConfig makes 'evenodd config': what is in force, and where from.
+// newConfig makes 'evenodd config', which shows settings with their sources.
 func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.Command {
 	format, data := "table", ""
 	commands := slices.Sorted(maps.Keys(flags))
 	c := &cobra.Command{
 		Use:   "config [COMMAND]",
-		Short: "Show the settings in force and where they come from",
-		Long: `Show, for one command or all, every setting, its value, and whether it comes from
-the environment, the file given by --config, a file of the data folder, or is
-built in.`,
+		Short: "Show the current settings and their sources",
+		Long: `Show every setting of one command or of all, with its value and its source: the
+environment, the file --config, a file of the data folder, or the built-in default.`,
 		Example:   "  EVENODD_PLAYERS=8 evenodd config simulate",
 		ValidArgs: commands,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && !slices.Contains(commands, args[0]) {
-				return usage("config shows one of: %s", strings.Join(commands, ", "))
+				return usage("config takes the name of one command: %s", strings.Join(commands, ", "))
 			}
 			return nil
 		},
@@ -44,7 +43,7 @@ built in.`,
 		},
 	}
 	c.Flags().StringVar(&format, "format", format, "output: table or json")
-	c.Flags().StringVar(&data, "data", data, "data `folder` of the commands (default: that of each)")
+	c.Flags().StringVar(&data, "data", data, "data `folder` of the commands (default: the default of each)")
 	return c
 }
 
@@ -73,7 +72,7 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 		return printJSON(s.out, shown)
 	case "table":
 	default:
-		return usage("--format %q: one of table, json", format)
+		return usage("--format %q: must be table or json", format)
 	}
 	var rows [][]string
 	for _, c := range shown.Commands {
@@ -81,5 +80,5 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 			rows = append(rows, []string{c.Command, one.Name, one.Value, one.Source})
 		}
 	}
-	return printTable(s.out, []string{"Command", "Setting", "Value", "From"}, rows, nil)
+	return printTable(s.out, []string{"Command", "Setting", "Value", "From"}, rows)
 }

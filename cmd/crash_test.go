@@ -235,7 +235,7 @@ func (c *troupe) check() (l ledger, technical int) {
 		if !assert.NoError(t, err) {
 			continue
 		}
-		assert.Equal(t, report.Outcome, match.Result.GameResult, match.MatchID)
+		assert.Equal(t, report.GameResult, match.Result.GameResult, match.MatchID)
 		assert.Equal(t, store.StateAcknowledged, match.Lifecycle.State, match.MatchID)
 		if report.Status == protocol.StatusTechnicalLoss {
 			technical++

@@ -15,8 +15,8 @@ import (
 	"evenodd/transport/http"
 )
 
-// agentURL is the URL of an agent as people write it: a bare host:port is one of
-// plain HTTP, and one without a path means the path where agents listen.
+// agentURL completes the URL of an agent that a user has typed: the default scheme is
+// http, the default path is that of agents.
 func agentURL(text string) (string, error) {
 	whole := text
 	if !strings.Contains(whole, "://") {
@@ -25,9 +25,9 @@ func agentURL(text string) (string, error) {
 	u, err := url.Parse(whole)
 	switch {
 	case err != nil || !httpURL(whole) || u.Hostname() == "" || badPort(u.Port()):
-		return "", usage("%q is no URL of an agent: write one such as http://localhost:8101/mcp", text)
+		return "", usage("%q is not the URL of an agent: it must be one such as http://localhost:8101/mcp", text)
 	case u.User != nil:
-		return "", usage("%s: a name and a password have no place in the URL of an agent", u.Redacted())
+		return "", usage("%s: the URL of an agent must not contain a user name or a password", u.Redacted())
 	}
 	if u.Path == "" {
 		u.Path = http.Path
@@ -41,51 +41,49 @@ func badPort(port string) bool {
 	return port != "" && (err != nil || n < 1 || n > 65535)
 }
 
-// A rendezvous is where agents that run elsewhere find the manager that a
-// command has for them.
+// A rendezvous is the address where external agents find the manager of a command.
 type rendezvous struct {
 	at    string // HOST:PORT
-	given bool   // by the user, who wants no other
+	given bool   // --listen was given: do not use another address
 }
 
-// meetingPoint is where agents look for their manager unless they are told
-// otherwise (003 §1.3).
+// meetingPoint is the default address of a manager (003 §1.3).
 const meetingPoint = "localhost:8000"
 
-// errTaken says that a port is another program's.
+// errTaken says that another program listens on a port.
 var errTaken = errors.New("taken by another program")
 
-// listen opens it.
+// listen opens the address.
 func (r rendezvous) listen(ctx context.Context) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(r.at)
 	if n, bad := strconv.Atoi(port); err != nil || host == "" || bad != nil || n < 0 || n > 65535 {
-		return nil, usage("--listen %q: a host and a port, such as %s", r.at, meetingPoint)
+		return nil, usage("--listen %q: must be a host and a port, such as %s", r.at, meetingPoint)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.at)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is %w: choose another place with --listen", r.at, errTaken)
+		return nil, fmt.Errorf("%s is %w: choose another address with --listen", r.at, errTaken)
 	case err != nil:
-		return nil, fmt.Errorf("cannot listen at %s: %w", r.at, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w", r.at, err)
 	}
 	return l, nil
 }
 
-// host is the name in it, once it was opened.
+// host returns the host, after listen.
 func (r rendezvous) host() string {
-	host, _, _ := net.SplitHostPort(r.at) // listen has checked
+	host, _, _ := net.SplitHostPort(r.at) // listen has checked it
 	return host
 }
 
-// url is where agents call who listens there.
+// url returns the URL of the listener for agents.
 func (r rendezvous) url(l net.Listener) string {
-	_, port, _ := net.SplitHostPort(l.Addr().String()) // of TCP
+	_, port, _ := net.SplitHostPort(l.Addr().String()) // a TCP address
 	return "http://" + net.JoinHostPort(r.host(), port) + http.Path
 }
 
-// knocks tries until somebody listens at a URL, ctx ends, or somebody has come;
-// the error is that of the last try.
-func knocks(ctx context.Context, at string, come <-chan struct{}) error {
+// awaitListener returns when a server listens at a URL, or come is closed. When ctx
+// ends, it returns the error of the last connection attempt.
+func awaitListener(ctx context.Context, at string, come <-chan struct{}) error {
 	u, err := url.Parse(at)
 	if err != nil {
 		return err

@@ -183,6 +183,6 @@ func TestAnExaminationIsInterrupted(t *testing.T) {
 	}
 	p.interrupt(t)
 	assert.Equal(t, 130, p.ends(t))
-	assert.Equal(t, "evenodd: interrupted. Nothing is known of the agent: examine it again.\n", p.stderr.String())
+	assert.Equal(t, "evenodd: interrupted. The test has no result: run it again.\n", p.stderr.String())
 	assert.Empty(t, p.stdout.String())
 }

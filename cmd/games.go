@@ -25,18 +25,19 @@ func games() rules.Registry {
 	)
 }
 
-// known is what the program has of what the files of the data folder may name.
+// known lists the tie-breaks, strategies and games that the files of a data folder can
+// name.
 func known() config.Known {
 	k := config.Known{
 		Tiebreakers: []string{
 			table.TiebreakPoints, table.TiebreakWins, table.TiebreakDraws,
 			table.TiebreakHeadToHead, table.TiebreakSonnebornBerger, table.TiebreakWinRate,
 		},
-		Strategies: append(strategy.Names(), external.Model), // what runs a program is for the command line
+		Strategies: append(strategy.Names(), external.Model), // not programs: a file in the data folder may come from somebody else
 		Games:      map[string]config.KnownGame{},
 	}
 	for _, t := range games().Types() {
-		game, _ := games().Game(t) // the registry has just named it
+		game, _ := games().Game(t) // the registry has it
 		info := game.Info()
 		k.Games[t] = config.KnownGame{
 			DisplayName: info.DisplayName, MoveTypes: info.MoveTypes, ValidChoices: info.ValidChoices,
@@ -47,7 +48,7 @@ func known() config.Known {
 	return k
 }
 
-// gamesOf are those games that have one of the types.
+// gamesOf returns the games with these types.
 func gamesOf(types []string) (rules.Registry, error) {
 	var chosen []rules.Game
 	for _, t := range types {
@@ -60,7 +61,7 @@ func gamesOf(types []string) (rules.Registry, error) {
 	return rules.NewRegistry(chosen...), nil
 }
 
-// registeredGames are the games that the games registry lists.
+// registeredGames returns the games in the games registry.
 func registeredGames(files *config.Loader) (rules.Registry, error) {
 	registry, err := files.Games()
 	if err != nil {
@@ -73,7 +74,7 @@ func registeredGames(files *config.Loader) (rules.Registry, error) {
 	return gamesOf(types)
 }
 
-// gameFlag is the flag of the commands that have a league.
+// gameFlag defines the flag of the commands that run a league.
 func gameFlag(f *pflag.FlagSet, game *string) {
-	f.StringVar(game, "game", evenodd.Type, "what the league plays: "+strings.Join(games().Types(), ", "))
+	f.StringVar(game, "game", evenodd.Type, "game of the league: "+strings.Join(games().Types(), ", "))
 }

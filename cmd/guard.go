@@ -13,32 +13,32 @@ import (
 	"evenodd/config"
 )
 
-// A guard tells which addresses a manager calls: those of allowed_endpoints, or,
-// where that is empty, this machine alone for a manager that only this machine
-// reaches. One that others reach calls them wherever they are, but for addresses
-// that are no agent's: link-local ones, among them the metadata services of
-// clouds, multicast, and the unspecified one.
+// A guard limits the addresses that a manager calls, because agents choose their
+// endpoints: it prevents SSRF (server-side request forgery). If allowed_endpoints is
+// set, it allows these networks. Otherwise a manager that listens on a loopback address
+// calls only this machine, and any other manager all addresses except link-local ones
+// (such as the metadata services of clouds), multicast and the unspecified address.
 type guard struct {
 	allowed []netip.Prefix
 	any     bool
 	public  bool
-	own     netip.AddrPort // where the manager listens; the zero value before it does
+	own     netip.AddrPort // address that the manager listens on; zero before it does
 }
 
-// newGuard is that of a manager that listens at host.
+// newGuard makes the guard of a manager that listens on host.
 func newGuard(host string, allowed []string) *guard {
 	g := &guard{public: !loopback(host)}
 	for _, text := range allowed {
 		if text == config.Anywhere {
 			g.any = true
-		} else if network, err := config.ParseNetwork(text); err == nil { // the others were refused with the file
+		} else if network, err := config.ParseNetwork(text); err == nil { // the loader has refused other values
 			g.allowed = append(g.allowed, network)
 		}
 	}
 	return g
 }
 
-// allows tells whether an address may be called.
+// allows tells whether the manager may call an address.
 func (g *guard) allows(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
 	for _, prefix := range g.allowed {
@@ -57,10 +57,9 @@ func (g *guard) allows(address netip.Addr) bool {
 	return address.IsLoopback()
 }
 
-// checkHost refuses a host that does not exist, a host without an address that may be
-// called, and the host and port at which the manager listens. A host that cannot be
-// resolved before ctx ends passes: each call is checked again, by the address that it
-// connects to.
+// checkHost returns an error for a host that does not exist or has no allowed address,
+// and for the manager's own host and port. A host that cannot be resolved before ctx
+// ends passes: allows checks the address of every connection.
 func (g *guard) checkHost(ctx context.Context, hostPort string) error {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -71,16 +70,16 @@ func (g *guard) checkHost(ctx context.Context, hostPort string) error {
 		return fmt.Errorf("host %s does not exist", host)
 	}
 	if err == nil && !slices.ContainsFunc(addresses, g.allows) {
-		return fmt.Errorf("%s is at an address that this league does not call", host)
+		return fmt.Errorf("%s has no address that this league may call (see allowed_endpoints)", host)
 	}
 	if port == strconv.Itoa(int(g.own.Port())) && slices.ContainsFunc(addresses, g.isOwn) {
-		return errors.New("the league manager itself listens there")
+		return errors.New("it is the endpoint of the league manager itself")
 	}
 	return nil
 }
 
-// isOwn tells whether the manager listens at an address. All loopback addresses are
-// one host, and the unspecified address stands for this machine.
+// isOwn tells whether the manager listens on an address. All loopback addresses are
+// the same host, and the unspecified address stands for this machine.
 func (g *guard) isOwn(address netip.Addr) bool {
 	address, listens := address.Unmap().WithZone(""), g.own.Addr().Unmap()
 	here := address.IsLoopback() || address.IsUnspecified()
@@ -93,16 +92,16 @@ func (g *guard) isOwn(address netip.Addr) bool {
 	return address == listens
 }
 
-// isLocal tells whether an address is one of this machine's network interfaces.
+// isLocal tells whether a network interface of this machine has the address.
 func isLocal(address netip.Addr) bool {
-	addresses, _ := net.InterfaceAddrs() // none where they cannot be listed
+	addresses, _ := net.InterfaceAddrs() // none if they cannot be listed
 	return slices.ContainsFunc(addresses, func(a net.Addr) bool {
 		network, err := netip.ParsePrefix(a.String())
 		return err == nil && network.Addr() == address
 	})
 }
 
-// String says it to the operator.
+// String describes the guard to the operator.
 func (g *guard) String() string {
 	switch {
 	case g.any:
@@ -114,12 +113,12 @@ func (g *guard) String() string {
 		}
 		return "agents in " + strings.Join(networks, ", ")
 	case g.public:
-		return "agents anywhere but at link-local addresses"
+		return "agents anywhere except at link-local addresses"
 	}
-	return "agents on this machine alone"
+	return "agents on this machine only"
 }
 
-// loopback tells whether a host is reached from this machine alone.
+// loopback tells whether only this machine can connect to a host.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true

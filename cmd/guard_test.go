@@ -19,16 +19,16 @@ func TestWhichAddressesAManagerCalls(t *testing.T) {
 		"on this machine": {
 			"localhost", nil, []string{"127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"},
 			[]string{"10.0.0.1", "8.8.8.8", "169.254.169.254", "0.0.0.0", "::", "fe80::1%eth0", "::ffff:10.0.0.1"},
-			"agents on this machine alone",
+			"agents on this machine only",
 		},
-		"by its address": {"127.0.0.1", nil, []string{"127.0.0.1"}, []string{"192.168.1.1"}, "agents on this machine alone"},
+		"by its address": {"127.0.0.1", nil, []string{"127.0.0.1"}, []string{"192.168.1.1"}, "agents on this machine only"},
 		"for others": {
 			"192.168.1.5", nil, []string{"192.168.1.7", "127.0.0.1", "8.8.8.8", "2001:db8::1"},
 			[]string{"169.254.169.254", "224.0.0.1", "0.0.0.0", "::", "fe80::1", "ff02::1", "::ffff:169.254.169.254"},
-			"agents anywhere but at link-local addresses",
+			"agents anywhere except at link-local addresses",
 		},
-		"everywhere":  {"0.0.0.0", nil, []string{"10.0.0.1"}, []string{"169.254.0.1"}, "agents anywhere but at link-local addresses"},
-		"by its name": {"league.example.com", nil, []string{"10.0.0.1"}, []string{"169.254.0.1"}, "agents anywhere but at link-local addresses"},
+		"everywhere":  {"0.0.0.0", nil, []string{"10.0.0.1"}, []string{"169.254.0.1"}, "agents anywhere except at link-local addresses"},
+		"by its name": {"league.example.com", nil, []string{"10.0.0.1"}, []string{"169.254.0.1"}, "agents anywhere except at link-local addresses"},
 		"a class": {
 			"0.0.0.0", []string{"10.1.0.0/16", "192.168.1.9", "2001:db8::/32"},
 			[]string{"10.1.255.1", "192.168.1.9", "2001:db8::5", "::ffff:10.1.0.1"},
@@ -78,7 +78,7 @@ func TestGuardRefusesWhereTheManagerListens(t *testing.T) {
 			g.own = netip.MustParseAddrPort(test.listens)
 			err := g.checkHost(t.Context(), test.endpoint)
 			if test.own {
-				assert.EqualError(t, err, "the league manager itself listens there")
+				assert.EqualError(t, err, "it is the endpoint of the league manager itself")
 			} else {
 				assert.NoError(t, err)
 			}

@@ -9,19 +9,19 @@ import (
 	"evenodd/config"
 )
 
-// newInit makes 'evenodd init': the files of the configuration layer.
+// newInit makes 'evenodd init', which writes the files of the configuration layer.
 func newInit(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write the configuration files of a data folder",
-		Long: `Write the configuration files of a data folder (default ` + defaultData + `) with the values that
-are built in: what holds for all agents, the presets of agents, the rules of the
-league, the games, and what referees and players are by default. Files that are
-there stay as they are. Without any file the same values serve.`,
+		Long: `Write the configuration files of a data folder (default ` + defaultData + `) with the built-in
+values: settings of all agents, presets of agents, rules of the league, games, and
+defaults of referees and players. Existing files stay unchanged. The program uses
+the same values if there are no files.`,
 		Example: "  evenodd init",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("init takes one folder: %q", args[1])
+				return usage("init takes one folder, not also %q", args[1])
 			}
 			return nil
 		},
@@ -31,7 +31,7 @@ there stay as they are. Without any file the same values serve.`,
 				dir = args[0]
 			}
 			if dir == "" {
-				return usage("init needs the name of a folder")
+				return usage("init needs a folder: its name must not be empty")
 			}
 			return runInit(s, dir)
 		},

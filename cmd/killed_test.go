@@ -29,7 +29,7 @@ func TestASimulationThatIsKilledGoesOn(t *testing.T) {
 
 	p := start(t, append(slices.Clone(league), "--data", data)...)
 	assert.Equal(t, 2, p.ends(t))
-	assert.Contains(t, p.stderr.String(), "--resume goes on with it, --new-league begins another")
+	assert.Contains(t, p.stderr.String(), "--resume continues it, --new-league starts another")
 	assert.Equal(t, sum(want), sum(output(t, resume...)), "a league that is over is shown")
 	p = start(t, "manager", "--data", data, "--port", "0")
 	assert.Equal(t, 2, p.ends(t))

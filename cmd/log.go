@@ -13,28 +13,27 @@ import (
 	"evenodd/league/protocol"
 )
 
-// logTime is how a log writes the time, which is UTC.
+// logTime is the time format of logs; times are UTC.
 const logTime = "2006-01-02T15:04:05.000Z"
 
-// configureLogs names the fields of a log line as spec 003 table 12 does. The
-// library keeps these names for the whole process.
+// configureLogs sets the field names of log lines (spec 003 table 12) in the logging
+// library, for the whole process.
 func configureLogs() {
-	stdlog.SetOutput(io.Discard) // net/http quotes there what strangers say without being asked
+	stdlog.SetOutput(io.Discard) // net/http writes input of untrusted callers there
 	zerolog.TimestampFieldName = "timestamp"
 	zerolog.TimeFieldFormat = logTime
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 	zerolog.LevelFieldMarshalFunc = func(l zerolog.Level) string { return strings.ToUpper(l.String()) }
 }
 
-// newLogger writes human lines to a terminal, and JSON otherwise, and to a file
-// as well, unless that is nil. Who, asked for every line, is the agent's id: it
-// changes when the league gives it one. Level is what w shows: the file takes
-// everything from DEBUG on, because an agent documents the messages it sends and
-// receives (spec 003 §9.5.2).
-func newLogger(w io.Writer, level string, who func() string, file *logFile) (zerolog.Logger, error) {
+// newLogger makes a logger that writes readable lines to a terminal, JSON to other
+// writers, and JSON to file, unless it is nil. sender returns the agent_id of each line;
+// it changes when the agent registers. level applies to w: the file gets all lines from
+// DEBUG on, because it documents the messages of the agent (spec 003 §9.5.2).
+func newLogger(w io.Writer, level string, sender func() string, file *logFile) (zerolog.Logger, error) {
 	l, err := zerolog.ParseLevel(strings.ToLower(level))
 	if err != nil || level == "" {
-		return zerolog.Nop(), usage("--log-level %q: one of debug, info, warn, error, disabled", level)
+		return zerolog.Nop(), usage("--log-level %q: must be debug, info, warn, error or disabled", level)
 	}
 	if isTerminal(w) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"}}
@@ -42,18 +41,18 @@ func newLogger(w io.Writer, level string, who func() string, file *logFile) (zer
 	w = withoutTokens{w}
 	if file != nil {
 		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(zerolog.DebugLevel, withoutTokens{file}))
-		l = min(l, zerolog.DebugLevel) // who asks the logger whether a line is wanted must hear yes
+		l = min(l, zerolog.DebugLevel) // code that asks for the level must see the file's
 	}
 	log := zerolog.New(w).Level(l).With().Timestamp().Logger()
 	return log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
-		if id := who(); id != "" {
+		if id := sender(); id != "" {
 			e.Str("agent_id", id)
 		}
 	})), nil
 }
 
-// withoutTokens writes lines without what looks like a token: agents send them
-// where they do not belong, and what they send is logged.
+// withoutTokens replaces tokens in lines: agents may send them in members that are
+// logged.
 type withoutTokens struct{ io.Writer }
 
 func (w withoutTokens) Write(line []byte) (int, error) {
@@ -61,7 +60,7 @@ func (w withoutTokens) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// atLeast keeps from w the lines below a level.
+// atLeast writes only lines from a level on.
 func atLeast(l zerolog.Level, w io.Writer) zerolog.LevelWriter {
 	return &zerolog.FilteredLevelWriter{Writer: zerolog.LevelWriterAdapter{Writer: w}, Level: l}
 }

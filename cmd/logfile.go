@@ -19,34 +19,33 @@ import (
 )
 
 const (
-	maxWaiting   = 1000           // lines
+	maxWaiting   = 1000           // lines that wait for the agent's id
 	orchestrator = "orchestrator" // component of a simulation
 )
 
-// A logFile takes the lines of a logger and appends them to a log in a data
-// folder (spec 003 §9.5). It makes the file with the first line, writes each
-// line at once and whole, so that those of several processes do not mix, and
-// never fails its agent: when it cannot write it says so on the screen, once,
-// and takes no more. Safe for concurrent use; all methods but Write do nothing
-// on nil, which stands for no file.
+// A logFile appends the lines of a logger to a log file in a data folder (spec 003
+// §9.5). It creates the file with the first line. It writes each line with one call, so
+// that the lines of several processes do not mix. If it cannot write, it reports that
+// once on the screen and drops all later lines. It is safe for concurrent use. A nil
+// logFile has no file; all its methods except Write do nothing.
 type logFile struct {
 	folder    string
-	component string // "" to tell it from each line's agent_id
-	slug      string // names the file of an agent that gets no id
+	component string // "" to derive it from the agent_id of each line
+	slug      string // file name for an agent without an id
 	screen    io.Writer
 
 	mu      sync.Mutex
-	path    string   // "" while the agent has no id
-	waiting [][]byte // for the path
-	dropped int      // lines that waited in vain
+	path    string   // "" before the agent has an id
+	waiting [][]byte // lines, until path is known
+	dropped int      // waiting lines above maxWaiting
 	file    *os.File // nil before the first line
-	ended   bool     // closed, or given up
+	ended   bool     // closed, or failed
 }
 
 var _ io.WriteCloser = (*logFile)(nil)
 
-// openLeagueLog is the log of a league's manager (spec 003 §9.5.1). As those
-// below it is nil, which takes nothing, where there is no data folder.
+// openLeagueLog opens the log of a league manager (spec 003 §9.5.1). Like the functions
+// below, it returns nil without a data folder.
 func openLeagueLog(dir, leagueID string, screen io.Writer) *logFile {
 	if dir == "" {
 		return nil
@@ -58,8 +57,8 @@ func openLeagueLog(dir, leagueID string, screen io.Writer) *logFile {
 	}
 }
 
-// openAgentLog is the log of a referee or a player (spec 003 §9.5.2). Its lines
-// wait until the agent has an id; without one they go to a file called slug.
+// openAgentLog opens the log of a referee or a player (spec 003 §9.5.2). Lines wait
+// until the agent has an id; Close writes them to a file named slug if it got none.
 func openAgentLog(dir, component, slug string, screen io.Writer) *logFile {
 	if dir == "" {
 		return nil
@@ -70,7 +69,7 @@ func openAgentLog(dir, component, slug string, screen io.Writer) *logFile {
 	}
 }
 
-// openSystemLog is the log of all agents of a simulation.
+// openSystemLog opens the log of a simulation, which all its agents share.
 func openSystemLog(dir string, screen io.Writer) *logFile {
 	if dir == "" {
 		return nil
@@ -79,7 +78,8 @@ func openSystemLog(dir string, screen io.Writer) *logFile {
 	return &logFile{folder: folder, path: filepath.Join(folder, orchestrator+".log.jsonl"), screen: screen}
 }
 
-// fileName is an id that came from elsewhere, if it can name a file.
+// fileName returns an id if it is safe as a file name, else otherwise: managers and
+// users choose ids.
 func fileName(id, otherwise string) string {
 	if protocol.ValidLeagueID(id) {
 		return id
@@ -87,9 +87,9 @@ func fileName(id, otherwise string) string {
 	return otherwise
 }
 
-// agent tells the id that the league gave the agent. An id that cannot name a file
-// counts as none. An agent that gets another id goes on in another file.
-func (f *logFile) agent(id string) {
+// setAgent sets the id that the league gave the agent. An id that is unsafe as a file
+// name counts as none. With a new id the log continues in another file.
+func (f *logFile) setAgent(id string) {
 	if f == nil || id == "" || f.slug == "" {
 		return
 	}
@@ -99,24 +99,24 @@ func (f *logFile) agent(id string) {
 	switch {
 	case f.ended:
 	case f.path == "":
-		f.settle(name)
-	case f.path != f.named(name):
+		f.setName(name)
+	case f.path != f.pathOf(name):
 		if f.file != nil {
-			_ = f.file.Close() // each line was written at once
+			_ = f.file.Close() // nothing is buffered
 		}
-		f.file, f.path = nil, f.named(name)
+		f.file, f.path = nil, f.pathOf(name)
 	}
 }
 
-// named is the path of the log of an agent.
-func (f *logFile) named(name string) string { return filepath.Join(f.folder, name+".log.jsonl") }
+// pathOf returns the path of the log of an agent.
+func (f *logFile) pathOf(name string) string { return filepath.Join(f.folder, name+".log.jsonl") }
 
-// settle names the file, and writes what waited for that.
-func (f *logFile) settle(name string) {
-	f.path = f.named(name)
+// setName sets the path, and writes the waiting lines.
+func (f *logFile) setName(name string) {
+	f.path = f.pathOf(name)
 	if f.dropped > 0 {
 		f.append(arranged(fmt.Appendf(nil,
-			`{"timestamp":%q,"level":"WARN","agent_id":%q,"event_type":"LINES_DROPPED","message":"the oldest lines are missing: the agent was too long without an id","dropped":%d}`,
+			`{"timestamp":%q,"level":"WARN","agent_id":%q,"event_type":"LINES_DROPPED","message":"the oldest lines are missing: the agent waited too long for its id","dropped":%d}`,
 			time.Now().UTC().Format(logTime), f.component+":"+name, f.dropped), f.component))
 	}
 	for _, line := range f.waiting {
@@ -125,20 +125,20 @@ func (f *logFile) settle(name string) {
 	f.waiting = nil
 }
 
-// Write takes one line of the logger. It never fails.
+// Write writes one line of the logger. It never returns an error.
 func (f *logFile) Write(line []byte) (int, error) {
-	ours := arranged(line, f.component)
+	converted := arranged(line, f.component)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.path != "":
-		f.append(ours)
+		f.append(converted)
 	case !f.ended:
 		if len(f.waiting) == maxWaiting {
 			f.waiting = f.waiting[1:]
 			f.dropped++
 		}
-		f.waiting = append(f.waiting, ours)
+		f.waiting = append(f.waiting, converted)
 	}
 	return len(line), nil
 }
@@ -156,24 +156,24 @@ func (f *logFile) append(line []byte) {
 		_, err = f.file.Write(line)
 	}
 	if err != nil {
-		f.giveUp(err)
+		f.fail(err)
 	}
 }
 
-// giveUp ends a log that cannot be written.
-func (f *logFile) giveUp(err error) {
+// fail ends a log that cannot be written.
+func (f *logFile) fail(err error) {
 	f.ended = true
 	if f.file != nil {
-		_ = f.file.Close() // lost already
+		_ = f.file.Close() // the log has failed already
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		err = at.Err // the path is said
+		err = at.Err // the message has the path
 	}
-	_, _ = fmt.Fprintf(f.screen, "evenodd: cannot write the log %s: %v; going on without it\n", f.path, err)
+	_, _ = fmt.Fprintf(f.screen, "evenodd: cannot write the log %s: %v; continuing without it\n", f.path, err)
 }
 
-// Close writes what is still waiting. Later lines are lost.
+// Close writes the waiting lines. It drops later ones.
 func (f *logFile) Close() error {
 	if f == nil {
 		return nil
@@ -181,7 +181,7 @@ func (f *logFile) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.path == "" && len(f.waiting) > 0 {
-		f.settle(f.slug)
+		f.setName(f.slug)
 	}
 	if f.ended {
 		return nil
@@ -193,8 +193,8 @@ func (f *logFile) Close() error {
 	return f.file.Close()
 }
 
-// openLog opens a log to append to it. A line that a killed process has left
-// unfinished gets its end, so that it spoils no other.
+// openLog opens a log for appending. It completes a line that a killed process left
+// unfinished.
 func openLog(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -213,6 +213,7 @@ func openLog(path string) (*os.File, error) {
 	return f, nil
 }
 
+// endsTorn tells whether the last line of a file is unfinished.
 func endsTorn(f *os.File) (bool, error) {
 	about, err := f.Stat()
 	if err != nil || about.Size() == 0 {

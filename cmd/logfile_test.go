@@ -184,7 +184,7 @@ func TestLogFilePlaces(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			f := tt.open(dir)
-			f.agent("P01")
+			f.setAgent("P01")
 			assert.NoDirExists(t, dir, "nothing is made before the first line")
 			say(t, f, numbered(1))
 			assert.Equal(t, []int{1}, numbers(t, written(t, dir, tt.want)), "a line is there at once")
@@ -194,7 +194,7 @@ func TestLogFilePlaces(t *testing.T) {
 			assert.Equal(t, []int{1}, numbers(t, written(t, dir, tt.want)), "it is closed")
 
 			f = tt.open(dir)
-			f.agent("P01")
+			f.setAgent("P01")
 			say(t, f, numbered(3))
 			require.NoError(t, f.Close())
 			assert.Equal(t, []int{1, 3}, numbers(t, written(t, dir, tt.want)), "it goes on")
@@ -208,7 +208,7 @@ func TestLogFileOfNothing(t *testing.T) {
 	require.NoError(t, openAgentLog(dir, "player", "player-8101", nil).Close())
 	require.NoError(t, openSystemLog(dir, nil).Close())
 	var none *logFile
-	none.agent("P01")
+	none.setAgent("P01")
 	require.NoError(t, none.Close())
 	assert.NoDirExists(t, dir)
 }
@@ -217,14 +217,14 @@ func TestLogFileWaitsForTheID(t *testing.T) {
 	dir := t.TempDir()
 	f := openAgentLog(dir, "referee", "referee-8001", nil)
 	say(t, f, numbered(1))
-	f.agent("")
+	f.setAgent("")
 	say(t, f, numbered(2))
 	assert.Empty(t, files(t, dir))
-	f.agent("REF01")
+	f.setAgent("REF01")
 	say(t, f, numbered(3))
-	f.agent("REF01")
+	f.setAgent("REF01")
 	say(t, f, numbered(4))
-	f.agent("REF02") // registered again
+	f.setAgent("REF02") // registered again
 	say(t, f, numbered(5))
 	require.NoError(t, f.Close())
 	assert.Equal(t, []string{"logs/agents/REF01.log.jsonl", "logs/agents/REF02.log.jsonl"}, files(t, dir))
@@ -237,7 +237,7 @@ func TestLogFileOfAnAgentThatGetsNoID(t *testing.T) {
 	f := openAgentLog(dir, "referee", "referee-8001", nil)
 	say(t, f, numbered(1))
 	require.NoError(t, f.Close())
-	f.agent("REF01")
+	f.setAgent("REF01")
 	say(t, f, numbered(2))
 	assert.Equal(t, []string{"logs/agents/referee-8001.log.jsonl"}, files(t, dir))
 	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/agents/referee-8001.log.jsonl")))
@@ -246,7 +246,7 @@ func TestLogFileOfAnAgentThatGetsNoID(t *testing.T) {
 func TestWithoutAFolderThereIsNoLog(t *testing.T) {
 	for _, f := range []*logFile{openLeagueLog("", "L", nil), openAgentLog("", "player", "slug", nil), openSystemLog("", nil)} {
 		assert.Nil(t, f)
-		f.agent("P01")
+		f.setAgent("P01")
 		require.NoError(t, f.Close())
 	}
 }
@@ -277,7 +277,7 @@ func TestLogFileTrustsNoID(t *testing.T) {
 			dir := t.TempDir()
 			f := openAgentLog(dir, "player", "slug", nil)
 			say(t, f, numbered(1))
-			f.agent(tt.id)
+			f.setAgent(tt.id)
 			require.NoError(t, f.Close())
 			assert.Equal(t, []string{"logs/agents/" + tt.want + ".log.jsonl"}, files(t, dir))
 		})
@@ -293,7 +293,7 @@ func TestLogFileDropsTheOldestOfTooManyWaitingLines(t *testing.T) {
 			for n := range lines {
 				say(t, f, numbered(n))
 			}
-			f.agent("P01")
+			f.setAgent("P01")
 			require.NoError(t, f.Close())
 			text := written(t, dir, "logs/agents/P01.log.jsonl")
 			if lost := lines - maxWaiting; lost > 0 {
@@ -361,10 +361,10 @@ func TestLogFileThatCannotBeWritten(t *testing.T) {
 			say(t, f, numbered(1))
 			say(t, f, numbered(2))
 			assert.Empty(t, screen.String())
-			f.agent("P01")
+			f.setAgent("P01")
 			say(t, f, numbered(3))
 			require.NoError(t, f.Close())
-			assert.Equal(t, "evenodd: cannot write the log "+path+": "+tt.why+"; going on without it\n", screen.String())
+			assert.Equal(t, "evenodd: cannot write the log "+path+": "+tt.why+"; continuing without it\n", screen.String())
 		})
 	}
 }
@@ -391,7 +391,7 @@ func TestLogFileOfMany(t *testing.T) {
 	processes := []*logFile{openAgentLog(dir, "player", "a", nil), openAgentLog(dir, "player", "b", nil)}
 	var all sync.WaitGroup
 	for i, f := range processes {
-		all.Go(func() { f.agent("P01") })
+		all.Go(func() { f.setAgent("P01") })
 		for w := range writers {
 			all.Go(func() {
 				for n := range lines {
@@ -489,7 +489,7 @@ func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
 	_, _, err = caller.Call(t.Context(), transport.Request{Endpoint: "http://localhost:8000/mcp", Bearer: "tok-secret", Method: "ping"})
 	require.Error(t, err)
 	id = "player:P01"
-	f.agent("P01")
+	f.setAgent("P01")
 	log.Info().Str("league_id", "l").Str("event_type", "REGISTERED").Msg("registered")
 	require.NoError(t, f.Close())
 	assert.Empty(t, screen.String())

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -40,18 +41,17 @@ type managerOptions struct {
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
-	o := &managerOptions{address: address{ports: ports{8000, 8000}, local: true}} // agents are told by their operators
+	o := &managerOptions{address: address{ports: ports{8000, 8000}, local: true}} // operators give agents the manager's URL
 	c := &cobra.Command{
 		Use:   "manager",
-		Short: "Run a league: register agents, hand out matches, keep the table",
-		Long: `Run a league manager. The league starts by itself once --players players and
---referees referees have registered, or by the method start_league with the admin
-token that the manager writes to standard error. At its end it prints the final
-table; it goes on answering queries until interrupted, unless --exit-when-done is
-given.
+		Short: "Run a league: register agents, assign matches, compute the table",
+		Long: `Run a league manager. It starts the league when --players players and --referees
+referees have registered, or when it receives start_league with the admin token that
+it prints to standard error. At the end of the league it prints the final table. It
+answers queries until you interrupt it, or ends with --exit-when-done.
 
-The league is kept in the folder given by --data: started again there, the manager
-goes on where it was, whatever ended it.`,
+The manager stores the league in the folder --data. Run the same command again to
+resume an interrupted league.`,
 		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",
 		Args:    noArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return runManager(c.Context(), s, data.loader, o) },
@@ -60,17 +60,26 @@ goes on where it was, whatever ended it.`,
 	addressFlags(f, &o.address)
 	tlsCAFlag(f, &o.ca)
 	dataFlag(f, &o.data, defaultData)
-	f.IntVar(&o.players, "players", usualPlayers, "start when so many players have registered; 0: only by start_league")
-	f.IntVar(&o.referees, "referees", 1, "referees to wait for")
-	f.IntVar(&o.legs, "legs", 1, "how often each pair meets")
+	f.IntVar(&o.players, "players", usualPlayers, "players that start the league when they have registered; 0: only start_league does")
+	f.IntVar(&o.referees, "referees", 1, "referees that must have registered before the league starts")
+	f.IntVar(&o.legs, "legs", 1, "matches of each pair of players")
 	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
 	gameFlag(f, &o.game)
-	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end when the league is over")
-	f.BoolVar(&o.strict, "strict", false, "exit code 3 when there are technical losses")
-	f.BoolVar(&o.newLeague, "new-league", false, "begin a new league; the one in the data folder goes to its archive")
-	f.DurationVar(&o.pace, "pace", 0, "wait so long before each round, such as 30s")
-	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn, error or disabled")
+	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end the process when the league is over")
+	strictFlag(f, &o.strict)
+	newLeagueFlag(f, &o.newLeague)
+	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
+	logLevelFlag(f, &o.logLevel, "info")
 	return c
+}
+
+// strictFlag and newLeagueFlag define flags of the commands that run a league.
+func strictFlag(f *pflag.FlagSet, strict *bool) {
+	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses")
+}
+
+func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
+	f.BoolVar(fresh, "new-league", false, "start a new league; the one in the data folder moves to its archive")
 }
 
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) error {
@@ -103,17 +112,17 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
 	n, err := newNode(nodeOptions{
 		maxReply: maxReply, ca: o.ca, allow: calls.allows, log: log,
-		dialect: dialect.Options{League: options.LeagueID, Game: options.GameType},
+		dialect: bridge.Options{League: options.LeagueID, Game: options.GameType},
 	})
 	if err != nil {
 		return err
 	}
 	defer n.client.Close()
-	keep, err := openKeep(s, o.data, o.leagueID, o.newLeague)
+	keep, err := openFiles(s, o.data, o.leagueID, o.newLeague)
 	if err != nil {
 		return err
 	}
-	defer closeKeep(s, keep)
+	defer closeFiles(s, keep)
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, keep
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
@@ -169,7 +178,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	return nil
 }
 
-// callerAddress is the address from which a request came, "" when it is not known.
+// callerAddress returns the address of the caller of a request, "" if it is unknown.
 func callerAddress(ctx context.Context) string {
 	if from := http.CallerAddress(ctx); from.IsValid() {
 		return from.String()
@@ -191,7 +200,7 @@ func (o *managerOptions) situation(status league.Status, resumed bool) string {
 	return fmt.Sprintf("waits for %d players and %d referees", o.players, o.referees)
 }
 
-// waitingFor names the agents that have registered but not answered yet; "" for none.
+// waitingFor lists the agents that have registered but not answered a ping; "" for none.
 func waitingFor(ids []string) string {
 	if len(ids) == 0 {
 		return ""
@@ -211,36 +220,36 @@ func howToResume(status league.Status, data string) string {
 	return fmt.Sprintf("%s Run the same command again to resume; the league is in %s.", recorded, data)
 }
 
-// openKeep opens the league in a data folder, and says what came of it; nil
-// without a folder.
-func openKeep(s streams, data, leagueID string, fresh bool) (*league.Files, error) {
+// openFiles opens the files of a league in a data folder, and reports what it found;
+// it returns nil without a folder.
+func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, error) {
 	if data == "" {
 		if fresh {
-			return nil, usage("--new-league needs the --data folder in which the old one is")
+			return nil, usage("--new-league needs the folder of the old league: set --data")
 		}
-		return nil, nil //nolint:nilnil // no folder, no keep
+		return nil, nil //nolint:nilnil // without a folder there are no files
 	}
 	if !protocol.ValidLeagueID(leagueID) {
-		return nil, usage("--league-id %q: 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
+		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
 	keep, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
 		_, _ = fmt.Fprintf(s.err, "The old league is in %s.\n", archived)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the league cannot be kept in %s: %w", data, err)
+		return nil, fmt.Errorf("cannot store the league in %s: %w", data, err)
 	}
 	if keep.Torn != nil {
 		_, _ = fmt.Fprintln(s.err, keep.Torn)
 	}
 	if keep.LostTail() {
-		_, _ = fmt.Fprintf(s.err, "The journal of league %s lacks events that were on disk before: somebody cut its tail off, or restored an older one. "+
-			"The league goes on from what is there, and the journal says so.\n", leagueID)
+		_, _ = fmt.Fprintf(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal was restored. "+
+			"The league resumes from the events that are left, and the journal records this.\n", leagueID)
 	}
 	return keep, nil
 }
 
-func closeKeep(s streams, keep *league.Files) {
+func closeFiles(s streams, keep *league.Files) {
 	if keep == nil {
 		return
 	}
@@ -254,31 +263,30 @@ func managerHealth(status league.Status, leagueID, name string) any {
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
 		"players": status.Players, "referees": status.Referees, "agent_states": status.Agents,
-		"awaited": append([]string{}, status.Awaited...), // never null
+		"awaited": append([]string{}, status.Awaited...), // never null in JSON
 	}
 }
 
-// printStandings prints the final table, which has a row at least, and the
-// champion; strategies, by player id, may be nil.
+// printStandings prints the final table, which has at least one row, and the champion.
+// strategies are by player id; nil omits the column.
 func printStandings(s streams, standings []league.Standing, strategies map[string]string) error {
-	header := []string{"Rank", "Player", "Name", "Strategy", "Played", "W", "D", "L", "Technical", "Points"}
-	numeric := map[int]bool{0: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}
+	header := []string{"Rank", "Player", "Name"}
+	numeric := []int{0, 3, 4, 5, 6, 7, 8}
+	if strategies != nil { // a manager does not know the strategies of players
+		header = append(header, "Strategy")
+		numeric = []int{0, 4, 5, 6, 7, 8, 9}
+	}
 	rows := make([][]string, len(standings))
 	for i, r := range standings {
-		rows[i] = []string{
-			strconv.Itoa(r.Rank), r.PlayerID, r.DisplayName, strategies[r.PlayerID],
-			strconv.Itoa(r.Played), strconv.Itoa(r.Wins), strconv.Itoa(r.Draws), strconv.Itoa(r.Losses),
-			strconv.Itoa(r.TechnicalLosses), strconv.Itoa(r.Points),
+		rows[i] = []string{strconv.Itoa(r.Rank), r.PlayerID, r.DisplayName}
+		if strategies != nil {
+			rows[i] = append(rows[i], strategies[r.PlayerID])
+		}
+		for _, n := range []int{r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points} {
+			rows[i] = append(rows[i], strconv.Itoa(n))
 		}
 	}
-	if strategies == nil { // a real league does not know how its players decide
-		header = append(header[:3:3], header[4:]...)
-		for i := range rows {
-			rows[i] = append(rows[i][:3:3], rows[i][4:]...)
-		}
-		numeric = map[int]bool{0: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true}
-	}
-	if err := printTable(s.out, header, rows, numeric); err != nil {
+	if err := printTable(s.out, append(header, "Played", "W", "D", "L", "Technical", "Points"), rows, numeric...); err != nil {
 		return err
 	}
 	champion := standings[0]

@@ -136,8 +136,8 @@ func TestASimulationSaysWhyAGuestLost(t *testing.T) {
   R1M1  P01 (`+host+`): P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default
         E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd", got "\x1b[31mmaybe"
         last answer to choose_parity, after 4 failures: {"message_type":"CHOOSE_PARITY_RESPONSE","timestamp":"2026-01-02T03:04:05","match_id":"R1M1","player_id":"P01","parity_choice":"\u001b[31mmaybe"}
-What it should have answered: evenodd check player `+g.url+`
-Understood, but not as the protocol has it:
+To see what the player should have replied: evenodd check player `+g.url+`
+Accepted, but not spec-compliant:
   P01 (`+host+`): the timestamp is not in UTC, 5 times
 `, below)
 	assert.Contains(t, stderr, "evenodd: 1 technical loss: P01 1\n")
@@ -188,7 +188,7 @@ func TestAGuestThatRefuses(t *testing.T) {
 	g.accept = false
 	code, stdout, stderr := run(t.Context(), append(here(t), "--player", g.url, "--players", "2")...)
 	require.Zero(t, code, stderr)
-	assert.Regexp(t, `\nTechnical losses:\n  R1M1  P01 \([^)]+\): P01 refused the invitation - P02 wins by default\n        last answer to handle_game_invitation: \{.*"accept":false\}\nWhat it should have answered: evenodd check player http://[^ ]+\n$`, stdout)
+	assert.Regexp(t, `\nTechnical losses:\n  R1M1  P01 \([^)]+\): P01 refused the invitation - P02 wins by default\n        last answer to handle_game_invitation: \{.*"accept":false\}\nTo see what the player should have replied: evenodd check player http://[^ ]+\n$`, stdout)
 }
 
 // Our own players register by themselves, and end with the league.
@@ -204,7 +204,7 @@ func TestOurPlayersAreGuests(t *testing.T) {
 	}
 	code, stdout, stderr := run(t.Context(), args...)
 	require.Zero(t, code, stderr)
-	assert.Contains(t, stderr, "Players may register at http://"+place+"/mcp for 1m0s; --wait 0s spares that.\n")
+	assert.Contains(t, stderr, "External players can register at http://"+place+"/mcp for 1m0s; --wait 0s skips this.\n")
 	var league seatsJSON
 	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
 	var names []string
@@ -235,10 +235,10 @@ func TestWhereGuestsFindTheManager(t *testing.T) {
 	taken := strings.TrimSuffix(strings.TrimPrefix(g.url, "http://"), "/mcp")
 	code, _, stderr := run(t.Context(), "simulate", "--player", g.url, "--listen", taken, "--quiet")
 	assert.Equal(t, 1, code)
-	assert.Equal(t, "evenodd: "+taken+" is taken by another program: choose another place with --listen\n", stderr)
+	assert.Equal(t, "evenodd: "+taken+" is taken by another program: choose another address with --listen\n", stderr)
 
 	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
-	place := p.awaits(t, `Players may register at (http://localhost:\d+/mcp) for 1m0s`)[1]
+	place := p.awaits(t, `External players can register at (http://localhost:\d+/mcp) for 1m0s`)[1]
 	status, body := fetch(t, http.MethodGet, strings.TrimSuffix(place, "/mcp")+"/healthz", nil)
 	assert.Equal(t, http.StatusOK, status, string(body))
 	spy := result(t, place, example(t, registerPlayer, examplePlayer, "http://localhost:9/mcp"))
@@ -254,9 +254,9 @@ func TestALeagueOfGuestsIsInterrupted(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "even")
 	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
-	p.awaits(t, `Players may register`)
+	p.awaits(t, `External players can register`)
 	p.interrupt(t)
 	assert.Equal(t, 130, p.ends(t))
-	assert.Contains(t, p.stderr.String(), "evenodd: interrupted. Such a league cannot go on, because players that run elsewhere take part in it; play another.\n")
+	assert.Contains(t, p.stderr.String(), "evenodd: interrupted. A league with external players cannot be resumed; start a new one.\n")
 	assert.Empty(t, p.stdout.String())
 }

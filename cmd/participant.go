@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/transport"
@@ -132,7 +132,7 @@ func (o *agentOptions) open(ctx context.Context, s streams, role string, maxRepl
 	p := &participant{options: o, name: name, listener: l, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
 	log, err := newLogger(s.err, o.logLevel, p.sender, p.file)
 	if err == nil {
-		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca, dialect: dialect.Options{Endpoint: o.address.endpoint}, log: log})
+		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
 	}
 	if err != nil {
 		p.release()
@@ -174,7 +174,7 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config) error {
 	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
 		Str("event_type", protocol.EventListening).Msg("listening")
 	l := &participation{
-		agent: a, caller: p.calls, log: p.log, registered: p.file.agent,
+		agent: a, caller: p.calls, log: p.log, registered: p.file.setAgent,
 		endpoint: p.options.address.endpoint, manager: p.options.manager, data: p.options.data,
 	}
 	return l.run(ctx)

@@ -27,10 +27,10 @@ type playerOptions struct {
 	leagues  []string
 	strategy string
 	tools    external.Tools
-	verify   string // of referees
+	verify   string // --verify-referee
 }
 
-// What --verify-referee may be.
+// Values of --verify-referee.
 const (
 	verifyAnnounced = "announced"
 	verifyStrict    = "strict"
@@ -41,19 +41,19 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "player",
 		Short: "Take part in a league as a player",
-		Long: `Run a player agent. It registers with the league manager, and keeps trying while
-that is not up yet; it plays until the league is over, prints its record and ends.
+		Long: `Run a player agent. It registers with the league manager, and repeats that until the
+manager runs. It plays until the league is over, prints its record and ends.
 
 Strategies: ` + external.Names() + `.
-Perfect plays tic_tac_toe alone, and joins no league of another game; the others
-play any game.
+perfect plays only tic_tac_toe and joins no league of another game. The others play
+every game.
 
-exec:./bot runs a program of yours, in any language: it reads a question a line,
-and answers each with a line such as {"choice": "even"}. A question it does not
-answer costs that match; the log says why. testdata/bots has examples.
+exec:./bot runs your program, in any language. It reads a question on each line and
+answers with a line such as {"choice": "even"}. It loses the match if it does not
+answer; the log has the reason. testdata/bots has examples.
 
-llm asks a language model, at an endpoint that speaks as OpenAI's does. Its key, if
-it needs one, is in EVENODD_LLM_KEY or OPENAI_API_KEY.`,
+llm asks a language model with an API like OpenAI's. Set its key in EVENODD_LLM_KEY
+or OPENAI_API_KEY if it needs one.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian\n" +
 			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'",
 		Args: noArguments,
@@ -64,10 +64,10 @@ it needs one, is in EVENODD_LLM_KEY or OPENAI_API_KEY.`,
 	}
 	f := c.Flags()
 	o.flags(f, "player-id", "P01", "8101 to 8199")
-	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league, or one of these")
-	f.StringVar(&o.strategy, "strategy", "random", "how to choose")
+	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
+	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
 	botFlags(f, &o.tools)
-	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "whom to play with: announced (also referees that cannot prove themselves, where the manager says so) or strict (only those that do)")
+	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
 	return c
 }
 
@@ -120,15 +120,15 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	return printPlayer(s, p.Record(), external.Account(decide))
 }
 
-// botFlags are the flags of what strategies that think outside this process need.
+// botFlags defines the flags of the strategies that run outside this process.
 func botFlags(f *pflag.FlagSet, t *external.Tools) {
-	f.DurationVar(&t.Timeout, "bot-timeout", 0, "how long a program or a model may think, less where the referee wants it (default: 5s for a program, 20s for a model)")
-	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the endpoint that the strategy llm asks, such as http://localhost:11434/v1")
-	f.StringVar(&t.LLM.Model, "llm-model", "", "model that the strategy llm asks for")
+	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
+	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
+	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
 }
 
-// llmKey is the key for the endpoint. It comes from the environment alone: a
-// command line is seen by everybody on the machine.
+// llmKey returns the key for the language model. It comes only from the environment,
+// because every user of the machine can read command lines.
 func llmKey() string {
 	return strings.TrimSpace(cmp.Or(os.Getenv("EVENODD_LLM_KEY"), os.Getenv("OPENAI_API_KEY")))
 }

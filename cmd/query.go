@@ -34,19 +34,19 @@ type queryOptions struct {
 	playerID string
 	format   string
 	ca       string
-	ofFolder bool // --data or --id stands on the command line
+	ofFolder bool // --data or --id was given
 }
 
-// A subject is what can be asked.
+// A subject is one query of the command.
 type subject struct {
 	queryType string
-	list      string // the member of the data that comes in pages; "" for none
-	total     string // the member that counts its items in all pages
+	list      string // member of the data that comes in pages; "" for none
+	total     string // member with the number of items on all pages
 	flags     []string
 	print     func(streams, jsontext.Value) error
 }
 
-// subjects are what can be asked, by the argument of the command.
+// subjects are the queries by the argument of the command.
 func subjects() map[string]subject {
 	return map[string]subject{
 		"standings":  {protocol.QueryStandings, "standings", "total_players", nil, printQueriedStandings},
@@ -57,26 +57,26 @@ func subjects() map[string]subject {
 	}
 }
 
-// subjectNames are the arguments of the command, as help and errors list them.
+// subjectNames are the arguments of the command in the order of help and errors.
 var subjectNames = [...]string{"standings", "schedule", "next-match", "stats", "status"}
 
-// newQuery makes 'evenodd query': asks a league manager.
+// newQuery makes 'evenodd query', which queries a league manager.
 func newQuery(s streams, data *dataFolder) *cobra.Command {
 	o := &queryOptions{}
 	c := &cobra.Command{
 		Use:   "query " + strings.Join(subjectNames[:], "|"),
 		Short: "Ask a league manager for standings, schedule, matches or its status",
-		Long: `Ask a league manager, and print its answer. Managers answer registered agents, so
-the query needs the token of one: that of EVENODD_TOKEN, or the one that a player or
-a referee has in the folder given by --data. --data and --id override EVENODD_TOKEN.
-A token of the folder goes only to the manager that issued it. If the folder has
-several agents of that manager, --id chooses one.
+		Long: `Query a league manager and print its response. Managers respond only to registered
+agents, so the query needs the token of one: from EVENODD_TOKEN, or from the folder
+--data of a player or referee. --data and --id override EVENODD_TOKEN. A token in the
+folder is sent only to the manager that issued it. If the folder has several agents
+of that manager, choose one with --id.
 
-  standings    the table
+  standings    the current table
   schedule     the matches of the current round, or of --round
   next-match   the next match of the agent, or of --player-id
   stats        the results of the agent, or of --player-id
-  status       how far the league is, and its games`,
+  status       the progress of the league, and its games`,
 		Example:   "  evenodd query standings --id P01\n  evenodd query schedule --round all --format json",
 		ValidArgs: subjectNames[:],
 		Args: func(c *cobra.Command, args []string) error {
@@ -98,10 +98,10 @@ several agents of that manager, --id chooses one.
 	managerFlag(f, &o.manager)
 	tlsCAFlag(f, &o.ca)
 	dataFlag(f, &o.data, defaultData)
-	f.StringVar(&o.id, "id", "", "agent in the data folder whose token is shown, such as P01")
-	f.StringVar(&o.leagueID, "league-id", "", "league to ask about (default: that of the agent)")
+	f.StringVar(&o.id, "id", "", "agent in the data folder whose token to use, such as P01")
+	f.StringVar(&o.leagueID, "league-id", "", "league of the query (default: the league of the agent)")
 	f.StringVar(&o.round, "round", "", "round of the schedule: `N` or all (default: the current one)")
-	f.StringVar(&o.playerID, "player-id", "", "player to ask about (default: the agent itself)")
+	f.StringVar(&o.playerID, "player-id", "", "player of the query (default: the agent itself)")
 	f.StringVar(&o.format, "format", formatText, "text or json")
 	return c
 }
@@ -126,7 +126,7 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	data, err := ask(ctx, n.caller, o.manager, question, about)
 	if err != nil {
 		if ctx.Err() != nil {
-			return &interruptedError{"Nothing was changed."}
+			return &interruptedError{"A query changes nothing."}
 		}
 		return fmt.Errorf("%s", withoutToken([]byte(err.Error()), question.AuthToken))
 	}
@@ -142,7 +142,7 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	return about.print(s, data)
 }
 
-// question is the query, with the token of an agent.
+// question makes the query, with the token of an agent.
 func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, error) {
 	q := &protocol.LeagueQuery{QueryType: subjects()[o.subject].queryType, LeagueID: o.leagueID}
 	q.QueryParams.PlayerID = o.playerID
@@ -151,11 +151,11 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	case o.round == "all":
 		q.QueryParams.RoundID = protocol.AllRounds
 	case err != nil || n < 1:
-		return nil, usage("--round %q: a number from 1, or all", o.round)
+		return nil, usage("--round %q: must be a number from 1, or all", o.round)
 	default:
 		q.QueryParams.RoundID = protocol.QueryRound(n)
 	}
-	role, id, token := membership.RolePlayer, "unknown", strings.TrimSpace(os.Getenv("EVENODD_TOKEN")) // the token says whose it is
+	role, id, token := membership.RolePlayer, "unknown", strings.TrimSpace(os.Getenv("EVENODD_TOKEN")) // the manager knows the agent by its token
 	if token == "" || o.ofFolder {
 		who, err := o.identity()
 		if err != nil {
@@ -180,18 +180,19 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	return q, nil
 }
 
-// identity is the agent in the data folder whose token is shown. A token goes only
-// to the manager that issued it: the manager's address is part of the file's name.
+// identity returns the agent in the data folder whose token to use. A token is sent only
+// to the manager that issued it: the name of the identity file contains the manager's
+// address.
 func (o *queryOptions) identity() (*store.Identity, error) {
 	folder, found := store.Folder(o.data), map[string]*store.Identity{}
 	if o.data == "" {
-		return nil, errors.New("no token: set EVENODD_TOKEN to that of a registered agent, or name its data folder with --data")
+		return nil, errors.New("no token: set EVENODD_TOKEN to the token of a registered agent, or --data to its folder")
 	}
 	for _, role := range []string{membership.RolePlayer, membership.RoleReferee} {
 		for _, path := range folder.Identities(role) {
 			who, err := store.Read[store.Identity](path)
 			if err != nil || who.AuthToken == "" || who.Role != role {
-				continue // not an identity, or a damaged one: no token to show
+				continue // not an identity, or damaged
 			}
 			if path == folder.Identity(role, who.DisplayName+" at "+o.manager) && (o.leagueID == "" || o.leagueID == who.LeagueID) {
 				found[who.AgentID] = who
@@ -206,10 +207,10 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 		if o.leagueID != "" {
 			of = " of league " + strconv.Quote(o.leagueID)
 		}
-		return nil, fmt.Errorf("no token: %s has no agent%s that registered with the manager at %s; name its address with --manager, "+
-			"the folder of an agent with --data, or set EVENODD_TOKEN", private, of, o.manager)
+		return nil, fmt.Errorf("no token: %s has no agent%s that registered with the manager at %s: set --manager to its URL, "+
+			"--data to the folder of an agent, or EVENODD_TOKEN", private, of, o.manager)
 	case o.id != "" && found[o.id] == nil:
-		return nil, usage("--id %q: %s has %s", o.id, private, strings.Join(ids, ", "))
+		return nil, usage("--id %q: must be one of the agents in %s: %s", o.id, private, strings.Join(ids, ", "))
 	case o.id != "":
 		return found[o.id], nil
 	case len(ids) > 1:
@@ -218,8 +219,8 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 	return found[ids[0]], nil
 }
 
-// A queryAnswer is a LEAGUE_QUERY_RESPONSE as it came. Third-party managers have the
-// data beside the envelope.
+// A queryAnswer is a LEAGUE_QUERY_RESPONSE with its data not decoded. Third-party
+// managers put the data beside the envelope.
 type queryAnswer struct {
 	protocol.Envelope
 	QueryType string               `json:"query_type"`
@@ -229,8 +230,7 @@ type queryAnswer struct {
 	Beside    jsontext.Value       `json:",embed"`
 }
 
-// ask sends a query and returns the data of the answer, with all pages of a list
-// in one.
+// ask sends a query and returns the data of the response. It joins the pages of a list.
 func ask(ctx context.Context, caller protocol.Caller, manager string, q *protocol.LeagueQuery, about subject) (jsontext.Value, error) {
 	method := protocol.Method[protocol.LeagueQuery, queryAnswer]{
 		Name: protocol.Query.Name, Request: protocol.Query.Request, Result: protocol.Query.Result, Timeout: protocol.Query.Timeout,
@@ -241,15 +241,15 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 		r, err := method.Call(ctx, caller, protocol.Peer{Endpoint: manager}, q)
 		switch {
 		case protocol.Unreachable(err):
-			return nil, fmt.Errorf("%w; start the manager, or name another with --manager", err)
+			return nil, fmt.Errorf("%w: start the manager, or set --manager to another", err)
 		case err != nil:
-			return nil, fmt.Errorf("the manager at %s does not answer the query: %w%s", manager, err, queryHint(err))
+			return nil, fmt.Errorf("the query to the manager at %s failed: %w%s", manager, err, queryHint(err))
 		case r.Success != nil && !*r.Success:
-			why := "it does not say why"
+			why := "it gives no reason"
 			if e := r.Error; e != nil {
 				why = strings.Trim(e.ErrorCode+" "+e.ErrorName+": "+e.ErrorDescription, " :")
 			}
-			return nil, fmt.Errorf("the manager at %s refuses the query: %s", manager, why)
+			return nil, fmt.Errorf("the manager at %s refused the query: %s", manager, why)
 		}
 		data := r.Data
 		if data.Kind() != '{' {
@@ -257,13 +257,13 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 		}
 		var members protocol.Object
 		if len(data) == 0 || json.Unmarshal(data, &members) != nil {
-			return nil, fmt.Errorf("the manager at %s answers without data", manager)
+			return nil, fmt.Errorf("the response of the manager at %s has no data", manager)
 		}
 		page, total := listIn(members, about)
 		items = append(items, page...)
 		if len(page) == 0 || len(items) >= total {
 			if first == nil {
-				return data, nil // as it came
+				return data, nil // unchanged
 			}
 			return json.Marshal(withList(first, about.list, items))
 		}
@@ -274,12 +274,12 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 	}
 }
 
-// listIn is the list of a page, and how many items all pages have.
+// listIn returns the list of a page, and the number of items on all pages.
 func listIn(members protocol.Object, about subject) (items []jsontext.Value, total int) {
 	if json.Unmarshal(members.Raw(about.list), &items) != nil {
 		return nil, 0
 	}
-	total, _ = strconv.Atoi(string(members.Raw(about.total))) // 0 for none: a single page
+	total, _ = strconv.Atoi(string(members.Raw(about.total))) // 0 if missing: a single page
 	return items, total
 }
 
@@ -287,30 +287,30 @@ func listIn(members protocol.Object, about subject) (items []jsontext.Value, tot
 func withList(members protocol.Object, name string, items []jsontext.Value) protocol.Object {
 	for i := range members {
 		if members[i].Name == name {
-			members[i].Value, _ = json.Marshal(items) // each was read before
+			members[i].Value, _ = json.Marshal(items) // valid JSON
 		}
 	}
 	return members
 }
 
-// queryHint says what to do about an error; "" where it says so itself.
+// queryHint says what to do about an error, "" if the error does.
 func queryHint(err error) string {
 	switch e := protocol.AsError(err); {
 	case e == nil:
 		return ""
 	case e.Code == protocol.ErrTokenInvalid:
-		return "; the agent is not registered there any more: register it again, or show the token of another with --id or EVENODD_TOKEN"
+		return "; the agent is no longer registered there: register it again, or use the token of another with --id or EVENODD_TOKEN"
 	case e.Code == protocol.ErrTimeout:
-		return "; see whether the manager is overloaded, and try again"
+		return "; the manager may be overloaded: try again"
 	case e.Code == protocol.ErrConnection:
-		return "; see whether --manager is the URL of a league manager"
+		return "; check that --manager is the URL of a league manager"
 	}
 	return ""
 }
 
-// withoutToken hides the token that was shown, should the manager repeat it.
+// withoutToken hides the token of the query, in case the manager repeats it.
 func withoutToken(text []byte, token string) []byte {
-	const shortest = 8 // third-party managers without tokens give words such as none
+	const shortest = 8 // third-party managers without tokens use words such as none
 	if len(token) >= shortest {
 		text = bytes.ReplaceAll(text, []byte(token), []byte("***"))
 	}

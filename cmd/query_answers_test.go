@@ -74,11 +74,11 @@ func TestQueryReadsAnswersOfThirdPartyManagers(t *testing.T) {
 		{"an expected referee", "next-match", `{"data":{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://r/mcp","referee_expected":true}}}`,
 			`{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://r/mcp","referee_expected":true}}`, "http://r/mcp (expected)"},
 		{"a refusal with a name of its own", "status", `{"success":false,"error":{"error_code":"E003","error_name":"INVALID_FIELD_TYPE","error_description":"no"}}`,
-			"", "the manager at http://m/mcp refuses the query: E003 INVALID_FIELD_TYPE: no"},
-		{"a refusal without a reason", "status", `{"success":false}`, "", "refuses the query: it does not say why"},
-		{"nothing", "status", `{}`, "", "answers without data"},
+			"", "the manager at http://m/mcp refused the query: E003 INVALID_FIELD_TYPE: no"},
+		{"a refusal without a reason", "status", `{"success":false}`, "", "refused the query: it gives no reason"},
+		{"nothing", "status", `{}`, "", "has no data"},
 		{"an error", "status", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E012","error_description":"AUTH_TOKEN_INVALID"}`,
-			"", "does not answer the query: E012 AUTH_TOKEN_INVALID; the agent is not registered there any more"},
+			"", "failed: E012 AUTH_TOKEN_INVALID; the agent is no longer registered there"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			about := subjects()[test.subject]

@@ -12,7 +12,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// readAs reads the data of an answer. Data of another form is printed as it is.
+// readAs decodes the data of a response for show. It prints data without the member,
+// or of another form, as JSON.
 func readAs[T any](s streams, data jsontext.Value, member string, show func(T) error) error {
 	var members map[string]jsontext.Value
 	var read T
@@ -22,18 +23,14 @@ func readAs[T any](s streams, data jsontext.Value, member string, show func(T) e
 	return show(read)
 }
 
-// printRows prints a table of what a manager wrote.
+// printRows prints a table of values from a manager, each on one line.
 func printRows(s streams, header []string, rows [][]string, numeric ...int) error {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = oneLine(row[i])
 		}
 	}
-	right := map[int]bool{}
-	for _, column := range numeric {
-		right[column] = true
-	}
-	return printTable(s.out, header, rows, right)
+	return printTable(s.out, header, rows, numeric...)
 }
 
 func printQueriedStandings(s streams, data jsontext.Value) error {
@@ -46,7 +43,7 @@ func printQueriedStandings(s streams, data jsontext.Value) error {
 	})
 }
 
-// tally is what a player has played.
+// tally returns the columns that standings and statistics share.
 func tally(r protocol.StandingRow) []string {
 	return []string{
 		strconv.Itoa(r.Played), strconv.Itoa(r.Wins), strconv.Itoa(r.Draws), strconv.Itoa(r.Losses), strconv.Itoa(r.Points),
@@ -63,7 +60,7 @@ func printSchedule(s streams, data jsontext.Value) error {
 	})
 }
 
-// textOr is a text that may be null.
+// textOr returns a text that may be null.
 func textOr(text *string) string {
 	if text == nil {
 		return ""
@@ -127,7 +124,7 @@ func printStatus(s streams, data jsontext.Value) error {
 	})
 }
 
-// count is a number that may be missing.
+// count returns a number that may be missing.
 func count(n *int) string {
 	if n == nil {
 		return ""

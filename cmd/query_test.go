@@ -109,7 +109,7 @@ func TestQueryOfARunningManager(t *testing.T) {
 		assert.Contains(t, stderr, "evenodd: "+filepath.Join(q.data, "private")+" has the tokens of P01, P02, P03, REF01: choose one with --id\n")
 		_, stderr, code = q.ask(t, nil, "status", "--data", q.data, "--id", "P09")
 		assert.Equal(t, 2, code)
-		assert.Contains(t, stderr, `--id "P09": `+filepath.Join(q.data, "private")+" has P01, P02, P03, REF01\n")
+		assert.Contains(t, stderr, `--id "P09": must be one of the agents in `+filepath.Join(q.data, "private")+": P01, P02, P03, REF01\n")
 		stdout, stderr, code := q.ask(t, nil, "status", "--data", q.data, "--id", "REF01")
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "LEAGUE_COMPLETED")
@@ -122,23 +122,23 @@ func TestQueryOfARunningManager(t *testing.T) {
 		wrong := q.tokens[0] + "x"
 		_, stderr, code = q.ask(t, []string{"EVENODD_TOKEN=" + wrong}, "status")
 		assert.Equal(t, 1, code)
-		assert.Regexp(t, `\Aevenodd: the manager at \S+ does not answer the query: E012 AUTH_TOKEN_INVALID: auth_token is not that of a registered agent; `+
-			`the agent is not registered there any more: register it again, or show the token of another with --id or EVENODD_TOKEN\n\z`, stderr)
+		assert.Regexp(t, `\Aevenodd: the query to the manager at \S+ failed: E012 AUTH_TOKEN_INVALID: auth_token is not that of a registered agent; `+
+			`the agent is no longer registered there: register it again, or use the token of another with --id or EVENODD_TOKEN\n\z`, stderr)
 	})
 	t.Run("refused", func(t *testing.T) {
 		_, stderr, code := q.ask(t, nil, "schedule", "--round", "9", "--data", q.data, "--id", "P01")
 		assert.Equal(t, 1, code)
-		assert.Equal(t, "evenodd: the manager at "+q.url+" refuses the query: E006 MATCH_NOT_FOUND: round_id 9: the league has 3 rounds\n", stderr)
+		assert.Equal(t, "evenodd: the manager at "+q.url+" refused the query: E006 MATCH_NOT_FOUND: round_id 9: the league has 3 rounds\n", stderr)
 		_, stderr, code = q.ask(t, []string{"EVENODD_TOKEN=" + q.tokens[0]}, "status", "--league-id", "cup")
 		assert.Equal(t, 1, code)
-		assert.Contains(t, stderr, "refuses the query: E017 LEAGUE_NOT_FOUND: ")
+		assert.Contains(t, stderr, "refused the query: E017 LEAGUE_NOT_FOUND: ")
 		elsewhere := &queriedLeague{url: "http://localhost:" + freePort(t) + "/mcp", tokens: q.tokens}
 		_, stderr, code = elsewhere.ask(t, []string{"EVENODD_TOKEN=" + q.tokens[0]}, "status")
 		assert.Equal(t, 1, code)
-		assert.Regexp(t, `\Aevenodd: E009 CONNECTION_ERROR: nobody listens at \S+: .*; start the manager, or name another with --manager\n\z`, stderr)
+		assert.Regexp(t, `\Aevenodd: E009 CONNECTION_ERROR: nobody listens at \S+: .*: start the manager, or set --manager to another\n\z`, stderr)
 		_, stderr, code = elsewhere.ask(t, nil, "status", "--data", q.data, "--id", "P01")
 		assert.Equal(t, 1, code)
-		assert.Contains(t, stderr, "has no agent that registered with the manager at "+elsewhere.url+"; ", "a token is for the manager that issued it")
+		assert.Contains(t, stderr, "has no agent that registered with the manager at "+elsewhere.url+": ", "a token is for the manager that issued it")
 	})
 	t.Run("another manager of the same league", func(t *testing.T) { // as far as its address tells
 		other := &queriedLeague{url: strings.Replace(q.url, "127.0.0.1", "localhost", 1), tokens: q.tokens}
@@ -146,7 +146,7 @@ func TestQueryOfARunningManager(t *testing.T) {
 		_, stderr, code := other.ask(t, nil, "status", "--data", q.data, "--id", "P01", "--league-id", "league_2025_even_odd")
 		assert.Equal(t, 1, code)
 		assert.Equal(t, "evenodd: no token: "+filepath.Join(q.data, "private")+` has no agent of league "league_2025_even_odd" that registered with the manager at `+
-			other.url+"; name its address with --manager, the folder of an agent with --data, or set EVENODD_TOKEN\n", stderr)
+			other.url+": set --manager to its URL, --data to the folder of an agent, or EVENODD_TOKEN\n", stderr)
 		stdout, stderr, code := other.ask(t, []string{"EVENODD_TOKEN=" + q.tokens[0]}, "status", "--league-id", "league_2025_even_odd")
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "LEAGUE_COMPLETED")

@@ -29,9 +29,9 @@ func newReferee(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "referee",
 		Short: "Take part in a league as a referee",
-		Long: `Run a referee agent. It registers with the league manager, and keeps trying while
-that is not up yet; it conducts the matches it is given until the league is over,
-prints its record and ends.`,
+		Long: `Run a referee agent. It registers with the league manager, and repeats that until
+the manager runs. It conducts the assigned matches until the league is over, prints
+its record and ends.`,
 		Example: "  evenodd referee --port 8001 --max-concurrent 4",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

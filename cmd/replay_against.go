@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -56,7 +56,7 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 	}
 	r := &rehearsal{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeated{}}
 	// What it said then was understood in any words, and so it is now.
-	speak := dialect.New(dialect.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	client, err := newClient(maxReply, o.ca, nil, speak)
 	if err != nil {
 		return err

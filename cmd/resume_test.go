@@ -165,7 +165,7 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 		require.NoError(t, os.WriteFile(journal, []byte(cut), 0o600))
 		m := k.manager(t)
 		require.Zero(t, m.ends(t), m.stderr.String())
-		assert.Contains(t, m.stderr.String(), "somebody cut its tail off, or restored an older one")
+		assert.Contains(t, m.stderr.String(), "its end was cut off, or an older journal was restored")
 		assert.Equal(t, table, m.stdout.String())
 		assert.Contains(t, read(t, journal), `"type":"tail_lost"`)
 		assert.Contains(t, output(t, "audit", string(k.data)), "tail")
@@ -225,7 +225,7 @@ func TestADataFolderThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	p := volume(t, "ro,size=16k", `evenodd manager --port 0 --data "$DATA"`)
 	assert.Equal(t, 1, p.ends(t))
-	assert.Regexp(t, `\nevenodd: the league cannot be kept in \S+: .*read-only file system\n$`, "\n"+p.stderr.String())
+	assert.Regexp(t, `\nevenodd: cannot store the league in \S+: .*read-only file system\n$`, "\n"+p.stderr.String())
 }
 
 // TestADiskThatIsFull lets the disk of a manager run full in the middle of a

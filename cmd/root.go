@@ -1,6 +1,6 @@
-// Package cmd is the command line: one file a command, each with its flags, its
-// wiring and its output. Data goes to standard output, everything else to
-// standard error.
+// Package cmd is the command line: one file for each command, with its flags, its
+// wiring and its output. Results go to standard output, everything else to standard
+// error. The package holds no rules of leagues or matches; only main may import it.
 package cmd
 
 import (
@@ -26,7 +26,7 @@ const (
 	exitInterrupted = 130
 )
 
-// A usageError is a wrong call: exit code 2.
+// A usageError reports a wrong command line or setting: exit code 2.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -34,18 +34,16 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// An interruptedError ends a command that was told to stop; it says how to go
-// on.
+// An interruptedError ends a command that was told to stop; it says how to resume.
 type interruptedError struct{ resume string }
 
 func (e *interruptedError) Error() string { return "interrupted. " + e.resume }
 
-// streams are where a command writes.
+// streams are the outputs of a command.
 type streams struct{ out, err io.Writer }
 
-// Execute runs a command line and returns its exit code. Ctx ends with the
-// first signal to stop. Agents log to err at the same time: it must be safe for
-// concurrent use, as a file is.
+// Execute runs a command line and returns its exit code. ctx ends with the first signal
+// to stop. err must be safe for concurrent use, because agents log to it.
 func Execute(ctx context.Context, version string, args []string, out, err io.Writer) int {
 	configureLogs()
 	root := newRoot(version, streams{out, err})
@@ -76,7 +74,7 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 
 func indented(err error) string { return strings.ReplaceAll(err.Error(), "\n", "\n  ") }
 
-// calledCommand is the name of the command that args call, for a hint.
+// calledCommand returns the name of the command that args call.
 func calledCommand(root *cobra.Command, args []string) string {
 	if c, _, err := root.Find(args); err == nil {
 		return c.CommandPath()
@@ -88,14 +86,14 @@ func newRoot(version string, s streams) *cobra.Command {
 	var file string
 	root := &cobra.Command{
 		Use:   "evenodd",
-		Short: "Leagues of autonomous agents that talk league.v2",
-		Long: `Evenodd runs leagues of autonomous agents: a league manager registers them and
-keeps the table, referees conduct the matches, players decide. They talk JSON-RPC
-2.0 at POST /mcp (protocol league.v2).
+		Short: "Leagues of autonomous agents over the protocol league.v2",
+		Long: `Evenodd runs leagues of autonomous agents. A league manager registers agents and
+computes the table, referees conduct matches, and players make choices. Agents call
+each other with JSON-RPC 2.0 at POST /mcp (protocol league.v2).
 
-Every flag can also be set by an environment variable (EVENODD_PORT, or
-EVENODD_PLAYER_PORT for one command), in a file given by --config, and many in the
-files of the data folder, which init writes.`,
+Set any flag also by an environment variable (EVENODD_PORT for all commands,
+EVENODD_PLAYER_PORT for one) or in a settings file (--config). The files of the data
+folder set many of them; evenodd init writes these files.`,
 		Example:       "  evenodd simulate --players 4",
 		Version:       version,
 		SilenceErrors: true,
@@ -111,7 +109,7 @@ files of the data folder, which init writes.`,
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` (YAML, TOML or JSON; default: $EVENODD_CONFIG)")
+	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML, TOML or JSON (default: $EVENODD_CONFIG)")
 
 	data := &dataFolder{}
 	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data)}
@@ -134,13 +132,13 @@ files of the data folder, which init writes.`,
 		root.AddCommand(c)
 	}
 	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newCheck(s), newSchema(s))
-	tidy(root)
+	completeBuiltins(root)
 	return root
 }
 
-// tidy makes the commands that cobra adds refuse what they do not know, as ours
-// do, and gives them examples.
-func tidy(root *cobra.Command) {
+// completeBuiltins gives the commands that cobra adds examples and checks of their
+// arguments, like those of this program's commands.
+func completeBuiltins(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -157,7 +155,7 @@ func tidy(root *cobra.Command) {
 			c.Example = "  evenodd completion bash"
 			c.Args = func(_ *cobra.Command, args []string) error {
 				if len(args) > 0 {
-					return usage("unknown shell %q: one of bash, fish, powershell, zsh", args[0])
+					return usage("unknown shell %q: must be bash, fish, powershell or zsh", args[0])
 				}
 				return nil
 			}
@@ -170,10 +168,10 @@ func tidy(root *cobra.Command) {
 	}
 }
 
-// noArguments refuses arguments that are no flags.
+// noArguments refuses arguments that are not flags.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("%s takes no arguments, only flags: %q", c.Name(), args[0])
+		return usage("%s takes only flags, no arguments such as %q", c.Name(), args[0])
 	}
 	return nil
 }

@@ -12,14 +12,14 @@ import (
 	"evenodd/league/protocol"
 )
 
-// newSchema makes 'evenodd schema': the JSON Schema of the messages.
+// newSchema makes 'evenodd schema', which prints the JSON Schema of messages.
 func newSchema(s streams) *cobra.Command {
 	types := protocol.MessageTypes()
 	return &cobra.Command{
 		Use:   "schema [TYPE]",
-		Short: "Print the JSON Schema of a message type, or of all",
-		Long: "Print the JSON Schema (draft 2020-12) of a message type of league.v2; without a type,\n" +
-			"one document with all of them under $defs. The types:\n\n  " + strings.Join(types, "\n  "),
+		Short: "Print the JSON Schema of one message type or of all",
+		Long: "Print the JSON Schema (draft 2020-12) of a message type of league.v2. Without a type,\n" +
+			"print one document with all types under $defs. The types:\n\n  " + strings.Join(types, "\n  "),
 		Example:   "  evenodd schema GAME_INVITATION",
 		ValidArgs: types,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -34,7 +34,7 @@ func newSchema(s streams) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			var document map[string]any
 			if len(args) == 1 {
-				document, _ = protocol.Schema(args[0]) // known, Args has checked
+				document, _ = protocol.Schema(args[0]) // Args has checked the type
 			} else {
 				all := map[string]any{}
 				for _, t := range types {

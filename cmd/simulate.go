@@ -30,13 +30,13 @@ type simulateOptions struct {
 	data     string
 	resume   bool
 	fresh    bool // --new-league
-	newSeed  bool // none was given
+	newSeed  bool // --seed was not given
 	format   string
 	strict   bool
 	quiet    bool
 	logLevel string
 
-	urls     []string // of players that run elsewhere
+	urls     []string // of external players
 	many     bool     // --players was given
 	meet     rendezvous
 	wait     time.Duration
@@ -44,55 +44,60 @@ type simulateOptions struct {
 	ca       string
 }
 
+// simulateHelp is the text of simulate --help before the list of flags.
+func simulateHelp() string {
+	return `Play a whole league in one process: manager, referees and players. The same seed
+gives the same output on every transport and with any concurrency. Players get ids
+in order, and the strategies in turn: ` + external.Names() + `.
+
+exec:./bot runs your program once for each of its players. It reads a question on
+each line and answers with a line such as {"choice": "even"}. It loses a match if it
+does not answer. Put arguments in single quotes: --strategies "exec:./bot 'a b'".
+
+With --data the league is stored in a folder, like a real one. --resume continues an
+interrupted league with its game, seed, players, strategies and faults; name programs
+again.
+
+--faults injects faults that depend on the seed only (transports memory and wire). No
+time passes: the deadline of a lost message is over at once.
+
+  drop=0.02               lose 2% of the messages: the request or the response
+  delay=0.1               delay 10% of them, by up to twice the time limit
+  duplicate=0.05          deliver 5% of them twice
+  garbage=0.01            make 1% of the responses unreadable
+  crash=P03@R2-R4         P03 does not listen from round 2 until round 4
+  hang=P05                P05 never responds
+  deny=P06@R2             P06 refuses every invitation from round 2 on
+  referee-crash=REF01@R3  REF01 crashes in its first match in round 3 or later
+
+A fault of an agent may be given several times; without @ it begins in round 1.
+--log-level warn shows the faults.
+
+--player adds an external player, an agent that runs elsewhere; repeat it for more.
+External players count among --players and get the first ids. The simulation
+registers them. A player that registers itself, like evenodd player, must call the
+manager at --listen within --wait. Below the table the command lists the reason of
+each technical loss, and deviations from the protocol. Such a league runs in real
+time, and a seed does not reproduce it. A player that does not respond costs half a
+minute for each match, and one that never chooses two minutes, until it is suspended
+after three matches; --patience 2s shortens this.`
+}
+
 func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
 		Use:   "simulate",
 		Short: "Play a whole league in this process",
-		Long: `Play a whole league in one process: manager, referees and players. The same seed
-gives the same output, whatever the transport and the concurrency. Players get ids
-in order and strategies in turn: ` + external.Names() + `.
-
-exec:./bot runs a program of yours, once for each of its players, which reads a
-question a line and answers with {"choice": "even"}. A question it does not answer
-costs that match. Arguments go in single quotes: --strategies "exec:./bot 'a b'".
-
-With --data the league is kept in a folder, as a real one is. One that was
-interrupted goes on with --resume, by the game, seed, players, strategies and faults
-that it began with; programs must be named again.
-
---faults makes things go wrong, by the seed, on the transports memory and wire, and
-in no time: what is lost has missed its deadline at once.
-
-  drop=0.02               of all messages: the request or the answer is lost
-  delay=0.1               of all messages: they take up to twice the time they may
-  duplicate=0.05          of all messages: they arrive twice
-  garbage=0.01            of all messages: the answer cannot be read
-  crash=P03@R2-R4         nobody listens at P03 from round 2; in round 4 it is back
-  hang=P05                P05 never answers
-  deny=P06@R2             P06 refuses every invitation, from round 2 on
-  referee-crash=REF01@R3  REF01 dies of the first match it gets in round 3, or later
-
-Those of agents may be given several times; without @ they hold from the first
-round on. Warnings of what goes wrong need --log-level warn.
-
---player seats an agent that runs elsewhere, and may be given for each of several:
-they are among --players, and take the first seats. Each is registered in its place;
-one that registers by itself, as evenodd player does, finds its manager at --listen
-and has --wait for it. Below the table stands why each match was lost technically,
-and what in the answers was not as the protocol has it. Such a league takes real
-time, and a seed does not make it the same again. An agent that is dead costs half a
-minute a match, and one that never chooses two minutes, until it is suspended after
-three; --patience 2s makes it less. Warnings need --log-level warn here, too.`,
+		Long:  simulateHelp(),
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
 			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
 			"  evenodd simulate --player localhost:8101 --player localhost:8102 --players 4",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.newSeed = !c.Flags().Lookup("seed").Changed
-			o.many, o.meet.given = c.Flags().Lookup("players").Changed, c.Flags().Lookup("listen").Changed
-			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Lookup("log-level").Changed {
-				o.logLevel = "error" // warnings would tell of what was asked for
+			o.newSeed = !c.Flags().Changed("seed")
+			o.many, o.meet.given = c.Flags().Changed("players"), c.Flags().Changed("listen")
+			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Changed("log-level") {
+				o.logLevel = "error" // the user expects the faults: no warnings
 			}
 			return runSimulate(c.Context(), s, data.loader, o)
 		},
@@ -101,26 +106,26 @@ three; --patience 2s makes it less. Warnings need --log-level warn here, too.`,
 	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
 	gameFlag(f, &o.GameType)
 	dataFlag(f, &o.data, "")
-	f.BoolVar(&o.resume, "resume", false, "go on with the league in the data folder")
-	f.BoolVar(&o.fresh, "new-league", false, "begin a new league; the one in the data folder goes to its archive")
+	f.BoolVar(&o.resume, "resume", false, "continue the interrupted league in the data folder")
+	newLeagueFlag(f, &o.fresh)
 	f.IntVar(&o.Players, "players", usualPlayers, "number of players, 2 to 10,000")
 	f.IntVar(&o.Referees, "referees", 2, "number of referees")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of everything that chance decides (default: a new one)")
-	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, taken in turn by the players")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
+	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
 	botFlags(f, &o.Tools)
-	f.IntVar(&o.Legs, "legs", 1, "how often each pair meets")
+	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players")
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
-	f.StringVar(&o.Faults, "faults", "", "what goes wrong: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
-	f.StringSliceVar(&o.urls, "player", nil, "`URL` of a player that runs elsewhere, such as http://localhost:8101/mcp; may be repeated")
-	f.StringVar(&o.meet.at, "listen", meetingPoint, "`host:port` where players that run elsewhere find the manager")
-	f.DurationVar(&o.wait, "wait", 10*time.Second, "how long players that run elsewhere may take to listen, and to register by themselves")
-	f.DurationVar(&o.patience, "patience", 0, "the most that an answer may take of a player that runs elsewhere (default: as the league's rules say)")
+	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
+	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be repeated")
+	f.StringVar(&o.meet.at, "listen", meetingPoint, "`host:port` where external players find the manager")
+	f.DurationVar(&o.wait, "wait", 10*time.Second, "time for external players to start listening and to register")
+	f.DurationVar(&o.patience, "patience", 0, "longest time for a response of an external player (default: the league's limits)")
 	tlsCAFlag(f, &o.ca)
-	f.BoolVar(&o.strict, "strict", false, "exit code 3 when there are technical losses")
+	strictFlag(f, &o.strict)
 	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
-	f.BoolVar(&o.quiet, "quiet", false, "nothing on standard error but errors")
-	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or disabled")
+	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
+	logLevelFlag(f, &o.logLevel, "warn")
 	return c
 }
 
@@ -129,38 +134,21 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
 	}[o.format]
 	if !known {
-		return usage("--format %q: one of table, json, csv", o.format)
+		return usage("--format %q: must be table, json or csv", o.format)
 	}
-	level := o.logLevel
 	if o.quiet {
-		level = "error"
+		o.logLevel = "error"
 	}
 	file := openSystemLog(o.data, s.err)
-	defer func() { _ = file.Close() }() // a log that cannot be written has said so
-	log, err := newLogger(s.err, level, func() string { return "" }, file)
+	defer func() { _ = file.Close() }() // reports a failed write itself
+	log, err := newLogger(s.err, o.logLevel, func() string { return "" }, file)
 	if err != nil {
 		return err
 	}
 	o.Log = log
-	switch { // Options takes 0 for the default
-	case o.Legs == 0:
-		return usage("--legs 0: 1 to 100")
-	case o.Concurrency == 0:
-		return usage("--concurrency 0: 1 to 10,000")
-	}
-	o.Tools.LLM.Key = llmKey()
-	if err := o.invite(); err != nil {
+	if err := o.complete(files); err != nil {
 		return err
 	}
-	if err := o.Validate(); err != nil {
-		return &usageError{err}
-	}
-	rules, _, err := leagueOptions(files, o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs)
-	if err != nil {
-		return err
-	}
-	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
-	o.Rules.StopWithin = stopPatience
 	if o.External != nil {
 		leave, err := o.reach(ctx, s)
 		if err != nil {
@@ -168,27 +156,20 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		}
 		defer leave()
 	}
-	keep, err := o.openKeep(s)
-	if err != nil {
+	if o.Files, err = o.openFiles(s); err != nil {
 		return err
 	}
-	defer closeKeep(s, keep)
-	o.Files = keep
+	defer closeFiles(s, o.Files)
 	if o.newSeed && !o.resume {
-		o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is no secret; every JSON reader keeps 53 bits
+		o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is not secret; every JSON reader keeps 53 bits
 		if !o.quiet {
 			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
 		}
 	}
 	result, err := o.play(ctx, s)
 	switch {
-	case ctx.Err() != nil && o.External != nil:
-		return &interruptedError{"Such a league cannot go on, because players that run elsewhere take part in it; play another."}
-	case ctx.Err() != nil && keep != nil:
-		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Go on with: evenodd simulate --data %s --league-id %s --resume",
-			keep.State.Recorded, keep.State.TotalMatches(), o.data, o.LeagueID)}
 	case ctx.Err() != nil:
-		return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
+		return o.interrupted()
 	case err != nil:
 		return err
 	}
@@ -201,7 +182,43 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	return nil
 }
 
-// play runs the league, and shows how far it is and how long it took.
+// complete checks the options, and adds those of the league's files.
+func (o *simulateOptions) complete(files *config.Loader) error {
+	switch { // simulation.Options takes 0 for the default
+	case o.Legs == 0:
+		return usage("--legs 0: must be from 1 to 100")
+	case o.Concurrency == 0:
+		return usage("--concurrency 0: must be from 1 to 10,000")
+	}
+	o.Tools.LLM.Key = llmKey()
+	if err := o.invite(); err != nil {
+		return err
+	}
+	if err := o.Validate(); err != nil {
+		return &usageError{err}
+	}
+	rules, _, err := leagueOptions(files, o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs)
+	if err != nil {
+		return err
+	}
+	rules.StopWithin = stopPatience
+	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
+	return nil
+}
+
+// interrupted says how to continue the league.
+func (o *simulateOptions) interrupted() error {
+	switch {
+	case o.External != nil:
+		return &interruptedError{"A league with external players cannot be resumed; start a new one."}
+	case o.Files != nil:
+		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
+			o.Files.State.Recorded, o.Files.State.TotalMatches(), o.data, o.LeagueID)}
+	}
+	return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
+}
+
+// play runs the league with a progress bar, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
 	if os.Getenv("GOGC") == "" {
 		// A league makes much short-lived garbage and keeps little: fewer
@@ -214,7 +231,7 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 		o.Progress = func(recorded, matches int) {
 			bar.ChangeMax(matches)
-			_ = bar.Set(recorded) // only a picture
+			_ = bar.Set(recorded) // an error only spoils the picture
 		}
 	}
 	start := time.Now()
@@ -227,11 +244,10 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	return result, err
 }
 
-// A lossesError says that players lost technically where nobody should: exit
-// code 3.
+// A lossesError reports technical losses in a league with --strict: exit code 3.
 type lossesError struct {
 	total   int
-	players []string // each with how often
+	players []string // ids, each with its number of losses
 }
 
 func (e *lossesError) Error() string {
@@ -242,7 +258,7 @@ func (e *lossesError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.total, losses, strings.Join(e.players, ", "))
 }
 
-// technicalLosses is an error when there were any.
+// technicalLosses returns an error if there is any technical loss.
 func technicalLosses(standings []league.Standing) error {
 	e := &lossesError{}
 	rows := slices.Clone(standings)
@@ -259,34 +275,34 @@ func technicalLosses(standings []league.Standing) error {
 	return e
 }
 
-// openKeep opens the data folder, in which a league is where --resume says so,
-// and none where it does not.
-func (o *simulateOptions) openKeep(s streams) (*league.Files, error) {
+// openFiles opens the files of the league in the data folder. The league must exist
+// if and only if --resume is given.
+func (o *simulateOptions) openFiles(s streams) (*league.Files, error) {
 	switch {
 	case o.resume && o.data == "":
-		return nil, usage("--resume goes on with the league in a folder: name it with --data")
+		return nil, usage("--resume needs the folder of the interrupted league: set --data")
 	case o.resume && o.fresh:
-		return nil, usage("--resume goes on with a league, and --new-league begins another: not both")
+		return nil, usage("--resume continues a league, --new-league starts another: give one of them")
 	case o.resume:
 		if _, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID)); errors.Is(err, fs.ErrNotExist) {
-			return nil, usage("there is no league %s in %s to go on with", o.LeagueID, o.data)
+			return nil, usage("there is no league %s to resume in %s", o.LeagueID, o.data)
 		}
 	}
-	keep, err := openKeep(s, o.data, o.LeagueID, o.fresh)
-	if keep == nil || err != nil {
+	stored, err := openFiles(s, o.data, o.LeagueID, o.fresh)
+	if stored == nil || err != nil {
 		return nil, err
 	}
-	switch is := keep.State.Created != nil; {
-	case is && !o.resume:
-		err = usage("there is a league %s in %s already: --resume goes on with it, --new-league begins another", o.LeagueID, o.data)
-	case !is && o.resume:
-		err = usage("there is no league %s in %s to go on with", o.LeagueID, o.data)
+	switch exists := stored.State.Created != nil; {
+	case exists && !o.resume:
+		err = usage("league %s exists in %s already: --resume continues it, --new-league starts another", o.LeagueID, o.data)
+	case !exists && o.resume:
+		err = usage("there is no league %s to resume in %s", o.LeagueID, o.data)
 	}
 	if err != nil {
-		closeKeep(s, keep)
+		closeFiles(s, stored)
 		return nil, err
 	}
-	return keep, nil
+	return stored, nil
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
@@ -300,7 +316,7 @@ func printSimulation(s streams, r *simulation.Result) error {
 	return printOutside(s.out, r)
 }
 
-// tableOf is the table without the strategies.
+// tableOf returns the table without the strategies.
 func tableOf(r *simulation.Result) []league.Standing {
 	rows := make([]league.Standing, len(r.Standings))
 	for i, row := range r.Standings {
@@ -309,7 +325,7 @@ func tableOf(r *simulation.Result) []league.Standing {
 	return rows
 }
 
-// The contract of --format json.
+// The output of --format json. The members are a contract.
 type (
 	simulationJSON struct {
 		SchemaVersion string            `json:"schema_version"`
@@ -323,8 +339,8 @@ type (
 		Champion      protocol.Champion `json:"champion"`
 		Standings     []standingJSON    `json:"standings"`
 		Results       []resultJSON      `json:"results"`
-		Losses        []lossJSON        `json:"losses,omitzero"`   // technical, in a league with players from outside
-		Breaches      []breachJSON      `json:"breaches,omitzero"` // of the protocol, in such a league
+		Losses        []lossJSON        `json:"losses,omitzero"`   // technical, in a league with external players
+		Breaches      []breachJSON      `json:"breaches,omitzero"` // deviations from the protocol, in such a league
 	}
 	standingJSON struct {
 		Rank            int    `json:"rank"`
@@ -337,7 +353,7 @@ type (
 		Losses          int    `json:"losses"`
 		TechnicalLosses int    `json:"technical_losses"`
 		Points          int    `json:"points"`
-		Endpoint        string `json:"endpoint,omitzero"` // of a player from outside
+		Endpoint        string `json:"endpoint,omitzero"` // of an external player
 	}
 	resultJSON struct {
 		MatchID        string                      `json:"match_id"`

@@ -13,17 +13,17 @@ import (
 	"evenodd/transport/http"
 )
 
-// invite makes players that run elsewhere of the URLs, if there are any.
+// invite adds the external players of --player to the options.
 func (o *simulateOptions) invite() error {
 	switch {
 	case len(o.urls) == 0:
 		return nil
 	case o.resume:
-		return usage("--resume goes on with a league as it was, and players that run elsewhere may remember another: not with --player")
+		return usage("--resume cannot be used with --player: external players may remember another league")
 	case !o.many:
 		o.Players = max(o.Players, len(o.urls))
 	case o.Players < len(o.urls):
-		return usage("--players %d: that is all players of the league, and --player names %d", o.Players, len(o.urls))
+		return usage("--players %d: must not be below the number of external players, %d", o.Players, len(o.urls))
 	}
 	o.External = &simulation.External{Wait: o.wait, Patience: o.patience}
 	for _, text := range o.urls {
@@ -36,8 +36,8 @@ func (o *simulateOptions) invite() error {
 	return nil
 }
 
-// reach makes what joins the league with players that run elsewhere: a client
-// that calls them, and a place where they find the manager.
+// reach connects the league with external players: with a client that calls them, and
+// an address where they find the manager.
 func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), err error) {
 	n, err := newNode(nodeOptions{maxReply: maxReply, ca: o.ca, log: o.Log})
 	if err != nil {
@@ -51,25 +51,25 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	switch {
 	case errors.Is(err, errTaken) && !o.meet.given:
 		if !o.quiet {
-			_, _ = fmt.Fprintf(s.err, "%s is %v: no player can register by itself; all are registered in their place.\n", o.meet.at, errTaken)
+			_, _ = fmt.Fprintf(s.err, "%s is %v, so that external players cannot register themselves; the simulation registers them.\n", o.meet.at, errTaken)
 		}
 		return n.client.Close, nil
 	case err != nil:
 		n.client.Close()
 		return nil, err
 	}
-	here := &address{host: o.meet.host(), local: true}
+	own := &address{host: o.meet.host(), local: true}
 	if !o.quiet && o.wait > 0 {
-		_, _ = fmt.Fprintf(s.err, "Players may register at %s for %s; --wait 0s spares that.\n", o.meet.url(l), o.wait)
+		_, _ = fmt.Fprintf(s.err, "External players can register at %s for %s; --wait 0s skips this.\n", o.meet.url(l), o.wait)
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
-		return n.serve(here, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
+		return n.serve(own, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
 	}
 	return func() { _ = l.Close(); n.client.Close() }, nil
 }
 
-// printOutside says why matches were lost technically, and what in the answers
-// of players was not as the protocol has it.
+// printOutside prints the reason of each technical loss, and how replies of players
+// deviated from the protocol.
 func printOutside(w io.Writer, r *simulation.Result) error {
 	names := map[string]string{}
 	endpoints := map[string]string{}
@@ -94,16 +94,16 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 			line("        %s: %s", asked(loss.Method, loss.Failures), loss.Answer)
 		}
 	}
-	told := map[string]bool{"": true} // our own players are not examined
+	suggested := map[string]bool{"": true} // this program's players have no endpoint
 	for _, loss := range r.Losses {
-		if at := endpoints[loss.PlayerID]; !told[at] {
-			told[at] = true
-			line("What it should have answered: evenodd check player %s", at)
+		if at := endpoints[loss.PlayerID]; !suggested[at] {
+			suggested[at] = true
+			line("To see what the player should have replied: evenodd check player %s", at)
 		}
 	}
 	for i, b := range r.Breaches {
 		if i == 0 {
-			line("Understood, but not as the protocol has it:")
+			line("Accepted, but not spec-compliant:")
 		}
 		line("  %s (%s): %s, %s", b.PlayerID, names[b.PlayerID], b.Problem, times(b.Count))
 	}
@@ -111,7 +111,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 	return err
 }
 
-// asked says what the last answer was to.
+// asked names the call of the last answer.
 func asked(method string, failures int) string {
 	if failures > 1 {
 		return fmt.Sprintf("last answer to %s, after %d failures", method, failures)
@@ -131,13 +131,13 @@ type (
 		MatchID   string `json:"match_id"`
 		RoundID   int    `json:"round_id"`
 		PlayerID  string `json:"player_id"`
-		ErrorCode string `json:"error_code,omitzero"` // none for a refusal and a forfeit
+		ErrorCode string `json:"error_code,omitzero"` // none for a refusal or a forfeit
 		ErrorName string `json:"error_name,omitzero"`
 		Reason    string `json:"reason"`
 		Detail    string `json:"detail,omitzero"`
-		Method    string `json:"method,omitzero"`   // that was asked last
-		Failures  int    `json:"failures,omitzero"` // that the player was told of
-		Answer    string `json:"answer,omitzero"`   // the last, or why there was none
+		Method    string `json:"method,omitzero"`   // of the last call
+		Failures  int    `json:"failures,omitzero"` // reported to the player by GAME_ERROR
+		Answer    string `json:"answer,omitzero"`   // last answer, or why there was none
 	}
 	breachJSON struct {
 		PlayerID string `json:"player_id"`

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// tlsCAFlag is the flag of the commands that call others.
+// tlsCAFlag defines the flag of the commands that call agents.
 func tlsCAFlag(f *pflag.FlagSet, ca *string) {
-	f.StringVar(ca, "tls-ca", "", "PEM `file` of certificate authorities to believe, beside those of the system")
+	f.StringVar(ca, "tls-ca", "", "PEM `file` of certificate authorities to trust besides those of the system")
 }
 
-// roots are the authorities that are believed; nil for those of the system
-// alone.
+// roots returns the trusted authorities: those of the system and those in a file. nil
+// means those of the system.
 func roots(ca string) (*x509.CertPool, error) {
 	if ca == "" {
 		return nil, nil //nolint:nilnil // nil means the system's
@@ -28,16 +28,16 @@ func roots(ca string) (*x509.CertPool, error) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		pool = x509.NewCertPool() // a system without any
+		pool = x509.NewCertPool() // the system has none
 	}
 	if !pool.AppendCertsFromPEM(bundle) {
-		return nil, fmt.Errorf("--tls-ca: %s holds no certificate in PEM form", ca)
+		return nil, fmt.Errorf("--tls-ca: %s contains no certificate in PEM format", ca)
 	}
 	return pool, nil
 }
 
-// A keyPair is a certificate and its key, each in a file. They are read again
-// when one of the files has changed, because a league may outlive them.
+// A keyPair is a certificate and its key, each in a file. It reads the files again
+// when one has changed, because a certificate may expire during a league.
 type keyPair struct {
 	cert, key string
 
@@ -46,22 +46,22 @@ type keyPair struct {
 	stamps [2]time.Time
 }
 
-// tlsConfig reads the files; nil when there are none.
+// tlsConfig reads the files; it returns nil without files.
 func (k *keyPair) tlsConfig() (*tls.Config, error) {
 	switch {
 	case k.cert == "" && k.key == "":
 		return nil, nil //nolint:nilnil // plain HTTP
 	case k.cert == "" || k.key == "":
-		return nil, usage("--tls-cert and --tls-key belong together: give both, or none")
+		return nil, usage("--tls-cert and --tls-key must be given together")
 	}
 	if _, err := k.get(nil); err != nil {
-		return nil, fmt.Errorf("the certificate %s and the key %s cannot be used: %w", k.cert, k.key, err)
+		return nil, fmt.Errorf("cannot use the certificate %s with the key %s: %w", k.cert, k.key, err)
 	}
 	return &tls.Config{GetCertificate: k.get, MinVersion: tls.VersionTLS12}, nil
 }
 
-// get is the pair as it is now. Files that cannot be used, perhaps because only
-// one of them has been replaced so far, leave the old pair in use.
+// get returns the current pair. While the files cannot be used, perhaps because only
+// one of them has been replaced, it returns the old pair.
 func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -55,11 +55,7 @@ func (a *agent) sendNotices(ctx context.Context) {
 	for {
 		select {
 		case notices := <-a.notices:
-			for _, n := range notices {
-				if n != nil {
-					n.deliver(a)
-				}
-			}
+			deliver(a, notices, false)
 		case <-ctx.Done():
 			return
 		}

@@ -49,7 +49,7 @@ func (t attendance) judge(a *agent) error {
 	if err := t.record(event); err != nil {
 		return err
 	}
-	state, reason := t.state.Life(t.state.Agents[a.id])
+	state, reason := t.state.Lifecycle(t.state.Agents[a.id])
 	t.options.Log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).Str("event_type", protocol.EventAgentSuspended).
 		Msg("an agent gets nothing to do any more")
 	return nil

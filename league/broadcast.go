@@ -11,11 +11,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A notice is a broadcast in the queues of its receivers.
-type notice interface {
-	deliver(a *agent)
-	dropped(a *agent) // the receiver's queue is full
-}
+// A notice delivers a broadcast to one receiver. Full tells that the receiver's queue is
+// full: then it only counts the receiver.
+type notice func(a *agent, full bool)
 
 // A broadcast is one message to many agents. It has one deadline, that of its method,
 // for all receivers together: an agent that needs long for one message has less time
@@ -66,23 +64,16 @@ func newBroadcast[Q any](ctx context.Context, agents *directory, method *protoco
 	}
 }
 
-// deliver sends the message to one receiver, unless the message before took all the
+// deliver is the notice that sends the message, unless the message before took all the
 // time. A failure is logged and changes nothing.
-func (b *broadcast[Q]) deliver(a *agent) {
-	left := time.Until(b.end)
-	if left <= 0 {
-		b.dropped(a)
+func (b *broadcast[Q]) deliver(a *agent, full bool) {
+	defer b.arrive()
+	if left := time.Until(b.end); left > 0 && !full {
+		_ = send(b.ctx, b.agents, b.method, a, b.message, left)
 		return
 	}
-	_ = send(b.ctx, b.agents, b.method, a, b.message, left)
-	b.arrive()
-}
-
-// dropped counts a receiver that is too slow to be sent more messages.
-func (b *broadcast[Q]) dropped(a *agent) {
 	b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
 		Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
-	b.arrive()
 }
 
 // wait returns when all receivers have answered or the time is over.
@@ -98,11 +89,16 @@ func post(agents []*agent, notices ...notice) {
 		select {
 		case a.notices <- notices:
 		default:
-			for _, n := range notices {
-				if n != nil {
-					n.dropped(a)
-				}
-			}
+			deliver(a, notices, true)
+		}
+	}
+}
+
+// deliver runs the notices for one receiver, in order.
+func deliver(a *agent, notices []notice, full bool) {
+	for _, n := range notices {
+		if n != nil {
+			n(a, full)
 		}
 	}
 }
@@ -116,7 +112,8 @@ type farewell struct {
 	told    *barrier
 }
 
-func (f *farewell) deliver(a *agent) {
+// deliver is the notice that sends the farewell. It is never put into a full queue.
+func (f *farewell) deliver(a *agent, _ bool) {
 	defer f.told.arrive()
 	for pause := 2 * time.Second; ; pause *= 2 {
 		e := protocol.AsError(send(f.ctx, f.agents, &protocol.NotifyLeagueCompleted, a, f.message, protocol.NotifyLeagueCompleted.Timeout))
@@ -129,8 +126,6 @@ func (f *farewell) deliver(a *agent) {
 		}
 	}
 }
-
-func (f *farewell) dropped(*agent) { f.told.arrive() }
 
 // informed records that an agent knows that the league is over. If that fails, the next
 // manager tells the agent again.
@@ -158,7 +153,7 @@ func tellCompleted(ctx context.Context, agents *directory, completed *protocol.L
 	for _, a := range receivers {
 		queueing.Go(func() {
 			select {
-			case a.notices <- []notice{end}:
+			case a.notices <- []notice{end.deliver}:
 			case <-ctx.Done():
 			}
 		})

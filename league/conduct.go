@@ -50,7 +50,7 @@ func (m *Manager) takeUpMatch(x *match) *conduct {
 	defer m.mu.Unlock()
 	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
 	for _, at := range x.fact.Attempts {
-		failed := at.Failed || x.fact.Doubted(at.Number)
+		failed := at.Failed || x.fact.HasLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
 		}
@@ -172,7 +172,7 @@ func (m *Manager) announceOther(ctx context.Context, c *conduct) {
 	players := m.present([]*agent{c.a, c.b})
 	again := m.announcement(ctx, m.state.Round, len(players), []*match{{id: c.id, a: c.a, b: c.b, announced: c.referee}})
 	m.mu.Unlock()
-	post(players, again)
+	post(players, again.deliver)
 	again.wait()
 }
 
@@ -296,16 +296,16 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) han
 			}
 			return refereeBack
 		case <-c.recheck:
-			lost, until := m.lostByReports(c)
+			lost, rejected := m.lostByReports(c, false)
 			if lost {
 				return reportRejected
 			}
-			if !until.IsZero() {
-				giveUp = time.After(time.Until(until))
+			if rejected {
+				giveUp = time.After(betterReportWait)
 			}
 			continue
 		case <-giveUp:
-			if m.loseByReports(c) {
+			if lost, _ := m.lostByReports(c, true); lost {
 				return reportRejected
 			}
 			continue

@@ -50,7 +50,7 @@ func (d *directory) prove(id string, generation int) *proof {
 
 // expired tells whether an agent's token is too old.
 func (d *directory) expired(a *journal.Agent) bool {
-	since, err := time.Parse(time.RFC3339, a.Since)
+	since, err := time.Parse(time.RFC3339, a.TokenSince)
 	return d.options.TokenTTL > 0 && err == nil && d.clock.Now().Sub(since) > d.options.TokenTTL
 }
 
@@ -124,7 +124,10 @@ func (d *directory) sender(e *protocol.Envelope) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, a.checkSender(e)
+	if err := a.checkSender(e); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // reporter is sender for a report. It also accepts an expired token: the referee was

@@ -3,16 +3,18 @@ package league
 // A handover is the state machine by which one match is handed to referees, one after
 // the other, until it has a result:
 //
-//	choosing  a referee is chosen                  → offering
-//	offering  the referee accepts                  → awaiting
-//	          it does not answer, but may hold it  → awaiting
-//	          it begins the attempt again          → offering, then choosing
-//	          any other answer, or none            → choosing
-//	awaiting  the referee registers again          → offering
-//	          it fails                             → choosing
-//	any       there is a result, or no time left   → finished
+//	state      event                                   next state
+//	choosing   a referee is chosen                     offering
+//	offering   the referee accepts                     awaiting
+//	           no answer, but it may hold the match    awaiting
+//	           it begins the attempt again             offering, later choosing
+//	           any other answer, or none               choosing
+//	awaiting   the referee registers again             offering
+//	           it fails                                choosing
+//	any        there is a result, or no time left      finished
 //
-// The ledger's lock guards it.
+// The conductor of the match moves it. The ledger's lock guards attempt and answered, which
+// reports read.
 type handover struct {
 	state    handoverState
 	attempt  int           // of the last offer

@@ -37,7 +37,6 @@ type Manager struct {
 
 	life      context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
 	matches   []*match        // of the current round
-	workload  decide.Workload // of the referees
 	completed *protocol.LeagueCompleted
 }
 
@@ -223,16 +222,18 @@ func (m *Manager) view() *decide.View {
 	silent := &m.registrations.decide
 	return &decide.View{
 		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
-		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Workload: &m.workload,
+		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()),
 	}
 }
 
-// The values that a manager returns about its league.
-type (
-	Status      = decide.Status
-	MatchRecord = decide.MatchRecord
-	Standing    = store.StandingRow
-)
+// A Status is how far a league is.
+type Status = decide.Status
+
+// A MatchRecord is a recorded result with its match.
+type MatchRecord = decide.MatchRecord
+
+// A Standing is a row of the whole table.
+type Standing = store.StandingRow
 
 // Status tells how far the league is.
 func (m *Manager) Status() Status {

@@ -50,14 +50,13 @@ const (
 type rejection struct {
 	report *journal.MatchReported // as far as it could be read
 	reason string
-	count  int       // rejected reports of the attempt
-	until  time.Time // the referee may send a better report before
+	count  int // rejected reports of the attempt
 }
 
 // reject keeps a rejected report, and tells whether the referee has sent too many.
 func (x *match) reject(r *journal.MatchReported, reason string) (tooMany bool) {
 	n := x.rejected[r.Number].count + 1
-	x.rejected[r.Number] = rejection{report: r, reason: reason, count: n, until: time.Now().Add(betterReportWait)}
+	x.rejected[r.Number] = rejection{r, reason, n}
 	select {
 	case x.recheck <- struct{}{}:
 	default: // awaitReport looks anyway

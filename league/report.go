@@ -146,7 +146,7 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReporte
 		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", protocol.EventResultDisputed).
 		Msg("disputed: a different result of a match that has one")
 	if fact, _, _, _ := m.state.Find(r.MatchID); !slices.Contains(fact.Disputed, r.RefereeID) {
-		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, Outcome: r.Outcome}) // an error ends the manager
+		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, GameResult: r.GameResult}) // an error ends the manager
 	}
 }
 
@@ -220,33 +220,28 @@ func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultRep
 }
 
 // lostByReports tells whether the referee of a match has lost its attempt by rejected
-// reports, and until when it may send a better one; zero if none was rejected.
-func (m *Manager) lostByReports(c *conduct) (lost bool, until time.Time) {
+// reports, and whether it has sent any. It loses the attempt now if it sent no better
+// report in time.
+func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost, rejected bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	attempt := c.fact.LastAttempt(c.referee.id)
-	return c.fact.Doubted(attempt), c.rejected[attempt].until
+	if _, rejected = c.rejected[attempt]; rejected && timeOver {
+		m.doubt(c.match, attempt)
+	}
+	return c.fact.HasLost(attempt), rejected
 }
 
-// loseByReports ends the attempt of a referee that sent no better report in time. It
-// returns false if the match has a result meanwhile.
-func (m *Manager) loseByReports(c *conduct) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.doubt(c.match, c.fact.LastAttempt(c.referee.id))
-}
-
-// doubt records, once, that an attempt is lost by rejected reports. It returns false if
-// the match has a result. M.mu is held.
-func (m *Manager) doubt(x *match, attempt int) bool {
-	if x.fact.Report != nil || x.fact.Doubted(attempt) {
-		return x.fact.Report == nil
+// doubt records, once, that an attempt is lost by rejected reports, unless the match has
+// a result. M.mu is held.
+func (m *Manager) doubt(x *match, attempt int) {
+	if x.fact.Report != nil || x.fact.HasLost(attempt) {
+		return
 	}
 	c := x.rejected[attempt]
 	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
 		Str("event_type", protocol.EventReportRejected).Msg("report rejected; assigning the match to another referee")
 	_ = m.record(m.reports.Doubt(m.state, c.report, c.reason)) // an error ends the manager
-	return true
 }
 
 // recordDoubt ends a match with the result of its last rejected report, because no other
@@ -262,7 +257,7 @@ func (m *Manager) recordDoubt(x *match) bool {
 		return false
 	}
 	m.progress()
-	reason := x.fact.Doubts[len(x.fact.Doubts)-1].Reason
+	reason := x.fact.LostAttempts[len(x.fact.LostAttempts)-1].Reason
 	m.mu.Unlock()
 	if m.durable() != nil {
 		return false

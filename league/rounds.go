@@ -83,7 +83,7 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: m.workload.Choose(m.state, round)}); err != nil {
+		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: decide.ChooseReferees(m.state, round)}); err != nil {
 			return 0, err
 		}
 	}
@@ -139,7 +139,7 @@ func (m *Manager) announce(ctx context.Context, round, forfeits int) *broadcast[
 	if forfeits > 0 && m.options.EveryMatch {
 		table = m.standingsUpdate(ctx, round, len(there))
 	}
-	post(there, announcement, table)
+	post(there, announcement.deliver, table)
 	return announcement
 }
 
@@ -216,17 +216,18 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	if next := round + 1; next <= m.state.TotalRounds() {
 		completed.NextRoundID = &next
 	}
-	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed)
+	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed).deliver
 	return e
 }
 
 // standingsUpdate is the first rows of the table for so many players. M.mu is held.
 func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) notice {
-	return newBroadcast(ctx, m.directory, &protocol.UpdateStandings, receivers, &protocol.StandingsUpdate{
+	b := newBroadcast(ctx, m.directory, &protocol.UpdateStandings, receivers, &protocol.StandingsUpdate{
 		Envelope: m.stamp.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,
 		Standings: decide.StandingRows(m.state, 0, protocol.MaxStandings), TotalPlayers: len(m.players),
 	})
+	return b.deliver
 }
 
 // writeMatches writes the files of the matches of some rounds that have none, because
@@ -251,7 +252,7 @@ func (m *Manager) writeMatch(r *journal.MatchReported, a, b *agent) {
 			PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
 			Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
 			Transcript: []store.Exchange{}, Draw: r.Draw,
-			Result:  &store.MatchResult{GameResult: r.Outcome, Score: r.Score},
+			Result:  &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
 			Scoring: scoringOf(m.options.Scoring),
 		}
 	})

@@ -184,7 +184,7 @@ func (m *Manager) Linger(ctx context.Context) {
 		select {
 		case a := <-m.late:
 			telling.Go(func() { // a slow agent delays no other
-				(&farewell{m.directory, ctx, protocol.Many(completed), newBarrier(1)}).deliver(a)
+				(&farewell{m.directory, ctx, protocol.Many(completed), newBarrier(1)}).deliver(a, false)
 				a.told.Store(false)
 			})
 		case <-ctx.Done():

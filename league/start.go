@@ -29,16 +29,6 @@ func newStart() start {
 	return start{due: due, begin: sync.OnceFunc(func() { close(due) }), wake: make(chan struct{}, 1)}
 }
 
-// decided tells whether the start is decided: no more applicants are admitted.
-func (s *start) decided() bool {
-	select {
-	case <-s.due:
-		return true
-	default:
-		return false
-	}
-}
-
 // The pings of agents that have not answered: the first pause between two pings of one
 // agent, the longest, and how many pings run at once.
 const (

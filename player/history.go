@@ -10,51 +10,49 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// A history is a player's finished matches, and what follows from them: its
-// counts, and what its strategy may remember. All of it can be made again from
-// the matches alone, so a player that was restarted thinks like one that was
-// not.
+// A history holds a player's finished matches, and the counts and the strategy's memory
+// that follow from them. Both are computed from the matches alone, so that a player
+// decides the same after a restart.
 type history struct {
 	matches []store.HistoryMatch
-	place   map[string]int // in matches, by match id
+	index   map[string]int // in matches, by match id
 	stats   protocol.PlayerStats
 	memory  *strategy.Memory
 }
 
-// newHistory is that of matches played before, in their order.
+// newHistory returns the history of matches in the order in which they were played.
 func newHistory(past []store.HistoryMatch) *history {
-	h := &history{place: map[string]int{}, memory: strategy.NewMemory()}
+	h := &history{index: map[string]int{}, memory: strategy.NewMemory()}
 	for i := range past {
-		h.file(&past[i])
+		h.add(&past[i])
 	}
 	return h
 }
 
-// attempt is which attempt at a match the history has from its referee, 0 for
-// none.
+// attempt returns the attempt at a match whose GAME_OVER the history has; 0 for none.
 func (h *history) attempt(matchID string) int {
-	place, ok := h.place[matchID]
-	if !ok || h.matches[place].FromStandings {
+	i, ok := h.index[matchID]
+	if !ok || h.matches[i].FromStandings {
 		return 0
 	}
-	return h.matches[place].Attempt
+	return h.matches[i].Attempt
 }
 
-// file takes in a finished match, once; a later attempt at it takes the place
-// of an earlier one. It tells whether anything changed.
-func (h *history) file(m *store.HistoryMatch) bool {
-	place, known := h.place[m.MatchID]
+// add adds a finished match, or replaces an earlier attempt at it. It is idempotent, and
+// tells whether the history has changed.
+func (h *history) add(m *store.HistoryMatch) bool {
+	i, known := h.index[m.MatchID]
 	switch {
 	case !known:
-		h.place[m.MatchID] = len(h.matches)
+		h.index[m.MatchID] = len(h.matches)
 		h.matches = append(h.matches, *m)
 		h.count(m, 1)
 		remember(h.memory, m)
 	case m.Attempt > h.attempt(m.MatchID):
-		h.count(&h.matches[place], -1)
-		h.matches[place] = *m
+		h.count(&h.matches[i], -1)
+		h.matches[i] = *m
 		h.count(m, 1)
-		h.memory = strategy.NewMemory() // strategies may be reading the old one
+		h.memory = strategy.NewMemory() // a strategy may still read the old one
 		for i := range h.matches {
 			remember(h.memory, &h.matches[i])
 		}
@@ -72,7 +70,7 @@ func remember(memory *strategy.Memory, m *store.HistoryMatch) {
 	memory.Remember(m.OpponentID, m.OpponentChoice, parity)
 }
 
-// count adds a match to the counts, or with -1 takes it away again.
+// count adds n times a match to the counts.
 func (h *history) count(m *store.HistoryMatch, n int) {
 	h.stats.TotalMatches += n
 	switch strings.TrimPrefix(m.Result, technical) {
@@ -85,7 +83,7 @@ func (h *history) count(m *store.HistoryMatch, n int) {
 	}
 }
 
-// played lists the matches as get_player_state tells them.
+// played returns the matches in the form of get_player_state.
 func (h *history) played() []protocol.PlayedMatch {
 	list := make([]protocol.PlayedMatch, len(h.matches))
 	for i := range h.matches {
@@ -94,7 +92,7 @@ func (h *history) played() []protocol.PlayedMatch {
 	return list
 }
 
-// How a match ended for the player.
+// The results of a match for a player.
 const (
 	resultWin  = "WIN"
 	resultDraw = "DRAW"
@@ -102,8 +100,8 @@ const (
 	technical  = "TECHNICAL_" // before a win or a loss
 )
 
-// forfeit is a match that ends with its announcement, for one of its players;
-// nil when it does not, or is not the player's. It has no attempt.
+// forfeit returns the result of an announced match that is forfeited; nil for any other
+// match, and for a match of other players. There is no attempt at such a match.
 func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
 	opponent := m.PlayerBID
 	if id == m.PlayerBID {
@@ -119,7 +117,7 @@ func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
 	return &store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: m.MatchID, OpponentID: opponent, Result: result}}
 }
 
-// Seen is how an attempt at a match ended for one of its players.
+// Seen returns the result of an attempt at a match for one of its players.
 func Seen(id, matchID string, attempt int, result *protocol.GameResult) *store.HistoryMatch {
 	h := &store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: matchID}, Attempt: attempt}
 	for _, c := range result.Choices {

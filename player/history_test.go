@@ -13,9 +13,9 @@ import (
 	"evenodd/league/store"
 )
 
-// A player that was restarted knows what one knows that was not: a history is
-// nothing but its matches.
-func TestAHistoryCanBeMadeAgain(t *testing.T) {
+// TestHistoryFollowsFromItsMatches: a restarted player has the same memory as one that
+// was not restarted.
+func TestHistoryFollowsFromItsMatches(t *testing.T) {
 	choices := rapid.SampledFrom([]string{"", "even", "odd"})
 	drawn := func(t *rapid.T) *store.HistoryMatch {
 		return &store.HistoryMatch{
@@ -35,7 +35,7 @@ func TestAHistoryCanBeMadeAgain(t *testing.T) {
 		for range rapid.IntRange(0, 20).Draw(t, "matches") {
 			m := drawn(t)
 			before := h.attempt(m.MatchID)
-			assert.Equal(t, m.Attempt > before, h.file(m))
+			assert.Equal(t, m.Attempt > before, h.add(m))
 			assert.Equal(t, max(before, m.Attempt), h.attempt(m.MatchID))
 		}
 		assert.Equal(t, h, newHistory(h.matches))
@@ -45,7 +45,7 @@ func TestAHistoryCanBeMadeAgain(t *testing.T) {
 	})
 }
 
-func TestWhatIsMovedAsideTakesNobodysPlace(t *testing.T) {
+func TestRenamedFileReplacesNoOther(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "history.json")
 	for i, want := range []string{
@@ -53,13 +53,13 @@ func TestWhatIsMovedAsideTakesNobodysPlace(t *testing.T) {
 	} {
 		text := []byte{byte('a' + i)}
 		require.NoError(t, os.WriteFile(path, text, 0o600))
-		to, err := moveAside(path, "2025-01-15T10:00:00Z")
+		to, err := renameAside(path, "2025-01-15T10:00:00Z")
 		require.NoError(t, err)
 		assert.Equal(t, want, filepath.Base(to))
 		got, err := os.ReadFile(to)
 		require.NoError(t, err)
 		assert.Equal(t, text, got)
 	}
-	_, err := moveAside(path, "2025-01-15T10:00:00Z")
+	_, err := renameAside(path, "2025-01-15T10:00:00Z")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -1,6 +1,10 @@
-// Package player takes part in a league: it registers, joins the matches it is
-// invited to, lets its strategy choose, and remembers how they ended (spec 003
-// §2.2.3, §6.2). It cannot tell what carries its calls.
+// Package player is the player agent: it registers, accepts invitations to matches,
+// lets its strategy decide, and stores the results (spec 003 §2.2.3, §6.2). It must not
+// depend on the manager, the referee or a carrier.
+//
+// Messages may arrive more than once, and from several attempts at the same match.
+// Every handler is idempotent: a repeated invitation gets the same acknowledgement, a
+// repeated question the same decision, and a repeated result changes nothing.
 package player
 
 import (
@@ -33,7 +37,7 @@ const (
 	StateWaitingForResult = "WAITING_FOR_RESULT"
 )
 
-// Options say who a player is and what it needs.
+// Options configure a player.
 type Options struct {
 	Name     string   // display name, 1 to 50 characters
 	ID       string   // the id to ask for; "" for any
@@ -41,92 +45,91 @@ type Options struct {
 	Leagues  []string // where LeagueID is "": the only leagues to join; none means any
 	Version  string   // of the agent; "" means 1.0.0
 	Games    []string // game types it plays
-	Endpoint string   // where others reach it
+	Endpoint string   // of this player
 	Manager  string   // endpoint of the league manager
 	Strategy strategy.Strategy
 
-	// StrictReferees refuses every referee that does not prove itself, also where
-	// the manager announces that it will not, and where the manager does not prove
-	// itself either: there nobody can.
+	// StrictReferees refuses every referee that does not prove itself, even if the
+	// manager announced such a referee. In a league whose manager does not prove itself
+	// no referee can, so the player refuses all of them.
 	StrictReferees bool
 
 	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
 
-	// Folder is where the player keeps who it is and what it has played, so
-	// that it can be restarted; "" keeps nothing.
+	// Folder stores the identity and the history, for a restart; "" stores nothing.
 	Folder store.Folder
-	// Past is what it has played before, where the caller knows that better
-	// than the player's own file does; nil where it does not.
+	// Past holds the matches played before, and replaces the history in the folder; nil
+	// for none.
 	Past []store.HistoryMatch
 
 	Caller protocol.Caller
 	Clock  *protocol.Clock
 	Log    zerolog.Logger
 
-	// Entropy is the player's part in the draw of one attempt at a match. Nil
-	// derives it from a secret of the player's own, so that one that was
-	// restarted in the middle of a match can still reveal what it committed to.
+	// Entropy returns the player's part in the draw of an attempt at a match. Nil derives
+	// it from the player's secret, so that a player that restarts during a match can
+	// still reveal the value that it committed to.
 	Entropy func(matchID string, attempt int) protocol.Secret
-	// Random is the source of one decision. Nil means from the system's
-	// randomness.
+	// Random returns the random source of one decision; nil means a source with a seed
+	// from the system.
 	Random func(playerID, matchID string) *rand.Rand
 }
 
-// A Player is one agent. Safe for concurrent use.
+// A Player is one player agent. Safe for concurrent use.
 type Player struct {
-	options   Options
-	applicant string // the sender of a player that has no id yet
-	stamp     *protocol.Stamp
-	keep      *membership.Keep
-	member    membership.Current
-	diary     diary
-	done      chan struct{} // closed by LEAGUE_COMPLETED
-	returned  atomic.Bool   // the last registration was one with a token
+	options    Options
+	applicant  string // the sender of a player without an id
+	stamp      *protocol.Stamp
+	identities *membership.IdentityStore
+	member     membership.Current
+	file       historyFile
+	done       chan struct{} // closed by LEAGUE_COMPLETED
+	returned   atomic.Bool   // the last registration confirmed the known identity
 
 	mu        sync.Mutex
 	state     string
-	restarted bool              // it may have been invited to matches that it does not remember
-	current   map[string]*match // matches it was invited to and that are not over
+	restarted bool              // it may have accepted invitations before the restart
+	current   map[string]*match // accepted and not over
 	history   *history
-	unsaved   bool // the history is not on disk as it is here
+	unsaved   bool // the history differs from its file
 	round     *protocol.RoundAnnouncement
-	over      int           // the last round that is over, as far as known
-	quiet     chan struct{} // when somebody waits for it: closed when the player is in no match
+	over      int           // the last round known to be over
+	quiet     chan struct{} // closed when the player is in no match; nil if nothing waits
 	standings *protocol.StandingsUpdate
 	table     []protocol.StandingRow // after the last completed round, for the strategy
-	tally     *tally                 // of the last table; nil where nothing is known of the tables before
-	totals    *protocol.PlayerStats  // in the whole league, of a player that came back; nil where they are not known
+	tally     *tally                 // of the last table; nil if no earlier table is known
+	totals    *protocol.PlayerStats  // of a returning player in the whole league; nil if unknown
 	completed *protocol.LeagueCompleted
 }
 
-// match is what a player knows of a match it is in.
+// A match is one that the player has accepted.
 type match struct {
 	id, opponent string
 	round        int
 	attempt      int
-	calledAs     string // the player_id of the last question, where the manager does not prove itself
+	calledAs     string // the player_id of the last question, if the manager does not prove itself
 	chosen       string // the last choice, "" before the first
 	auth         referee
 	entropy      protocol.Secret
 	restored     bool   // after a restart, without its invitation
-	commitment   string // of the referee to its part in the draw; "" when it gave none
+	commitment   string // of the referee to its nonce; "" for none
 
-	deciding sync.Mutex // held while the strategy thinks, for this match alone
-	decided  []decision // the last ones
+	deciding sync.Mutex // held while the strategy decides in this match
+	decided  []decision // the last decisions
 	one      [1]decision
 }
 
-// A decision is what was decided on a question, to know a repeated one.
+// A decision is the answer to a question. It is stored to answer a repeated question.
 type decision struct{ question, choice string }
 
-// referee is who conducts a match, as far as the player knows.
+// A referee conducts a match.
 type referee struct {
 	sender string
-	token  string // the access token it showed; NoToken when none is known
+	token  string // the access token that it sent; NoToken for none
 }
 
-// New makes a player. With a folder it reads who it was; an identity that is of
-// no use is an error.
+// New returns a player. It reads the identity in the folder; an identity that cannot be
+// used is an error.
 func New(o Options) (*Player, error) {
 	switch {
 	case !protocol.ValidName(o.Name):
@@ -137,7 +140,7 @@ func New(o Options) (*Player, error) {
 	if o.Version == "" {
 		o.Version = "1.0.0"
 	}
-	keep, err := membership.NewKeep(o.Folder, membership.RolePlayer, o.Name, o.Manager, append([]string{o.LeagueID}, o.Leagues...))
+	identities, err := membership.NewIdentityStore(o.Folder, membership.RolePlayer, o.Name, o.Manager, append([]string{o.LeagueID}, o.Leagues...))
 	if err != nil {
 		return nil, err
 	}
@@ -153,15 +156,15 @@ func New(o Options) (*Player, error) {
 		name = o.ID
 	}
 	p := &Player{
-		options:   o,
-		applicant: protocol.PlayerSender(name),
-		stamp:     protocol.NewStamp(protocol.PlayerSender(name), o.Clock),
-		keep:      keep,
-		done:      make(chan struct{}),
-		state:     StateUnregistered,
-		current:   map[string]*match{},
-		history:   newHistory(o.Past),
-		unsaved:   len(o.Past) > 0,
+		options:    o,
+		applicant:  protocol.PlayerSender(name),
+		stamp:      protocol.NewStamp(protocol.PlayerSender(name), o.Clock),
+		identities: identities,
+		done:       make(chan struct{}),
+		state:      StateUnregistered,
+		current:    map[string]*match{},
+		history:    newHistory(o.Past),
+		unsaved:    len(o.Past) > 0,
 	}
 	if o.Entropy == nil {
 		p.options.Entropy = p.entropy
@@ -169,12 +172,11 @@ func New(o Options) (*Player, error) {
 	return p, nil
 }
 
-// entropy is the player's part in a draw, made of its secret and of what is
-// drawn for.
+// entropy derives the player's part in a draw from its secret and the attempt.
 func (p *Player) entropy(matchID string, attempt int) protocol.Secret {
-	secret := p.keep.Secret()
+	secret := p.identities.Secret()
 	mac := hmac.New(sha256.New, secret[:])
-	_, _ = fmt.Fprintf(mac, "entropy/%s/%s/%d", p.member.Get().LeagueID, matchID, attempt) // a hash takes everything
+	_, _ = fmt.Fprintf(mac, "entropy/%s/%s/%d", p.member.Get().LeagueID, matchID, attempt) // writing to a hash never fails
 	return protocol.Secret(mac.Sum(nil))
 }
 
@@ -194,28 +196,27 @@ func (p *Player) Mount(mux protocol.Mux) {
 	mux.Fallback(protocol.MethodFor)
 }
 
-// Register gets the player into the league, or back into it as who it was, and
-// keeps trying while the manager cannot be reached, until ctx ends. A refusal
-// is a *membership.RefusedError.
+// Register registers the player, with its token if it has one. While the manager is
+// unreachable it retries, until ctx ends. A refusal is a *membership.RefusedError.
 func (p *Player) Register(ctx context.Context) error {
 	o := &p.options
 	leagues := o.Leagues
 	if o.LeagueID != "" {
 		leagues = []string{o.LeagueID}
 	}
-	enrolment := membership.Enrolment{
-		Keep: p.keep, Current: &p.member, Leagues: leagues,
+	registration := membership.Registration{
+		Identities: p.identities, Current: &p.member, Leagues: leagues,
 		Clock: o.Clock, Log: o.Log, Apply: p.apply, Joined: p.joined,
 	}
-	if err := enrolment.Enroll(ctx); err != nil {
+	if err := registration.Register(ctx); err != nil {
 		return err
 	}
 	p.askTotals(ctx)
 	return nil
 }
 
-// apply prepares a registration.
-func (p *Player) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
+// apply prepares a registration request, with the known identity if there is one.
+func (p *Player) apply(known *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &p.options
 	request := &protocol.LeagueRegisterRequest{
 		Envelope: p.stamp.Envelope(protocol.TypeLeagueRegisterRequest, conversation),
@@ -225,8 +226,8 @@ func (p *Player) apply(kept *store.Identity, conversation string) func(context.C
 		},
 	}
 	request.Sender = p.applicant
-	if kept != nil {
-		request.Sender, request.AuthToken = protocol.PlayerSender(kept.AgentID), kept.AuthToken
+	if known != nil {
+		request.Sender, request.AuthToken = protocol.PlayerSender(known.AgentID), known.AuthToken
 	}
 	return func(ctx context.Context) (*membership.Answer, error) {
 		limit := cmp.Or(o.RegisterTimeout, protocol.RegisterPlayer.Timeout)
@@ -238,17 +239,17 @@ func (p *Player) apply(kept *store.Identity, conversation string) func(context.C
 	}
 }
 
-// joined takes the place in the league that the manager gave. A player that
-// came back goes on where it was; for a new one everything begins.
+// joined processes a new membership. A returning player continues with its matches and
+// its history; a new one starts without any.
 func (p *Player) joined(m *membership.Membership, back bool) {
 	p.stamp.SetSender(protocol.PlayerSender(m.AgentID))
 	before := p.member.Get()
 	p.returned.Store(back)
-	if before != nil && back { // it was here all the time, and only showed itself again
+	if before != nil && back { // the same process registered again
 		return
 	}
-	p.diary.mu.Lock() // nothing is written while file and history belong to different leagues
-	defer p.diary.mu.Unlock()
+	p.file.mu.Lock() // no write while file and history belong to different leagues
+	defer p.file.mu.Unlock()
 	past := p.open(m, back)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,11 +257,11 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	if !back {
 		p.tally = &tally{}
 	}
-	if before != nil { // the league it was in is no more
+	if before != nil { // the previous league has ended
 		p.history, p.unsaved = newHistory(nil), false
 		p.current, p.round, p.standings, p.table, p.over = map[string]*match{}, nil, nil, nil, 0
 		p.totals = nil
-		p.settle()
+		p.signalQuiet()
 	}
 	if past != nil && p.options.Past == nil {
 		p.history, p.unsaved = past, false
@@ -270,16 +271,16 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 // Stamp returns the stamp of the agent's messages.
 func (p *Player) Stamp() *protocol.Stamp { return p.stamp }
 
-// Done is closed when the league is over.
+// Done returns a channel that is closed when the league is over.
 func (p *Player) Done() <-chan struct{} { return p.done }
 
-// Membership is the player's place in the league; nil before it is registered.
+// Membership returns the player's membership; nil before registration.
 func (p *Player) Membership() *membership.Membership { return p.member.Get() }
 
 // KnowsManager tells whether a credential is that of the league's manager.
 func (p *Player) KnowsManager(bearer string) bool { return p.member.KnowsManager(bearer) }
 
-// ID is the player's id, "" before it is registered.
+// ID returns the player's id; "" before registration.
 func (p *Player) ID() string {
 	if m := p.member.Get(); m != nil {
 		return m.AgentID
@@ -287,19 +288,19 @@ func (p *Player) ID() string {
 	return ""
 }
 
-// A Record is how a player's league went.
+// A Record is a player's result in its league.
 type Record struct {
 	PlayerID string
 	State    string
-	Stats    protocol.PlayerStats  // of its own history
-	League   *protocol.PlayerStats // of the whole league, as the manager told them; nil unless the player came back
+	Stats    protocol.PlayerStats  // of the own history
+	League   *protocol.PlayerStats // of the whole league, from the manager; nil unless the player returned
 	Rank     int                   // 0 when unknown
 	Points   int
-	Players  int // how many took part; 0 when unknown
+	Players  int // in the league; 0 when unknown
 	Champion protocol.Champion
 }
 
-// Record tells how the player stands, in the end or until now.
+// Record returns the final or the current result.
 func (p *Player) Record() Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,10 +323,9 @@ func (p *Player) Record() Record {
 	return r
 }
 
-// Finish returns when the player is in no match any more, or when ctx ends: a
-// process that is told to stop waits for it. The player goes on accepting
-// invitations meanwhile: it is known to be stopping only when it is gone, and
-// to refuse one would lose that match at once.
+// Finish waits until the player is in no match, or ctx ends. A process that is asked to
+// stop calls it. Meanwhile the player accepts invitations, because it would lose a match
+// at once by refusing it.
 func (p *Player) Finish(ctx context.Context) {
 	for {
 		p.mu.Lock()
@@ -346,8 +346,8 @@ func (p *Player) Finish(ctx context.Context) {
 	}
 }
 
-// engaged tells whether the player is in a match. One whose end got lost is
-// over with its round. p.mu is held.
+// engaged tells whether the player is in a match. A match without GAME_OVER ends with
+// its round. p.mu is held.
 func (p *Player) engaged() bool {
 	if p.completed != nil {
 		return false
@@ -360,9 +360,8 @@ func (p *Player) engaged() bool {
 	return false
 }
 
-// settle tells those who wait for the player to be in no match, when it is.
-// p.mu is held.
-func (p *Player) settle() {
+// signalQuiet wakes Finish when the player is in no match. p.mu is held.
+func (p *Player) signalQuiet() {
 	if p.quiet != nil && !p.engaged() {
 		close(p.quiet)
 		p.quiet = nil

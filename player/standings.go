@@ -19,9 +19,9 @@ func (p *Player) keepTable() {
 	}
 }
 
-// askTotals asks the manager for the player's totals in the whole league, if this
-// player came back: its own history may have gaps. Only managers of ours, which
-// prove themselves, are asked. A failure changes nothing.
+// askTotals queries a returning player's totals in the whole league, because its own
+// history may have gaps. It does so only at a manager that proves itself, which is one
+// of this program. A failure changes nothing.
 func (p *Player) askTotals(ctx context.Context) {
 	m := p.member.Get()
 	if m == nil || !m.Strict() || !p.returned.Load() {
@@ -38,7 +38,7 @@ func (p *Player) askTotals(ctx context.Context) {
 		err = errors.New(r.Error.ErrorCode + " " + r.Error.ErrorName)
 	}
 	if err == nil {
-		var raw []byte // the data is of any type, depending on the carrier
+		var raw []byte // the type of the data depends on the carrier
 		if raw, err = json.Marshal(r.Data); err == nil {
 			err = json.Unmarshal(raw, &row)
 		}
@@ -52,23 +52,23 @@ func (p *Player) askTotals(ctx context.Context) {
 	p.totals = totalsOf(&row.StandingRow)
 }
 
-// totalsOf are the counts of a row.
+// totalsOf returns the counts of a row.
 func totalsOf(r *protocol.StandingRow) *protocol.PlayerStats {
 	return &protocol.PlayerStats{TotalMatches: r.Wins + r.Draws + r.Losses, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses}
 }
 
-// A tally is what the table of a round says of the player, and what its history
-// said then.
+// A tally holds a player's counts in the table of a round, and those of its history at
+// that time.
 type tally struct {
 	round          int
 	table, history protocol.PlayerStats
 }
 
-// infer files the match whose GAME_OVER could not be read, or never came, with the
-// result that follows from the player's row in the table of a round. It does so
-// only where there is no doubt: the player is in one match without a result, of
-// this round; the table before was of this round or the one before; and since then
-// the row has one game more than the history. p.mu is held.
+// infer adds a match whose GAME_OVER is missing or unreadable, with the result that
+// follows from the player's row in the table of a round. It does so only without doubt:
+// the player has exactly one match without a result, and it is of this round; the table
+// before is of this round or the previous one; and since then the row has gained one
+// match more than the history. p.mu is held.
 func (p *Player) infer(round int, rows []protocol.StandingRow) {
 	id := p.ID()
 	i := slices.IndexFunc(rows, func(r protocol.StandingRow) bool { return r.PlayerID == id })
@@ -92,18 +92,18 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 		known := store.HistoryMatch{Attempt: m.attempt, PlayedMatch: protocol.PlayedMatch{
 			MatchID: matchID, OpponentID: m.opponent, Result: result, MyChoice: m.chosen, FromStandings: true,
 		}}
-		if !p.history.file(&known) {
+		if !p.history.add(&known) {
 			return
 		}
 		p.unsaved, now.history = true, p.history.stats
-		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type", protocol.EventResultFromStandings).Msg("no GAME_OVER could be read: the result is taken from the standings")
+		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type", protocol.EventResultFromStandings).Msg("no readable GAME_OVER: the result follows from the standings")
 		delete(p.current, matchID)
 		p.idle()
 	}
 }
 
-// missing is the result of the one game by which the table rose more than the
-// history; "" where it is not exactly one.
+// missing returns the result of the one match that the table has gained beyond the
+// history; "" unless it is exactly one.
 func missing(before, now *tally) string {
 	more := func(of func(*protocol.PlayerStats) int) int {
 		return of(&now.table) - of(&before.table) - of(&now.history) + of(&before.history)

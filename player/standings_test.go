@@ -47,7 +47,7 @@ func TestResultIsTakenFromTheStandingsOnlyWithoutDoubt(t *testing.T) {
 			for i, at := range test.tables {
 				for n := range test.filed {
 					if i == 1 {
-						p.history.file(Seen("P01", protocol.MatchID{Round: 9, Number: n + 1}.String(), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")}))
+						p.history.add(Seen("P01", protocol.MatchID{Round: 9, Number: n + 1}.String(), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")}))
 					}
 				}
 				p.infer(at.round, []protocol.StandingRow{{PlayerID: "P02", Wins: 7}, {PlayerID: "P01", Wins: at.wins, Draws: at.draws, Losses: at.losses}})
@@ -72,9 +72,9 @@ func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
 	h := newHistory(nil)
 	inferred := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusDraw})
 	inferred.FromStandings = true
-	assert.True(t, h.file(inferred))
+	assert.True(t, h.add(inferred))
 	told := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
-	assert.True(t, h.file(told))
-	assert.False(t, h.file(told), "once")
+	assert.True(t, h.add(told))
+	assert.False(t, h.add(told), "once")
 	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)
 }

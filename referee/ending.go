@@ -170,7 +170,7 @@ func (m *match) report(ctx context.Context) {
 // good, or ctx ends.
 func (m *match) deliver(ctx context.Context) {
 	o := &m.referee.options
-	err := membership.Insist(ctx, o.Clock, func(ctx context.Context) error {
+	err := membership.Retry(ctx, o.Clock, func(ctx context.Context) error {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err
 	}, func(err error, wait time.Duration) {

@@ -22,7 +22,7 @@ func (r *Referee) nonce(leagueID, matchID string, attempt int) (s protocol.Secre
 		_, _ = crand.Read(s[:]) // never fails
 		return s
 	}
-	secret := r.keep.Secret()
+	secret := r.identities.Secret()
 	mac := hmac.New(sha256.New, secret[:])
 	_, _ = fmt.Fprintf(mac, "nonce/%q/%q/%d", leagueID, matchID, attempt) // a hash takes everything
 	return protocol.Secret(mac.Sum(nil))

@@ -63,7 +63,7 @@ type Referee struct {
 	member  membership.Current
 	done    chan struct{} // closed by LEAGUE_COMPLETED
 
-	keep *membership.Keep
+	identities *membership.IdentityStore
 
 	life context.Context //nolint:containedctx // the life of the matches it conducts
 	stop context.CancelFunc
@@ -99,21 +99,21 @@ func New(o Options) (*Referee, error) {
 	if o.ID != "" {
 		name = o.ID
 	}
-	keep, err := membership.NewKeep(o.Folder, membership.RoleReferee, o.Name, o.Manager, []string{o.LeagueID})
+	identities, err := membership.NewIdentityStore(o.Folder, membership.RoleReferee, o.Name, o.Manager, []string{o.LeagueID})
 	if err != nil {
 		return nil, err
 	}
 	life, stop := context.WithCancel(context.Background())
 	r := &Referee{
-		options:  o,
-		keep:     keep,
-		stamp:    protocol.NewStamp(protocol.RefereeSender(name), o.Clock),
-		done:     make(chan struct{}),
-		life:     life,
-		stop:     stop,
-		crew:     newCrew(),
-		matches:  map[string]*match{},
-		warnings: map[string]int{},
+		options:    o,
+		identities: identities,
+		stamp:      protocol.NewStamp(protocol.RefereeSender(name), o.Clock),
+		done:       make(chan struct{}),
+		life:       life,
+		stop:       stop,
+		crew:       newCrew(),
+		matches:    map[string]*match{},
+		warnings:   map[string]int{},
 	}
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
@@ -141,8 +141,8 @@ func (r *Referee) Register(ctx context.Context) error {
 	if o.Folder != "" {
 		old = o.Folder.OldMatches()
 	}
-	enrolment := membership.Enrolment{
-		Keep: r.keep, Current: &r.member, Clock: o.Clock, Log: o.Log,
+	registration := membership.Registration{
+		Identities: r.identities, Current: &r.member, Clock: o.Clock, Log: o.Log,
 		Apply: r.apply,
 		Joined: func(m *membership.Membership, back bool) {
 			r.stamp.SetSender(protocol.RefereeSender(m.AgentID))
@@ -154,9 +154,9 @@ func (r *Referee) Register(ctx context.Context) error {
 		},
 	}
 	if o.LeagueID != "" {
-		enrolment.Leagues = []string{o.LeagueID}
+		registration.Leagues = []string{o.LeagueID}
 	}
-	return enrolment.Enroll(ctx)
+	return registration.Register(ctx)
 }
 
 // apply prepares a registration, of the referee that kept says or of a new one.

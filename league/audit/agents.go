@@ -19,7 +19,7 @@ func (a *auditor) checkDrop(e *journal.Event, here location) {
 	if agent == nil {
 		return // the event cannot be folded
 	}
-	registered, errRegistered := protocol.ParseTimestamp(agent.Registered)
+	registered, errRegistered := protocol.ParseTimestamp(agent.RegisteredAt)
 	dropped, errDropped := protocol.ParseTimestamp(e.At)
 	grace := time.Duration(a.state.Created.RegistrationGrace) * time.Second
 	if errRegistered != nil || errDropped != nil || !dropped.Before(registered.Add(grace)) {

@@ -43,8 +43,8 @@ func (s saga) completed(round int) saga {
 	return s.and(&journal.RoundCompleted{RoundID: round, Summary: protocol.RoundSummary{TotalMatches: 1, TechnicalLosses: 1}})
 }
 
-func lossOf(id, winner, fault string) journal.Outcome {
-	return journal.Outcome{
+func lossOf(id, winner, fault string) protocol.GameResult {
+	return protocol.GameResult{
 		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &winner, Choices: protocol.Both("P01", (*string)(nil), "P02", (*string)(nil)),
 		Reason: "as it is", Faults: protocol.PerPlayer[string]{{Name: id, Value: fault}},
 	}
@@ -55,7 +55,7 @@ func (s saga) played(round int, fault string) saga {
 	id := protocol.MatchID{Round: round, Number: 1}
 	return s.and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"},
 		&journal.MatchAccepted{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"},
-		&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01", Outcome: lossOf("P02", "P01", fault), Score: protocol.Both("P01", 3, "P02", 0)})
+		&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01", GameResult: lossOf("P02", "P01", fault), Score: protocol.Both("P01", 3, "P02", 0)})
 }
 
 // lost is a whole round of that.
@@ -65,7 +65,7 @@ func (s saga) lost(round int, fault string) saga {
 
 func (s saga) forfeited(round int) saga {
 	return s.and(&journal.MatchForfeited{
-		MatchID: protocol.MatchID{Round: round, Number: 1}, Players: []string{"P02"}, Outcome: lossOf("P02", "P01", "E001"), Score: protocol.Both("P01", 3, "P02", 0),
+		MatchID: protocol.MatchID{Round: round, Number: 1}, Players: []string{"P02"}, GameResult: lossOf("P02", "P01", "E001"), Score: protocol.Both("P01", 3, "P02", 0),
 	})
 }
 
@@ -85,7 +85,7 @@ func (s saga) failed(round int) saga {
 	return s.announced(round).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF02"},
 		&journal.AgentFailed{AgentID: "REF02", Attempt: protocol.Attempt{MatchID: id, Number: 1}, Reason: "away"},
 		&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 2}, RefereeID: "REF01"},
-		&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 2}, RefereeID: "REF01", Outcome: lossOf("P02", "P01", "E004"), Score: protocol.Both("P01", 3, "P02", 0)},
+		&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 2}, RefereeID: "REF01", GameResult: lossOf("P02", "P01", "E004"), Score: protocol.Both("P01", 3, "P02", 0)},
 	).completed(round)
 }
 
@@ -96,7 +96,7 @@ func TestLives(t *testing.T) {
 	gone := twice.suspended("P02").announced(3).forfeited(3).completed(3).announced(4).forfeited(4).completed(4)
 	swapped := func() journal.Data {
 		winner := "P02"
-		f := &journal.MatchForfeited{MatchID: protocol.MatchID{Round: 3, Number: 1}, Players: []string{"P02"}, Outcome: lossOf("P02", winner, "E001"), Score: protocol.Both("P01", 0, "P02", 3)}
+		f := &journal.MatchForfeited{MatchID: protocol.MatchID{Round: 3, Number: 1}, Players: []string{"P02"}, GameResult: lossOf("P02", winner, "E001"), Score: protocol.Both("P01", 0, "P02", 3)}
 		return f
 	}
 	for _, tt := range []struct {

@@ -160,7 +160,7 @@ func (a *auditor) compareResult(f *matchFile) {
 	if got.WrittenBy == store.WrittenByReferee {
 		want.ConversationID = protocol.MatchConversation(f.match.id, got.Attempt)
 	}
-	want.Result = &store.MatchResult{GameResult: r.Outcome, Score: r.Score}
+	want.Result = &store.MatchResult{GameResult: r.GameResult, Score: r.Score}
 	if got.Result != nil && (got.Result.Reason == "" || r.Reason == "") {
 		want.Result.Reason = got.Result.Reason
 	}

@@ -98,7 +98,7 @@ func contradicts(game rules.Game, m *scheduledMatch) bool {
 // checkRejectedReports finds a result that rests on a rejected report, and notes
 // the other attempts that were lost by rejected reports.
 func (a *auditor) checkRejectedReports(m *scheduledMatch, at location) {
-	for _, d := range m.Doubts {
+	for _, d := range m.LostAttempts {
 		at.agentID = d.RefereeID
 		if m.Report.RefereeID == d.RefereeID && m.Report.Number == d.Number {
 			a.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager rejected: %.200s", m.id, clip(d.RefereeID), d.Reason)
@@ -200,7 +200,7 @@ func (a *auditor) checkVerdict(m *scheduledMatch, game rules.Game, chance rules.
 }
 
 func (a *auditor) compareVerdict(m *scheduledMatch, v rules.Verdict, at location) {
-	got := m.Report.Outcome
+	got := m.Report.GameResult
 	want := got
 	want.Status, want.WinnerPlayerID, want.DrawnNumber, want.NumberParity = protocol.StatusDraw, nil, nil, nil
 	if v.Winner != rules.NoSide {

@@ -162,7 +162,7 @@ func (w *world) match(matchID protocol.MatchID, idA, idB string) {
 			result.Status, result.WinnerPlayerID = protocol.StatusWin, ptr([]string{idA, idB}[v.Winner])
 		}
 	}
-	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Outcome: result, Draw: draw}
+	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", GameResult: result, Draw: draw}
 	points := func(p string) int {
 		switch {
 		case result.Status == protocol.StatusDraw:

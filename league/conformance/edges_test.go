@@ -54,7 +54,7 @@ func TestPlayerThatDoesNotRegisterIsExaminedWithoutTheEndOfTheLeague(t *testing.
 		assert.True(n, r.Conforms())
 		assert.Empty(n, verdicts(r, conformance.Fail, conformance.Warn))
 		assert.Equal(n, "no manager was there to register with", finding(n, r, "P-REG-01").Detail)
-		assert.Contains(n, finding(n, r, "P-NOT-04").Detail, "not ours to end")
+		assert.Contains(n, finding(n, r, "P-NOT-04").Detail, "must not end its league")
 		assert.False(n, ended.Load())
 
 		r = alone(n, newModel(n), func(o *conformance.Options) { o.Listener, o.Wait = n.open(), time.Nanosecond })
@@ -81,7 +81,7 @@ func TestPlayerOfAnotherLeagueIsGivenUp(t *testing.T) {
 		m := newModel(n)
 		refuses(4001, "GAME_INVITATION")(m)
 		r := alone(n, m)
-		assert.Contains(n, verdicts(r, conformance.Fail)["P-INV-01"], "it plays only in the league it is registered in")
+		assert.Contains(n, verdicts(r, conformance.Fail)["P-INV-01"], "the agent plays only in the league that it is registered in")
 		assert.Len(n, verdicts(r, conformance.Fail), 1)
 		assert.Contains(n, finding(n, r, "P-CHO-01").Detail, "let it register with this examination")
 	})

@@ -19,40 +19,38 @@ func message(messageType, sender, conversation, token string) map[string]any {
 	return m
 }
 
-// envelope judges the envelope of a message of the agent, as the agent wrote it, that came
-// at this time.
-func (x *client) envelope(m members, messageType, sender, conversation string, at time.Time, shown *Exchange) {
-	d := defect{}
-	if m["timestamp"] == nil && m["conversation_id"] == nil {
-		d = envelopeDefect()
+// recordEnvelope records the envelope of a message of the agent, as the agent wrote it.
+func (x *exam) recordEnvelope(f *fact) {
+	if f.message["timestamp"] == nil && f.message["conversation_id"] == nil {
+		f.defect = envelopeDefect()
 	}
-	x.because(d, x.as("ENV-01"), firstOf(m.has("protocol", protocol.Name), m.has("message_type", messageType)), shown)
-	x.because(d, x.as("ENV-02"), senderProblem(m, sender), shown)
-	problem := timeProblem(m, "timestamp")
-	x.because(d, x.as("ENV-03"), problem, shown)
-	if problem == "" {
-		x.judge(x.as("ENV-04"), clockProblem(m, at), shown)
-	}
-	x.because(d, x.as("ENV-05"), m.filled("conversation_id"), shown)
-	if conversation != "" {
-		x.because(d, x.as("ENV-06"), m.has("conversation_id", conversation), shown)
-	}
+	x.record("envelope", f)
 }
 
-// senderProblem says what is wrong with a sender: want is the whole of it, or with a
-// colon at the end how it must begin.
-func senderProblem(m members, want string) string {
-	if !strings.HasSuffix(want, ":") {
-		return m.has("sender", want)
+func hasProtocol(f *fact) string  { return f.message.has("protocol", protocol.Name) }
+func hasTimestamp(f *fact) string { return timeProblem(f.message, "timestamp") }
+
+// hasSender returns what is wrong with a sender. A wanted sender that ends with a colon is
+// followed by any id.
+func hasSender(f *fact) string {
+	if !strings.HasSuffix(f.sender, ":") {
+		return f.message.has("sender", f.sender)
 	}
-	if problem := m.filled("sender"); problem != "" {
+	if problem := f.message.filled("sender"); problem != "" {
 		return problem
 	}
-	got, _ := m.text("sender")
-	return when(!strings.HasPrefix(got, want) || got == want, "sender is %s, not %s and an id", quoted(got), want)
+	got, _ := f.message.text("sender")
+	return when(!strings.HasPrefix(got, f.sender) || got == f.sender, "sender is %s, not %s and an id", quoted(got), f.sender)
 }
 
-// timeProblem says what is wrong with a member that must be a time.
+func sameConversation(f *fact) string {
+	if f.conversation == "" {
+		return undecided
+	}
+	return f.message.has("conversation_id", f.conversation)
+}
+
+// timeProblem returns what is wrong with a member that must be a time.
 func timeProblem(m members, name string) string {
 	if problem := m.filled(name); problem != "" {
 		return problem
@@ -64,13 +62,14 @@ func timeProblem(m members, name string) string {
 	return ""
 }
 
-// clockProblem says that the timestamp of a message is far from now.
-func clockProblem(m members, now time.Time) string {
-	text, _ := m.text("timestamp")
+// clockIsRight returns that the timestamp of a message is far from the time at which the
+// message came.
+func clockIsRight(f *fact) string {
+	text, _ := f.message.text("timestamp")
 	at, err := protocol.ParseTimestamp(text)
 	if err != nil {
-		return err.Error()
+		return undecided
 	}
-	apart := now.Sub(at).Round(time.Second)
-	return when(apart.Abs() > time.Minute, "timestamp %s is %s away from now, %s", text, apart.Abs(), protocol.FormatTimestamp(now))
+	apart := f.at.Sub(at).Round(time.Second)
+	return when(apart.Abs() > time.Minute, "timestamp %s is %s away from now, %s", text, apart.Abs(), protocol.FormatTimestamp(f.at))
 }

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,49 +12,39 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A hearing is the examination of a manager: the kit brings all agents of a
-// league, which the manager runs from the first registration to the end.
-type hearing struct {
-	client
+// A managerExam is the examination of a manager. The kit is all agents of a league, from
+// the first registration to the end.
+type managerExam struct {
+	*exam
 
-	stage *stage
-	spare *actor // at whose endpoint applicants live that are to be refused
+	fakes *fakes
+	spare *fakeAgent // the endpoint of applicants that the manager must refuse
 
-	players  []*member
-	referees []*member
-	names    int // applicants that there were
-	league   string
+	players    []*member
+	referees   []*member
+	applicants int
+	league     string
 
 	conducting sync.WaitGroup
-	settled    chan struct{} // closed when nobody more is registered: a match may come before the answer to the registration that began the league
+	complete   chan struct{} // closed after the last registration: a match may come before the answer to it
 
 	mu      sync.Mutex
-	matches map[string]*fixture
-	order   []string // of matches, as they were handed out
+	matches map[string]*assignedMatch
+	order   []string // ids of matches, in the order of assignment
 }
 
 // A member is an agent of the kit that the manager has registered.
 type member struct {
-	*actor
+	*fakeAgent
 	id, name string
 	token    string
 	referee  bool
 	proves   bool // the manager has said that it proves itself
 
-	registration map[string]any // the message; nil where it must not be sent again
+	registration map[string]any // the message; nil if it must not be repeated
 }
 
-// askOf calls a method of the manager as one of the agents does.
-func (x *hearing) askOf(ctx context.Context, m *member, method string, params any) *reply {
-	return x.askAs(ctx, m.dialect, method, params, otherLimit)
-}
-
-// sendOf calls a method once, in the form that the manager understands.
-func (x *hearing) sendOf(ctx context.Context, m *member, method string, params any) *reply {
-	return x.sendIn(ctx, m.dialect, method, params, otherLimit, nil)
-}
-
-// sender is the member as it signs.
+// sender is the sender of the member's messages.
 func (m *member) sender() string {
 	if m.referee {
 		return protocol.RefereeSender(m.id)
@@ -61,87 +52,93 @@ func (m *member) sender() string {
 	return protocol.PlayerSender(m.id)
 }
 
-// The numbers of agents that a league has when nothing else is said.
-const (
-	usualPlayers  = 4
-	usualReferees = 1
-)
+// askAs calls a method of the manager as one of the agents does.
+func (x *managerExam) askAs(ctx context.Context, a *fakeAgent, method string, params any) *reply {
+	return x.ask(ctx, a.dialect, method, params, otherLimit)
+}
 
-// examineManager runs a league from outside. What is refused comes before the
-// last registration, which begins it.
-func examineManager(ctx context.Context, l *lab) {
-	x := &hearing{client: client{lab: l, letter: "M"}, matches: map[string]*fixture{}, settled: make(chan struct{})}
+// sendAs calls a method once, in the form that the manager understands.
+func (x *managerExam) sendAs(ctx context.Context, a *fakeAgent, method string, params any) *reply {
+	return x.send(ctx, a.dialect, method, params, otherLimit, variation{})
+}
+
+// examineManager runs a league. Requests that the manager must refuse come before the last
+// registration, which begins the league.
+func examineManager(ctx context.Context, e *exam) {
+	x := &managerExam{exam: e, matches: map[string]*assignedMatch{}, complete: make(chan struct{})}
+	x.use(x.table())
 	if !x.meet(ctx) {
 		return
 	}
-	wire := []string{"M-HTTP", "M-RPC"}
-	if x.wants(wire...) {
-		x.probe(ctx)
+	if x.needs("wire") {
+		x.examineWire(ctx)
 	}
 	gaveUp := ""
-	if x.wantsBeyond(wire...) {
+	if x.needsMoreThan("wire", "misuse") {
 		gaveUp = x.register(ctx)
 	}
-	if x.wants(wire...) {
+	if x.needs("wire", "misuse") {
 		x.misuse(ctx, x.alive)
+		x.sendLarge(ctx)
 	}
 	if gaveUp != "" {
 		x.giveUp(gaveUp)
 	}
-	if x.stage == nil {
+	if x.fakes == nil {
 		return
 	}
 	defer x.conducting.Wait()
-	defer x.stage.close()
-	defer func() { x.judgeMessages(x.stage) }()
-	if gaveUp == "" && x.wantsBeyond(append(wire, "M-REG", "M-REF", "M-AUT")...) {
+	defer x.fakes.close()
+	defer func() { x.recordMessages(x.fakes) }()
+	if gaveUp == "" && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
 		x.run(ctx)
 	}
 }
 
-// register has the agents of the kit registered, all but the last, and sends registrations
-// and queries that are to be refused. It returns why it could not.
-func (x *hearing) register(ctx context.Context) (gaveUp string) {
+// register registers the agents of the kit, all but the last, and sends registrations and
+// queries that the manager must refuse. It returns why it could not.
+func (x *managerExam) register(ctx context.Context) (gaveUp string) {
 	if x.options.Listener == nil {
 		return "there is no listener at which the manager could call the players of the examination"
 	}
-	x.stage = openStage(ctx, x.options)
-	if !x.gather(ctx) {
+	x.fakes = newFakes(ctx, x.exam)
+	if !x.registerFirst(ctx) {
 		return "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
 	}
-	if x.wants("M-REF") {
-		x.refuse(ctx)
+	if x.needs("refusal") {
+		x.applyWrongly(ctx)
 	}
-	x.fill(ctx)
-	if x.wants("M-QRY", "M-AUT", "M-ENV", "M-MSG") {
+	x.registerFurther(ctx)
+	if x.needsMoreThan("wire", "misuse", "register", "refusal") {
 		x.query(ctx)
+		x.queryWithoutRight(ctx)
 	}
 	return ""
 }
 
-// run has the league run from its start to its end.
-func (x *hearing) run(ctx context.Context) {
+// run runs the league from its start to its end.
+func (x *managerExam) run(ctx context.Context) {
 	if !x.begin(ctx) {
 		return
 	}
-	x.comeLate(ctx)
+	x.registerLate(ctx)
 	x.follow(ctx)
 	if ctx.Err() != nil && !x.over() {
-		return // nobody knows what would have come
+		return // the rest of the league is unknown
 	}
 	if !x.conducted(ctx) {
-		x.stage.end() // what is still to be answered need not be
+		x.fakes.end() // the agents need not answer the remaining calls
 		x.conducting.Wait()
 	}
 	x.queryAfter(ctx)
-	x.judgeLeague()
+	x.recordLeague()
 }
 
-// conducted waits for the answers to the last reports, which may come after the
-// end of the league; false when they do not.
-func (x *hearing) conducted(ctx context.Context) bool {
+// conducted waits for the answers to the last reports, which may come after the end of the
+// league; false if they do not come.
+func (x *managerExam) conducted(ctx context.Context) bool {
 	done := make(chan struct{})
-	go func() { // it ends with the stage at the latest
+	go func() { // it ends with the fakes at the latest
 		defer close(done)
 		x.conducting.Wait()
 	}()
@@ -155,207 +152,156 @@ func (x *hearing) conducted(ctx context.Context) bool {
 	}
 }
 
-// wanted are the players and referees that the league waits for.
-func (x *hearing) wanted() (players, referees int) {
-	players, referees = x.options.Players, x.options.Referees
-	if players == 0 {
-		players = usualPlayers
-	}
-	if referees == 0 {
-		referees = usualReferees
-	}
-	return players, referees
+// size is the number of players and referees that the league waits for.
+func (x *managerExam) size() (players, referees int) {
+	return cmp.Or(x.options.Players, 4), cmp.Or(x.options.Referees, 1)
 }
 
-// openSpare makes an endpoint for those who apply in vain.
-func (x *hearing) openSpare() bool {
-	a, err := x.stage.open(x.playReferee) // a referee acknowledges whatever a player does
-	if err != nil {
-		x.giveUp(err.Error())
-		return false
-	}
-	x.spare = a
-	return true
-}
-
-// playPlayer answers as a player whose matches somebody else plays for it.
-func playPlayer(c *call) performance {
-	acks := map[string]string{
+// answerPlayer answers the calls of a player. The kit's referees play its matches.
+func answerPlayer(c *call) response {
+	ack := map[string]string{
 		protocol.TypeRoundAnnouncement: protocol.TypeRoundAnnouncementAck, protocol.TypeStandingsUpdate: protocol.TypeStandingsUpdateAck,
 		protocol.TypeRoundCompleted: protocol.TypeRoundCompletedAck, protocol.TypeLeagueCompleted: protocol.TypeLeagueCompletedAck,
 		protocol.TypeGameOver: protocol.TypeGameOverAck, protocol.TypeGameError: protocol.TypeGameErrorAck,
-	}
-	ack, known := acks[c.kind]
-	if !known {
-		return playOther(c, "player")
+	}[c.kind]
+	if ack == "" {
+		return answerPing(c, "player")
 	}
 	m := c.reply(ack, protocol.PlayerSender(c.to.identity()))
 	m["status"], m["player_id"] = protocol.StatusAcknowledged, c.to.identity()
 	if round, ok := c.params.integer("round_id"); ok {
 		m["round_id"] = round
 	}
-	return performance{result: m}
+	return response{result: m}
 }
 
-// playOther answers what an agent of no matter which role is asked.
-func playOther(c *call, role string) performance {
-	if c.method == protocol.Ping.Name {
-		m := c.reply("PONG", role+":check")
-		m["status"], m["role"] = "ok", role
-		return performance{result: m}
-	}
-	return c.refuse(codeUnknownMethod, "Method not found")
-}
-
-// playReferee answers as a referee, and conducts what it is handed.
-func (x *hearing) playReferee(c *call) performance {
-	var ack string
-	switch c.kind {
-	case protocol.TypeMatchAssignment:
+// answerReferee answers the calls of a referee, and conducts the assigned matches.
+func (x *managerExam) answerReferee(c *call) response {
+	if c.kind == protocol.TypeMatchAssignment {
 		return x.assigned(c)
-	case protocol.TypeRoundAnnouncement:
-		ack = protocol.TypeRoundAnnouncementAck
-	case protocol.TypeRoundCompleted:
-		ack = protocol.TypeRoundCompletedAck
-	case protocol.TypeLeagueCompleted:
-		ack = protocol.TypeLeagueCompletedAck
-	case protocol.TypeStandingsUpdate:
-		ack = protocol.TypeStandingsUpdateAck
-	default:
-		return playOther(c, "referee")
 	}
-	m := c.reply(ack, protocol.RefereeSender(c.to.identity()))
-	m["status"], m["referee_id"] = protocol.StatusAcknowledged, c.to.identity()
-	return performance{result: m}
+	r := answerPlayer(c)
+	if r.result == nil || c.kind == "" {
+		return answerPing(c, "referee")
+	}
+	r.result["sender"], r.result["referee_id"] = protocol.RefereeSender(c.to.identity()), c.to.identity()
+	delete(r.result, "player_id")
+	return r
 }
 
-// begin has the league begin, and tells whether it did.
-func (x *hearing) begin(ctx context.Context) bool {
+// begin begins the league, and tells whether it began.
+func (x *managerExam) begin(ctx context.Context) bool {
 	x.reportEarly(ctx)
-	x.startUnasked(ctx)
-	complete := x.complete(ctx)
-	close(x.settled)
+	x.startWithoutRight(ctx)
+	complete := x.registerLast(ctx)
+	close(x.complete)
 	if !complete {
 		return false
 	}
 	if x.options.Admin != "" {
 		x.awaitPings(ctx)
-		r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", x.options.Admin))
+		r := x.start(ctx, "conv-check-start", x.options.Admin)
 		if problem := r.trouble(); problem != "" && !x.announced() {
-			x.fail("M-RUN-01", "start_league: "+problem, &r.Exchange)
+			x.record("begin/league", &fact{reply: r, about: "start_league", problem: problem})
 			x.giveUp("the league did not begin")
 			return false
 		}
 	}
-	if !x.stage.await(ctx, x.options.Wait, x.announced) {
-		if ctx.Err() != nil {
-			return false
+	if !x.fakes.await(ctx, x.options.Wait, x.announced) {
+		if ctx.Err() == nil {
+			x.giveUp(fmt.Sprintf("the league did not begin within %s of %d players and %d referees registering; "+
+				"say how many it waits for, or give the examination the admin token", x.options.Wait, len(x.players), len(x.referees)))
 		}
-		players, referees := len(x.players), len(x.referees)
-		x.giveUp(fmt.Sprintf("the league did not begin within %s of %d players and %d referees registering; "+
-			"say how many it waits for, or give the examination the admin token", x.options.Wait, players, referees))
 		return false
 	}
-	x.pass("M-RUN-01")
+	x.record("begin/league", &fact{})
 	return true
 }
 
-// maxPinging is how long the examination waits for the manager to ping its agents
-// before it starts the league by hand. A manager that pings may leave out agents that
-// have not answered yet; most managers do not ping.
+// start calls start_league with a token; "" is none.
+func (x *managerExam) start(ctx context.Context, conversation, token string) *reply {
+	return x.ask(ctx, x.dialect, "start_league", message("START_LEAGUE", protocol.ManagerSender, conversation, token), otherLimit)
+}
+
+// maxPinging is the time to wait for the manager to ping its agents before the kit starts
+// the league. A manager that pings may leave out agents that have not answered yet; most
+// managers do not ping.
 const maxPinging = 2 * time.Second
 
-// awaitPings waits until the manager has called every agent, and counts on none any
-// more in GET_STATUS.
-func (x *hearing) awaitPings(ctx context.Context) {
+// awaitPings waits until the manager has called every agent, and awaits none any more by
+// GET_STATUS.
+func (x *managerExam) awaitPings(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxPinging)
 	defer cancel()
-	x.stage.await(ctx, maxPinging, x.pinged)
+	x.fakes.await(ctx, maxPinging, func() bool {
+		called := map[*fakeAgent]bool{}
+		for _, c := range x.received(nil, "") {
+			called[c.to] = true
+		}
+		return !slices.ContainsFunc(slices.Concat(x.players, x.referees), func(m *member) bool { return !called[m.fakeAgent] })
+	})
+	p := x.players[0]
 	for rest(ctx, 20*time.Millisecond) {
-		r := x.askOf(ctx, x.players[0], protocol.Query.Name, x.question(x.players[0], protocol.QueryStatus, nil))
+		r := x.askAs(ctx, p.fakeAgent, protocol.Query.Name, x.question(p, protocol.QueryStatus, nil))
 		if awaited := objectOf(r.result["data"])["awaited"]; awaited.Kind() != '[' || len(awaited) == len("[]") {
 			return
 		}
 	}
 }
 
-// pinged tells whether every agent of the examination was called.
-func (x *hearing) pinged() bool {
-	called := map[*actor]bool{}
-	for _, c := range x.stage.told(func(*call) bool { return true }) {
-		called[c.to] = true
-	}
-	return !slices.ContainsFunc(slices.Concat(x.players, x.referees), func(m *member) bool { return !called[m.actor] })
+// received returns the calls of a kind to an agent; nil is any agent, and "" any kind.
+func (x *managerExam) received(a *fakeAgent, kind string) []*call {
+	return x.fakes.received(func(c *call) bool { return (a == nil || c.to == a) && (kind == "" || c.kind == kind) })
 }
 
-// announced tells whether anything was said that only a league that runs says.
-func (x *hearing) announced() bool {
-	return len(x.stage.told(func(c *call) bool {
-		return c.kind == protocol.TypeRoundAnnouncement || c.kind == protocol.TypeMatchAssignment
-	})) > 0
+// announced tells whether the manager has sent a message of a league that has begun.
+func (x *managerExam) announced() bool {
+	return len(x.received(nil, protocol.TypeRoundAnnouncement))+len(x.received(nil, protocol.TypeMatchAssignment)) > 0
 }
 
-// startUnasked tries to begin the league without the right to.
-func (x *hearing) startUnasked(ctx context.Context) {
-	for _, try := range []struct {
+// startWithoutRight tries to begin the league without the admin token.
+func (x *managerExam) startWithoutRight(ctx context.Context) {
+	for _, s := range []struct {
 		token string
 		code  protocol.Code
 	}{
 		{"", protocol.ErrTokenMissing}, {strings.Repeat("0", 43), protocol.ErrTokenInvalid}, {x.players[0].token, protocol.ErrTokenInvalid},
 	} {
-		r := x.ask(ctx, "start_league", message("START_LEAGUE", protocol.ManagerSender, "conv-check-start-unasked", try.token))
+		r := x.start(ctx, "conv-check-start-unasked", s.token)
 		if r.fault != nil && r.fault.code == codeUnknownMethod {
-			x.skip("M-RUN-04", "it has no start_league")
-			x.skip("M-RUN-05", "it has no start_league")
+			x.record("begin/without right", &fact{skip: "it has no start_league"})
 			return
 		}
-		x.judge("M-RUN-04", notRefused(r), &r.Exchange)
-		x.judge("M-RUN-05", refusedBy(r, try.code, 3001), &r.Exchange)
+		x.record("begin/without right", &fact{reply: r, code: s.code, numbers: []int{3001}})
 	}
 }
 
-// reportEarly reports a match of a league that has not begun.
-func (x *hearing) reportEarly(ctx context.Context) {
-	if x.announced() || len(x.players) == 0 {
-		return
-	}
-	f := &fixture{match: protocol.MatchID{Round: 1, Number: 1}.String(), round: 1, a: x.players[0].id, b: x.players[0].id + "0", referee: x.referees[0]}
-	x.decide(f, 0)
-	r := x.sendOf(ctx, x.referees[0], protocol.ReportMatchResult.Name, x.report(f))
-	x.judge("M-RPT-09", notRefused(r), &r.Exchange)
-	x.judge("M-RPT-06", refusedBy(r, protocol.ErrLeagueNotStarted, 30, 5002), &r.Exchange)
-}
-
-// maxStill is how long a league may say nothing before it is left.
+// maxStill is the time without a message after which the kit leaves the league.
 const maxStill = 15 * time.Second
 
 // follow waits for the league to end.
-func (x *hearing) follow(ctx context.Context) {
+func (x *managerExam) follow(ctx context.Context) {
 	seen := -1
 	for {
-		now := len(x.stage.told(func(*call) bool { return true }))
+		now := len(x.received(nil, ""))
 		if x.over() || now == seen || ctx.Err() != nil {
 			break
 		}
 		seen = now
-		x.stage.await(ctx, x.patience(maxStill), func() bool {
-			return x.over() || len(x.stage.told(func(*call) bool { return true })) > seen
-		})
+		x.fakes.await(ctx, x.patience(maxStill), func() bool { return x.over() || len(x.received(nil, "")) > seen })
 		x.conductAnnounced()
 	}
 }
 
 // over tells whether all players know that the league is over.
-func (x *hearing) over() bool {
+func (x *managerExam) over() bool {
 	for _, p := range x.players {
-		if len(x.stage.told(func(c *call) bool { return c.to == p.actor && c.kind == protocol.TypeLeagueCompleted && c.answered })) == 0 {
+		if len(x.fakes.received(func(c *call) bool { return c.to == p.fakeAgent && c.kind == protocol.TypeLeagueCompleted && c.answered })) == 0 {
 			return false
 		}
 	}
-	for _, r := range x.referees { // it may be told a moment later
-		x.stage.await(x.stage.life, 200*time.Millisecond, func() bool {
-			return len(x.stage.told(func(c *call) bool { return c.to == r.actor && c.kind == protocol.TypeLeagueCompleted })) > 0
-		})
+	for _, r := range x.referees { // the manager may tell them a moment later
+		x.fakes.await(x.fakes.life, 200*time.Millisecond, func() bool { return len(x.received(r.fakeAgent, protocol.TypeLeagueCompleted)) > 0 })
 	}
 	return len(x.players) > 0
 }

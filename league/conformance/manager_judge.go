@@ -3,61 +3,53 @@ package conformance
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"evenodd/league/protocol"
 )
 
-// A row is how a player stands by the reports that the kit has made.
-type row struct{ played, wins, draws, losses, points int }
+// A standing is how a player stands by the reports of the kit.
+type standing struct{ played, wins, draws, losses, points int }
 
-// table counts the reports of the rounds up to this one.
-func (x *hearing) table(round int) map[string]*row {
-	rows := map[string]*row{}
+// wholeLeague is greater than every round.
+const wholeLeague = 1 << 30
+
+// standings counts the reports of the rounds up to this one.
+func (x *managerExam) standings(round int) map[string]*standing {
+	rows := map[string]*standing{}
 	for _, p := range x.players {
-		rows[p.id] = &row{}
+		rows[p.id] = &standing{}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, id := range x.order {
-		f := x.matches[id]
-		a, b := rows[f.a], rows[f.b]
-		if !f.accepted || f.round > round || a == nil || b == nil {
+		m := x.matches[id]
+		if !m.accepted || m.round > round || rows[m.players[0]] == nil || rows[m.players[1]] == nil {
 			continue
 		}
-		a.played++
-		b.played++
-		switch f.winner {
-		case f.a:
-			a.win()
-			b.losses++
-		case f.b:
-			b.win()
-			a.losses++
-		default:
-			for _, r := range []*row{a, b} {
-				r.draws++
-				r.points++
+		for _, player := range m.players {
+			row := rows[player]
+			row.played++
+			switch m.winner {
+			case player:
+				row.wins++
+				row.points += 3
+			case "":
+				row.draws++
+				row.points++
+			default:
+				row.losses++
 			}
 		}
 	}
 	return rows
 }
 
-func (r *row) win() {
-	r.wins++
-	r.points += 3
-}
-
-// tableProblem says what is wrong with standings when the league is over.
-func (x *hearing) tableProblem(rows []members, whole bool) string {
-	return x.standingsProblem(rows, 1<<30, whole)
-}
-
-// standingsProblem says what is wrong with the standings after a round.
-func (x *hearing) standingsProblem(rows []members, round int, whole bool) string {
-	counted := x.table(round)
-	if whole && len(rows) != len(counted) {
+// standingsProblem returns what is wrong with the standings after a round.
+func (x *managerExam) standingsProblem(rows []members, round int) string {
+	counted := x.standings(round)
+	if len(rows) != len(counted) {
 		return fmt.Sprintf("the standings have %d rows, and the league %d players", len(rows), len(counted))
 	}
 	for _, m := range rows {
@@ -78,7 +70,7 @@ func (x *hearing) standingsProblem(rows []members, round int, whole bool) string
 	return ""
 }
 
-// orderProblem says why rows are not in order.
+// orderProblem returns why rows are not in order.
 func orderProblem(rows []members) string {
 	for i := 1; i < len(rows); i++ {
 		before, _ := rows[i-1].integer("points")
@@ -92,7 +84,7 @@ func orderProblem(rows []members) string {
 	return ""
 }
 
-// rowProblem says what a row lacks.
+// rowProblem returns what the rows lack.
 func rowProblem(rows []members) string {
 	for i, m := range rows {
 		if rank, ok := m.integer("rank"); !ok || rank < 1 || rank > i+1 {
@@ -107,17 +99,17 @@ func rowProblem(rows []members) string {
 	return ""
 }
 
-// judgeLeague looks at all that the manager has said, in the order of requirements.
-func (x *hearing) judgeLeague() {
-	announced := x.judgeAnnouncements()
-	x.judgeHanding(announced)
-	x.judgeBroadcasts(len(announced))
-	x.judgeEnd(len(announced))
-	x.judgeProofs()
+// recordLeague records all messages of the manager.
+func (x *managerExam) recordLeague() {
+	announced := x.recordAnnouncements()
+	x.recordAssignments(announced)
+	x.recordBroadcasts(len(announced))
+	x.recordEnd(len(announced))
+	x.recordProofs()
 }
 
-// judgeProofs looks whether the manager has proved itself where it said so.
-func (x *hearing) judgeProofs() {
+// recordProofs records whether the manager has proved itself to agents to which it said so.
+func (x *managerExam) recordProofs() {
 	kinds := []string{
 		protocol.TypeRoundAnnouncement, protocol.TypeMatchAssignment, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted,
 	}
@@ -126,55 +118,61 @@ func (x *hearing) judgeProofs() {
 			continue
 		}
 		want := protocol.KeyOf(m.token).ManagerCredential(x.league)
-		for _, c := range x.stage.told(func(c *call) bool { return c.to == m.actor && slices.Contains(kinds, c.kind) }) {
-			x.judge("M-PRV-01", firstOf(when(c.bearer == "", "%s to %s came without a credential", c.kind, m.id),
-				when(!protocol.SameToken(c.bearer, want), "%s to %s came with another credential", c.kind, m.id)), c.exchange())
+		for _, c := range x.fakes.received(func(c *call) bool { return c.to == m.fakeAgent && slices.Contains(kinds, c.kind) }) {
+			x.record("proof", &fact{call: c, problem: firstOf(when(c.bearer == "", "%s to %s came without a credential", c.kind, m.id),
+				when(!protocol.SameToken(c.bearer, want), "%s to %s came with another credential", c.kind, m.id))})
 		}
 	}
-	x.skip("M-PRV-01", "it does not say that it proves itself")
+	x.record("proof", &fact{skip: "it does not say that it proves itself"})
 }
 
-// toldTo are the calls of a kind to an agent.
-func (x *hearing) toldTo(a *actor, kind string) []*call {
-	return x.stage.told(func(c *call) bool { return c.to == a && c.kind == kind })
-}
-
-// judgeAnnouncements looks at the rounds, and returns the matches of each by
-// round, as the first player was told them.
-func (x *hearing) judgeAnnouncements() map[int][]members {
+// recordAnnouncements records the announcements, and returns the matches of each round as
+// the first player was told.
+func (x *managerExam) recordAnnouncements() map[int][]members {
 	announced := map[int][]members{}
 	for i, p := range x.players {
 		seen := map[int]bool{}
-		for _, c := range x.toldTo(p.actor, protocol.TypeRoundAnnouncement) {
-			shown := c.exchange()
-			x.envelope(c.said, protocol.TypeRoundAnnouncement, protocol.ManagerSender, "", c.at, shown)
-			round, ok := c.params.integer("round_id")
-			rows := rowsOf(c.params["matches"])
-			problem := firstOf(c.params.filled("league_id"), when(!ok, "round_id is %s", valueOf(c.params, "round_id")), when(len(rows) == 0, "matches is %s", jsonKind(c.params["matches"])))
-			for _, m := range rows {
-				problem = firstOf(problem, m.filled("match_id"), m.filled("game_type"), m.filled("player_A_id"), m.filled("player_B_id"), m.filled("referee_endpoint"))
-			}
-			x.judge("M-RND-02", problem, shown)
+		for _, c := range x.received(p.fakeAgent, protocol.TypeRoundAnnouncement) {
+			x.recordEnvelope(&fact{call: c, message: c.said, messageType: protocol.TypeRoundAnnouncement, sender: protocol.ManagerSender, at: c.at})
+			x.record("announcement", &fact{call: c})
+			round, _ := c.params.integer("round_id")
 			seen[round] = true
 			if i == 0 {
-				announced[round] = rows
+				announced[round] = rowsOf(c.params["matches"])
 			}
 		}
 		for round := range announced {
-			x.judge("M-RND-01", when(!seen[round], "player %s was not told of round %d", p.id, round))
+			x.record("announced", &fact{problem: when(!seen[round], "player %s was not told of round %d", p.id, round)})
 		}
 	}
 	if len(announced) == 0 {
-		x.fail("M-RND-01", "no player was told of any round")
+		x.record("announced", &fact{problem: "no player was told of any round"})
 	}
-	x.judge("M-RND-03", x.scheduleProblem(announced))
+	x.record("schedule", &fact{problem: x.scheduleProblem(announced)})
 	return announced
 }
 
-// scheduleProblem says why a schedule is no round robin.
-func (x *hearing) scheduleProblem(announced map[int][]members) string {
+// announcementProblem returns what an announcement lacks.
+func announcementProblem(f *fact) string {
+	p := f.call.params
+	rows := rowsOf(p["matches"])
+	problem := firstOf(p.filled("league_id"), roundMissing(p), when(len(rows) == 0, "matches is %s", jsonKind(p["matches"])))
+	for _, m := range rows {
+		problem = firstOf(problem, m.filled("match_id"), m.filled("game_type"), m.filled("player_A_id"), m.filled("player_B_id"), m.filled("referee_endpoint"))
+	}
+	return problem
+}
+
+func roundMissing(m members) string {
+	_, ok := m.integer("round_id")
+	return when(!ok, "round_id is %s", valueOf(m, "round_id"))
+}
+
+// scheduleProblem returns why a schedule is no round robin.
+func (x *managerExam) scheduleProblem(announced map[int][]members) string {
 	met := map[[2]string]int{}
-	for _, round := range sortedRounds(announced) {
+	pair := func(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
+	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		busy := map[string]bool{}
 		for _, m := range announced[round] {
 			a, _ := m.text("player_A_id")
@@ -183,15 +181,15 @@ func (x *hearing) scheduleProblem(announced map[int][]members) string {
 				return fmt.Sprintf("in round %d a player plays twice: %s against %s", round, quoted(a), quoted(b))
 			}
 			busy[a], busy[b] = true, true
-			met[[2]string{min(a, b), max(a, b)}]++
+			met[pair(a, b)]++
 		}
 	}
 	for i, p := range x.players {
 		for _, q := range x.players[:i] {
-			switch n := met[[2]string{min(p.id, q.id), max(p.id, q.id)}]; {
+			switch n := met[pair(p.id, q.id)]; {
 			case n == 0:
 				return fmt.Sprintf("%s and %s never meet", q.id, p.id)
-			case n != met[[2]string{min(x.players[0].id, x.players[1].id), max(x.players[0].id, x.players[1].id)}]:
+			case n != met[pair(x.players[0].id, x.players[1].id)]:
 				return fmt.Sprintf("%s and %s meet %d times, and others not", q.id, p.id, n)
 			}
 		}
@@ -199,146 +197,125 @@ func (x *hearing) scheduleProblem(announced map[int][]members) string {
 	return ""
 }
 
-func sortedRounds[T any](rounds map[int]T) []int {
-	var all []int
-	for round := range rounds {
-		all = append(all, round)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// judgeHanding looks at when matches were handed out.
-func (x *hearing) judgeHanding(announced map[int][]members) {
-	x.mu.Lock()
-	fixtures := make([]*fixture, 0, len(x.order))
-	for _, id := range x.order {
-		fixtures = append(fixtures, x.matches[id])
-	}
-	x.mu.Unlock()
-	for _, round := range sortedRounds(announced) {
+// recordAssignments records when matches were assigned.
+func (x *managerExam) recordAssignments(announced map[int][]members) {
+	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		for _, m := range announced[round] {
 			id, _ := m.text("match_id")
-			x.judge("M-ASG-01", when(x.fixtureOf(id) == nil, "match %s of round %d was announced, and handed to no referee", quoted(id), round))
+			x.record("assigned", &fact{problem: when(x.matchOf(id) == nil, "match %s of round %d was announced, and assigned to no referee", quoted(id), round)})
 		}
 	}
-	for _, f := range fixtures {
+	x.mu.Lock()
+	matches := make([]*assignedMatch, 0, len(x.order))
+	for _, id := range x.order {
+		matches = append(matches, x.matches[id])
+	}
+	x.mu.Unlock()
+	for _, m := range matches {
 		early := ""
 		for _, p := range x.players {
-			told := slices.ContainsFunc(x.toldTo(p.actor, protocol.TypeRoundAnnouncement), func(c *call) bool {
+			told := slices.ContainsFunc(x.received(p.fakeAgent, protocol.TypeRoundAnnouncement), func(c *call) bool {
 				round, _ := c.params.integer("round_id")
-				return c.seq <= f.call.seq && (round == f.round || f.round == 0)
+				return c.seq <= m.call.seq && (round == m.round || m.round == 0)
 			})
 			if !told {
-				early = fmt.Sprintf("match %s was handed out before %s was told of its round", f.match, p.id)
+				early = fmt.Sprintf("match %s was assigned before %s was told of its round", m.id, p.id)
 			}
 		}
-		x.judge("M-RND-04", early, f.call.exchange())
+		x.record("time of assignment", &fact{call: m.call, problem: early})
 	}
-	x.judgeBarrier(fixtures)
-}
-
-// judgeBarrier looks whether a round began before the one before it was over.
-func (x *hearing) judgeBarrier(fixtures []*fixture) {
-	for _, c := range x.toldTo(x.players[0].actor, protocol.TypeRoundAnnouncement) {
+	// A round begins when all matches of the round before are reported.
+	for _, c := range x.received(x.players[0].fakeAgent, protocol.TypeRoundAnnouncement) {
 		round, _ := c.params.integer("round_id")
 		early := ""
-		for _, f := range fixtures {
-			if f.round > 0 && f.round < round && (f.reported.IsZero() || c.at.Before(f.reported)) {
-				early = fmt.Sprintf("round %d was announced before match %s of round %d was reported", round, f.match, f.round)
+		for _, m := range matches {
+			if m.round > 0 && m.round < round && (m.reported.IsZero() || c.at.Before(m.reported)) {
+				early = fmt.Sprintf("round %d was announced before match %s of round %d was reported", round, m.id, m.round)
 			}
 		}
 		if round > 1 {
-			x.judge("M-RND-05", early, c.exchange())
+			x.record("time of announcement", &fact{call: c, problem: early})
 		}
 	}
-	x.skip("M-RND-05", "the league has one round alone")
+	x.record("time of announcement", &fact{skip: "the league has one round alone"})
 }
 
-// judgeBroadcasts looks at what players are told when a round is over.
-func (x *hearing) judgeBroadcasts(rounds int) {
+// recordBroadcasts records the messages to players after each round.
+func (x *managerExam) recordBroadcasts(rounds int) {
 	for _, p := range x.players {
-		updates, ends := x.toldTo(p.actor, protocol.TypeStandingsUpdate), x.toldTo(p.actor, protocol.TypeRoundCompleted)
-		x.judge("M-RND-06", when(len(updates) < rounds, "%s got %d standings updates in %d rounds", p.id, len(updates), rounds))
-		x.judge("M-RND-07", when(len(ends) < rounds, "%s was told of the end of %d rounds of %d", p.id, len(ends), rounds))
+		updates, ends := x.received(p.fakeAgent, protocol.TypeStandingsUpdate), x.received(p.fakeAgent, protocol.TypeRoundCompleted)
+		x.record("standings updates", &fact{problem: when(len(updates) < rounds, "%s got %d standings updates in %d rounds", p.id, len(updates), rounds)})
+		x.record("ends of rounds", &fact{problem: when(len(ends) < rounds, "%s was told of the end of %d rounds of %d", p.id, len(ends), rounds)})
 		last := 0
-		for _, c := range updates {
-			round, ok := c.params.integer("round_id")
-			x.judge("M-STA-03", firstOf(when(!ok, "round_id is %s", valueOf(c.params, "round_id")), rowProblem(rowsOf(c.params["standings"]))), c.exchange())
+		for i, c := range updates {
+			round, _ := c.params.integer("round_id")
+			x.record("standings update", &fact{call: c})
 			if round < last || round == 0 { // no match has been reported
 				continue
 			}
 			last = round
-			x.judgeStandings(c, round)
+			later := slices.ContainsFunc(updates[i+1:], func(c *call) bool {
+				r, _ := c.params.integer("round_id")
+				return r == round
+			})
+			if !later { // the last update of a round counts
+				rows := rowsOf(c.params["standings"])
+				x.record("standings", &fact{call: c, problem: x.standingsProblem(rows, round)})
+				x.record("order of standings", &fact{call: c, problem: orderProblem(rows)})
+			}
 		}
 		for _, c := range ends {
-			x.judge("M-RND-07", x.endOfRoundProblem(c, rounds), c.exchange())
+			x.record("ends of rounds", &fact{call: c, problem: endOfRoundProblem(c.params, rounds)})
 		}
 	}
 }
 
-// judgeStandings looks at one broadcast. Where every result is broadcast, the
-// last of a round counts.
-func (x *hearing) judgeStandings(c *call, round int) {
-	rows := rowsOf(c.params["standings"])
-	after := x.toldTo(c.to, protocol.TypeStandingsUpdate)
-	for _, later := range after {
-		if r, _ := later.params.integer("round_id"); r == round && later.seq > c.seq {
-			return
-		}
-	}
-	x.judge("M-STA-01", x.standingsProblem(rows, round, true), c.exchange())
-	x.judge("M-STA-02", orderProblem(rows), c.exchange())
-}
-
-func (x *hearing) endOfRoundProblem(c *call, rounds int) string {
-	round, ok := c.params.integer("round_id")
-	_, completed := c.params.integer("matches_completed")
-	_, played := c.params.integer("matches_played")
-	next, isNumber := c.params.integer("next_round_id")
-	return firstOf(
-		when(!ok, "round_id is %s", valueOf(c.params, "round_id")),
-		when(!completed && !played, "matches_completed is %s", valueOf(c.params, "matches_completed")),
-		when(round < rounds && (!isNumber || next != round+1), "next_round_id is %s after round %d of %d", valueOf(c.params, "next_round_id"), round, rounds),
+func endOfRoundProblem(m members, rounds int) string {
+	round, _ := m.integer("round_id")
+	_, completed := m.integer("matches_completed")
+	_, played := m.integer("matches_played")
+	next, isNumber := m.integer("next_round_id")
+	return firstOf(roundMissing(m),
+		when(!completed && !played, "matches_completed is %s", valueOf(m, "matches_completed")),
+		when(round < rounds && (!isNumber || next != round+1), "next_round_id is %s after round %d of %d", valueOf(m, "next_round_id"), round, rounds),
 		when(round == rounds && isNumber, "next_round_id is %d after the last round", next),
 	)
 }
 
-// judgeEnd looks at the end of the league.
-func (x *hearing) judgeEnd(rounds int) {
+// recordEnd records the end of the league.
+func (x *managerExam) recordEnd(rounds int) {
 	for _, p := range x.players {
-		ends := x.toldTo(p.actor, protocol.TypeLeagueCompleted)
-		x.judge("M-END-01", when(len(ends) == 0, "%s was not told", p.id))
+		ends := x.received(p.fakeAgent, protocol.TypeLeagueCompleted)
+		x.record("end told", &fact{problem: when(len(ends) == 0, "%s was not told", p.id)})
 		if len(ends) == 0 {
 			continue
 		}
 		c := ends[0]
-		x.envelope(c.said, protocol.TypeLeagueCompleted, protocol.ManagerSender, "", c.at, c.exchange())
+		x.recordEnvelope(&fact{call: c, message: c.said, messageType: protocol.TypeLeagueCompleted, sender: protocol.ManagerSender, at: c.at})
 		rows := rowsOf(c.params["final_standings"])
 		total, _ := c.params.integer("total_rounds")
 		matches, _ := c.params.integer("total_matches")
 		x.mu.Lock()
 		played := len(x.matches)
 		x.mu.Unlock()
-		x.judge("M-END-03", firstOf(
+		x.record("totals", &fact{call: c, problem: firstOf(
 			when(total != rounds, "total_rounds is %s, and %d were played", valueOf(c.params, "total_rounds"), rounds),
 			when(matches != played, "total_matches is %s, and %d were played", valueOf(c.params, "total_matches"), played),
 			when(len(rows) == 0, "final_standings is %s", jsonKind(c.params["final_standings"])),
-		), c.exchange())
-		x.judge("M-STA-02", orderProblem(rows), c.exchange())
-		x.judge("M-END-02", x.championProblem(c.params), c.exchange())
+		)})
+		x.record("order of standings", &fact{call: c, problem: orderProblem(rows)})
+		x.record("champion", &fact{call: c, problem: x.championProblem(c.params)})
 	}
 	for _, r := range x.referees {
-		x.judge("M-END-04", when(len(x.toldTo(r.actor, protocol.TypeLeagueCompleted)) == 0, "%s was not told", r.id))
+		x.record("end told to referees", &fact{problem: when(len(x.received(r.fakeAgent, protocol.TypeLeagueCompleted)) == 0, "%s was not told", r.id)})
 	}
-	x.judgeDuplicate()
+	x.recordDuplicate()
 }
 
-// championProblem says why somebody is not the champion.
-func (x *hearing) championProblem(m members) string {
-	champion := objectOf(m["champion"])
-	id, _ := champion.text("player_id")
-	counted := x.table(1 << 30)
+// championProblem returns why a player is not the champion.
+func (x *managerExam) championProblem(m members) string {
+	id, _ := objectOf(m["champion"]).text("player_id")
+	counted := x.standings(wholeLeague)
 	if counted[id] == nil {
 		return "the champion is " + cmp.Or(quoted(id), "missing")
 	}
@@ -350,20 +327,15 @@ func (x *hearing) championProblem(m members) string {
 	return ""
 }
 
-// judgeDuplicate looks whether the second, different report of the first match
-// has counted: then the table is that of the second.
-func (x *hearing) judgeDuplicate() {
-	l := x.lab
-	l.mu.Lock()
-	wrong := l.findings["M-STA-01"] != nil && l.findings["M-STA-01"].Verdict == Fail
-	counted := l.findings["M-STA-01"] != nil
-	l.mu.Unlock()
-	switch {
-	case !counted:
-		x.skip("M-RPT-03", "there were no standings that would show it")
-	case wrong:
-		x.fail("M-RPT-03", "the standings are not those of the first reports")
-	default:
-		x.pass("M-RPT-03")
+// recordDuplicate records whether the second, different report of the first match has
+// counted: then the standings are wrong.
+func (x *managerExam) recordDuplicate() {
+	x.exam.mu.Lock()
+	_, counted := x.findings["M-STA-01"]
+	x.exam.mu.Unlock()
+	f := &fact{problem: when(x.failed("M-STA-01"), "the standings are not those of the first reports")}
+	if !counted {
+		f.skip = "there were no standings that would show it"
 	}
+	x.record("duplicate", f)
 }

@@ -11,17 +11,17 @@ import (
 	"evenodd/rules"
 )
 
-// A fixture is a match that the manager has handed to a referee of the kit.
-type fixture struct {
-	match   string
-	round   int
-	a, b    string
-	at      [2]string // their endpoints, as they were handed over
-	attempt int       // 0 where the manager counts none
-	alone   bool      // it was assigned by an announcement alone
-	call    *call
-	referee *member
-	first   bool // the first of the league, at which reports are examined
+// An assignedMatch is a match that the manager has assigned to a referee of the kit.
+type assignedMatch struct {
+	id        string
+	round     int
+	players   [2]string // by side
+	endpoints [2]string // as in the assignment
+	attempt   int       // 0 if the manager counts none
+	announced bool      // it was assigned by an announcement alone
+	call      *call
+	referee   *member
+	first     bool // of the league: the kit sends wrong reports of it
 
 	nonce      protocol.Secret
 	commitment string
@@ -29,62 +29,63 @@ type fixture struct {
 	status, winner string
 	number         int
 	choices        [2]string // by side
-	reported       time.Time // when the report that counts was sent first
-	accepted       bool      // it was
+	reported       time.Time // when the right report was sent first
+	accepted       bool      // the report was accepted
 }
 
-// seatOf reads a player of an assignment, in any of the ways that were seen.
-func seatOf(m members, letter, number string) (id, endpoint string) {
+// playerOf reads a player of an assignment, in all forms that are known.
+func playerOf(m members, letter, number string) (id, endpoint string) {
 	upper := strings.ToUpper(letter)
 	for _, name := range []string{"player_" + upper, "player_" + letter, "player" + number} {
-		if seat := objectOf(m[name]); seat != nil {
-			id, _ = seat.text("player_id")
-			for _, at := range []string{"endpoint", "contact_endpoint"} {
-				if endpoint == "" {
-					endpoint, _ = seat.text(at)
-				}
-			}
-			return id, endpoint
+		if player := objectOf(m[name]); player != nil {
+			id, _ = player.text("player_id")
+			return id, player.firstText("endpoint", "contact_endpoint")
 		}
-		for _, idName := range []string{name + "_id", name} {
-			if id == "" {
-				id, _ = m.text(idName)
-			}
+		if id == "" {
+			id = m.firstText(name+"_id", name)
 		}
-		for _, at := range []string{name + "_endpoint", name + "_url"} {
-			if endpoint == "" {
-				endpoint, _ = m.text(at)
-			}
+		if endpoint == "" {
+			endpoint = m.firstText(name+"_endpoint", name+"_url")
 		}
 	}
 	return id, endpoint
 }
 
-// assigned takes a match, and answers at once; it goes on by itself.
-func (x *hearing) assigned(c *call) performance {
-	f := &fixture{match: c.match(), call: c}
-	f.round, _ = c.params.integer("round_id")
-	f.attempt, _ = c.params.integer("attempt")
-	f.a, f.at[0] = seatOf(c.params, "a", "1")
-	f.b, f.at[1] = seatOf(c.params, "b", "2")
-	d := defect{}
-	if c.form != "" {
-		d = formDefect()
+// firstText returns the first of the members that is a string with text.
+func (m members) firstText(names ...string) string {
+	for _, name := range names {
+		if text, _ := m.text(name); text != "" {
+			return text
+		}
 	}
-	x.because(d, "M-ASG-02", when(c.form != "", "it assigns a match as: %s", c.form), c.exchange())
-	x.judge("M-ASG-03", when(f.match == "", "match_id is missing"), c.exchange())
-	known := x.take(f)
-	m := c.reply(protocol.TypeMatchAssignmentAck, protocol.RefereeSender(c.to.identity()))
-	m["status"], m["match_id"], m["referee_id"] = protocol.StatusAccepted, f.match, c.to.identity()
-	if known.attempt > 0 {
-		m["attempt"], m["draw_commitment"] = known.attempt, known.commitment
-	}
-	return performance{result: m}
+	return ""
 }
 
-// seatProblem says what is wrong with a player of an assignment.
-func (x *hearing) seatProblem(id, endpoint string) string {
-	p := x.member(id)
+// assigned takes a match and answers at once. A goroutine conducts the match.
+func (x *managerExam) assigned(c *call) response {
+	m := &assignedMatch{id: c.match(), call: c}
+	m.round, _ = c.params.integer("round_id")
+	m.attempt, _ = c.params.integer("attempt")
+	m.players[0], m.endpoints[0] = playerOf(c.params, "a", "1")
+	m.players[1], m.endpoints[1] = playerOf(c.params, "b", "2")
+	f := &fact{call: c}
+	if c.form != "" {
+		f.problem, f.defect = "it assigns a match as: "+c.form, formDefect()
+	}
+	x.record("form of assignment", f)
+	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
+	known := x.take(m)
+	ack := c.reply(protocol.TypeMatchAssignmentAck, protocol.RefereeSender(c.to.identity()))
+	ack["status"], ack["match_id"], ack["referee_id"] = protocol.StatusAccepted, m.id, c.to.identity()
+	if known.attempt > 0 {
+		ack["attempt"], ack["draw_commitment"] = known.attempt, known.commitment
+	}
+	return response{result: ack}
+}
+
+// playerProblem returns what is wrong with a player of an assignment.
+func (x *managerExam) playerProblem(id, endpoint string) string {
+	p := x.member(func(m *member) bool { return m.id == id })
 	switch {
 	case id == "":
 		return "a player is missing"
@@ -98,205 +99,206 @@ func (x *hearing) seatProblem(id, endpoint string) string {
 	return ""
 }
 
-// member finds a member by its id; nil for nobody's.
-func (x *hearing) member(id string) *member {
+// member returns the first member that satisfies a condition; nil for none.
+func (x *managerExam) member(is func(*member) bool) *member {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, m := range slices.Concat(x.players, x.referees) {
-		if m.id == id {
-			return m
-		}
+	all := slices.Concat(x.players, x.referees)
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
 
-// take begins to conduct a match, unless it is conducted already in the same
-// attempt; it returns the one that is.
-func (x *hearing) take(f *fixture) *fixture {
+// take begins to conduct a match, unless that attempt is conducted already. It returns the
+// match that is conducted.
+func (x *managerExam) take(m *assignedMatch) *assignedMatch {
+	m.referee = x.member(func(r *member) bool { return r.referee && r.fakeAgent == m.call.to })
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if known := x.matches[f.match]; known != nil && known.attempt == f.attempt {
+	if known := x.matches[m.id]; known != nil && known.attempt == m.attempt {
 		return known
 	}
-	for _, r := range x.referees {
-		if r.actor == f.call.to {
-			f.referee = r
-		}
+	if m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.fakes.life.Err() != nil {
+		return m
 	}
-	if f.referee == nil || f.match == "" || len(x.matches) > 10000 || x.stage.life.Err() != nil {
-		return f
-	}
-	f.first = len(x.order) == 0
-	f.nonce = newSecret()
-	f.commitment = protocol.DrawCommitment(x.league, f.match, f.attempt, f.referee.id, f.nonce)
-	x.decide(f, len(x.order))
-	x.matches[f.match] = f
-	x.order = append(x.order, f.match)
-	x.conducting.Go(func() { x.conduct(x.stage.life, f) })
-	return f
+	m.first = len(x.order) == 0
+	m.nonce = newSecret()
+	m.commitment = protocol.DrawCommitment(x.league, m.id, m.attempt, m.referee.id, m.nonce)
+	x.decide(m, len(x.order))
+	x.matches[m.id] = m
+	x.order = append(x.order, m.id)
+	x.conducting.Go(func() { x.conduct(x.fakes.life, m) })
+	return m
 }
 
-// decide decides a match: by an honest draw, and by choices that make every kind of
-// result in turn.
-func (x *hearing) decide(f *fixture, n int) {
-	winners := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
-	winner := winners[n%len(winners)]
-	f.status, f.winner = protocol.StatusWin, ""
-	switch winner {
-	case rules.SideA:
-		f.winner = f.a
-	case rules.SideB:
-		f.winner = f.b
-	default:
-		f.status = protocol.StatusDraw
+// decide decides a match by an honest draw, and by choices that make every kind of result
+// in turn.
+func (x *managerExam) decide(m *assignedMatch, n int) {
+	results := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
+	winner := results[n%len(results)]
+	m.status, m.winner = protocol.StatusDraw, ""
+	if winner != rules.NoSide {
+		m.status, m.winner = protocol.StatusWin, m.players[winner]
 	}
-	f.choices = x.choicesFor(f, winner)
-	if n%len(winners) == 3 {
-		f.status, f.choices[rules.SideB], f.number = protocol.StatusTechnicalLoss, "", 0
+	m.choices = x.choicesFor(m, winner)
+	if n%len(results) == 3 {
+		m.status, m.choices[rules.SideB], m.number = protocol.StatusTechnicalLoss, "", 0
 	}
 }
 
-// choicesFor are the last choices of both players in a match with this winner. In
+// choicesFor returns the last choices of both players in a match with this winner. In
 // even_odd the number is drawn before.
-func (x *hearing) choicesFor(f *fixture, winner rules.Side) (choices [2]string) {
+func (x *managerExam) choicesFor(m *assignedMatch, winner rules.Side) (choices [2]string) {
 	if !x.evenOdd() {
 		choices, _ = playout(x.options.Game.Start(), x.options.Game, winner)
 		return choices
 	}
-	f.number = drawnNumber(f.nonce, protocol.Secret{}, protocol.Secret{})
-	right := parityOf(f.number)
+	m.number = drawnNumber(m.nonce, protocol.Secret{}, protocol.Secret{})
+	right := parityOf(m.number)
 	choices = [2]string{right, right}
 	if winner != rules.NoSide {
-		choices[winner.Other()] = other(right)
+		choices[winner.Other()] = parityOf(m.number + 1)
 	}
 	return choices
 }
 
 // report is MATCH_RESULT_REPORT of a match.
-func (x *hearing) report(f *fixture) map[string]any {
-	q := message(protocol.TypeMatchResultReport, f.referee.sender(), "conv-check-report-"+f.match, f.referee.token)
-	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, f.round, f.match, x.game
-	points := map[string]any{f.a: 0, f.b: 0}
+func (x *managerExam) report(m *assignedMatch) map[string]any {
+	q := message(protocol.TypeMatchResultReport, m.referee.sender(), "conv-check-report-"+m.id, m.referee.token)
+	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, m.round, m.id, x.game
+	a, b := m.players[0], m.players[1]
+	points := map[string]any{a: 0, b: 0}
 	switch {
-	case f.status == protocol.StatusDraw:
-		points[f.a], points[f.b] = 1, 1
-	case f.winner != "":
-		points[f.winner] = 3
+	case m.status == protocol.StatusDraw:
+		points[a], points[b] = 1, 1
+	case m.winner != "":
+		points[m.winner] = 3
 	}
 	q["result"] = map[string]any{
-		"winner": orNull(f.winner), "score": points,
+		"winner": orNull(m.winner), "score": points,
 		"details": map[string]any{
-			"drawn_number": orNull(f.number), "choices": map[string]any{f.a: orNull(f.choices[0]), f.b: orNull(f.choices[1])}, "status": f.status,
+			"drawn_number": orNull(m.number), "choices": map[string]any{a: orNull(m.choices[0]), b: orNull(m.choices[1])}, "status": m.status,
 		},
 	}
-	if f.attempt > 0 {
-		q["attempt"] = f.attempt
-		q["draw"] = map[string]any{"commitment": f.commitment, "nonce": f.nonce.Hex()}
+	if m.attempt > 0 {
+		q["attempt"] = m.attempt
+		q["draw"] = map[string]any{"commitment": m.commitment, "nonce": m.nonce.Hex()}
 	}
 	return q
 }
 
-// orNull is nil for what is not there.
+// orNull is nil for the zero value.
 func orNull[T comparable](v T) any {
-	var none T
-	if v == none {
+	if v == *new(T) {
 		return nil
 	}
 	return v
 }
 
-// conduct reports a match, and before the first of them what is wrong.
-func (x *hearing) conduct(ctx context.Context, f *fixture) {
+// sendReport sends a report once.
+func (x *managerExam) sendReport(ctx context.Context, m *assignedMatch, report map[string]any) *reply {
+	return x.sendAs(ctx, m.referee.fakeAgent, protocol.ReportMatchResult.Name, report)
+}
+
+// conduct reports a match. Before the first report it sends queries and wrong reports.
+func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	select {
-	case <-x.settled:
+	case <-x.complete:
 	case <-ctx.Done():
 		return
 	}
-	if !f.alone {
-		x.judge("M-ASG-03", firstOf(x.seatProblem(f.a, f.at[0]), x.seatProblem(f.b, f.at[1])), f.call.exchange())
+	if !m.announced {
+		x.record("assignment", &fact{call: m.call, problem: firstOf(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
 	}
-	if f.first {
-		x.queryRunning(ctx, f)
-		x.reportWrongly(ctx, f)
+	if m.first {
+		x.queryRunning(ctx, m)
+		x.reportWrongly(ctx, m)
 	}
 	x.mu.Lock()
-	f.reported = time.Now()
+	m.reported = time.Now()
 	x.mu.Unlock()
-	r := x.askOf(ctx, f.referee, protocol.ReportMatchResult.Name, x.report(f))
-	problem := r.trouble()
-	if problem == "" && notRefused(r) == "" {
-		problem = "refused"
-	}
-	x.judge("M-RPT-01", problem, &r.Exchange)
+	r := x.askAs(ctx, m.referee.fakeAgent, protocol.ReportMatchResult.Name, x.report(m))
+	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
+	x.record("report", &fact{reply: r, problem: problem})
 	if problem != "" {
 		return
 	}
 	x.mu.Lock()
-	f.accepted = true
+	m.accepted = true
 	x.mu.Unlock()
-	x.envelope(r.result, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+f.match, r.at, &r.Exchange)
-	if f.first {
-		x.reportAgain(ctx, f)
+	x.recordEnvelope(&fact{reply: r, message: r.result, messageType: protocol.TypeMatchResultAck, sender: protocol.ManagerSender, conversation: "conv-check-report-" + m.id, at: r.at})
+	if m.first {
+		x.reportAgain(ctx, m)
 	}
 }
 
-// reportWrongly sends reports of a match that is still being played, none of
-// which may count.
-func (x *hearing) reportWrongly(ctx context.Context, f *fixture) {
-	send := func(must string, code protocol.Code, numbers []int, what string, change func(q map[string]any)) {
-		q := x.report(f)
+// reportEarly reports a match before the league begins.
+func (x *managerExam) reportEarly(ctx context.Context) {
+	if x.announced() || len(x.players) == 0 {
+		return
+	}
+	p := x.players[0].id
+	m := &assignedMatch{id: protocol.MatchID{Round: 1, Number: 1}.String(), round: 1, players: [2]string{p, p + "0"}, referee: x.referees[0]}
+	x.decide(m, 0)
+	x.record("early report", &fact{reply: x.sendReport(ctx, m, x.report(m)), code: protocol.ErrLeagueNotStarted, numbers: []int{30, 5002}})
+}
+
+// reportWrongly sends reports of a match in progress that must not count.
+func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
+	send := func(name string, code protocol.Code, number int, about string, change func(q map[string]any)) {
+		q := x.report(m)
 		change(q)
-		r := x.sendOf(ctx, f.referee, protocol.ReportMatchResult.Name, q)
-		problem := notRefused(r)
-		x.judge(must, when(problem != "", "%s: %s", what, problem), &r.Exchange)
-		if code != "" {
-			problem = refusedBy(r, code, numbers...)
-			x.judge("M-RPT-06", when(problem != "", "%s: %s", what, problem), &r.Exchange)
-		}
+		x.record(name, &fact{about: about, reply: x.sendReport(ctx, m, q), code: code, numbers: []int{number}})
 	}
-	send("M-RPT-04", protocol.ErrMatchNotFound, []int{5002}, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
-	send("M-RPT-05", protocol.ErrTokenMissing, []int{5001}, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
-	send("M-RPT-05", protocol.ErrTokenInvalid, []int{5001}, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
-	if p := x.member(f.b); p != nil {
-		send("M-RPT-05", "", nil, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
-		send("M-RPT-05", protocol.ErrRefereeNotRegistered, []int{13, 5001}, "a report by a player", func(q map[string]any) { q["auth_token"], q["sender"] = p.token, p.sender() })
+	send("report of an unknown match", protocol.ErrMatchNotFound, 5002, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
+	const unauthorized = "report without right"
+	send(unauthorized, protocol.ErrTokenMissing, 5001, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
+	send(unauthorized, protocol.ErrTokenInvalid, 5001, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
+	if p := x.member(func(p *member) bool { return p.id == m.players[1] }); p != nil {
+		send(unauthorized, "", 0, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
+		q := x.report(m)
+		q["auth_token"], q["sender"] = p.token, p.sender()
+		x.record(unauthorized, &fact{about: "a report by a player", reply: x.sendReport(ctx, m, q), code: protocol.ErrRefereeNotRegistered, numbers: []int{13, 5001}})
 	}
-	send("M-RPT-08", protocol.ErrMissingField, []int{-32602}, "a report without a result", func(q map[string]any) { delete(q, "result") })
-	send("M-RPT-07", "", nil, "a report whose winner is P9999", func(q map[string]any) {
+	send("report without a result", protocol.ErrMissingField, codeInvalidParams, "a report without a result", func(q map[string]any) { delete(q, "result") })
+	send("report of another winner", "", 0, "a report whose winner is P9999", func(q map[string]any) {
 		q["result"].(map[string]any)["winner"] = "P9999" //nolint:forcetypeassert // report made it
 	})
 }
 
-// reportAgain sends a report once more, and another one of the same match.
-func (x *hearing) reportAgain(ctx context.Context, f *fixture) {
-	r := x.sendOf(ctx, f.referee, protocol.ReportMatchResult.Name, x.report(f))
+// reportAgain repeats a report, and sends a different one of the same match.
+func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
+	r := x.sendReport(ctx, m, x.report(m))
 	if r.Status == 0 && x.over() {
-		x.skip("M-RPT-02", "the manager has ended with its league")
+		x.record("report again", &fact{skip: "the manager has ended with its league"})
 		return
 	}
-	duplicate := refusedWith(r, protocol.ErrDuplicateReport, 5003) == ""
-	x.judge("M-RPT-02", when(!duplicate, "%s", firstOf(r.trouble(), when(notRefused(r) == "", "refused"))), &r.Exchange)
-	another := x.report(f) // it could have been: the other player has won
-	choices := x.choicesFor(f, rules.SideB)
+	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
+	if refusedWith(r, protocol.ErrDuplicateReport, 5003) == "" {
+		problem = ""
+	}
+	x.record("report again", &fact{reply: r, problem: problem})
+	another := x.report(m) // a possible result: the other player has won
+	choices := x.choicesFor(m, rules.SideB)
+	a, b := m.players[0], m.players[1]
 	another["result"] = map[string]any{
-		"winner": f.b, "score": map[string]any{f.a: 0, f.b: 3},
-		"details": map[string]any{"drawn_number": orNull(f.number), "choices": map[string]any{f.a: choices[0], f.b: choices[1]}, "status": f.status},
+		"winner": b, "score": map[string]any{a: 0, b: 3},
+		"details": map[string]any{"drawn_number": orNull(m.number), "choices": map[string]any{a: choices[0], b: choices[1]}, "status": m.status},
 	}
-	r = x.sendOf(ctx, f.referee, protocol.ReportMatchResult.Name, another)
-	if r.Status == 0 && x.over() {
-		return
+	if r = x.sendReport(ctx, m, another); r.Status != 0 || !x.over() {
+		x.record("different report", &fact{reply: r, code: protocol.ErrDuplicateReport, numbers: []int{5003}})
 	}
-	x.judge("M-RPT-06", refusedWith(r, protocol.ErrDuplicateReport, 5003), &r.Exchange)
 }
 
-// conductAnnounced conducts what was announced and handed to nobody: some
-// managers tell referees by the announcement alone.
-func (x *hearing) conductAnnounced() {
-	for _, c := range x.stage.told(func(c *call) bool { return c.kind == protocol.TypeRoundAnnouncement }) {
+// conductAnnounced conducts announced matches that were not assigned: some managers assign
+// matches by the announcement alone.
+func (x *managerExam) conductAnnounced() {
+	for _, c := range x.received(nil, protocol.TypeRoundAnnouncement) {
 		if time.Since(c.at) < 2*time.Second {
 			continue
 		}
-		r := x.refereeAt(c.to)
+		r := x.member(func(r *member) bool { return r.referee && r.fakeAgent == c.to })
 		round, _ := c.params.integer("round_id")
 		for _, row := range rowsOf(c.params["matches"]) {
 			id, _ := row.text("referee_id")
@@ -304,30 +306,21 @@ func (x *hearing) conductAnnounced() {
 			if r == nil || id != r.id && !sameEndpoint(endpoint, r.url) {
 				continue
 			}
-			f := &fixture{round: round, alone: true, call: c}
-			f.match, _ = row.text("match_id")
-			f.a, _ = seatOf(row, "a", "1")
-			f.b, _ = seatOf(row, "b", "2")
-			if x.fixtureOf(f.match) == nil {
-				x.judge("M-ASG-02", "it assigns a match by the announcement alone", c.exchange())
-				x.take(f)
+			m := &assignedMatch{round: round, announced: true, call: c}
+			m.id, _ = row.text("match_id")
+			m.players[0], _ = playerOf(row, "a", "1")
+			m.players[1], _ = playerOf(row, "b", "2")
+			if x.matchOf(m.id) == nil {
+				x.record("form of assignment", &fact{call: c, problem: "it assigns a match by the announcement alone"})
+				x.take(m)
 			}
 		}
 	}
 }
 
-func (x *hearing) refereeAt(a *actor) *member {
-	for _, r := range x.referees {
-		if r.actor == a {
-			return r
-		}
-	}
-	return nil
-}
-
-// fixtureOf is a match that was handed out; nil for none.
-func (x *hearing) fixtureOf(match string) *fixture {
+// matchOf returns an assigned match; nil for none.
+func (x *managerExam) matchOf(id string) *assignedMatch {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.matches[match]
+	return x.matches[id]
 }

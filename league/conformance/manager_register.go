@@ -9,15 +9,14 @@ import (
 	"evenodd/league/protocol"
 )
 
-// registration is a request of an agent of the kit to be registered, and its
-// method.
-func (x *hearing) registration(referee bool, name, endpoint string) (method string, q map[string]any) {
-	x.names++
+// registration returns the registration of an agent of the kit, and its method.
+func (x *managerExam) registration(referee bool, name, endpoint string) (method string, q map[string]any) {
+	x.applicants++
 	meta := map[string]any{
 		"display_name": name, "version": "1.0.0", "protocol_version": protocol.Version,
 		"game_types": []any{x.game}, "contact_endpoint": endpoint,
 	}
-	conversation := fmt.Sprintf("conv-check-registration-%d", x.names)
+	conversation := fmt.Sprintf("conv-check-registration-%d", x.applicants)
 	if referee {
 		meta["max_concurrent_matches"] = 2
 		q = message(protocol.TypeRefereeRegisterRequest, protocol.RefereeSender(protocol.RefereeID(len(x.referees)+1)), conversation, "")
@@ -29,56 +28,58 @@ func (x *hearing) registration(referee bool, name, endpoint string) (method stri
 	return protocol.RegisterPlayer.Name, q
 }
 
-// gather registers the referees, and one player, so that there is a league.
-func (x *hearing) gather(ctx context.Context) bool {
-	_, referees := x.wanted()
-	first := x.stage.openAt(x.options.Listener, nil, x.playReferee)
+// registerFirst registers the referees and one player, so that there is a league.
+func (x *managerExam) registerFirst(ctx context.Context) bool {
+	_, referees := x.size()
 	for i := range referees {
-		a := first
-		if i > 0 {
-			var err error
-			if a, err = x.stage.open(x.playReferee); err != nil {
-				x.giveUp(err.Error())
-				return false
-			}
+		var a *fakeAgent
+		if i == 0 {
+			a = x.fakes.openAt(x.options.Listener, nil, x.answerReferee)
+		} else {
+			a = x.fakes.open(x.answerReferee)
 		}
-		if !x.enlist(ctx, true, fmt.Sprintf("Check Referee %d", i+1), a) {
+		if a == nil || x.registerAgent(ctx, true, fmt.Sprintf("Check Referee %d", i+1), a) == nil {
 			return false
 		}
 	}
-	return x.openSpare() && x.newPlayer(ctx, "Check Player 1")
+	return x.openSpare() && x.registerPlayer(ctx, "Check Player 1") != nil
 }
 
-// newPlayer registers one more player.
-func (x *hearing) newPlayer(ctx context.Context, name string) bool {
-	a, err := x.stage.open(playPlayer)
-	if err != nil {
-		x.giveUp(err.Error())
-		return false
+// openSpare opens the endpoint of applicants. It answers as a referee, because a referee
+// acknowledges all notices of a player.
+func (x *managerExam) openSpare() bool {
+	x.spare = x.fakes.open(x.answerReferee)
+	return x.spare != nil
+}
+
+// registerPlayer registers one more player; nil if that failed.
+func (x *managerExam) registerPlayer(ctx context.Context, name string) *member {
+	a := x.fakes.open(answerPlayer)
+	if a == nil {
+		return nil
 	}
-	return x.enlist(ctx, false, name, a)
+	return x.registerAgent(ctx, false, name, a)
 }
 
-// enlist registers an agent as it should be.
-func (x *hearing) enlist(ctx context.Context, referee bool, name string, a *actor) bool {
+// registerAgent registers an agent; nil if that failed.
+func (x *managerExam) registerAgent(ctx context.Context, referee bool, name string, a *fakeAgent) *member {
 	method, q := x.registration(referee, name, a.url)
-	r := x.askAs(ctx, a.dialect, method, q, otherLimit)
-	requirement := "M-REG-02"
-	if referee {
-		requirement = "M-REG-01"
-	}
+	r := x.askAs(ctx, a, method, q)
 	problem := x.admission(r, referee)
-	x.judge(requirement, problem, &r.Exchange)
+	kind := "register/player"
+	if referee {
+		kind = "register/referee"
+	}
+	x.record(kind, &fact{reply: r, problem: problem})
 	if problem != "" {
-		return false
+		return nil
 	}
 	m := x.adopt(r, referee, a)
-	m.registration = q
-	m.name = name
+	m.registration, m.name = q, name
 	conversation, _ := q["conversation_id"].(string)
-	x.envelope(r.result, responseType(referee), protocol.ManagerSender, conversation, r.at, &r.Exchange)
-	x.judge("M-REG-05", firstOf(r.result.filled("league_id"), when(r.result["reason"] != nil && r.result["reason"].Kind() != 'n', "reason is %s", valueOf(r.result, "reason"))), &r.Exchange)
-	return true
+	x.recordEnvelope(&fact{reply: r, message: r.result, messageType: responseType(referee), sender: protocol.ManagerSender, conversation: conversation, at: r.at})
+	x.record("register/accepted", &fact{reply: r})
+	return m
 }
 
 func responseType(referee bool) string {
@@ -95,8 +96,8 @@ func idName(referee bool) string {
 	return "player_id"
 }
 
-// admission says why an answer admits nobody; "" when it does.
-func (x *hearing) admission(r *reply, referee bool) string {
+// admission returns why an answer admits nobody.
+func (x *managerExam) admission(r *reply, referee bool) string {
 	if problem := r.trouble(); problem != "" {
 		return problem
 	}
@@ -105,9 +106,9 @@ func (x *hearing) admission(r *reply, referee bool) string {
 	return problem + when(problem != "" && reason != "", ": %s", quoted(reason))
 }
 
-// adopt keeps an agent that the manager has registered, and judges its identity.
-func (x *hearing) adopt(r *reply, referee bool, a *actor) *member {
-	m := &member{actor: a, referee: referee}
+// adopt adds an agent that the manager has registered, and records its identity.
+func (x *managerExam) adopt(r *reply, referee bool, a *fakeAgent) *member {
+	m := &member{fakeAgent: a, referee: referee}
 	m.id, _ = r.result.text(idName(referee))
 	m.token, _ = r.result.text("auth_token")
 	proof, _ := r.result.text("manager_auth")
@@ -125,8 +126,8 @@ func (x *hearing) adopt(r *reply, referee bool, a *actor) *member {
 			shared = fmt.Sprintf("%s and %s have the same auth_token", known.id, m.id)
 		}
 	}
-	x.judge("M-REG-03", twice, &r.Exchange)
-	x.judge("M-REG-04", firstOf(r.result.filled("auth_token"), shared), &r.Exchange)
+	x.record("register/id", &fact{reply: r, problem: twice})
+	x.record("register/token", &fact{reply: r, problem: firstOf(r.result.filled("auth_token"), shared)})
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if referee {
@@ -137,40 +138,39 @@ func (x *hearing) adopt(r *reply, referee bool, a *actor) *member {
 	return m
 }
 
-// fill registers the players but the last, which would begin the league.
-func (x *hearing) fill(ctx context.Context) {
-	players, _ := x.wanted()
-	unicode := string([]rune(strings.Repeat("Ærøskøbing שחקן 选手 🎲 ", 4))[:50])
+// longName has 50 characters that are not ASCII.
+func longName() string {
+	return string([]rune(strings.Repeat("Ærøskøbing שחקן 选手 🎲 ", 4))[:50])
+}
+
+// registerFurther registers the players but the last, which would begin the league.
+func (x *managerExam) registerFurther(ctx context.Context) {
+	players, _ := x.size()
 	for n := 2; len(x.players) < players-1 && x.givenUp() == "" && n < 2*players; n++ {
-		name := fmt.Sprintf("Check Player %d", n)
-		if n == 2 {
-			if x.fillUnicode(ctx, unicode) {
-				continue
-			}
+		if n == 2 && x.registerLongName(ctx) {
+			continue
 		}
-		if !x.newPlayer(ctx, name) {
+		if x.registerPlayer(ctx, fmt.Sprintf("Check Player %d", n)) == nil {
 			return
 		}
 	}
 	x.repeatRegistration(ctx)
 }
 
-// fillUnicode registers a player with a long name that is not ASCII.
-func (x *hearing) fillUnicode(ctx context.Context, name string) bool {
-	method, q := x.registration(false, name, x.spare.url)
-	r := x.askAs(ctx, x.spare.dialect, method, q, otherLimit)
+func (x *managerExam) registerLongName(ctx context.Context) bool {
+	method, q := x.registration(false, longName(), x.spare.url)
+	r := x.askAs(ctx, x.spare, method, q)
 	problem := x.admission(r, false)
-	x.judge("M-REG-06", problem, &r.Exchange)
+	x.record("register/long name", &fact{reply: r, problem: problem})
 	if problem != "" {
 		return false
 	}
-	x.adopt(r, false, x.spare).name = name
+	x.adopt(r, false, x.spare).name = longName()
 	return x.openSpare()
 }
 
-// repeatRegistration sends a registration once more, as an agent does whose
-// answer was lost.
-func (x *hearing) repeatRegistration(ctx context.Context) {
+// repeatRegistration repeats a registration, as an agent does after a lost answer.
+func (x *managerExam) repeatRegistration(ctx context.Context) {
 	last := x.players[len(x.players)-1]
 	if last.registration == nil {
 		last = x.players[0]
@@ -178,190 +178,136 @@ func (x *hearing) repeatRegistration(ctx context.Context) {
 	if last.registration == nil {
 		return
 	}
-	r := x.askOf(ctx, last, protocol.RegisterPlayer.Name, last.registration)
+	r := x.askAs(ctx, last.fakeAgent, protocol.RegisterPlayer.Name, last.registration)
 	id, _ := r.result.text("player_id")
-	x.judge("M-REG-07", firstOf(x.admission(r, false), when(id != last.id, "it got the id %s, and before %s", quoted(id), quoted(last.id))), &r.Exchange)
-	if x.admission(r, false) == "" && id != last.id { // it has two players now that live there
-		x.adopt(r, false, last.actor)
+	admission := x.admission(r, false)
+	x.record("register/again", &fact{reply: r, problem: firstOf(admission, when(id != last.id, "it got the id %s, and before %s", quoted(id), quoted(last.id)))})
+	if admission == "" && id != last.id { // two players have this endpoint now
+		x.adopt(r, false, last.fakeAgent)
 	}
 }
 
-// complete registers the last player.
-func (x *hearing) complete(ctx context.Context) bool {
-	players, _ := x.wanted()
-	if len(x.players) < players && !x.announced() {
-		name := fmt.Sprintf("Check Player %d", players)
-		if players == 2 { // there was no other to have it
-			name = string([]rune(strings.Repeat("Ærøskøbing שחקן 选手 🎲 ", 4))[:50])
-		}
-		ok := x.newPlayer(ctx, name)
-		if players == 2 && ok {
-			x.pass("M-REG-06")
-		}
-		return ok
+// registerLast registers the last player.
+func (x *managerExam) registerLast(ctx context.Context) bool {
+	players, _ := x.size()
+	if len(x.players) >= players || x.announced() {
+		return true
 	}
-	return true
+	if players > 2 {
+		return x.registerPlayer(ctx, fmt.Sprintf("Check Player %d", players)) != nil
+	}
+	ok := x.registerPlayer(ctx, longName()) != nil // no other player could have it
+	if ok {
+		x.record("register/long name", &fact{})
+	}
+	return ok
 }
 
-// A breach is a registration that is not as it must be.
+// A breach is a registration that the manager must refuse.
 type breach struct {
-	what          string
-	change        func(q, meta map[string]any)
-	refused       string // the requirement that it is refused; "" for none
-	coded         string // the requirement that it is refused with one of the codes
-	code          protocol.Code
-	player, judge int  // numeric codes for players and referees
-	players       bool // it is one of players alone
+	what    string
+	fact    string
+	code    protocol.Code // "" for any
+	numbers [2]int        // of JSON-RPC, for players and referees
+	change  func(q, meta map[string]any)
+	players bool // only players make it
 }
 
-// breaches are the ways in which a registration can be wrong.
-func (x *hearing) breaches() []breach {
+// breaches returns all wrong registrations.
+func (x *managerExam) breaches() []breach {
+	invalid := [2]int{codeInvalidParams, codeInvalidParams}
+	set := func(name string, value any) func(q, meta map[string]any) {
+		return func(_, meta map[string]any) { meta[name] = value }
+	}
+	envelope := func(name string, value any) func(q, meta map[string]any) {
+		return func(q, _ map[string]any) { q[name] = value }
+	}
+	const missing, wrongType = "refusal/missing field", "refusal/type"
 	var all []breach
 	for _, name := range []string{"protocol", "sender", "timestamp", "conversation_id"} {
-		all = append(all, breach{what: "without " + name, change: func(q, _ map[string]any) { delete(q, name) }, refused: "M-REF-01", coded: "M-REF-02", code: protocol.ErrMissingField, player: -32602, judge: -32602})
+		all = append(all, breach{"without " + name, missing, protocol.ErrMissingField, invalid, func(q, _ map[string]any) { delete(q, name) }, false})
 	}
 	for _, name := range []string{"display_name", "version", "game_types", "contact_endpoint", "max_concurrent_matches"} {
 		all = append(all,
-			breach{what: "without " + name, change: func(_, meta map[string]any) { delete(meta, name) }, refused: "M-REF-01", coded: "M-REF-02", code: protocol.ErrMissingField, player: -32602, judge: -32602},
-			breach{what: "with " + name + " null", change: func(_, meta map[string]any) { meta[name] = nil }, refused: "M-REF-01", coded: "M-REF-02", code: protocol.ErrMissingField, player: -32602, judge: -32602},
-			breach{what: "with " + name + " an object", change: func(_, meta map[string]any) { meta[name] = map[string]any{} }, refused: "M-REF-03", coded: "M-REF-04", code: protocol.ErrInvalidFieldType, player: -32602, judge: -32602},
+			breach{"without " + name, missing, protocol.ErrMissingField, invalid, func(_, meta map[string]any) { delete(meta, name) }, false},
+			breach{"with " + name + " null", missing, protocol.ErrMissingField, invalid, set(name, nil), false},
+			breach{"with " + name + " an object", wrongType, protocol.ErrInvalidFieldType, invalid, set(name, map[string]any{}), false},
 		)
 	}
-	all = append(all,
-		breach{what: "with game_types an array of numbers", change: func(_, meta map[string]any) { meta["game_types"] = []any{1, 2} }, refused: "M-REF-03", coded: "M-REF-04", code: protocol.ErrInvalidFieldType, player: -32602, judge: -32602},
-		breach{what: "with an empty display_name", change: func(_, meta map[string]any) { meta["display_name"] = "" }, refused: "M-REF-05"},
-		breach{what: "with a display_name of 51 characters", change: func(_, meta map[string]any) { meta["display_name"] = strings.Repeat("n", 51) }, refused: "M-REF-05"},
-		breach{what: "with protocol league.v1", change: func(q, _ map[string]any) { q["protocol"] = "league.v1" }, refused: "M-REF-06", coded: "M-REF-07", code: protocol.ErrProtocolVersion, player: 18, judge: 18},
-		breach{what: "with protocol_version 1.0.0", change: func(_, meta map[string]any) { meta["protocol_version"] = "1.0.0" }, coded: "M-REF-07", code: protocol.ErrProtocolVersion, player: 18, judge: 18},
-	)
-	for _, at := range []string{"2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00"} {
-		all = append(all, breach{what: "with timestamp " + at, change: func(q, _ map[string]any) { q["timestamp"] = at }, refused: "M-REF-08", coded: "M-REF-09", code: protocol.ErrInvalidTimestamp, player: 21, judge: 21})
+	version, timestamp, endpoint := [2]int{18, 18}, [2]int{21, 21}, [2]int{2003, 1002}
+	for _, b := range []breach{
+		{"with game_types an array of numbers", wrongType, protocol.ErrInvalidFieldType, invalid, set("game_types", []any{1, 2}), false},
+		{"with an empty display_name", "refusal/name", "", invalid, set("display_name", ""), false},
+		{"with a display_name of 51 characters", "refusal/name", "", invalid, set("display_name", strings.Repeat("n", 51)), false},
+		{"with protocol league.v1", "refusal/protocol", protocol.ErrProtocolVersion, version, envelope("protocol", "league.v1"), false},
+		{"with protocol_version 1.0.0", "refusal/version", protocol.ErrProtocolVersion, version, set("protocol_version", "1.0.0"), false},
+		{"with timestamp 2025-01-15T10:30:00+02:00", "refusal/timestamp", protocol.ErrInvalidTimestamp, timestamp, envelope("timestamp", "2025-01-15T10:30:00+02:00"), false},
+		{"with timestamp 2025-01-15T10:30:00", "refusal/timestamp", protocol.ErrInvalidTimestamp, timestamp, envelope("timestamp", "2025-01-15T10:30:00"), false},
+		{"with contact_endpoint localhost:8101/mcp", "refusal/endpoint", protocol.ErrInvalidEndpoint, endpoint, set("contact_endpoint", "localhost:8101/mcp"), false},
+		{"with contact_endpoint http://localhost:99999/mcp", "refusal/endpoint", protocol.ErrInvalidEndpoint, endpoint, set("contact_endpoint", "http://localhost:99999/mcp"), false},
+		{`with game_types ["chess"]`, "refusal/game", protocol.ErrUnsupportedGame, [2]int{2004, 1003}, set("game_types", []any{"chess"}), false},
+		{"with the display_name of a registered player", "refusal/duplicate name", protocol.ErrDuplicateName, [2]int{2002}, set("display_name", x.players[0].name), true},
+	} {
+		all = append(all, b)
 	}
-	for _, endpoint := range []string{"localhost:8101/mcp", "http://localhost:99999/mcp"} {
-		all = append(all, breach{what: "with contact_endpoint " + endpoint, change: func(_, meta map[string]any) { meta["contact_endpoint"] = endpoint }, coded: "M-REF-15", code: protocol.ErrInvalidEndpoint, player: 2003, judge: 1002})
-	}
-	return append(all,
-		breach{what: "with game_types [\"chess\"]", change: func(_, meta map[string]any) { meta["game_types"] = []any{"chess"} }, refused: "M-REF-10", coded: "M-REF-11", code: protocol.ErrUnsupportedGame, player: 2004, judge: 1003},
-		breach{what: "with the display_name of a player that is registered", players: true, change: func(_, meta map[string]any) { meta["display_name"] = x.players[0].name }, coded: "M-REF-13", code: protocol.ErrDuplicateName, player: 2002},
-	)
+	return all
 }
 
-// refuse sends registrations that are wrong.
-func (x *hearing) refuse(ctx context.Context) {
-	for _, referee := range []bool{false, true} {
+// applyWrongly sends all wrong registrations.
+func (x *managerExam) applyWrongly(ctx context.Context) {
+	for i, who := range []string{"a player", "a referee"} {
+		referee := i == 1
 		for _, b := range x.breaches() {
 			if referee && b.players || !referee && strings.Contains(b.what, "max_concurrent") {
 				continue
 			}
-			x.apply(ctx, b, referee)
+			x.apply(ctx, b, referee, &fact{about: who + " " + b.what, code: b.code, numbers: b.numbers[i : i+1]})
 		}
 	}
 }
 
-// room tells whether one more player may be let in by mistake, and not begin the
-// league.
-func (x *hearing) room() bool {
-	players, _ := x.wanted()
-	return len(x.players) < players-1 || players == 2
-}
-
-const noRoom = "the manager has let in those that it should have refused, and one more would begin the league"
-
-// apply applies wrongly. Whoever is let in all the same is of the league; so that
-// it does not begin too early, nobody applies any more when it is nearly full.
-func (x *hearing) apply(ctx context.Context, b breach, referee bool) {
-	if !x.room() {
-		for _, id := range []string{b.refused, b.coded} {
-			if id != "" {
-				x.skip(id, noRoom)
-			}
-		}
+// apply sends a wrong registration. If the manager accepts it, the applicant is in the
+// league; one that would begin the league does not apply.
+func (x *managerExam) apply(ctx context.Context, b breach, referee bool, f *fact) {
+	if players, _ := x.size(); len(x.players) >= players-1 && players != 2 {
+		f.skip = "the manager has accepted wrong registrations, and one more would begin the league"
+		x.record(b.fact, f)
 		return
 	}
-	who, number := "a player", b.player
+	method, q := x.registration(referee, fmt.Sprintf("Applicant %d", x.applicants+1), x.spare.url)
+	name, speaker := "player_meta", x.players[0]
 	if referee {
-		who, number = "a referee", b.judge
+		name, speaker = "referee_meta", x.referees[0]
 	}
-	method, q := x.registration(referee, fmt.Sprintf("Applicant %d", x.names+1), x.spare.url)
-	meta, _ := q["player_meta"].(map[string]any)
-	speaker := x.players[0]
-	if referee {
-		meta, _ = q["referee_meta"].(map[string]any)
-		speaker = x.referees[0]
-	}
+	meta, _ := q[name].(map[string]any)
 	b.change(q, meta)
-	r := x.sendOf(ctx, speaker, method, q)
-	problem := notRefused(r)
-	if b.refused != "" {
-		x.judge(b.refused, when(problem != "", "%s %s: %s", who, b.what, problem), &r.Exchange)
-	}
-	if b.coded != "" {
-		x.judge(b.coded, when(refusedWith(r, b.code, number) != "", "%s %s: %s", who, b.what, refusedWith(r, b.code, number)), &r.Exchange)
-	}
+	f.reply = x.sendAs(ctx, speaker.fakeAgent, method, q)
+	x.record(b.fact, f)
 	switch {
-	case x.admission(r, referee) != "":
-		if problem == "" {
-			x.judge("M-REF-14", refusalProblem(r, referee), &r.Exchange)
-		}
-	case referee:
-		x.adopt(r, true, x.spare)
+	case x.admission(f.reply, referee) == "":
+		x.adopt(f.reply, referee, x.spare)
 		x.openSpare()
-	default:
-		x.adopt(r, false, x.spare)
-		x.openSpare()
+	case notRefused(f.reply) == "":
+		x.record("refusal/reason", &fact{reply: f.reply, problem: reasonProblem(f.reply, idName(referee))})
 	}
 }
 
-// notRefused says why an answer is no refusal; "" when it is.
-func notRefused(r *reply) string {
-	if r.Error != "" {
-		return r.Error
-	}
-	if r.fault != nil {
-		return ""
-	}
-	status, _ := r.result.text("status")
-	kind, _ := r.result.text("message_type")
-	switch {
-	case r.result == nil:
-		return r.trouble()
-	case strings.EqualFold(status, protocol.StatusRejected), kind == protocol.TypeLeagueError, r.result["success"].Kind() == 'f', objectOf(r.result["error"]) != nil:
-		return ""
-	case status != "":
-		return "answered with status " + quoted(status)
-	}
-	return "answered as if nothing were wrong"
-}
-
-// refusedWith says why an answer is no refusal with this code of the catalogue,
-// or this number; "" when it is.
-func refusedWith(r *reply, code protocol.Code, number int) string {
-	if problem := notRefused(r); problem != "" {
-		return problem
-	}
-	var found []string
-	if r.fault != nil {
-		if r.fault.code == number || r.fault.catalogued() == string(code) {
-			return ""
-		}
-		found = append(found, fmt.Sprintf("the error %d", r.fault.code), r.fault.catalogued())
-	}
-	for _, m := range []members{r.result, objectOf(r.result["error"])} {
-		got, _ := m.text("error_code")
-		if got == string(code) {
-			return ""
-		}
-		if got != "" {
-			found = append(found, got)
-		}
-	}
-	return fmt.Sprintf("refused, but without %s: %s", code, strings.TrimSpace(strings.Join(found, " ")))
-}
-
-// refusalProblem says what is wrong with a refused registration.
-func refusalProblem(r *reply, referee bool) string {
+// reasonProblem returns what is wrong with a refused registration.
+func reasonProblem(r *reply, idName string) string {
 	if r.fault != nil {
 		return when(r.fault.message == "", "the error has no message")
 	}
-	return firstOf(r.result.filled("reason"), when(r.result[idName(referee)] != nil && r.result[idName(referee)].Kind() != 'n', "%s is %s", idName(referee), valueOf(r.result, idName(referee))))
+	id := r.result[idName]
+	return firstOf(r.result.filled("reason"), when(id != nil && id.Kind() != 'n', "%s is %s", idName, valueOf(r.result, idName)))
+}
+
+// registerLate registers a player after the beginning of the league.
+func (x *managerExam) registerLate(ctx context.Context) {
+	method, q := x.registration(false, "Check Latecomer", x.spare.url)
+	r := x.sendAs(ctx, x.players[0].fakeAgent, method, q)
+	f := &fact{reply: r, code: protocol.ErrLateRegistration, numbers: []int{19}}
+	if refusedWith(r, protocol.ErrLeagueFull, 2001) == "" {
+		f.code, f.numbers = protocol.ErrLeagueFull, []int{2001}
+	}
+	x.record("begin/late registration", f)
 }

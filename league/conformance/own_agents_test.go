@@ -14,7 +14,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/conformance"
-	"evenodd/league/dialect"
+	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -102,7 +102,7 @@ func ownReferee(n *network, manager net.Listener, atOnce int, bad *tamper, game 
 func checkOwnPlayer(n *network, game rules.Game) *conformance.Report {
 	n.Helper()
 	agent, manager := n.open(), n.open()
-	speak := dialect.New(dialect.Options{Endpoint: urlOf(agent), Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	speak := bridge.New(bridge.Options{Endpoint: urlOf(agent), Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	decide, err := strategy.New("random")
 	require.NoError(n, err)
 	p, err := player.New(player.Options{

@@ -1,9 +1,12 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +17,7 @@ import (
 	"evenodd/rules"
 )
 
-// How long the protocol gives a player to answer (003 §2.7).
+// The time that the protocol gives a player to answer (003 §2.7).
 const (
 	inviteLimit = 5 * time.Second
 	chooseLimit = 30 * time.Second
@@ -22,161 +25,129 @@ const (
 	otherLimit  = 10 * time.Second
 )
 
-// A trial is the examination of a player. The kit is its league: it conducts
-// matches with it, and judges everything that comes back.
-type trial struct {
-	client
+// A playerExam is the examination of a player. The kit is its manager and its referee.
+type playerExam struct {
+	*exam
 
-	stage      *stage // nil without a listener
-	desk       *registrar
+	manager    *fakeManager
 	registered bool
 	player     string // its id, as far as it is known
-	reads      bool   // it takes standings in plain letters
+	matches    atomic.Int64
 
-	matches atomic.Int64
+	mu         sync.Mutex
+	unanswered map[string]int             // calls of a method in a row without an answer
+	first      map[string]string          // the first value of a member of the player's replies
+	times      map[string][]time.Duration // of answers, by method
+	reused     bool                       // a connection was used for a second call
 
-	mu      sync.Mutex
-	mute    map[string]int    // calls of a method in a row without an answer
-	said    map[string]string // what the player has said of itself, by member: the first value
-	invites []time.Duration   // how long answers took
-	choices []time.Duration
-	all     []time.Duration
-	reused  bool // a connection was used for a second call
+	takesStandings bool // the player has answered standings with a result
 }
 
-// A part of an examination, and the requirements that it shows, by the beginnings of
-// their ids.
-type part struct {
-	run   func(context.Context)
-	shows []string
-}
-
-// examinePlayer begins with what every player does and ends with what some do not
-// survive, so that a player that breaks has shown before what it can. The end of the
-// league comes last, because a player may end with it.
-func examinePlayer(ctx context.Context, l *lab) {
-	x := &trial{client: client{lab: l, letter: "P"}, player: protocol.PlayerID(1), mute: map[string]int{}, said: map[string]string{}}
-	x.desk = newRegistrar(l.options.URL, false)
-	if l.options.Listener != nil {
-		x.stage = openStage(ctx, l.options)
-		defer x.stage.close()
-		x.stage.openAt(l.options.Listener, l.dialect, func(c *call) performance {
-			return x.desk.play(c, func(c *call) performance { return playOther(c, "league_manager") })
-		})
+// examinePlayer begins with the calls that every player answers, and ends with those that
+// may break it. The end of the league comes last, because a player may end with it.
+func examinePlayer(ctx context.Context, e *exam) {
+	x := &playerExam{exam: e, player: protocol.PlayerID(1), unanswered: map[string]int{}, first: map[string]string{}, times: map[string][]time.Duration{}}
+	x.use(x.table())
+	x.manager = x.openManager(ctx, func(c *call) response { return answerPing(c, "league_manager") })
+	if x.manager.fakeAgent != nil {
+		defer x.manager.fakes.close()
 	}
-	if x.wants("P-REG", "P-FRM-03", "P-ENV-07", "P-NOT-04") {
+	if x.needs("registration") {
 		x.awaitRegistration(ctx)
 	}
-	if x.wantsBeyond("P-REG") {
+	if x.needsMoreThan("registration") {
 		x.play(ctx)
 	}
-	x.judgeRegistration()
+	x.recordRegistration()
 }
 
 // awaitRegistration waits for the player to register.
-func (x *trial) awaitRegistration(ctx context.Context) {
-	if x.stage == nil || x.registered {
+func (x *playerExam) awaitRegistration(ctx context.Context) {
+	if x.manager.fakeAgent == nil || x.registered {
 		return
 	}
-	if x.registered = x.desk.wait(ctx, x.options.Wait); x.registered {
-		x.player = x.desk.registered()
+	if x.registered = x.manager.wait(ctx, x.options.Wait); x.registered {
+		x.player = x.manager.agentID()
 	}
 }
 
-// play plays with the player whatever the selected requirements need.
-func (x *trial) play(ctx context.Context) {
+// play plays the scenarios that the selected requirements need.
+func (x *playerExam) play(ctx context.Context) {
 	if !x.meet(ctx) {
 		return
 	}
-	// What holds of every answer shows in many parts; all of them are played only where
-	// broken input may bring it about.
-	everywhere := []string{"P-HTTP-02", "P-RPC-16"}
-	for _, p := range []part{
-		{x.announce, []string{"P-NOT-01", "P-NOT-02", "P-UNI-01"}},
-		{x.playMatches, []string{"P-"}},
-		{x.repeat, []string{"P-INV-07", "P-INV-09", "P-CHO-05", "P-CHO-07", "P-CHO-08", "P-OVR-03", "P-LAT", "P-RPC-05"}},
-		{x.speak, []string{"P-HTTP-03", "P-HTTP-04", "P-RPC"}},
-		{x.speakMethods, []string{"P-MET"}},
-		{x.sendBroken, []string{"P-REQ", "P-HTTP-09", "P-HTTP-03", "P-RPC-05"}},
-		{x.unfold, []string{"P-UNI"}},
-		{x.playAtOnce, []string{"P-LOAD"}},
-		{x.connect, []string{"P-HTTP-05", "P-HTTP-06", "P-HTTP-07", "P-HTTP-10"}},
-		{func(ctx context.Context) { x.misuse(ctx, x.aliveAfter); x.askWildly(ctx) }, []string{"P-RPC-12", "P-RPC-13", "P-STA-01"}},
-		{x.finish, []string{"P-NOT-03", "P-NOT-04", "P-STA-02"}},
+	for _, s := range []struct {
+		name string
+		run  func(context.Context)
+	}{
+		{"announce", x.announce}, {"", x.playMatches}, {"repeat", x.repeat}, {"wire", x.examineWire}, {"methods", x.callByOtherNames},
+		{"broken", x.sendBroken}, {"scripts", x.sendScripts}, {"at once", x.playAtOnce}, {"connections", x.connect},
+		{"misuse", func(ctx context.Context) { x.misuse(ctx, x.playOn); x.askWithWrongTypes(ctx) }}, {"end", x.finish},
 	} {
-		if !x.wants(append(p.shows, everywhere...)...) {
-			continue
+		if s.name == "" || x.needs(s.name) {
+			s.run(ctx)
 		}
-		p.run(ctx)
 	}
-	x.judgeTimes()
+	x.recordTimes()
 	if x.givenUp() == "" && ctx.Err() == nil {
-		x.skip("P-RPC-04", "no answer had a result")
-		x.skip("P-RPC-05", "no answer had an error")
-		x.skip("P-ENV-02", "no reply had a message_type")
-		x.skip("P-ENV-05", "no timestamp could be read as UTC")
-		x.skip("P-INV-04", "no accept could be read")
-		x.skip("P-OVR-02", "no GAME_OVER was acknowledged")
-		x.skip("P-CHO-09", "it commits to no entropy, and need not")
+		x.explainUndecided()
 	}
 }
 
-// meet makes the first call, an invitation, and tells whether the examination can go
-// on. A player that has only just registered may not listen yet.
-func (x *trial) meet(ctx context.Context) bool {
-	g := x.newMatch()
+// meet makes the first call, an invitation, and tells whether the examination can continue.
+// A player that has just registered may not listen yet.
+func (x *playerExam) meet(ctx context.Context) bool {
+	m := x.newMatch()
 	var r *reply
 	waited := x.registered
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		id := x.nextID()
-		r = x.call(ctx, x.dialect, protocol.Invite.Name, x.encode(id, protocol.Invite.Name, x.invitation(g)), x.patience(inviteLimit))
+		r = x.search(ctx, x.dialect, protocol.Invite.Name, x.encode(id, protocol.Invite.Name, x.invitation(m)), x.patience(inviteLimit))
 		x.inspect(r, id)
 		away := r.Status == 0 && r.took < x.patience(inviteLimit)
 		if !x.registered && !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
 			waited = true
 			x.awaitRegistration(ctx)
 		}
-		early := x.registered && try <= 10 && (away || r.fault != nil)
+		early := x.registered && attempt <= 10 && (away || r.fault != nil)
 		if !early || !rest(ctx, 100*time.Millisecond) {
 			break
 		}
 	}
+	const outsider = "the agent plays only in the league that it is registered in"
+	accepted := r.trouble() == "" && isAnswer(protocol.Invite.Name, r.result)
+	problem := notServed(r)
 	switch {
 	case r.unasked:
 		return false
 	case r.Status == 0:
-		x.fail("P-HTTP-01", r.Error, &r.Exchange)
+		x.record("first call", &fact{reply: r, problem: r.Error})
 		if r.took >= x.patience(inviteLimit) {
-			x.fail("P-INV-06", r.Error, &r.Exchange)
+			x.record("timeout of an invitation", &fact{reply: r})
 		}
 		x.giveUp("the agent cannot be reached")
 		return false
 	case r.fault != nil && !x.registered && wantsMembership(r.fault):
-		x.pass("P-HTTP-01")
+		x.record("first call", &fact{reply: r})
 		x.understand()
-		x.fail("P-INV-01", "it plays only in the league it is registered in: "+r.trouble()+
-			"; start it so that it registers with this examination, whose manager listens where evenodd check says", &r.Exchange)
-		x.giveUp("the agent plays only in the league it is registered in; let it register with this examination")
+		x.record("rejected invitation", &fact{reply: r, problem: outsider + ": " + r.trouble() +
+			"; start it so that it registers with this examination, whose manager listens where evenodd check says"})
+		x.giveUp(outsider + "; let it register with this examination")
 		return false
-	}
-	problem := notServed(r)
-	if r.Status == http.StatusNotFound && !accepts(r) {
+	case r.Status == http.StatusNotFound && !accepted:
 		problem = "POST is answered with HTTP status 404"
 	}
-	x.judge("P-HTTP-01", problem, &r.Exchange)
-	if accepts(r) {
-		x.over(ctx, g)
+	x.record("first call", &fact{reply: r, problem: problem})
+	if accepted {
+		x.over(ctx, m)
 	}
 	return true
 }
 
-// accepts tells whether a reply answers an invitation.
-func accepts(r *reply) bool { return r.trouble() == "" && isAnswer(protocol.Invite.Name, r.result) }
-
-// A bout is one match that the kit conducts with the player.
-type bout struct {
+// A match is a match that the kit conducts with the player.
+type match struct {
 	round        int
-	match        string
+	id           string
 	conversation string
 	opponent     string
 	role         string
@@ -184,149 +155,156 @@ type bout struct {
 	position     rules.Position
 }
 
-// seat is the player's.
-func (g *bout) seat() rules.Side {
-	if g.role == protocol.RolePlayerB {
+func (m *match) side() rules.Side {
+	if m.role == protocol.RolePlayerB {
 		return rules.SideB
 	}
 	return rules.SideA
 }
 
-// newMatch is a match that the player has not heard of.
-func (x *trial) newMatch() *bout { return x.boutOf(int(x.matches.Add(1)), 1) }
+// newMatch makes a match that is new to the player.
+func (x *playerExam) newMatch() *match { return x.matchOf(int(x.matches.Add(1)), 1) }
 
-func (x *trial) boutOf(round, match int) *bout {
-	id := protocol.MatchID{Round: round, Number: match}.String()
+func (x *playerExam) matchOf(round, number int) *match {
+	id := protocol.MatchID{Round: round, Number: number}.String()
 	opponent := "P02"
 	if x.player == opponent {
 		opponent = "P01"
 	}
-	return &bout{
-		round: round, match: id, conversation: protocol.MatchConversation(id, 1),
+	return &match{
+		round: round, id: id, conversation: protocol.MatchConversation(id, 1),
 		opponent: opponent, role: protocol.RolePlayerA, attempt: 1, position: x.options.Game.Start(),
 	}
 }
 
-// advance makes the moves of both players; the opponent makes the first that is legal.
-func (x *trial) advance(g *bout, choice string) {
+// advance makes the moves of both players; the opponent makes the first legal one.
+func (x *playerExam) advance(m *match, choice string) {
 	var moves [2]string
-	moves[g.seat()] = choice
-	other := g.seat().Other()
-	for _, seat := range g.position.ToMove() {
-		if seat == other {
-			moves[other] = firstLegal(x.options.Game, g.position, other)
-		}
+	moves[m.side()] = choice
+	if other := m.side().Other(); slices.Contains(m.position.ToMove(), other) {
+		moves[other] = firstLegal(x.options.Game, m.position, other)
 	}
-	g.position = g.position.Play(moves)
+	m.position = m.position.Play(moves)
 }
 
 // turn has the opponent move until it is the player's turn; false when the match is over.
-func (x *trial) turn(g *bout) bool {
-	for {
-		seats := g.position.ToMove()
-		if len(seats) == 0 {
+func (x *playerExam) turn(m *match) bool {
+	for sides := m.position.ToMove(); !slices.Contains(sides, m.side()); sides = m.position.ToMove() {
+		if len(sides) == 0 {
 			return false
 		}
-		for _, seat := range seats {
-			if seat == g.seat() {
-				return true
-			}
-		}
-		x.advance(g, "")
+		x.advance(m, "")
 	}
+	return true
 }
 
-// envelopeOf begins a message of the kit's referee.
-func (x *trial) envelopeOf(messageType, conversation string) map[string]any {
+// envelope begins a message of the kit's referee.
+func (x *playerExam) envelope(messageType, conversation string) map[string]any {
 	return message(messageType, protocol.RefereeSender(checkReferee), conversation, checkToken)
 }
 
-func (x *trial) invitation(g *bout) map[string]any {
-	q := x.envelopeOf(protocol.TypeGameInvitation, g.conversation)
-	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = checkLeague, g.round, g.match, x.game
-	q["role_in_match"], q["opponent_id"] = g.role, g.opponent
-	if g.attempt > 1 {
-		q["attempt"] = g.attempt
+func (x *playerExam) invitation(m *match) map[string]any {
+	q := x.envelope(protocol.TypeGameInvitation, m.conversation)
+	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = checkLeague, m.round, m.id, x.game
+	q["role_in_match"], q["opponent_id"] = m.role, m.opponent
+	if m.attempt > 1 {
+		q["attempt"] = m.attempt
 	}
 	return q
 }
 
 // question asks for the player's choice in the position of a match.
-func (x *trial) question(g *bout) map[string]any {
-	x.turn(g)
-	q := x.envelopeOf(x.questionType(), g.conversation)
-	q["match_id"], q["player_id"] = g.match, x.player
-	x.pose(q, g.position, g.seat(), g.opponent, g.round)
+func (x *playerExam) question(m *match) map[string]any {
+	x.turn(m)
+	q := x.envelope(x.questionType(), m.conversation)
+	q["match_id"], q["player_id"] = m.id, x.player
+	x.pose(q, m.position, m.side(), m.opponent, m.round)
 	return q
 }
 
-// ending is GAME_OVER as the player wins it.
-func (x *trial) ending(g *bout) map[string]any {
+// ending is GAME_OVER of a match that the player wins.
+func (x *playerExam) ending(m *match) map[string]any {
 	if x.evenOdd() {
-		return x.endingAs(g, protocol.StatusWin, x.player, 8, "even", "odd", x.player+" chose even, number was 8 (even)")
+		return x.endingAs(m, protocol.StatusWin, x.player, 8, "even", "odd", x.player+" chose even, number was 8 (even)")
 	}
-	moves, _ := playout(x.options.Game.Start(), x.options.Game, g.seat())
-	return x.endingAs(g, protocol.StatusWin, x.player, 0, moves[g.seat()], moves[g.seat().Other()], x.player+" has won")
+	moves, _ := playout(x.options.Game.Start(), x.options.Game, m.side())
+	return x.endingAs(m, protocol.StatusWin, x.player, 0, moves[m.side()], moves[m.side().Other()], x.player+" has won")
 }
 
 // endingAs is GAME_OVER with a result; 0 and "" are null.
-func (x *trial) endingAs(g *bout, status, winner string, number int, mine, theirs, reason string) map[string]any {
-	q := x.envelopeOf(protocol.TypeGameOver, g.conversation)
-	q["match_id"], q["game_type"] = g.match, x.game
+func (x *playerExam) endingAs(m *match, status, winner string, number int, own, theirs, reason string) map[string]any {
+	q := x.envelope(protocol.TypeGameOver, m.conversation)
+	q["match_id"], q["game_type"] = m.id, x.game
 	parity := ""
 	if number > 0 {
 		parity = parityOf(number)
 	}
 	q["game_result"] = map[string]any{
 		"status": status, "winner_player_id": orNull(winner), "drawn_number": orNull(number), "number_parity": orNull(parity),
-		"choices": map[string]any{x.player: orNull(mine), g.opponent: orNull(theirs)}, "reason": reason,
+		"choices": map[string]any{x.player: orNull(own), m.opponent: orNull(theirs)}, "reason": reason,
 	}
 	return q
 }
 
-// maxMute is how many calls of one method in a row may have no answer: then it is not
-// called again, because each of them takes its whole time.
-const maxMute = 2
+// maxUnanswered is the number of calls of one method in a row without an answer after
+// which the method is not called again, because each call takes its whole time.
+const maxUnanswered = 2
 
-// muted is the reply to a call that is not made, because the method has answered too
-// often nothing; nil where it is made.
-func (x *trial) muted(method string) *reply {
+// skipped returns the reply to a call that is not made, because the method does not
+// answer; nil if the call is made.
+func (x *playerExam) skipped(method string) *reply {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.mute[method] < maxMute {
+	if x.unanswered[method] < maxUnanswered {
 		return nil
 	}
-	a := &answer{Exchange: Exchange{To: x.options.URL, unasked: true}}
-	a.Error = fmt.Sprintf("%s had no answer %d times in a row, and was not called again", method, maxMute)
-	return read(a)
+	return read(&answer{Exchange: Exchange{
+		To: x.options.URL, unasked: true, Error: fmt.Sprintf("%s had no answer %d times in a row, and was not called again", method, maxUnanswered),
+	}})
 }
 
-// ask calls a method of the player as a league would, and judges what holds of every
-// answer.
-func (x *trial) ask(ctx context.Context, method string, params any, limit time.Duration) *reply {
-	if r := x.muted(method); r != nil {
-		return r
+// call calls a method of the player as a league does.
+func (x *playerExam) call(ctx context.Context, method string, params any) *reply {
+	r := x.skipped(method)
+	if r == nil {
+		r = x.ask(ctx, x.dialect, method, params, limitOf(method))
+		x.count(method, r)
 	}
-	r := x.askAs(ctx, x.dialect, method, params, limit)
-	x.count(method, r)
 	return r
 }
 
-// sendIn calls a method once, in the form that the player understands. Change, if it is
-// not nil, changes the request; where it returns nil, the request cannot be made in that
-// form.
-func (x *trial) sendIn(ctx context.Context, method string, params any, limit time.Duration, change func(request members) []byte) *reply {
-	if r := x.muted(method); r != nil {
-		return r
+// callOnce calls a method once, in the form that the player has understood before.
+func (x *playerExam) callOnce(ctx context.Context, method string, params any, v variation) *reply {
+	r := x.skipped(method)
+	if r == nil {
+		r = x.send(ctx, x.dialect, method, params, limitOf(method), v)
+		x.count(method, r)
 	}
-	r := x.client.sendIn(ctx, x.dialect, method, params, limit, change)
-	x.count(method, r)
 	return r
 }
 
-// withID changes the id of a request; nil makes a notification of it.
-func withID(id jsontext.Value) func(members) []byte {
-	return func(request members) []byte {
+// limitOf is the time that the protocol gives a player to answer a method.
+func limitOf(method string) time.Duration {
+	return cmp.Or(map[string]time.Duration{
+		protocol.Invite.Name: inviteLimit, protocol.ChooseParity.Name: chooseLimit, protocol.MakeMove.Name: chooseLimit, protocol.NotifyMatchResult.Name: overLimit,
+	}[method], otherLimit)
+}
+
+func (x *playerExam) inviteOnce(ctx context.Context, m *match) *reply {
+	return x.callOnce(ctx, protocol.Invite.Name, x.invitation(m), variation{})
+}
+
+func (x *playerExam) chooseOnce(ctx context.Context, m *match) *reply {
+	return x.callOnce(ctx, x.questionMethod(), x.question(m), variation{})
+}
+
+func (x *playerExam) endOnce(ctx context.Context, m *match) *reply {
+	return x.callOnce(ctx, protocol.NotifyMatchResult.Name, x.ending(m), variation{})
+}
+
+// withID changes the id of a request; nil makes it a notification.
+func withID(id jsontext.Value) variation {
+	return variation{change: func(request members) []byte {
 		if request["jsonrpc"] == nil {
 			return nil
 		}
@@ -334,45 +312,80 @@ func withID(id jsontext.Value) func(members) []byte {
 			delete(request, "id")
 		}
 		return encoded(request)
-	}
+	}}
 }
 
-// count keeps how long an answer took, and whether there was one.
-func (x *trial) count(method string, r *reply) {
+// count counts unanswered calls, and keeps the time of an answer.
+func (x *playerExam) count(method string, r *reply) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case r.unasked, r.Error != "" && x.busy.Load():
-		return
+	case r.unasked, r.Error != "" && x.concurrent.Load():
 	case r.Error != "":
-		x.mute[method]++
-		return
-	}
-	x.mute[method] = 0
-	x.reused = x.reused || r.reused
-	x.all = append(x.all, r.took)
-	switch method {
-	case protocol.Invite.Name:
-		x.invites = append(x.invites, r.took)
-	case x.questionMethod():
-		x.choices = append(x.choices, r.took)
+		x.unanswered[method]++
+	default:
+		x.unanswered[method] = 0
+		x.reused = x.reused || r.reused
+		x.times[method] = append(x.times[method], r.took)
 	}
 }
 
-// when is a problem if there is one.
-func when(broken bool, format string, args ...any) string {
-	if !broken {
-		return ""
-	}
-	return fmt.Sprintf(format, args...)
-}
-
-// firstOf is the first problem that there is.
-func firstOf(problems ...string) string {
-	for _, problem := range problems {
-		if problem != "" {
-			return problem
+// recordTimes records the time that all answers took.
+func (x *playerExam) recordTimes() {
+	x.mu.Lock()
+	times := maps.Clone(x.times)
+	x.mu.Unlock()
+	record := func(name string, took []time.Duration, percent int, most time.Duration) {
+		if len(took) > 0 {
+			slow := percentile(took, percent) > most
+			x.record(name, &fact{note: latencies(took), problem: when(slow, "%s; p%d should be at most %s", latencies(took), percent, most)})
 		}
 	}
-	return ""
+	record("times of invitations", times[protocol.Invite.Name], 95, x.patience(inviteLimit)/2)
+	record("times of choices", times[x.questionMethod()], 95, x.patience(chooseLimit)/2)
+	record("times", slices.Concat(slices.Collect(maps.Values(times))...), 50, roundTrip)
+}
+
+// roundTrip is the time that a message and its answer take in one network (002 §13.3).
+const roundTrip = 500 * time.Millisecond
+
+// recordRegistration records how the player registered, and the form of its calls.
+func (x *playerExam) recordRegistration() {
+	if x.manager.fakeAgent == nil {
+		x.skipRegistration("no manager was there to register with")
+		return
+	}
+	own, others := x.manager.applications()
+	switch {
+	case len(own) > 0:
+		x.recordApplication(own[0])
+		x.record("registration/count", &fact{
+			call: own[0], evidence: []*Exchange{own[len(own)-1].exchange()}, problem: when(len(own) > 1, "it was ACCEPTED, and registered %d times", len(own)),
+		})
+	case len(others) > 0:
+		c := others[0]
+		x.recordApplication(c)
+		x.record("registration/endpoint", &fact{call: c, problem: fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(endpointOf(c.params)), x.options.URL)})
+		x.record("registration/count", &fact{call: c, skip: "it registered with another contact_endpoint, and was REJECTED"})
+	default:
+		x.skipRegistration(fmt.Sprintf("it did not register with the manager of this examination within %s", x.options.Wait))
+	}
+	x.recordForms(x.manager.fakes)
+}
+
+func (x *playerExam) skipRegistration(why string) {
+	for _, name := range []string{"registration/form", "registration/request", "registration/count", "form of call"} {
+		x.record(name, &fact{skip: why})
+	}
+}
+
+// explainUndecided skips requirements that no fact has decided.
+func (x *playerExam) explainUndecided() {
+	for id, why := range map[string]string{
+		"P-RPC-04": "no answer had a result", "P-RPC-05": "no answer had an error", "P-ENV-02": "no reply had a message_type",
+		"P-ENV-05": "no timestamp could be read as UTC", "P-INV-04": "no accept could be read", "P-OVR-02": "no GAME_OVER was acknowledged",
+		"P-CHO-09": "it commits to no entropy, and need not",
+	} {
+		x.skip(id, why)
+	}
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,182 +12,374 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A bench is the examination of a referee: the kit plays a third-party manager, and the
-// players of each match, well- and ill-behaved.
-type bench struct {
-	client
+// A refereeExam is the examination of a referee. The kit is its manager, and the players
+// of each match, with and without faults.
+type refereeExam struct {
+	*exam
 
-	stage   *stage
-	manager *actor
-	desk    *registrar
+	manager *fakeManager
+	fakes   *fakes
 
 	mu       sync.Mutex
-	breakOff map[string]bool // matches whose next report gets no answer
+	hangUpOn map[string]bool // ids of matches whose next report gets no answer
 
 	unreported atomic.Int64 // matches in a row that were not reported
-	untold     atomic.Int64 // and whose players were told no result
+	untold     atomic.Int64 // matches in a row whose players got no GAME_OVER
 
-	capacity int
-	way      string // the form in which it takes matches; "" for that of the specification
+	capacity int    // matches that it conducts at the same time
+	form     string // in which it takes matches; "" for that of the specification
 }
 
-// examineReferee has one match after another played, and judges them when all are over,
-// so that a report does not depend on which was faster.
-func examineReferee(ctx context.Context, l *lab) {
-	x := &bench{client: client{lab: l, letter: "R"}, desk: newRegistrar(l.options.URL, true), breakOff: map[string]bool{}, capacity: 1}
-	if l.options.Listener != nil {
-		x.stage = openStage(ctx, l.options)
-		defer x.stage.close()
-		x.manager = x.stage.openAt(l.options.Listener, l.dialect, x.playManager)
-		defer func() { x.judgeMessages(x.stage) }()
+// examineReferee has all matches conducted before it judges them, so that the report does
+// not depend on their order.
+func examineReferee(ctx context.Context, e *exam) {
+	x := &refereeExam{exam: e, hangUpOn: map[string]bool{}, capacity: 1}
+	x.use(x.table())
+	x.manager = x.openManager(ctx, x.acceptReport)
+	if x.manager.fakeAgent != nil {
+		x.fakes = x.manager.fakes
+		defer x.fakes.close()
+		defer func() { x.recordMessages(x.fakes) }()
 	}
-	if x.wantsBeyond("R-REG", "R-FRM-03") && !x.meet(ctx) {
-		x.judgeRegistration()
+	if x.needsMoreThan("registration") && !x.meet(ctx) {
+		x.recordRegistration()
 		return
 	}
-	if x.wants("R-HTTP", "R-RPC") {
-		x.probe(ctx)
+	if x.needs("wire") {
+		x.examineWire(ctx)
 	}
 	gaveUp := ""
-	if x.wantsBeyond("R-HTTP", "R-RPC") {
+	if x.needsMoreThan("wire", "misuse") {
 		gaveUp = x.play(ctx)
 	}
-	if x.wants("R-HTTP", "R-RPC") {
+	if x.needs("wire", "misuse") {
 		x.misuse(ctx, x.alive)
+		x.sendLarge(ctx)
 	}
 	switch {
 	case gaveUp != "":
 		x.giveUp(gaveUp)
-	case x.wants("R-END"):
+	case x.needs("end"):
 		x.finish(ctx)
 	}
 }
 
-// play waits for the referee to register, and has it conduct the matches that show what
-// is selected. It returns why it could not.
-func (x *bench) play(ctx context.Context) (gaveUp string) {
+// play waits for the referee to register, and has it conduct the matches that show the
+// selected requirements. It returns why it could not.
+func (x *refereeExam) play(ctx context.Context) (gaveUp string) {
 	switch {
-	case x.stage == nil:
+	case x.fakes == nil:
 		return "there is no listener at which the referee could call a manager and players"
-	case !x.desk.wait(ctx, x.options.Wait):
+	case !x.manager.wait(ctx, x.options.Wait):
 		if ctx.Err() == nil {
-			x.fail("R-REG-10", fmt.Sprintf("it did not register within %s at %s", x.options.Wait, x.manager.url))
+			x.record("registration/arrival", &fact{problem: fmt.Sprintf("it did not register within %s at %s", x.options.Wait, x.manager.url)})
 		}
 		return "the referee did not register with the examination: tell it that its manager is " + x.manager.url
 	}
-	x.pass("R-REG-10")
-	x.judgeRegistration()
-	contests := x.contests()
-	if gaveUp = x.playAll(ctx, contests); gaveUp != "" {
+	x.record("registration/arrival", &fact{})
+	x.recordRegistration()
+	matches := x.matches()
+	if gaveUp = x.playAll(ctx, matches); gaveUp != "" {
 		return gaveUp
 	}
 	crowd := x.playCrowd(ctx)
-	if x.wants("R-STA-07") && x.givenUp() == "" {
-		x.refuseGame(ctx)
+	if x.needs("unknown game") && x.givenUp() == "" {
+		x.assignUnknownGame(ctx)
 	}
-	for _, c := range contests {
-		x.judgeContest(c)
+	for _, m := range matches {
+		x.recordMatch(m)
 	}
-	x.judgeFailures(contests)
-	x.judgeCrowd(crowd)
+	for _, m := range matches {
+		x.recordFailures(m)
+	}
+	x.recordCrowd(crowd)
 	return ""
 }
 
-// playManager is the kit's manager: it registers the referee, and takes reports.
-func (x *bench) playManager(c *call) performance {
-	return x.desk.play(c, func(c *call) performance {
-		if c.kind != protocol.TypeMatchResultReport {
-			return playOther(c, "league_manager")
+// acceptReport answers the calls of the referee to its manager.
+func (x *refereeExam) acceptReport(c *call) response {
+	if c.kind != protocol.TypeMatchResultReport {
+		return answerPing(c, "league_manager")
+	}
+	x.mu.Lock()
+	hangUp := x.hangUpOn[c.match()]
+	delete(x.hangUpOn, c.match())
+	x.mu.Unlock()
+	if hangUp {
+		return response{}
+	}
+	m := c.reply(protocol.TypeMatchResultAck, protocol.ManagerSender)
+	m["status"], m["match_id"], m["league_id"] = protocol.StatusAccepted, c.match(), checkLeague
+	return response{result: m}
+}
+
+// recordRegistration records how the referee has registered.
+func (x *refereeExam) recordRegistration() {
+	if x.fakes == nil {
+		return
+	}
+	own, _ := x.manager.applications()
+	for _, c := range own {
+		x.recordApplication(c)
+		x.record("registration/envelope", &fact{call: c, problem: outsideOf("referee_meta")(&fact{broken: x.acceptance.broken(c.kind, c.params)})})
+		if n, ok := metaOf(c.params).integer("max_concurrent_matches"); ok && n > 0 {
+			x.capacity = n
 		}
-		x.mu.Lock()
-		lost := x.breakOff[c.match()]
-		delete(x.breakOff, c.match())
-		x.mu.Unlock()
-		if lost {
-			return performance{}
-		}
-		m := c.reply(protocol.TypeMatchResultAck, protocol.ManagerSender)
-		m["status"], m["match_id"], m["league_id"] = protocol.StatusAccepted, c.match(), checkLeague
-		return performance{result: m}
-	})
-}
-
-// judgeRegistration judges how the referee has registered.
-func (x *bench) judgeRegistration() {
-	if x.stage == nil {
-		return
 	}
-	mine, _ := x.desk.applications(x.stage)
-	for _, c := range mine {
-		x.judgeApplication(c)
-	}
-	if len(mine) > 0 {
-		x.judge("R-REG-09", when(len(mine) > 1, "it registered %d times", len(mine)), mine[len(mine)-1].exchange())
+	if len(own) > 0 {
+		x.record("registration/count", &fact{call: own[len(own)-1], problem: when(len(own) > 1, "it registered %d times", len(own))})
 	}
 }
 
-// judgeApplication judges a REFEREE_REGISTER_REQUEST: its form and its envelope as the
-// referee wrote them, and the rest as a league reads it.
-func (x *bench) judgeApplication(c *call) {
-	shown, d := c.exchange(), defect{}
-	if c.form != "" {
-		d = formDefect()
-	}
-	method, _ := c.came.text("method")
-	x.because(d, "R-REG-01", jsonRPCProblem(c.came), shown)
-	x.because(d, "R-REG-02", when(method != protocol.RegisterReferee.Name, "method is %s", quoted(method)), shown)
-	x.judge("R-REG-03", firstOf(c.said.has("protocol", protocol.Name), c.said.has("message_type", protocol.TypeRefereeRegisterRequest),
-		senderProblem(c.said, "referee:"), timeProblem(c.said, "timestamp"), c.said.filled("conversation_id")), shown)
-	broken := x.judges.broken(c.kind, c.params)
-	of := func(name string) string {
-		return fieldsProblem(broken, func(field string) bool { return within(field, "referee_meta."+name) })
-	}
-	meta := metaOf(c.params)
-	x.judge("R-MSG-01", fieldsProblem(broken, func(field string) bool { return !strings.HasPrefix(field, "referee_meta.") }), shown)
-	x.judge("R-REG-04", of("display_name"), shown)
-	x.judge("R-REG-05", of("version"), shown)
-	x.judge("R-REG-06", firstOf(of("game_types"), x.gamesProblem(meta)), shown)
-	x.judge("R-REG-07", firstOf(of("contact_endpoint"), when(!protocol.ValidURL(endpointOf(c.params)), "contact_endpoint is %s", valueOf(meta, "contact_endpoint"))), shown)
-	x.judge("R-REG-08", of("max_concurrent_matches"), shown)
-	if n, ok := meta.integer("max_concurrent_matches"); ok && n > 0 {
-		x.capacity = n
-	}
-}
-
-// refuseGame assigns a match of an unknown game.
-func (x *bench) refuseGame(ctx context.Context) {
-	if x.way != "" {
-		x.skip("R-STA-07", "it has no start_match")
+// assignUnknownGame assigns a match of a game that the referee does not know.
+func (x *refereeExam) assignUnknownGame(ctx context.Context) {
+	if x.form != "" {
+		x.record("unknown game/assignment", &fact{skip: "it has no start_match"})
 		return
 	}
-	c, ok := x.contest("an unknown game", nil, nil)
-	if !ok {
-		return
+	if m := x.newMatch("an unknown game", nil, nil); m != nil {
+		q := x.assignment(m)
+		q["game_type"] = "no_such_game"
+		id := x.nextID()
+		x.record("unknown game/assignment", &fact{reply: x.sendBody(ctx, protocol.StartMatch.Name, id, x.encode(id, protocol.StartMatch.Name, q))})
 	}
-	q := x.assignment(c)
-	q["game_type"] = "no_such_game"
-	id := x.nextID()
-	r := x.send(ctx, protocol.StartMatch.Name, id, x.encode(id, protocol.StartMatch.Name, q))
-	x.judge("R-STA-07", notRefused(r), &r.Exchange)
 }
 
 // finish tells the referee that round and league are over. The referee may end then.
-func (x *bench) finish(ctx context.Context) {
+func (x *refereeExam) finish(ctx context.Context) {
 	q := message(protocol.TypeRoundCompleted, protocol.ManagerSender, "conv-check-round-end", "")
 	q["league_id"], q["round_id"], q["matches_completed"], q["next_round_id"] = checkLeague, 1, 1, nil
-	r := x.ask(ctx, protocol.NotifyRoundCompleted.Name, q)
-	x.judge("R-END-01", firstOf(r.trouble(), r.result.has("status", protocol.StatusAcknowledged)), &r.Exchange)
+	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyRoundCompleted.Name, q, otherLimit)})
 	q = message(protocol.TypeLeagueCompleted, protocol.ManagerSender, "conv-check-league-end", "")
 	row := map[string]any{"rank": 1, "player_id": "P01", "display_name": "Check Player 1", "points": 3, "played": 1, "wins": 1, "draws": 0, "losses": 0}
 	q["league_id"], q["total_rounds"], q["total_matches"] = checkLeague, 1, 1
 	q["champion"] = map[string]any{"player_id": "P01", "display_name": "Check Player 1", "points": 3}
 	q["final_standings"] = []any{row}
-	r = x.ask(ctx, protocol.NotifyLeagueCompleted.Name, q)
-	x.judge("R-END-01", firstOf(r.trouble(), r.result.has("status", protocol.StatusAcknowledged)), &r.Exchange)
+	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyLeagueCompleted.Name, q, otherLimit)})
 }
 
-// The longest that a match is waited for.
+// The most that a referee may cost that takes matches, and conducts none.
 const (
-	usualContest = 15 * time.Second
-	longContest  = 40 * time.Second // four invitations of 5 s, and the pauses between
+	maxStarts    = 20
+	maxStarting  = 30 * time.Second
+	untilInvited = 3 * time.Second
+	untilStarted = 5 * time.Second // for the answer to a start after the invitations
 )
+
+// hand hands a match to the referee as a league does. It returns when the referee has
+// answered, or has invited a player: some referees answer when the match is over. It
+// retries while the referee is busy.
+func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
+	m.setStart(nil)
+	m.handing.Go(func() {
+		var r *reply
+		for attempt := 0; ; attempt++ {
+			r = x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m), otherLimit)
+			if !busy(r) || attempt >= 50 || !rest(ctx, 100*time.Millisecond) {
+				break
+			}
+		}
+		m.setStart(r)
+		x.fakes.wake()
+	})
+	x.fakes.await(ctx, x.patience(otherLimit), func() bool { return m.start() != nil || m.invited() })
+}
+
+// begin starts the first match, and learns in which form the referee takes matches. A
+// referee that takes a match and invites nobody is asked in the next form. The problem is
+// why it conducts none; "" if it does, or if the time was over.
+func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, problem string) {
+	var shown *Exchange
+	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
+		x.hand(ctx, m)
+		invited := m.refusal() == "" &&
+			x.fakes.await(ctx, x.patience(untilInvited), func() bool { return m.invited() || m.refusal() != "" }) && m.invited()
+		if invited {
+			x.understand()
+			x.record("conducted", &fact{})
+			return true, ""
+		}
+		refusal := m.refusal()
+		if problem == "" {
+			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.startExchange()
+		}
+		if refusal != "" || ctx.Err() != nil { // no form was understood
+			break
+		}
+	}
+	if m.cut = ctx.Err() != nil || x.givenUp() != ""; m.cut {
+		return false, ""
+	}
+	x.record("conducted", &fact{problem: problem, evidence: []*Exchange{shown}})
+	return false, "the referee conducts no match, in whatever form it is asked: " + problem
+}
+
+// maxUnreported is the number of matches in a row without a report, or without GAME_OVER,
+// after which the next get less time.
+const maxUnreported = 2
+
+// await waits for a match to be over: reported, and both players told.
+func (x *refereeExam) await(ctx context.Context, m *refereedMatch) {
+	limit := m.limit
+	if x.unreported.Load() >= maxUnreported {
+		limit = min(limit, time.Second)
+	}
+	m.over = x.fakes.await(ctx, limit, func() bool { return slices.ContainsFunc(m.reports(), (*call).succeeded) })
+	m.cut = !m.over && ctx.Err() != nil
+	switch {
+	case m.over:
+		x.unreported.Store(0)
+	case !m.cut && !m.slow():
+		x.unreported.Add(1)
+	}
+	if !m.over {
+		return
+	}
+	most := 2 * time.Second // some report before they tell the players
+	if x.untold.Load() >= maxUnreported {
+		most = 100 * time.Millisecond
+	}
+	told := func() bool { return m.players[0].ending() != nil && m.players[1].ending() != nil }
+	if x.fakes.await(ctx, most, told) {
+		x.untold.Store(0)
+	} else {
+		x.untold.Add(1)
+	}
+}
+
+// playAll plays the first match alone, and then up to four at the same time, if the
+// referee conducts as many. It returns why none could be played.
+func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (gaveUp string) {
+	if len(matches) == 0 {
+		return ""
+	}
+	first := matches[0]
+	if begun, problem := x.begin(ctx, first); !begun {
+		return problem
+	}
+	if x.needs(wellPlayed) {
+		x.startAgain(ctx, first)
+	}
+	x.await(ctx, first)
+	slots := make(chan struct{}, min(x.capacity, 4))
+	if first.start() == nil { // it answers when the match is over, and may serve one call at a time
+		slots = make(chan struct{}, 1)
+	}
+	first.handing.Wait()
+	if r := first.start(); r != nil {
+		x.form = r.form
+		x.record("form of start", &fact{reply: r, problem: when(x.form != "", "it takes a match only as: %s", x.form), defect: calledFormDefect(x.form)})
+	}
+	var playing sync.WaitGroup
+	for _, m := range matches[1:] {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			continue
+		}
+		playing.Go(func() {
+			defer func() { <-slots }()
+			if m.name == lostReport {
+				x.mu.Lock()
+				x.hangUpOn[m.id] = true
+				x.mu.Unlock()
+			}
+			x.conduct(ctx, m)
+			m.cut = m.cut || m.start() != nil && m.start().unasked
+		})
+	}
+	playing.Wait()
+	// A referee may have taken matches while it conducted others, and never conducted them.
+	for _, m := range matches {
+		if !m.cut && !m.over && m.refusal() == "" && !m.invited() && ctx.Err() == nil {
+			m.attempt++
+			x.conduct(ctx, m)
+		}
+	}
+	return ""
+}
+
+// conduct has the referee conduct one match.
+func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
+	if x.hand(ctx, m); m.refusal() == "" {
+		x.await(ctx, m)
+	}
+	m.handing.Wait()
+}
+
+// startAgain sends the start of a match once more.
+func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
+	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
+	if r := m.start(); r != nil && r.Error == "" {
+		m.again = read(x.post(ctx, r.url, r.sent, nil, x.patience(otherLimit)))
+		x.interpret(ctx, m.again, protocol.StartMatch.Name)
+		x.inspect(m.again, objectOf(r.sent)["id"])
+	}
+}
+
+// A crowd is as many matches at the same time as the referee conducts, and one more.
+type crowd struct {
+	matches  []*refereedMatch
+	beyond   *refereedMatch
+	together int // matches that were in progress at the same time
+}
+
+// playCrowd has players that choose only when the questions of all matches were asked.
+func (x *refereeExam) playCrowd(ctx context.Context) *crowd {
+	if x.givenUp() != "" || x.capacity > 10 || !x.needs("crowd") {
+		return nil
+	}
+	begin := make(chan struct{})
+	open := sync.OnceFunc(func() { close(begin) })
+	defer open()
+	waits := at(x.questionType(), func(p *fakePlayer, c *call, _ int) response {
+		r := p.behave(c)
+		r.until, r.after = begin, 20*time.Second
+		return r
+	})
+	w := &crowd{}
+	for i := range x.capacity + 1 {
+		m := x.newMatch(fmt.Sprintf("match %d of several at once", i+1), waits, waits)
+		if m == nil {
+			return nil
+		}
+		if i < x.capacity {
+			w.matches = append(w.matches, m)
+			x.hand(ctx, m)
+			continue
+		}
+		w.beyond = m
+		x.fakes.await(ctx, 8*time.Second, func() bool {
+			w.together = 0
+			for _, m := range w.matches {
+				w.together += min(1, len(m.received(x.questionType())))
+			}
+			return w.together == len(w.matches)
+		})
+		m.setStart(x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m), otherLimit))
+	}
+	open()
+	for _, m := range w.matches {
+		x.await(ctx, m)
+		m.handing.Wait()
+	}
+	if status, _ := w.beyond.started.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
+		x.await(ctx, w.beyond)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return w
+}
+
+// recordCrowd records how many matches were in progress at the same time.
+func (x *refereeExam) recordCrowd(w *crowd) {
+	if w == nil || w.beyond.start() == nil {
+		return
+	}
+	r, n := w.beyond.start(), len(w.matches)
+	x.record("crowd/together", &fact{reply: r, problem: when(w.together < n, "%d matches were in progress at the same time, and max_concurrent_matches is %d", w.together, n)})
+	dropped := !busy(r) && notRefused(r) != "" && !w.beyond.over
+	later := !busy(r) && notRefused(r) != "" && w.beyond.over
+	x.record("crowd/beyond", &fact{reply: r, note: when(later, "it was conducted later"), problem: when(dropped, "it took one match more than max_concurrent_matches, and did not report it")})
+}

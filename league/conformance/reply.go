@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -105,6 +106,12 @@ func (r *reply) trouble() string {
 		return "answered with a result that is " + jsonKind(r.object["result"]) + ", not an object"
 	}
 	return fmt.Sprintf("answered with HTTP status %d and neither result nor error", r.Status)
+}
+
+// failed tells whether an answer has an error that is not null.
+func (r *reply) failed() bool {
+	problem := r.object["error"]
+	return problem != nil && problem.Kind() != 'n'
 }
 
 // catalogued is the code of the protocol's catalogue in an error; "" when it has none.
@@ -242,3 +249,14 @@ func traceIn(body []byte) string {
 	}
 	return ""
 }
+
+// when returns a problem if there is one.
+func when(broken bool, format string, args ...any) string {
+	if !broken {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// firstOf returns the first problem that there is.
+func firstOf(problems ...string) string { return cmp.Or(problems...) }

@@ -139,16 +139,12 @@ func (s Selection) Wants(r Requirement) bool {
 	return len(s.Only) == 0 || slices.ContainsFunc(s.Only, func(id string) bool { return strings.HasPrefix(r.ID, id) })
 }
 
-// Catalogue is what is required of a role, in the order in which it is reported;
-// nil for an unknown role.
+// Catalogue returns the requirements of a role, in the order of a report; nil for an
+// unknown role.
 func Catalogue(role string) []Requirement {
-	switch role {
-	case Player:
-		return playerRequirements()
-	case Referee:
-		return refereeRequirements()
-	case Manager:
-		return managerRequirements()
+	var all []Requirement
+	for _, r := range tableOf(role) {
+		all = append(all, r.Requirement)
 	}
-	return nil
+	return all
 }

@@ -188,7 +188,7 @@ func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 			"P-RPC-06": "the id of the request, 1, is missing in the answer",
 			"P-RPC-07": `the id of the request, "req-007", is missing in the answer`,
 			"P-RPC-08": "the id of the request, 0, is missing in the answer",
-			"P-RPC-10": "a notification of handle_game_invitation is answered with a body",
+			"P-RPC-10": "a notification of handle_game_invitation: the answer has a body",
 			"P-RPC-11": `answered with the error "Unknown method", not -32601`,
 			"P-RPC-12": "half an object: answered with HTTP status 422 and neither result nor error",
 			"P-RPC-13": `{"method": "ping", "id": 1, "params": {}}: answered with the error "Unknown method", not -32600`,

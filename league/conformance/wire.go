@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -23,53 +24,30 @@ const (
 	codeInvalidParams  = -32602
 )
 
-const maxReply = 64 << 10 // bytes of an answer that a referee reads
-
-// unknownMethod is one that no agent has.
+// unknownMethod is a method that no agent has.
 const unknownMethod = "no_such_method"
 
-// send posts a call of a method as it is, with this id, and judges what holds of every
-// answer; a nil id is that of a notification.
-func (x *client) send(ctx context.Context, method string, id jsontext.Value, body []byte) *reply {
-	return x.sendTo(ctx, x.options.URL, method, id, body, otherLimit)
-}
-
-func (x *client) sendTo(ctx context.Context, url, method string, id jsontext.Value, body []byte, limit time.Duration) *reply {
-	r := read(x.post(ctx, url, body, nil, x.patience(limit)))
-	if hasMessages(method) && id != nil {
-		understoodBy(ctx, method, x.encode(jsontext.Value("1"), method, map[string]any{}), r)
-	}
-	x.inspect(r, id)
-	return r
-}
-
-// raw posts a body that is no call, and judges what holds of every answer.
-func (x *client) raw(ctx context.Context, body []byte) *reply {
-	return x.send(ctx, "", nil, body)
-}
-
-// inspect judges what holds of every answer to a call with this id; nil for a body
-// that wants no answer, or not one with an id.
-func (x *client) inspect(r *reply, id jsontext.Value) {
+// inspect records the facts of an answer to a call with this id; nil for a body that wants
+// no answer, or none with an id.
+func (x *exam) inspect(r *reply, id jsontext.Value) {
 	if r.Status == 0 || r.unasked {
-		return // the caller judges the requirement that this breaks
+		return // the caller records the fact that there is no answer
 	}
-	x.judge(x.as("HTTP-02"), when(r.Status >= 500, "HTTP status %d", r.Status), &r.Exchange)
-	x.judge(x.as("HTTP-05"), when(len(r.body) > maxReply, "the answer has more than %d bytes", maxReply), &r.Exchange)
-	mark := traceIn(r.body)
-	x.judge(x.as("RPC-12"), when(mark != "", "the answer has what looks like a stack trace: %q", strings.TrimSpace(mark)), &r.Exchange)
+	x.record("answer", &fact{reply: r})
 	if id == nil || r.Error != "" || r.sent != nil && objectOf(r.sent)["jsonrpc"] == nil {
 		return
 	}
-	x.judge(x.as("HTTP-03"), when(r.Status != http.StatusOK, "HTTP status %d", r.Status), &r.Exchange)
-	kind, _, _ := strings.Cut(r.header.Get("Content-Type"), ";")
-	x.judge(x.as("HTTP-04"), when(!strings.EqualFold(strings.TrimSpace(kind), "application/json"), "Content-Type is %q", r.header.Get("Content-Type")), &r.Exchange)
-	x.inspectResponse(r)
-	d := idDefect()
-	if r.bare || r.object["result"] == nil && r.fault == nil {
-		d = r.responseDefect()
+	x.record("response", &fact{reply: r})
+	f := &fact{reply: r}
+	if noResult(f) != "" {
+		f.defect = r.responseDefect()
 	}
-	x.because(d, x.idRequirement(id), idProblem(r, id), &r.Exchange)
+	x.record("form of response", f)
+	f = &fact{reply: r, problem: idProblem(r, id), defect: idDefect()}
+	if r.bare || r.object["result"] == nil && r.fault == nil {
+		f.defect = r.responseDefect()
+	}
+	x.record(factOfID(id), f)
 }
 
 // responseDefect is the defect of an answer that is no JSON-RPC response.
@@ -80,81 +58,21 @@ func (r *reply) responseDefect() defect {
 	return r.defect
 }
 
-// inspectResponse judges the members of a JSON-RPC response.
-func (x *client) inspectResponse(r *reply) {
-	shown := &r.Exchange
-	result, problem := r.object["result"], r.object["error"]
-	failed := problem != nil && problem.Kind() != 'n'
-	neither := when(result == nil && !failed, "the answer has neither result nor error")
-	if r.object == nil {
-		neither = ""
-	}
-	odd := when(result != nil && result.Kind() != '{' && !failed, "the result is %s", jsonKind(result))
-	if x.letter == "P" {
-		version, _ := r.object.text("jsonrpc")
-		d := defect{}
-		if r.bare || neither != "" {
-			d = r.responseDefect()
-		}
-		if r.Status == http.StatusOK { // HTTP-03 is about the others
-			x.judge("P-RPC-15", jsonProblem(r.body), shown)
-		}
-		x.because(d, "P-RPC-01", when(r.object != nil && version != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(r.object, "jsonrpc")), shown)
-		x.because(d, "P-RPC-02", neither, shown)
-		if result != nil && !failed {
-			x.judge("P-RPC-04", odd, shown)
-		}
-	} else {
-		problem := jsonProblem(r.body)
-		if problem == "" {
-			problem = firstOf(r.object.has("jsonrpc", "2.0"), neither, odd)
-		}
-		x.because(r.responseDefectIf(neither != ""), x.as("RPC-01"), problem, shown)
-	}
-	x.judge(x.as("RPC-02"), when(result != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem)), shown)
-	if failed {
-		x.judge(x.as("RPC-03"), errorObjectProblem(problem), shown)
-	}
-}
-
-func (r *reply) responseDefectIf(broken bool) defect {
-	if !broken {
-		return defect{}
-	}
-	return r.responseDefect()
-}
-
-// errorObjectProblem says why a value is no error of JSON-RPC; "" when it is.
-func errorObjectProblem(raw jsontext.Value) string {
-	e := objectOf(raw)
-	_, coded := e.integer("code")
-	_, worded := e.text("message")
-	switch {
-	case e == nil:
-		return "error is " + jsonKind(raw)
-	case !coded:
-		return "error.code is no integer"
-	case !worded:
-		return "error.message is no string"
-	}
-	return ""
-}
-
-// idRequirement is the requirement that an id is an example of.
-func (x *client) idRequirement(id jsontext.Value) string {
+// factOfID names the fact that an answer has the id of its request.
+func factOfID(id jsontext.Value) string {
 	if id.Kind() == '"' {
-		return x.as("RPC-05")
+		return "string id"
 	}
 	switch n, err := strconv.ParseInt(string(id), 10, 64); {
 	case err == nil && n > 0 && n <= 1<<31-1:
-		return x.as("RPC-04")
-	case err == nil && n < 1<<53 && n > -1<<53 && x.letter == "P":
-		return "P-RPC-08"
+		return "integer id"
+	case err == nil && n < 1<<53 && n > -1<<53:
+		return "unusual id"
 	}
-	return x.as("RPC-06")
+	return "extreme id"
 }
 
-// idProblem says what is wrong with the id of an answer; "" for nothing.
+// idProblem returns what is wrong with the id of an answer.
 func idProblem(r *reply, id jsontext.Value) string {
 	switch got := r.object["id"]; {
 	case got == nil:
@@ -165,7 +83,7 @@ func idProblem(r *reply, id jsontext.Value) string {
 	return ""
 }
 
-// errorProblem says why an answer is not the error of this code; "" when it is.
+// errorProblem returns why an answer is not the error with this code.
 func errorProblem(r *reply, code int) string {
 	switch {
 	case r.Error != "":
@@ -180,120 +98,100 @@ func errorProblem(r *reply, code int) string {
 	return ""
 }
 
-// refusal says why an answer is no error; "" when it is.
-func refusal(r *reply) string {
-	switch {
-	case r.Error != "":
-		return r.Error
-	case r.trouble() == "":
-		return "answered without an error"
-	case r.fault == nil && r.object["error"] == nil:
-		return r.trouble() + ", not with an error object"
-	}
-	return ""
-}
-
-// meet makes the first call, and tells whether an agent answers. One that was only just
+// meet makes the first call, and tells whether the agent answers. An agent that was just
 // started may not listen yet.
-func (x *client) meet(ctx context.Context) bool {
-	for try := 1; ; try++ {
-		id := x.nextID()
-		r := read(x.exchange(ctx, http.MethodPost, x.options.URL, x.encode(id, unknownMethod, map[string]any{}), nil, x.patience(otherLimit)))
-		switch {
-		case r.Status != 0:
-			x.judge(x.as("HTTP-01"), notServed(r), &r.Exchange)
-			return true
-		case try >= 5 || strings.HasPrefix(r.Error, "no answer within") || !rest(ctx, 100*time.Millisecond):
-			x.fail(x.as("HTTP-01"), r.Error, &r.Exchange)
-			x.giveUp("the agent cannot be reached")
-			return false
+func (x *exam) meet(ctx context.Context) bool {
+	for attempt := 1; ; attempt++ {
+		r := read(x.exchange(ctx, http.MethodPost, x.options.URL, x.encode(x.nextID(), unknownMethod, map[string]any{}), nil, x.patience(otherLimit)))
+		answered := r.Status != 0
+		if answered || attempt >= 5 || strings.HasPrefix(r.Error, "no answer within") || !rest(ctx, 100*time.Millisecond) {
+			x.record("first call", &fact{reply: r, problem: cmp.Or(when(!answered, "%s", r.Error), notServed(r))})
+			if !answered {
+				x.giveUp("the agent cannot be reached")
+			}
+			return answered
 		}
 	}
 }
 
-// notServed says that POST is not served at all; "" when it is.
+// notServed returns that POST is not served at all.
 func notServed(r *reply) string {
 	return when(r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented, "POST is answered with HTTP status %d", r.Status)
 }
 
-// probe looks at JSON-RPC itself, by calls that change nothing.
-func (x *client) probe(ctx context.Context) {
+// examineWire examines JSON-RPC itself, by calls that change nothing.
+func (x *exam) examineWire(ctx context.Context) {
 	for _, text := range []string{`"req-007"`, `"אבג 🎲 \"quoted\""`, `"1"`, `0`, `-7`, `4294967297`, `9007199254740993`, `null`} {
 		id := jsontext.Value(text)
-		x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}))
+		x.sendBody(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}))
 	}
-	x.askUnknown(ctx)
+	x.callUnknownMethod(ctx)
 	id := x.nextID()
-	r := x.send(ctx, protocol.Ping.Name, id, encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": id}))
-	x.judge(x.as("RPC-14"), r.trouble(), &r.Exchange)
-	silent := x.encode(nil, unknownMethod, map[string]any{})
-	x.notify(ctx, unknownMethod, silent)
-	x.batch(ctx, x.encode(jsontext.Value("901"), unknownMethod, map[string]any{}), silent)
+	r := x.sendBody(ctx, protocol.Ping.Name, id, encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": id}))
+	x.record("wire/ping", &fact{reply: r})
+	x.notify(ctx)
+	x.sendBatch(ctx, unknownMethod, map[string]any{})
 }
 
-// askUnknown calls a method that no agent has.
-func (x *client) askUnknown(ctx context.Context) {
+func (x *exam) callUnknownMethod(ctx context.Context) {
 	for _, params := range []any{map[string]any{}, map[string]any{"match_id": "R1M1"}} {
 		id := x.nextID()
-		r := x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, params))
-		problem := errorProblem(r, codeUnknownMethod)
-		x.judge(x.as("RPC-08"), problem, &r.Exchange)
-		if problem == "" {
+		r := x.sendBody(ctx, unknownMethod, id, x.encode(id, unknownMethod, params))
+		x.record("wire/unknown method", &fact{reply: r})
+		if errorProblem(r, codeUnknownMethod) == "" {
 			x.understand()
 		}
 	}
 }
 
 // notify sends a call without an id.
-func (x *client) notify(ctx context.Context, method string, silent []byte) {
-	r := x.send(ctx, method, nil, silent)
-	x.judge(x.as("RPC-07"), firstOf(r.Error, when(len(bytes.TrimSpace(r.body)) > 0, "a notification of %s is answered with a body", method)), &r.Exchange)
+func (x *exam) notify(ctx context.Context) {
+	r := x.sendBody(ctx, unknownMethod, nil, x.encode(nil, unknownMethod, map[string]any{}))
+	x.record("wire/notification", &fact{reply: r, about: "a notification of " + unknownMethod})
 }
 
-// batch sends three calls in one body, one of them with the id 901 and one of them a
-// notification; and an empty batch.
-func (x *client) batch(ctx context.Context, call, silent []byte) {
-	parts := [][]byte{call, silent, x.encode(jsontext.Value(`"b"`), unknownMethod, map[string]any{})}
-	r := x.raw(ctx, append(append([]byte{'['}, bytes.Join(parts, []byte{','})...), ']'))
-	x.judge(x.as("RPC-11"), batchProblem(r), &r.Exchange)
-	r = x.raw(ctx, []byte("[]"))
-	problem := errorProblem(r, codeInvalidRequest)
-	x.judge(x.as("RPC-11"), when(problem != "", "an empty batch: %s", problem), &r.Exchange)
+// sendBatch sends three calls in one body: one of a method, a notification of it, and a
+// call of an unknown method. Then it sends an empty batch.
+func (x *exam) sendBatch(ctx context.Context, method string, params any) {
+	parts := [][]byte{
+		x.encode(jsontext.Value("901"), method, params), x.encode(nil, method, params), x.encode(jsontext.Value(`"b"`), unknownMethod, map[string]any{}),
+	}
+	r := x.sendBody(ctx, "", nil, append(append([]byte{'['}, bytes.Join(parts, []byte{','})...), ']'))
+	x.record("wire/batch", &fact{reply: r})
+	r = x.sendBody(ctx, "", nil, []byte("[]"))
+	x.record("wire/empty batch", &fact{reply: r, about: "an empty batch"})
 }
 
-// batchProblem says what is wrong with the answer to the batch; "" for nothing.
-func batchProblem(r *reply) string {
-	if r.Error != "" {
-		return r.Error
+// batchProblem returns what is wrong with the answer to the batch.
+func batchProblem(f *fact) string {
+	if f.reply.Error != "" {
+		return f.reply.Error
 	}
 	var answers []jsontext.Value
-	if json.Unmarshal(r.body, &answers, jsontext.AllowDuplicateNames(true)) != nil {
+	if json.Unmarshal(f.reply.body, &answers, jsontext.AllowDuplicateNames(true)) != nil {
 		return "a batch is answered with no array"
 	}
 	ids := map[string]bool{}
 	for _, a := range answers {
 		ids[string(objectOf(a)["id"])] = true
 	}
-	if len(answers) != 2 || !ids["901"] || !ids[`"b"`] {
-		return fmt.Sprintf(`a batch of two calls, with the ids 901 and "b", and a notification is answered with %d answers`, len(answers))
-	}
-	return ""
+	return when(len(answers) != 2 || !ids["901"] || !ids[`"b"`],
+		`a batch of two calls, with the ids 901 and "b", and a notification is answered with %d answers`, len(answers))
 }
 
-// misuse sends what an agent must survive, and need not understand. Alive calls the agent
-// as usual.
-func (x *client) misuse(ctx context.Context, alive func(context.Context) *reply) {
-	for _, p := range []struct{ what, body string }{
+// misuse sends requests that an agent must survive, and need not understand. Alive makes a
+// usual call.
+func (x *exam) misuse(ctx context.Context, alive func(context.Context) *reply) {
+	send := func(name, about string, body []byte) (survived bool) {
+		r := x.sendBody(ctx, "", nil, body)
+		x.record(name, &fact{reply: r, about: about})
+		return x.survives(ctx, r, about, alive)
+	}
+	for _, p := range [][2]string{
 		{"half an object", `{"jsonrpc": "2.0", "method": "ping", "params": {`}, {"no JSON", `jsonrpc=2.0&method=ping`},
 		{"an empty body", ""}, {"bytes that are no text", "\x00\xff\xfe{\"jsonrpc\""}, {"half an array", strings.Repeat("[", 5000)},
 	} {
-		r := x.raw(ctx, []byte(p.body))
-		problem := errorProblem(r, codeParse)
-		if problem == "" && x.letter == "P" {
-			problem = when(r.object["id"].Kind() != 'n', "the id of the error is %s, not null", valueOf(r.object, "id"))
-		}
-		x.judge(x.as("RPC-09"), when(problem != "", "%s: %s", p.what, problem), &r.Exchange)
-		if !x.survives(ctx, r, p.what, alive) {
+		if !send("misuse/no JSON", p[0], []byte(p[1])) {
 			return
 		}
 	}
@@ -301,40 +199,42 @@ func (x *client) misuse(ctx context.Context, alive func(context.Context) *reply)
 		`{"jsonrpc": "2.0", "id": 1, "params": {}}`, `{"jsonrpc": "2.0", "id": 1, "method": 42, "params": {}}`,
 		`{"method": "ping", "id": 1, "params": {}}`, `"ping"`, `17`, `null`,
 	} {
-		r := x.raw(ctx, []byte(body))
-		problem := errorProblem(r, codeInvalidRequest)
-		x.judge(x.as("RPC-10"), when(problem != "", "%s: %s", body, problem), &r.Exchange)
-		if !x.survives(ctx, r, body, alive) {
+		if !send("misuse/no request", body, []byte(body)) {
 			return
 		}
 	}
-	if x.letter == "P" {
+}
+
+// sendLarge sends a request that no agent has to take. The agent may close the connection
+// before it has read all of it.
+func (x *exam) sendLarge(ctx context.Context) {
+	if x.givenUp() != "" {
 		return
 	}
 	large, _ := json.Marshal(strings.Repeat("long ", 60<<10))
-	// It may well close the connection instead of reading all of it.
-	r := read(x.exchange(ctx, http.MethodPost, x.options.URL, x.encode(x.nextID(), unknownMethod, map[string]any{"comment": jsontext.Value(large)}), nil, x.patience(otherLimit)))
-	x.judge(x.as("HTTP-06"), when(r.Error == "" && r.Status < 400 && (r.fault == nil || r.fault.code == codeUnknownMethod), "a request of 300 KB is taken like any other"), &r.Exchange)
-	x.survives(ctx, r, "a request of 300 KB", alive)
+	body := x.encode(x.nextID(), unknownMethod, map[string]any{"comment": jsontext.Value(large)})
+	r := read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(otherLimit)))
+	taken := r.Error == "" && r.Status < 400 && (r.fault == nil || r.fault.code == codeUnknownMethod)
+	x.record("misuse/large", &fact{reply: r, problem: when(taken, "a request of 300 KB is taken like any other")})
+	x.survives(ctx, r, "a request of 300 KB", x.alive)
 }
 
-// survives tells whether the agent still answers after something broken.
-func (x *client) survives(ctx context.Context, broken *reply, what string, alive func(context.Context) *reply) bool {
+// survives tells whether the agent still answers after a broken request.
+func (x *exam) survives(ctx context.Context, broken *reply, what string, alive func(context.Context) *reply) bool {
 	r := alive(ctx)
-	switch {
-	case r.Error == "":
-		x.pass(x.as("RPC-13"))
-		return true
-	case r.unasked: // nobody knows
+	if r.unasked { // nobody knows
 		return false
 	}
-	x.because(r.defect, x.as("RPC-13"), "after "+what+" it does not answer: "+r.Error, &broken.Exchange, &r.Exchange)
-	x.giveUp("after " + what + " the agent answered nothing more")
-	return false
+	problem := when(r.Error != "", "after %s it does not answer: %s", what, r.Error)
+	x.record("misuse/survival", &fact{reply: r, earlier: broken, problem: problem, defect: r.defect})
+	if problem != "" {
+		x.giveUp("after " + what + " the agent answered nothing more")
+	}
+	return problem == ""
 }
 
-// alive calls a method that no agent has, which says whether there is an answer.
-func (x *client) alive(ctx context.Context) *reply {
+// alive makes a call that changes nothing.
+func (x *exam) alive(ctx context.Context) *reply {
 	id := x.nextID()
-	return x.send(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}))
+	return x.sendBody(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}))
 }

@@ -16,7 +16,7 @@ func Holder(s *journal.State, id protocol.MatchID) string {
 		return ""
 	}
 	last := fact.Attempts[len(fact.Attempts)-1]
-	if last.Failed || fact.Doubted(last.Number) || s.Agents[last.Referee].Absent() {
+	if last.Failed || fact.HasLost(last.Number) || s.Agents[last.Referee].Absent() {
 		return ""
 	}
 	return last.Referee

@@ -59,7 +59,7 @@ func RefereeFailure(s *journal.State, id protocol.MatchID, refereeID, reason str
 	if shutdown > 0 {
 		most = min(most, max(shutdown-1, 1)) // one bad round does not shut down a referee
 	}
-	if a.Absent() || fact.Report != nil || a.Failing >= most {
+	if a.Absent() || fact.Report != nil || a.RoundFailures >= most {
 		return nil
 	}
 	at := protocol.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
@@ -81,7 +81,7 @@ func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, er
 	var why []string
 	for _, id := range absent {
 		a := s.Agents[id]
-		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(a.Fault, string(protocol.ErrTimeout))})
+		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(a.LastFault, string(protocol.ErrTimeout))})
 		if a.Shutdown != "" {
 			why = append(why, id+" was shut down: it "+a.Shutdown)
 		} else {
@@ -93,6 +93,6 @@ func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, er
 		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
 	var err error
-	f.Score, err = s.Score(&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id}, Outcome: f.Outcome})
+	f.Score, err = s.Score(&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id}, GameResult: f.GameResult})
 	return f, err
 }

@@ -46,8 +46,10 @@ func Count(s *journal.State, holds func(*journal.Agent) bool) (players, referees
 	return players, referees
 }
 
-// Registered and HasAnswered are conditions for Count.
-func Registered(*journal.Agent) bool    { return true }
+// Registered is the condition of Count that holds for all agents.
+func Registered(*journal.Agent) bool { return true }
+
+// HasAnswered is the condition of Count that holds for agents that have answered.
 func HasAnswered(a *journal.Agent) bool { return a.Answered }
 
 // A Status is how far a league is.
@@ -67,10 +69,9 @@ type Status struct {
 type View struct {
 	State    *journal.State
 	LeagueID string
-	Games    []string  // that the manager knows, the league's own first
-	Phase    string    // see Phase
-	Silent   []string  // ids of agents that have not answered
-	Workload *Workload // of the referees
+	Games    []string // that the manager knows, the league's own first
+	Phase    string   // see Phase
+	Silent   []string // ids of agents that have not answered
 }
 
 // Status is how far the league is.
@@ -82,12 +83,12 @@ func (v *View) Status() Status {
 		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
 	}
 	for _, a := range s.Agents {
-		switch state, _ := s.Life(a); state {
-		case journal.LifeRegistered:
+		switch state, _ := s.Lifecycle(a); state {
+		case journal.LifecycleRegistered:
 			status.Agents.Registered++
-		case journal.LifeActive:
+		case journal.LifecycleActive:
 			status.Agents.Active++
-		case journal.LifeSuspended:
+		case journal.LifecycleSuspended:
 			status.Agents.Suspended++
 		default:
 			status.Agents.Shutdown++
@@ -173,7 +174,7 @@ func (v *View) inactive() (list []protocol.InactiveAgent) {
 		if len(list) == protocol.MaxInactive {
 			break
 		}
-		state, reason := v.State.Life(a)
+		state, reason := v.State.Lifecycle(a)
 		list = append(list, protocol.InactiveAgent{AgentID: id, State: state, Reason: reason, Failures: a.Failures})
 	}
 	return list
@@ -274,7 +275,7 @@ func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.Le
 }
 
 func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
-	life.State, life.StateReason = v.State.Life(a)
+	life.State, life.StateReason = v.State.Lifecycle(a)
 	life.Failures = a.Failures
 	return life
 }
@@ -297,7 +298,7 @@ func (v *View) nextMatch(id string) *protocol.NextMatch {
 		case !next.RefereeExpected:
 			next.RefereeEndpoint = v.endpoint(s.Referee(round, number))
 		case len(s.Forfeiting(id, next.OpponentID)) == 0:
-			next.RefereeEndpoint = v.endpoint(v.Workload.Choose(s, round)[number-1])
+			next.RefereeEndpoint = v.endpoint(ChooseReferees(s, round)[number-1])
 		}
 		return next
 	}

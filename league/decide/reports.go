@@ -69,7 +69,7 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 		v.Disputed = true
 		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
 			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
-	case fact.Doubted(r.Number):
+	case fact.HasLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", refereeID, r.Number, r.MatchID)
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
@@ -190,10 +190,10 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 // Doubt records that a referee lost an attempt by a rejected report, with the result
 // that the match gets if no other referee conducts it: the one that follows from the
 // choices and the number of the report, else the one that it claims.
-func (p *Reports) Doubt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.MatchDoubted {
+func (p *Reports) Doubt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.AttemptLost {
 	_, idA, idB, _ := s.Find(rejected.MatchID)
 	ids := [2]string{idA, idB}
-	r := rejected.Outcome
+	r := rejected.GameResult
 	r.Choices = protocol.Both(idA, p.legal(rejected, idA), idB, p.legal(rejected, idB))
 	if r.Status != protocol.StatusTechnicalLoss {
 		if verdict, decided, _ := rules.Follows(p.Game, r.Moves(ids), r.DrawnNumber); decided {
@@ -207,7 +207,7 @@ func (p *Reports) Doubt(s *journal.State, rejected *journal.MatchReported, reaso
 			r.Status = protocol.StatusWin
 		}
 	}
-	return &journal.MatchDoubted{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason, Result: &r}
+	return &journal.AttemptLost{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason, Result: &r}
 }
 
 // legal is the choice of a player in a report; nil for none and for an illegal one.
@@ -229,12 +229,12 @@ func (p *Reports) legal(r *journal.MatchReported, id string) *string {
 // last rejected report. Nil if no report was rejected, or the match has a result.
 func LastDoubt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
 	fact, _, _, _ := s.Find(id)
-	last := len(fact.Doubts) - 1
-	if last < 0 || fact.Doubts[last].Result == nil || fact.Report != nil {
+	last := len(fact.LostAttempts) - 1
+	if last < 0 || fact.LostAttempts[last].Result == nil || fact.Report != nil {
 		return nil, nil //nolint:nilnil // there is no such result
 	}
-	d := fact.Doubts[last]
-	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, Outcome: *d.Result}
+	d := fact.LostAttempts[last]
+	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, GameResult: *d.Result}
 	var err error
 	r.Score, err = s.Score(r)
 	return r, err

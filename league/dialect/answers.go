@@ -9,143 +9,190 @@ import (
 	"evenodd/league/protocol"
 )
 
-// adorn puts an answer, which is a JSON-RPC response, into the form in which the
-// request was put, with the members that other makers look for beside those of
-// the protocol. Nil, the answer to a notification, stays nil.
-func (o *own) adorn(q *incoming, answer []byte) []byte {
-	response := objectOf(answer)
-	if response == nil {
-		return answer
+// Answer translates the response of our agent into the form of the request, and adds the
+// members that third-party agents look for. It returns nil for nil, the answer to a
+// notification.
+func (q *Request) Answer(response []byte, f *Facts) []byte {
+	o := protocol.ParseObject(response)
+	if o == nil {
+		return response
 	}
-	message := objectOf(response.get("result"))
+	message := protocol.ParseObject(o.Get("result"))
 	if message == nil {
-		return q.refuse(response, answer)
+		return q.answerError(o, response)
 	}
-	o.enrich(q, &message)
-	text := message.appendTo(nil)
-	switch q.wrapped {
+	q.addAliases(&message, f)
+	text := message.Append(nil)
+	switch q.wrapping {
 	case inNothing:
 		return text
 	case inTool:
-		response.set("result", toolResult(text, false))
+		o.Set("result", toolResult(text, false))
 	case inEnvelope:
-		message.fill("response", text)
-		response.set("result", message.appendTo(nil))
+		Fill(&message, "response", text)
+		o.Set("result", message.Append(nil))
 	default:
-		response.set("result", text)
-		if o.readsRequests(q) { // shaped as a request, for those who read replies so, beside the result
-			response.fill("method", quoted(strings.ToLower(message.text("message_type"))))
-			response.fill("params", text)
+		o.Set("result", text)
+		if q.readsParams(f) {
+			Fill(&o, "method", protocol.Quote(strings.ToLower(message.Text("message_type"))))
+			Fill(&o, "params", text)
 		}
 	}
-	return response.appendTo(nil)
+	return o.Append(nil)
 }
 
-// refuse wraps a response that is an error.
-func (q *incoming) refuse(response object, answer []byte) []byte {
-	failure := objectOf(response.get("error"))
+// answerError translates a response that is an error.
+func (q *Request) answerError(o protocol.Object, response []byte) []byte {
+	failure := protocol.ParseObject(o.Get("error"))
 	if failure == nil {
-		return answer
+		return response
 	}
-	q.refused = failure.number("code")
-	data := objectOf(failure.get("data"))
+	q.refused = failure.Integer("code")
+	data := protocol.ParseObject(failure.Get("data"))
 	switch {
-	case q.wrapped == inNothing:
-		bare := object{{"error", failure.get("message")}}
+	case q.wrapping == inNothing:
+		bare := protocol.Object{{Name: "error", Value: failure.Get("message")}}
 		for _, m := range data {
-			bare.fill(m.name, m.value)
+			bare.Add(m.Name, m.Value)
 		}
-		return bare.appendTo(nil)
-	case q.wrapped == inTool && data.get("error_code") != nil: // the tool is there, and was not content
-		return object{{"jsonrpc", response.raw("jsonrpc")}, {"result", toolResult(data.appendTo(nil), true)}, {"id", response.raw("id")}}.appendTo(nil)
+		return bare.Append(nil)
+	case q.wrapping == inTool && data.Get("error_code") != nil: // the tool exists, and rejected the arguments
+		return ResultBody(o.Raw("id"), toolResult(data.Append(nil), true))
 	}
-	return answer
+	return response
 }
+
+// BareError is the HTTP status and the body of an error as the answer to a message that
+// was posted alone.
+func BareError(response protocol.Object) (status int, body []byte) {
+	q := &Request{wrapping: inNothing}
+	body = q.answerError(response, nil)
+	return q.HTTPStatus(), body
+}
+
+// HTTPStatus is the status of the answer to a message that was posted alone.
+func (q *Request) HTTPStatus() int {
+	switch q.refused {
+	case 0:
+		return httpOK
+	case MethodNotFound:
+		return httpNotFound
+	case 3001, 4001, 5001, QueryWithoutToken:
+		return httpUnauthorized
+	}
+	return httpBadRequest
+}
+
+// QueryWithoutToken is the JSON-RPC code for a query without a token, or with a wrong
+// one (004 §7).
+const QueryWithoutToken = 6001
 
 // toolResult is a message as the result of a tool of MCP.
 func toolResult(message jsontext.Value, failed bool) jsontext.Value {
-	content := object{{"type", quoted("text")}, {"text", quoted(string(message))}}
-	list := append(append([]byte{'['}, content.appendTo(nil)...), ']')
-	return object{{"content", list}, {"isError", encoded(failed)}}.appendTo(nil)
+	content := protocol.Object{{Name: "type", Value: protocol.Quote("text")}, {Name: "text", Value: protocol.Quote(string(message))}}
+	array := append(append([]byte{'['}, content.Append(nil)...), ']')
+	return protocol.Object{{Name: "content", Value: array}, {Name: "isError", Value: encoded(failed)}}.Append(nil)
 }
 
-// enrich adds what other makers look for in an answer, and learns from it who
-// conducts a match.
-func (o *own) enrich(q *incoming, message *object) {
-	p := &q.params
-	switch q.kind {
+// addAliases adds what third-party agents look for in an answer.
+func (q *Request) addAliases(message *protocol.Object, f *Facts) {
+	p := &q.Params
+	switch q.Kind {
 	case protocol.TypeGameInvitation:
-		if accept := message.get("accept"); accept != nil {
-			message.fill("accepted", accept)
-		}
-		if string(message.get("accept")) == "true" {
-			o.learn(p.text("match_id"), func(a *acquaintance) {
-				a.sender, a.game, a.asked, a.opponent = p.text("sender"), p.text("game_type"), q.lowered(), p.text("opponent_id")
-			})
-		}
+		Fill(message, "accepted", message.Get("accept"))
 	case protocol.TypeChooseParityCall:
-		if choice := message.get("parity_choice"); choice != nil {
-			message.fill("choice", choice)
-		}
-		o.learnName(p)
+		Fill(message, "choice", message.Get("parity_choice"))
 	case protocol.TypeGameOver:
-		if won := outcomeFor(cmp.Or(o.match(p.text("match_id")).calledAs, message.text("player_id")), p); won != "" {
-			message.fill("result", quoted(won))
+		if result := resultFor(cmp.Or(f.Match.CalledAs, message.Text("player_id")), p); result != "" {
+			Fill(message, "result", protocol.Quote(result))
 		}
 	case protocol.TypeMatchAssignment:
-		message.set("status", quoted(startedWord(q.named, message.text("status"))))
-	case protocol.TypeRoundAnnouncement:
-		o.hearGame(*p)
-		fallthrough
-	case protocol.TypeMatchResultReport, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
-		if league := p.get("league_id"); league.Kind() == '"' {
-			message.fill("league_id", league)
+		message.Set("status", protocol.Quote(q.startStatus(message.Text("status"))))
+	case protocol.TypeRoundAnnouncement, protocol.TypeMatchResultReport, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted,
+		protocol.TypeLeagueCompleted:
+		if league := p.Get("league_id"); league.Kind() == '"' {
+			Fill(message, "league_id", league)
 		}
 	}
 }
 
-// learnName remembers the id by which the referee of a match calls this player, if it is
-// not the one that the manager assigned. Where the manager proves itself, ids agree.
-func (o *own) learnName(question *object) {
-	match, name, at := question.text("match_id"), question.text("player_id"), o.place()
-	if at != nil && !at.strict && name != cmp.Or(o.match(match).calledAs, at.agentID) {
-		o.learn(match, func(a *acquaintance) { a.calledAs = name })
+// startStatus is the status of an assignment in the words of the caller.
+func (q *Request) startStatus(status string) string {
+	switch name := strings.ToLower(q.name); {
+	case name == "assign_match":
+		return strings.ToLower(status)
+	case name == "start_match_command" && status == protocol.StatusAccepted:
+		return "STARTED"
 	}
+	return status
 }
 
-// outcomeFor is how a match ended for a player: WIN, LOSS, DRAW, or "" where it
-// does not say.
-func outcomeFor(playerID string, over *object) string {
-	result := objectOf(over.get("game_result"))
+// resultFor is the result of a match for a player: WIN, LOSS or DRAW; "" if GAME_OVER does
+// not tell it.
+func resultFor(playerID string, over *protocol.Object) string {
+	result := protocol.ParseObject(over.Get("game_result"))
 	switch {
 	case result == nil || playerID == "":
 		return ""
-	case result.text("status") == protocol.StatusDraw:
+	case result.Text("status") == protocol.StatusDraw:
 		return "DRAW"
-	case result.text("winner_player_id") == playerID:
+	case result.Text("winner_player_id") == playerID:
 		return "WIN"
-	case result.text("status") == protocol.StatusWin && !result.holds("winner_player_id"):
+	case result.Text("status") == protocol.StatusWin && result.Get("winner_player_id") == nil:
 		return ""
 	}
 	return "LOSS"
 }
 
-// lowered tells whether a method was called by the type of its message, in lower
-// case.
-func (q *incoming) lowered() bool {
-	lower := strings.ToLower(q.kind)
-	return q.wrapped == inCall && q.named == lower
-}
-
-// readsRequests tells whether a caller may look for a reply in `params`: those
-// who call methods by the message type in lower case do, throughout a match, for
-// the replies that have a message type of their own and are no acknowledgements.
-func (o *own) readsRequests(q *incoming) bool {
-	switch q.kind {
+// readsParams tells whether the caller looks for a reply in `params`: a caller that names
+// methods by the message type in lower case does, for all replies of a match that
+// are no acknowledgements.
+func (q *Request) readsParams(f *Facts) bool {
+	switch q.Kind {
 	case protocol.TypeGameInvitation:
-		return q.lowered()
+		return q.lowerCase()
 	case protocol.TypeChooseParityCall, protocol.TypeGameMoveCall:
-		return q.lowered() || o.match(q.params.text("match_id")).asked
+		return q.lowerCase() || f.Match.InParams
 	}
 	return false
+}
+
+// Learn returns what the answer to the request tells about its match, and whether that is
+// new.
+func (q *Request) Learn(response []byte, f *Facts) (m Match, learned bool) {
+	p, m := &q.Params, f.Match
+	switch q.Kind {
+	case protocol.TypeGameInvitation:
+		result := protocol.ParseObject(response).Object("result")
+		if string(result.Get("accept")) != "true" {
+			return m, false
+		}
+		m.Referee, m.Game, m.InParams, m.Opponent = p.Text("sender"), p.Text("game_type"), q.lowerCase(), p.Text("opponent_id")
+		return m, true
+	case protocol.TypeChooseParityCall:
+		name := p.Text("player_id")
+		if !f.ThirdPartyManager() || name == cmp.Or(m.CalledAs, f.AgentID) || !Succeeded(response) {
+			return m, false // our manager and its referees use the assigned id
+		}
+		m.CalledAs = name
+		return m, true
+	}
+	return m, false
+}
+
+// RunMatchAnswer is the result of a match as the answer to the request to run it.
+func RunMatchAnswer(report *protocol.MatchResultReport) []byte {
+	result := protocol.GameResult{WinnerPlayerID: report.Result.Winner}
+	if d := report.Result.Details; d != nil {
+		result.Status, result.Reason, result.Faults = d.Status, d.Reason, d.Faults
+		result.DrawnNumber, result.Choices = d.DrawnNumber, d.Choices
+		if n := d.DrawnNumber; n != nil {
+			parity := [2]string{"even", "odd"}[*n%2]
+			result.NumberParity = &parity
+		}
+	}
+	return protocol.Object{
+		{Name: "match_id", Value: protocol.Quote(report.MatchID)}, {Name: "winner", Value: encoded(report.Result.Winner)},
+		{Name: "result", Value: encoded(result)},
+	}.Append(nil)
 }

@@ -40,7 +40,7 @@ func TestPageListsEachNameOfAMethodWithItsEvidence(t *testing.T) {
 	for _, m := range protocol.Methods() {
 		for _, name := range append(m.ThirdParty, m.Aliases...) {
 			inTable = append(inTable, m.Name+" "+name)
-			assert.Equal(t, m.Request, typeNamed(name))
+			assert.Equal(t, m.Request, named(name).Request)
 		}
 	}
 	assert.ElementsMatch(t, inTable, listed)
@@ -53,7 +53,7 @@ func TestPageListsEachWrappingWithItsEvidence(t *testing.T) {
 		switch f := s.form; {
 		case f.path != "":
 			tried = append(tried, "POST "+f.path+" with the message alone")
-		case f.nested:
+		case f.Nested:
 			tried = append(tried, "JSON-RPC with nested members")
 		case f.wrapping == inNothing:
 			tried = append(tried, "the message without JSON-RPC")
@@ -81,10 +81,10 @@ func TestRepliesOfThePageAreUnderstood(t *testing.T) {
 		if strings.Contains(row[0], "choice") {
 			method, want = protocol.ChooseParity.Name, `"parity_choice":"even"`
 		}
-		q, _ := questionOf(method)
-		r := q.read([]byte("1"), 200, []byte(strings.Trim(row[0], "`")))
-		assert.Equal(t, understood, r.verdict, row[0])
-		assert.Contains(t, string(r.body), want)
+		q := MethodOf(method)
+		r := q.ReadReply([]byte("1"), 200, []byte(strings.Trim(row[0], "`")))
+		assert.Equal(t, Understood, r.Verdict, row[0])
+		assert.Contains(t, string(r.Body), want)
 	}
 }
 

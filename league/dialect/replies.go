@@ -2,10 +2,7 @@ package dialect
 
 import (
 	"bytes"
-	"cmp"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,330 +10,231 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A verdict is what an answer says of the form in which it was asked.
-type verdict int
+// A Verdict tells what a response says of the form of the request.
+type Verdict int
 
 const (
-	// understood: a readable reply. Its form is learned.
-	understood verdict = iota
-	// refused: an error of the protocol. The agent has understood, so no other form is
-	// tried; but an agent may answer so to what it does not know, so nothing is learned.
-	refused
-	// deferred: RECEIVED. The agent posts its answer later; see deferrals. Its form is
-	// learned.
-	deferred
-	// rejected: anything else, which may be due to the form.
-	rejected
-	// unavailable: HTTP 429, 502, 503 or 504. No form changes that.
-	unavailable
+	// Understood: a readable reply.
+	Understood Verdict = iota
+	// Refused: an error of the protocol. The agent understood the form, but it may also answer
+	// so to a form that it does not know.
+	Refused
+	// Deferred: RECEIVED. The agent understood the form, and posts its answer later.
+	Deferred
+	// Rejected: any other response, which may be due to the form.
+	Rejected
+	// Unavailable: HTTP 429, 502, 503 or 504, in every form.
+	Unavailable
 )
 
-// A reply is an answer in the form of the protocol.
-type reply struct {
-	verdict verdict
-	status  int
-	body    []byte
-	message object // the result; nil for an error
-	failed  failure
-	form    form   // that was answered
-	place   int    // of form in the product; only of a rejection
-	first   bool   // form was the likeliest one
-	raw     string // how the answer began, for the log; only where it was not understood
+// A Reply is a response in the form of the specification.
+type Reply struct {
+	Verdict Verdict
+	Status  int // of HTTP
+	Body    []byte
+	Message protocol.Object // the result; nil for an error
+	Failure Failure
 }
 
-// A failure is what an answer that is no result says.
-type failure struct {
-	there   bool
-	code    int    // of JSON-RPC; 0 when it names none
-	text    string // for people
-	named   string // the code of the catalogue, such as E012; "" for none
-	name    string // that stands beside the code; "" for none
-	data    jsontext.Value
-	foreign bool // it does not stand as the protocol has it
-}
-
-// The beginning of an answer in our own form, and the answer to a call that failed
-// for a reason of its own.
-const (
-	resultHead    = `{"jsonrpc":"2.0","result":`
-	plainHead     = resultHead + `{"protocol":"` + protocol.Name + `","message_type":"`
-	errorHead     = `{"jsonrpc":"2.0","error":{`
-	internalError = errorHead + `"code":-32603,"message":"Internal error"},"id":`
-)
-
-// plainAnswer tells at a glance whether an answer needs no translation: it begins as ours
-// do, and has the one member that makers call otherwise.
-func plainAnswer(method string, answer []byte) bool {
-	message, ok := bytes.CutPrefix(answer, []byte(plainHead))
-	if !ok {
-		return false
-	}
-	switch method {
-	case protocol.ChooseParity.Name:
-		return bytes.HasPrefix(message, []byte(protocol.TypeChooseParityResponse+`"`)) && bytes.Contains(message, []byte(`"parity_choice":`))
-	case protocol.Invite.Name:
-		return bytes.HasPrefix(message, []byte(protocol.TypeGameJoinAck+`"`)) && bytes.Contains(message, []byte(`"accept":`))
-	case protocol.MakeMove.Name:
-		return bytes.HasPrefix(message, []byte(protocol.TypeGameMoveResponse+`"`)) && bytes.Contains(message, []byte(`"move_data":`))
-	case protocol.StartMatch.Name:
-		return bytes.Contains(answer, []byte(`"status":"`+protocol.StatusAccepted+`"`))
-	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
-		return bytes.Contains(answer, []byte(`"status":"`+protocol.StatusAccepted+`"`)) &&
-			bytes.Contains(answer, []byte(`"auth_token":"`)) && bytes.Contains(answer, []byte(`"league_id":"`))
-	}
-	return true
-}
-
-// read translates an answer to a question.
-func (q *question) read(id []byte, status int, answer []byte) reply {
-	as := reply{verdict: rejected, status: status, body: answer}
-	switch status {
-	case httpTooManyRequests, httpBadGateway, httpUnavailable, httpGatewayTimeout:
-		as.verdict = unavailable
-		return as
-	}
-	succeeded := status/100 == 2
-	o := objectOf(bytes.TrimSpace(answer))
-	if o == nil {
-		return as
-	}
-	message, failed := q.unwrap(o, depth)
-	switch {
-	case failed.there && (succeeded || failed.code != 0 || failed.named != "" || o.holds("error")):
-		return q.failed(as, id, failed, status == httpOK && bytes.HasPrefix(answer, []byte(internalError)))
-	case !succeeded:
-		return as
-	}
-	r := q.result(id, q.translate(message))
-	if q.defers(r.message) {
-		return received(id)
-	}
-	if bytes.HasPrefix(answer, []byte(resultHead)) && o.get("result").Kind() == '{' && same(r.message, o.object("result")) {
-		r.body = answer // as it stands
-	}
-	return r
-}
-
-// The statuses of HTTP that say something here.
+// The statuses of HTTP that have a meaning here.
 const (
 	httpOK              = 200
 	httpBadRequest      = 400
 	httpUnauthorized    = 401
 	httpNotFound        = 404
 	httpTooManyRequests = 429
-	httpInternalError   = 500
 	httpBadGateway      = 502
 	httpUnavailable     = 503
 	httpGatewayTimeout  = 504
 )
 
-// depth is how deep a message may be wrapped.
-const depth = 5
-
-// unwrap finds the message in an answer, or what it says went wrong.
-func (q *question) unwrap(o object, deep int) (object, failure) {
-	if f := q.failure(o); f.there || deep == 0 {
-		return o, f
-	}
-	if o.text("message_type") != "" {
-		return o, failure{}
-	}
-	for _, inner := range []object{o.object("result"), o.object("response"), firstContent(o)} {
-		if inner != nil {
-			return q.unwrap(inner, deep-1)
-		}
-	}
-	if inner := o.object("params"); inner != nil && o.get("result") == nil {
-		return q.unwrap(inner, deep-1)
-	}
-	if v := o.get("result"); o.names("jsonrpc") || v != nil && len(o) == 1 {
-		return bare(v), failure{}
-	}
-	return o, failure{}
-}
-
-// contentOf is what a result of MCP holds: content[0].text.
-func contentOf(o object) jsontext.Value {
-	var content []struct {
-		Text jsontext.Value `json:"text"`
-	}
-	if v := o.get("content"); v.Kind() != '[' || decode(v, &content) != nil || len(content) == 0 {
-		return nil
-	}
-	return content[0].Text
-}
-
-// firstContent is the message in there.
-func firstContent(o object) object { return object{{"text", contentOf(o)}}.object("text") }
-
-// bare makes a message of a result that is no object.
-func bare(value jsontext.Value) object {
-	if value.Kind() == '"' {
-		return object{{"status", value}}
-	}
-	return object{}
-}
-
-// failure is what an object says went wrong: as an error of JSON-RPC, of MCP, or
-// by a status.
-func (q *question) failure(o object) failure {
-	messageType := o.text("message_type")
-	if messageType == protocol.TypeLeagueQueryResponse || q.method == protocol.Query.Name && o.get("success") != nil {
-		return failure{} // has errors of its own
-	}
-	if messageType == protocol.TypeLeagueError || messageType == protocol.TypeGameError {
-		return named(failure{there: true, text: o.text("error_description"), data: o.appendTo(nil), foreign: true}, o)
-	}
-	if e := o.get("error"); e != nil && e.Kind() != 'f' {
-		return failureOf(e)
-	}
-	words := cmp.Or(o.text("message"), o.text("reason"), o.text("detail"), o.text("error_description"))
-	switch {
-	case o.get("isError").Kind() == 't':
-		if inner := firstContent(o); inner != nil {
-			return named(failure{there: true, text: cmp.Or(inner.text("message"), inner.text("error")), foreign: true}, inner)
-		}
-		return named(failure{there: true, text: cmp.Or(textOf(contentOf(o)), words), foreign: true}, nil)
-	case messageType != "" && !registers(q.method):
-		return failure{}
-	case o.get("success").Kind() == 'f', failures.MatchString(o.text("status")):
-		return named(failure{there: true, text: cmp.Or(words, "status "+o.text("status")), foreign: true}, o)
-	case len(o) == 1 && o.holds("detail"): // as FastAPI has it
-		return named(failure{there: true, text: cmp.Or(o.text("detail"), string(o.get("detail"))), foreign: true}, nil)
-	}
-	return failure{}
-}
-
-// failures finds the statuses that say that something went wrong.
-var failures = regexp.MustCompile(`(?i)^(error|failed|failure|unknown.*)$`)
-
-// failureOf reads a member error.
-func failureOf(e jsontext.Value) failure {
-	f := failure{there: true}
-	o := objectOf(e)
-	if o == nil {
-		f.text, f.foreign = textOf(e), true
-		return named(f, nil)
-	}
-	code, err := strconv.Atoi(string(o.get("code")))
-	f.code, f.foreign = code, err != nil || o.get("message").Kind() != '"'
-	f.text, f.data = cmp.Or(o.text("message"), o.text("error_description"), o.text("detail")), o.get("data")
-	inner := objectOf(f.data)
-	if known(inner.text("error_code")) {
-		f.named = inner.text("error_code")
-		return f
-	}
-	f = named(f, o)
-	if f.named == "" && inner != nil {
-		f = named(f, inner)
-	}
-	return f
-}
-
-var catalogued = regexp.MustCompile(`\bE0[0-9]{2}\b`)
-
-// named finds the code of the catalogue in an error that is not as the protocol has
-// it.
-func named(f failure, o object) failure {
-	for _, said := range []string{o.text("error_code"), o.text("code"), catalogued.FindString(f.text)} {
-		if known(said) {
-			f.named, f.name, f.foreign = said, o.text("error_name"), true
-			return f
-		}
-	}
-	return f
-}
-
-// known tells whether a code is one of the catalogue.
-func known(code string) bool { return code != "" && protocol.Code(code).Name() != "" }
-
-// ofProtocol tells whether a failure is about what was said, and not about how.
-func (f failure) ofProtocol() bool { return f.named != "" || protocol.IsErrorCode(f.code) }
-
-// unknownMethod finds the texts that say no more than that a method is unknown.
-var unknownMethod = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented)).{0,12}(method|message|tool|action|command|request)|` +
-	`(method|message.?type|tool|action|command).{0,60}(unknown|unsupported|not (found|supported|implemented|allowed|recogni[sz]ed))|^(not found|method not allowed)$`)
-
-// The errors of JSON-RPC that say something here.
+// The beginnings of responses of our agents.
 const (
-	methodNotFound = -32601
-	invalidParams  = -32602
+	ResultHead    = `{"jsonrpc":"2.0","result":`
+	plainHead     = ResultHead + `{"protocol":"` + protocol.Name + `","message_type":"`
+	errorHead     = `{"jsonrpc":"2.0","error":{`
+	internalError = errorHead + `"code":-32603,"message":"Internal error"},"id":` // a call that failed in the agent
 )
 
-// failed is the reply of a failure. Internal is set for one of our agents whose
-// strategy failed: that is about the content of the call, as an error of the protocol
-// is.
-func (q *question) failed(as reply, id []byte, f failure, internal bool) reply {
-	r := reply{verdict: rejected, status: as.status, failed: f, body: as.body}
-	stands := !f.foreign && bytes.HasPrefix(as.body, []byte(errorHead))
-	switch {
-	case f.ofProtocol() || internal:
-		r.verdict, r.status = refused, httpOK
-	case f.data != nil: // details are part of what is told
-		r.failed.text, r.failed.data, stands = strings.TrimPrefix(f.text+": "+string(f.data), ": "), nil, false
+// IsPlain tells from the text of a response whether it needs no translation: it begins like
+// those of our agents, and has the members that third-party agents name otherwise.
+func (m *Method) IsPlain(response []byte) bool {
+	message, ok := bytes.CutPrefix(response, []byte(plainHead))
+	if !ok {
+		return false
 	}
-	if !stands {
-		r.body = r.failed.encode(id)
-	}
-	return r
-}
-
-// encode makes the response of a failure. One that names a code of the catalogue
-// gets data that says so.
-func (f failure) encode(id []byte) []byte {
-	const serverError = -32000
-	b := append([]byte(nil), `{"jsonrpc":"2.0","error":{"code":`...)
-	code := cmp.Or(f.code, serverError)
-	if f.code == 0 && f.named != "" {
-		code = protocol.Fault(protocol.Code(f.named), "").RPC
-	}
-	b = strconv.AppendInt(b, int64(code), 10)
-	b = append(append(b, `,"message":`...), quoted(cmp.Or(f.text, f.named, "an error without a message"))...)
-	data := f.data
-	if f.named != "" && objectOf(data).text("error_code") != f.named { // no protocol: its catalogue may be another
-		data = object{
-			{"error_code", quoted(f.named)}, {"error_name", quoted(f.name)}, {"error_description", quoted(f.text)},
-		}.appendTo(nil)
-	}
-	if data != nil {
-		b = append(append(b, `,"data":`...), data...)
-	}
-	b = append(append(b, `},"id":`...), id...)
-	return append(b, '}')
-}
-
-// result is the reply with a message. One that is not of the type that was to be
-// expected, and says nothing of what was asked, may come from an agent that
-// acknowledges anything.
-func (q *question) result(id []byte, message object) reply {
-	b := message.appendTo([]byte(resultHead))
-	b = append(append(b, idHead...), id...)
-	r := reply{status: httpOK, body: append(b, '}'), message: message}
-	if member := q.essential(); member != "" && message.get(member) == nil && message.text("message_type") != q.answer {
-		r.verdict = rejected
-	}
-	return r
-}
-
-// essential is the member without which a reply does not answer the question.
-func (q *question) essential() string {
-	switch q.method {
-	case protocol.ChooseParity.Name:
-		return "parity_choice"
-	case protocol.Invite.Name:
-		return "accept"
-	case protocol.MakeMove.Name:
-		return "move_data"
+	switch m.Name {
+	case protocol.ChooseParity.Name, protocol.Invite.Name, protocol.MakeMove.Name:
+		return bytes.HasPrefix(message, []byte(m.Result+`"`)) && bytes.Contains(message, []byte(`"`+m.essential()+`":`))
+	case protocol.StartMatch.Name:
+		return bytes.Contains(message, []byte(`"status":"`+protocol.StatusAccepted+`"`))
 	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
-		return "status"
+		return bytes.Contains(message, []byte(`"status":"`+protocol.StatusAccepted+`"`)) &&
+			bytes.Contains(message, []byte(`"auth_token":"`)) && bytes.Contains(message, []byte(`"league_id":"`))
 	}
-	return ""
+	return true
+}
+
+// ReadReply translates a response to a call of the method. Id is that of the call.
+func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
+	as := Reply{Verdict: Rejected, Status: status, Body: response}
+	switch status {
+	case httpTooManyRequests, httpBadGateway, httpUnavailable, httpGatewayTimeout:
+		as.Verdict = Unavailable
+		return as
+	}
+	o := protocol.ParseObject(bytes.TrimSpace(response))
+	if o == nil {
+		return as
+	}
+	succeeded := status/100 == 2
+	message, failure := m.unwrap(o, maxDepth)
+	switch {
+	case failure.Present && (succeeded || failure.Code != 0 || failure.ErrorCode != "" || o.Get("error") != nil):
+		return failure.reply(as, id, status == httpOK && bytes.HasPrefix(response, []byte(internalError)))
+	case !succeeded:
+		return as
+	}
+	r := m.result(id, m.translate(message))
+	if m.defers(r.Message) {
+		return received(id)
+	}
+	if bytes.HasPrefix(response, []byte(ResultHead)) && o.Get("result").Kind() == '{' && same(r.Message, o.Object("result")) {
+		r.Body = response // unchanged
+	}
+	return r
+}
+
+// maxDepth is the largest number of structures around a message.
+const maxDepth = 5
+
+// unwrap finds the message in a response, or the failure that it reports.
+func (m *Method) unwrap(o protocol.Object, depth int) (protocol.Object, Failure) {
+	if f := m.failure(o); f.Present || depth == 0 {
+		return o, f
+	}
+	if o.Text("message_type") != "" {
+		return o, Failure{}
+	}
+	for _, inner := range []protocol.Object{o.Object("result"), o.Object("response"), firstContent(o)} {
+		if inner != nil {
+			return m.unwrap(inner, depth-1)
+		}
+	}
+	result := o.Get("result")
+	if inner := o.Object("params"); inner != nil && result == nil {
+		return m.unwrap(inner, depth-1)
+	}
+	switch {
+	case !o.Has("jsonrpc") && (result == nil || len(o) > 1):
+		return o, Failure{}
+	case result.Kind() == '"':
+		return protocol.Object{{Name: "status", Value: result}}, Failure{}
+	}
+	return protocol.Object{}, Failure{}
+}
+
+// content is content[0].text in the result of a tool of MCP.
+func content(o protocol.Object) jsontext.Value {
+	if elements := list(o.Get("content")); len(elements) > 0 {
+		return protocol.ParseObject(elements[0]).Get("text")
+	}
+	return nil
+}
+
+// firstContent is the message in content.
+func firstContent(o protocol.Object) protocol.Object {
+	return protocol.Object{{Name: "text", Value: content(o)}}.Object("text")
+}
+
+// result returns the reply with a message. A message of another type that lacks the
+// essential member may come from an agent that acknowledges any request.
+func (m *Method) result(id []byte, message protocol.Object) Reply {
+	r := Reply{Status: httpOK, Body: ResultBody(id, message.Append(nil)), Message: message}
+	if name := m.essential(); name != "" && message.Get(name) == nil && message.Text("message_type") != m.Result {
+		r.Verdict = Rejected
+	}
+	return r
 }
 
 // same tells whether two objects are the same.
-func same(a, b object) bool {
-	return slices.EqualFunc(a, b, func(x, y member) bool { return x.name == y.name && bytes.Equal(x.value, y.value) })
+func same(a, b protocol.Object) bool {
+	return slices.EqualFunc(a, b, func(x, y member) bool { return x.Name == y.Name && bytes.Equal(x.Value, y.Value) })
 }
 
-// aboutIdentity finds the reasons that speak of who somebody is.
-var aboutIdentity = regexp.MustCompile(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|not (known|recogni[sz]ed|configured|listed)|unknown (player|referee|agent))\b`)
+// defers tells whether a reply says that the answer comes later: status RECEIVED, without
+// the answer.
+func (m *Method) defers(message protocol.Object) bool {
+	return m.Deferrable() && message.Get(m.essential()) == nil && strings.EqualFold(message.Text("status"), "RECEIVED")
+}
+
+// received is the reply that the answer comes later.
+func received(id []byte) Reply {
+	return Reply{Verdict: Deferred, Status: httpOK, Body: ResultBody(id, jsontext.Value(`{"status":"RECEIVED"}`))}
+}
+
+// PostedReply returns an answer that was posted later as the reply to the call.
+func (m *Method) PostedReply(id []byte, answer protocol.Object) Reply {
+	return m.result(id, m.translate(answer))
+}
+
+// translate renames the members of a reply as in the specification. It changes no value:
+// the caller judges them. It adds nothing to the answer of a player.
+func (m *Method) translate(reply protocol.Object) protocol.Object {
+	message := slices.Clone(reply)
+	switch m.Name {
+	case protocol.ChooseParity.Name:
+		if message.Get("choice").Kind() != '{' {
+			rename(&message, "choice", "parity_choice")
+		}
+	case protocol.Invite.Name:
+		Fill(&message, "accept", message.Get("accepted"))
+		if status := strings.ToLower(message.Text("status")); status == "accepted" || status == "joined" {
+			Fill(&message, "accept", jsontext.Value("true"))
+		}
+	case protocol.MakeMove.Name:
+		if choice := message.Get("choice"); choice.Kind() == '"' {
+			Fill(&message, "move_data", protocol.Object{{Name: "choice", Value: choice}}.Append(nil))
+		}
+	case protocol.RegisterPlayer.Name:
+		admission(&message, "player_id")
+	case protocol.RegisterReferee.Name:
+		admission(&message, "referee_id")
+	}
+	m.retype(&message)
+	return message
+}
+
+// retype sets the message type of a reply that answers the call, if its type is not one
+// of the protocol.
+func (m *Method) retype(message *protocol.Object) {
+	said := message.Text("message_type")
+	if name := m.essential(); said == "" || said == m.Result || name == "" || message.Get(name) == nil {
+		return
+	}
+	for i := range methods {
+		if said == methods[i].Request || said == methods[i].Result {
+			return // an answer to something else
+		}
+	}
+	message.Set("message_type", protocol.Quote(m.Result))
+}
+
+// UsualLeague is the league of the specification's examples. Most third-party agents know
+// no other.
+const UsualLeague = "league_2025_even_odd"
+
+// admission translates the answer of a manager to a registration. It is an acceptance if
+// it has an id, or any status but REJECTED. A manager that gives no token asks for none.
+func admission(m *protocol.Object, id string) {
+	switch status := m.Text("status"); {
+	case strings.EqualFold(status, protocol.StatusRejected):
+		m.Set("status", protocol.Quote(protocol.StatusRejected))
+		return
+	case status == "" && m.Get(id) == nil:
+		return
+	}
+	m.Set("status", protocol.Quote(protocol.StatusAccepted))
+	Fill(m, "auth_token", protocol.Quote(protocol.RefereeAuthNone))
+	Fill(m, "league_id", protocol.Quote(UsualLeague))
+}

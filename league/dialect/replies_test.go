@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,7 +20,7 @@ func TestReplies(t *testing.T) {
 		status               int
 		want                 string // the result, or the error with its code; "" when it is the carrier's to judge
 	}{
-		{"as the protocol has it", "choose_parity", chooses, 200, `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"}`},
+		{"as the protocol has it", "choose_parity", `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"},"id":7}`, 200, `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"}`},
 		{"the id first", "choose_parity", `{"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "odd"}}`, 200, `{"parity_choice":"odd"}`},
 		{"a null error", "choose_parity", `{"result":{"choice":"even"},"error":null,"id":1}`, 200, `{"parity_choice":"even"}`},
 		{"in result.response", "choose_parity", `{"jsonrpc":"2.0","result":{"response":{"parity_choice":"odd"}},"id":1}`, 200, `{"parity_choice":"odd"}`},
@@ -73,12 +71,11 @@ func TestReplies(t *testing.T) {
 		{"a name twice", "choose_parity", `{"result":{"choice":"even","choice":"odd"}}`, 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			q, known := questionOf(c.method)
-			require.True(t, known)
-			r := q.read([]byte("9"), c.status, []byte(c.answer))
+			q := MethodOf(c.method)
+			r := q.ReadReply([]byte("9"), c.status, []byte(c.answer))
 			if c.want == "" {
-				assert.Equal(t, reply{verdict: r.verdict, status: c.status, body: []byte(c.answer)}, r)
-				assert.Contains(t, []verdict{rejected, deferred, unavailable}, r.verdict)
+				assert.Equal(t, Reply{Verdict: r.Verdict, Status: c.status, Body: []byte(c.answer)}, r)
+				assert.Contains(t, []Verdict{Rejected, Deferred, Unavailable}, r.Verdict)
 				return
 			}
 			var envelope struct {
@@ -91,11 +88,11 @@ func TestReplies(t *testing.T) {
 					Data    jsontext.Value `json:"data"`
 				} `json:"error"`
 			}
-			require.NoError(t, json.Unmarshal(r.body, &envelope), "%s", r.body)
+			require.NoError(t, json.Unmarshal(r.Body, &envelope), "%s", r.Body)
 			assert.Equal(t, "2.0", envelope.Version)
-			assert.Equal(t, 200, r.status)
+			assert.Equal(t, 200, r.Status)
 			if e := envelope.Error; e != nil {
-				said := strings.TrimSpace(strings.Join([]string{jsonOf(e.Code), e.Message, objectOf(e.Data).text("error_code")}, " "))
+				said := strings.TrimSpace(strings.Join([]string{jsonOf(e.Code), e.Message, protocol.ParseObject(e.Data).Text("error_code")}, " "))
 				assert.Equal(t, c.want, said)
 				return
 			}
@@ -139,72 +136,29 @@ func TestCapturedReplies(t *testing.T) {
 	read := 0
 	for file, list := range captured(t) {
 		for _, x := range list {
-			asked := objectOf(x.Request)
-			messageType := asked.object("params").text("message_type")
-			var q *question
-			for i := range questions {
-				if questions[i].request == messageType || questions[i].method == asked.text("method") {
-					q = &questions[i]
-				}
+			asked := protocol.ParseObject(x.Request)
+			messageType := asked.Object("params").Text("message_type")
+			q := byType[messageType]
+			if q == nil {
+				q = MethodOf(asked.Text("method"))
 			}
 			if q == nil {
 				continue
 			}
 			read++
-			r := q.read([]byte("7"), x.Status, x.Response)
-			require.Equal(t, understood, r.verdict, "%s: %s", file, x.Response)
-			switch q.method {
+			r := q.ReadReply([]byte("7"), x.Status, x.Response)
+			require.Equal(t, Understood, r.Verdict, "%s: %s", file, x.Response)
+			switch q.Name {
 			case protocol.ChooseParity.Name:
-				assert.Contains(t, []string{"even", "odd"}, r.message.text("parity_choice"), file)
+				assert.Contains(t, []string{"even", "odd"}, r.Message.Text("parity_choice"), file)
 			case protocol.Invite.Name:
-				assert.Equal(t, "true", string(r.message.get("accept")), file)
+				assert.Equal(t, "true", string(r.Message.Get("accept")), file)
 			case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
-				assert.Equal(t, protocol.StatusAccepted, r.message.text("status"), file)
-				assert.NotEmpty(t, r.message.text("auth_token"), file)
-				assert.NotEmpty(t, r.message.text("player_id")+r.message.text("referee_id"), file)
+				assert.Equal(t, protocol.StatusAccepted, r.Message.Text("status"), file)
+				assert.NotEmpty(t, r.Message.Text("auth_token"), file)
+				assert.NotEmpty(t, r.Message.Text("player_id")+r.Message.Text("referee_id"), file)
 			}
 		}
 	}
 	assert.Greater(t, read, 50)
-}
-
-// Whatever an agent answers, what comes of it is one JSON-RPC response, or stays for
-// the carrier to judge.
-func FuzzReply(f *testing.F) {
-	f.Add(uint8(0), 200, []byte(chooses))
-	f.Add(uint8(1), 200, []byte("data: {\"result\":\n\n"))
-	f.Add(uint8(10), 400, []byte(`{"error":{"code":1e9,"message":null,"data":"x"}}`))
-	f.Add(uint8(3), 200, []byte(`{"result":{"content":[{"text":"{\"a\":[]}"}]}}`))
-	f.Add(uint8(5), 404, []byte(`{"result":"{\"error\":{}}"}`))
-	f.Add(uint8(13), 200, []byte(`{"result":{"status":"busy","draw_commitment":5}}`))
-	for _, maker := range []string{"a", "b", "c", "d", "e"} {
-		text, err := os.ReadFile("testdata/peers/maker-" + maker + "/match1.json")
-		require.NoError(f, err)
-		var list []exchange
-		require.NoError(f, json.Unmarshal(text, &list))
-		for i, x := range list {
-			f.Add(uint8(i), x.Status, []byte(x.Response))
-		}
-	}
-	f.Fuzz(func(t *testing.T, which uint8, status int, answer []byte) {
-		p, sent := newTestPeers(zerolog.Nop()), 0
-		n := int(which) % (len(questions) + 1)
-		method, message := protocol.StartMatch.Name, theAssignment
-		if n < len(questions) {
-			method, message = questions[n].method, invitation
-		}
-		got, body, err := p.call(t.Context(), there, "", method, asking(method, message), func(context.Context, string, []byte) (int, []byte, error) {
-			sent++
-			return status, answer, nil
-		})
-		require.NoError(t, err)
-		require.LessOrEqual(t, sent, maxForms)
-		if got == status && string(body) == string(conceal(answer, nil)) {
-			return
-		}
-		o := objectOf(body)
-		require.NotNil(t, o, "%s", body)
-		require.Equal(t, "2.0", o.text("jsonrpc"))
-		require.NotEqual(t, o.object("result") == nil, o.object("error") == nil, "%s", body)
-	})
 }

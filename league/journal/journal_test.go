@@ -45,14 +45,14 @@ func events() []journal.Data {
 		&journal.MatchAccepted{Attempt: firstAttempt, RefereeID: "REF01", DrawCommitment: strings.Repeat("ab", 32)},
 		&journal.MatchReported{
 			Attempt: firstAttempt, RefereeID: "REF01",
-			Outcome: journal.Outcome{
+			GameResult: protocol.GameResult{
 				Status: protocol.StatusWin, WinnerPlayerID: ptr("P02"), DrawnNumber: ptr(7), NumberParity: ptr("odd"),
 				Choices: protocol.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
 			},
 			Score: protocol.Both("P01", 0, "P02", 3),
 			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: protocol.PerPlayer[string]{{Name: "P01", Value: strings.Repeat("01", 32)}}},
 		},
-		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", Outcome: journal.Outcome{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", nil)}},
+		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", GameResult: protocol.GameResult{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", nil)}},
 		&journal.RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},
 		&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P02", DisplayName: "Two", Points: 3}},
 		&journal.AgentInformed{AgentID: "P01"},

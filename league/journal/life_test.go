@@ -45,7 +45,7 @@ func (l *life) tries(d journal.Data) error {
 }
 
 func (l *life) state(id string) string {
-	state, _ := l.Life(l.Agents[id])
+	state, _ := l.Lifecycle(l.Agents[id])
 	return state
 }
 
@@ -60,7 +60,7 @@ func (l *life) ends() {
 }
 
 // plays is a round whose match ends so, by REF01.
-func (l *life) plays(o journal.Outcome) {
+func (l *life) plays(o protocol.GameResult) {
 	l.t.Helper()
 	id := l.begins()
 	l.does(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"})
@@ -68,9 +68,9 @@ func (l *life) plays(o journal.Outcome) {
 	l.ends()
 }
 
-func (l *life) reports(id protocol.MatchID, attempt int, referee string, o journal.Outcome) {
+func (l *life) reports(id protocol.MatchID, attempt int, referee string, o protocol.GameResult) {
 	l.t.Helper()
-	r := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee, Outcome: o}
+	r := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee, GameResult: o}
 	r.Score = l.score(r)
 	l.does(r)
 }
@@ -83,8 +83,8 @@ func (l *life) score(r *journal.MatchReported) protocol.PerPlayer[int] {
 	return protocol.Both(a, pointsA, b, pointsB)
 }
 
-func lostBy(id, winner string, faults ...string) journal.Outcome {
-	o := journal.Outcome{Status: protocol.StatusTechnicalLoss}
+func lostBy(id, winner string, faults ...string) protocol.GameResult {
+	o := protocol.GameResult{Status: protocol.StatusTechnicalLoss}
 	if winner != "" {
 		o.WinnerPlayerID = &winner
 	}
@@ -95,26 +95,26 @@ func lostBy(id, winner string, faults ...string) journal.Outcome {
 }
 
 func TestFailuresOfAPlayer(t *testing.T) {
-	draw := journal.Outcome{Status: protocol.StatusDraw}
+	draw := protocol.GameResult{Status: protocol.StatusDraw}
 	silent, away := lostBy("P02", "P01", "E001"), lostBy("P02", "P01", "E009")
 	for _, tt := range []struct {
 		name string
-		ends []journal.Outcome
+		ends []protocol.GameResult
 		want int
 	}{
-		{"no answer", []journal.Outcome{silent}, 1},
-		{"no connection", []journal.Outcome{away, silent}, 2},
-		{"a draw", []journal.Outcome{silent, draw}, 0},
-		{"a defeat", []journal.Outcome{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P01")}}, 0},
-		{"a win", []journal.Outcome{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P02")}}, 0},
-		{"a wrong answer", []journal.Outcome{silent, lostBy("P02", "P01", "E004")}, 0},
-		{"the opponent does not answer", []journal.Outcome{silent, lostBy("P01", "P02", "E001")}, 0},
-		{"both do not answer", []journal.Outcome{silent, {
+		{"no answer", []protocol.GameResult{silent}, 1},
+		{"no connection", []protocol.GameResult{away, silent}, 2},
+		{"a draw", []protocol.GameResult{silent, draw}, 0},
+		{"a defeat", []protocol.GameResult{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P01")}}, 0},
+		{"a win", []protocol.GameResult{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P02")}}, 0},
+		{"a wrong answer", []protocol.GameResult{silent, lostBy("P02", "P01", "E004")}, 0},
+		{"the opponent does not answer", []protocol.GameResult{silent, lostBy("P01", "P02", "E001")}, 0},
+		{"both do not answer", []protocol.GameResult{silent, {
 			Status: protocol.StatusTechnicalLoss, Faults: protocol.PerPlayer[string]{{Name: "P01", Value: "E001"}, {Name: "P02", Value: "E001"}},
 		}}, 2},
-		{"the opponent's failure is all that both lost by", []journal.Outcome{silent, lostBy("P01", "", "E001")}, 0},
-		{"lost, and nobody says why", []journal.Outcome{silent, lostBy("P02", "P01")}, 1},
-		{"won, and nobody says why", []journal.Outcome{silent, lostBy("P01", "P02")}, 0},
+		{"the opponent's failure is all that both lost by", []protocol.GameResult{silent, lostBy("P01", "", "E001")}, 0},
+		{"lost, and nobody says why", []protocol.GameResult{silent, lostBy("P02", "P01")}, 1},
+		{"won, and nobody says why", []protocol.GameResult{silent, lostBy("P01", "P02")}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLife(t, 3, 10)
@@ -153,7 +153,7 @@ func TestALifeFromBeginningToEnd(t *testing.T) {
 
 	id := l.begins()
 	assert.Equal(t, []string{"P02"}, l.Forfeiting("P01", "P02"))
-	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, Outcome: silent, Score: protocol.Both("P01", 3, "P02", 0)}
+	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, GameResult: silent, Score: protocol.Both("P01", 3, "P02", 0)}
 	wrong := *forfeit
 	wrong.Players = []string{"P01"}
 	assert.Error(t, l.tries(&wrong))
@@ -212,7 +212,7 @@ func (l *life) fails(reporter string, order ...string) {
 		l.does(&journal.AgentFailed{AgentID: r, Attempt: protocol.Attempt{MatchID: id, Number: attempt}, Reason: "away"})
 	}
 	assigned(reporter)
-	l.reports(id, attempt, reporter, journal.Outcome{Status: protocol.StatusDraw})
+	l.reports(id, attempt, reporter, protocol.GameResult{Status: protocol.StatusDraw})
 	assert.Empty(l.t, l.due("REF01"), "a round is weighed when it is over")
 	l.ends()
 }

@@ -8,7 +8,7 @@ import (
 	"evenodd/league/store"
 )
 
-// Summary counts how the matches of a round ended.
+// Summary counts the results of an announced round.
 func (s *State) Summary(round int) protocol.RoundSummary {
 	matches := s.Rounds[round-1].Matches
 	summary := protocol.RoundSummary{TotalMatches: len(matches)}
@@ -27,11 +27,17 @@ func (s *State) Summary(round int) protocol.RoundSummary {
 	return summary
 }
 
-// Standings are the ranked rows of the table with the players' names, or, before
-// the start, all players in order of their ids.
+// Standings are the ranked rows of the table with the players' names. Before the
+// start they are all players in order of ids.
 func (s *State) Standings() []store.StandingRow {
 	if s.Table == nil {
-		return s.unplayed()
+		rows := []store.StandingRow{}
+		for _, a := range s.sortedAgents() {
+			if a.Player {
+				rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: len(rows) + 1, PlayerID: a.ID, DisplayName: a.Name}})
+			}
+		}
+		return rows
 	}
 	ranked := s.Table.Standings()
 	rows := make([]store.StandingRow, len(ranked))
@@ -48,44 +54,32 @@ func (s *State) Standings() []store.StandingRow {
 	return rows
 }
 
-func (s *State) unplayed() []store.StandingRow {
-	var ids []string
-	for id, a := range s.Agents {
-		if a.Player {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, protocol.CompareIDs)
-	rows := make([]store.StandingRow, len(ids))
-	for i, id := range ids {
-		rows[i].StandingRow = protocol.StandingRow{Rank: i + 1, PlayerID: id, DisplayName: s.Agents[id].Name}
-	}
-	return rows
+// sortedAgents are the registered agents in order of ids.
+func (s *State) sortedAgents() []*Agent {
+	return slices.SortedFunc(maps.Values(s.Agents), func(a, b *Agent) int { return protocol.CompareIDs(a.ID, b.ID) })
 }
 
-// AgentRecords are the registered agents as agents.json lists them, in order of
-// ids.
+// AgentRecords are the registered agents in the form of agents.json, in order of ids.
 func (s *State) AgentRecords() (referees, players []store.Agent) {
 	referees, players = []store.Agent{}, []store.Agent{}
-	for _, id := range slices.SortedFunc(maps.Keys(s.Agents), protocol.CompareIDs) {
-		a := s.Agents[id]
+	for _, a := range s.sortedAgents() {
 		record := store.Agent{
 			DisplayName: a.Name, Endpoint: a.Endpoint, Version: a.Version, ProtocolVersion: a.ProtocolVersion,
-			GameTypes: a.GameTypes, RegisteredAt: a.Registered, Answered: a.Answered,
+			GameTypes: a.GameTypes, RegisteredAt: a.RegisteredAt, Answered: a.Answered,
 		}
-		record.State, record.StateReason = s.Life(a)
+		record.State, record.StateReason = s.Lifecycle(a)
 		if a.Player {
-			record.PlayerID = id
+			record.PlayerID = a.ID
 			players = append(players, record)
 		} else {
-			record.RefereeID, record.MaxConcurrent = id, a.Capacity
+			record.RefereeID, record.MaxConcurrent = a.ID, a.Capacity
 			referees = append(referees, record)
 		}
 	}
 	return referees, players
 }
 
-// RoundRecords are the completed rounds as rounds.json lists them.
+// RoundRecords are the completed rounds in the form of rounds.json.
 func (s *State) RoundRecords() []store.Round {
 	records := make([]store.Round, 0, len(s.Rounds))
 	for i := range s.Rounds {

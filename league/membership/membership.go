@@ -1,6 +1,7 @@
-// Package membership is what a player and a referee have in common as members
-// of a league: getting in, however long that takes, knowing the manager when
-// it calls, and telling who may ask them things.
+// Package membership holds what players and referees share as members of a league:
+// registration and re-registration, the stored identity, authentication of the
+// manager, and the watch over whether the manager is there. It must not depend on the
+// manager, on a role or on a carrier.
 package membership
 
 import (
@@ -17,17 +18,17 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A Membership is an agent's place in a league. It is immutable.
+// A Membership is the registration of an agent in a league. It is immutable.
 type Membership struct {
 	AgentID  string
 	LeagueID string
 	Token    string
 	Key      *protocol.TokenKey // of Token
 
-	credential string // what the manager shows; "" when it shows none
+	credential string // of the manager; "" if the manager does not prove itself
 }
 
-// New makes the membership that a registration response grants.
+// New returns the membership that a registration response grants.
 func New(agentID, token string, r *protocol.Registration) *Membership {
 	m := &Membership{AgentID: agentID, LeagueID: r.LeagueID, Token: token, Key: protocol.KeyOf(token)}
 	if r.ManagerAuth == protocol.ManagerAuthBearer {
@@ -36,33 +37,33 @@ func New(agentID, token string, r *protocol.Registration) *Membership {
 	return m
 }
 
-// Strict tells whether the manager proves itself; its referees then do too.
+// Strict tells whether the manager proves itself; then its referees do too.
 func (m *Membership) Strict() bool { return m.credential != "" }
 
-// Current is the membership an agent has, once it has one. The zero value is
-// that of an agent that has not registered. Safe for concurrent use.
+// Current holds the membership of an agent. The zero value is that of an agent that has
+// not registered. Safe for concurrent use.
 type Current struct {
 	p       atomic.Pointer[Membership]
 	pending atomic.Pointer[chan struct{}]
 }
 
-// Get is the membership, or nil.
+// Get returns the membership, or nil.
 func (c *Current) Get() *Membership { return c.p.Load() }
 
-// Set replaces it.
+// Set replaces the membership.
 func (c *Current) Set(m *Membership) { c.p.Store(m) }
 
-// Registering tells that a registration is being answered, until the returned
-// function is called. Calls that arrive in between wait for it: a manager may
-// begin the league before its answer has been read.
+// Registering announces a registration that may succeed before the returned function is
+// called. Calls that arrive until then wait, because a manager may begin the league
+// before the agent has read its response.
 func (c *Current) Registering() (answered func()) {
 	pending := make(chan struct{})
 	c.pending.Store(&pending)
 	return func() { close(pending) }
 }
 
-// Await is the membership, after waiting for a registration that is being
-// answered; nil when there is none, or ctx ends first.
+// Await waits for a registration in progress and returns the membership; nil if there is
+// none, or ctx ends first.
 func (c *Current) Await(ctx context.Context) *Membership {
 	if m := c.Get(); m != nil {
 		return m
@@ -76,18 +77,18 @@ func (c *Current) Await(ctx context.Context) *Membership {
 	return c.Get()
 }
 
-// CheckManager refuses a caller of the manager's methods that does not show
-// the manager's credential, when there is one: a stranger cannot start or end
-// anything. An agent that has not registered listens to nobody's manager.
+// CheckManager returns an error for a call of a method that belongs to the manager,
+// unless the call has the manager's credential. Without it an untrusted caller could
+// start a match or end the league. An agent that is not registered has no manager.
 func (c *Current) CheckManager(ctx context.Context, bearer string) error {
 	m := c.Await(ctx)
 	switch {
 	case m == nil:
 		return protocol.Fault(protocol.ErrInvalidMatchState, "this agent is not registered in a league")
 	case m.credential == "":
-		return nil // a manager of another maker
+		return nil // a third-party manager
 	case bearer == "":
-		return protocol.Fault(protocol.ErrTokenMissing, "the manager shows a bearer credential beside this message")
+		return protocol.Fault(protocol.ErrTokenMissing, "the manager shows a bearer credential with this message")
 	case !protocol.SameToken(bearer, m.credential):
 		return protocol.Fault(protocol.ErrTokenInvalid, "the bearer credential is not that of the manager")
 	}
@@ -100,8 +101,8 @@ func (c *Current) KnowsManager(bearer string) bool {
 	return m != nil && m.credential != "" && protocol.SameToken(bearer, m.credential)
 }
 
-// CheckOwner lets only the agent's own token, or its manager, use a debugging
-// tool.
+// CheckOwner returns an error for a call of a debugging tool, unless the call has the
+// agent's own token or the manager's credential.
 func (c *Current) CheckOwner(bearer, token string) error {
 	m := c.Get()
 	switch {
@@ -117,13 +118,13 @@ func (c *Current) CheckOwner(bearer, token string) error {
 
 // A RefusedError is a registration that was refused.
 type RefusedError struct {
-	Code   string // of the catalogue; "" when the manager named none of it
-	Other  string // the code and the name of an error that is not of the catalogue
+	Code   string // of the catalogue; "" for none
+	Other  string // the code and name of an error that is not of the catalogue
 	Reason string
-	After  time.Duration // the manager asks to register again after it; 0: the refusal is final
+	After  time.Duration // after which the agent may register again; 0: the refusal is final
 }
 
-// Error says why.
+// Error returns the reason and the code.
 func (e *RefusedError) Error() string {
 	code := e.Other
 	if e.Code != "" {
@@ -135,11 +136,11 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("registration refused: %s (%s)", e.Reason, code)
 }
 
-// RetryAfter is how long the manager asks to wait before the next registration.
+// RetryAfter returns the time that the manager asks to wait before the next registration.
 func (e *RefusedError) RetryAfter() time.Duration { return e.After }
 
-// Admitted tells whether a registration was accepted, with an id and a token;
-// else the error says why not.
+// Admitted returns nil for a registration that was accepted with an id and a token, else
+// a *RefusedError.
 func Admitted(r *protocol.Registration, id *string, token string) error {
 	if r.Status != protocol.StatusAccepted {
 		reason := "no reason given"
@@ -160,26 +161,21 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 	return nil
 }
 
-// retries are the waits towards a manager: three, then the last again and
-// again.
+// retries are the waits between calls to a manager. The last one repeats.
 var retries = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
 
-// Insist makes a call to the manager until it is answered: after a timeout, a
-// broken connection, a rate limit, an internal error of the manager or a
-// registration refused for a while it waits 2, 4, 8 and then always 8 seconds, or
-// as long as the manager asks for if that is longer, with a tenth of jitter, and
-// tries again.
-// It returns the first other error, or that of ctx.
-func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
+// Retry makes a call to the manager until it succeeds. It retries after a timeout, a
+// broken connection, a rate limit, an internal error of the manager and a temporary
+// refusal: after 2, 4, 8 and then always 8 seconds, or after the time that the manager
+// asks for if that is longer, plus up to a tenth of jitter. It returns the first other
+// error, or that of ctx.
+func Retry(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		err := call(ctx)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if !passing(err) {
+		if err == nil || ctx.Err() != nil || !temporary(err) {
 			return err
 		}
 		wait := retries[min(i, len(retries)-1)]
@@ -196,8 +192,8 @@ func Insist(ctx context.Context, clock *protocol.Clock, call func(context.Contex
 
 const internalError = -32603 // of JSON-RPC
 
-// passing tells whether a call that failed may succeed later.
-func passing(err error) bool {
+// temporary tells whether a call that failed may succeed later.
+func temporary(err error) bool {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
 		return refused.After > 0
@@ -214,8 +210,8 @@ func passing(err error) bool {
 	return e.Code.Retryable()
 }
 
-// Slug makes an identifier of a display name: lower case, with dashes for what
-// is no letter or digit; "agent" for a name that has neither.
+// Slug converts a display name to an identifier: lower case, with dashes for all
+// characters that are no letters or digits; "agent" for a name without any.
 func Slug(name string) string {
 	slug := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -229,13 +225,13 @@ func Slug(name string) string {
 	return slug
 }
 
-// Conversation names the conversation of one registration. It is not made up
-// twice, so that a manager can tell a repeated request from a new one.
+// Conversation returns a new conversation id for a registration. It is unique, so that
+// the manager can distinguish a repeated request from a new one.
 func Conversation(role, name string) string {
 	if role == RoleReferee {
-		role = "ref" // as the examples have it
+		role = "ref" // as in the examples of the specification
 	}
-	var unique [16]byte          // nobody guesses it, and asks for the answer in another's place
+	var unique [16]byte          // another agent must not guess it, because the response holds the token
 	_, _ = crand.Read(unique[:]) // never fails
 	return fmt.Sprintf("conv-%s-%s-reg-%x", role, Slug(name), unique)
 }

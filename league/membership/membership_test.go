@@ -25,8 +25,7 @@ const (
 	token  = "tok-p01-secret"
 )
 
-// granted is the membership of P01 in the league of a manager of ours, or of
-// another maker.
+// granted returns the membership of P01 at one of our managers or a third-party one.
 func granted(ours bool) *membership.Membership {
 	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: league}
 	if ours {
@@ -35,7 +34,7 @@ func granted(ours bool) *membership.Membership {
 	return membership.New("P01", token, r)
 }
 
-// credential is what the manager shows to the holder of a token.
+// credential returns the manager's credential for the holder of a token.
 func credential(token string) string { return protocol.KeyOf(token).ManagerCredential(league) }
 
 // codeOf is the code of the catalogue that an error carries, "" without one.
@@ -47,20 +46,20 @@ func codeOf(err error) protocol.Code {
 	return ""
 }
 
-// errNever is an answer that does not come.
+// errNever is a timeout.
 var errNever = fmt.Errorf("no answer: %w", context.DeadlineExceeded)
 
-// errInternal is what a manager answers that cannot do what it would.
+// errInternal is the internal error of a manager.
 var errInternal = &protocol.Error{RPC: -32603, Detail: "Internal error", Remote: true}
 
 type unreachable struct{}
 
-func (unreachable) Error() string     { return "nobody listens" }
+func (unreachable) Error() string     { return "connection refused" }
 func (unreachable) Unreachable() bool { return true }
 
 func remote(code protocol.Code) error { return &protocol.Error{Code: code, Remote: true} }
 
-// remoteFor is a manager that asks to wait.
+// remoteFor returns an error with the time that the manager asks to wait.
 func remoteFor(wait time.Duration) error {
 	e := protocol.RateLimited(wait)
 	e.Remote = true
@@ -81,7 +80,7 @@ func (a *attempts) call(context.Context) error {
 	return a.errors[a.calls-1]
 }
 
-func TestInsistWaitsLongerAndLonger(t *testing.T) {
+func TestRetryWaitsLongerAndLonger(t *testing.T) {
 	const s = time.Second
 	tests := []struct {
 		name   string
@@ -108,7 +107,7 @@ func TestInsistWaitsLongerAndLonger(t *testing.T) {
 				made := attempts{errors: tt.errors}
 				var told []time.Duration
 				var whole time.Duration
-				err := membership.Insist(t.Context(), protocol.SystemClock(), made.call, func(err error, wait time.Duration) {
+				err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(err error, wait time.Duration) {
 					assert.Equal(t, whole, time.Since(begin), "told before the wait")
 					assert.Equal(t, tt.errors[len(told)], err, "with the reason for it")
 					told = append(told, wait)
@@ -127,29 +126,29 @@ func TestInsistWaitsLongerAndLonger(t *testing.T) {
 	}
 }
 
-func TestInsistJitters(t *testing.T) {
+func TestRetryAddsJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := attempts{errors: make([]error, 50)}
 		for i := range made.errors {
 			made.errors[i] = unreachable{}
 		}
 		waits := map[time.Duration]bool{}
-		require.NoError(t, membership.Insist(t.Context(), protocol.SystemClock(), made.call, func(_ error, wait time.Duration) {
+		require.NoError(t, membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(_ error, wait time.Duration) {
 			waits[wait] = true
 		}))
 		assert.Greater(t, len(waits), 40, "agents that start together do not ask together")
 	})
 }
 
-func TestInsistNeedsNobodyToTell(t *testing.T) {
+func TestRetryWithoutCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := attempts{errors: []error{unreachable{}}}
-		require.NoError(t, membership.Insist(t.Context(), protocol.SystemClock(), made.call, nil))
+		require.NoError(t, membership.Retry(t.Context(), protocol.SystemClock(), made.call, nil))
 		assert.Equal(t, 2, made.calls)
 	})
 }
 
-func TestInsistStopsWhereAskingAgainIsOfNoUse(t *testing.T) {
+func TestRetryReturnsPermanentErrors(t *testing.T) {
 	tests := []struct {
 		name string
 		err  error
@@ -175,7 +174,7 @@ func TestInsistStopsWhereAskingAgainIsOfNoUse(t *testing.T) {
 					}
 					made.errors = append(made.errors, tt.err)
 					told := 0
-					err := membership.Insist(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { told++ })
+					err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { told++ })
 					assert.Equal(t, tt.err, err, "the error as it came")
 					assert.Equal(t, before+1, made.calls)
 					assert.Equal(t, before, told)
@@ -185,14 +184,14 @@ func TestInsistStopsWhereAskingAgainIsOfNoUse(t *testing.T) {
 	}
 }
 
-func TestInsistEndsWithItsContext(t *testing.T) {
+func TestRetryEndsWithItsContext(t *testing.T) {
 	t.Run("while it waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			calls := 0
-			err := membership.Insist(ctx, protocol.SystemClock(), func(context.Context) error {
+			err := membership.Retry(ctx, protocol.SystemClock(), func(context.Context) error {
 				calls++
 				return unreachable{}
 			}, nil)
@@ -222,7 +221,7 @@ func TestInsistEndsWithItsContext(t *testing.T) {
 				ctx, cancel := tt.end(t.Context())
 				defer cancel()
 				calls := 0
-				err := membership.Insist(ctx, protocol.SystemClock(), func(ctx context.Context) error {
+				err := membership.Retry(ctx, protocol.SystemClock(), func(ctx context.Context) error {
 					calls++
 					<-ctx.Done()
 					return ctx.Err()
@@ -236,7 +235,7 @@ func TestInsistEndsWithItsContext(t *testing.T) {
 	t.Run("a timeout of the call alone is tried again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
-			require.NoError(t, membership.Insist(t.Context(), protocol.SystemClock(), func(ctx context.Context) error {
+			require.NoError(t, membership.Retry(t.Context(), protocol.SystemClock(), func(ctx context.Context) error {
 				if calls++; calls > 1 {
 					return nil
 				}
@@ -250,7 +249,7 @@ func TestInsistEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestCallsWaitForARegistrationThatIsBeingAnswered(t *testing.T) {
+func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 	tests := []struct {
 		name     string
 		answered time.Duration // when the registration's answer has been read
@@ -307,7 +306,7 @@ func TestCallsWaitForARegistrationThatIsBeingAnswered(t *testing.T) {
 	})
 }
 
-func TestCallsDoNotWaitForNothing(t *testing.T) {
+func TestCallsDoNotWaitWithoutRegistration(t *testing.T) {
 	tests := []struct {
 		name    string
 		prepare func(*membership.Current)
@@ -345,7 +344,7 @@ var members = map[string]*membership.Membership{
 	"member without a token": membership.New("P01", "", &protocol.Registration{LeagueID: league}),
 }
 
-func TestWhoIsTheManager(t *testing.T) {
+func TestCheckManager(t *testing.T) {
 	tests := []struct {
 		member string
 		name   string
@@ -376,7 +375,7 @@ func TestWhoIsTheManager(t *testing.T) {
 	}
 }
 
-func TestWhoMayUseDebuggingTools(t *testing.T) {
+func TestCheckOwner(t *testing.T) {
 	tests := []struct {
 		member        string
 		name          string
@@ -412,7 +411,7 @@ func TestWhoMayUseDebuggingTools(t *testing.T) {
 	}
 }
 
-func TestAMembershipKeepsWhatWasGranted(t *testing.T) {
+func TestNewMembership(t *testing.T) {
 	for _, ours := range []bool{true, false} {
 		m := granted(ours)
 		assert.Equal(t, []string{"P01", league, token}, []string{m.AgentID, m.LeagueID, m.Token})
@@ -423,7 +422,7 @@ func TestAMembershipKeepsWhatWasGranted(t *testing.T) {
 	assert.False(t, unknown.Strict(), "a proof that nobody here knows is none")
 }
 
-func TestAdmittedAndRefused(t *testing.T) {
+func TestAdmitted(t *testing.T) {
 	text := func(s string) *string { return &s }
 	const accepted, rejected = protocol.StatusAccepted, protocol.StatusRejected
 	noPlace := "registration refused: the manager accepted, but gave no id or no token"
@@ -523,7 +522,7 @@ func TestEveryNameCanRegister(t *testing.T) {
 	})
 }
 
-func TestConversationsAreNotMadeUpTwice(t *testing.T) {
+func TestConversationsAreUnique(t *testing.T) {
 	made := map[string]bool{}
 	for range 100 {
 		id := membership.Conversation(membership.RoleReferee, "Agent Alpha")

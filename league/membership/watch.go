@@ -7,25 +7,25 @@ import (
 	"evenodd/league/protocol"
 )
 
-// How often a manager is asked, and how long it may take to answer.
+// The intervals between requests to the manager, and the time limit of each.
 const (
-	watchFirst = 5 * time.Second // the first time, if it proves itself
+	watchFirst = 5 * time.Second // before the first request, if the manager proves itself
 	watchEvery = 15 * time.Second
 	watchLimit = 5 * time.Second
 )
 
-// A Watch asks the manager from time to time whether it is there. A manager that
-// proves itself is asked by GET_STATUS with the agent's token, and so tells too
-// whether it still knows the agent; any other is pinged.
+// A Watch checks periodically whether the manager answers. It sends GET_STATUS with the
+// agent's token to a manager that proves itself, which shows also whether the manager
+// still knows the agent. It pings any other manager.
 type Watch struct {
 	Clock   *protocol.Clock
 	Caller  protocol.Caller
 	Manager string // endpoint
 	Stamp   *protocol.Stamp
-	Member  func() *Membership // the present one; never nil
+	Member  func() *Membership // the current one; never nil
 
 	// Away is called when the manager stops or resumes answering: with the reason, or
-	// with the error that it answers, if any.
+	// with the error that the manager returns, if any.
 	Away func(away bool, err error)
 	// Unknown registers the agent again, because the manager does not know its
 	// token any more (E012). Its error ends the watch.
@@ -45,7 +45,7 @@ func (w *Watch) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := w.heed(ctx, failure); err != nil {
+		if err := w.handle(ctx, failure); err != nil {
 			return err
 		}
 		wait = watchEvery
@@ -53,11 +53,11 @@ func (w *Watch) Run(ctx context.Context) error {
 	return nil //nolint:nilerr // Sleep fails only when ctx has ended
 }
 
-// heed handles the result of one request.
-func (w *Watch) heed(ctx context.Context, failure error) error {
-	if gone := !protocol.Answered(failure); gone != w.away {
-		w.away = gone
-		w.Away(gone, failure)
+// handle processes the result of one request.
+func (w *Watch) handle(ctx context.Context, failure error) error {
+	if away := !protocol.Answered(failure); away != w.away {
+		w.away = away
+		w.Away(away, failure)
 	}
 	if !w.Member().Strict() || !unknown(failure) {
 		return nil
@@ -68,7 +68,7 @@ func (w *Watch) heed(ctx context.Context, failure error) error {
 	return nil
 }
 
-// ask makes one call to the manager.
+// ask sends one request to the manager.
 func (w *Watch) ask(ctx context.Context) error {
 	peer, m := protocol.Peer{Endpoint: w.Manager}, w.Member()
 	if !m.Strict() {

@@ -15,7 +15,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// watched answers the questions of a watch, one after another.
+// watched is a manager that answers the requests of a watch, in order.
 type watched struct {
 	answers []func(ctx context.Context) error
 	asked   []time.Duration
@@ -50,13 +50,13 @@ func (p *watched) call(ctx context.Context, endpoint, bearer, method string, par
 	return &protocol.LeagueQueryResponse{}, nil
 }
 
-// statusError is an answer of HTTP that holds no message.
+// statusError is an HTTP error without a message.
 type statusError int
 
 func (e statusError) Error() string   { return fmt.Sprint("HTTP ", int(e)) }
 func (e statusError) HTTPStatus() int { return int(e) }
 
-// watch runs a watch for five minutes and returns what it told.
+// watch runs a watch for five minutes and returns the calls of its callbacks.
 func watch(t *testing.T, p *watched, m *membership.Membership, register func(context.Context) error) (told []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -161,9 +161,9 @@ func TestWatchEndsWithARefusedRegistration(t *testing.T) {
 	})
 }
 
-// E012 means that the token is not known only where the manager proves itself by
-// it: the answer to a ping says nothing of tokens.
-func TestOnlyTheTokensErrorMakesAnAgentRegisterAgain(t *testing.T) {
+// E012 means an unknown token only from a manager that proves itself: a ping carries no
+// token.
+func TestOnlyE012MakesAnAgentRegisterAgain(t *testing.T) {
 	for code, strict := range map[protocol.Code]bool{
 		protocol.ErrTokenMissing: true, protocol.ErrNotAuthorized: true, protocol.ErrLeagueComplete: true, protocol.ErrTokenInvalid: false,
 	} {
@@ -175,7 +175,7 @@ func TestOnlyTheTokensErrorMakesAnAgentRegisterAgain(t *testing.T) {
 	}
 }
 
-func TestWatchTellsNothingOfItsOwnEnd(t *testing.T) {
+func TestEndOfWatchCallsNoCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(17*time.Second, cancel)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -408,44 +407,6 @@ func Local(err error) bool {
 	}
 	var l interface{ Local() bool }
 	return errors.As(err, &l) && l.Local()
-}
-
-// A FieldError is one broken field of a message.
-type FieldError struct {
-	Field string `json:"field"` // dotted path, such as player_meta.display_name
-	Rule  string `json:"rule"`  // what the field must be
-	Got   string `json:"got,omitzero"`
-	kind  breach
-	order int // of the member in its object's table
-}
-
-type breach int
-
-// In the order in which they give the message's error code.
-const (
-	breachVersion breach = iota
-	breachMissing
-	breachTime
-	breachValue
-)
-
-func (b breach) code() Code {
-	return [...]Code{ErrProtocolVersion, ErrMissingField, ErrInvalidTimestamp, ErrInvalidFieldType}[b]
-}
-
-// maxListed is how many broken fields an error lists: a request of 10 KB can
-// have thousands.
-const maxListed = 50
-
-// brokenFields makes one error of all broken fields of a message: E018 before
-// E003 before E021 before E002; context.fields lists them.
-func brokenFields(broken []FieldError) *Error {
-	worst := slices.MinFunc(broken, func(a, b FieldError) int { return int(a.kind) - int(b.kind) })
-	detail := fmt.Sprintf("%s: %s", worst.Field, worst.Rule)
-	if len(broken) > 1 {
-		detail += fmt.Sprintf(" (and %d more)", len(broken)-1)
-	}
-	return Fault(worst.kind.code(), "%s", detail).With("fields", broken[:min(len(broken), maxListed)])
 }
 
 // TooFast answers a caller that asks too often, whose request nobody has read.

@@ -12,6 +12,44 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// A FieldError is a field of a message that breaks a rule.
+type FieldError struct {
+	Field string `json:"field"` // dotted path, such as player_meta.display_name
+	Rule  string `json:"rule"`  // what the field must be
+	Got   string `json:"got,omitzero"`
+	kind  breach
+	order int // of the member in its object's table
+}
+
+// A breach is a kind of broken rule. The smallest decides the error code of a message.
+type breach int
+
+const (
+	breachVersion breach = iota
+	breachMissing
+	breachTime
+	breachValue
+)
+
+func (b breach) code() Code {
+	return [...]Code{ErrProtocolVersion, ErrMissingField, ErrInvalidTimestamp, ErrInvalidFieldType}[b]
+}
+
+// maxListed is how many broken fields an error lists at most: a request of 10 KB can
+// have thousands.
+const maxListed = 50
+
+// brokenFields returns one error for all broken fields of a message. It has the code
+// that comes first of E018, E003, E021 and E002; context.fields lists the fields.
+func brokenFields(broken []FieldError) *Error {
+	worst := slices.MinFunc(broken, func(a, b FieldError) int { return int(a.kind) - int(b.kind) })
+	detail := fmt.Sprintf("%s: %s", worst.Field, worst.Rule)
+	if len(broken) > 1 {
+		detail += fmt.Sprintf(" (and %d more)", len(broken)-1)
+	}
+	return Fault(worst.kind.code(), "%s", detail).With("fields", broken[:min(len(broken), maxListed)])
+}
+
 // maxExamined is how many broken fields Examine collects about: a message of 1 MB
 // can have millions, and a list of all of them would be hundreds of times as long.
 const maxExamined = 5000

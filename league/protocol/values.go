@@ -69,7 +69,7 @@ func allHold(checks []valueCheck, value unsafe.Pointer) bool {
 	for i := range checks {
 		c := &checks[i]
 		f, p := c.field, unsafe.Add(value, c.offset)
-		holds := false
+		var holds bool
 		switch c.kind {
 		case reflect.String:
 			s := *(*string)(p)
@@ -94,9 +94,9 @@ func allHold(checks []valueCheck, value unsafe.Pointer) bool {
 
 // elementsHold tells whether a slice breaks no rule.
 func (c *valueCheck) elementsHold(p unsafe.Pointer) bool {
-	elements := *(*[]byte)(p) // a slice of any type has the same header
-	first := unsafe.Pointer(unsafe.SliceData(elements))
-	for i := range len(elements) {
+	elements := *(*[]byte)(p)                           // a slice of any type has the same header
+	first := unsafe.Pointer(unsafe.SliceData(elements)) //nolint:gosec // the offsets are those of the type
+	for i := range elements {
 		if !allHold(c.inner, unsafe.Add(first, uintptr(i)*c.size)) {
 			return false
 		}

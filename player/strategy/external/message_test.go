@@ -55,7 +55,7 @@ func TestTheQuestionIsTheOneOfTheReadme(t *testing.T) {
 	choice, reason, err := choiceIn(answer, []string{"even", "odd"})
 	require.NoError(t, err)
 	assert.Equal(t, "even", choice)
-	assert.Equal(t, "what you like, for the log at level debug", reason)
+	assert.Equal(t, "a text, for the log at level debug", reason)
 }
 
 func TestTheSameViewIsTheSameQuestion(t *testing.T) {

@@ -1,0 +1,440 @@
+package league_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// notListening is one of our agents that registers before its port is open: open opens
+// it.
+func notListening(w *leaguetest.World, id string, traits ...leaguetest.Option) (a *leaguetest.Agent, open func()) {
+	a = w.NewPlayer(id, traits...)
+	a.Stop()
+	return a, func() { a.Stop = w.Network.Listen(a.Host, a.Mux, false) }
+}
+
+// Most agents open their port only after the response to their registration.
+func TestAgentMayRegisterBeforeItListens(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01")
+		w.Player("P01", leaguetest.WithStrategy("even"))
+		late, open := notListening(w, "P02", leaguetest.WithStrategy("odd"))
+		require.NoError(t, late.Player.Register(w.Context))
+		assert.Zero(t, w.Now(), "the response comes at once")
+		w.Later(3*leaguetest.Second, open)
+		w.WaitUntil(2 * leaguetest.Second)
+		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
+		assert.Equal(t, decide.StateWaitingForRegistrations, w.Manager.Status().State)
+		_, status := answer(w.Query("P01", protocol.QueryStatus))
+		assert.Contains(t, string(status), `"awaited":["P02"]`)
+		w.Finish()
+		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
+		first := w.Calls(protocol.NotifyRound.Name, "p02")[0].At
+		assert.GreaterOrEqual(t, first, 3*leaguetest.Second)
+		assert.Less(t, first, 10*leaguetest.Second)
+	})
+}
+
+// A ping that gets no answer in time is no answer, although something listens.
+func TestSilenceAtAnOpenPortIsNoAnswer(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Ping.Name, leaguetest.FirstN(3, leaguetest.Silent, leaguetest.Normally)))
+		w.WaitUntil(5 * leaguetest.Second)
+		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
+		w.Finish()
+		assert.Len(t, w.Manager.Results(), 1)
+	})
+}
+
+// After the grace period a registration without an answer makes way for another
+// applicant, and for nobody before.
+func TestSilentRegistrationMakesWay(t *testing.T) {
+	const grace = 20 * time.Second
+	for _, test := range []struct {
+		name  string
+		slots int
+		apply func(*protocol.LeagueRegisterRequest) // the second applicant, in what it has of the first
+		code  protocol.Code
+	}{
+		{"for its slot", 2, func(*protocol.LeagueRegisterRequest) {}, protocol.ErrLeagueFull},
+		{"for its name", 10, func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = "Squatter" }, protocol.ErrDuplicateName},
+		{"for its URL", 10, func(q *protocol.LeagueRegisterRequest) {
+			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("squatter")
+		}, protocol.ErrInvalidEndpoint},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = test.slots, grace })
+				w.Player("P01")
+				squatter, err := w.Apply(w.Application("Squatter"))
+				require.NoError(t, err)
+				require.Equal(t, "P02", *squatter.PlayerID)
+				w.Listener("beta")
+				q := w.Application("Beta")
+				test.apply(q)
+
+				w.WaitUntil(grace - 1500*time.Millisecond)
+				refused, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, string(test.code), refused.ErrorCode)
+				assert.Equal(t, 2, refused.RetryAfterSec, "whole seconds, rounded up")
+				assert.Contains(t, *refused.Reason, "P02 has not answered yet: try again in 2 s")
+				assert.Equal(t, 2, w.Manager.Status().Players)
+
+				w.WaitUntil(grace)
+				q.Sender, q.ConversationID = protocol.PlayerSender("P02"), "conv-beta-again"
+				accepted, err := w.Apply(q)
+				require.NoError(t, err)
+				require.Equal(t, protocol.StatusAccepted, accepted.Status)
+				assert.Equal(t, "P03", *accepted.PlayerID, "a dropped id is not granted again")
+				assert.Equal(t, 2, w.Manager.Status().Players)
+
+				asked := w.Query("P02", protocol.QueryStatus)
+				_, err = asked.Send()
+				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 6001)
+				back := w.Application("Squatter")
+				back.AuthToken = squatter.AuthToken
+				_, err = w.Apply(back)
+				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+			})
+		})
+	}
+}
+
+func TestFullLeagueTellsHowManyItTakes(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.MaxReferees = 2, 1 })
+		w.Players(2)
+		w.Referee("REF01")
+		synctest.Wait()
+		r, err := w.Apply(w.Application("Late"))
+		require.NoError(t, err)
+		assert.Equal(t, 2, number(r.Context["max_players"]))
+		assert.Equal(t, 2, number(r.Context["current_players"]))
+		assert.Zero(t, r.RetryAfterSec, "all have answered: waiting does not help")
+		ref, err := w.ApplyReferee(w.RefereeApplication("Late"))
+		require.NoError(t, err)
+		assert.Equal(t, 1, number(ref.Context["max_referees"]))
+	})
+}
+
+func TestDuplicateNameComesWithASuggestion(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Player("P01")
+		synctest.Wait()
+		q := w.Application("Beta")
+		q.PlayerMeta.DisplayName = "Agent P01"
+		r, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]any{"display_name": "Agent P01", "suggestion": "Choose a different display_name"}, r.Context)
+	})
+}
+
+// number is a JSON number, whatever carried it.
+func number(v any) int {
+	if n, ok := v.(int); ok {
+		return n
+	}
+	n, _ := v.(float64)
+	return int(n)
+}
+
+// An agent that has answered once keeps its slot, however silent it is later.
+func TestAgentThatHasAnsweredKeepsItsSlot(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 1, leaguetest.Second })
+		w.Player("P01")
+		synctest.Wait()
+		w.Agents()[1].Stop()
+		w.WaitUntil(60 * leaguetest.Second)
+		r, err := w.Apply(w.Application("Beta"))
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrLeagueFull), r.ErrorCode)
+	})
+}
+
+// At most one player and one referee are registered at a URL.
+func TestOnePlayerAndOneRefereePerURL(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Listener("shared")
+		at := leaguetest.EndpointOf("shared")
+		player, referee := w.Application("One"), w.RefereeApplication("One")
+		player.PlayerMeta.ContactEndpoint, referee.RefereeMeta.ContactEndpoint = at, at
+		p, err := w.Apply(player)
+		require.NoError(t, err)
+		r, err := w.ApplyReferee(referee)
+		require.NoError(t, err)
+		assert.Equal(t, []string{protocol.StatusAccepted, protocol.StatusAccepted}, []string{p.Status, r.Status})
+		synctest.Wait()
+
+		second, other := w.Application("Two"), w.RefereeApplication("Two")
+		second.PlayerMeta.ContactEndpoint, other.RefereeMeta.ContactEndpoint = at+"/", at+"?id=2"
+		p, err = w.Apply(second)
+		require.NoError(t, err)
+		r, err = w.ApplyReferee(other)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"E025", "E025"}, []string{p.ErrorCode, r.ErrorCode})
+	})
+}
+
+// A registration is dropped at once when its endpoint turns out to be one that
+// must not be called, or that of a league manager.
+func TestRegistrationIsDroppedForItsEndpoint(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		caller func(w *leaguetest.World) protocol.Caller
+		at     string
+		reason string
+	}{
+		{"at a forbidden address", func(*leaguetest.World) protocol.Caller { return never{forbidden{}} }, "alpha", journal.DroppedForbidden},
+		{"of a league manager", func(w *leaguetest.World) protocol.Caller { return w.Caller(leaguetest.ManagerHost, 64<<10) }, leaguetest.ManagerHost, journal.DroppedManager},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 0, 1, func(o *league.Options) { o.Caller = test.caller(w) })
+				q := w.Application("Alpha")
+				q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(test.at)
+				r, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, protocol.StatusAccepted, r.Status)
+				synctest.Wait()
+				assert.Zero(t, x.Manager.Status().Players)
+				assert.Equal(t, []string{"created", "registered", "registration_dropped"}, w.EventTypes(folder))
+				assert.Contains(t, string(leaguetest.ReadJournal(w, folder)), test.reason)
+				x.Kill()
+			})
+		})
+	}
+}
+
+// A host that does not exist, or at forbidden addresses alone, is refused
+// before the registration. One that cannot be resolved within a second passes.
+func TestHostIsCheckedAtTheRegistration(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, func(o *league.Options) {
+			o.CheckHost = func(ctx context.Context, hostPort string) error {
+				switch hostPort {
+				case "nowhere:8000":
+					return errors.New("host nowhere does not exist")
+				case "slow:8000":
+					<-ctx.Done()
+				}
+				return nil
+			}
+		})
+		r, err := w.Apply(w.Application("Nowhere"))
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
+		assert.Contains(t, *r.Reason, "host nowhere does not exist")
+		r, err = w.Apply(w.Application("Slow"))
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, r.Status)
+		assert.Equal(t, leaguetest.Second, w.Now())
+	})
+}
+
+// What is known of an answer outlives the manager, and the grace period of the
+// others starts again.
+func TestAnswersOutliveTheManager(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		grace := func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 20*leaguetest.Second }
+		x := w.StartManagerIn(folder, 0, 1, grace)
+		w.Player("P01")
+		_, err := w.Apply(w.Application("Silent"))
+		require.NoError(t, err)
+		w.WaitUntil(15 * leaguetest.Second)
+		x.Kill()
+		x = w.StartManagerIn(folder, 0, 1, grace)
+		assert.Equal(t, []string{"P02"}, x.Manager.Status().Awaited)
+		w.WaitUntil(30 * leaguetest.Second)
+		r, err := w.Apply(w.Application("Beta"))
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrLeagueFull), r.ErrorCode, "its grace period has started again at 15 s")
+		assert.Equal(t, 5, r.RetryAfterSec)
+		w.WaitUntil(35 * leaguetest.Second)
+		r, err = w.Apply(w.Application("Beta"))
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, r.Status)
+		x.Kill()
+		x = w.StartManagerIn(folder, 0, 1, grace)
+		assert.Equal(t, []string{"P03"}, x.Manager.Status().Awaited)
+		r, err = w.Apply(func() *protocol.LeagueRegisterRequest {
+			q := w.Application("Gamma")
+			q.Sender = protocol.PlayerSender("P02")
+			return q
+		}())
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrLeagueFull), r.ErrorCode)
+		x.Kill()
+	})
+}
+
+// Only agents that have answered take part: the start drops the others.
+func TestStartDropsAgentsThatHaveNotAnswered(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		w.Referee("REF01")
+		w.Player("P01")
+		_, err := w.Apply(w.Application("Silent"))
+		require.NoError(t, err)
+		synctest.Wait()
+		q := &protocol.ToolRequest{}
+		q.AuthToken = w.Manager.AdminToken()
+		_, err = protocol.StartLeague.Call(w.Context, w.Untrusted, w.Manage(), q)
+		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
+		assert.Contains(t, protocol.AsError(err).Detail, "1 players and 1 referees have answered")
+
+		w.Player("P03")
+		w.Begin()
+		x.Finish()
+		assert.Len(t, x.Manager.Results(), 1)
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		assert.Equal(t, []string{"P01", "P03"}, state.Started.Players)
+		assert.Equal(t, map[string]bool{"P02": true}, state.Dropped)
+	})
+}
+
+// A server that has no agent at the path of an endpoint gives no answer.
+func TestServerWithoutAnAgentAtThePathIsNoAnswer(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Player("P01")
+		q := w.Application("Squatter")
+		q.PlayerMeta.ContactEndpoint = "http://p01:8000/nothing"
+		_, err := w.Apply(q)
+		require.NoError(t, err)
+		w.WaitUntil(20 * leaguetest.Second)
+		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
+	})
+}
+
+// A free slot or name goes to the applicant that has waited longest, not to the one
+// that calls most often.
+func TestFreeSlotGoesToTheApplicantThatHasWaitedLongest(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		slots int
+		apply func(q *protocol.LeagueRegisterRequest)
+		code  protocol.Code
+	}{
+		{"a slot", 2, func(*protocol.LeagueRegisterRequest) {}, protocol.ErrLeagueFull},
+		{"a name", 10, func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = "Alpha" }, protocol.ErrDuplicateName},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = test.slots, 10*leaguetest.Second })
+				squat := func(n int) string {
+					q := w.Application(fmt.Sprint("Squatter", n))
+					test.apply(q)
+					r, err := w.Apply(q)
+					require.NoError(t, err)
+					return r.ErrorCode
+				}
+				q := w.Application("Honest")
+				test.apply(q)
+				w.Listener("honest")
+				next, accepted := 1050*time.Millisecond, false
+				for tick := 0; !accepted; tick++ {
+					w.WaitUntil(time.Duration(tick) * 100 * time.Millisecond)
+					squat(tick)
+					if w.Now() < next {
+						continue
+					}
+					r, err := w.Apply(q)
+					require.NoError(t, err)
+					if accepted = r.Status == protocol.StatusAccepted; !accepted {
+						assert.Equal(t, string(test.code), r.ErrorCode)
+						require.Positive(t, r.RetryAfterSec)
+						next = w.Now() + protocol.Seconds(float64(r.RetryAfterSec))
+					}
+					require.Less(t, w.Now(), 25*leaguetest.Second, "twice the grace period and the time in which the queue expires")
+				}
+				synctest.Wait()
+				assert.NotContains(t, w.Manager.Status().Awaited, "P03", "it answers")
+			})
+		})
+	}
+}
+
+// Only as many slots are kept as applicants wait, and only as long as they wait.
+func TestSlotsAreKeptForApplicantsThatWait(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 10*leaguetest.Second })
+		apply := func(name string) *protocol.LeagueRegisterResponse {
+			r, err := w.Apply(w.Application(name))
+			require.NoError(t, err)
+			return r
+		}
+		apply("One")
+		apply("Two")
+		first := apply("First")
+		assert.Equal(t, 10, first.RetryAfterSec)
+		w.WaitUntil(10 * leaguetest.Second)
+		assert.Equal(t, protocol.StatusAccepted, apply("Newcomer").Status, "the second slot")
+		late := apply("Late")
+		require.Equal(t, string(protocol.ErrLeagueFull), late.ErrorCode)
+		assert.Contains(t, *late.Reason, "the league is full: it takes 2 players; 1 other applicants have waited longer: try again in 6 s")
+		assert.Equal(t, 6, late.RetryAfterSec)
+		w.WaitUntil(17 * leaguetest.Second)
+		assert.Equal(t, protocol.StatusAccepted, apply("Late").Status, "First did not apply again")
+		assert.Equal(t, string(protocol.ErrLeagueFull), apply("First").ErrorCode)
+	})
+}
+
+// A league that goes on keeps its grace period, by which it is audited.
+func TestGracePeriodOutlivesTheManager(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1, func(o *league.Options) { o.MaxPlayers = 1 })
+		_, err := w.Apply(w.Application("Silent"))
+		require.NoError(t, err)
+		x.Kill()
+		x = w.StartManagerIn(folder, 0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 1, 8*leaguetest.Second })
+		w.WaitUntil(8 * leaguetest.Second)
+		r, err := w.Apply(w.Application("Beta"))
+		require.NoError(t, err)
+		assert.Equal(t, 22, r.RetryAfterSec)
+		x.Kill()
+	})
+}
+
+// The log counts the agents that have not answered, and names ten of them.
+func TestLogNamesAtMostTenAwaitedAgents(t *testing.T) {
+	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+		var book logbook
+		w.StartManager(0, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		for n := range 25 {
+			_, err := w.Apply(w.Application(fmt.Sprint("Silent", n)))
+			require.NoError(t, err)
+		}
+		w.Player("P50")
+		synctest.Wait()
+		assert.Contains(t, book.lines.String(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"event_type":"REGISTERED"`)
+		assert.Contains(t, book.lines.String(), `"id":"P50","awaited_count":25,`)
+		assert.Len(t, w.Manager.Status().Awaited, 25)
+	})
+}

@@ -1,0 +1,176 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// Options configure an examination.
+type Options struct {
+	Role string     // Player, Referee or Manager
+	URL  string     // of the agent
+	Game rules.Game // nil means even_odd
+	// Listener serves the kit's manager; an agent that registers by itself finds its
+	// manager there. The kit closes it. Nil skips all requirements that need a
+	// registration.
+	Listener  net.Listener
+	Selection Selection
+	Patience  time.Duration // of one call; 0 means that of the protocol
+	Wait      time.Duration // for the agent to register with the kit; 0 means 10 s
+	Budget    time.Duration // of the whole examination; 0 means 3 minutes
+	Players   int           // that a manager under examination waits for; 0 means 4
+	Referees  int           // likewise; 0 means 1
+	Admin     string        // token by which that manager starts its league; "" waits for it to start by itself
+	Client    *http.Client  // nil: one of the kit's own
+
+	// Listen opens further ports on the host of Listener, and Dial connects to the agent;
+	// nil means TCP. Tests pass those of a network of pipes.
+	Listen func(ctx context.Context, network, address string) (net.Listener, error)
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (o *Options) setDefaults() {
+	if o.Budget == 0 {
+		o.Budget = 3 * time.Minute
+	}
+	if o.Wait == 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.Game == nil {
+		o.Game = evenodd.Game{}
+	}
+	if o.Listen == nil {
+		o.Listen = new(net.ListenConfig).Listen
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	if o.Client == nil {
+		o.Client = &http.Client{
+			Transport: &http.Transport{
+				Proxy: http.ProxyFromEnvironment, DialContext: o.Dial, DisableCompression: true,
+				MaxIdleConnsPerHost: 64, MaxResponseHeaderBytes: 64 << 10, // several matches make calls at the same time
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+}
+
+// Check examines an agent. The report contains the faults of the agent. An error means
+// that the kit itself could not work, or that ctx ended.
+func Check(ctx context.Context, o Options) (*Report, error) {
+	examine := map[string]func(context.Context, *exam){Player: examinePlayer, Referee: examineReferee, Manager: examineManager}[o.Role]
+	if examine == nil {
+		return nil, fmt.Errorf("role %q: player, referee or manager", o.Role)
+	}
+	if o.Client == nil {
+		defer func() { o.Client.CloseIdleConnections() }()
+	}
+	o.setDefaults()
+	if o.Listener != nil {
+		defer func() { _ = o.Listener.Close() }() // its server may have closed it before
+	}
+	started := time.Now()
+	bound, cancel := context.WithTimeout(ctx, o.Budget)
+	defer cancel()
+	x := newExam(bound, &o)
+	examine(bound, x)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	r := &Report{
+		SchemaVersion: SchemaVersion, Role: o.Role, URL: o.URL,
+		Started: started.UTC().Truncate(time.Second), TookMS: time.Since(started).Milliseconds(),
+		Findings: x.report(bound.Err() != nil),
+	}
+	r.Causes = causesOf(r.Findings)
+	return r, nil
+}
+
+// An exam is the examination of one agent: it calls the agent, records facts about it, and
+// keeps the findings. Safe for concurrent use.
+type exam struct {
+	options    *Options
+	life       context.Context //nolint:containedctx // of the examination; a call may have less time
+	game       string          // its type
+	rules      []rule          // the table of the role
+	judges     map[string][]judge
+	dialect    *bridge.Bridge // of the kit's manager, which learns the form that the agent understands
+	acceptance acceptance
+	ids        atomic.Int64 // of calls
+	concurrent atomic.Bool  // many matches are played at once: an unanswered call says nothing about the next
+
+	mu         sync.Mutex
+	findings   map[string]*Finding // by the id of the requirement
+	blocked    map[string]bool     // requirements that cannot pass any more, because another one fails
+	understood bool                // the agent has understood a call that a league makes
+	silent     int                 // calls in a row without an answer
+	held       time.Duration       // sum of the pauses that the agent asked for
+	gaveUp     string              // why no further calls are made; "" while they are
+}
+
+func newExam(ctx context.Context, o *Options) *exam {
+	x := &exam{
+		options: o, life: ctx, findings: map[string]*Finding{}, blocked: map[string]bool{}, acceptance: newAcceptance(),
+		dialect: bridge.New(bridge.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
+	}
+	if o.Game != nil {
+		x.game = o.Game.Info().Type
+	}
+	return x
+}
+
+// maxSilent is the number of calls in a row without an answer after which the agent is
+// given up: an agent that hangs must not take the whole time of every call.
+const maxSilent = 6
+
+// givenUp returns why no further calls are made; "" while they are.
+func (x *exam) givenUp() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.gaveUp
+}
+
+func (x *exam) giveUp(why string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.gaveUp == "" {
+		x.gaveUp = why
+	}
+}
+
+// countSilence counts the calls in a row without an answer.
+func (x *exam) countSilence(a *answer) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case a.unasked || x.concurrent.Load():
+		return
+	case a.Error == "":
+		x.silent = 0
+		return
+	}
+	if x.silent++; x.silent >= maxSilent && x.gaveUp == "" {
+		x.gaveUp = fmt.Sprintf("%d calls in a row had no answer, and no more calls were made; the last: %s", x.silent, a.Error)
+	}
+}
+
+// patience is the time to wait for an answer for which the protocol gives this limit.
+func (x *exam) patience(limit time.Duration) time.Duration {
+	if p := x.options.Patience; p > 0 {
+		return min(p, limit)
+	}
+	return limit
+}

@@ -1,0 +1,349 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+)
+
+// The limits of the kit's own agents.
+const (
+	maxCall     = 256 << 10 // bytes of a request
+	maxCalls    = 20000     // requests that are kept in one examination
+	maxRecord   = 64 << 20  // bytes of them
+	maxServing  = 64        // requests that one agent of the kit answers at the same time
+	maxHolding  = 45 * time.Second
+	pathOfAgent = "/mcp"
+)
+
+// The fakes are the agents of the kit that the agent under examination meets. They keep
+// its calls in the order in which they arrive. Safe for concurrent use.
+type fakes struct {
+	exam   *exam
+	host   string
+	life   context.Context //nolint:containedctx // of the agents
+	end    context.CancelFunc
+	agents []*fakeAgent // only the examination itself opens them
+
+	mu      sync.Mutex
+	closed  bool
+	calls   []*call
+	events  int           // calls and answers so far
+	size    int           // bytes of the calls
+	changed chan struct{} // closed, and replaced, at every event
+}
+
+// A response is the answer of a fake agent to a call. The zero value closes the connection.
+type response struct {
+	result  map[string]any // a message; wrapped as the call was
+	failure []byte         // a JSON-RPC error object instead; wrapped likewise
+	status  int            // of HTTP; 0 means 200
+	body    []byte         // sent as it is, instead of a result or failure
+	never   bool           // no answer at all
+	after   time.Duration  // pause before the answer
+	until   <-chan struct{}
+}
+
+// A fakeAgent is an agent of the kit. Its dialect reads its calls, and knows the form that
+// the agent under examination understands.
+type fakeAgent struct {
+	fakes   *fakes
+	url     string
+	id      string // that it was registered under; guarded by fakes.mu
+	dialect *bridge.Bridge
+	answer  func(*call) response
+	server  *http.Server
+	serving sync.WaitGroup
+	slots   chan struct{}
+}
+
+// newFakes makes agents on the host of the listener.
+func newFakes(ctx context.Context, x *exam) *fakes {
+	s := &fakes{exam: x, host: "localhost", changed: make(chan struct{})}
+	if host, _, err := net.SplitHostPort(x.options.Listener.Addr().String()); err == nil {
+		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+			s.host = host
+		}
+	}
+	s.life, s.end = context.WithCancel(ctx)
+	return s
+}
+
+// close ends all agents.
+func (s *fakes) close() {
+	s.end()
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	for _, a := range s.agents {
+		_ = a.server.Close() // nothing to lose
+	}
+	for _, a := range s.agents {
+		a.serving.Wait()
+	}
+}
+
+// open serves an agent at a free port. Without a port it gives the examination up.
+func (s *fakes) open(answer func(*call) response) *fakeAgent {
+	l, err := s.exam.options.Listen(s.life, "tcp", net.JoinHostPort(s.host, "0"))
+	if err != nil {
+		s.exam.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
+		return nil
+	}
+	return s.openAt(l, nil, answer)
+}
+
+// openAt serves an agent on a listener. Nil speaker: a dialect of its own.
+func (s *fakes) openAt(l net.Listener, speaker *bridge.Bridge, answer func(*call) response) *fakeAgent {
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	a := &fakeAgent{
+		fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, dialect: speaker, answer: answer, slots: make(chan struct{}, maxServing),
+	}
+	if a.dialect == nil {
+		a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	}
+	a.server = &http.Server{
+		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	a.serving.Go(func() { _ = a.server.Serve(l) }) // it ends with close
+	s.agents = append(s.agents, a)
+	return a
+}
+
+func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
+	if !a.enter() {
+		panic(http.ErrAbortHandler)
+	}
+	defer a.serving.Done()
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	default:
+		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
+		return
+	}
+	body, ok := readPost(w, r, maxCall)
+	if !ok {
+		return
+	}
+	calls, raw, status, answer := a.translate(r, body)
+	switch {
+	case raw != nil && raw.body == nil:
+		status = raw.status
+	case raw != nil:
+		status, answer = cmp.Or(raw.status, http.StatusOK), raw.body
+	case len(answer) == 0: // a notification
+		status = http.StatusNoContent
+	}
+	for _, c := range calls {
+		a.began(c, status, answer)
+		defer a.completed(c)
+	}
+	if status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	if status != http.StatusNoContent {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(answer) //nolint:gosec // JSON for an agent, no page; the caller may be gone
+}
+
+// translate answers the calls in a body by the dialect of the agent. Raw is sent as it is,
+// instead of the answer.
+func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, raw *response, status int, answer []byte) {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	status, answer = a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body, func(ctx context.Context, canonical []byte) []byte {
+		c := a.read(r, body, canonical)
+		if c.object == nil {
+			return c.wrap(c.refuse(codeParse, "Parse error"))
+		}
+		calls = append(calls, c)
+		a.fakes.keep(c, len(body))
+		p := a.answer(c)
+		if !a.wait(ctx, p) {
+			raw = &response{}
+			return nil
+		}
+		wrapped := c.wrap(p)
+		switch {
+		case wrapped == nil:
+			raw = &p
+		case c.object["id"] == nil: // a notification
+			return nil
+		}
+		return wrapped
+	})
+	return calls, raw, status, answer
+}
+
+// readPost returns the body of a POST, of at most limit bytes. It rejects any other
+// request itself.
+func readPost(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
+	if r.Method != http.MethodPost {
+		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err != nil {
+		status := http.StatusBadRequest
+		if large := new(http.MaxBytesError); errors.As(err, &large) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, "the request cannot be read", status)
+		return nil, false
+	}
+	return body, true
+}
+
+// become sets the id under which an agent was registered.
+func (a *fakeAgent) become(id string) {
+	a.fakes.mu.Lock()
+	defer a.fakes.mu.Unlock()
+	a.id = id
+}
+
+// identity is the id of an agent, "" before it is registered.
+func (a *fakeAgent) identity() string {
+	a.fakes.mu.Lock()
+	defer a.fakes.mu.Unlock()
+	return a.id
+}
+
+// enter counts a call in progress, so that close waits for it; false after close.
+func (a *fakeAgent) enter() bool {
+	a.fakes.mu.Lock()
+	defer a.fakes.mu.Unlock()
+	if !a.fakes.closed {
+		a.serving.Add(1)
+	}
+	return !a.fakes.closed
+}
+
+// keep adds a call of so many bytes to the record, unless the record is full.
+func (s *fakes) keep(c *call, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events++
+	c.seq = s.events
+	c.searching = c.form != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
+		return k.to == c.to && k.kind == c.kind && k.form == ""
+	})
+	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
+		s.calls = append(s.calls, c)
+		s.size += size
+	}
+	s.signal()
+}
+
+// signal wakes the goroutines that await an event; s.mu is held.
+func (s *fakes) signal() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// wake wakes the goroutines that await an event.
+func (s *fakes) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.signal()
+}
+
+// received returns the calls that satisfy a condition, in order.
+func (s *fakes) received(want func(*call) bool) []*call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*call
+	for _, c := range s.calls {
+		if want(c) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// await waits until done holds; false if most or ctx ends before.
+func (s *fakes) await(ctx context.Context, most time.Duration, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if done() {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// wait waits until an answer is due; false if there is none, or nobody waits for it.
+func (a *fakeAgent) wait(ctx context.Context, p response) bool {
+	wait := p.after
+	if p.never {
+		wait = maxHolding
+	}
+	if wait == 0 && p.until == nil {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.until:
+	case <-ctx.Done():
+		return false
+	case <-a.fakes.life.Done():
+		return false
+	}
+	return !p.never
+}
+
+// began notes the answer to a call.
+func (a *fakeAgent) began(c *call, status int, body []byte) {
+	a.fakes.mu.Lock()
+	defer a.fakes.mu.Unlock()
+	a.fakes.events++
+	c.Status, c.response, c.began = status, body, a.fakes.events
+	if status == 0 {
+		c.Error = "the kit closed the connection"
+	}
+}
+
+// completed notes that the answer to a call was sent.
+func (a *fakeAgent) completed(c *call) {
+	a.fakes.mu.Lock()
+	defer a.fakes.mu.Unlock()
+	c.answered, c.doneAt = true, time.Now()
+	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
+	a.fakes.signal()
+}
+
+// answerPing answers a ping of an agent in a role, and rejects all other calls.
+func answerPing(c *call, role string) response {
+	if c.method == protocol.Ping.Name {
+		m := c.reply("PONG", role+":check")
+		m["status"], m["role"] = "ok", role
+		return response{result: m}
+	}
+	return c.refuse(codeUnknownMethod, "Method not found")
+}

@@ -1,0 +1,153 @@
+package conformance
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// even_odd has messages of its own for questions and choices (spec 003 §4.5); all other
+// games share GAME_MOVE_CALL (§3.8.2).
+
+// evenOdd tells whether the game is even_odd.
+func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
+
+// questionMethod is the method by which a player is asked for a choice.
+func (x *exam) questionMethod() string {
+	if x.evenOdd() {
+		return protocol.ChooseParity.Name
+	}
+	return protocol.MakeMove.Name
+}
+
+// questionType is the message type of a question.
+func (x *exam) questionType() string {
+	if x.evenOdd() {
+		return protocol.TypeChooseParityCall
+	}
+	return protocol.TypeGameMoveCall
+}
+
+// choiceType is the message type of the reply to a question.
+func (x *exam) choiceType() string {
+	if x.evenOdd() {
+		return protocol.TypeChooseParityResponse
+	}
+	return protocol.TypeGameMoveResponse
+}
+
+// choiceOf is the choice in a reply to a question, and its value as it stands there.
+func (x *exam) choiceOf(m members) (choice, value string) {
+	if x.evenOdd() {
+		choice, _ = m.text("parity_choice")
+		return choice, "parity_choice is " + valueOf(m, "parity_choice")
+	}
+	move := objectOf(m["move_data"])
+	choice, _ = move.text("choice")
+	return choice, "move_data.choice is " + valueOf(move, "choice")
+}
+
+// setChoice puts a choice into a reply to a question.
+func (x *exam) setChoice(m map[string]any, choice string) {
+	if x.evenOdd() {
+		m["parity_choice"] = choice
+		return
+	}
+	m["game_type"], m["move_data"] = x.game, map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
+}
+
+// illegalMove is the code of a choice that is not allowed.
+func (x *exam) illegalMove() protocol.Code {
+	if x.evenOdd() {
+		return protocol.ErrInvalidParityChoice
+	}
+	return protocol.ErrIllegalMove
+}
+
+// simultaneous tells whether both players choose at once, and neither knows the choice of
+// the other.
+func (x *exam) simultaneous() bool { return len(x.options.Game.Start().ToMove()) == 2 }
+
+// options are the choices that a seat has in a position.
+func options(game rules.Game, position rules.Position, seat rules.Side) []string {
+	question := position.Ask(seat)
+	if len(question.Options) > 0 {
+		return question.Options
+	}
+	return game.Info().ValidChoices[question.MoveType]
+}
+
+// firstLegal is the first choice of a seat that the rules allow.
+func firstLegal(game rules.Game, position rules.Position, seat rules.Side) string {
+	for _, choice := range options(game, position, seat) {
+		if position.Check(seat, choice) == nil {
+			return choice
+		}
+	}
+	return ""
+}
+
+// pose fills a question of a position into a message.
+func (x *exam) pose(q map[string]any, position rules.Position, seat rules.Side, opponent string, round int) {
+	q["game_type"] = x.game
+	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(chooseLimit))
+	context := map[string]any{"opponent_id": opponent, "round_id": round}
+	if x.evenOdd() {
+		context["your_standings"] = map[string]any{"wins": 2, "losses": 1, "draws": 0, "points": 6}
+		q["context"] = context
+		return
+	}
+	question := position.Ask(seat)
+	maps.Copy(context, question.Context)
+	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, seat), "context": context}
+}
+
+// playout finds choices by which a match ends with this winner, NoSide for a draw; false
+// when there are none. The moves are the last ones of each seat.
+func playout(position rules.Position, game rules.Game, winner rules.Side) (moves [2]string, ok bool) {
+	seats := position.ToMove()
+	if len(seats) == 0 {
+		verdict := position.Judge(rules.Chance{})
+		return verdict.Moves, verdict.Winner == winner
+	}
+	for _, one := range options(game, position, seats[0]) {
+		if position.Check(seats[0], one) != nil {
+			continue
+		}
+		var next [2]string
+		next[seats[0]] = one
+		if len(seats) == 1 {
+			if moves, ok = playout(position.Play(next), game, winner); ok {
+				return moves, true
+			}
+			continue
+		}
+		for _, other := range options(game, position, seats[1]) {
+			next[seats[1]] = other
+			if moves, ok = playout(position.Play(next), game, winner); ok {
+				return moves, true
+			}
+		}
+	}
+	return moves, false
+}
+
+// gamesProblem returns that the game of the league is not among those of an agent. An
+// agent that names no games plays even_odd.
+func (x *exam) gamesProblem(meta members) string {
+	games := meta["game_types"]
+	if games == nil && x.evenOdd() {
+		return ""
+	}
+	var types []string
+	if games.Kind() != '[' || json.Unmarshal(games, &types) != nil {
+		return "game_types is " + valueOf(meta, "game_types") + ", not an array of strings"
+	}
+	return when(!slices.Contains(types, x.game), "game_types has no %s: %s", x.game, valueOf(meta, "game_types"))
+}

@@ -1,0 +1,167 @@
+package dialect
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// sideNames are the names of the two players in assignments.
+var sideNames = [2][]string{{"player_A", "player_a", "player1"}, {"player_B", "player_b", "player2"}}
+
+// AcceptAssignment makes a MATCH_ASSIGNMENT of the request of a third-party manager to
+// start a match. Members in the form of the specification stay.
+func (q *Request) AcceptAssignment(f *Facts) {
+	q.Params, q.ThirdParty, q.Method = Assignment(q.Params, f), true, protocol.StartMatch.Name
+}
+
+// Assignment makes a MATCH_ASSIGNMENT of the members by which a third-party manager
+// describes a match.
+func Assignment(said protocol.Object, f *Facts) protocol.Object {
+	a, matchID := slices.Clone(said), said.Text("match_id")
+	a.Set("protocol", protocol.Quote(protocol.Name))
+	a.Set("message_type", protocol.Quote(protocol.TypeMatchAssignment))
+	a.Set("sender", protocol.Quote(senderOf(protocol.TypeMatchAssignment, said.Text("sender"), "")))
+	correctTime(&a, "timestamp")
+	Fill(&a, "timestamp", protocol.Quote(protocol.FormatTimestamp(f.Now)))
+	Fill(&a, "conversation_id", protocol.Quote(protocol.MatchConversation(matchID, 1)))
+	if f.ThirdPartyManager() && f.League != "" {
+		a.Set("league_id", protocol.Quote(f.League)) // a referee is in one league
+	}
+	Fill(&a, "league_id", protocol.Quote(UsualLeague))
+	correctNumber(&a, "round_id")
+	Fill(&a, "round_id", encoded(roundOf(matchID)))
+	Fill(&a, "attempt", jsontext.Value("1"))
+	Fill(&a, "game_type", protocol.Quote(f.Game))
+	for _, names := range sideNames {
+		if player := protocol.ParseObject(said.Get(names[0])); player.Get("player_id") == nil || player.Get("endpoint") == nil {
+			a.Set(names[0], encoded(playerOn(said, names, f.ThirdPartyManager())))
+		}
+	}
+	Fill(&a, "timeouts", encoded(protocol.DefaultTimeouts()))
+	Fill(&a, "retry_policy", encoded(protocol.DefaultRetryPolicy()))
+	Fill(&a, "scoring", encoded(protocol.Scoring{Win: 3, Draw: 1}))
+	return a
+}
+
+// playerOn finds the player of a side: player_A_id, player_a_id, player1_id or player_a, with
+// player_A_endpoint or player_a_url. Without an endpoint the number of the id gives
+// the port, as spec 003 numbers the ports, if byPort is set.
+func playerOn(said protocol.Object, names []string, byPort bool) protocol.AssignedPlayer {
+	var ids, endpoints []string
+	for _, name := range names {
+		ids = append(ids, name+"_id", name)
+		endpoints = append(endpoints, name+"_endpoint", name+"_url")
+	}
+	p := protocol.AssignedPlayer{PlayerID: firstText(said, ids), Endpoint: firstText(said, endpoints)}
+	if n, numbered := protocol.ParsePlayerID(p.PlayerID); byPort && p.Endpoint == "" && numbered && n < 100 {
+		p.Endpoint = fmt.Sprintf("http://localhost:81%02d/mcp", n)
+	}
+	if p.PlayerID != "" && protocol.ValidName(p.PlayerID) {
+		p.DisplayName = p.PlayerID
+	}
+	return p
+}
+
+// Announced are the first n matches of a ROUND_ANNOUNCEMENT.
+func Announced(params protocol.Object, n int) (matches []protocol.Object) {
+	raw := list(params.Get("matches"))
+	for _, one := range raw[:min(len(raw), n)] {
+		if m := protocol.ParseObject(one); m != nil {
+			matches = append(matches, m)
+		}
+	}
+	return matches
+}
+
+// IsForOurReferee tells whether an assignment has access tokens: the manager gives them to
+// our referees only.
+func IsForOurReferee(assignment []byte) bool {
+	return bytes.Contains(assignment, []byte(`"access_token":"`))
+}
+
+// ForThirdParty returns an assignment with the players under all names that referees read,
+// and without access tokens.
+func ForThirdParty(assignment protocol.Object) protocol.Object {
+	m := slices.Clone(assignment)
+	for _, names := range sideNames {
+		player := m.Object(names[0])
+		player.Drop("access_token")
+		m.Set(names[0], player.Append(nil))
+		id, endpoint := player.Get("player_id"), player.Get("endpoint")
+		if id == nil || endpoint == nil {
+			continue
+		}
+		for _, name := range names {
+			m.Set(name+"_id", id)
+			m.Set(name+"_endpoint", endpoint)
+		}
+		m.Set(names[1], id)
+		m.Set(names[1]+"_url", endpoint)
+	}
+	return m
+}
+
+// AsAnnouncement returns an assignment as the announcement of a round: a referee finds its
+// matches by its id or its endpoint.
+func AsAnnouncement(assignment protocol.Object, endpoint string) protocol.Object {
+	var round, match protocol.Object
+	for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "league_id", "round_id"} {
+		Fill(&round, name, assignment.Get(name))
+	}
+	round.Set("message_type", protocol.Quote(protocol.TypeRoundAnnouncement))
+	Fill(&match, "match_id", assignment.Get("match_id"))
+	Fill(&match, "game_type", assignment.Get("game_type"))
+	for _, names := range sideNames {
+		player := assignment.Object(names[0])
+		Fill(&match, names[0]+"_id", player.Get("player_id"))
+		Fill(&match, names[0]+"_endpoint", player.Get("endpoint"))
+	}
+	match.Set("referee_endpoint", protocol.Quote(endpoint))
+	Fill(&match, "referee_id", assignment.Get("referee_id"))
+	round.Set("matches", append(match.Append([]byte{'['}), ']'))
+	return round
+}
+
+// ReadStart translates the response of a referee to an assignment: it accepts the match
+// unless it says otherwise. MatchID is "" for one of our referees.
+func ReadStart(id []byte, matchID string, status int, response []byte) Reply {
+	r := MethodOf(protocol.StartMatch.Name).ReadReply(id, status, response)
+	switch {
+	case r.Verdict == Understood:
+		return Acknowledgement(id, matchID, r.Message)
+	case r.Verdict == Refused && matchID != "":
+		switch protocol.Code(r.Failure.ErrorCode) {
+		case protocol.ErrInvalidFieldType, protocol.ErrMissingField, protocol.ErrProtocolVersion, protocol.ErrInvalidTimestamp:
+			r.Verdict = Rejected // it may not know what an assignment is
+		}
+	}
+	return r
+}
+
+// Acknowledgement is the MATCH_ASSIGNMENT_ACK of a referee that answered with a message; nil
+// for no answer.
+func Acknowledgement(id []byte, matchID string, answer protocol.Object) Reply {
+	ack := slices.Clone(answer)
+	status := strings.ToUpper(answer.Text("status"))
+	if status != protocol.StatusBusy && status != protocol.StatusRejected {
+		status = protocol.StatusAccepted
+	}
+	Fill(&ack, "protocol", protocol.Quote(protocol.Name))
+	Fill(&ack, "message_type", protocol.Quote(protocol.TypeMatchAssignmentAck))
+	ack.Set("status", protocol.Quote(status))
+	if matchID != "" {
+		ack.Set("match_id", protocol.Quote(matchID))
+	}
+	if _, ok := protocol.ParseSecret(ack.Text("draw_commitment")); !ok {
+		ack.Drop("draw_commitment")
+	}
+	ack.Drop("result")
+	ack.Drop("game_result")
+	return MethodOf(protocol.StartMatch.Name).result(id, ack)
+}

@@ -1,0 +1,199 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+// An agent is what the bridge knows about our agent.
+type agent struct {
+	options   Options
+	questions questions
+
+	mu          sync.Mutex    // never held during a call
+	member      *membership   // nil before the agent is in a league
+	game        string        // of that league, as its rounds are announced; "" before
+	registering chan struct{} // closed when the last registration has ended
+	known       matches
+	waiting     []start // matches for which the agent, a referee, has no free slot yet
+	starting    bool    // a goroutine starts them
+	again       bool    // and must look once more
+	awaited     map[string]*awaitedReport
+	waiters     int // requests that wait for a report
+}
+
+func newAgent(o Options) *agent {
+	return &agent{options: o, known: matches{byID: map[string]dialect.Match{}}, awaited: map[string]*awaitedReport{}}
+}
+
+// A membership in a league is immutable.
+type membership struct {
+	referee  bool
+	leagueID string
+	agentID  string
+	ours     bool // the manager proves itself: it is one of our agents
+}
+
+// membership is nil before the agent is in a league.
+func (a *agent) membership() *membership {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.member
+}
+
+func (a *agent) isReferee() bool {
+	m := a.membership()
+	return m != nil && m.referee
+}
+
+func (a *agent) inThirdPartyLeague() bool {
+	m := a.membership()
+	return m != nil && !m.ours
+}
+
+// league is the id of the league that the agent is in or runs; "" for none.
+func (a *agent) league() string {
+	if m := a.membership(); m != nil {
+		return m.leagueID
+	}
+	return a.options.League
+}
+
+// awaitMembership waits for the response to a registration: a manager may begin the
+// league before the agent has read it.
+func (a *agent) awaitMembership(ctx context.Context) *membership {
+	a.mu.Lock()
+	registering := a.registering
+	a.mu.Unlock()
+	if registering != nil && a.membership() == nil {
+		ctx, cancel := context.WithTimeout(ctx, soon)
+		defer cancel()
+		select {
+		case <-registering:
+		case <-ctx.Done():
+		}
+	}
+	return a.membership()
+}
+
+// soon is the longest wait for something that is about to happen.
+const soon = 2 * time.Second
+
+// facts are what the agent knows when it translates a request about a match; "" for none.
+func (a *agent) facts(matchID string) *dialect.Facts {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	match := a.known.byID[matchID]
+	f := &dialect.Facts{
+		Now: a.options.Clock.Now(), Endpoint: a.options.Endpoint, League: a.options.League, Match: match,
+		Game: cmp.Or(match.Game, a.game, a.options.Game, dialect.UsualGame),
+	}
+	if a.member != nil {
+		f.League, f.AgentID, f.OurAgent = a.member.leagueID, a.member.agentID, a.member.ours
+	}
+	return f
+}
+
+// beforeCall learns from a call of our agent. The caller calls the result when the call has
+// ended, with or without a response.
+func (a *agent) beforeCall(ctx context.Context, method string, body []byte) (afterCall func()) {
+	switch method {
+	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
+		registering := make(chan struct{})
+		a.mu.Lock()
+		a.registering = registering
+		a.mu.Unlock()
+		return func() { close(registering) }
+	case protocol.ReportMatchResult.Name:
+		reported := a.beforeReport(body)
+		return func() {
+			reported()
+			a.startWaiting(context.WithoutCancel(ctx))
+		}
+	}
+	return func() {}
+}
+
+// registered reads the response to a registration. The agent forgets what it knew about
+// another league.
+func (a *agent) registered(referee bool, body []byte) {
+	var response struct {
+		Result struct {
+			Status      string `json:"status"`
+			LeagueID    string `json:"league_id"`
+			PlayerID    string `json:"player_id"`
+			RefereeID   string `json:"referee_id"`
+			ManagerAuth string `json:"manager_auth"`
+		} `json:"result"`
+	}
+	r := &response.Result
+	if json.Unmarshal(body, &response) != nil || r.Status != protocol.StatusAccepted {
+		return
+	}
+	m := &membership{referee: referee, leagueID: r.LeagueID, agentID: r.PlayerID, ours: r.ManagerAuth == protocol.ManagerAuthBearer}
+	if referee {
+		m.agentID = r.RefereeID
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.member != nil && *a.member != *m {
+		a.known, a.waiting, a.game = matches{byID: map[string]dialect.Match{}}, nil, ""
+	}
+	a.member = m
+}
+
+// matches are the last matches about which our agent got messages.
+type matches struct {
+	byID  map[string]dialect.Match
+	order []string
+	next  int // in order, the match that is forgotten next
+}
+
+// maxMatches bounds the matches that are remembered: any caller may name any match.
+const maxMatches = 1000
+
+func (a *agent) match(id string) dialect.Match {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.known.byID[id]
+}
+
+// learnMatch changes what is known about a match.
+func (a *agent) learnMatch(id string, change func(*dialect.Match)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	k := &a.known
+	m, found := k.byID[id]
+	change(&m)
+	switch id = strings.Clone(id); {
+	case found:
+	case len(k.order) < maxMatches:
+		k.order = append(k.order, id)
+	default:
+		delete(k.byID, k.order[k.next])
+		k.order[k.next] = id
+		k.next = (k.next + 1) % maxMatches
+	}
+	k.byID[id] = m
+}
+
+// learnGame learns the game of the league from the announcement of a round.
+func (a *agent) learnGame(announcement protocol.Object) {
+	const longest = 200
+	for _, m := range dialect.Announced(announcement, maxMatches) {
+		if game := m.Text("game_type"); game != "" && len(game) <= longest {
+			a.mu.Lock()
+			a.game = strings.Clone(game)
+			a.mu.Unlock()
+			return
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package bridge
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+// An assignedMatch is a match that the manager assigned to a third-party referee.
+type assignedMatch struct {
+	dialect.Assigned
+	endpoint string // of the referee
+
+	form     dialect.Form // of the last assignment
+	accepted bool         // in that form, by any answer but BUSY
+	reported bool
+	seq      int // among all assignments
+}
+
+// assignments are the matches of third-party referees. Safe for concurrent use.
+type assignments struct {
+	any atomic.Bool // there are some: without a lock
+
+	mu      sync.Mutex
+	matches map[string]*assignedMatch // by match id: the last assignment
+	seq     int
+}
+
+// maxAssignments bounds the matches that are remembered.
+const maxAssignments = 4096
+
+// add adds an assignment. If the referee had the same match before, and no report followed,
+// add returns the form in which it had it: that form may not start matches.
+func (as *assignments) add(endpoint string, assignment protocol.Object) (m *assignedMatch, fruitless *dialect.Form) {
+	m = &assignedMatch{Assigned: dialect.ReadAssignment(assignment), endpoint: endpoint}
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	if as.matches == nil {
+		as.matches = map[string]*assignedMatch{}
+		as.any.Store(true)
+	}
+	before := as.matches[m.MatchID]
+	if before != nil && before.endpoint == endpoint && before.accepted && !before.reported {
+		f := before.form
+		fruitless = &f
+	}
+	if before == nil && len(as.matches) >= maxAssignments {
+		as.evict()
+	}
+	as.seq++
+	m.seq = as.seq
+	as.matches[m.MatchID] = m
+	return m, fruitless
+}
+
+// evict removes the oldest match, one with a report if there is one. As.mu is held.
+func (as *assignments) evict() {
+	var oldest *assignedMatch
+	for _, m := range as.matches {
+		if oldest == nil || m.reported && !oldest.reported || m.reported == oldest.reported && m.seq < oldest.seq {
+			oldest = m
+		}
+	}
+	delete(as.matches, oldest.MatchID)
+}
+
+// accept remembers the form in which a referee accepted a match, unless it is busy.
+func (as *assignments) accept(m *assignedMatch, f dialect.Form, busy bool) {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	m.form, m.accepted = f, !busy
+}
+
+// report remembers that the manager accepted the report of a match. It returns the endpoint
+// of the referee and the form of the assignment if the report is from that referee.
+func (as *assignments) report(report protocol.Object) (endpoint string, f dialect.Form, ok bool) {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	m := as.matches[report.Text("match_id")]
+	if m == nil || m.reported {
+		return "", dialect.Form{}, false
+	}
+	m.reported = true
+	return m.endpoint, m.form, m.IsReportedBy(dialect.Reporter(report))
+}
+
+// of finds the match of a report: the match that it names, else the only one that it can be
+// about; nil for none. A match that is reported counts only if no other is open: the
+// report is sent again. A referee reports only its own matches.
+func (as *assignments) of(report protocol.Object) *assignedMatch {
+	reporter, id := dialect.Reporter(report), report.Text("match_id")
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	if id != "" {
+		if m := as.matches[id]; m != nil && m.IsReportedBy(reporter) {
+			return m
+		}
+		return nil
+	}
+	var open, reported *assignedMatch
+	opens := 0
+	for _, m := range as.matches {
+		if !m.IsReportedBy(reporter) || !m.HasPlayers(report) {
+			continue
+		}
+		switch {
+		case !m.reported:
+			open = m
+			opens++
+		case reported == nil || m.seq > reported.seq:
+			reported = m
+		}
+	}
+	switch opens {
+	case 0:
+		return reported
+	case 1:
+		return open
+	}
+	return nil // never guess
+}
+
+// serveReport serves a report, and completes it first if it is from a third-party referee.
+func (p *peers) serveReport(ctx context.Context, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
+	if !p.assigned.any.Load() {
+		return serve(ctx, body)
+	}
+	call, _ := dialect.CutCall(body)
+	report := protocol.ParseObject(call.Message)
+	if m := p.assigned.of(report); m != nil && report != nil && m.Complete(&report) {
+		body = dialect.SpecForm(call.Method).Encode(report.Append(nil), call.ID)
+	}
+	response := serve(ctx, body)
+	if dialect.Succeeded(response) {
+		if endpoint, f, ok := p.assigned.report(report); ok {
+			p.proveStart(endpoint, f)
+		}
+	}
+	return response
+}
+
+// assignMatch assigns a match to a referee. A third-party referee gets it in one form
+// after the other until it does not reject it; a referee that answers only when the match
+// is over has accepted it.
+func (c *call) assignMatch(ctx context.Context) (dialect.Reply, error) {
+	if dialect.IsForOurReferee(c.body) {
+		r, err := c.postBody(ctx)
+		if err != nil || r.Status == httpOK && c.method.IsPlain(r.Body) {
+			return r, err
+		}
+		switch r = dialect.ReadStart(c.asked.ID, "", r.Status, r.Body); r.Verdict {
+		case dialect.Understood:
+			return r, nil
+		case dialect.Refused, dialect.Unavailable:
+			r.Body = withoutTokens(r.Body, tokensIn(c.asked.Message, c.bearer))
+			return r, nil
+		}
+	}
+	if c.assignment = protocol.ParseObject(c.asked.Message); c.assignment == nil {
+		return c.postBody(ctx)
+	}
+	var fruitless *dialect.Form
+	if c.match, fruitless = c.assigned.add(c.endpoint, c.assignment); fruitless != nil {
+		c.disproveStart(c.endpoint, *fruitless)
+	}
+	r, err := c.send(ctx)
+	if err == nil && r.Verdict == dialect.Understood {
+		c.assigned.accept(c.match, r.form, r.Message.Text("status") == protocol.StatusBusy)
+	}
+	return r.Reply, err
+}

@@ -1,0 +1,183 @@
+package bridge
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+// A call is one call to one endpoint.
+type call struct {
+	*peers
+
+	endpoint, bearer string
+	peer             *peer           // what was known of the endpoint before; nil for nothing
+	method           *dialect.Method // nil for a tool
+	body             []byte
+	asked            dialect.Call // body, cut
+	readable         bool         // body could be cut
+	post             postFunc
+
+	posted <-chan struct{} // closed when an answer was posted later; nil if none can be
+
+	match      *assignedMatch  // nil unless the call assigns a match to a third-party referee
+	assignment protocol.Object // of that match
+
+	asksNested bool     // the last rejection misses nested members
+	numbered   bool     // the sender in asked is league_manager:LM01
+	tokens     [][]byte // of the call; nil until they are needed
+}
+
+func (p *peers) newCall(endpoint, bearer, method string, body []byte, post postFunc) *call {
+	c := &call{peers: p, endpoint: endpoint, bearer: bearer, peer: p.find(endpoint), method: dialect.MethodOf(method), post: post}
+	if c.peer != nil && c.peer.numbered.Load() {
+		body = dialect.AsNumberedManager(method, body)
+	}
+	c.body = body
+	c.asked, c.readable = dialect.CutCall(body)
+	return c
+}
+
+// make makes the call in the form that the endpoint understands.
+func (c *call) make(ctx context.Context) (dialect.Reply, error) {
+	switch {
+	case c.method == nil || !c.readable:
+		return c.postBody(ctx)
+	case c.method.Name == protocol.StartMatch.Name:
+		return c.assignMatch(ctx)
+	case c.peer != nil && c.peer.specForm.Load()>>c.method.Index&1 == 1:
+		r, err := c.postBody(ctx)
+		if err != nil || r.Status == httpOK && c.method.IsPlain(r.Body) {
+			return r, err
+		}
+		return c.read(dialect.SpecForm(c.method.Name), r.Status, r.Body).Reply, nil
+	}
+	r, err := c.send(ctx)
+	return r.Reply, err
+}
+
+// postBody posts the body unchanged.
+func (c *call) postBody(ctx context.Context) (dialect.Reply, error) {
+	status, response, err := c.post(ctx, c.endpoint, c.body)
+	return dialect.Reply{Status: status, Body: response}, err
+}
+
+// A reply is the reply to one form.
+type reply struct {
+	dialect.Reply
+	form     dialect.Form
+	position int    // of form; only in a rejection
+	first    bool   // form is the likeliest one
+	excerpt  string // of the response, for the log; only in a rejection
+}
+
+// send finds the form of the call. If the reply refuses the sender, it sends the call once
+// more with the only sender that some agents accept.
+func (c *call) send(ctx context.Context) (reply, error) {
+	r, err := c.sendInForms(ctx)
+	if err != nil || !c.asked.RefusesSender(r.Reply) {
+		return r, err
+	}
+	if c.method.Registers() {
+		numbered, ok := c.asked.AsNumberedApplicant()
+		if !ok {
+			return r, nil
+		}
+		c.asked = numbered
+	} else {
+		c.asked.Message, c.numbered = dialect.AsNumberedManager(c.method.Name, c.asked.Message), true
+		if c.match != nil {
+			c.assignment = protocol.ParseObject(c.asked.Message)
+		}
+	}
+	r, _, err = c.attempt(ctx, r.form, time.Time{})
+	if err == nil && r.Verdict == dialect.Understood {
+		c.learn(r.form)
+	}
+	return r, err
+}
+
+// sendInForms sends the call in the form that was learned, and in no other. Without one, it
+// searches.
+func (c *call) sendInForms(ctx context.Context) (reply, error) {
+	if f, learned := c.learnedForm(); learned {
+		r, _, err := c.attempt(ctx, f, time.Time{})
+		return r, err
+	}
+	if only, refused := c.refusedLately(); refused {
+		return c.search(ctx, func(yield func(int, dialect.Form) bool) { yield(only.position, only.form) }, true)
+	}
+	return c.search(ctx, c.nestedNext(c.order()), false)
+}
+
+// attempt sends the call in one form. Until, if it is not zero, is the deadline: late tells
+// that there was no response by then.
+func (c *call) attempt(ctx context.Context, f dialect.Form, until time.Time) (r reply, late bool, err error) {
+	limited, stop := ctx, func() {}
+	switch {
+	case c.match != nil:
+		limited, stop = shortened(ctx)
+	case !until.IsZero():
+		limited, stop = context.WithDeadline(ctx, until)
+	}
+	defer stop()
+	status, response, err := c.post(limited, f.URL(c.endpoint), f.Encode(c.message(f), c.asked.ID))
+	late = err != nil && limited.Err() != nil && ctx.Err() == nil
+	switch {
+	case late && c.match != nil: // it answers when the match is over
+		return reply{Reply: dialect.Acknowledgement(c.asked.ID, c.match.MatchID, nil), form: f}, false, nil
+	case late:
+		return reply{Reply: dialect.Reply{Verdict: dialect.Rejected}}, true, nil
+	case err != nil:
+		return reply{}, false, err
+	case status == httpOK && f == dialect.SpecForm(c.method.Name) && c.method.IsPlain(response):
+		return reply{Reply: dialect.Reply{Status: status, Body: response}, form: f}, false, nil
+	}
+	return c.read(f, status, response), false, nil
+}
+
+// shortened ends a context a little earlier, so that there is time to return a result.
+func shortened(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return context.WithCancel(ctx)
+	}
+	const most = 500 * time.Millisecond
+	return context.WithDeadline(ctx, end.Add(-min(most, time.Until(end)/10)))
+}
+
+// message is the message of the call in a form.
+func (c *call) message(f dialect.Form) jsontext.Value {
+	switch {
+	case f.Nested:
+		return dialect.Nest(c.asked.Message, c.league())
+	case c.match == nil:
+		return c.asked.Message
+	case f.Announces:
+		return dialect.AsAnnouncement(c.assignment, c.endpoint).Append(nil)
+	}
+	return dialect.ForThirdParty(c.assignment).Append(nil)
+}
+
+// read translates a response. A rejection has no token of the call.
+func (c *call) read(f dialect.Form, status int, response []byte) reply {
+	r := reply{form: f}
+	if c.match != nil {
+		r.Reply = dialect.ReadStart(c.asked.ID, c.match.MatchID, status, response)
+	} else {
+		r.Reply = c.method.ReadReply(c.asked.ID, status, response)
+	}
+	if r.Verdict != dialect.Understood {
+		if c.tokens == nil {
+			c.tokens = tokensIn(c.asked.Message, c.bearer)
+		}
+		r.excerpt = excerpt(withoutTokens(response, c.tokens))
+		r.Body = withoutTokens(r.Body, c.tokens)
+	}
+	c.asksNested = !f.Nested && c.method.AsksNested(&r.Reply)
+	return r
+}

@@ -1,0 +1,375 @@
+package bridge_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A poster is a third-party player that may post its answers to the referee.
+type poster struct {
+	id, token string
+	w         *world
+	// reply makes the HTTP answer to a question of its honest answer; nil gives that.
+	reply func(p *poster, messageType string, answer object) (status int, body string)
+
+	mu    sync.Mutex
+	asked map[string]int // by message type
+	posts []object       // what the referee answered to its posts
+}
+
+var (
+	localhost = netip.MustParseAddr("127.0.0.1")
+	elsewhere = netip.MustParseAddr("192.0.2.7")
+)
+
+// serve answers a request.
+func (p *poster) serve(body []byte) (int, string) {
+	q := read(p.w.t, body)
+	params, _ := q["params"].(object)
+	messageType, _ := params["message_type"].(string)
+	p.mu.Lock()
+	p.asked[messageType]++
+	p.mu.Unlock()
+	answer := object{"protocol": "league.v2", "sender": "player:" + p.id, "timestamp": "2026-11-20T17:02:32Z",
+		"conversation_id": params["conversation_id"], "match_id": params["match_id"], "player_id": p.id, "auth_token": params["auth_token"]}
+	switch messageType {
+	case "GAME_INVITATION":
+		answer["message_type"], answer["accept"] = "GAME_JOIN_ACK", true
+	case "CHOOSE_PARITY_CALL":
+		answer["message_type"], answer["parity_choice"] = "CHOOSE_PARITY_RESPONSE", "odd"
+	default:
+		return 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
+	}
+	if p.reply != nil {
+		return p.reply(p, messageType, answer)
+	}
+	return 200, text(p.w.t, object{"jsonrpc": "2.0", "result": answer, "id": q["id"]})
+}
+
+// post posts an answer to the referee, from an address, in the form of a call.
+func (p *poster) post(from netip.Addr, answer object) object {
+	return p.postBody(from, call(answer["message_type"].(string), text(p.w.t, answer)))
+}
+
+// answers are what the referee has answered to the posts.
+func (p *poster) answers() []object {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.posts)
+}
+
+func (p *poster) postBody(from netip.Addr, body string) object {
+	_, response := p.w.agents["localhost:8001"].serveFrom(p.w.t.Context(), from, "", "/mcp", body)
+	if response == nil {
+		return nil
+	}
+	answered := read(p.w.t, response)
+	p.mu.Lock()
+	p.posts = append(p.posts, answered)
+	p.mu.Unlock()
+	return answered
+}
+
+// match plays R1M1 between two posters, and returns the report.
+func (w *world) match(lenient bool, a, b *poster) object {
+	w.t.Helper()
+	w.strangers = map[string]func([]byte) (int, string){"localhost:8101": a.serve, "localhost:8102": b.serve}
+	ref := w.referee(ourReferee, "REF01", 2)
+	auth := ""
+	if lenient {
+		auth = `,"auth":"lenient"`
+	}
+	seat := func(p *poster, port int) string {
+		return fmt.Sprintf(`{"player_id":%q,"endpoint":"http://localhost:%d/mcp","display_name":"x","standings":{"wins":0,"losses":0,"draws":0},"access_token":%q}`, p.id, port, p.token)
+	}
+	ack := ask(w.t, ref, "/mcp", `{"jsonrpc":"2.0","method":"start_match","params":{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT","sender":"league_manager",`+
+		`"timestamp":"2026-11-20T17:02:32Z","conversation_id":"conv-r1m1-a1","league_id":"league_of_others","round_id":1,"match_id":"R1M1","attempt":1,"game_type":"even_odd",`+
+		`"player_A":`+seat(a, 8101)+`,"player_B":`+seat(b, 8102)+`,`+
+		`"timeouts":{"game_join_ack_timeout_sec":5,"move_timeout_sec":30,"game_over_timeout_sec":5,"generic_response_timeout_sec":10},`+
+		`"retry_policy":{"max_retries":0,"delay_sec":2},"scoring":{"win_points":3,"draw_points":1,"loss_points":0,"technical_loss_points":0}`+auth+`},"id":1}`)
+	require.Equal(w.t, "ACCEPTED", ack["result"].(object)["status"])
+	w.finish()
+	synctest.Wait()
+	require.Len(w.t, w.reports, 1)
+	return w.reports[0]["result"].(object)["details"].(object)
+}
+
+func (w *world) posters(reply func(p *poster, messageType string, answer object) (int, string)) (a, b *poster) {
+	return &poster{id: "P01", token: "token-of-P01", w: w, reply: reply, asked: map[string]int{}},
+		&poster{id: "P02", token: "token-of-P02", w: w, asked: map[string]int{}}
+}
+
+const receivedReply = `{"jsonrpc":"2.0","result":{"status":"RECEIVED"},"id":1}`
+
+// later replies with what says that the answer comes later, and posts it after a
+// second.
+func later(status int, reply string, post func(p *poster, answer object)) func(*poster, string, object) (int, string) {
+	return func(p *poster, _ string, answer object) (int, string) {
+		time.AfterFunc(time.Second, func() { post(p, answer) })
+		return status, reply
+	}
+}
+
+// inVirtualTime runs a story in a world of its own.
+func inVirtualTime(t *testing.T, story func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		story(t, w)
+		time.Sleep(2 * time.Second) // posts that are on their way
+	})
+}
+
+func TestAnswerPostedAfterReceivedIsTheReply(t *testing.T) {
+	replies := map[string]struct {
+		status int
+		body   string
+	}{
+		"RECEIVED":         {200, receivedReply},
+		"in lower case":    {200, `{"jsonrpc":"2.0","result":{"status":"received","match_id":"R1M1"},"id":1}`},
+		"without JSON-RPC": {200, `{"status":"RECEIVED"}`},
+	}
+	for name, reply := range replies {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, w *world) {
+				a, b := w.posters(later(reply.status, reply.body, func(p *poster, answer object) { p.post(elsewhere, answer) }))
+				details := w.match(false, a, b)
+				assert.NotEqual(t, "TECHNICAL_LOSS", details["status"], details["reason"])
+				assert.Equal(t, object{"P01": "odd", "P02": "odd"}, details["choices"])
+				assert.Equal(t, 1, a.asked["GAME_INVITATION"], "no other form is tried")
+				assert.Equal(t, 1, a.asked["CHOOSE_PARITY_CALL"])
+				require.Len(t, a.answers(), 2)
+				for _, answer := range a.answers() {
+					assert.Equal(t, object{"status": "RECEIVED", "match_id": "R1M1"}, answer["result"])
+				}
+			})
+		})
+	}
+}
+
+func TestAnswerPostedBeforeReceivedIsRead(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		a, b := w.posters(func(p *poster, _ string, answer object) (int, string) {
+			p.post(elsewhere, answer)
+			return 200, receivedReply
+		})
+		assert.Equal(t, object{"P01": "odd", "P02": "odd"}, w.match(false, a, b)["choices"])
+	})
+}
+
+func TestFormsOfAPostedAnswer(t *testing.T) {
+	for name, form := range map[string]func(answer object) string{
+		"another method": func(answer object) string { return call("submit", text(t, answer)) },
+		"the message":    func(answer object) string { return text(t, answer) },
+		"in an envelope": func(answer object) string { return call("handle_message", `{"message":`+text(t, answer)+`}`) },
+		"a tool": func(answer object) string {
+			return call("tools/call", `{"name":"answer","arguments":`+text(t, answer)+`}`)
+		},
+		"no notification": func(answer object) string { return compact("choose_parity", text(t, answer)) },
+		"a notification": func(answer object) string {
+			return `{"jsonrpc":"2.0","method":"answer","params":` + text(t, answer) + `}`
+		},
+		"other names": func(answer object) string {
+			return call("answer", strings.NewReplacer(`"parity_choice"`, `"choice"`, `"accept"`, `"accepted"`).Replace(text(t, answer)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, w *world) {
+				a, b := w.posters(later(200, receivedReply, func(p *poster, answer object) { p.postBody(elsewhere, form(answer)) }))
+				assert.Equal(t, object{"P01": "odd", "P02": "odd"}, w.match(false, a, b)["choices"])
+				if name == "a notification" {
+					assert.Empty(t, a.answers())
+				}
+			})
+		})
+	}
+}
+
+func TestAnswerThatIsNeverPostedIsATimeout(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		began := time.Now()
+		a, b := w.posters(func(*poster, string, object) (int, string) { return 200, receivedReply })
+		details := w.match(false, a, b)
+		assert.Equal(t, "P01 did not send GAME_JOIN_ACK in time - P02 wins by default", details["reason"])
+		assert.Equal(t, 5*time.Second, time.Since(began))
+	})
+}
+
+func TestAnswerPostedAfterTheDeadlineIsRefused(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		a, b := w.posters(func(p *poster, _ string, answer object) (int, string) {
+			time.AfterFunc(6*time.Second, func() { p.post(elsewhere, answer) })
+			return 200, receivedReply
+		})
+		assert.Equal(t, "TECHNICAL_LOSS", w.match(false, a, b)["status"])
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, "E006", codeOf(a.answers()[0]))
+	})
+}
+
+func TestAnswerInTheReplyCountsAndThePostedOneDoesNot(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		a, b := w.posters(func(p *poster, messageType string, answer object) (int, string) {
+			posted := object{}
+			for name, value := range answer {
+				posted[name] = value
+			}
+			if messageType == "CHOOSE_PARITY_CALL" {
+				posted["parity_choice"] = "even"
+			}
+			p.post(elsewhere, posted)
+			return 200, text(t, object{"jsonrpc": "2.0", "result": answer, "id": 1})
+		})
+		assert.Equal(t, object{"P01": "odd", "P02": "odd"}, w.match(false, a, b)["choices"])
+	})
+}
+
+// codeOf is the error code of an answer; "" for a result.
+func codeOf(answer object) string {
+	failure, _ := answer["error"].(object)
+	data, _ := failure["data"].(object)
+	code, _ := data["error_code"].(string)
+	return code
+}
+
+func TestPostedAnswersOfOthersAreRefused(t *testing.T) {
+	tests := []struct {
+		name    string
+		lenient bool
+		from    netip.Addr
+		change  func(answer object)
+		code    string // "" where the answer counts
+	}{
+		{"the access token", false, elsewhere, func(object) {}, ""},
+		{"no token", false, localhost, func(a object) { delete(a, "auth_token") }, "E014"},
+		{"token none", false, localhost, func(a object) { a["auth_token"] = "none" }, "E014"},
+		{"a wrong token", false, localhost, func(a object) { a["auth_token"] = "token-of-P03" }, "E012"},
+		{"the opponent's token", false, localhost, func(a object) { a["auth_token"] = "token-of-P02" }, "E012"},
+		{"another match", false, localhost, func(a object) { a["match_id"] = "R7M7" }, "E006"},
+		{"no match", false, localhost, func(a object) { delete(a, "match_id") }, "E006"},
+		{"the answer to another question", false, localhost, func(a object) { a["message_type"] = "GAME_MOVE_RESPONSE" }, "E014"},
+		{"no token, in a lenient league, from the player's host", true, localhost, func(a object) { delete(a, "auth_token") }, ""},
+		{"a token of its own, in a lenient league, from the player's host", true, localhost, func(a object) { a["auth_token"] = "tok-p01" }, ""},
+		{"no token, in a lenient league, from the player's host by its other name", true, netip.IPv6Loopback(), func(a object) { delete(a, "auth_token") }, ""},
+		{"no token, in a lenient league, from another host", true, elsewhere, func(a object) { delete(a, "auth_token") }, "E014"},
+		{"no token, in a lenient league, from no address", true, netip.Addr{}, func(a object) { delete(a, "auth_token") }, "E014"},
+		{"no token, in a lenient league, from the opponent at the same host", true, localhost, func(a object) {
+			delete(a, "auth_token")
+			a["player_id"] = "P02"
+		}, "E014"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, w *world) {
+				a, b := w.posters(later(200, receivedReply, func(p *poster, answer object) {
+					test.change(answer)
+					p.post(test.from, answer)
+				}))
+				details := w.match(test.lenient, a, b)
+				require.NotEmpty(t, a.answers())
+				for _, answer := range a.answers() {
+					assert.Equal(t, test.code, codeOf(answer), "%v", answer)
+				}
+				assert.Equal(t, test.code != "", details["status"] == "TECHNICAL_LOSS")
+				if test.code == "E012" {
+					assert.Contains(t, text(t, a.answers()[0]), `"code":4001`)
+				}
+			})
+		})
+	}
+}
+
+func TestOnlyTheFirstPostedAnswerCounts(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		a, b := w.posters(func(p *poster, messageType string, answer object) (int, string) {
+			p.post(elsewhere, answer)
+			if messageType == "CHOOSE_PARITY_CALL" {
+				answer["parity_choice"] = "even"
+			}
+			p.post(elsewhere, answer)
+			return 200, receivedReply
+		})
+		assert.Equal(t, object{"P01": "odd", "P02": "odd"}, w.match(false, a, b)["choices"])
+		require.Len(t, a.answers(), 4)
+		assert.Equal(t, []string{"", "E014", "", "E014"}, []string{codeOf(a.answers()[0]), codeOf(a.answers()[1]), codeOf(a.answers()[2]), codeOf(a.answers()[3])})
+	})
+}
+
+// Both players are on one host, and neither shows a token.
+func TestPlayersOfOneHostPostTheirAnswersInALenientLeague(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		posts := later(200, receivedReply, func(p *poster, answer object) {
+			delete(answer, "auth_token")
+			if p.id == "P02" && answer["parity_choice"] != nil {
+				answer["parity_choice"] = "even"
+			}
+			p.post(localhost, answer)
+		})
+		a, b := w.posters(posts)
+		b.reply = posts
+		assert.Equal(t, object{"P01": "odd", "P02": "even"}, w.match(true, a, b)["choices"])
+	})
+}
+
+// An agent may say RECEIVED to anything: after a quarter of the window other forms are
+// tried, and the posted answer still counts.
+func TestAnswerPostedLateInTheWindowIsTheReply(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		posted := map[string]bool{}
+		a, b := w.posters(func(p *poster, messageType string, answer object) (int, string) {
+			if !posted[messageType] {
+				posted[messageType] = true
+				time.AfterFunc(4*time.Second, func() { p.post(elsewhere, answer) })
+			}
+			return 200, receivedReply
+		})
+		details := w.match(false, a, b)
+		assert.NotEqual(t, "TECHNICAL_LOSS", details["status"], details["reason"])
+		assert.Equal(t, 1, a.asked["CHOOSE_PARITY_CALL"], "4 s are within a quarter of its window")
+		time.Sleep(3 * time.Second)
+	})
+}
+
+// A player that said RECEIVED may reject the question in other forms, and then post
+// its answer.
+func TestAnswerPostedAfterARejectedFormIsTheReply(t *testing.T) {
+	for name, test := range map[string]struct {
+		status int
+		reply  string // to all forms but the first
+		asked  int    // times in all
+	}{
+		"an error of the protocol": {200, `{"jsonrpc":"2.0","error":{"code":4005,"message":"INVALID_MATCH_STATE"},"id":1}`, 2},
+		"HTTP 503":                 {503, ``, 2},
+		"an unknown method":        {200, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, w *world) {
+				received := false
+				a, b := w.posters(func(p *poster, messageType string, answer object) (int, string) {
+					switch {
+					case messageType != "CHOOSE_PARITY_CALL":
+						return 200, text(t, object{"jsonrpc": "2.0", "result": answer, "id": 1})
+					case received:
+						return test.status, test.reply
+					}
+					received = true
+					time.AfterFunc(10*time.Second, func() { p.post(elsewhere, answer) })
+					return 200, receivedReply
+				})
+				details := w.match(false, a, b)
+				assert.Equal(t, object{"P01": "odd", "P02": "odd"}, details["choices"], details["reason"])
+				assert.Equal(t, test.asked, a.asked["CHOOSE_PARITY_CALL"])
+			})
+		})
+	}
+}

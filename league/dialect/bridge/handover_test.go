@@ -1,0 +1,264 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+const (
+	theReferee    = "http://localhost:8001/mcp"
+	theAssignment = `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:30Z","conversation_id":"conv-r1m1-a1",` +
+		`"league_id":"l","round_id":1,"match_id":"R1M1","attempt":1,"game_type":"even_odd",` +
+		`"player_A":{"player_id":"P01","endpoint":"http://localhost:8101/mcp"},"player_B":{"player_id":"P02","endpoint":"http://localhost:8102/mcp"},` +
+		`"timeouts":{},"retry_policy":{},"scoring":{"win_points":3,"draw_points":1,"loss_points":0},"referee_id":"REF01"}`
+)
+
+// handed is what a manager reads of a match that it hands out.
+func handed(t *testing.T, p *peers, post postFunc, assignment string) protocol.Object {
+	t.Helper()
+	status, answer, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", assignment), post)
+	require.NoError(t, err)
+	require.Equal(t, 200, status, "%s", answer)
+	return protocol.ParseObject(answer).Object("result")
+}
+
+func assignmentOf(matchID, a, b string) string {
+	return strings.NewReplacer(`"R1M1"`, `"`+matchID+`"`, `"P01"`, `"`+a+`"`, `"P02"`, `"`+b+`"`).Replace(theAssignment)
+}
+
+func reportOf(t *testing.T, p *peers, report string) string {
+	t.Helper()
+	body := p.completed(asking("report_match_result", report))
+	p.served(body, []byte(dialect.ResultHead+`{"status":"ACCEPTED"},"id":7}`))
+	asked, ok := dialect.CutCall(body)
+	require.True(t, ok)
+	return string(asked.Message)
+}
+
+func TestRefereesOfOtherMakersAreTold(t *testing.T) {
+	by := func(method, answer string, reads ...string) func(string, protocol.Object) (int, string) {
+		return func(_ string, asked protocol.Object) (int, string) {
+			if asked.Text("method") != method {
+				return 200, notFound
+			}
+			for _, name := range reads {
+				if asked.Object("params").Text(name) == "" {
+					return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"missing ` + name + `"},"id":1}`
+				}
+			}
+			return 200, answer
+		}
+	}
+	for name, referee := range map[string]struct {
+		answer func(url string, asked protocol.Object) (int, string)
+		status string
+	}{
+		"by assign_match": {by("assign_match", `{"jsonrpc":"2.0","id":1,"result":{"message_type":"MATCH_ASSIGNMENT_ACK","status":"accepted"}}`,
+			"match_id", "player1_id", "player1_endpoint", "player2_id", "player2_endpoint"), "ACCEPTED"},
+		"by START_MATCH": {by("START_MATCH", `{"result":{"status":"STARTED"}}`, "player_a_id", "player_b_id", "player_a_endpoint", "player_b_endpoint"), "ACCEPTED"},
+		"by run_match":   {by("run_match", `{"result":{"status":"ok"}}`, "player_A_id", "player_A_endpoint", "player_B_endpoint"), "ACCEPTED"},
+		"by start_match_command": {by("start_match_command", `{"result":{"status":"STARTED"},"error":null}`,
+			"player_a", "player_a_url", "player_b", "player_b_url"), "ACCEPTED"},
+		"by assign_match, behind an error of the protocol": {func(_ string, asked protocol.Object) (int, string) {
+			if asked.Text("method") != "assign_match" {
+				return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`
+			}
+			return 200, `{"result":{"status":"ok"}}`
+		}, "ACCEPTED"},
+		"by assign_match, behind a failure": {func(_ string, asked protocol.Object) (int, string) {
+			switch asked.Text("method") {
+			case "start_match":
+				return 500, "Internal Server Error"
+			case "assign_match":
+				return 200, `{"result":{"status":"ok"}}`
+			}
+			return 200, notFound
+		}, "ACCEPTED"},
+		"by assign_match, behind a page": {func(_ string, asked protocol.Object) (int, string) {
+			if asked.Text("method") == "start_match" {
+				return 200, "<html>"
+			}
+			return 200, `{"result":{"status":"ok"}}`
+		}, "ACCEPTED"},
+		"by start_match, busy":     {by("start_match", `{"result":{"status":"busy"}}`), "BUSY"},
+		"by start_match, rejected": {by("start_match", `{"result":{"status":"Rejected","reason":"no"}}`), "REJECTED"},
+		"by tools/call": {func(_ string, asked protocol.Object) (int, string) {
+			if asked.Object("params").Text("name") != "start_match" || asked.Object("params").Object("arguments").Text("match_id") == "" {
+				return 200, notFound
+			}
+			return 200, `{"result":{"content":[{"type":"text","text":"{\"status\":\"ok\"}"}]}}`
+		}, "ACCEPTED"},
+		"at a path of its own, with the result": {func(url string, asked protocol.Object) (int, string) {
+			if url != "http://localhost:8001/run_match" {
+				return 404, `{"detail":"Not Found"}`
+			}
+			return 200, `{"match_id":"` + asked.Text("match_id") + `","winner":null,"result":{"status":"DRAW","winner_player_id":null,"drawn_number":7}}`
+		}, "ACCEPTED"},
+		"by the announcement of a round": {func(_ string, asked protocol.Object) (int, string) {
+			params := asked.Object("params")
+			var matches []map[string]any
+			if asked.Text("method") != "notify_round" || decode(params.Get("matches"), &matches) != nil || len(matches) != 1 {
+				return 200, `{"error":"Unknown method"}`
+			}
+			want := map[string]any{
+				"match_id": matches[0]["match_id"], "game_type": "even_odd", "player_A_id": matches[0]["player_A_id"], "player_A_endpoint": "http://localhost:8101/mcp",
+				"player_B_id": matches[0]["player_B_id"], "player_B_endpoint": "http://localhost:8102/mcp", "referee_endpoint": theReferee, "referee_id": "REF01",
+			}
+			if !assert.ObjectsAreEqual([]map[string]any{want}, matches) || params.Text("message_type") != "ROUND_ANNOUNCEMENT" || params.Text("league_id") != "l" {
+				return 400, `{"error":"bad"}`
+			}
+			return 200, `{"jsonrpc":"2.0","result":{"status":"received"},"id":1}`
+		}, "ACCEPTED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, s := newTestPeers(zerolog.Nop()), &stranger{answer: referee.answer}
+			ack := handed(t, p, s.post, theAssignment)
+			assert.Equal(t, referee.status, ack.Text("status"))
+			assert.Equal(t, "R1M1", ack.Text("match_id"))
+			assert.LessOrEqual(t, s.tries(), formsOf("start_match"))
+			if referee.status != "ACCEPTED" {
+				return
+			}
+			p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
+			s.tries()
+			handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
+			assert.Equal(t, 1, s.tries(), "what worked is remembered")
+		})
+	}
+}
+
+// A referee of ours is handed its matches as they are, with what it proves itself by;
+// nobody else gets to see that.
+func TestAccessTokensGoToOursAlone(t *testing.T) {
+	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
+	p := newTestPeers(zerolog.Nop())
+	ack := dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
+	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, ack }}
+	assert.Equal(t, strings.Repeat("a", 64), handed(t, p, s.post, withToken).Text("draw_commitment"))
+	assert.Equal(t, []string{string(asking("start_match", withToken))}, s.bodies)
+	assert.True(t, !p.assigned.any.Load())
+
+	s = &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		if asked.Text("method") == "assign_match" {
+			return 200, `{"result":{"status":"accepted"}}`
+		}
+		return 200, notFound
+	}}
+	handed(t, p, s.post, withToken)
+	require.Len(t, s.bodies, 3)
+	for _, body := range s.bodies[1:] {
+		assert.NotContains(t, body, "secret")
+	}
+}
+
+func TestARefereeThatIsBusyIsNotAskedOtherwise(t *testing.T) {
+	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, protocol.Object) (int, string) {
+		return 200, dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`
+	}}
+	for _, assignment := range []string{withToken, theAssignment, theAssignment} {
+		ack := handed(t, p, s.post, assignment)
+		assert.Equal(t, []string{"BUSY", "full"}, []string{ack.Text("status"), ack.Text("reason")})
+		assert.Equal(t, 1, s.tries())
+	}
+}
+
+// One that answers only when the match is over has taken it, when its time to say so
+// is nearly over.
+func TestARefereeThatAnswersAfterTheMatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		began := time.Now()
+		status, answer, err := p.call(ctx, theReferee, "", "start_match", asking("start_match", theAssignment), func(ctx context.Context, _ string, _ []byte) (int, []byte, error) {
+			<-ctx.Done()
+			return 0, nil, ctx.Err()
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 200, status)
+		assert.Equal(t, "ACCEPTED", protocol.ParseObject(answer).Object("result").Text("status"))
+		assert.Equal(t, 9500*time.Millisecond, time.Since(began))
+		require.NoError(t, ctx.Err())
+	})
+}
+
+// A referee that asks to wait, or is behind a gateway that cannot reach it, is not asked in other forms.
+func TestARefereeThatAsksToWait(t *testing.T) {
+	for status, answer := range map[int]string{429: "later", 502: "<html>", 503: "", 504: `{"detail":"who?"}`} {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(string, protocol.Object) (int, string) { return status, answer }}
+		got, body, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), s.post)
+		require.NoError(t, err)
+		assert.Equal(t, []any{status, answer, 1}, []any{got, string(body), s.tries()})
+	}
+}
+
+func TestARefereeThatIsGone(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	_, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), func(context.Context, string, []byte) (int, []byte, error) {
+		return 0, nil, context.DeadlineExceeded
+	})
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// One that acknowledges whatever it is told is told otherwise when nothing came of it.
+func TestARefereeThatAcknowledgesAnything(t *testing.T) {
+	var log bytes.Buffer
+	p := newTestPeers(zerolog.New(&log))
+	s := &stranger{answer: func(string, protocol.Object) (int, string) {
+		return 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
+	}}
+	forms := formsOf("start_match")
+	var methods []string
+	for range forms + 1 {
+		handed(t, p, s.post, theAssignment)
+		methods = append(methods, protocol.ParseObject([]byte(s.bodies[0])).Text("method"))
+		require.Equal(t, 1, s.tries())
+	}
+	assert.Equal(t, []string{"start_match", "assign_match", "start_match_command", "START_MATCH", "run_match"}, methods[:5])
+	assert.Equal(t, "start_match", methods[forms], "and from the beginning")
+	handed(t, p, s.post, theAssignment)
+	s.tries()
+	p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
+	for range 2 {
+		handed(t, p, s.post, assignmentOf("R2M1", "P01", "P02"))
+		assert.Contains(t, s.bodies[0], `"assign_match"`, "what brought a report is kept")
+		s.tries()
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), theReferee), "the log has it once")
+}
+
+func TestMatchesThatAreHandedOutAtOnceMoveOnOnce(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	for range 2 {
+		handed(t, p, s.post, theAssignment)
+		handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
+	}
+	assert.Contains(t, s.bodies[2], `"assign_match"`)
+	assert.Contains(t, s.bodies[3], `"assign_match"`)
+}
+
+func TestHandoutsAreBounded(t *testing.T) {
+	var h assignments
+	first := protocol.ParseObject([]byte(theAssignment))
+	h.add(theReferee, first)
+	for i := range maxAssignments + 10 {
+		h.add(theReferee+protocol.PlayerID(i+1), protocol.ParseObject([]byte(assignmentOf(protocol.MatchID{Round: 2, Number: i + 1}.String(), "P01", "P02"))))
+	}
+	assert.Len(t, h.matches, maxAssignments)
+	assert.NotContains(t, h.matches, "R1M1")
+}

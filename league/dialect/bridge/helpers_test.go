@@ -1,0 +1,38 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+
+	"evenodd/league/dialect"
+)
+
+// call makes a call without the bridge of an agent.
+func (p *peers) call(ctx context.Context, endpoint, bearer, method string, body []byte, post postFunc) (status int, response []byte, err error) {
+	r, err := p.newCall(endpoint, bearer, method, body, post).make(ctx)
+	return r.Status, r.Body, err
+}
+
+// completed returns a report as the manager gets it.
+func (p *peers) completed(body []byte) (completed []byte) {
+	p.serveReport(context.Background(), body, func(_ context.Context, body []byte) []byte {
+		completed = body
+		return nil
+	})
+	return completed
+}
+
+// served serves a report with a response.
+func (p *peers) served(body, response []byte) {
+	p.serveReport(context.Background(), body, func(context.Context, []byte) []byte { return response })
+}
+
+// formsOf is the number of forms of a method.
+func formsOf(method string) (n int) {
+	for range dialect.MethodOf(method).Forms() {
+		n++
+	}
+	return n
+}
+
+func decode(raw []byte, into any) error { return json.Unmarshal(raw, into) }

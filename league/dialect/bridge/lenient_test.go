@@ -1,0 +1,172 @@
+package bridge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+)
+
+const (
+	tableHead = `{"protocol":"league.v2","message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",`
+	table     = tableHead + `"league_id":"league_of_others","round_id":1,"standings":[{"rank":1,"player_id":"P01","points":0}]}`
+	overHead  = `{"protocol":"league.v2","message_type":"GAME_OVER","sender":"referee:REF01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c-1","match_id":"R1M1",`
+)
+
+// compact is a call in the bytes in which our own agents write theirs.
+func compact(method, params string) string {
+	return `{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `,"id":1}`
+}
+
+func TestHarmlessDeviationsAreAccepted(t *testing.T) {
+	with := func(message, old, replacement string) string {
+		require.Contains(t, message, old)
+		return strings.Replace(message, old, replacement, 1)
+	}
+	context := func(members string) string { return with(choiceCall, `"context":{}`, `"context":`+members) }
+	tests := []struct{ name, body string }{
+		{"league_id is null", call("handle_game_invitation", with(invitation, `"league_of_others"`, `null`))},
+		{"league_id is missing", call("handle_game_invitation", with(invitation, `"league_id":"league_of_others",`, ``))},
+		{"game_type is null", call("handle_game_invitation", with(invitation, `"even_odd"`, `null`))},
+		{"game_type is missing", call("choose_parity", with(choiceCall, `"game_type":"even_odd",`, ``))},
+		{"empty strings, zeros and nulls", call("choose_parity", context(`{"opponent_id":"","round_id":0,"your_standings":null}`))},
+		{"no context", call("choose_parity", context(`null`))},
+		{"standings of nulls", call("choose_parity", context(`{"opponent_id":null,"your_standings":{"wins":null,"losses":0,"draws":"","points":null}}`))},
+		{"a sender with a suffix", call("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
+		{"league_id is null in a call that looks like ours", compact("update_standings", with(table, `"league_of_others"`, `null`))},
+		{"a sender with a suffix in a call that looks like ours", compact("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
+		{"only a winner", call("notify_match_result", overHead+`"winner":"P01"}`)},
+		{"only a status", call("notify_match_result", overHead+`"status":"DRAW"}`)},
+		{"only a winner in the result", call("notify_match_result", overHead+`"game_result":{"winner_player_id":"P04"}}`)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			answer := ask(t, invited(t), "/mcp", test.body)
+			assert.Contains(t, answer, "result", "%v", answer)
+		})
+	}
+}
+
+func TestGameOverOfAWinnerOrAStatusIsFiled(t *testing.T) {
+	for said, want := range map[string]protocol.PlayedMatch{
+		`"winner":"P01"`: {Result: "WIN"}, `"winner_id":"P04"`: {Result: "LOSS"}, `"status":"DRAW"`: {Result: "DRAW"},
+		`"winner":"DRAW"`: {Result: "DRAW"}, `"status":"finished","winner":"P01"`: {Result: "WIN"},
+		`"status":"technical_loss","winner":"P01"`: {Result: "TECHNICAL_WIN"},
+	} {
+		t.Run(said, func(t *testing.T) {
+			a := invited(t)
+			ask(t, a, "/mcp", call("choose_parity", choiceCall))
+			assert.Contains(t, ask(t, a, "/mcp", call("notify_match_result", overHead+said+`}`)), "result")
+			want.MatchID, want.OpponentID, want.MyChoice = "R1M1", "P04", "even"
+			assert.Equal(t, []protocol.PlayedMatch{want}, playedBy(t, a))
+		})
+	}
+}
+
+// An agent that is in no league cannot know which one is meant.
+func TestLeagueOfAnAgentWithoutOneIsNotGuessed(t *testing.T) {
+	a, _ := newWorld(t).enter(ourPlayer)
+	protocol.Invite.Handle(a.mux, protocol.NewStamp("player:P01", protocol.SystemClock()),
+		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+			return &protocol.GameJoinAck{}, nil
+		})
+	answer := ask(t, a, "/mcp", call("handle_game_invitation", strings.Replace(invitation, `"league_of_others"`, `null`, 1)))
+	assert.Equal(t, "E003", answer["error"].(object)["data"].(object)["error_code"])
+}
+
+func TestManagerIsAskedAboutItsOwnLeagueWhereNoneIsNamed(t *testing.T) {
+	const query = `{"protocol":"league.v2","message_type":"LEAGUE_QUERY","sender":"player:P01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","league_id":null,"query_type":"GET_STATUS"}`
+	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	for _, body := range []string{call("league_query", query), compact("league_query", query)} {
+		var leagues []any
+		_, answer := d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+			league := read(t, body)["params"].(object)["league_id"]
+			if leagues = append(leagues, league); league == nil {
+				return []byte(`{"jsonrpc":"2.0","error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD"},"id":1}`)
+			}
+			return []byte(`{"jsonrpc":"2.0","result":{"success":true},"id":1}`)
+		})
+		assert.Equal(t, "L", leagues[len(leagues)-1])
+		assert.Contains(t, string(answer), "success")
+	}
+}
+
+func TestProtocolNameInPlaceOfItsVersionCountsAsNone(t *testing.T) {
+	var log bytes.Buffer
+	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.New(&log)})
+	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
+		log.Reset()
+		body := call(method, `{"sender":"player:me","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","`+meta+`":{"protocol_version":"league.v2","version":"1.0.0"}}`)
+		_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+			assert.Equal(t, object{"version": "1.0.0"}, read(t, body)["params"].(object)[meta])
+			return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
+		})
+		line := read(t, log.Bytes())
+		assert.Equal(t, "warn", line["level"])
+		assert.Equal(t, "player:me", line["sender"])
+	}
+}
+
+// playedBy returns the finished matches of a player.
+func playedBy(t *testing.T, a *agent) (played []protocol.PlayedMatch) {
+	t.Helper()
+	answer := ask(t, a, "/mcp", call("get_player_state", `{"auth_token":"tok-register_player"}`))
+	require.NoError(t, json.Unmarshal([]byte(text(t, answer["result"].(object)["matches"])), &played))
+	return played
+}
+
+// A request that leaves out its game is about the game of the league.
+func TestMissingGameIsThatOfTheLeague(t *testing.T) {
+	const (
+		round = `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",` +
+			`"league_id":"league_of_others","round_id":1,"matches":[{"match_id":"R1M1","game_type":"tic_tac_toe","player_A_id":"P01","player_B_id":"P04","referee_endpoint":"http://localhost:8001/mcp"}]}`
+		report = `{"protocol":"league.v2","message_type":"MATCH_RESULT_REPORT","sender":"referee:REF01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",` +
+			`"league_id":"L","round_id":1,"match_id":"R1M1","result":{"winner":null,"score":{"P01":1,"P02":1}}}`
+	)
+	withoutGame := strings.Replace(invitation, `"game_type":"even_odd",`, ``, 1)
+	require.NotEqual(t, invitation, withoutGame)
+	accepted := `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","league_id":"league_of_others","player_id":"P01","manager_auth":"bearer"},"id":1}`
+	for _, test := range []struct {
+		name     string
+		options  bridge.Options
+		requests []string
+		refused  bool // all but the last
+		want     string
+	}{
+		{"announced as our manager does", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, false, "tic_tac_toe"},
+		{"announced in another form", bridge.Options{}, []string{call("round_announcement", round), call("handle_game_invitation", withoutGame)}, false, "tic_tac_toe"},
+		{"announced by a stranger", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, true, "even_odd"},
+		{"in a form without envelope", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", `{"match_id":"R1M1"}`)}, false, "tic_tac_toe"},
+		{"not announced", bridge.Options{}, []string{call("handle_game_invitation", withoutGame)}, false, "even_odd"},
+		{"a report to a manager", bridge.Options{League: "L", Game: "tic_tac_toe"}, []string{call("report_match_result", report)}, false, "tic_tac_toe"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.options.Clock, test.options.Log = protocol.SystemClock(), zerolog.Nop()
+			d := bridge.New(test.options)
+			_, _, err := d.Call(t.Context(), "http://localhost:8000/mcp", "", "register_player", []byte(call("register_player", `{"sender":"player:me"}`)),
+				func(context.Context, string, []byte) (int, []byte, error) { return 200, []byte(accepted), nil })
+			require.NoError(t, err)
+			var served string
+			for i, body := range test.requests {
+				answer := `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
+				if test.refused && i < len(test.requests)-1 {
+					answer = `{"jsonrpc":"2.0","error":{"code":3001,"message":"AUTH_TOKEN_MISSING"},"id":1}`
+				}
+				_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+					served = string(body)
+					return []byte(answer)
+				})
+			}
+			assert.Equal(t, test.want, read(t, []byte(served))["params"].(object)["game_type"])
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package bridge_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// head is the envelope of a message of a referee that calls methods by message types.
+func head(kind string) string {
+	return `{"protocol":"league.v2","message_type":"` + kind + `","sender":"referee:REF01","timestamp":"2026-11-22T04:31:16Z","conversation_id":"c-1",`
+}
+
+// A referee that calls methods by message types and leaves out what the player knows plays
+// a match, and the player files its result.
+func TestSparseMatchByMessageTypesIsPlayed(t *testing.T) {
+	for said, want := range map[string]protocol.PlayedMatch{
+		`"drawn_number":9,"your_choice":"even","opponent_choice":"odd","result":"LOSS","points_earned":0}`:  {Result: "LOSS", OpponentChoice: "odd", DrawnNumber: 9},
+		`"drawn_number":8,"your_choice":"even","opponent_choice":"odd","result":"WIN","points_earned":3}`:   {Result: "WIN", OpponentChoice: "odd", DrawnNumber: 8},
+		`"drawn_number":3,"your_choice":"even","opponent_choice":"even","result":"DRAW","points_earned":1}`: {Result: "DRAW", OpponentChoice: "even", DrawnNumber: 3},
+		`"drawn_number":null,"your_choice":null,"opponent_choice":null,"result":"TECHNICAL_LOSS"}`:          {Result: "TECHNICAL_LOSS"},
+	} {
+		a, _ := newWorld(t).player(ourPlayer, "P01")
+		said := `"match_id":"R1M1",` + said
+		joined := ask(t, a, "/mcp", call("GAME_INVITATION", head("GAME_INVITATION")+
+			`"match_id":"R1M1","round_id":"ROUND_1","opponent_id":"P02","role_in_match":"PLAYER_A","response_deadline":"2026-11-22T04:31:21Z"}`))
+		require.Contains(t, joined, "result", "%v", joined)
+		chosen := ask(t, a, "/mcp", call("CHOOSE_PARITY_CALL", head("CHOOSE_PARITY_CALL")+`"match_id":"R1M1","deadline":"2026-11-22T04:31:46Z"}`))
+		require.Contains(t, chosen, "result", "%v", chosen)
+		assert.Equal(t, "even", chosen["result"].(object)["parity_choice"])
+		over := ask(t, a, "/mcp", call("GAME_OVER", head("GAME_OVER")+said))
+		require.Contains(t, over, "result", "%v", over)
+		assert.Equal(t, strings.TrimPrefix(want.Result, "TECHNICAL_"), over["result"].(object)["result"])
+		want.MatchID, want.OpponentID, want.MyChoice = "R1M1", "P02", "even"
+		assert.Equal(t, []protocol.PlayedMatch{want}, playedBy(t, a))
+	}
+}
+
+// A player that its referee calls by another id than the manager assigned acknowledges the
+// result of that id.
+func TestAcknowledgedResultIsThatOfTheIdInTheQuestion(t *testing.T) {
+	for winner, want := range map[string]string{`"P07"`: "WIN", `"P04"`: "LOSS"} {
+		a := invited(t)
+		ask(t, a, "/mcp", call("parity_choose", strings.Replace(choiceCall, `"P01"`, `"P07"`, 1)))
+		over := ask(t, a, "/mcp", call("notify_match_result", strings.NewReplacer(`"winner_player_id":"P04"`, `"winner_player_id":`+winner, `"P01"`, `"P07"`).Replace(gameOver)))
+		assert.Equal(t, want, over["result"].(object)["result"])
+		assert.Equal(t, want, playedBy(t, a)[0].Result)
+	}
+}
+
+// An edition of the exercise prints messages of a match with nested members.
+func TestNestedMembersAreRead(t *testing.T) {
+	a, _ := newWorld(t).player(ourPlayer, "P01")
+	joined := ask(t, a, "/mcp", call("handle_game_invitation", head("GAME_INVITATION")+
+		`"league_id":"league_of_others","round_id":1,"match_id":"R2M1","game_invitation":{"game_type":"even_odd","match_id":"R2M1","role_in_match":"PLAYER_A","opponent_id":"P02"}}`))
+	require.Contains(t, joined, "result", "%v", joined)
+	question := call("choose_parity", head("CHOOSE_PARITY_CALL")+`"auth_token":"tok_ref01","league_id":"l","round_id":1,"match_id":"R2M1","player_id":"P01",
+		"parity_context":{"valid_options":["even","odd"],"your_standings":{"wins":0,"losses":0,"draws":null},"opponent_id":"P02"},"deadline":"2026-11-22T04:31:46Z"}`)
+	_, _ = a.dialect.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(question), func(_ context.Context, body []byte) []byte {
+		assert.JSONEq(t, `{"valid_options":["even","odd"],"your_standings":{"wins":0,"losses":0,"draws":0},"opponent_id":"P02"}`,
+			text(t, read(t, body)["params"].(object)["context"]))
+		return nil
+	})
+	chosen := ask(t, a, "/mcp", question)
+	require.Contains(t, chosen, "result", "%v", chosen)
+	over := ask(t, a, "/mcp", call("notify_match_result", head("GAME_OVER")+`"auth_token":"tok_ref01","league_id":"l","round_id":1,"match_id":"R2M1",
+		"game_result":{"status":"WIN","winner_player_id":"P01","drawn_number":8,"choices":{"P01":"even","P02":"odd"}}}`))
+	assert.Equal(t, "WIN", over["result"].(object)["result"])
+	assert.Equal(t, "P02", playedBy(t, a)[0].OpponentID)
+}
+
+// Notices of third-party managers are acknowledged with the deviations that were seen.
+func TestRoundNoticesOfThirdPartyManagersAreAcknowledged(t *testing.T) {
+	completed := func(rest string) string {
+		return strings.NewReplacer("GAME_OVER", "ROUND_COMPLETED", "referee:REF01", "league_manager").Replace(head("GAME_OVER")) + rest
+	}
+	for name, body := range map[string]string{
+		"no next_round_id":        call("notify_round_completed", completed(`"league_id":"l","round_id":3,"matches_completed":2}`)),
+		"an incomplete summary":   call("round_completed", completed(`"round_id":1,"matches_completed":2,"summary":{"total_matches":2,"completed_matches":2,"draws":0},"next_round_id":2}`)),
+		"a summary that is null":  call("notify_round_completed", completed(`"round_id":1,"summary":null,"next_round_id":2}`)),
+		"completion of round 0":   call("notify_round_completed", completed(`"round_id":0,"matches_completed":1,"next_round_id":null,"summary":{"total_matches":1,"wins":1,"draws":0,"technical_losses":0}}`)),
+		"standings of round 0":    call("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
+		"standings as a notice":   call("tools/call", `{"name":"notify_standings","arguments":`+table+`}`),
+		"round 0 that looks ours": compact("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
+	} {
+		answer := ask(t, invited(t), "/mcp", body)
+		assert.Contains(t, answer, "result", "%s: %v", name, answer)
+		assert.NotContains(t, text(t, answer), `"isError":true`, name)
+	}
+}

@@ -1,0 +1,103 @@
+package bridge
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evenodd/league/dialect"
+)
+
+// A postFunc makes one POST, as the carrier gives it.
+type postFunc = func(ctx context.Context, url string, body []byte) (status int, response []byte, err error)
+
+// peers are the other agents, by endpoint. Safe for concurrent use.
+type peers struct {
+	options  Options
+	league   func() string // the id of the league that our agent is in; "" for none
+	assigned assignments
+
+	mu     sync.RWMutex
+	known  map[string]*peer
+	recent *list.List // the known endpoints, the most recently changed one last
+}
+
+// A peer is another agent.
+type peer struct {
+	// specForm has a bit for each method, but not for registrations, that the agent has
+	// answered in the specification's form. A call reads only this.
+	specForm atomic.Uint64
+	// numbered is set for an agent that accepts our manager only as league_manager:LM01.
+	numbered atomic.Bool
+
+	mu          sync.Mutex
+	methods     map[string]*methodForms
+	last        dialect.Form // the form that the agent understood last
+	hasLast     bool
+	logged      bool // the log tells that this is a third-party agent
+	loggedStart bool // the log tells how it starts matches
+
+	element *list.Element // in peers.recent; peers.mu guards it
+}
+
+// methodForms are the forms of one method at one agent. A set of forms has a bit for each
+// position.
+type methodForms struct {
+	form      dialect.Form
+	learned   bool   // the agent understood form
+	proven    bool   // form starts matches: a report followed
+	rejected  uint64 // since the last form that it understood
+	fruitless uint64 // forms in which it accepted matches without a report
+
+	unanswered int       // the position, counted from 1, of a form that was not answered in time; 0 for none
+	refused    time.Time // when the agent had rejected all forms; zero for never
+	best       rejection // the most informative one; the zero value for none
+	loggedAs   [2]int    // HTTP status and JSON-RPC code of the rejection in the log
+}
+
+// maxPeers bounds the endpoints that are remembered.
+const maxPeers = 4096
+
+func newPeers(o Options) *peers {
+	return &peers{options: o, league: func() string { return "" }, known: map[string]*peer{}, recent: list.New()}
+}
+
+// find returns what is known about an endpoint; nil for nothing.
+func (p *peers) find(endpoint string) *peer {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.known[endpoint]
+}
+
+// remember returns the peer at an endpoint, new or known. If there are too many, the least
+// recently changed one is evicted. A peer that needs only the specification's form evicts
+// none, and nil is returned.
+func (p *peers) remember(endpoint string, specForm bool) *peer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := p.known[endpoint]; at != nil {
+		p.recent.MoveToBack(at.element)
+		return at
+	}
+	if len(p.known) >= maxPeers {
+		if specForm {
+			return nil
+		}
+		delete(p.known, p.recent.Remove(p.recent.Front()).(string))
+	}
+	at := &peer{element: p.recent.PushBack(endpoint), methods: map[string]*methodForms{}}
+	p.known[endpoint] = at
+	return at
+}
+
+// forms returns the forms of a method. At.mu is held.
+func (at *peer) forms(method string) *methodForms {
+	f := at.methods[method]
+	if f == nil {
+		f = &methodForms{}
+		at.methods[method] = f
+	}
+	return f
+}

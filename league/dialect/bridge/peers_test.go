@@ -1,0 +1,506 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+const there = "http://127.0.0.1:8101/mcp"
+
+// A stranger is an agent of another maker: it answers, and remembers what it was
+// asked.
+type stranger struct {
+	answer func(url string, asked protocol.Object) (status int, answer string)
+	urls   []string
+	bodies []string
+}
+
+func (s *stranger) post(ctx context.Context, url string, body []byte) (int, []byte, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, nil, err
+	}
+	s.urls, s.bodies = append(s.urls, url), append(s.bodies, string(body))
+	status, answer := s.answer(url, protocol.ParseObject(body))
+	return status, []byte(answer), nil
+}
+
+func (s *stranger) tries() int {
+	n := len(s.bodies)
+	s.urls, s.bodies = nil, nil
+	return n
+}
+
+func newTestPeers(log zerolog.Logger) *peers {
+	return newPeers(Options{Clock: protocol.SystemClock(), Log: log})
+}
+
+// asking is a canonical request.
+func asking(method, message string) []byte {
+	return []byte(`{"jsonrpc":"2.0","method":"` + method + `","params":` + message + `,"id":7}`)
+}
+
+const (
+	invitation = `{"protocol":"league.v2","message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1","attempt":1,"draw_commitment":"00"}`
+	choiceCall = `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_CALL","sender":"referee:REF01","match_id":"R1M1"}`
+	gameOver   = `{"protocol":"league.v2","message_type":"GAME_OVER","sender":"referee:REF01","match_id":"R1M1"}`
+	joins      = `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","accept":true},"id":7}`
+	chooses    = `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"},"id":7}`
+	notFound   = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`
+)
+
+func callOf(t *testing.T, p *peers, s *stranger, method, message string) string {
+	t.Helper()
+	status, answer, err := p.call(t.Context(), there, "", method, asking(method, message), s.post)
+	require.NoError(t, err)
+	assert.Equal(t, 200, status)
+	return string(answer)
+}
+
+func TestEveryFormIsFound(t *testing.T) {
+	byName := func(names ...string) func(string, protocol.Object) (int, string) {
+		return func(_ string, asked protocol.Object) (int, string) {
+			for _, name := range names {
+				if asked.Text("method") == name {
+					if strings.Contains(string(asked.Append(nil)), "CHOOSE_PARITY_CALL") {
+						return 200, chooses
+					}
+					return 200, joins
+				}
+			}
+			return 200, notFound
+		}
+	}
+	for name, answer := range map[string]func(string, protocol.Object) (int, string){
+		"by the names of the protocol":      byName("choose_parity", "handle_game_invitation"),
+		"by the message type":               byName("CHOOSE_PARITY_CALL", "GAME_INVITATION"),
+		"by the message type in lower case": byName("choose_parity_call", "game_invitation"),
+		"by names of its own":               byName("parity_choose", "receive_game_invitation"),
+		"by mcp_message":                    byName("mcp_message"),
+		"by handle_message": func(_ string, asked protocol.Object) (int, string) {
+			if asked.Text("method") != "handle_message" || asked.Object("params").Object("message") == nil {
+				return 200, `{"error": "Unknown method"}`
+			}
+			return byName("handle_message")("", asked)
+		},
+		"by tools/call": func(_ string, asked protocol.Object) (int, string) {
+			message := `{\"parity_choice\":\"even\",\"accept\":true}`
+			switch asked.Object("params").Text("name") {
+			case "choose_parity", "handle_game_invitation":
+				return 200, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"` + message + `"}],"isError":false}}`
+			}
+			return 200, notFound
+		},
+		"by the message alone": func(_ string, asked protocol.Object) (int, string) {
+			if asked.Get("jsonrpc") != nil {
+				return 422, `{"detail":[{"loc":["body","message_type"],"msg":"field required"}]}`
+			}
+			return 200, `{"message_type":"X","parity_choice":"even","accept":true}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			p, s := newTestPeers(zerolog.New(&log)), &stranger{answer: answer}
+			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
+			assert.LessOrEqual(t, s.tries(), formsOf("handle_game_invitation"))
+			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
+			assert.Equal(t, 1, s.tries(), "what worked is remembered")
+			assert.Contains(t, callOf(t, p, s, "choose_parity", choiceCall), `"parity_choice":"even"`)
+			assert.LessOrEqual(t, s.tries(), 5, "what worked for one method is tried first for the others")
+			assert.Contains(t, callOf(t, p, s, "choose_parity", choiceCall), `"parity_choice":"even"`)
+			assert.Equal(t, 1, s.tries())
+			if told := strings.Count(log.String(), there); name == "by the names of the protocol" {
+				assert.Zero(t, told)
+			} else {
+				assert.Equal(t, 1, told, "the log has it once: %s", log.String())
+			}
+		})
+	}
+}
+
+func TestMixedNames(t *testing.T) { // as maker D has them
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		switch asked.Text("method") {
+		case "game_invitation":
+			return 200, joins
+		case "choose_parity":
+			return 200, chooses
+		case "game_over":
+			return 200, `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`
+		}
+		return 200, notFound
+	}}
+	for range 2 {
+		callOf(t, p, s, "handle_game_invitation", invitation)
+		callOf(t, p, s, "choose_parity", choiceCall)
+		callOf(t, p, s, "notify_match_result", gameOver)
+	}
+	s.tries()
+	callOf(t, p, s, "handle_game_invitation", invitation)
+	callOf(t, p, s, "choose_parity", choiceCall)
+	callOf(t, p, s, "notify_match_result", gameOver)
+	assert.Equal(t, 3, s.tries())
+}
+
+func TestAnswersAboutContentAreNoRefusalsOfTheForm(t *testing.T) {
+	for name, answer := range map[string]string{
+		"a code of the catalogue":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002"}},"id":7}`,
+		"such a code in the text":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E012: invalid token"},"id":7}`,
+		"a number of the catalogue":          `{"jsonrpc":"2.0","error":{"code":4005,"message":"no such match"},"id":7}`,
+		"an error in place of the result":    `{"jsonrpc":"2.0","result":{"message_type":"GAME_ERROR","error_code":"E003"},"id":7}`,
+		"an internal error of ours":          `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":7}`,
+		"a reply of the right type":          `{"jsonrpc":"2.0","id":7,"result":{"message_type":"CHOOSE_PARITY_RESPONSE"}}`,
+		"a wrong choice":                     `{"jsonrpc":"2.0","id":7,"result":{"choice":"EVEN"}}`,
+		"a refusal with a code, by HTTP too": `{"error":{"error_code":"E011"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			status := 200
+			if strings.Contains(name, "HTTP") {
+				status = 400
+			}
+			s := &stranger{answer: func(string, protocol.Object) (int, string) { return status, answer }}
+			callOf(t, p, s, "choose_parity", choiceCall)
+			assert.Equal(t, 1, s.tries())
+		})
+	}
+}
+
+// An agent that rejects all forms is asked in the protocol's own alone for a while. A
+// call that has tried as many forms as it may leaves the others to the next one.
+func TestAgentThatRejectsAllFormsIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, refusal := range []struct {
+			status int
+			answer string
+		}{
+			{200, notFound},
+			{200, `{"error":"Unknown method"}`},
+			{200, `{"error":"unknown message type: GAME_OVER"}`},
+			{200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"something else"},"id":7}`},
+			{200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Missing required fields"},"id":7}`},
+			{500, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: choose_parity"},"id":7}`},
+			{200, `{"error":"something else"}`}, {200, `<html>`}, {200, ``}, {200, `[1]`}, {200, `{"detail":"Not Found"}`},
+			{302, ``}, {400, `no`}, {401, ``}, {404, `{"detail":"Not Found"}`}, {405, ``}, {422, `{"detail":[]}`}, {500, `<html>`}, {501, ``},
+			{200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`}, {200, `{"jsonrpc":"2.0","result":null,"id":7}`},
+		} {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(string, protocol.Object) (int, string) { return refusal.status, refusal.answer }}
+			ask := func() []any {
+				status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+				require.NoError(t, err)
+				return []any{status, string(answer)}
+			}
+			first := ask()
+			tried := slices.Clone(s.bodies)
+			assert.Len(t, tried, formsOf("choose_parity"), refusal)
+			assert.Equal(t, string(asking("choose_parity", choiceCall)), tried[0])
+			assert.Zero(t, repeated(tried), "no form twice")
+			s.tries()
+			assert.Equal(t, first, ask())
+			assert.Equal(t, []string{tried[0]}, s.bodies, "the protocol's own form alone")
+			s.tries()
+			time.Sleep(refusedFor)
+			ask()
+			assert.Equal(t, formsOf("choose_parity"), s.tries(), "after a while all are tried again")
+		}
+	})
+}
+
+// repeated is how many of the texts are repetitions.
+func repeated(texts []string) (n int) {
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if seen[text] {
+			n++
+		}
+		seen[text] = true
+	}
+	return n
+}
+
+// A manager that is not ready yet is asked in all forms again, long before anybody
+// gives up.
+func TestAManagerThatComesToItsSenses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, ready := newTestPeers(zerolog.Nop()), false
+		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			if ready && asked.Text("method") == "REFEREE_REGISTER_REQUEST" {
+				return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","referee_id":"REF01"},"id":7}`
+			}
+			return 404, ""
+		}}
+		register := func() int {
+			status, _, err := p.call(t.Context(), there, "", "register_referee", asking("register_referee", `{"sender":"referee:REF01"}`), s.post)
+			require.NoError(t, err)
+			return status
+		}
+		assert.Equal(t, 404, register())
+		assert.Equal(t, 404, register())
+		ready = true
+		assert.Equal(t, 404, register(), "the protocol's own form alone is tried")
+		time.Sleep(refusedForShort)
+		assert.Equal(t, 200, register())
+	})
+}
+
+// Once a form is learned, a rejection is no reason to try another one, also where the
+// form is the protocol's own.
+func TestNoOtherFormIsTriedOnceOneIsLearned(t *testing.T) {
+	for _, name := range []string{"choose_parity", "parity_choose", "handle_message"} {
+		for rejection, status := range map[string]int{notFound: 200, `{"detail":"Not Found"}`: 404, `<html>`: 500, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Missing required fields"},"id":7}`: 200} {
+			p, rejects := newTestPeers(zerolog.Nop()), false
+			s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+				if asked.Text("method") == name && !rejects {
+					return 200, chooses
+				}
+				return status, rejection
+			}}
+			assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+			rejects = true
+			s.tries()
+			for range 3 {
+				got, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+				require.NoError(t, err)
+				assert.Equal(t, []any{status, rejection}, []any{got, string(answer)})
+				assert.Equal(t, 1, s.tries(), name)
+			}
+			rejects = false
+			assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+			assert.Equal(t, 1, s.tries())
+		}
+	}
+}
+
+func TestToolsAreAskedOnce(t *testing.T) {
+	p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, protocol.Object) (int, string) { return 200, notFound }}
+	assert.Equal(t, notFound, callOf(t, p, s, "ping", `{}`))
+	assert.Equal(t, 1, s.tries())
+}
+
+func TestTheTriesEndWithAnEndpointThatIsGone(t *testing.T) {
+	p, broken := newTestPeers(zerolog.Nop()), errors.New("broken")
+	n := 0
+	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, []byte) (int, []byte, error) {
+		if n++; n > 2 {
+			return 0, nil, broken
+		}
+		return 404, nil, nil
+	})
+	require.ErrorIs(t, err, broken)
+	assert.Equal(t, 3, n)
+}
+
+func TestWhatIsKnownIsBounded(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		if asked.Text("method") == "GAME_OVER" {
+			return 200, `{"jsonrpc":"2.0","id":1,"result":{"status":"received"}}`
+		}
+		return 404, ""
+	}}
+	for i := range maxPeers + 100 {
+		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
+		require.NoError(t, err)
+	}
+	assert.Len(t, p.known, maxPeers)
+	assert.Nil(t, p.find("http://h0/mcp"), "the first is forgotten")
+	assert.NotNil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers+99)))
+}
+
+// Agents that speak the protocol's own form never take the place of others in the
+// table.
+func TestOursTakeNoOnesPlace(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 404, "" }}
+	call := func(i int) {
+		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
+		require.NoError(t, err)
+	}
+	for i := range maxPeers {
+		call(i)
+	}
+	s.answer = func(string, protocol.Object) (int, string) { return 200, chooses }
+	call(maxPeers)
+	assert.Nil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers)))
+	assert.NotNil(t, p.find("http://h0/mcp"))
+}
+
+func TestManagersThatKnowNumberedSendersAlone(t *testing.T) {
+	registration := `{"protocol":"league.v2","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:alice","player_meta":{"display_name":"Alice","contact_endpoint":"http://localhost:8103/mcp"}}`
+	referee := `{"protocol":"league.v2","message_type":"REFEREE_REGISTER_REQUEST","sender":"referee:ref","referee_meta":{"display_name":"Ref","contact_endpoint":"http://localhost:8002/mcp"}}`
+	for _, c := range []struct {
+		name, method, message, refusal, sender string
+		tries                                  int // 0: as many as it takes
+	}{
+		{"an error", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "player:P03", 0},
+		{"an error of a referee", "register_referee", referee, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "referee:REF02", 0},
+		{"a refusal", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown player_id alice"},"id":7}`, "player:P03", 2},
+		{"a refusal for another reason", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"REJECTED","reason":"the league is full"},"id":7}`, "", 1},
+		{"an error of the catalogue", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":2001,"message":"E020: LEAGUE_FULL"},"id":7}`, "", 1},
+		{"a field of ours", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002","sender":"league_manager","context":{"detail":"player_meta.display_name: text of 1 to 50 characters"}}},"id":7}`, "", 1},
+		{"a field that is the sender", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E002: sender must be player:Pnn"},"id":7}`, "player:P03", 2},
+		{"an endpoint without a number", "register_player", strings.Replace(registration, "8103", "9103", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
+		{"it was numbered", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+				if sender := asked.Object("params").Text("sender"); c.sender != "" && sender == c.sender {
+					return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","player_id":"P03","referee_id":"REF02"},"id":7}`
+				}
+				return 200, c.refusal
+			}}
+			answer := callOf(t, p, s, c.method, c.message)
+			if c.sender == "" {
+				assert.NotContains(t, answer, "ACCEPTED")
+			} else {
+				assert.Contains(t, answer, `"ACCEPTED"`)
+				assert.Contains(t, answer, `"auth_token":"none"`)
+				assert.Contains(t, answer, `"league_id":"league_2025_even_odd"`)
+			}
+			if n := s.tries(); c.tries > 0 {
+				assert.Equal(t, c.tries, n)
+			}
+		})
+	}
+}
+
+// An agent that accepts manager messages of league_manager:LM01 alone gets them from this
+// sender after its first refusal, under every method, and no other agent does.
+func TestNumberedManagerIsRememberedPerEndpoint(t *testing.T) {
+	const (
+		refusal = `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Sender not registered","data":{"error_code":"E004","sender":"league_manager","message":"Sender not registered"}},"id":7}`
+		unknown = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found","data":{"error_code":"E018","message":"Method not found"}},"id":7}`
+		round   = `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","round_id":1,"matches":[{"sender":"league_manager"}]}`
+		table   = `{"protocol":"league.v2","message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager","round_id":1,"standings":[]}`
+	)
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		switch {
+		case slices.Contains([]string{"start_match", "assign_match", "start_match_command"}, asked.Text("method")):
+			return 404, unknown
+		case asked.Object("params").Text("sender") != "league_manager:LM01":
+			return 400, refusal
+		case asked.Text("method") != "START_MATCH" && asked.Object("params").Text("auth_token") == "":
+			return 401, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Missing auth token","data":{"error_code":"E012"}},"id":7}`
+		}
+		return 200, `{"jsonrpc":"2.0","result":{"status":"MATCH_STARTED"},"error":null,"id":7}`
+	}}
+	answer := callOf(t, p, s, "notify_round", round)
+	assert.Contains(t, answer, `"result"`)
+	assert.Contains(t, s.bodies[1], `"sender":"league_manager:LM01","auth_token":"none","round_id":1,"matches":[{"sender":"league_manager"}]`)
+	assert.Equal(t, 2, s.tries())
+	for _, method := range []string{"notify_round", "update_standings", "notify_round"} {
+		assert.Contains(t, callOf(t, p, s, method, map[string]string{"notify_round": round, "update_standings": table}[method]), `"result"`)
+		assert.Equal(t, 1, s.tries(), "begins with the sender that the agent accepts")
+	}
+
+	for i, tries := range []int{5, 1} { // another endpoint: start_match, assign_match, start_match_command, START_MATCH twice
+		assert.Equal(t, "ACCEPTED", handed(t, p, s.post, assignmentOf(fmt.Sprintf("R%dM1", i+1), "P01", "P02")).Text("status"))
+		assert.Contains(t, s.bodies[tries-1], `"method":"START_MATCH"`)
+		assert.Contains(t, s.bodies[tries-1], `"sender":"league_manager:LM01","timestamp"`, "without a token that the referee could take for its own")
+		assert.Equal(t, tries, s.tries())
+	}
+
+	_, _, err := p.call(t.Context(), "http://other/mcp", "", "notify_round", asking("notify_round", round), s.post)
+	require.NoError(t, err)
+	assert.Contains(t, s.bodies[0], `"sender":"league_manager",`, "what one endpoint wants says nothing of another")
+}
+
+// A refusal that is about the message, and not about its sender, is returned at once.
+func TestManagerMessageIsNotRepeatedForAnotherReason(t *testing.T) {
+	for name, refusal := range map[string]string{
+		"an error about content":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: round_id: required"},"id":7}`,
+		"a sender that is refused again":    `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Sender not registered","data":{"error_code":"E004"}},"id":7}`,
+		"a message that is not our manager": `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E004: Sender not registered"},"id":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(string, protocol.Object) (int, string) { return 400, refusal }}
+			method, message, tries := "notify_round", `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`, 1
+			switch name {
+			case "a sender that is refused again":
+				tries = 2
+			case "a message that is not our manager":
+				method, message = "choose_parity", choiceCall
+			}
+			for range 2 {
+				assert.Contains(t, callOf(t, p, s, method, message), `"error"`)
+				assert.Equal(t, tries, s.tries())
+			}
+		})
+	}
+}
+
+// The other sender costs one more attempt, also if the refusal did not end the search.
+func TestNumberedManagerCostsOneMoreAttempt(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		if asked.Object("params").Text("sender") == "league_manager:LM01" {
+			return 200, `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`
+		}
+		return 200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"unknown sender"},"id":7}`
+	}}
+	for _, tries := range []int{formsOf("notify_round") + 1, 1} {
+		callOf(t, p, s, "notify_round", `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`)
+		assert.Equal(t, tries, s.tries())
+	}
+}
+
+// A player whose only name for standings is the tool notify_standings gets them there.
+func TestStandingsReachTheToolNotifyStandings(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		switch name := asked.Object("params").Text("name"); {
+		case asked.Text("method") != "tools/call":
+			return 200, notFound
+		case name == "notify_standings", name == "handle_game_invitation":
+			return 200, `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"{\"accept\":true,\"status\":\"ok\"}"}]},"id":7}`
+		}
+		return 200, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool"},"id":7}`
+	}}
+	callOf(t, p, s, "handle_game_invitation", invitation)
+	s.tries()
+	for _, tries := range []int{4, 1} {
+		assert.Contains(t, callOf(t, p, s, "update_standings", `{"message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager"}`), `"result"`)
+		assert.Equal(t, tries, s.tries())
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	body, answer := asking("choose_parity", choiceCall), []byte(chooses)
+	post := func(context.Context, string, []byte) (int, []byte, error) { return 200, answer, nil }
+	b.Run("floor", func(b *testing.B) {
+		for b.Loop() {
+			_, _, _ = post(b.Context(), there, body)
+		}
+	})
+	b.Run("dialect", func(b *testing.B) {
+		p := newTestPeers(zerolog.Nop())
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
+		}
+	})
+	b.Run("dialect of another maker", func(b *testing.B) {
+		p := newTestPeers(zerolog.Nop())
+		answer = []byte(`{"jsonrpc":"2.0","id":1,"result":{"message_type":"CHOOSE_PARITY_RESPONSE","choice":"even"}}`)
+		for b.Loop() {
+			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
+		}
+	})
+}

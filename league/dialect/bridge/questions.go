@@ -1,0 +1,211 @@
+package bridge
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+// Some players reply {"status":"RECEIVED"} to a question and post the answer to the referee
+// afterwards. The referee then sees one call that takes until the answer is posted. The
+// player may post the answer before the referee has read the reply.
+
+// A question is a call of our referee that a player may answer later.
+type question struct {
+	endpoint string // of the player
+	method   *dialect.Method
+	call     dialect.Call
+
+	message protocol.Object // the message of call; nil until it is needed
+	answer  protocol.Object // the first posted answer; nil before
+	posted  chan struct{}   // closed when answer is set
+}
+
+// questions are the open questions of a referee. Safe for concurrent use.
+type questions struct {
+	mu        sync.Mutex // guards message and answer of the open questions
+	questions map[*question]struct{}
+}
+
+// open opens a question before it is sent; nil for a call that cannot be answered later.
+func (qs *questions) open(c *call) *question {
+	if c.method == nil || !c.method.Deferrable() || !c.readable {
+		return nil
+	}
+	q := &question{endpoint: c.endpoint, method: c.method, call: c.asked, posted: make(chan struct{})}
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.questions == nil {
+		qs.questions = map[*question]struct{}{}
+	}
+	qs.questions[q] = struct{}{}
+	return q
+}
+
+// close closes a question: an answer that is posted now comes too late.
+func (qs *questions) close(q *question) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	delete(qs.questions, q)
+}
+
+// await returns the posted answer as the response, or the error of ctx.
+func (q *question) await(ctx context.Context) (status int, response []byte, err error) {
+	select {
+	case <-q.posted:
+		return httpOK, q.method.PostedReply(q.call.ID, q.answer).Body, nil
+	case <-ctx.Done():
+		return 0, nil, ctx.Err()
+	}
+}
+
+// about returns the open questions about a match.
+func (qs *questions) about(matchID string) (about []*question) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for q := range qs.questions {
+		if q.message == nil {
+			q.message = protocol.ParseObject(q.call.Message)
+		}
+		if matchID != "" && q.message.Text("match_id") == matchID {
+			about = append(about, q)
+		}
+	}
+	return about
+}
+
+// post gives a question its answer, once. It reports false if the question has one, or is
+// closed.
+func (qs *questions) post(q *question, answer protocol.Object) bool {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if _, open := qs.questions[q]; !open || q.answer != nil {
+		return false
+	}
+	q.answer = answer
+	close(q.posted)
+	return true
+}
+
+// opponent is the id of the other player in the match of a question.
+func (q *question) opponent() string {
+	for _, from := range []protocol.Object{q.message, q.message.Object("context"), q.message.Object("move_request").Object("context")} {
+		if id := from.Text("opponent_id"); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// servePostedAnswer accepts or rejects an answer that was posted from an address.
+func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dialect.Request) []byte {
+	fault := s.acceptAnswer(ctx, from, q)
+	matchID, facts := q.Params.Text("match_id"), s.facts("")
+	switch {
+	case q.ID == nil:
+		return nil
+	case fault == nil:
+		ack := protocol.Object{{Name: "status", Value: protocol.Quote("RECEIVED")}, {Name: "match_id", Value: q.Params.Get("match_id")}}
+		return q.Answer(dialect.ResultBody(q.ID, ack.Append(nil)), facts)
+	}
+	s.options.Log.Warn().Str("match_id", dialect.Short(matchID)).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
+		Stringer("from", from).Str("event_type", protocol.EventDeferredAnswerRefused).Msg("an answer that was posted later is rejected")
+	data, _ := json.Marshal(protocol.LeagueError{ // always encodes
+		Envelope: protocol.Envelope{
+			Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: protocol.RefereeSender(facts.AgentID),
+			Timestamp: protocol.FormatTimestamp(facts.Now), ConversationID: q.Params.Text("conversation_id"),
+		},
+		ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), ErrorDescription: fault.Code.Name(),
+		OriginalMessageType: q.AnswerType(), Context: map[string]any{"detail": fault.Detail},
+	})
+	code, _ := json.Marshal(fault.RPC)
+	failure := protocol.Object{{Name: "code", Value: code}, {Name: "message", Value: protocol.Quote(fault.Code.Name())}, {Name: "data", Value: data}}
+	return q.Answer(dialect.ErrorBody(q.ID, failure.Append(nil)), facts)
+}
+
+// acceptAnswer gives a posted answer to its question, or returns why not.
+func (s *server) acceptAnswer(ctx context.Context, from netip.Addr, q *dialect.Request) *protocol.Error {
+	const tokenRefused = 4001 // the JSON-RPC code of E012 in a match
+	p, answers := q.Params, q.AnswerType()
+	matchID, token := p.Text("match_id"), p.Text("auth_token")
+	open := s.questions.about(matchID)
+	if len(open) == 0 {
+		return protocol.Fault(protocol.ErrMatchNotFound, "no question about match %.60q is open", matchID)
+	}
+	open = slices.DeleteFunc(open, func(q *question) bool { return q.method.Result != answers })
+	i := slices.IndexFunc(open, func(q *question) bool {
+		shown := q.message.Text("auth_token")
+		return shown != "" && shown != protocol.NoToken && protocol.SameToken(token, shown)
+	})
+	if i < 0 && s.match(matchID).Lenient {
+		open = sentTo(ctx, from, p, open)
+		if len(open) == 1 {
+			i = 0
+		}
+	}
+	switch {
+	case i >= 0 && s.questions.post(open[i], p):
+		return nil
+	case i >= 0:
+		return protocol.Fault(protocol.ErrNotAuthorized, "the %s in match %s is answered already", answers, matchID)
+	case len(open) > 0 && token != "" && token != protocol.NoToken:
+		return protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of the question").Coded(tokenRefused)
+	}
+	return protocol.Fault(protocol.ErrNotAuthorized, "no %s in match %s is open to this caller: an answer that is posted later needs the access token of the question", answers, matchID)
+}
+
+// sentTo returns the questions that were sent to the host with an address, and not to
+// the opponent of the player that answers.
+func sentTo(ctx context.Context, from netip.Addr, answer protocol.Object, open []*question) []*question {
+	player := answer.Text("player_id")
+	if player == "" {
+		player = protocol.AgentOf(answer.Text("sender"))
+	}
+	return slices.DeleteFunc(open, func(q *question) bool {
+		return player != "" && strings.EqualFold(q.opponent(), player) || !isAt(ctx, q.endpoint, from)
+	})
+}
+
+// isAt tells whether an address belongs to the host of an endpoint. The loopback
+// addresses and their names are one host.
+func isAt(ctx context.Context, endpoint string, from netip.Addr) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil || !from.IsValid() {
+		return false
+	}
+	if hostOf(u) == "localhost" {
+		return from.IsLoopback()
+	}
+	addresses := []netip.Addr{}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
+		addresses = append(addresses, a)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		addresses, _ = net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // an unknown host has none
+	}
+	return slices.ContainsFunc(addresses, func(a netip.Addr) bool {
+		a = a.Unmap().WithZone("")
+		return a == from || a.IsLoopback() && from.IsLoopback()
+	})
+}
+
+// hostOf is the host of an endpoint. The loopback addresses are localhost.
+func hostOf(u *url.URL) string {
+	switch host := strings.ToLower(u.Hostname()); host {
+	case "127.0.0.1", "::1":
+		return "localhost"
+	default:
+		return host
+	}
+}

@@ -1,0 +1,69 @@
+package bridge
+
+import (
+	"slices"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+// A rejection is a reply with the verdict Rejected; the zero value is none.
+type rejection reply
+
+func (r *rejection) none() bool { return r.Verdict == dialect.Understood }
+
+// ownText is the lowest rank of a rejection with a text of its own.
+const ownText = 5
+
+// rank tells how informative a rejection is: an error of JSON-RPC that has a text of its
+// own is above other errors with a text, an unknown method and a result that does
+// not answer the call, an HTTP status with a JSON body, an HTTP status alone, and an
+// unreadable response, in this order. A failure in the likeliest form (HTTP 5xx, or a
+// response that is no answer) is above an unknown method: the agent does not know the
+// methods of other forms.
+func (r *rejection) rank() int {
+	const (
+		unreadable = iota
+		status
+		statusWithJSON
+		unknown
+		failedFirst
+	)
+	f, succeeded := r.Failure, r.Status/100 == 2
+	switch {
+	case f.Present && f.Code != 0 && f.Code != dialect.MethodNotFound && !f.UnknownMethod() && !slices.Contains(standardTexts, f.Text):
+		return ownText + 1
+	case f.Present && f.Code == 0 && f.Text != "" && !f.UnknownMethod():
+		return ownText
+	case r.first && !f.Present && (succeeded || r.Status >= httpInternalError):
+		return failedFirst
+	case f.Present, r.Message != nil:
+		return unknown
+	case !succeeded && protocol.ParseObject(r.Body) != nil:
+		return statusWithJSON
+	case !succeeded:
+		return status
+	}
+	return unreadable
+}
+
+// standardTexts are the texts of JSON-RPC's own errors, which say no more than the code.
+var standardTexts = []string{"", "Parse error", "Invalid Request", "Method not found", "Invalid params", "Internal error", "Server error"}
+
+// maxRemembered is the largest body of a rejection that is remembered, in bytes.
+const maxRemembered = 512
+
+// small is a rejection as it is remembered, after it was logged. A large one is remembered
+// only if its HTTP status says enough.
+func (r rejection) small() rejection {
+	r.excerpt = ""
+	switch {
+	case len(r.Body) <= maxRemembered:
+	case r.Status/100 == 2 || r.Failure.Present:
+		return rejection{}
+	default:
+		r.Body = nil
+	}
+	r.Message = slices.Clip(r.Message[:min(len(r.Message), 1)])
+	return r
+}

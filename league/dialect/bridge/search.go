@@ -1,0 +1,226 @@
+package bridge
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"evenodd/league/dialect"
+)
+
+const (
+	// maxAfterReceived is the number of forms that a call tries after a reply RECEIVED.
+	// The agent has probably understood the question, and each further form repeats it.
+	maxAfterReceived = 3
+	// refusedFor is how long an agent that rejected all forms of a method is called in one
+	// form alone. A registration may only have come too early: for it, and for the start of
+	// a match, this time is refusedForShort.
+	refusedFor      = 15 * time.Minute
+	refusedForShort = time.Minute
+)
+
+// A search holds the results of the forms that were tried.
+type search struct {
+	*call
+	began    time.Time
+	window   time.Duration // 0 for no deadline
+	left     int           // the number of forms that may still be tried; negative for all
+	rejected uint64        // a set of forms
+	late     int           // the position, counted from 1, of the first form that was not answered in time; 0 for none
+	best     rejection
+	deferred *reply
+}
+
+// search tries one form after the other until the agent understands one, in half of the
+// window of ctx. The first form has all of the window, because an agent may need it for its
+// answer; each further form has a quarter. A timeout is no rejection: the next call
+// tries that form first, with all of its window.
+//
+// An error of the protocol, and an HTTP status that asks to wait, end the search.
+// After RECEIVED the agent has a quarter of the window to post its answer before
+// maxAfterReceived other forms are tried, because it may say so to any request. If it
+// understands none of them, or one brings an error, the agent has the rest of the window
+// to post its answer. Otherwise search returns the most informative rejection. Alone is
+// set if there is only one form, because the agent has rejected all lately.
+func (c *call) search(ctx context.Context, forms iter.Seq2[int, dialect.Form], alone bool) (reply, error) {
+	s := &search{call: c, began: time.Now(), left: -1}
+	if end, limited := ctx.Deadline(); limited {
+		s.window = end.Sub(s.began)
+	}
+	exhausted, first := true, true
+	for position, f := range forms {
+		if s.left == 0 || !first && s.halfIsOver() {
+			exhausted = false
+			break
+		}
+		r, done, err := s.try(ctx, position, f, first)
+		if done {
+			return r, err
+		}
+		first = false
+	}
+	if s.deferred != nil {
+		if s.awaitPosted(ctx, s.window) {
+			c.learn(s.deferred.form)
+		} else {
+			c.noteRejected(s)
+		}
+		return *s.deferred, nil
+	}
+	best := c.fail(s, exhausted, alone)
+	if s.late != 0 || best.none() {
+		return reply{}, context.DeadlineExceeded
+	}
+	if c.method.Notice && !best.Failure.Present { // always an error of JSON-RPC: the agent got the notice
+		best.Body = dialect.Failure{Code: dialect.MethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}.Body(c.asked.ID)
+	}
+	return reply(best), nil
+}
+
+func (s *search) halfIsOver() bool { return s.window > 0 && time.Since(s.began) >= s.window/2 }
+
+// try tries one form. Done tells that the search is over.
+func (s *search) try(ctx context.Context, position int, f dialect.Form, first bool) (r reply, done bool, err error) {
+	s.left--
+	var until time.Time
+	if !first && s.window > 0 {
+		until = time.Now().Add(s.window / 4)
+	}
+	r, late, err := s.attempt(ctx, f, until)
+	broken := err != nil || r.Verdict == dialect.Refused || r.Verdict == dialect.Unavailable
+	switch {
+	case broken && s.deferred != nil && ctx.Err() == nil: // the answer may still be posted
+		s.left = 0
+		return r, false, nil
+	case broken:
+		s.noteRejected(s)
+		return r, true, err
+	case r.Verdict == dialect.Understood, r.Verdict == dialect.Deferred && s.awaitPosted(ctx, s.window/4):
+		s.learn(f)
+		return r, true, nil
+	case late && s.late == 0:
+		s.late = position + 1
+	case r.Verdict == dialect.Deferred && s.deferred == nil:
+		s.deferred = &r
+		s.left = maxAfterReceived
+	}
+	s.rejected |= 1 << position
+	r.position, r.first = position, first
+	if found := rejection(r); !late && (s.best.none() || found.rank() > s.best.rank()) {
+		s.best = found
+	}
+	return r, false, nil
+}
+
+// awaitPosted waits for an answer that is posted later, and tells whether there is one.
+func (c *call) awaitPosted(ctx context.Context, most time.Duration) bool {
+	if c.posted == nil {
+		return false
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-c.posted:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// A placed form is a form with its position.
+type placed struct {
+	position int
+	form     dialect.Form
+}
+
+// order yields the forms to try at the endpoint: the likeliest one, then those that it has
+// not rejected, by distance from the form that it understood last. The likeliest form
+// begins every call, because its rejection may have been about the content, or temporary: it
+// is the form that was not answered in time, or was rejected with a text of its own, else
+// the first of all.
+//
+// Agents often reject a notice under any name. Then few forms are tried.
+func (c *call) order() iter.Seq2[int, dialect.Form] {
+	at := c.find(c.endpoint)
+	if at == nil {
+		return c.method.Forms()
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	known := at.forms(c.method.Name)
+	var all []placed
+	for len(all) == 0 {
+		for n, f := range c.method.Forms() {
+			if known.fruitless>>n&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
+				all = append(all, placed{n, f})
+			}
+		}
+		if len(all) == 0 { // from the beginning
+			known.fruitless = 0
+		}
+	}
+	if at.hasLast {
+		slices.SortStableFunc(all, func(a, b placed) int { return a.form.Distance(at.last) - b.form.Distance(at.last) })
+	}
+	first := slices.IndexFunc(all, func(p placed) bool { return p.position == known.unanswered-1 })
+	if first < 0 {
+		first = slices.IndexFunc(all, func(p placed) bool {
+			return known.learned && p.form == known.form || !known.learned && known.best.rank() >= ownText && p.form == known.best.form
+		})
+	}
+	begin := all[max(first, 0)]
+	known.unanswered = 0
+	rest := slices.DeleteFunc(all, func(p placed) bool { return p == begin || known.rejected>>p.position&1 == 1 })
+	return func(yield func(int, dialect.Form) bool) {
+		if !yield(begin.position, begin.form) {
+			return
+		}
+		for _, p := range rest {
+			if !yield(p.position, p.form) {
+				return
+			}
+		}
+	}
+}
+
+// mayNotice tells whether a notice is sent in a form: in any form to an unknown agent, else
+// in the structure, and with nested members only if the agent understood some. At.mu is
+// held.
+func (at *peer) mayNotice(f dialect.Form) bool {
+	if !at.hasLast {
+		return true
+	}
+	known := !f.Nested
+	for _, other := range at.methods {
+		known = known || other.learned && other.form.Nested
+	}
+	return known && f.SameWrapping(at.last)
+}
+
+// nestedNext yields forms in their order. If the response to one misses nested members, the
+// same form with them comes next.
+func (c *call) nestedNext(forms iter.Seq2[int, dialect.Form]) iter.Seq2[int, dialect.Form] {
+	if !c.method.HasNested() {
+		return forms
+	}
+	return func(yield func(int, dialect.Form) bool) {
+		var rest []placed
+		for position, f := range forms {
+			rest = append(rest, placed{position, f})
+		}
+		next := 0
+		for len(rest) > 0 {
+			p := rest[next]
+			rest, next, c.asksNested = slices.Delete(rest, next, next+1), 0, false
+			if !yield(p.position, p.form) {
+				return
+			}
+			if p.form.Nested = true; c.asksNested {
+				next = max(0, slices.IndexFunc(rest, func(other placed) bool { return other.form == p.form }))
+			}
+		}
+	}
+}

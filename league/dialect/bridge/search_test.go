@@ -1,0 +1,625 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+// An asked question is one of the test, with what an agent knows of it.
+type askedQuestion struct {
+	method, messageType, other, message, answer string
+}
+
+var askedQuestions = []askedQuestion{
+	{"handle_game_invitation", "GAME_INVITATION", "receive_game_invitation", invitation, `{"accept":true}`},
+	{"choose_parity", "CHOOSE_PARITY_CALL", "receive_parity_call", strings.Replace(choiceCall, "}", `,"attempt":1}`, 1), `{"parity_choice":"even"}`},
+	{"make_move", "GAME_MOVE_CALL", "make_move", strings.Replace(choiceCall, "CHOOSE_PARITY", "GAME_MOVE", 1), `{"move_data":{"choice":"rock"}}`},
+	{"notify_match_result", "GAME_OVER", "receive_game_over", gameOver, `{"status":"received"}`},
+	{"start_match", "MATCH_ASSIGNMENT", "assign_match", theAssignment, `{"status":"accepted"}`},
+}
+
+// recognitions are the requests that agents understand: by kind of server, the message
+// in a request; nil for one that it does not understand.
+func recognitions() map[string]func(q askedQuestion, asked protocol.Object) protocol.Object {
+	params := func(asked protocol.Object) protocol.Object { return asked.Object("params") }
+	byMethod := func(name func(askedQuestion) string, within func(protocol.Object) protocol.Object) func(askedQuestion, protocol.Object) protocol.Object {
+		return func(q askedQuestion, asked protocol.Object) protocol.Object {
+			if asked.Text("method") != name(q) {
+				return nil
+			}
+			return within(asked)
+		}
+	}
+	byTool := func(name func(askedQuestion) string, argument string) func(askedQuestion, protocol.Object) protocol.Object {
+		return func(q askedQuestion, asked protocol.Object) protocol.Object {
+			arguments := params(asked).Object("arguments")
+			switch {
+			case asked.Text("method") != "tools/call" || params(asked).Text("name") != name(q):
+				return nil
+			case argument != "":
+				return arguments.Object(argument)
+			}
+			return arguments
+		}
+	}
+	method := func(q askedQuestion) string { return q.method }
+	messageType := func(q askedQuestion) string { return q.messageType }
+	lower := func(q askedQuestion) string { return strings.ToLower(q.messageType) }
+	other := func(q askedQuestion) string { return q.other }
+	always := func(name string) func(askedQuestion) string { return func(askedQuestion) string { return name } }
+	member := func(name string) func(protocol.Object) protocol.Object {
+		return func(asked protocol.Object) protocol.Object { return params(asked).Object(name) }
+	}
+	return map[string]func(askedQuestion, protocol.Object) protocol.Object{
+		"the method":                            byMethod(method, params),
+		"the message type as the method":        byMethod(messageType, params),
+		"the type in lower case":                byMethod(lower, params),
+		"another name":                          byMethod(other, params),
+		"handle_message with message":           byMethod(always("handle_message"), member("message")),
+		"mcp_message":                           byMethod(always("mcp_message"), params),
+		"a tool by the method":                  byTool(method, ""),
+		"a tool by another name":                byTool(other, ""),
+		"the message alone":                     func(_ askedQuestion, asked protocol.Object) protocol.Object { return asked },
+		"the message type, whatever the method": func(_ askedQuestion, asked protocol.Object) protocol.Object { return params(asked) },
+		"the method and the message type":       byMethod(lower, params),
+		"the method, and JSON-RPC by its schema": byMethod(other, func(asked protocol.Object) protocol.Object {
+			message := params(asked)
+			message.Drop("attempt")
+			message.Drop("draw_commitment")
+			return message
+		}),
+	}
+}
+
+// rejections are what servers answer to requests that they do not understand.
+func rejections() map[string]struct {
+	status int
+	answer string
+} {
+	return map[string]struct {
+		status int
+		answer string
+	}{
+		"JSON-RPC: method not found":                 {200, notFound},
+		"HTTP 400 with that":                         {400, notFound},
+		"a dispatcher that misses a field":           {200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"Missing required fields"}}`},
+		"a dispatcher of tools":                      {200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Unknown tool: x"}}`},
+		"FastMCP":                                    {200, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"Unknown tool: x"}],"isError":true}}`},
+		"FastAPI: validation":                        {422, `{"detail":[{"type":"missing","loc":["body","params","message"],"msg":"Field required","input":{}}]}`},
+		"FastAPI: no such path":                      {404, `{"detail":"Not Found"}`},
+		"Starlette: an exception":                    {500, "Internal Server Error"},
+		"Flask: KeyError":                            {500, "<!doctype html>\n<html lang=en>\n<title>500 Internal Server Error</title>"},
+		"aiohttp: wrong verb":                        {405, "405: Method Not Allowed"},
+		"HTTP 401":                                   {401, `{"detail":"Not authenticated"}`},
+		"a page for people under HTTP 200":           {200, "<html>"},
+		"an error that is a text":                    {200, `{"error":"Unknown method"}`},
+		"an error by status":                         {200, `{"status":"error","message":"Unknown message type"}`},
+		"FastAPI's detail under HTTP 200":            {200, `{"detail":"Not Found"}`},
+		"a result of null":                           {200, `{"jsonrpc":"2.0","result":null,"id":7}`},
+		"ok to anything":                             {200, `{"status":"ok"}`},
+		"ok to anything, in a result":                {200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`},
+		"received to anything":                       {200, `{"jsonrpc":"2.0","result":{"status":"RECEIVED"},"id":7}`},
+		"HTTP 202 to anything":                       {202, ``},
+		"a bare OK to anything":                      {200, `"OK"`},
+		"an error protocol.Object without a message": {200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32600}}`},
+	}
+}
+
+// Servers of any kind are understood within the tries of one call, and in few when it
+// is another question; the next call takes one. A server that says RECEIVED to anything
+// is understood after some calls, because each tries few forms.
+func TestServersOfAnyKindAreUnderstoodWithinTheTriesOfACall(t *testing.T) {
+	for how, recognize := range recognitions() {
+		for what, rejection := range rejections() {
+			t.Run(how+"; "+what, func(t *testing.T) {
+				p := newTestPeers(zerolog.Nop())
+				var asking1 askedQuestion
+				s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+					id, whole := asked.Get("id"), true
+					if id != nil {
+						whole = id.Kind() == '0'
+					}
+					message := recognize(asking1, asked)
+					known := message.Text("message_type") == asking1.messageType && message.Text("match_id") == "R1M1"
+					if how == "the method, and JSON-RPC by its schema" {
+						known = known && asked.Text("jsonrpc") == "2.0" && asked.Has("id")
+					}
+					if !whole || !known {
+						return rejection.status, rejection.answer
+					}
+					return 200, `{"jsonrpc":"2.0","id":7,"result":` + asking1.answer + `}`
+				}}
+				acknowledges := rejection.status/100 == 2 && strings.Contains(strings.ToLower(what), "anything") || strings.Contains(what, "null")
+				for n, q := range askedQuestions {
+					if acknowledges && (q.method == "notify_match_result" || q.method == "start_match") {
+						continue // whatever form it acknowledges is taken
+					}
+					asking1 = q
+					said := []string{`"accept":true`, `"parity_choice":"even"`, `"move_data":{"choice":"rock"}`, `"status":"received"`, `"status":"ACCEPTED"`}[n]
+					if what == "received to anything" {
+						calls := 0
+						for answer := []byte(nil); !strings.Contains(string(answer), said); calls++ {
+							require.Less(t, calls, 8, q.method)
+							s.tries()
+							var err error
+							_, answer, err = p.call(t.Context(), there, "", q.method, asking(q.method, q.message), s.post)
+							require.NoError(t, err)
+							assert.LessOrEqual(t, len(s.bodies), 4, q.method)
+						}
+					}
+					for range 2 {
+						p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`)) // a start is proven by a report
+						s.tries()
+						status, answer, err := p.call(t.Context(), there, "", q.method, asking(q.method, q.message), s.post)
+						require.NoError(t, err)
+						require.Equal(t, 200, status, "%s: %s", q.method, answer)
+						assert.Contains(t, string(answer), said, q.method)
+						most := formsOf(q.method)
+						if n > 0 && q.method != "start_match" { // it is known how the agent wants to be asked
+							most = 6
+						}
+						assert.LessOrEqual(t, len(s.bodies), most, "%s\n%s", q.method, strings.Join(s.bodies, "\n"))
+					}
+					assert.Len(t, s.bodies, 1, q.method)
+				}
+			})
+		}
+	}
+}
+
+// A third-party referee is told to start matches by the announcement of a round in
+// every wrapping, too, within the tries of one call.
+func TestEveryWrappingOfAnAnnouncementStartsAMatch(t *testing.T) {
+	announced := func(message protocol.Object) bool {
+		return message.Text("message_type") == "ROUND_ANNOUNCEMENT" && strings.Contains(string(message.Get("matches")), theReferee)
+	}
+	for name, message := range map[string]func(asked protocol.Object) protocol.Object{
+		"notify_round": func(asked protocol.Object) protocol.Object {
+			if asked.Text("method") != "notify_round" {
+				return nil
+			}
+			return asked.Object("params")
+		},
+		"the message type, whatever the method": func(asked protocol.Object) protocol.Object { return asked.Object("params") },
+		"handle_message": func(asked protocol.Object) protocol.Object {
+			if asked.Text("method") != "handle_message" {
+				return nil
+			}
+			return asked.Object("params").Object("message")
+		},
+		"mcp_message": func(asked protocol.Object) protocol.Object {
+			if asked.Text("method") != "mcp_message" {
+				return nil
+			}
+			return asked.Object("params")
+		},
+		"tools/call":        func(asked protocol.Object) protocol.Object { return asked.Object("params").Object("arguments") },
+		"the message alone": func(asked protocol.Object) protocol.Object { return asked },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &stranger{answer: func(url string, asked protocol.Object) (int, string) {
+				if url != theReferee || !announced(message(asked)) {
+					return 422, `{"detail":[]}`
+				}
+				return 200, `{"jsonrpc":"2.0","id":7,"result":{"status":"received"}}`
+			}}
+			assert.Equal(t, "ACCEPTED", handed(t, p, s.post, theAssignment).Text("status"))
+			assert.LessOrEqual(t, s.tries(), formsOf("start_match"))
+		})
+	}
+}
+
+// delayed answers in virtual time.
+func delayed(s *stranger, delay func(asked protocol.Object) time.Duration) postFunc {
+	return func(ctx context.Context, url string, body []byte) (int, []byte, error) {
+		select {
+		case <-time.After(delay(protocol.ParseObject(body))):
+			return s.post(ctx, url, body)
+		case <-ctx.Done():
+			s.bodies = append(s.bodies, string(body))
+			return 0, nil, ctx.Err()
+		}
+	}
+}
+
+func limited(t *testing.T, p *peers, length time.Duration, method, message string, post postFunc) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	_, answer, err := p.call(ctx, there, "", method, asking(method, message), post)
+	return string(answer), err
+}
+
+// A search takes no more than half of the window, and the next call goes on where it
+// has stopped.
+func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			if asked.Object("params").Text("name") == "receive_game_invitation" {
+				return 200, joins
+			}
+			return 200, notFound
+		}}
+		post := delayed(s, func(protocol.Object) time.Duration { return 400 * time.Millisecond })
+		var calls []int
+		for range 6 {
+			began := time.Now()
+			answer, err := limited(t, p, 5*time.Second, "handle_game_invitation", invitation, post)
+			require.NoError(t, err)
+			assert.LessOrEqual(t, time.Since(began), 5*time.Second/2+400*time.Millisecond)
+			calls = append(calls, s.tries())
+			if answer == joins {
+				break
+			}
+			assert.JSONEq(t, notFound, answer)
+		}
+		assert.Equal(t, []int{7, 3}, calls)
+	})
+}
+
+// A player that thinks for long has all of the window in the protocol's own form, and
+// no other form is tried when it does not answer.
+func TestTimeoutIsNoRejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, chooses }}
+		answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(protocol.Object) time.Duration { return 29 * time.Second }))
+		require.NoError(t, err)
+		assert.Equal(t, chooses, answer)
+		s.tries()
+		_, err = limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(protocol.Object) time.Duration { return time.Minute }))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 1, s.tries())
+	})
+}
+
+// A form to which nothing is answered takes a quarter of the window, and the forms
+// behind it are tried.
+func TestHangingFormDoesNotEndTheSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			if asked.Text("method") == "handle_message" {
+				return 200, chooses
+			}
+			return 404, ""
+		}}
+		began := time.Now()
+		answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(asked protocol.Object) time.Duration {
+			if asked.Text("method") == "choose_parity_call" {
+				return time.Hour
+			}
+			return 0
+		}))
+		require.NoError(t, err)
+		assert.Equal(t, chooses, answer)
+		assert.Equal(t, 30*time.Second/4, time.Since(began))
+	})
+}
+
+// A player that thinks for longer than a try may take, in a form that is not the
+// first, is asked in that form in the next call, with all of its window.
+func TestSlowPlayerIsUnderstoodInTheNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			if asked.Text("method") == "parity_choose" {
+				return 200, chooses
+			}
+			return 404, ""
+		}}
+		post := delayed(s, func(asked protocol.Object) time.Duration {
+			if asked.Text("method") == "parity_choose" {
+				return 20 * time.Second
+			}
+			return 0
+		})
+		_, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, post)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "it may have been the right form")
+		assert.Equal(t, formsOf("choose_parity"), s.tries())
+		for range 2 {
+			answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, post)
+			require.NoError(t, err)
+			assert.Equal(t, chooses, answer)
+			assert.Equal(t, 1, s.tries())
+		}
+	})
+}
+
+// After HTTP 429, 502, 503 or 504 no other form is tried, and the call returns just
+// that; the next call goes on with the same form.
+func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
+	for _, status := range []int{429, 502, 503, 504} {
+		p, waits := newTestPeers(zerolog.Nop()), false
+		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			switch {
+			case asked.Text("method") == "choose_parity":
+				return 404, ""
+			case waits:
+				return status, `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED"},"id":7}`
+			}
+			return 200, chooses
+		}}
+		waits = true
+		got, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+		require.NoError(t, err)
+		assert.Equal(t, status, got)
+		assert.Contains(t, string(answer), "RATE_LIMITED")
+		assert.Equal(t, 2, s.tries())
+		waits = false
+		assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+		assert.Equal(t, 2, s.tries())
+	}
+}
+
+// Of all rejections the most informative one is returned, in whatever order they
+// come, with its HTTP status and its JSON-RPC code.
+func TestMostInformativeRejectionIsReturned(t *testing.T) {
+	type answered struct {
+		status int
+		answer string
+	}
+	ranking := []answered{
+		{200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params","data":"match_id must be a number"},"id":7}`},
+		{500, `{"error":"the strategy has no model"}`},
+		{400, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`},
+		{422, `{"detail":[{"loc":["body","method"]}]}`},
+		{404, `404: Not Found`},
+		{200, `<html>`},
+	}
+	wanted := []string{
+		`{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params: \"match_id must be a number\""},"id":7}`,
+		`{"jsonrpc":"2.0","error":{"code":-32000,"message":"the strategy has no model"},"id":7}`,
+		ranking[2].answer, ranking[3].answer, ranking[4].answer,
+	}
+	for best := range wanted {
+		for at := range formsOf("choose_parity") {
+			p, n := newTestPeers(zerolog.Nop()), 0
+			s := &stranger{answer: func(string, protocol.Object) (int, string) {
+				r := ranking[best+1+n%(len(ranking)-best-1)]
+				switch n {
+				case at:
+					r = ranking[best]
+				case 0:
+					r = answered{404, "404: Not Found"}
+				}
+				n++
+				return r.status, r.answer
+			}}
+			status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+			require.NoError(t, err)
+			assert.Equal(t, []any{ranking[best].status, wanted[best]}, []any{status, string(answer)}, at)
+		}
+	}
+}
+
+// An agent that fails in the likeliest form, and does not know the others, has a
+// failure to tell.
+func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
+	for answer, status := range map[string]int{"Internal Server Error": 500, "<html>": 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`: 200} {
+		p := newTestPeers(zerolog.Nop())
+		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			if asked.Text("method") == "choose_parity" && asked.Object("params").Text("match_id") == "R1M1" && asked.Object("params").Get("MatchId") == nil {
+				return status, answer
+			}
+			return 200, notFound
+		}}
+		for n := range 3 {
+			got, said, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+			require.NoError(t, err)
+			assert.Equal(t, []any{status, answer}, []any{got, string(said)})
+			assert.Equal(t, string(asking("choose_parity", choiceCall)), s.bodies[0], "the %d-th call begins with it", n)
+			s.tries()
+		}
+	}
+}
+
+// What was the most informative rejection is remembered for the calls that come after
+// the search.
+func TestMostInformativeRejectionIsReturnedAgain(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		if asked.Text("method") == "mcp_message" {
+			return 400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no player is registered here"}}`
+		}
+		return 404, ""
+	}}
+	for n, tries := range []int{formsOf("choose_parity"), 1, 1} {
+		status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
+		require.NoError(t, err)
+		assert.Equal(t, 400, status)
+		assert.Contains(t, string(answer), `"code":-32000,"message":"no player is registered here"`)
+		if n > 0 {
+			assert.Contains(t, s.bodies[0], "mcp_message", "it may have been about the content")
+		}
+		assert.Equal(t, tries, s.tries())
+	}
+}
+
+// When all forms failed, the log has one line with the decisive rejection, escaped and
+// without any token of the call, also if the agent has sent back what it was sent.
+func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
+	const bearer, token, access = "the-bearer-of-the-manager", "a-token-of-another-manager", "an-access-token-of-the-player"
+	message := strings.Replace(choiceCall, "}", `,"auth_token":"`+token+`","player_A":{"access_token":"`+access+`"}}`, 1)
+	var log bytes.Buffer
+	p := newTestPeers(zerolog.New(&log))
+	rejection := "\x1b[2J" + `{"headers":"Bearer ` + bearer + `","tok-p01-0123456789012345678901234567890123456789012":1,"body":` + message
+	status := 500
+	s := &stranger{answer: func(string, protocol.Object) (int, string) { return status, rejection }}
+	for range 3 {
+		_, answer, err := p.call(t.Context(), there, bearer, "choose_parity", asking("choose_parity", message), s.post)
+		require.NoError(t, err)
+		for _, secret := range []string{bearer, token, access, "tok-p01"} {
+			assert.NotContains(t, log.String(), secret)
+			assert.NotContains(t, string(answer), secret)
+		}
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), "%s", log.String())
+	line := protocol.ParseObject(log.Bytes())
+	assert.Equal(t, "warn", line.Text("level"))
+	assert.Equal(t, there, line.Text("endpoint"))
+	assert.Equal(t, "choose_parity", line.Text("method"))
+	assert.Equal(t, 500, line.Integer("http_status"))
+	assert.False(t, line.Has("jsonrpc_code"))
+	assert.True(t, strings.HasPrefix(line.Text("body"), `"\x1b[2J{\"headers\":\"Bearer ***\",\"***\":1,\"body\":{`), line.Text("body"))
+	assert.NotContains(t, line.Text("body"), "\x1b")
+
+	log.Reset()
+	status, rejection = 400, `{"error":{"code":-32000,"message":"bad token `+token[:12]+`"}}`
+	callAndIgnore(t, p, s, message)
+	callAndIgnore(t, p, s, message)
+	require.Equal(t, 1, strings.Count(log.String(), "\n"), "another rejection is news: %s", log.String())
+	line = protocol.ParseObject(log.Bytes())
+	assert.Equal(t, []int{400, -32000}, []int{line.Integer("http_status"), line.Integer("jsonrpc_code")})
+	assert.Equal(t, `"{\"error\":{\"code\":-32000,\"message\":\"bad token ***\"}}"`, line.Text("body"))
+
+	log.Reset()
+	long := strings.Repeat("é", 1000)
+	c := call{method: dialect.MethodOf("choose_parity"), asked: dialect.Call{Message: []byte(choiceCall), ID: []byte("7")}}
+	r := c.read(dialect.SpecForm("choose_parity"), 404, []byte(long))
+	assert.Equal(t, `"`+strings.Repeat(`\u00e9`, 100)+`"`, r.excerpt, "of a long one the first 200 bytes")
+}
+
+func callAndIgnore(t *testing.T, p *peers, s *stranger, message string) {
+	t.Helper()
+	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", message), s.post)
+	require.NoError(t, err)
+}
+
+func TestStatusThatAcceptsAnInvitationIsUnderstoodAtOnce(t *testing.T) {
+	for answer, accepted := range map[string]string{
+		`{"status":"ACCEPTED","match_id":"R1M1"}`:      "true",
+		`{"status":"joined"}`:                          "true",
+		`{"message_type":"JOIN","status":"accepted"}`:  "true",
+		`{"status":"ok","accept":false}`:               "false",
+		`{"jsonrpc":"2.0","result":{"accepted":true}}`: "true",
+	} {
+		p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, protocol.Object) (int, string) { return 200, answer }}
+		assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":`+accepted, answer)
+		assert.Equal(t, 1, s.tries(), answer)
+	}
+}
+
+// An agent that answers RECEIVED sends its answer later: that is no
+// acceptance and no choice.
+func TestDeferredAnswers(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		answer string
+		want   dialect.Verdict
+	}{
+		{200, `{"status":"RECEIVED"}`, dialect.Deferred},
+		{200, `{"jsonrpc":"2.0","result":{"status":"received","match_id":"R1M1"},"id":7}`, dialect.Deferred},
+		{200, `{"jsonrpc":"2.0","result":"RECEIVED","id":7}`, dialect.Deferred},
+		{200, `{"message_type":"ACK","sender":"player:P01","status":"received"}`, dialect.Deferred},
+		{200, `{"message_type":"GAME_JOIN_ACK","status":"RECEIVED"}`, dialect.Deferred},
+		{202, `{"jsonrpc":"2.0","result":{"accept":true,"parity_choice":"even","move_data":{"choice":"even"}},"id":7}`, dialect.Understood},
+		{200, `{"status":"queued"}`, dialect.Rejected},
+		{200, ``, dialect.Rejected},
+	} {
+		for _, method := range []string{"handle_game_invitation", "choose_parity", "make_move"} {
+			q := dialect.MethodOf(method)
+			assert.Equal(t, c.want, q.ReadReply([]byte("7"), c.status, []byte(c.answer)).Verdict, "%s: %d %s", method, c.status, c.answer)
+		}
+	}
+	for _, method := range []string{"notify_match_result", "start_match", "report_match_result"} {
+		q := dialect.MethodOf(method)
+		assert.Equal(t, dialect.Understood, q.ReadReply([]byte("7"), 200, []byte(`{"status":"RECEIVED"}`)).Verdict, method)
+	}
+}
+
+// An error of the protocol ends the search, and teaches nothing: an agent may answer
+// so to what it does not know.
+func TestErrorOfTheProtocolTeachesNoForm(t *testing.T) {
+	p, knows := newTestPeers(zerolog.Nop()), false
+	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		switch {
+		case asked.Text("method") != "choose_parity" && knows:
+			return 200, chooses
+		case asked.Text("method") == "choose_parity" && knows:
+			return 404, ""
+		}
+		return 200, `{"jsonrpc":"2.0","error":{"code":4005,"message":"INVALID_MATCH_STATE"},"id":7}`
+	}}
+	callOf(t, p, s, "choose_parity", choiceCall)
+	assert.Equal(t, 1, s.tries())
+	knows = true
+	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
+	assert.Equal(t, 2, s.tries())
+}
+
+// An agent that rejects a notice in every form is there, and need not be told again: the
+// rejection is an error of JSON-RPC, with its HTTP status. Once a form is learned, a
+// failure is a failure.
+func TestRejectionOfANoticeIsAnErrorOfJSONRPC(t *testing.T) {
+	for answer, status := range map[string]int{`{"detail":"Not Found"}`: 404, "<html>": 500, "<html lang=en>": 200} {
+		p, rejects := newTestPeers(zerolog.Nop()), true
+		s := &stranger{answer: func(string, protocol.Object) (int, string) {
+			if rejects {
+				return status, answer
+			}
+			return 200, `{"jsonrpc":"2.0","result":{"status":"received"},"id":7}`
+		}}
+		call := func() (int, string) {
+			got, said, err := p.call(t.Context(), there, "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
+			require.NoError(t, err)
+			return got, string(said)
+		}
+		for range 3 {
+			got, said := call()
+			assert.Equal(t, status, got)
+			assert.JSONEq(t, fmt.Sprintf(`{"jsonrpc":"2.0","error":{"code":-32601,"message":"HTTP %d"},"id":7}`, status), said)
+		}
+		assert.Equal(t, formsOf("notify_match_result")+2, s.tries(), "one call tries all forms")
+		rejects = false
+		call()
+		rejects = true
+		got, said := call()
+		assert.Equal(t, []any{status, answer}, []any{got, said})
+	}
+}
+
+func TestRegistrationIsRepeatedWithANumberedSender(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &stranger{answer: func(string, protocol.Object) (int, string) {
+		return 200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"unknown player alice"},"id":7}`
+	}}
+	callOf(t, p, s, "register_player", `{"sender":"player:alice","player_meta":{"contact_endpoint":"http://localhost:8103/mcp"}}`)
+	forms := formsOf("register_player")
+	require.Len(t, s.bodies, forms+1)
+	assert.Equal(t, string(asking("register_player", `{"sender":"player:P03","player_meta":{"contact_endpoint":"http://localhost:8103/mcp"}}`)), s.bodies[forms])
+}
+
+func TestTokensAreConcealed(t *testing.T) {
+	secrets := tokensIn([]byte(`{"auth_token":"0123456789abcdef","player_A":{"access_token":"ABCDEFGHIJKLMNOP","x":1},"referee_auth":"access_token","player_B":{"access_token":"none"}}`), "bearer-of-ours")
+	assert.ElementsMatch(t, []string{"bearer-of-ours", "0123456789abcdef", "ABCDEFGHIJKLMNOP"}, slices.Collect(func(yield func(string) bool) {
+		for _, s := range secrets {
+			yield(string(s))
+		}
+	}))
+	for text, want := range map[string]string{
+		"nothing of that":                     "nothing of that",
+		"0123456789abcdef0123456789abcdefx":   "******x",
+		"cut 0123456789ab":                    "cut ***",
+		"less 0123456 is nobody's":            "less 0123456 is nobody's",
+		`{"a":"ABCDEFGHIJKLMNOP","b":"none"}`: `{"a":"***","b":"none"}`,
+		"Bearer bearer-of-ours":               "Bearer ***",
+	} {
+		assert.Equal(t, want, string(withoutTokens([]byte(text), secrets)))
+	}
+}

@@ -1,0 +1,115 @@
+package bridge_test
+
+import (
+	"bytes"
+	"context"
+	"net/netip"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+)
+
+// FuzzServe: whatever is posted wherever to an agent in a league of others, there
+// is an answer that is JSON or none; what reaches the codec is what came, or one
+// call that is JSON; and what is no JSON object reaches it as it came.
+func FuzzServe(f *testing.F) {
+	for maker, files := range makers() {
+		for _, e := range captured(f, maker, append(files, "registration")...) {
+			f.Add(e.Path, text(f, e.Request), true)
+		}
+	}
+	for _, body := range []string{
+		call("tools/call", `{"name":"choose_parity","arguments":`+choiceCall+`}`), call("handle_message", `{"message":`+gameOver+`}`), invitation,
+		call("notify_round", `{"matches":[{"match_id":"a","player_A_id":"P01","player_B_id":"P02","referee_id":"REF01"}]}`),
+		call("league_completed", `{"champion":{"id":"P02"},"standings":[{"id":"P02","points":3}]}`),
+		`{"jsonrpc":"2.0","method":"choose_parity","params":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_CALL","sender":"referee:REF01","timestamp":"2025-01-15T10:30:00Z","conversation_id":"conv-r1m1-a1","match_id":"R1M1"},"id":1}`,
+	} {
+		f.Add("/mcp", body, false)
+	}
+	f.Add("/create_schedule", "", false)
+	registered := map[bool][]byte{
+		true:  []byte(`{"jsonrpc":"2.0","result":{"status":"ACCEPTED","league_id":"L","referee_id":"REF01"},"id":1}`),
+		false: []byte(`{"jsonrpc":"2.0","result":{"status":"ACCEPTED","league_id":"L","player_id":"P01"},"id":1}`),
+	}
+	f.Fuzz(func(t *testing.T, path, body string, isReferee bool) {
+		d := bridge.New(bridge.Options{Endpoint: ourReferee, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+		method := map[bool]string{true: "register_referee", false: "register_player"}[isReferee]
+		_, _, err := d.Call(t.Context(), managerURL, "", method, []byte(`{"jsonrpc":"2.0","method":"`+method+`","params":{},"id":1}`),
+			func(context.Context, string, []byte) (int, []byte, error) { return 200, registered[isReferee], nil })
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		served := 0
+		status, answer := d.Serve(ctx, netip.Addr{}, path, []byte(body), func(_ context.Context, one []byte) []byte {
+			served++
+			if string(one) != body {
+				require.True(t, jsontext.Value(one).IsValid(), "%s", one)
+			}
+			cancel() // nobody waits for the end of a match
+			for _, answer := range []string{
+				`{"jsonrpc":"2.0","error":{"code":-32602,"message":"E","data":{"error_code":"E003"}},"id":1}`,
+				`{"jsonrpc":"2.0","result":{"message_type":"X","status":"BUSY","accept":true,"parity_choice":"odd","player_id":"P01"},"id":1}`,
+			} {
+				if served%2 == len(one)%2 {
+					return []byte(answer)
+				}
+			}
+			return []byte(`{"jsonrpc":"2.0","result":{"status":"ACCEPTED","data":{"rounds":2}},"id":1}`)
+		})
+		require.Contains(t, []int{200, 400, 401, 404}, status)
+		if answer != nil && utf8.ValidString(body) {
+			require.True(t, jsontext.Value(answer).IsValid(), "%s", answer)
+		}
+		trimmed := bytes.TrimLeft([]byte(body), " \t\r\n")
+		isObject := len(trimmed) > 0 && trimmed[0] == '{' && jsontext.Value(trimmed).IsValid()
+		if path == "/mcp" && !isObject {
+			require.Equal(t, 1, served)
+		}
+	})
+}
+
+// A request in the form of our agents costs one look at its head, beside the decoding that
+// the agent does anyway.
+func BenchmarkOurRequest(b *testing.B) {
+	body := []byte(`{"jsonrpc":"2.0","method":"choose_parity","params":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_CALL","sender":"referee:REF01","timestamp":"2025-01-15T10:30:00Z","conversation_id":"conv-r1m1-a1","auth_token":"none","match_id":"R1M1","player_id":"P01","game_type":"even_odd","context":{"opponent_id":"P02","round_id":1,"your_standings":{"wins":0,"losses":0,"draws":0,"points":0}},"deadline":"2025-01-15T10:30:30Z"},"id":1}`)
+	answer := []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
+	decode := func(_ context.Context, body []byte) []byte {
+		var call struct {
+			Method string                    `json:"method"`
+			Params protocol.ChooseParityCall `json:"params"`
+			ID     jsontext.Value            `json:"id"`
+		}
+		if json.Unmarshal(body, &call) != nil || call.Params.MatchID != "R1M1" {
+			b.Fatal(string(body))
+		}
+		return answer
+	}
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			decode(b.Context(), body)
+		}
+	})
+	for _, test := range []struct {
+		name string
+		body []byte
+	}{
+		{"bridge and decode", body},
+		{"bridge and decode, third-party form", bytes.ReplaceAll(body, []byte(`":`), []byte(`": `))},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			d := bridge.New(bridge.Options{Endpoint: ourPlayer, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+			b.ReportAllocs()
+			for b.Loop() {
+				d.Serve(b.Context(), netip.Addr{}, "/mcp", test.body, decode)
+			}
+		})
+	}
+}

@@ -1,0 +1,370 @@
+package bridge_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/transport"
+)
+
+// between are players P01 to P04, at the ports that the specification gives them.
+func between(w *world) {
+	for n := 1; n <= 4; n++ {
+		w.player(fmt.Sprintf("http://localhost:81%02d/mcp", n), protocol.PlayerID(n))
+	}
+}
+
+// However a manager of others hands a match over, a referee of ours conducts it.
+func TestFormsOfAStart(t *testing.T) {
+	tests := []struct{ name, path, body, status string }{
+		{"assign_match", "/mcp", call("assign_match", `{"match_id":"M","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp",
+			"player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`), "accepted"},
+		{"start_match_command", "/mcp", call("start_match_command", `{"match_id":"M","player_a":"P01","player_a_url":"http://localhost:8101/mcp",
+			"player_b":"P02","player_b_url":"http://localhost:8102/mcp"}`), "STARTED"},
+		{"START_MATCH", "/mcp", call("START_MATCH", `{"match_id":"M","player_A_id":"P01","player_A_endpoint":"http://localhost:8101/mcp",
+			"player_B_id":"P02","player_B_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
+		{"a round with a word", "/mcp", call("START_MATCH", `{"protocol":"league.v2","message_type":"START_MATCH","sender":"league_manager:MANAGER","timestamp":"2026-11-22T04:22:19Z",
+			"conversation_id":"c","match_id":"R1M1","round_id":"ROUND_1","player_a":"P01","player_b":"P02","player_a_endpoint":"http://localhost:8101/mcp",
+			"player_b_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
+		{"start_match", "/mcp", call("start_match", `{"message_type":"START_MATCH","match_id":"M","player_a":"P01","player_a_url":"http://localhost:8101/mcp",
+			"player_b":"P02","player_b_url":"http://localhost:8102/mcp"}`), "ACCEPTED"},
+		{"run_match", "/mcp", call("run_match", `{"match_id":"M","round_id":2,"player_a_id":"P01","player_b_id":"P02"}`), "ACCEPTED"},
+		{"RUN_MATCH", "/mcp", call("RUN_MATCH", `{"match_id":"M","player_a":"P01","player_b":"P02"}`), "ACCEPTED"},
+		{"the message type", "/mcp", call("MATCH_ASSIGNMENT", `{"message_type":"MATCH_ASSIGNMENT","timestamp":"20261120T170342Z","league_id":"another","match_id":"M","player1":"P01","player2":"P02"}`), "ACCEPTED"},
+		{"mcp_message", "/mcp", call("mcp_message", `{"message_type":"MATCH_ASSIGNMENT","match_id":"M","player1":"P01","player2":"P02"}`), "ACCEPTED"},
+		{"a tool", "/mcp", call("tools/call", `{"name":"start_match","arguments":{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}}`), "ACCEPTED"},
+		{"alone", "/mcp", `{"message_type":"MATCH_ASSIGNMENT","match_id":"M","player1":"P01","player2":"P02"}`, "ACCEPTED"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			between(w)
+			told := make(chan struct{})
+			w.onReport = func() { close(told) }
+			a := w.referee(ourReferee, "REF01", 1)
+			answer := ask(t, a, test.path, test.body)
+			message := answer
+			switch {
+			case strings.Contains(test.body, "tools/call"):
+				message = read(t, []byte(contentOf(t, answer, false)))
+			case strings.Contains(test.body, "jsonrpc"):
+				require.Contains(t, answer, "result", "%v", answer)
+				message = answer["result"].(object)
+			}
+			assert.Equal(t, test.status, message["status"], "%v", answer)
+			assert.Equal(t, "MATCH_ASSIGNMENT_ACK", message["message_type"])
+			<-told
+		})
+	}
+}
+
+// A start that lacks what nobody can guess is refused, and so is one that shows no
+// credential where the manager has one.
+func TestStartsThatAreRefused(t *testing.T) {
+	full := call("assign_match", `{"match_id":"R1M1","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp","player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`)
+	announced := call("notify_round", `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",
+		"league_id":"league_of_others","round_id":1,"matches":[{"match_id":"R1M1","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_id":"REF01","referee_endpoint":"http://localhost:8001/mcp"}]}`)
+	tests := []struct {
+		name, body string
+		strict     bool
+		code       int
+	}{
+		{"nobody knows where a player is", call("assign_match", `{"match_id":"M","player1_id":"someone","player2_id":"P02"}`), false, -32602},
+		{"no match", call("assign_match", `{"player1_id":"P01","player2_id":"P02"}`), false, -32602},
+		{"no player", call("START_MATCH", `{"match_id":"M"}`), false, -32602},
+		{"where the manager proves itself", full, true, 3001},
+		{"where the manager proves itself, as a tool", call("tools/call", `{"name":"start_match","arguments":{"match_id":"M","player_A_id":"P01","player_B_id":"P02","player_A_endpoint":"http://a","player_B_endpoint":"http://b"}}`), true, 3001},
+		{"where it does, ports say nothing", call("assign_match", `{"match_id":"M","player1_id":"P01","player2_id":"P02"}`), true, -32602},
+		{"where it does, announcements are for players", announced, true, -32601},
+		{"an announcement without matches", call("notify_round", `{"round_id":1}`), false, -32601},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.strict = test.strict
+			answer := ask(t, w.referee(ourReferee, "REF01", 1), "/mcp", test.body)
+			if result, isTool := answer["result"].(object); isTool {
+				require.Contains(t, result, "content")
+				assert.Equal(t, "E011", read(t, []byte(contentOf(t, answer, true)))["error_code"])
+				return
+			}
+			assert.EqualValues(t, test.code, answer["error"].(object)["code"], "%v", answer)
+		})
+	}
+}
+
+// A referee to which a round is announced conducts what it finds under its name or
+// its address, those for which it has no room later, and leaves the
+// rest alone. Its manager may call it within a report.
+func TestARoundThatIsAnnouncedToItsReferee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		between(w)
+		a := w.referee(ourReferee, "REF01", 1)
+		w.onReport = func() { // while the referee reports
+			assert.Equal(t, "ok", ask(t, a, "/mcp", call("ping", `{}`))["result"].(object)["status"])
+		}
+		answer := ask(t, a, "/mcp", call("ROUND_ANNOUNCEMENT", `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager",
+			"timestamp":"2026-11-20T17:02:32Z","conversation_id":"c-9","league_id":"league_of_others","round_id":2,"matches":[
+			{"match_id":"a","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_endpoint":"http://127.0.0.1:8001/mcp"},
+			{"match_id":"other","game_type":"even_odd","player_A_id":"P03","player_B_id":"P04","referee_endpoint":"http://localhost:8002/mcp","referee_id":"REF02"},
+			{"match_id":"b","player_A_id":"x","player_A_endpoint":"http://localhost:8101/mcp","player_B_id":"y","player_B_endpoint":"http://localhost:8103/mcp","referee_id":"REF01"},
+			{"match_id":"gone","player_A_id":"P03","player_B_id":"P04","referee_id":"REF01","forfeited_by":["P03"]},
+			{"match_id":"c","player_A_id":"P03","player_B_id":"P04","referee_id":"REF01","forfeited_by":[]}]}`))
+		ack := answer["result"].(object)
+		assert.Equal(t, "ROUND_ANNOUNCEMENT_ACK", ack["message_type"])
+		assert.Equal(t, "referee:REF01", ack["sender"])
+		assert.Equal(t, "c-9", ack["conversation_id"])
+		assert.Equal(t, "ACKNOWLEDGED", ack["status"])
+		assert.EqualValues(t, 2, ack["round_id"])
+		assert.Equal(t, "x-1", answer["id"])
+		synctest.Wait()
+		assert.ElementsMatch(t, []string{"a", "b", "c"}, w.reported())
+		for _, r := range w.reports {
+			assert.EqualValues(t, 2, r["round_id"])
+		}
+	})
+}
+
+// Whoever announces nonsense fills no log.
+func TestABrokenRoundIsOneLine(t *testing.T) {
+	w := newWorld(t)
+	var log bytes.Buffer
+	w.log = zerolog.New(&log)
+	a := w.referee(ourReferee, "REF01", 1)
+	ask(t, a, "/mcp", call("notify_round", `{"round_id":1,"matches":[`+strings.Repeat(`{"match_id":"a","referee_id":"REF01"},`, 200)+`{"referee_id":"REF01"}]}`))
+	assert.Equal(t, 1, strings.Count(log.String(), "\n"), "%s", log.String())
+	assert.Contains(t, log.String(), `"matches":201`)
+}
+
+// Further matches wait for room also when the report of the one before is
+// refused.
+func TestMatchesWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.refuses = true
+		between(w)
+		a := w.referee(ourReferee, "REF01", 1)
+		for _, id := range []string{"a", "b", "b", "c"} {
+			answer := ask(t, a, "/mcp", call("assign_match", `{"match_id":"`+id+`","player1_id":"P01","player2_id":"P02"}`))
+			assert.Equal(t, "accepted", answer["result"].(object)["status"])
+		}
+		synctest.Wait()
+		assert.Subset(t, w.reported(), []string{"a", "b", "c"}) // in whatever form, and as often as it takes
+	})
+}
+
+// A manager of ours hears that a referee has no room, and finds another.
+func TestAStartOfOursIsNeverKeptWaiting(t *testing.T) {
+	busy := `{"jsonrpc":"2.0","result":{"message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","match_id":"M"},"id":1}`
+	w := newWorld(t)
+	w.strict = true
+	a, calls := w.enter(ourReferee)
+	register(t, calls, "register_referee")
+	served := 0
+	_, answer := a.dialect.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(call("run_match", `{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}`)),
+		func(context.Context, []byte) []byte { served++; return []byte(busy) })
+	assert.Equal(t, "BUSY", read(t, answer)["result"].(object)["status"])
+	assert.Equal(t, 1, served)
+}
+
+// register makes a registration call, as if by an agent.
+func register(t *testing.T, calls caller, method string) {
+	t.Helper()
+	_, _, err := calls.Call(t.Context(), transport.Request{
+		Endpoint: managerURL, Method: method, Params: object{"sender": "referee:REF01"}, Decode: func(b []byte) (any, error) { return b, nil },
+	})
+	require.NoError(t, err)
+}
+
+// Who posts to /run_match hears the result; also when its manager can take the
+// report only afterwards.
+func TestAMatchThatIsRunWhileItsManagerWaits(t *testing.T) {
+	body := `{"match_id":"R1M1","round_id":1,"player_a_id":"P01","player_b_id":"P02","player_a_endpoint":"http://localhost:8101/mcp","player_b_endpoint":"http://localhost:8102/mcp"}`
+	t.Run("and answers the report meanwhile", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			between(w)
+			a := w.referee(ourReferee, "REF01", 1)
+			began := time.Now()
+			answer := ask(t, a, "/run_match", body)
+			assert.Zero(t, time.Since(began))
+			assert.Equal(t, []string{"R1M1"}, w.reported())
+			result := w.reports[0]["result"].(object)
+			assert.Equal(t, result["winner"], answer["winner"])
+			assert.Equal(t, result["details"].(object)["drawn_number"], answer["result"].(object)["drawn_number"])
+			assert.Equal(t, result["details"].(object)["choices"], answer["result"].(object)["choices"])
+			number := int(answer["result"].(object)["drawn_number"].(float64))
+			assert.Equal(t, map[int]string{0: "even", 1: "odd"}[number%2], answer["result"].(object)["number_parity"])
+		})
+	})
+	t.Run("and does one thing at a time", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			between(w)
+			answered := make(chan struct{})
+			w.onReport = func() { <-answered }
+			answer := ask(t, w.referee(ourReferee, "REF01", 1), "/run_match", body)
+			assert.Equal(t, "R1M1", answer["match_id"])
+			assert.Contains(t, answer, "result")
+			close(answered)
+			synctest.Wait()
+			assert.Equal(t, []string{"R1M1"}, w.reported())
+		})
+	})
+	t.Run("for longer than an answer may take", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t) // without players: each is tried for a while
+			a := w.referee(ourReferee, "REF01", 1)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			status, answer := a.serve(ctx, "", "/run_match", body)
+			assert.Equal(t, 200, status)
+			assert.Equal(t, "ACCEPTED", read(t, answer)["status"], "it was begun")
+		})
+	})
+}
+
+// Whoever has any number of matches run takes no more than some of the calls that
+// the referee answers at once.
+func TestFewWaitForTheEndOfAMatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t) // without players: each is tried for a while
+		a := w.referee(ourReferee, "REF01", 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		var answered atomic.Int32
+		var callers sync.WaitGroup
+		const all, most = 150, 100
+		for range all {
+			callers.Go(func() {
+				_, _ = a.serve(ctx, "", "/run_match", `{"match_id":"R1M1","player_a_id":"P01","player_b_id":"P02"}`)
+				answered.Add(1)
+			})
+		}
+		synctest.Wait()
+		assert.EqualValues(t, all-most, answered.Load())
+		cancel()
+		callers.Wait()
+		callers.Go(func() {
+			_, _ = a.serve(t.Context(), "", "/run_match", `{"match_id":"R1M1","player_a_id":"P01","player_b_id":"P02"}`)
+			answered.Add(1)
+		})
+		synctest.Wait()
+		assert.EqualValues(t, all, answered.Load(), "there is room again")
+		callers.Wait()
+	})
+}
+
+// A manager begins its league when the last agent registers, before it answers
+// that.
+func TestAStartWithinTheRegistration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		between(w)
+		a, calls := w.enter(ourReferee)
+		a.mux.Handle("start_match", func(b []byte) (any, error) { return b, nil }, func(_ context.Context, _ string, params any) (any, error) {
+			return object{"status": "ACCEPTED", "league": read(t, params.([]byte))["league_id"]}, nil
+		})
+		began := make(chan []byte, 1)
+		w.onRegister = func() {
+			go func() { // the test ends after it: it reads what this sends
+				_, answer := a.serve(context.Background(), "", "/mcp", call("run_match", `{"match_id":"M","player_a_id":"P01","player_b_id":"P02"}`))
+				began <- answer
+			}()
+			synctest.Wait() // it waits for the answer
+		}
+		register(t, calls, "register_referee")
+		assert.Equal(t, leagueID, read(t, <-began)["result"].(object)["league"])
+	})
+}
+
+// Ids of other makers name files, rounds and conversations as well as ours.
+func TestIdsOfOtherMakers(t *testing.T) {
+	for _, ids := range []struct{ match, a, b string }{
+		{"match_63f3cb53", "player_d403b162", "player_95e1cf11"},
+		{"M1", "P1", "P2"},
+		{"6b1f7c2e-8f9e-4bd4-a12a-a99999999999", "agent.one", "agent-two"},
+		{"round 1 / match 1", "Agent Alpha", "../P02"},
+	} {
+		t.Run(ids.match, func(t *testing.T) {
+			w := newWorld(t)
+			w.folder = t.TempDir()
+			_, one := w.player("http://localhost:8101/mcp", ids.a)
+			_, two := w.player("http://localhost:8102/mcp", ids.b)
+			told := make(chan struct{})
+			w.onReport = func() { close(told) }
+			a := w.referee(ourReferee, "ref_b4a7cebf", 1)
+			ask(t, a, "/mcp", call("assign_match", text(t, object{"match_id": ids.match, "player1_id": ids.a, "player2_id": ids.b,
+				"player1_endpoint": "http://localhost:8101/mcp", "player2_endpoint": "http://localhost:8102/mcp"})))
+			<-told
+			w.finish()
+			assert.Equal(t, []string{ids.match}, w.reported())
+			assert.Equal(t, 1, one.Record().Stats.TotalMatches)
+			assert.Equal(t, 1, two.Record().Stats.TotalMatches)
+			_, err := os.Stat(store.Folder(w.folder).Match(leagueID, ids.match))
+			assert.Equal(t, protocol.ValidLeagueID(ids.match), err == nil, "its file: %v", err)
+			details := w.reports[0]["result"].(object)["details"].(object)
+			assert.NotContains(t, details["status"], "TECHNICAL", "%v", details)
+		})
+	}
+}
+
+// Who asks for the whole schedule gets it, from the queries that the manager
+// answers.
+func TestTheWholeSchedule(t *testing.T) {
+	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	mux, lenient := transport.NewMux(zerolog.Nop()), false
+	stamp := protocol.NewStamp("league_manager", protocol.SystemClock())
+	protocol.Query.Handle(mux, stamp, func(_ context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+		if lenient && bearer == "" && q.Sender == "player:P01" {
+			return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: 1, Rounds: 1, Matches: []protocol.ScheduledMatch{{MatchID: "R1M1", RoundID: 1, PlayerAID: "P01", PlayerBID: "P02"}}}}, nil
+		}
+		if bearer != "tok-p01" {
+			return nil, protocol.Fault(protocol.ErrTokenMissing, "who asks")
+		}
+		assert.Equal(t, "L", q.LeagueID)
+		assert.Equal(t, "GET_SCHEDULE", q.QueryType)
+		assert.True(t, q.NamelessSender(), "the token says who it is")
+		if q.QueryParams.RoundID == 3 {
+			return &protocol.LeagueQueryResponse{Error: &protocol.QueryError{ErrorCode: "E006", ErrorName: "MATCH_NOT_FOUND"}}, nil
+		}
+		r := int(q.QueryParams.RoundID)
+		return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: q.QueryParams.RoundID, Rounds: 2, Matches: []protocol.ScheduledMatch{
+			{MatchID: protocol.MatchID{Round: r, Number: 1}.String(), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: protocol.MatchID{Round: r, Number: 2}.String(), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
+		}}}, nil
+	})
+	manager := &agent{dialect: d, mux: mux}
+	status, answer := manager.serve(t.Context(), "tok-p01", "/create_schedule", "")
+	require.Equal(t, 200, status, string(answer))
+	assert.JSONEq(t, `{"schedule":[
+		{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02"},{"match_id":"R1M2","round_id":1,"player_A_id":"P03","player_B_id":"P04"},
+		{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P02"},{"match_id":"R2M2","round_id":2,"player_A_id":"P03","player_B_id":"P04"}]}`, string(answer))
+	status, answer = manager.serve(t.Context(), "", "/create_schedule", "")
+	assert.Equal(t, 401, status)
+	assert.Equal(t, "AUTH_TOKEN_MISSING", read(t, answer)["error"])
+
+	lenient = true
+	status, answer = manager.serve(t.Context(), "", "/create_schedule", "")
+	assert.Equal(t, 200, status, string(answer))
+	assert.Len(t, read(t, answer)["schedule"], 1)
+
+	player, _ := newWorld(t).player(ourPlayer, "P01")
+	status, _ = player.serve(t.Context(), "", "/create_schedule", "")
+	assert.Equal(t, 404, status, "a player has none")
+}

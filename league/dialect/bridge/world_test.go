@@ -1,0 +1,280 @@
+package bridge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player"
+	"evenodd/player/strategy"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+)
+
+// object is a JSON object as a stranger sees it.
+type object = map[string]any
+
+// An exchange is one of the captured ones.
+type exchange struct {
+	Port     int    `json:"server_port"`
+	Path     string `json:"path"`
+	Request  object `json:"request"`
+	Response object `json:"response"`
+}
+
+// captured are the exchanges of a maker, in the order in which they were made.
+func captured(t testing.TB, maker string, files ...string) (all []exchange) {
+	t.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join("..", "testdata", "peers", maker, file+".json"))
+		require.NoError(t, err)
+		var some []exchange
+		require.NoError(t, json.Unmarshal(text, &some))
+		all = append(all, some...)
+	}
+	return all
+}
+
+// A world is agents that reach one another as if by HTTP, each with a dialect.
+type world struct {
+	t        testing.TB
+	clock    *protocol.Clock
+	log      zerolog.Logger // of the dialects
+	mu       sync.Mutex
+	agents   map[string]*agent // by host and port
+	reports  []object          // params, as the manager got them
+	onReport func()            // what the manager does inside a report, before it answers
+	refuses  bool              // it refuses all reports
+	strict   bool              // the manager says that it will prove itself
+
+	onRegister func()                                                   // what it does inside a registration of a referee
+	folder     string                                                   // where referees keep what they keep; "" for nowhere
+	strangers  map[string]func(body []byte) (status int, answer string) // agents of no dialect, by host and port
+	referees   []*referee.Referee
+}
+
+type agent struct {
+	dialect *bridge.Bridge
+	mux     *transport.Mux
+}
+
+const (
+	managerURL = "http://localhost:8000/mcp"
+	leagueID   = "league_of_others"
+)
+
+func newWorld(t testing.TB) *world {
+	return &world{t: t, clock: protocol.SystemClock(), log: zerolog.Nop(), agents: map[string]*agent{}}
+}
+
+// post delivers a body as HTTP would.
+func (w *world) post(bearer string) func(ctx context.Context, to string, body []byte) (int, []byte, error) {
+	return func(ctx context.Context, to string, body []byte) (int, []byte, error) {
+		u, err := url.Parse(to)
+		require.NoError(w.t, err)
+		if to == managerURL {
+			answer := w.manager(body)
+			if w.refuses && bytes.Contains(body, []byte("MATCH_RESULT_REPORT")) {
+				return 400, []byte(`{"error":"no"}`), nil
+			}
+			return 200, answer, nil
+		}
+		if answers := w.strangers[u.Host]; answers != nil {
+			status, answer := answers(body)
+			return status, []byte(answer), nil
+		}
+		w.mu.Lock()
+		a := w.agents[u.Host]
+		w.mu.Unlock()
+		if a == nil {
+			return 0, nil, &transport.UnreachableError{Endpoint: to, Err: os.ErrNotExist}
+		}
+		status, answer := a.serve(ctx, bearer, u.Path, string(body))
+		return status, answer, nil
+	}
+}
+
+// serve is what the server of an agent does.
+func (a *agent) serve(ctx context.Context, bearer, path, body string) (int, []byte) {
+	return a.serveFrom(ctx, netip.Addr{}, bearer, path, body)
+}
+
+// serveFrom is serve for a caller with an address.
+func (a *agent) serveFrom(ctx context.Context, from netip.Addr, bearer, path, body string) (int, []byte) {
+	return a.dialect.Serve(ctx, from, path, []byte(body), func(ctx context.Context, body []byte) []byte {
+		return a.mux.Serve(ctx, bearer, body).Body
+	})
+}
+
+// manager is a manager of another maker, which proves itself to nobody.
+func (w *world) manager(body []byte) []byte {
+	var q struct {
+		Method string `json:"method"`
+		Params object `json:"params"`
+		ID     any    `json:"id"`
+	}
+	require.NoError(w.t, json.Unmarshal(body, &q))
+	result := object{
+		"protocol": "league.v2", "sender": "league_manager", "timestamp": "2026-11-20T17:02:30Z",
+		"conversation_id": q.Params["conversation_id"], "status": "ACCEPTED", "league_id": leagueID, "auth_token": "tok-" + q.Method,
+	}
+	if w.strict {
+		result["manager_auth"] = "bearer"
+	}
+	sender, _ := q.Params["sender"].(string)
+	id, _ := strings.CutPrefix(sender, "player:")
+	id, _ = strings.CutPrefix(id, "referee:")
+	switch q.Method {
+	case "register_player":
+		result["message_type"], result["player_id"] = "LEAGUE_REGISTER_RESPONSE", id
+	case "register_referee":
+		if w.onRegister != nil {
+			w.onRegister()
+		}
+		result["message_type"], result["referee_id"] = "REFEREE_REGISTER_RESPONSE", id
+	case "report_match_result":
+		if q.Params["match_id"] == nil { // another form of the report
+			break
+		}
+		if w.onReport != nil {
+			w.onReport()
+		}
+		w.mu.Lock()
+		w.reports = append(w.reports, q.Params)
+		w.mu.Unlock()
+		result = object{"protocol": "league.v2", "message_type": "MATCH_RESULT_ACK", "sender": "league_manager",
+			"timestamp": "2026-11-20T17:02:30Z", "conversation_id": "c", "match_id": q.Params["match_id"], "status": "ACKNOWLEDGED"}
+	default:
+		if !w.refuses { // or others forms are tried
+			w.t.Errorf("the manager was asked for %s", q.Method)
+		}
+	}
+	answer, err := json.Marshal(object{"jsonrpc": "2.0", "result": result, "id": q.ID})
+	require.NoError(w.t, err)
+	return answer
+}
+
+// reported are the ids of the matches that were reported, in order.
+func (w *world) reported() (ids []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range w.reports {
+		ids = append(ids, r["match_id"].(string))
+	}
+	return ids
+}
+
+// A caller makes the calls of one agent.
+type caller struct {
+	w       *world
+	dialect *bridge.Bridge
+}
+
+func (c caller) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	body, err := transport.EncodeRequest(r.Method, r.Params, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Limit)
+		defer cancel()
+	}
+	_, answer, err := c.dialect.Call(ctx, r.Endpoint, r.Bearer, r.Method, body, c.w.post(r.Bearer))
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := transport.DecodeResponse(answer, r.Decode)
+	return result, nil, err
+}
+
+// enter makes an agent reachable.
+func (w *world) enter(endpoint string) (*agent, caller) {
+	d := bridge.New(bridge.Options{Endpoint: endpoint, Clock: w.clock, Log: w.log})
+	a := &agent{dialect: d, mux: transport.NewMux(zerolog.Nop())}
+	u, err := url.Parse(endpoint)
+	require.NoError(w.t, err)
+	w.mu.Lock()
+	w.agents[u.Host] = a
+	w.mu.Unlock()
+	return a, caller{w, d}
+}
+
+// player is a player of ours, in the league.
+func (w *world) player(endpoint, id string) (*agent, *player.Player) {
+	a, calls := w.enter(endpoint)
+	decide, err := strategy.New("even")
+	require.NoError(w.t, err)
+	p, err := player.New(player.Options{
+		Name: "Ours", ID: id, Games: []string{"even_odd"}, Endpoint: endpoint, Manager: managerURL, Strategy: decide,
+		Caller: calls, Clock: w.clock, Log: zerolog.Nop(),
+	})
+	require.NoError(w.t, err)
+	p.Mount(a.mux)
+	require.NoError(w.t, p.Register(w.t.Context()))
+	return a, p
+}
+
+// referee is a referee of ours, in the league.
+func (w *world) referee(endpoint, id string, atOnce int) *agent {
+	a, calls := w.enter(endpoint)
+	r, err := referee.New(referee.Options{
+		Name: "Ours", ID: id, Endpoint: endpoint, Manager: managerURL, MaxConcurrent: atOnce,
+		Games: rules.NewRegistry(evenodd.Game{}), Caller: calls, Clock: w.clock, Log: zerolog.Nop(), Folder: store.Folder(w.folder),
+	})
+	require.NoError(w.t, err)
+	w.referees = append(w.referees, r)
+	r.Mount(a.mux)
+	w.t.Cleanup(r.Close)
+	require.NoError(w.t, r.Register(w.t.Context()))
+	return a
+}
+
+// finish lets the referees finish what they do.
+func (w *world) finish() {
+	for _, r := range w.referees {
+		r.Finish(w.t.Context())
+	}
+}
+
+// text is a JSON text of a value.
+func text(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// read reads a JSON object.
+func read(t testing.TB, text []byte) object {
+	t.Helper()
+	var o object
+	require.NoError(t, json.Unmarshal(text, &o), string(text))
+	return o
+}
+
+// ask posts a body and reads the answer.
+func ask(t testing.TB, a *agent, path, body string) object {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	status, answer := a.serve(ctx, "", path, body)
+	require.Equal(t, 200, status, string(answer))
+	return read(t, answer)
+}

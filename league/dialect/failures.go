@@ -1,0 +1,164 @@
+package dialect
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// A Failure is a response that is no result.
+type Failure struct {
+	Present   bool
+	Code      int    // of JSON-RPC; 0 for none
+	Text      string // for people
+	ErrorCode string // of the catalogue, such as E012; "" for none
+	errorName string // beside the code; "" for none
+	Data      jsontext.Value
+
+	thirdParty bool // it is not in the form of the specification
+}
+
+// The errors of JSON-RPC that have a meaning here.
+const (
+	MethodNotFound = -32601
+	invalidParams  = -32602
+	serverError    = -32000
+)
+
+// failure is what an object reports as an error of JSON-RPC or of MCP, or by a status.
+func (m *Method) failure(o protocol.Object) Failure {
+	messageType := o.Text("message_type")
+	if messageType == protocol.TypeLeagueQueryResponse || m.Name == protocol.Query.Name && o.Get("success") != nil {
+		return Failure{} // has errors of its own
+	}
+	if messageType == protocol.TypeLeagueError || messageType == protocol.TypeGameError {
+		return described(o.Text("error_description"), o).with(o.Append(nil))
+	}
+	if e := o.Get("error"); e != nil && e.Kind() != 'f' {
+		return readError(e)
+	}
+	words := cmp.Or(o.Text("message"), o.Text("reason"), o.Text("detail"), o.Text("error_description"))
+	switch {
+	case o.Get("isError").Kind() == 't':
+		if inner := firstContent(o); inner != nil {
+			return described(cmp.Or(inner.Text("message"), inner.Text("error")), inner)
+		}
+		return described(cmp.Or(protocol.Unquote(content(o)), words), nil)
+	case messageType != "" && !m.Registers():
+		return Failure{}
+	case o.Get("success").Kind() == 'f', failedStatus.MatchString(o.Text("status")):
+		return described(cmp.Or(words, "status "+o.Text("status")), o)
+	case len(o) == 1 && o.Get("detail") != nil: // of FastAPI
+		return described(cmp.Or(o.Text("detail"), string(o.Get("detail"))), nil)
+	}
+	return Failure{}
+}
+
+// failedStatus matches a status that reports a failure.
+var failedStatus = regexp.MustCompile(`(?i)^(error|failed|failure|unknown.*)$`)
+
+// described is a third-party failure with a text. The code of the catalogue is a member of o,
+// or in the text.
+func described(text string, o protocol.Object) Failure {
+	return Failure{Present: true, Text: text, thirdParty: true}.named(o)
+}
+
+func (f Failure) with(data jsontext.Value) Failure {
+	f.Data = data
+	return f
+}
+
+// readError reads a member error.
+func readError(e jsontext.Value) Failure {
+	o := protocol.ParseObject(e)
+	if o == nil {
+		return described(protocol.Unquote(e), nil)
+	}
+	code, err := strconv.Atoi(string(o.Get("code")))
+	f := Failure{
+		Present: true, Code: code, thirdParty: err != nil || o.Get("message").Kind() != '"',
+		Text: cmp.Or(o.Text("message"), o.Text("error_description"), o.Text("detail")), Data: o.Get("data"),
+	}
+	inner := protocol.ParseObject(f.Data)
+	if inCatalogue(inner.Text("error_code")) {
+		f.ErrorCode = inner.Text("error_code")
+		return f
+	}
+	if f = f.named(o); f.ErrorCode == "" && inner != nil {
+		f = f.named(inner)
+	}
+	return f
+}
+
+var errorCode = regexp.MustCompile(`\bE0[0-9]{2}\b`)
+
+// named finds the code of the catalogue in an error that is not in the form of the
+// specification.
+func (f Failure) named(o protocol.Object) Failure {
+	for _, said := range []string{o.Text("error_code"), o.Text("code"), errorCode.FindString(f.Text)} {
+		if inCatalogue(said) {
+			f.ErrorCode, f.errorName, f.thirdParty = said, o.Text("error_name"), true
+			return f
+		}
+	}
+	return f
+}
+
+func inCatalogue(code string) bool { return code != "" && protocol.Code(code).Name() != "" }
+
+// ofProtocol tells whether a failure is about the content of the call, not its form.
+func (f Failure) ofProtocol() bool { return f.ErrorCode != "" || protocol.IsErrorCode(f.Code) }
+
+// unknownMethod matches a text that says only that the method is unknown.
+var unknownMethod = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented)).{0,12}(method|message|tool|action|command|request)|` +
+	`(method|message.?type|tool|action|command).{0,60}(unknown|unsupported|not (found|supported|implemented|allowed|recogni[sz]ed))|^(not found|method not allowed)$`)
+
+// UnknownMethod tells whether the failure says only that the method is unknown.
+func (f Failure) UnknownMethod() bool { return unknownMethod.MatchString(f.Text) }
+
+// reply returns the reply of a failure. Internal is set for one of our agents whose
+// strategy failed: that is about the content of the call, too.
+func (f Failure) reply(as Reply, id []byte, internal bool) Reply {
+	r := Reply{Verdict: Rejected, Status: as.Status, Failure: f, Body: as.Body}
+	unchanged := !f.thirdParty && bytes.HasPrefix(as.Body, []byte(errorHead))
+	switch {
+	case f.ofProtocol() || internal:
+		r.Verdict, r.Status = Refused, httpOK
+	case f.Data != nil: // details become part of the text
+		r.Failure.Text, r.Failure.Data, unchanged = strings.TrimPrefix(f.Text+": "+string(f.Data), ": "), nil, false
+	}
+	if !unchanged {
+		r.Body = r.Failure.Body(id)
+	}
+	return r
+}
+
+// Body returns the response of a failure in the form of the specification. If the failure
+// names a code of the catalogue, data has it.
+func (f Failure) Body(id []byte) []byte {
+	code := cmp.Or(f.Code, serverError)
+	if f.Code == 0 && f.ErrorCode != "" {
+		code = protocol.Fault(protocol.Code(f.ErrorCode), "").RPC
+	}
+	failure := protocol.Object{
+		{Name: "code", Value: encoded(code)},
+		{Name: "message", Value: protocol.Quote(cmp.Or(f.Text, f.ErrorCode, "an error without a message"))},
+	}
+	data := f.Data
+	if f.ErrorCode != "" && protocol.ParseObject(data).Text("error_code") != f.ErrorCode { // no protocol: its catalogue may be another
+		data = protocol.Object{
+			{Name: "error_code", Value: protocol.Quote(f.ErrorCode)}, {Name: "error_name", Value: protocol.Quote(f.errorName)},
+			{Name: "error_description", Value: protocol.Quote(f.Text)},
+		}.Append(nil)
+	}
+	if data != nil {
+		failure.Set("data", data)
+	}
+	return ErrorBody(id, failure.Append(nil))
+}

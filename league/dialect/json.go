@@ -1,0 +1,100 @@
+package dialect
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+type member = protocol.Member[jsontext.Value]
+
+// encoded returns a value as JSON. The values are parts of messages, which always encode.
+func encoded(v any) jsontext.Value {
+	b, _ := json.Marshal(v, json.Deterministic(true))
+	return b
+}
+
+// list returns the elements of an array; nil for anything else.
+func list(v jsontext.Value) (elements []jsontext.Value) {
+	if v.Kind() != '[' || json.Unmarshal(v, &elements) != nil {
+		return nil
+	}
+	return elements
+}
+
+// Fill sets a member that is missing, null or empty, if value is not nil, and tells
+// whether it did.
+func Fill(o *protocol.Object, name string, value jsontext.Value) bool {
+	if v := o.Get(name); value == nil || v != nil && string(v) != `""` {
+		return false
+	}
+	o.Set(name, value)
+	return true
+}
+
+// rename gives a member another name, unless there is one of that name, and tells
+// whether it did. Null counts as no member.
+func rename(o *protocol.Object, from, to string) bool {
+	v := o.Get(from)
+	if v == nil || o.Get(to) != nil {
+		return false
+	}
+	o.Drop(from)
+	o.Set(to, v)
+	return true
+}
+
+// firstText returns the first text that some members hold; "" for none.
+func firstText(o protocol.Object, names []string) string {
+	for _, name := range names {
+		if text := o.Text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// only returns some members of an object. It changes the object.
+func only(o protocol.Object, names ...string) protocol.Object {
+	return slices.DeleteFunc(o, func(m member) bool { return !slices.Contains(names, m.Name) })
+}
+
+// CallBody returns the body of a request in the form of the specification. A nil id is
+// that of a notification.
+func CallBody(method string, params protocol.Object, id jsontext.Value) []byte {
+	call := protocol.Object{
+		{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "method", Value: protocol.Quote(method)}, {Name: "params", Value: params.Append(nil)},
+	}
+	if id != nil {
+		call.Set("id", id)
+	}
+	return call.Append(nil)
+}
+
+// ResultBody returns the body of a response with a result.
+func ResultBody(id, result jsontext.Value) []byte {
+	return protocol.Object{{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "result", Value: result}, {Name: "id", Value: id}}.Append(nil)
+}
+
+// ErrorBody returns the body of a response with an error.
+func ErrorBody(id, failure jsontext.Value) []byte {
+	return protocol.Object{{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "error", Value: failure}, {Name: "id", Value: id}}.Append(nil)
+}
+
+// Short returns the printable ASCII of an id, at most 50 bytes, for names and logs.
+func Short(id string) string {
+	printable := make([]byte, 0, 50)
+	for i := 0; i < len(id) && len(printable) < cap(printable); i++ {
+		if id[i] >= ' ' && id[i] <= '~' {
+			printable = append(printable, id[i])
+		}
+	}
+	return cmp.Or(string(printable), Unknown)
+}
+
+// Unknown is the id in the sender of an agent that gives none.
+const Unknown = "unknown"

@@ -1,0 +1,148 @@
+// Package dialect translates between the forms of messages that third-party
+// agents use and the forms of the specification. It is pure: it takes and returns
+// values, and has no clock, goroutine, lock, network or log. Package bridge has
+// them, and remembers what it learns about other agents. docs/third-party-agents.md
+// lists the forms, with an agent that uses each of them.
+package dialect
+
+import (
+	"slices"
+	"strings"
+
+	"evenodd/league/protocol"
+)
+
+// A Method is a method of the protocol that has messages. The tools are not Methods.
+type Method struct {
+	protocol.MethodRow
+	Index  int  // the position among all Methods, less than 64
+	Notice bool // the caller does not depend on the answer
+}
+
+var methods = func() (all []Method) {
+	notices := []string{
+		protocol.NotifyMatchResult.Name, protocol.NotifyGameError.Name, protocol.NotifyRound.Name, protocol.UpdateStandings.Name,
+		protocol.NotifyRoundCompleted.Name, protocol.NotifyLeagueCompleted.Name,
+	}
+	for _, row := range protocol.Methods() {
+		if row.Request != "" {
+			all = append(all, Method{row, len(all), slices.Contains(notices, row.Name)})
+		}
+	}
+	return all
+}()
+
+// Methods in three indexes: by the name in the specification, by message type, and by
+// each name in lower case. The message type is a name, too.
+var byName, byType, byAnyName = func() (name, messageType, anyName map[string]*Method) {
+	name, messageType, anyName = map[string]*Method{}, map[string]*Method{}, map[string]*Method{}
+	for i := range methods {
+		m := &methods[i]
+		name[m.Name], messageType[m.Request] = m, m
+		for _, n := range m.names() {
+			anyName[strings.ToLower(n)] = m
+		}
+	}
+	return name, messageType, anyName
+}()
+
+// The tools for debugging and control, by name.
+var tools = func() map[string]bool {
+	names := map[string]bool{}
+	for _, row := range protocol.Methods() {
+		if row.Request == "" {
+			names[row.Name] = true
+		}
+	}
+	return names
+}()
+
+// MethodOf returns the method with a name in the specification; nil for a tool and for
+// any other name.
+func MethodOf(name string) *Method { return byName[name] }
+
+// names are the names of the method, likeliest first. No agent calls an assignment by
+// its message type in capitals, so the types are last there.
+func (m *Method) names() []string {
+	others, types := slices.Concat(m.ThirdParty, m.Aliases), m.typeNames()[1:]
+	if m.Name == protocol.StartMatch.Name {
+		return slices.Concat([]string{m.Name}, others, types)
+	}
+	return slices.Concat([]string{m.Name}, types, others)
+}
+
+// typeNames are the names of the method without aliases: its name in the specification,
+// and the message type in capitals and in lower case.
+func (m *Method) typeNames() []string {
+	names := []string{m.Name, m.Request}
+	if lower := strings.ToLower(m.Request); lower != m.Name {
+		names = append(names, lower)
+	}
+	return names
+}
+
+// toolNames are the names of the method as a tool of MCP.
+func (m *Method) toolNames() []string { return append([]string{m.Name}, m.ThirdParty...) }
+
+// A naming is a kind of name.
+type naming int
+
+const (
+	bySpec     naming = iota // the name in the specification
+	byCapitals               // the message type
+	byLower                  // the message type in lower case
+	byAlias                  // an alias
+	byEnvelope               // a name that all messages share, such as handle_message
+)
+
+func (m *Method) naming(name string) naming {
+	switch name {
+	case m.Name:
+		return bySpec
+	case m.Request:
+		return byCapitals
+	case strings.ToLower(m.Request):
+		return byLower
+	}
+	return byAlias
+}
+
+// Registers tells whether the method registers an agent.
+func (m *Method) Registers() bool {
+	return m.Name == protocol.RegisterPlayer.Name || m.Name == protocol.RegisterReferee.Name
+}
+
+// Deferrable tells whether an agent may post the answer later.
+func (m *Method) Deferrable() bool { return isDeferrable(m.Result) }
+
+func isDeferrable(answer string) bool {
+	switch answer {
+	case protocol.TypeGameJoinAck, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse:
+		return true
+	}
+	return false
+}
+
+// essential is the member without which a reply does not answer the call; "" for none.
+func (m *Method) essential() string {
+	switch m.Name {
+	case protocol.ChooseParity.Name:
+		return "parity_choice"
+	case protocol.Invite.Name:
+		return "accept"
+	case protocol.MakeMove.Name:
+		return "move_data"
+	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
+		return "status"
+	}
+	return ""
+}
+
+// ofMatch tells whether a referee sends a message of this type to a player.
+func ofMatch(messageType string) bool {
+	switch messageType {
+	case protocol.TypeGameInvitation, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall, protocol.TypeGameOver, protocol.TypeGameError:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,264 @@
+package dialect
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// An Assigned match is what the manager knows of a match that it assigned to a third-party
+// referee. It is immutable.
+type Assigned struct {
+	MatchID string
+	Referee string          // its id; "" if it is not known
+	known   protocol.Object // the members that a report may lack
+	players [2]string
+	scoring protocol.Object
+}
+
+// ReadAssignment returns the match of a MATCH_ASSIGNMENT.
+func ReadAssignment(assignment protocol.Object) Assigned {
+	a := Assigned{MatchID: assignment.Text("match_id"), Referee: assignment.Text("referee_id"), scoring: assignment.Object("scoring")}
+	for _, name := range []string{"match_id", "round_id", "league_id", "game_type"} {
+		Fill(&a.known, name, assignment.Get(name))
+	}
+	if a.Referee != "" {
+		a.known.Set("sender", protocol.Quote(protocol.RefereeSender(a.Referee)))
+	}
+	a.players = [2]string{assignment.Object("player_A").Text("player_id"), assignment.Object("player_B").Text("player_id")}
+	return a
+}
+
+// Reporter is the id in the sender of a report; "" if there is none.
+func Reporter(report protocol.Object) string {
+	if id := protocol.AgentOf(report.Text("sender")); id != Unknown {
+		return id
+	}
+	return ""
+}
+
+// IsReportedBy tells whether a reporter can be the referee of the match.
+func (a *Assigned) IsReportedBy(reporter string) bool {
+	return reporter == "" || a.Referee == "" || strings.EqualFold(reporter, a.Referee)
+}
+
+// HasPlayers tells whether all players that a report names are those of the match.
+func (a *Assigned) HasPlayers(report protocol.Object) bool {
+	return !slices.ContainsFunc(playersIn(report), func(id string) bool { return !slices.Contains(a.players[:], id) })
+}
+
+// playersIn are the players that a report names.
+func playersIn(report protocol.Object) (ids []string) {
+	result := resultIn(report)
+	details := result.Object("details")
+	if id := protocol.Unquote(result.Get(winnerNames...)); id != "" && !isDraw(id) {
+		ids = append(ids, id)
+	}
+	for _, side := range []string{"player_a_id", "player_b_id"} {
+		if id := result.Text(side); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	for _, keyed := range []protocol.Object{
+		result.Object("score"), result.Object("choices"), result.Object("player_choices"), details.Object("choices"), details.Object("player_choices"),
+	} {
+		for _, one := range keyed {
+			ids = append(ids, one.Name)
+		}
+	}
+	return ids
+}
+
+// resultIn is the result in a report: under result, under game_result, or beside the
+// envelope.
+func resultIn(report protocol.Object) protocol.Object {
+	for _, name := range []string{"result", "game_result"} {
+		if r := report.Object(name); r != nil {
+			return r
+		}
+	}
+	return report
+}
+
+// Complete adds the members that a report of the match lacks, and puts its result into the
+// form of the specification. It tells whether it changed the report.
+func (a *Assigned) Complete(report *protocol.Object) bool {
+	before := string(report.Append(nil))
+	if protocol.AgentOf(report.Text("sender")) == Unknown {
+		report.Drop("sender")
+	}
+	for _, one := range a.known {
+		Fill(report, one.Name, one.Value)
+	}
+	a.completeResult(report)
+	return string(report.Append(nil)) != before
+}
+
+// The members of a result under their third-party positions.
+var (
+	winnerNames = []string{"winner", "winner_player_id", "winner_id"}
+	detailNames = []string{"choices", "player_choices", "drawn_number", "status", "reason"}
+)
+
+// completeResult puts the result of a report into the form of the specification. It adds
+// only the score, which follows from the winner.
+func (a *Assigned) completeResult(report *protocol.Object) {
+	result := report.Object("result")
+	if result == nil {
+		result = slices.Clone(resultIn(*report))
+		a.readSides(&result)
+		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil {
+			return
+		}
+		result = only(result, slices.Concat(winnerNames, detailNames, []string{"score", "details"})...)
+	}
+	details := result.Object("details")
+	for _, name := range detailNames {
+		Fill(&details, name, result.Get(name))
+	}
+	Fill(&details, "choices", details.Get("player_choices"))
+	details.Drop("player_choices")
+	status := statusOf(details.Text("status"))
+	if details.Get("status") != nil {
+		details.Drop("status")
+	}
+	if status != "" {
+		details.Set("status", protocol.Quote(status))
+	}
+	score := result.Object("score")
+	if holdsChoices(score) {
+		Fill(&details, "choices", score.Append(nil))
+		score = nil
+	}
+	a.setWinner(&result, status)
+	if len(score) == 0 {
+		score = a.score(result, status)
+	}
+	result.Set("score", score.Append(nil))
+	dropEmpty(&details)
+	a.setStatus(&details, result)
+	for _, name := range append(detailNames, "details") {
+		result.Drop(name)
+	}
+	if len(details) > 0 {
+		result.Set("details", details.Append(nil))
+	}
+	report.Set("result", result.Append(nil))
+}
+
+// readSides adds the choices, the status and the winner that a flat report has by side:
+// player_a_choice, player_a_result.
+func (a *Assigned) readSides(result *protocol.Object) {
+	var choices protocol.Object
+	playerBy := map[string]string{} // by result
+	for i, side := range []string{"player_a", "player_b"} {
+		id := result.Text(side + "_id")
+		if !slices.Contains(a.players[:], id) {
+			id = a.players[i]
+		}
+		Fill(&choices, id, result.Get(side+"_choice"))
+		playerBy[strings.ToUpper(result.Text(side+"_result"))] = id
+	}
+	if len(choices) > 0 {
+		Fill(result, "choices", choices.Append(nil))
+	}
+	for _, status := range []string{protocol.StatusTechnicalLoss, protocol.StatusDraw, protocol.StatusWin} {
+		if playerBy[status] == "" {
+			continue
+		}
+		Fill(result, "status", protocol.Quote(status))
+		if slices.ContainsFunc(winnerNames, result.Has) {
+			return
+		}
+		winner := jsontext.Value("null")
+		if id := playerBy[protocol.StatusWin]; id != "" {
+			winner = protocol.Quote(id)
+		}
+		result.Set("winner", winner)
+	}
+}
+
+// setStatus adds the status of a match in which both players have chosen: without a number
+// it would look like a technical loss.
+func (a *Assigned) setStatus(details *protocol.Object, result protocol.Object) {
+	choices := details.Object("choices")
+	if details.Get("status") != nil || details.Get("drawn_number") != nil || choices.Get(a.players[0]) == nil || choices.Get(a.players[1]) == nil {
+		return
+	}
+	status := protocol.StatusDraw
+	if winner := result.Text("winner"); winner != "" && winner != draw {
+		status = protocol.StatusWin
+	}
+	details.Set("status", protocol.Quote(status))
+}
+
+// setWinner moves the winner to its member in the specification.
+func (a *Assigned) setWinner(result *protocol.Object, status string) {
+	said := result.Get(winnerNames...)
+	null := said == nil && slices.ContainsFunc(winnerNames, result.Has)
+	for _, name := range winnerNames[1:] {
+		result.Drop(name)
+	}
+	id := protocol.Unquote(said)
+	switch {
+	case isDraw(id), said == nil && status == protocol.StatusDraw:
+		result.Set("winner", protocol.Quote(draw))
+	case null, id == "" && said.Kind() == '"':
+		result.Set("winner", jsontext.Value("null"))
+	case said != nil:
+		result.Set("winner", said)
+	}
+}
+
+// draw is the winner of a draw, if it is not null.
+const draw = "DRAW"
+
+func isDraw(winner string) bool {
+	switch strings.ToUpper(winner) {
+	case draw, "TIE", "NONE":
+		return true
+	}
+	return false
+}
+
+// dropEmpty drops empty choices and the number 0: no number was drawn.
+func dropEmpty(details *protocol.Object) {
+	if len(details.Object("choices")) == 0 {
+		details.Drop("choices")
+	}
+	if n := details.Get("drawn_number"); n == nil || string(n) == "0" {
+		details.Drop("drawn_number")
+	}
+}
+
+// holdsChoices tells whether a score holds choices in place of points.
+func holdsChoices(score protocol.Object) bool {
+	return len(score) > 0 && !slices.ContainsFunc(score, func(m member) bool {
+		_, err := strconv.Atoi(protocol.Unquote(m.Value))
+		return m.Value.Kind() != '"' && m.Value.Kind() != 'n' || m.Value.Kind() == '"' && err == nil
+	})
+}
+
+// score follows from the winner and the scoring of the league. Two players with a
+// technical loss get the points of a loss.
+func (a *Assigned) score(result protocol.Object, status string) protocol.Object {
+	points := func(name string) jsontext.Value {
+		if v := a.scoring.Get(name); v.Kind() == '0' {
+			return v
+		}
+		return jsontext.Value("0")
+	}
+	score := protocol.Object{{Name: a.players[0], Value: points("loss_points")}, {Name: a.players[1], Value: points("loss_points")}}
+	winner := result.Text("winner")
+	switch side := slices.Index(a.players[:], winner); {
+	case winner != "" && side >= 0:
+		score[side].Value = points("win_points")
+	case status != protocol.StatusTechnicalLoss:
+		score[0].Value, score[1].Value = points("draw_points"), points("draw_points")
+	}
+	return score
+}

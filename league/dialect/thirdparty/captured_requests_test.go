@@ -1,0 +1,215 @@
+package thirdparty
+
+import (
+	"cmp"
+	nethttp "net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+)
+
+// Tested against every exchange that was captured: the request gets an answer of
+// ours with the fields, types and wrapping of the captured one.
+func TestEachCapturedRequestIsAnsweredLikeTheCapturedOne(t *testing.T) {
+	for _, m := range makers {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			all := captured(t, m.name)
+			var toManager, toReferees, toPlayers []*exchange
+			for _, e := range all {
+				switch {
+				case e.Port == managerPort:
+					toManager = append(toManager, e)
+				case e.Port < 8100:
+					toReferees = append(toReferees, e)
+				default:
+					toPlayers = append(toPlayers, e)
+				}
+			}
+			require.Equal(t, m.exchanges, len(toManager)+len(toReferees)+len(toPlayers))
+			answered := 0
+			t.Run("manager", func(t *testing.T) {
+				inAWorld(t, func(w *world) { answered += w.answerAsManager(toManager) })
+			})
+			for _, port := range portsOf(toPlayers) {
+				t.Run("player", func(t *testing.T) {
+					inAWorld(t, func(w *world) { answered += w.answerAsPlayer(all, port) })
+				})
+			}
+			for _, port := range portsOf(toReferees) {
+				t.Run("referee", func(t *testing.T) {
+					inAWorld(t, func(w *world) { answered += w.answerAsReferee(all, port) })
+				})
+			}
+			assert.Equal(t, m.exchanges, answered, "not all exchanges were tried")
+		})
+	}
+}
+
+// portsOf are the ports that requests went to.
+func portsOf(some []*exchange) []int {
+	var ports []int
+	for _, e := range some {
+		ports = append(ports, e.Port)
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// resend posts a captured request, with some strings replaced, to an agent of
+// ours, and holds the answer against the captured one.
+func (w *world) resend(e *exchange, now map[string]string) any {
+	w.t.Helper()
+	_, path, _ := strings.Cut(strings.TrimPrefix(e.endpoint(), "http://"), "/")
+	url := strings.TrimSuffix(e.endpoint(), "/"+path) + e.Path
+	status, answer := w.post(w.life, url, replaced(e.Request, now))
+	assert.Equal(w.t, e.Status, status, "%s", e)
+	assert.Empty(w.t, lacking(replaced(e.Response, now), answer, ""), "%s answered with %s", e, written(answer))
+	if id := member(e.Request, "id"); id != nil {
+		assert.Equal(w.t, id, member(answer, "id"), "%s: whoever asks knows its answer by the id", e)
+	}
+	return answer
+}
+
+func written(tree any) string {
+	raw, err := json.Marshal(tree, json.Deterministic(true))
+	if err != nil {
+		panic(err) // a tree of JSON always encodes
+	}
+	return string(raw)
+}
+
+// answerAsManager has a manager of ours answer what another's was asked: who
+// registers, who reports, and what the schedule is.
+func (w *world) answerAsManager(some []*exchange) (answered int) {
+	players, referees := 0, 0
+	assigned := map[string]chan *protocol.MatchAssignment{} // by the id that the referee had
+	only := ""
+	for _, e := range some {
+		endpoint := contact(e.Request)
+		if endpoint == "" {
+			continue
+		}
+		matches := make(chan *protocol.MatchAssignment, 100)
+		if id := text(e.Response, "result", "referee_id"); id != "" {
+			referees++
+			assigned[id], only = matches, id
+		} else {
+			players++
+		}
+		w.stranger(portOf(endpoint), accepting(matches))
+	}
+	w.manager(players, referees, admitting(some[0].maker, "maker-b")) // of which somebody without a name asks for the schedule
+	now := map[string]string{}                                        // what was said, and what is said here
+	for _, e := range some {
+		if strings.Contains(e.method(), "report") {
+			by := cmp.Or(strings.TrimPrefix(text(e.Request, "params", "sender"), "referee:"), only)
+			meet(now, e.Request, await(w, assigned[by]))
+		}
+		answered++
+		if n, drawn := member(e.Request, "params", "result", "details", "drawn_number").(float64); drawn && n > 10 {
+			_, answer := w.post(w.life, at(managerPort), replaced(e.Request, now))
+			assert.Equal(w.t, "E002", text(answer, "error", "data", "error_code"), "%s: the number is drawn from 1 to 10", e)
+			continue
+		}
+		answer := w.resend(e, now)
+		for _, name := range []string{"player_id", "referee_id", "auth_token"} {
+			if was, is := text(e.Response, "result", name), text(answer, "result", name); was != "" && is != "" {
+				now[was] = is
+				now["referee:"+was] = "referee:" + is
+			}
+		}
+	}
+	return answered
+}
+
+// meet makes the players of a captured report those of a match that is played
+// here.
+func meet(now map[string]string, report any, a *protocol.MatchAssignment) {
+	score, _ := member(report, "params", "result", "score").(map[string]any)
+	var ids []string
+	for id := range score {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	now[ids[0]], now[ids[1]] = a.PlayerA.PlayerID, a.PlayerB.PlayerID
+	if id := text(report, "params", "match_id"); id != "" {
+		now[id] = a.MatchID
+	}
+}
+
+// accepting is somebody who takes every match, and knows nothing else.
+func accepting(assigned chan<- *protocol.MatchAssignment) nethttp.HandlerFunc {
+	return func(out nethttp.ResponseWriter, in *nethttp.Request) {
+		var q struct {
+			ID     any                       `json:"id"`
+			Method string                    `json:"method"`
+			Params *protocol.MatchAssignment `json:"params"`
+		}
+		if json.UnmarshalRead(in.Body, &q) != nil || q.Method != protocol.StartMatch.Name {
+			say(out, 200, map[string]any{"jsonrpc": "2.0", "id": q.ID, "error": map[string]any{"code": -32601, "message": "Method not found"}})
+			return
+		}
+		say(out, 200, map[string]any{"jsonrpc": "2.0", "id": q.ID, "result": map[string]any{
+			"message_type": protocol.TypeMatchAssignmentAck, "status": protocol.StatusAccepted, "match_id": q.Params.MatchID, "attempt": q.Params.Attempt,
+		}})
+		assigned <- q.Params
+	}
+}
+
+// answerAsPlayer has a player of ours, registered as the one that was captured,
+// answer what that was asked.
+func (w *world) answerAsPlayer(all []*exchange, port int) (answered int) {
+	w.replay("", all, managerPort, managerPort)
+	p := w.player(port)
+	require.NoError(w.t, p.Register(w.life), "the captured answer to a registration")
+	for _, e := range all {
+		if e.Port == port {
+			w.resend(e, nil)
+			answered++
+		}
+	}
+	return answered
+}
+
+// answerAsReferee has a referee of ours, registered as the one that was captured,
+// answer what that was asked, with players as they were captured.
+func (w *world) answerAsReferee(all []*exchange, port int) (answered int) {
+	boss := w.replay("", all, managerPort, managerPort)
+	reported := make(chan any, 100)
+	boss.told = func(method string, request any) {
+		if strings.Contains(method, "report") {
+			reported <- request
+		}
+	}
+	for _, p := range portsOf(all) {
+		if p >= 8100 {
+			w.replay(all[0].maker, all, p, p)
+		}
+	}
+	r := w.referee(port)
+	require.NoError(w.t, r.Register(w.life), "the captured answer to a registration")
+	for _, e := range all {
+		if e.Port == port {
+			w.resend(e, nil)
+			answered++
+			report := await(w, reported)
+			assert.NotEmpty(w.t, member(report, "params", "result", "score"), "%s: the match is played and reported", e)
+		}
+	}
+	return answered
+}
+
+// admitting has a league admit agents that send no tokens, where the maker's do not,
+// or is one of some others.
+func admitting(maker string, others ...string) func(*league.Options) {
+	tokenless := append([]string{"maker-d", "maker-e"}, others...)
+	return func(o *league.Options) { o.LenientAuth = slices.Contains(tokenless, maker) }
+}

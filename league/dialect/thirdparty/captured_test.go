@@ -1,0 +1,193 @@
+package thirdparty
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An exchange is one that was captured between agents of another maker.
+type exchange struct {
+	N        int    `json:"n"`
+	Port     int    `json:"server_port"`
+	Path     string `json:"path"`
+	Request  any    `json:"request"`
+	Status   int    `json:"status"`
+	Response any    `json:"response"`
+
+	maker, file string
+}
+
+func (e *exchange) String() string {
+	return fmt.Sprintf("%s/%s %d %s", e.maker, e.file, e.N, e.method())
+}
+
+// method is the method that was called, or the path where there was none.
+func (e *exchange) method() string {
+	if method, ok := member(e.Request, "method").(string); ok {
+		return method
+	}
+	return e.Path
+}
+
+// endpoint is where the request was sent.
+func (e *exchange) endpoint() string { return at(e.Port) }
+
+// makers are those whose traffic was captured, with how many exchanges there
+// are of each: none is overlooked.
+var makers = []struct {
+	name      string
+	exchanges int
+}{{"maker-a", 13}, {"maker-b", 54}, {"maker-c", 14}, {"maker-d", 13}, {"maker-e", 23}}
+
+// captured are the exchanges of a maker: how its agents registered, then how they
+// played.
+func captured(t *testing.T, maker string) []*exchange {
+	t.Helper()
+	var all []*exchange
+	for _, file := range []string{"registration.json", "match1.json", "other.json"} {
+		raw, err := os.ReadFile(filepath.Join("..", "testdata", "peers", maker, file))
+		if os.IsNotExist(err) && file == "other.json" {
+			continue
+		}
+		require.NoError(t, err)
+		var some []*exchange
+		require.NoError(t, json.Unmarshal(raw, &some))
+		for _, e := range some {
+			e.maker, e.file = maker, file
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+func TestNoCapturedExchangeIsOverlooked(t *testing.T) {
+	folders, err := os.ReadDir(filepath.Join("..", "testdata", "peers"))
+	require.NoError(t, err)
+	assert.Len(t, folders, len(makers))
+	for _, m := range makers {
+		files, err := os.ReadDir(filepath.Join("..", "testdata", "peers", m.name))
+		require.NoError(t, err)
+		n := 0
+		for _, f := range files {
+			raw, err := os.ReadFile(filepath.Join("..", "testdata", "peers", m.name, f.Name()))
+			require.NoError(t, err)
+			var some []any
+			require.NoError(t, json.Unmarshal(raw, &some))
+			n += len(some)
+		}
+		assert.Equal(t, m.exchanges, n, m.name)
+		assert.Len(t, captured(t, m.name), m.exchanges, m.name)
+	}
+}
+
+// member is what is found in a tree of JSON by going down some members; nil for
+// nothing.
+func member(tree any, names ...string) any {
+	for _, name := range names {
+		object, ok := tree.(map[string]any)
+		if !ok {
+			return nil
+		}
+		tree = object[name]
+	}
+	return tree
+}
+
+// text is member where that is a string, and "" otherwise.
+func text(tree any, names ...string) string {
+	s, _ := member(tree, names...).(string)
+	return s
+}
+
+// replaced is a tree in which strings, also those that name members, are others.
+func replaced(tree any, by map[string]string) any {
+	switch v := tree.(type) {
+	case string:
+		if other, ok := by[v]; ok {
+			return other
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = replaced(v[i], by)
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, value := range v {
+			object[replaced(name, by).(string)] = replaced(value, by)
+		}
+		return object
+	}
+	return tree
+}
+
+// kindOf names the JSON type of a value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case float64:
+		return "number"
+	case bool:
+		return "boolean"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// lacking lists what an answer lacks of a captured one: members, or their types.
+// What is null there may be null or a string. A null error is no part of an
+// answer of ours.
+func lacking(of, answer any, path string) []string {
+	if of == nil {
+		if answer == nil || kindOf(answer) == "string" {
+			return nil
+		}
+		return []string{path + ": " + kindOf(answer) + " in place of null or a string"}
+	}
+	if kindOf(of) != kindOf(answer) {
+		return []string{path + ": " + kindOf(answer) + " in place of " + kindOf(of)}
+	}
+	var missing []string
+	switch v := of.(type) {
+	case []any:
+		has := answer.([]any)
+		if len(v) > 0 && len(has) == 0 {
+			return []string{path + ": empty"}
+		}
+		for i := range has {
+			if len(v) > 0 {
+				missing = append(missing, lacking(v[0], has[i], fmt.Sprintf("%s[%d]", path, i))...)
+			}
+		}
+	case map[string]any:
+		has := answer.(map[string]any)
+		for name, value := range v {
+			at := path + "." + name
+			found, there := has[name]
+			switch {
+			case name == "error" && value == nil:
+			case !there:
+				missing = append(missing, at+": missing")
+			case there:
+				missing = append(missing, lacking(value, found, at)...)
+			}
+		}
+		if e, there := has["error"]; there && path == "" && e == nil {
+			missing = append(missing, ".error: null, which nobody wants")
+		}
+	}
+	return missing
+}

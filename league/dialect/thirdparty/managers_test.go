@@ -1,0 +1,367 @@
+package thirdparty
+
+import (
+	"fmt"
+	nethttp "net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/player"
+	"evenodd/referee"
+)
+
+// A foreignLeague is run by a manager of another maker, which answers as it was
+// captured and starts matches in its way, with a referee and players of ours.
+type foreignLeague struct {
+	*world
+
+	maker   string
+	boss    *replay
+	all     []*exchange
+	referee *referee.Referee
+	players []*player.Player // in the order of the ids
+	ids     []string
+	ports   []int
+	judge   int      // the port of the referee
+	reports chan any // as they came
+}
+
+// A bout is a match of a foreign league: between the a-th and the b-th player.
+type bout struct {
+	round, n, a, b int
+}
+
+// Everybody meets everybody.
+func bouts() []bout {
+	return []bout{{1, 1, 0, 1}, {1, 2, 2, 3}, {2, 3, 0, 2}, {2, 4, 1, 3}, {3, 5, 0, 3}, {3, 6, 1, 2}}
+}
+
+// A league runs under the managers of all makers with a referee and players of
+// ours: each match that is started, in the way of each, is reported with a result
+// that follows from what was chosen and drawn.
+func TestAForeignManagerRunsALeagueWithOurRefereeAndPlayers(t *testing.T) {
+	ways := map[string]func(*foreignLeague, []bout){
+		"maker-a": (*foreignLeague).announce,
+		"maker-b": (*foreignLeague).runMatches,
+		"maker-c": (*foreignLeague).assign,
+		"maker-d": (*foreignLeague).announceBriefly,
+		"maker-e": (*foreignLeague).assign,
+	}
+	require.Len(t, ways, len(makers))
+	for maker, start := range ways {
+		t.Run(maker, func(t *testing.T) {
+			t.Parallel()
+			inAWorld(t, func(w *world) {
+				f := w.foreignLeague(maker)
+				all := bouts()
+				for round := 1; round <= 3; round++ {
+					start(f, slices.DeleteFunc(slices.Clone(all), func(b bout) bool { return b.round != round }))
+				}
+				for i, p := range f.players {
+					assert.Equal(t, 3, p.Record().Stats.TotalMatches, "%s knows of its matches", f.ids[i])
+				}
+				assert.Equal(t, len(all), f.referee.Record().Conducted)
+				assert.Empty(t, f.reports, "a match was reported twice")
+			})
+		})
+	}
+}
+
+// foreignLeague has everybody registered.
+func (w *world) foreignLeague(maker string) *foreignLeague {
+	w.t.Helper()
+	f := &foreignLeague{world: w, maker: maker, all: captured(w.t, maker), reports: make(chan any, 100)}
+	f.boss = w.replay(maker, f.all, managerPort, managerPort)
+	f.boss.told = func(method string, request any) {
+		if strings.Contains(method, "report") {
+			f.reports <- request
+		}
+	}
+	for _, e := range f.all {
+		port := portOf(contact(e.Request))
+		switch {
+		case port == 0:
+		case port >= 8100:
+			f.ports, f.ids = append(f.ports, port), append(f.ids, text(e.Response, "result", "player_id"))
+		case f.judge == 0 || port < f.judge:
+			f.judge = port
+		}
+	}
+	f.referee = w.referee(f.judge)
+	require.NoError(w.t, f.referee.Register(w.life))
+	for i, port := range f.ports {
+		p := w.player(port)
+		require.NoError(w.t, p.Register(w.life))
+		require.Equal(w.t, f.ids[i], p.ID())
+		f.players = append(f.players, p)
+	}
+	return f
+}
+
+// matchID is a match as the maker names it.
+func (f *foreignLeague) matchID(b bout) string {
+	switch f.maker {
+	case "maker-c":
+		return fmt.Sprintf("match_63f3cb%02d", b.n)
+	case "maker-e":
+		return fmt.Sprintf("M%d", b.n)
+	}
+	return fmt.Sprintf("R%dM%d", b.round, b.n)
+}
+
+// envelope is what the maker puts before a message.
+func (f *foreignLeague) envelope(messageType string) map[string]any {
+	return map[string]any{
+		"protocol": "league.v2", "message_type": messageType, "sender": "league_manager",
+		"timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), "conversation_id": "conv-round",
+		"league_id": leagueID,
+	}
+}
+
+// tell calls a method of the referee, which must not be refused.
+func (f *foreignLeague) tell(method string, params map[string]any) {
+	f.t.Helper()
+	status, answer := f.post(f.life, at(f.judge), map[string]any{"jsonrpc": "2.0", "method": method, "params": params, "id": 7})
+	assert.Equal(f.t, nethttp.StatusOK, status)
+	assert.Nil(f.t, member(answer, "error"), "%s answered with %s", method, written(answer))
+	assert.NotNil(f.t, member(answer, "result"), "%s answered with %s", method, written(answer))
+}
+
+// announce starts the matches of a round by announcing it to the referee, with
+// all that it must know.
+func (f *foreignLeague) announce(round []bout) {
+	params := f.envelope("ROUND_ANNOUNCEMENT")
+	params["round_id"], params["matches"] = round[0].round, f.entries(round, true)
+	f.tell("notify_round", params)
+	f.collect(round)
+}
+
+// announceBriefly does so where everybody knows where players are: P01 at 8101,
+// and so on.
+func (f *foreignLeague) announceBriefly(round []bout) {
+	params := f.envelope("ROUND_ANNOUNCEMENT")
+	params["round_id"], params["matches"] = round[0].round, f.entries(round, false)
+	f.tell("round_announcement", params)
+	f.collect(round)
+}
+
+func (f *foreignLeague) entries(round []bout, endpoints bool) []any {
+	entries := []any{map[string]any{ // of another referee
+		"match_id": "R9M9", "game_type": "even_odd", "player_A_id": f.ids[0], "player_B_id": f.ids[1],
+		"referee_endpoint": "http://localhost:8009/mcp",
+	}}
+	for _, b := range round {
+		entry := map[string]any{
+			"match_id": f.matchID(b), "game_type": "even_odd", "player_A_id": f.ids[b.a], "player_B_id": f.ids[b.b],
+			"referee_endpoint": at(f.judge),
+		}
+		if endpoints {
+			entry["player_A_endpoint"], entry["player_B_endpoint"] = at(f.ports[b.a]), at(f.ports[b.b])
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// started is the request by which the maker started a match.
+func (f *foreignLeague) started() *exchange {
+	i := slices.IndexFunc(f.all, func(e *exchange) bool { return e.Port < 8100 && e.Port != managerPort })
+	require.GreaterOrEqual(f.t, i, 0, "no start was captured")
+	return f.all[i]
+}
+
+// startOf is that request for another match.
+func (f *foreignLeague) startOf(e *exchange, b bout) map[string]any {
+	params := e.Request
+	if e.Path == "/mcp" {
+		params = member(e.Request, "params")
+	}
+	now := map[string]string{text(params, "match_id"): f.matchID(b)}
+	for _, names := range [][]string{{"player1_id", "player_a_id", "player_a"}, {"player2_id", "player_b_id", "player_b"}} {
+		i := b.a
+		if names[0] == "player2_id" {
+			i = b.b
+		}
+		for _, name := range names {
+			if was := text(params, name); was != "" {
+				now[was] = f.ids[i]
+			}
+			for _, suffix := range []string{"_endpoint", "_url"} {
+				if was := text(params, strings.TrimSuffix(name, "_id")+suffix); was != "" {
+					now[was] = at(f.ports[i])
+				}
+			}
+		}
+	}
+	other := replaced(params, now).(map[string]any)
+	if _, there := other["round_id"]; there {
+		other["round_id"] = b.round
+	}
+	return other
+}
+
+// assign starts matches one by one by a method of the maker's own.
+func (f *foreignLeague) assign(round []bout) {
+	e := f.started()
+	for _, b := range round {
+		f.tell(e.method(), f.startOf(e, b))
+		f.collect([]bout{b})
+	}
+}
+
+// runMatches starts them by a path of the maker's own, which answers when the
+// match is over.
+func (f *foreignLeague) runMatches(round []bout) {
+	e := f.started()
+	for _, b := range round {
+		status, answer := f.post(f.life, strings.TrimSuffix(at(f.judge), "/mcp")+e.Path, f.startOf(e, b))
+		require.Equal(f.t, nethttp.StatusOK, status, "%s", written(answer))
+		result := f.collect([]bout{b})[0]
+		assert.Equal(f.t, f.matchID(b), text(answer, "match_id"))
+		winner := member(result, "winner")
+		if winner == "DRAW" {
+			winner = nil
+		}
+		assert.Equal(f.t, winner, member(answer, "winner"), "the answer and the report differ")
+		assert.Equal(f.t, member(result, "details", "drawn_number"), member(answer, "result", "drawn_number"))
+		assert.Equal(f.t, winner, member(answer, "result", "winner_player_id"))
+	}
+}
+
+// collect takes one report of each match, and returns their results.
+func (f *foreignLeague) collect(round []bout) []any {
+	f.t.Helper()
+	reports := map[string]any{}
+	for range round {
+		report := await(f.world, f.reports)
+		reports[text(report, "params", "match_id")] = report
+	}
+	results := make([]any, 0, len(round))
+	for _, b := range round {
+		report := reports[f.matchID(b)]
+		require.NotNil(f.t, report, "no report of %s, but %s", f.matchID(b), written(reports))
+		result := member(report, "params", "result")
+		f.sane(result, f.ids[b.a], f.ids[b.b])
+		results = append(results, result)
+	}
+	return results
+}
+
+// sane: the winner follows from what was chosen and drawn, and the points from
+// who has won.
+func (f *foreignLeague) sane(result any, a, b string) {
+	f.t.Helper()
+	number, _ := member(result, "details", "drawn_number").(float64)
+	assert.True(f.t, number >= 1 && number <= 10, "drawn was %v in %s", number, written(result))
+	parity := []string{"even", "odd"}[int(number)%2]
+	choices := map[string]string{}
+	for _, id := range []string{a, b} {
+		choices[id] = text(result, "details", "choices", id)
+		assert.Contains(f.t, []string{"even", "odd"}, choices[id], "%s of %s", id, written(result))
+	}
+	score := map[string]any{a: 1.0, b: 1.0}
+	var winner any
+	for id, other := range map[string]string{a: b, b: a} {
+		if choices[id] == parity && choices[other] != parity {
+			winner, score = id, map[string]any{id: 3.0, other: 0.0}
+		}
+	}
+	if winner == nil {
+		assert.Contains(f.t, []any{nil, "DRAW"}, member(result, "winner"), "%s", written(result))
+	} else {
+		assert.Equal(f.t, winner, member(result, "winner"), "%s", written(result))
+	}
+	assert.Equal(f.t, score, member(result, "score"), "%s", written(result))
+}
+
+// A manager may call the referee inside that referee's own report: it starts the
+// next match there, and acknowledges when that has begun.
+func TestAManagerThatStartsTheNextMatchInsideAReport(t *testing.T) {
+	for _, maker := range []string{"maker-c", "maker-e"} {
+		t.Run(maker, func(t *testing.T) {
+			inAWorld(t, func(w *world) {
+				f := w.foreignLeague(maker)
+				queue := bouts()
+				var mu sync.Mutex
+				next := func() (b bout, more bool) {
+					mu.Lock()
+					defer mu.Unlock()
+					if len(queue) == 0 {
+						return bout{}, false
+					}
+					b, queue = queue[0], queue[1:]
+					return b, true
+				}
+				e := f.started()
+				f.boss.first = func(method string) {
+					if !strings.Contains(method, "report") {
+						return
+					}
+					if b, more := next(); more {
+						f.tell(e.method(), f.startOf(e, b))
+					}
+				}
+				b, _ := next()
+				f.tell(e.method(), f.startOf(e, b))
+				f.collect(bouts())
+				for i, p := range f.players {
+					assert.Equal(t, 3, p.Record().Stats.TotalMatches, "%s", f.ids[i])
+				}
+			})
+		})
+	}
+}
+
+// Managers that know agents by static files take no sender that is not of their
+// form: the number comes from the port.
+func TestAManagerThatWantsSendersOfItsFormGetsThem(t *testing.T) {
+	form := regexp.MustCompile(`^(player:P0[1-4]|referee:REF0[12])$`)
+	refusals := map[string]func(id any) any{
+		"an error": func(id any) any {
+			return map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": -32602, "message": "Invalid sender format"}}
+		},
+		"an error of its own": func(id any) any {
+			return map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": -32000, "message": "unknown sender"}}
+		},
+		"rejected": func(id any) any {
+			return map[string]any{"jsonrpc": "2.0", "id": id, "result": map[string]any{
+				"status": "REJECTED", "player_id": nil, "reason": "invalid sender",
+			}}
+		},
+	}
+	for name, refusal := range refusals {
+		t.Run(name, func(t *testing.T) {
+			inAWorld(t, func(w *world) {
+				boss := &replay{w: w, maker: "maker-d", port: managerPort, answers: map[string][]*exchange{}, given: map[string]int{}}
+				for _, e := range captured(t, "maker-d") {
+					if e.Port == managerPort {
+						boss.answers[e.method()] = append(boss.answers[e.method()], e)
+					}
+				}
+				w.stranger(managerPort, nethttp.HandlerFunc(func(out nethttp.ResponseWriter, in *nethttp.Request) {
+					request := readAll(in)
+					if contact(request) != "" && !form.MatchString(text(request, "params", "sender")) {
+						say(out, nethttp.StatusOK, refusal(member(request, "id")))
+						return
+					}
+					boss.serve(out, in, request)
+				}))
+				p := w.player(8103)
+				require.NoError(t, p.Register(w.life))
+				assert.Equal(t, "P03", p.ID())
+				r := w.referee(8002)
+				require.NoError(t, r.Register(w.life))
+				assert.Equal(t, "REF02", r.ID())
+				assert.LessOrEqual(t, boss.asked(protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name), 4)
+			})
+		})
+	}
+}

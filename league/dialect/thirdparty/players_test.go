@@ -1,0 +1,148 @@
+package thirdparty
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// A seat is a player of a maker, as it was captured at its port.
+type seat struct {
+	maker string
+	port  int
+}
+
+// The players that were captured in a match, and a league of each maker's: where
+// there were only two of them, two play for another at its port too.
+func leaguesOfForeigners() map[string][]seat {
+	return map[string][]seat{
+		"maker-a": {{"maker-a", 8101}, {"maker-a", 8104}, {"maker-a", 8102}, {"maker-a", 8103}},
+		"maker-b": {{"maker-b", 8101}, {"maker-b", 8102}, {"maker-b", 8103}, {"maker-b", 8104}},
+		"maker-c": {{"maker-c", 8102}, {"maker-c", 8104}, {"maker-c", 8103}, {"maker-c", 8101}},
+		"maker-d": {{"maker-d", 8103}, {"maker-d", 8101}, {"maker-d", 8102}, {"maker-d", 8104}},
+		"maker-e": {{"maker-e", 8100}, {"maker-e", 8102}, {"maker-e", 8103}, {"maker-e", 8104}},
+		"all of them and ours": {
+			{"maker-a", 8101}, {"maker-b", 8102}, {"maker-c", 8103}, {"maker-d", 8104}, {"maker-e", 8100}, {"", 8105},
+		},
+	}
+}
+
+// A league under a manager and a referee of ours completes with players that
+// answer as those of other makers were captured to, without technical losses, and
+// an audit of its files finds nothing.
+func TestALeagueOfForeignPlayersCompletesWithoutTechnicalLosses(t *testing.T) {
+	for name, seats := range leaguesOfForeigners() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := store.Folder(t.TempDir())
+			inAWorld(t, func(w *world) {
+				w.folder = folder
+				w.playForeigners(seats)
+			})
+			audited(t, folder)
+		})
+	}
+}
+
+// audited: an audit finds nothing in what was kept of a league.
+func audited(t *testing.T, folder store.Folder) {
+	t.Helper()
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(evenodd.Game{})})
+	require.NoError(t, err)
+	require.Len(t, report.Leagues, 1)
+	assert.Empty(t, report.Leagues[0].Findings)
+	assert.True(t, report.OK)
+}
+
+func (w *world) playForeigners(seats []seat) {
+	w.t.Helper()
+	m := w.manager(len(seats), 1)
+	require.NoError(w.t, w.referee(refereePort).Register(w.life))
+	foreigners := map[string]*replay{} // by id
+	for _, s := range seats {
+		if s.maker == "" {
+			require.NoError(w.t, w.player(s.port).Register(w.life))
+			continue
+		}
+		r := w.replay(s.maker, captured(w.t, s.maker), playedAt(w.t, s), s.port)
+		foreigners[w.register(s)] = r
+	}
+	await(w, m.over)
+	require.NoError(w.t, m.failed)
+	standings := m.Standings()
+	require.Len(w.t, standings, len(seats))
+	for _, row := range standings {
+		assert.Equal(w.t, len(seats)-1, row.Played, "%s", row.PlayerID)
+		assert.Zero(w.t, row.TechnicalLosses, "%s of %d", row.PlayerID, row.Played)
+	}
+	for id, r := range foreigners {
+		// The tries until it is understood come once for each question and notice,
+		// not in every match. It may reject four notices of the manager in all forms.
+		assert.LessOrEqual(w.t, r.asked(), 4*mostForms+20+5*(len(seats)-1), "%s was asked %v", id, r.heard())
+		assert.Equal(w.t, len(seats)-1, r.asked("choose_parity"), "%s was asked %v", id, r.heard())
+	}
+}
+
+// playedAt is the port of an agent of the same maker that was captured in a match.
+func playedAt(t *testing.T, s seat) int {
+	t.Helper()
+	all := captured(t, s.maker)
+	var others []int
+	for _, e := range all {
+		switch {
+		case e.method() != "choose_parity":
+		case e.Port == s.port:
+			return s.port
+		default:
+			others = append(others, e.Port)
+		}
+	}
+	require.NotEmpty(t, others)
+	return others[s.port%len(others)]
+}
+
+// register sends the registration that was captured of a player, and returns the
+// id that it got.
+func (w *world) register(s seat) string {
+	w.t.Helper()
+	for _, e := range captured(w.t, s.maker) {
+		if portOf(contact(e.Request)) != s.port || e.method() != protocol.RegisterPlayer.Name {
+			continue
+		}
+		_, answer := w.post(w.life, at(managerPort), e.Request)
+		require.Equal(w.t, protocol.StatusAccepted, text(answer, "result", "status"), "%s: %s", e, written(answer))
+		return text(answer, "result", "player_id")
+	}
+	require.FailNow(w.t, "no such player was captured", "%s at %d", s.maker, s.port)
+	return ""
+}
+
+// Some register before they listen.
+func TestAPlayerMayRegisterBeforeItListens(t *testing.T) {
+	inAWorld(t, func(w *world) {
+		m := w.manager(2, 1)
+		require.NoError(t, w.referee(refereePort).Register(w.life))
+		require.NoError(t, w.player(8101).Register(w.life))
+		s := seat{"maker-d", 8102}
+		w.running.Go(func() {
+			time.Sleep(2 * time.Second)
+			w.replay(s.maker, captured(t, s.maker), s.port, s.port)
+		})
+		began := time.Now()
+		w.register(s)
+		assert.Zero(t, time.Since(began), "the response comes at once")
+		await(w, m.over)
+		require.NoError(t, m.failed)
+		for _, row := range m.Standings() {
+			assert.Zero(t, row.TechnicalLosses, "%s", row.PlayerID)
+		}
+	})
+}

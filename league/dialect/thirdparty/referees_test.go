@@ -1,0 +1,438 @@
+package thirdparty
+
+import (
+	"cmp"
+	"maps"
+	nethttp "net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/transport/http"
+)
+
+// A way is how a referee of another maker wants a match to be started.
+type way struct {
+	method string // or a path
+	tool   string // the name of a tool, where the method is tools/call
+	a, b   string // what the ids of the players are called
+	url    string // and what follows for their endpoints
+	late   bool   // it answers when the match is over
+	acks   bool   // it acknowledges whatever it is asked
+	static bool   // it knows where players are: P01 at 8101, and so on
+	maker  string // as which it asks players, and reports
+}
+
+// The ways in which matches are started (peers/README, "Starting a match").
+func waysToStart() map[string]way {
+	big := way{a: "player_A_id", b: "player_B_id", url: "_endpoint"}
+	ways := map[string]way{
+		"assign_match":                 {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", maker: "maker-c"},
+		"START_MATCH":                  {method: "START_MATCH", maker: "maker-a"},
+		"run_match":                    {method: "run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, maker: "maker-d"},
+		"start_match_command":          {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", maker: "maker-e"},
+		"start_match_command, late":    {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", late: true, maker: "maker-e"},
+		"tools/call start_match":       {method: "tools/call", tool: "start_match", late: true, maker: "maker-b"},
+		"ROUND_ANNOUNCEMENT":           {method: "notify_round", maker: "maker-d"},
+		"ROUND_ANNOUNCEMENT by type":   {method: "ROUND_ANNOUNCEMENT", static: true, maker: "maker-a"},
+		"POST /run_match":              {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, maker: "maker-b"},
+		"POST /run_match, at once":     {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", maker: "maker-b"},
+		"any, but assign_match":        {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", acks: true, maker: "maker-c"},
+		"any, but ROUND_ANNOUNCEMENT":  {method: "notify_round", acks: true, maker: "maker-d"},
+		"any, but start_match_command": {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", acks: true, maker: "maker-e"},
+	}
+	for name, w := range ways {
+		if w.a == "" {
+			w.a, w.b, w.url = big.a, big.b, big.url
+			ways[name] = w
+		}
+	}
+	return ways
+}
+
+// A league of players of ours completes under a manager of ours with a referee of
+// each kind, and nobody loses technically.
+func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
+	for name, how := range waysToStart() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := store.Folder(t.TempDir())
+			defer audited(t, folder)
+			inAWorld(t, func(w *world) {
+				w.folder = folder
+				m := w.manager(4, 1, admitting(how.maker))
+				r := w.foreignReferee(how)
+				for port := 8101; port <= 8104; port++ {
+					require.NoError(t, w.player(port).Register(w.life))
+				}
+				within(w, 24*time.Hour, m.over) // one that acknowledges anything takes its time
+				require.NoError(t, m.failed)
+				for _, row := range m.Standings() {
+					assert.Equal(t, 3, row.Played, "%s", row.PlayerID)
+					assert.Zero(t, row.TechnicalLosses, "%s", row.PlayerID)
+				}
+				// All of it was this referee's work, and told as it was.
+				done, points := r.results()
+				assert.Len(t, done, 6)
+				for id, reported := range done {
+					assert.True(t, reported, "%s was not taken", id)
+				}
+				for _, row := range m.Standings() {
+					assert.Equal(t, points[row.PlayerID], row.Points, "%s", row.PlayerID)
+				}
+			})
+		})
+	}
+}
+
+// A report that names no match is that of the match which is open, also where the
+// same two have met before.
+func TestReportsThatNameNoMatchAreToldApart(t *testing.T) {
+	inAWorld(t, func(w *world) {
+		m := w.manager(2, 1, admitting("maker-e"), func(o *league.Options) { o.Legs = 3 })
+		r := w.foreignReferee(waysToStart()["start_match_command"])
+		for port := 8101; port <= 8102; port++ {
+			require.NoError(t, w.player(port).Register(w.life))
+		}
+		await(w, m.over)
+		require.NoError(t, m.failed)
+		done, _ := r.results()
+		assert.Equal(t, map[string]bool{"R1M1": true, "R2M1": true, "R3M1": true}, done)
+	})
+}
+
+// Referees of ours and of another maker share a league: players of ours believe
+// each in its own way.
+func TestAForeignRefereeBesideOneOfOurs(t *testing.T) {
+	ways := waysToStart()
+	for _, name := range []string{"assign_match", "start_match_command", "ROUND_ANNOUNCEMENT", "POST /run_match"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := store.Folder(t.TempDir())
+			defer audited(t, folder)
+			inAWorld(t, func(w *world) {
+				w.folder = folder
+				m := w.manager(6, 2, admitting(ways[name].maker))
+				theirs := w.foreignReferee(ways[name])
+				ours := w.referee(8005)
+				require.NoError(t, ours.Register(w.life))
+				for port := 8101; port <= 8106; port++ {
+					require.NoError(t, w.player(port).Register(w.life))
+				}
+				await(w, m.over)
+				require.NoError(t, m.failed)
+				for _, row := range m.Standings() {
+					assert.Equal(t, 5, row.Played, "%s", row.PlayerID)
+					assert.Zero(t, row.TechnicalLosses, "%s", row.PlayerID)
+				}
+				done, _ := theirs.results()
+				assert.Equal(t, 15, len(done)+ours.Record().Conducted)
+				assert.NotEmpty(t, done)
+				assert.Positive(t, ours.Record().Conducted)
+			})
+		})
+	}
+}
+
+// A foreignReferee plays matches that are started in its way as its maker's did:
+// it asks as they were captured to ask, finds the answers where they were, and
+// reports as they did.
+type foreignReferee struct {
+	*world
+
+	way
+	all   []*exchange
+	id    string // as it was registered here
+	token string
+
+	mu     sync.Mutex
+	done   map[string]bool // whether a match that was played was reported
+	points map[string]int
+	asked  []string
+}
+
+// foreignReferee registers one.
+func (w *world) foreignReferee(how way) *foreignReferee {
+	w.t.Helper()
+	r := &foreignReferee{world: w, way: how, all: captured(w.t, how.maker), done: map[string]bool{}, points: map[string]int{}}
+	w.stranger(refereePort, r)
+	e := r.find("register_referee")
+	_, answer := w.post(w.life, at(managerPort), replaced(e.Request, map[string]string{contact(e.Request): at(refereePort)}))
+	require.Equal(w.t, protocol.StatusAccepted, text(answer, "result", "status"), "%s", written(answer))
+	r.id, r.token = text(answer, "result", "referee_id"), text(answer, "result", "auth_token")
+	return r
+}
+
+// find is the first exchange by one of some methods.
+func (r *foreignReferee) find(methods ...string) *exchange {
+	i := slices.IndexFunc(r.all, func(e *exchange) bool { return slices.Contains(methods, e.method()) })
+	if i < 0 {
+		return nil
+	}
+	return r.all[i]
+}
+
+// results tell which matches were played, whether their reports were taken, and
+// who has how many points, when it has read all answers to them.
+func (r *foreignReferee) results() (done map[string]bool, points map[string]int) {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.done), maps.Clone(r.points)
+}
+
+// A task is a match that was started.
+type task struct {
+	id, a, b, atA, atB string
+	round              float64
+}
+
+// ServeHTTP starts matches.
+func (r *foreignReferee) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
+	request := readAll(in)
+	method, params := text(request, "method"), member(request, "params")
+	if in.URL.Path != http.Path {
+		method, params = in.URL.Path, request
+	}
+	r.mu.Lock()
+	r.asked = append(r.asked, method)
+	r.mu.Unlock()
+	if r.tool != "" {
+		params = member(params, "arguments")
+	}
+	var tasks []task
+	if method == r.method && (r.tool == "" || text(request, "params", "name") == r.tool) {
+		tasks = r.tasks(params)
+	}
+	if len(tasks) == 0 {
+		r.elsewise(out, method, request)
+		return
+	}
+	for _, x := range tasks {
+		if r.late {
+			r.play(x)
+		} else {
+			r.running.Go(func() { r.play(x) })
+		}
+	}
+	r.say(out, request, map[string]any{"status": "accepted", "match_id": tasks[0].id})
+}
+
+// elsewise answers what starts nothing.
+func (r *foreignReferee) elsewise(out nethttp.ResponseWriter, method string, request any) {
+	switch {
+	case r.acks:
+		r.say(out, request, map[string]any{"status": "ok"})
+	case strings.HasPrefix(method, "/"):
+		say(out, nethttp.StatusNotFound, map[string]any{"detail": "Not Found"})
+	case method == r.method:
+		say(out, nethttp.StatusOK, map[string]any{
+			"jsonrpc": "2.0", "id": member(request, "id"), "error": map[string]any{"code": -32602, "message": "Invalid params"},
+		})
+	default:
+		say(out, nethttp.StatusOK, map[string]any{
+			"jsonrpc": "2.0", "id": member(request, "id"), "error": map[string]any{"code": -32601, "message": "Method not found"},
+		})
+	}
+}
+
+func (r *foreignReferee) say(out nethttp.ResponseWriter, request any, result map[string]any) {
+	switch {
+	case strings.HasPrefix(r.method, "/"):
+		say(out, nethttp.StatusOK, result)
+	case r.tool != "":
+		say(out, nethttp.StatusOK, map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "result": map[string]any{
+			"content": []any{map[string]any{"type": "text", "text": written(result)}},
+		}})
+	default:
+		say(out, nethttp.StatusOK, map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "result": result})
+	}
+}
+
+// tasks are the matches that a request starts: those of an announcement that are
+// this referee's.
+func (r *foreignReferee) tasks(params any) []task {
+	entries, announced := member(params, "matches").([]any)
+	if !announced {
+		entries = []any{params}
+	}
+	var tasks []task
+	for _, e := range entries {
+		if announced && text(e, "referee_endpoint") != at(refereePort) {
+			continue
+		}
+		url := func(name string) string { return text(e, strings.TrimSuffix(name, "_id")+r.url) }
+		round, _ := cmp.Or(member(e, "round_id"), member(params, "round_id")).(float64)
+		x := task{id: text(e, "match_id"), a: text(e, r.a), b: text(e, r.b), atA: url(r.a), atB: url(r.b), round: round}
+		if r.static {
+			x.atA, x.atB = at(8100+int(x.a[2]-'0')), at(8100+int(x.b[2]-'0'))
+		}
+		r.mu.Lock()
+		_, known := r.done[x.id]
+		if x.id != "" && x.a != "" && x.b != "" && x.atA != "" && x.atB != "" && !known {
+			r.done[x.id] = false
+			tasks = append(tasks, x)
+		}
+		r.mu.Unlock()
+	}
+	return tasks
+}
+
+// matchTime is how long a match takes whose start is answered when it is over:
+// longer than whoever starts it waits.
+const matchTime = 20 * time.Second
+
+// play plays a match and reports it.
+func (r *foreignReferee) play(x task) {
+	for _, seat := range [][2]string{{x.atA, x.b}, {x.atB, x.a}} {
+		e := r.find("handle_game_invitation", "game_invitation")
+		answer := r.ask(e, seat[0], x, map[string]string{cmp.Or(text(e.Request, "params", "opponent_id"), text(e.Request, "params", "opponent")): seat[1]})
+		assert.Equal(r.t, true, found(e.Response, answer, "accept"), "%s", written(answer))
+	}
+	choices := map[string]string{}
+	for _, seat := range [][3]string{{x.atA, x.a, x.b}, {x.atB, x.b, x.a}} {
+		e := r.find("choose_parity")
+		answer := r.ask(e, seat[0], x, map[string]string{
+			text(e.Request, "params", "player_id"): seat[1], text(e.Request, "params", "context", "opponent_id"): seat[2],
+		})
+		choices[seat[1]], _ = cmp.Or(found(e.Response, answer, "parity_choice"), found(e.Response, answer, "choice")).(string)
+		assert.Contains(r.t, []string{"even", "odd"}, choices[seat[1]], "%s", written(answer))
+	}
+	if r.late {
+		time.Sleep(matchTime)
+	}
+	number := len(x.id) + int(x.id[len(x.id)-1]-'0')%3
+	o := outcomeOf(x, choices, number)
+	if e := r.find("notify_match_result", "game_over"); e != nil {
+		for _, endpoint := range []string{x.atA, x.atB} {
+			params, _ := replaced(member(e.Request, "params"), r.now(e, x)).(map[string]any)
+			params["game_result"] = o.game()
+			answer := r.send(endpoint, e, params)
+			assert.NotNil(r.t, member(answer, "result"), "%s", written(answer))
+		}
+	}
+	r.report(x, o)
+}
+
+// report tells the manager how a match ended.
+func (r *foreignReferee) report(x task, o outcome) {
+	e := r.find("report_match_result", "match_result_report")
+	params, _ := replaced(member(e.Request, "params"), r.now(e, x)).(map[string]any)
+	if _, there := params["round_id"]; there {
+		params["round_id"] = x.round
+	}
+	params["result"] = o.reported(r.maker)
+	answer := r.send(at(managerPort), e, params)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done[x.id] = assert.NotNil(r.t, member(answer, "result"), "%s", written(answer)) && assert.Nil(r.t, member(answer, "error"))
+	for id, n := range o.score() {
+		r.points[id] += n
+	}
+}
+
+// now is what stands in this match for what stood in the captured one.
+func (r *foreignReferee) now(e *exchange, x task) map[string]string {
+	return map[string]string{
+		text(e.Request, "params", "match_id"): x.id, text(e.Request, "params", "sender"): "referee:" + r.id,
+		text(e.Request, "params", "auth_token"): r.token, text(e.Request, "params", "conversation_id"): "conv-of-" + x.id,
+	}
+}
+
+// ask asks a player as one was captured to be asked.
+func (r *foreignReferee) ask(e *exchange, endpoint string, x task, more map[string]string) any {
+	now := r.now(e, x)
+	for was, is := range more {
+		now[was] = is
+	}
+	delete(now, "")
+	params, _ := replaced(member(e.Request, "params"), now).(map[string]any)
+	if _, there := params["round_id"]; there {
+		params["round_id"] = x.round
+	}
+	return r.send(endpoint, e, params)
+}
+
+func (r *foreignReferee) send(endpoint string, e *exchange, params map[string]any) any {
+	_, answer := r.post(r.life, endpoint, map[string]any{"jsonrpc": "2.0", "method": e.method(), "params": params, "id": 7})
+	return answer
+}
+
+// found is a member of an answer, where it stood in the captured one.
+func found(of, answer any, name string) any {
+	for _, at := range []string{"result", "params"} {
+		if member(of, at, name) != nil {
+			return member(answer, at, name)
+		}
+	}
+	return nil
+}
+
+// An outcome is how a match of a foreign referee ended.
+type outcome struct {
+	a, b    string
+	choices map[string]string
+	number  int
+	winner  string // "" for a draw
+}
+
+func outcomeOf(x task, choices map[string]string, number int) outcome {
+	o := outcome{a: x.a, b: x.b, choices: choices, number: number}
+	right := []string{"even", "odd"}[number%2]
+	for id, other := range map[string]string{x.a: x.b, x.b: x.a} {
+		if choices[id] == right && choices[other] != right {
+			o.winner = id
+		}
+	}
+	return o
+}
+
+func (o *outcome) score() map[string]int {
+	switch o.winner {
+	case "":
+		return map[string]int{o.a: 1, o.b: 1}
+	case o.a:
+		return map[string]int{o.a: 3, o.b: 0}
+	}
+	return map[string]int{o.a: 0, o.b: 3}
+}
+
+// game is the outcome as players are told.
+func (o *outcome) game() map[string]any {
+	result := map[string]any{
+		"status": "DRAW", "winner_player_id": nil, "drawn_number": o.number, "number_parity": []string{"even", "odd"}[o.number%2],
+		"choices": o.choices, "reason": "as it was drawn",
+	}
+	if o.winner != "" {
+		result["status"], result["winner_player_id"] = "WIN", o.winner
+	}
+	return result
+}
+
+// reported is the outcome as a maker's referees reported theirs.
+func (o *outcome) reported(maker string) map[string]any {
+	var winner any
+	if o.winner != "" {
+		winner = o.winner
+	}
+	switch {
+	case maker == "maker-d" && winner == nil:
+		return map[string]any{
+			"winner": nil, "score": map[string]any{o.a: 0, o.b: 0}, "details": map[string]any{"drawn_number": 0, "choices": map[string]any{}},
+		}
+	case maker == "maker-e":
+		return map[string]any{"winner": cmp.Or(winner, any("DRAW")), "score": o.choices}
+	}
+	return map[string]any{
+		"winner": winner, "score": o.score(), "details": map[string]any{"drawn_number": o.number, "choices": o.choices},
+	}
+}

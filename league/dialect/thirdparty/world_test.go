@@ -1,0 +1,313 @@
+package thirdparty
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player"
+	"evenodd/player/strategy"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// leagueID is that of all leagues here, and of most that were captured.
+const leagueID = "league_2025_even_odd"
+
+// The ports at which managers and referees listen, here and in what was captured.
+const (
+	managerPort = 8000
+	refereePort = 8001
+)
+
+// at is the endpoint of an agent, as the captured ones have it.
+func at(port int) string { return "http://localhost:" + strconv.Itoa(port) + http.Path }
+
+// A world is agents of ours and of others that talk HTTP over pipes, in a bubble
+// of virtual time.
+type world struct {
+	t       *testing.T
+	clock   *protocol.Clock
+	life    context.Context
+	end     context.CancelFunc
+	folder  store.Folder // where managers and referees of ours keep what they have; "" for nowhere
+	running sync.WaitGroup
+
+	mu        sync.Mutex
+	listeners map[string]*listener // by address
+	closing   []func()
+}
+
+// inAWorld tells a story that begins when the traffic was captured. No goroutine
+// outlives it.
+func inAWorld(t *testing.T, story func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, clock: protocol.SystemClock(), listeners: map[string]*listener{}}
+		w.life, w.end = context.WithCancel(context.Background())
+		time.Sleep(time.Until(time.Date(2026, 11, 20, 16, 45, 0, 0, time.UTC)))
+		defer w.close()
+		story(w)
+	})
+}
+
+func (w *world) close() {
+	w.end()
+	w.mu.Lock()
+	closing := w.closing
+	w.mu.Unlock()
+	for i := range closing {
+		closing[len(closing)-1-i]()
+	}
+	w.running.Wait()
+}
+
+func (w *world) atEnd(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closing = append(w.closing, f)
+}
+
+// A listener accepts what the world's dial makes.
+type listener struct {
+	address  string
+	arriving chan net.Conn
+	closed   chan struct{}
+	close    func()
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.arriving:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *listener) Close() error {
+	l.close()
+	return nil
+}
+
+func (l *listener) Addr() net.Addr  { return l }
+func (l *listener) Network() string { return "pipe" }
+func (l *listener) String() string  { return l.address }
+
+func (w *world) listen(port int) *listener {
+	l := &listener{address: "localhost:" + strconv.Itoa(port), arriving: make(chan net.Conn), closed: make(chan struct{})}
+	l.close = sync.OnceFunc(func() { close(l.closed) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.Nil(w.t, w.listeners[l.address], "somebody listens at %s already", l.address)
+	w.listeners[l.address] = l
+	return l
+}
+
+func (w *world) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	w.mu.Lock()
+	l := w.listeners[address]
+	w.mu.Unlock()
+	refused := &net.OpError{Op: "dial", Net: "pipe", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	if l == nil {
+		return nil, refused
+	}
+	here, there := net.Pipe()
+	select {
+	case l.arriving <- there:
+		return here, nil
+	case <-l.closed:
+		return nil, refused
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// serve has an agent of ours answer at a port.
+func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
+	c.Hosts = []string{"localhost"}
+	server := http.NewServer(mux, c)
+	l := w.listen(port)
+	w.running.Go(func() { _ = server.Serve(l) })
+	w.atEnd(func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel() // whoever still waits gets nothing
+		_ = server.Shutdown(ended)
+	})
+}
+
+// stranger has somebody who is not ours answer at a port.
+func (w *world) stranger(port int, handle nethttp.Handler) {
+	server := &nethttp.Server{Handler: handle, ReadHeaderTimeout: 5 * time.Second}
+	l := w.listen(port)
+	w.running.Go(func() { _ = server.Serve(l) })
+	w.atEnd(func() { _ = server.Close() })
+}
+
+// edge is the dialect of an agent of ours, and its carrier.
+func (w *world) edge(endpoint string, maxReply int64) (*bridge.Bridge, *http.Client) {
+	d := bridge.New(bridge.Options{Endpoint: endpoint, Clock: w.clock, Log: zerolog.Nop()})
+	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: w.dial, Dialect: d})
+	w.atEnd(c.Close)
+	return d, c
+}
+
+// Sizes as cmd has them.
+const (
+	small = 10 << 10
+	usual = 64 << 10
+	large = 1 << 20
+)
+
+// A manager of ours, and how its league went.
+type manager struct {
+	*league.Manager
+	over   chan struct{} // closed when the league is
+	failed error         // why it did not come to its end
+}
+
+// manager runs a league.
+func (w *world) manager(players, referees int, change ...func(*league.Options)) *manager {
+	w.t.Helper()
+	d, c := w.edge("", usual)
+	o := league.Options{
+		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: players, Referees: referees,
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Caller: c, Clock: w.clock, Log: zerolog.Nop(),
+	}
+	if w.folder != "" {
+		keep, _, err := league.OpenFiles(w.folder, leagueID, false, time.Now)
+		require.NoError(w.t, err)
+		w.atEnd(func() { _ = keep.Close() })
+		o.Files = keep
+	}
+	for _, set := range change {
+		set(&o)
+	}
+	m, err := league.New(o)
+	require.NoError(w.t, err)
+	mux := transport.NewMux(zerolog.Nop())
+	m.Mount(mux)
+	w.serve(managerPort, mux, http.Config{MaxBody: small, Dialect: d})
+	ours := &manager{Manager: m, over: make(chan struct{})}
+	w.running.Go(func() {
+		defer close(ours.over)
+		_, ours.failed = m.Run(w.life)
+	})
+	return ours
+}
+
+// referee makes a referee, which has not registered.
+func (w *world) referee(port int) *referee.Referee {
+	w.t.Helper()
+	d, c := w.edge(at(port), usual)
+	r, err := referee.New(referee.Options{
+		Name: fmt.Sprintf("Referee %d", port), Endpoint: at(port), Manager: at(managerPort), MaxConcurrent: 2,
+		Games: rules.NewRegistry(evenodd.Game{}), Folder: w.folder, Caller: c, Clock: w.clock, Log: zerolog.Nop(),
+		Nonce: func(matchID string) protocol.Secret { return sha256.Sum256([]byte("nonce/" + matchID)) },
+	})
+	require.NoError(w.t, err)
+	w.atEnd(r.Close)
+	mux := transport.NewMux(zerolog.Nop())
+	r.Mount(mux)
+	w.serve(port, mux, http.Config{MaxBody: small, MaxBearerBody: large, Trusts: r.KnowsManager, Dialect: d})
+	return r
+}
+
+// player makes a player, which has not registered.
+func (w *world) player(port int) *player.Player {
+	w.t.Helper()
+	d, c := w.edge(at(port), large)
+	decide, err := strategy.New([]string{"even", "odd"}[port%2])
+	require.NoError(w.t, err)
+	p, err := player.New(player.Options{
+		Name: fmt.Sprintf("Player %d", port), Games: []string{evenodd.Type}, Endpoint: at(port), Manager: at(managerPort),
+		Strategy: decide, Caller: c, Clock: w.clock, Log: zerolog.Nop(),
+		Entropy: func(matchID string, attempt int) protocol.Secret {
+			return sha256.Sum256(fmt.Appendf(nil, "entropy/%s/%d/%d", matchID, attempt, port))
+		},
+	})
+	require.NoError(w.t, err)
+	mux := transport.NewMux(zerolog.Nop())
+	p.Mount(mux)
+	w.serve(port, mux, http.Config{MaxBody: large, Trusts: p.KnowsManager, Dialect: d})
+	return p
+}
+
+// post makes a POST as somebody who is not ours; a nil body is none.
+func (w *world) post(ctx context.Context, url string, body any) (status int, answer any) {
+	w.t.Helper()
+	var text []byte
+	if body != nil {
+		var err error
+		text, err = json.Marshal(body)
+		require.NoError(w.t, err)
+	}
+	client := &nethttp.Client{Transport: &nethttp.Transport{DialContext: w.dial, DisableKeepAlives: true}}
+	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, url, bytes.NewReader(text))
+	require.NoError(w.t, err)
+	if body != nil {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	r, err := client.Do(q)
+	if err != nil {
+		return 0, nil
+	}
+	defer func() { _ = r.Body.Close() }()
+	raw, err := io.ReadAll(r.Body)
+	if err != nil || len(raw) == 0 {
+		return r.StatusCode, nil
+	}
+	if json.Unmarshal(raw, &answer) != nil {
+		answer = string(raw)
+	}
+	return r.StatusCode, answer
+}
+
+// portOf is the port of an endpoint; 0 for none.
+func portOf(endpoint string) int {
+	_, rest, _ := strings.Cut(strings.TrimPrefix(endpoint, "http://"), ":")
+	port, _, _ := strings.Cut(rest, "/")
+	n, _ := strconv.Atoi(port)
+	return n
+}
+
+// await is what comes through a channel within the time of a match.
+func await[T any](w *world, from <-chan T) T {
+	w.t.Helper()
+	return within(w, 10*time.Minute, from)
+}
+
+// within is what comes through a channel within a time.
+func within[T any](w *world, patience time.Duration, from <-chan T) T {
+	w.t.Helper()
+	select {
+	case x := <-from:
+		return x
+	case <-time.After(patience):
+		require.FailNow(w.t, "nothing came", "in %s", patience)
+		panic("unreachable")
+	}
+}

@@ -1,0 +1,490 @@
+package league_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/audit"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// After three reports that contradict themselves, another referee gets the match.
+func TestThreeContradictoryReportsCostTheMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		w.Referee("REF01", w.Idle())
+		w.Referee("REF02")
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			_, err := w.Report(w.Contradictory("REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
+		}
+		x.Finish()
+		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
+		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
+		assert.Equal(t, "REF01", state.Rounds[0].Matches[0].LostAttempts[0].RefereeID)
+		audited := auditOf(w, folder)
+		assert.Empty(t, audited.Findings, "the result is that of the other referee")
+		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+	})
+}
+
+func rulesOf(findings []audit.Finding) (names []string) {
+	for _, f := range findings {
+		names = append(names, f.Rule)
+	}
+	return names
+}
+
+// A referee that falls silent after a contradictory report loses the match ten
+// seconds later.
+func TestContradictoryReportFollowedBySilence(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", w.Idle())
+		w.Referee("REF02")
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(w.Contradictory("REF01"))
+		require.Error(t, err)
+		w.Finish()
+		assert.Equal(t, 11*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At)
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+	})
+}
+
+// A referee that lost its attempt by rejected reports cannot decide it any more.
+func TestReportOfALostAttemptIsRejected(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		w.Referee("REF01", w.Idle())
+		w.Referee("REF02", w.Idle())
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			_, err := w.Report(w.Contradictory("REF01"))
+			require.Error(t, err)
+		}
+		_, err := w.Report(w.Wins("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		assert.Contains(t, protocol.AsError(err).Detail, "REF01 has lost attempt 1 at match R1M1")
+		w.WaitUntil(2 * leaguetest.Second)
+		_, err = w.Report(w.Wins("REF02"))
+		require.NoError(t, err)
+		x.Finish()
+		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+		assert.Empty(t, auditOf(w, folder).Findings)
+	})
+}
+
+// The reports of a former referee do not change how many reports of the present one
+// were rejected.
+func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 3, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
+		w.Referee("REF01", w.Idle())
+		w.Referee("REF02", w.Idle())
+		w.Referee("REF03")
+		w.Players(2)
+		w.WaitUntil(21 * leaguetest.Second)
+		require.Len(t, w.Calls(protocol.StartMatch.Name, "ref02"), 1, "REF01 has not reported in time")
+		for _, id := range []string{"REF02", "REF02", "REF01", "REF02"} {
+			_, err := w.Report(w.Contradictory(id))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		}
+		w.Finish()
+		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "at once")
+	})
+}
+
+// A number outside 1 to 10 contradicts a report. Third-party referees report 0 for
+// nothing drawn: with a technical loss, and without the choices.
+func TestNumbersThatAreNeverDrawn(t *testing.T) {
+	even, odd := "even", "odd"
+	both := protocol.Both("P01", &even, "P02", &odd)
+	one := protocol.Both("P01", &even, "P02", nil)
+	for _, test := range []struct {
+		name     string
+		number   int
+		choices  protocol.PerPlayer[*string]
+		status   string
+		rejected bool
+	}{
+		{"0 with both choices", 0, both, protocol.StatusWin, true},
+		{"0 with both choices and no status", 0, both, "", true},
+		{"0 with one choice", 0, one, protocol.StatusWin, false},
+		{"0 without choices", 0, nil, "", false},
+		{"0 with a technical loss", 0, both, protocol.StatusTechnicalLoss, false},
+		{"-1 with both choices", -1, both, protocol.StatusWin, true},
+		{"-1 without choices", -1, nil, protocol.StatusWin, true},
+		{"-1 with a technical loss", -1, nil, protocol.StatusTechnicalLoss, true},
+		{"11 with one choice", 11, one, protocol.StatusWin, true},
+		{"7 with a technical loss", 7, one, protocol.StatusTechnicalLoss, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 2)
+				w.Referee("REF01", w.Idle())
+				w.Referee("REF02")
+				w.Players(2)
+				w.WaitUntil(leaguetest.Second)
+				q := w.Wins("REF01")
+				q.Result.Details = &protocol.ResultDetails{DrawnNumber: &test.number, Choices: test.choices, Status: test.status}
+				for range 3 {
+					_, err := w.Report(q)
+					if !test.rejected {
+						require.NoError(t, err)
+						break
+					}
+					leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+					assert.Contains(t, protocol.AsError(err).Detail, "drawn_number: the number is drawn from 1 to 1", "carriers cut what follows")
+				}
+				w.Finish()
+				r := w.Manager.Results()[0]
+				if test.rejected {
+					assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
+					assert.Equal(t, "REF02", r.RefereeID)
+				} else {
+					assert.Equal(t, []any{"REF01", "P01", 0}, []any{r.RefereeID, r.Winner, r.Number})
+				}
+			})
+		})
+	}
+}
+
+// A better report that follows in time counts.
+func TestCorrectedReportCounts(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", w.Idle())
+		w.Referee("REF02", w.Idle())
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(w.Contradictory("REF01"))
+		require.Error(t, err)
+		w.WaitUntil(9 * leaguetest.Second)
+		_, err = w.Report(w.Wins("REF01"))
+		require.NoError(t, err)
+		w.Finish()
+		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
+		assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
+	})
+}
+
+// Where no other referee is left, the match ends by what the report says, and
+// the audit finds it.
+func TestContradictoryReportOfTheOnlyReferee(t *testing.T) {
+	maybe, eleven, stranger := "maybe", 11, "P77"
+	for _, test := range []struct {
+		name   string
+		change func(q *protocol.MatchResultReport)
+		code   protocol.Code
+		want   string // status, winner, and choice of P01 that are recorded
+	}{
+		{"another winner", func(q *protocol.MatchResultReport) {}, protocol.ErrInvalidFieldType, "WIN P01 even"},
+		{"a number that is never drawn", func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &eleven }, protocol.ErrInvalidFieldType, "WIN P02 even"},
+		{"a choice that the rules do not allow", func(q *protocol.MatchResultReport) {
+			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
+		}, protocol.ErrInvalidParityChoice, "WIN P02 "},
+		{"a winner that does not play", func(q *protocol.MatchResultReport) { q.Result.Winner = &stranger }, protocol.ErrInvalidFieldType, "WIN P01 even"},
+		{"a winner of a draw", func(q *protocol.MatchResultReport) {
+			q.Result.Details.Status, q.Result.Details.DrawnNumber = protocol.StatusDraw, nil
+		}, protocol.ErrInvalidFieldType, "WIN P02 even"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 1)
+				w.Referee("REF01", w.Idle())
+				w.Players(2)
+				w.WaitUntil(leaguetest.Second)
+				for range 3 {
+					q := w.Contradictory("REF01")
+					test.change(q)
+					_, err := w.Report(q)
+					require.Error(t, err)
+					assert.Equal(t, test.code, protocol.AsError(err).Code)
+				}
+				x.Finish()
+				r := x.Manager.Results()[0]
+				assert.Equal(t, test.want, r.Status+" "+r.Winner+" "+r.ChoiceA)
+				require.NoError(t, x.CloseFiles())
+				w.CheckFiles(folder)
+				assert.Contains(t, rulesOf(auditOf(w, folder).Findings), audit.RuleDoubt)
+			})
+		})
+	}
+}
+
+// A third-party referee that blames both players, although both answer, has
+// perhaps never asked them: another referee gets the match.
+func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		outsider(w, "REF01", w.Accepting)
+		w.Referee("REF02")
+		w.Players(2, leaguetest.Slow(leaguetest.Second, leaguetest.Second, 0))
+		w.WaitUntil(leaguetest.Second)
+		pings := w.CountCalls(protocol.Ping.Name, "p01")
+		for range 2 {
+			_, err := w.Report(w.DoubleLoss("REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		}
+		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "once for the match")
+		x.Finish()
+		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		assert.Equal(t, "it says that P01 and P02 both failed, but both answer", state.Rounds[0].Matches[0].LostAttempts[0].Reason)
+		assert.Empty(t, auditOf(w, folder).Findings)
+	})
+}
+
+// However a third-party referee writes that both players failed, the players are
+// pinged before.
+func TestDoubleTechnicalLossInAnyForm(t *testing.T) {
+	draw, zero := "DRAW", 0
+	for name, change := range map[string]func(q *protocol.MatchResultReport){
+		"without a status": func(q *protocol.MatchResultReport) {
+			q.Result.Details = &protocol.ResultDetails{Choices: protocol.PerPlayer[*string]{}}
+		},
+		"as a draw":        func(q *protocol.MatchResultReport) { q.Result.Winner = &draw },
+		"with a number 0":  func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &zero },
+		"after a bad copy": func(q *protocol.MatchResultReport) { q.RoundID = 7 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 2)
+				outsider(w, "REF01", w.Accepting)
+				w.Referee("REF02")
+				w.Players(2)
+				w.WaitUntil(leaguetest.Second)
+				q := w.DoubleLoss("REF01")
+				change(q)
+				_, err := w.Report(q)
+				require.Error(t, err)
+				_, err = w.Report(w.DoubleLoss("REF01"))
+				require.Error(t, err)
+				w.Finish()
+				assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+			})
+		})
+	}
+}
+
+// Reports that arrive while the players are pinged wait until the report that caused
+// the pings is judged. A referee that hangs up does not end the pings.
+func TestReportsDuringThePingsWait(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		patience time.Duration // of the first report
+		then     func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
+	}{
+		{"a second copy", 5 * leaguetest.Second, (*leaguetest.World).DoubleLoss},
+		{"a second copy after the first hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLoss},
+		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).Wins},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 2)
+				outsider(w, "REF01", w.Accepting)
+				w.Referee("REF02")
+				w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
+				w.WaitUntil(10 * leaguetest.Second)
+				pings := w.CountCalls(protocol.Ping.Name, "p01")
+				first := w.InBackground(func() {
+					limited, stop := context.WithTimeout(w.Context, test.patience)
+					defer stop()
+					_, err := protocol.ReportMatchResult.Call(limited, w.Untrusted, w.Manage(), w.DoubleLoss("REF01"))
+					assert.Error(t, err)
+				})
+				w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
+				_, err := w.Report(test.then(w, "REF01"))
+				leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+				assert.Equal(t, 11*leaguetest.Second, w.Now(), "when both players have answered")
+				<-first
+				assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "once for the match")
+				x.Finish()
+				assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+				require.NoError(t, x.CloseFiles())
+				assert.Len(t, w.CheckFiles(folder).Rounds[0].Matches[0].LostAttempts, 1)
+				assert.Empty(t, auditOf(w, folder).Findings)
+			})
+		})
+	}
+}
+
+// The match file of a result that rests on a rejected report is written with it.
+func TestMatchFileOfARejectedReport(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		outsider(w, "REF01", w.Accepting)
+		w.Players(4)
+		w.WaitUntil(leaguetest.Second)
+		players := pairOf(w, "R1M1")
+		q := w.Verdict("REF01", "R1M1", nil, players[0], players[1], 0, 0)
+		q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		_, err := w.Report(q)
+		require.Error(t, err)
+		w.WaitUntil(2 * leaguetest.Second)
+		assert.Equal(t, 1, x.Manager.Status().Recorded, "R1M2 is not over")
+		file, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusTechnicalLoss, file.Result.Status)
+		x.Kill()
+	})
+}
+
+// cutAfter leaves of a league what its manager has on disk when it dies after the
+// first event of a kind.
+func cutAfter(t *testing.T, w *leaguetest.World, folder store.Folder, kind string) {
+	t.Helper()
+	var kept []byte
+	for line := range bytes.Lines(leaguetest.ReadJournal(w, folder)) {
+		kept = append(kept, line...)
+		if bytes.Contains(line, []byte(`"type":"`+kind+`"`)) {
+			break
+		}
+	}
+	require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), kept, 0o644))
+	require.NoError(t, os.Remove(folder.Standings(leaguetest.LeagueID)))
+	require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
+}
+
+// A manager that dies after the doubt still knows that the result rests on a
+// rejected report, whatever the only referee reports then.
+func TestDoubtOutlastsTheManager(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		report func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
+		times  int
+		want   string // status and winner
+	}{
+		{"a double loss", (*leaguetest.World).DoubleLoss, 1, "TECHNICAL_LOSS "},
+		{"a contradictory report", (*leaguetest.World).Contradictory, 3, "WIN P01"},
+	} {
+		for _, last := range []string{"match_doubted", "agent_failed"} {
+			t.Run(test.name+" until "+last, func(t *testing.T) {
+				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+					folder := leaguetest.TempFolder(t)
+					x := w.StartManagerIn(folder, 2, 1)
+					outsider(w, "REF01", w.Accepting)
+					w.Players(2)
+					w.WaitUntil(leaguetest.Second)
+					for range test.times {
+						_, err := w.Report(test.report(w, "REF01"))
+						require.Error(t, err)
+					}
+					w.WaitUntil(2 * leaguetest.Second)
+					x.Kill()
+					cutAfter(t, w, folder, last)
+					x = w.StartManagerIn(folder, 2, 1)
+					for range test.times {
+						w.WaitUntil(w.Now() + 5*leaguetest.Second)
+						_, _ = w.Report(test.report(w, "REF01")) // accepted or not
+					}
+					x.Finish()
+					r := x.Manager.Results()[0]
+					assert.Equal(t, test.want, r.Status+" "+r.Winner)
+					require.NoError(t, x.CloseFiles())
+					assert.Contains(t, rulesOf(auditOf(w, folder).Findings), audit.RuleDoubt)
+				})
+			})
+		}
+	}
+}
+
+// A manager that has just restarted pings the players too before it records a double
+// technical loss.
+func TestDoubleTechnicalLossBeforeTheRoundIsTakenUpAgain(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		outsider(w, "REF01", w.Accepting)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		x.Kill()
+		x = w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
+		w.WaitUntil(10 * leaguetest.Second)
+		_, err := w.Report(w.DoubleLoss("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		w.WaitUntil(40 * leaguetest.Second)
+		_, err = w.Report(w.DoubleLoss("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+		assert.Contains(t, rulesOf(auditOf(w, folder).Findings), audit.RuleDoubt)
+	})
+}
+
+func TestDoubleTechnicalLossOfTheOnlyReferee(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		outsider(w, "REF01", w.Accepting)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(w.DoubleLoss("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		x.Finish()
+		assert.Equal(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		_, err = w.Report(w.DoubleLoss("REF01"))
+		require.NoError(t, err, "it is the recorded result now")
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+		assert.Contains(t, rulesOf(auditOf(w, folder).Findings), audit.RuleDoubt)
+	})
+}
+
+// A double loss is believed when a player is gone, and from referees that prove
+// themselves to the players.
+func TestDoubleTechnicalLossThatIsBelieved(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		gone bool
+		ours bool
+	}{{"a player is gone", true, false}, {"our referee", false, true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1)
+				if test.ours {
+					w.Referee("REF01", w.Idle())
+				} else {
+					outsider(w, "REF01", w.Accepting)
+				}
+				players := w.Players(2)
+				w.WaitUntil(leaguetest.Second)
+				if test.gone {
+					players[1].Stop()
+				}
+				_, err := w.Report(w.DoubleLoss("REF01"))
+				require.NoError(t, err)
+				assert.Equal(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+				assert.Less(t, w.Now(), 4*time.Second)
+			})
+		})
+	}
+}

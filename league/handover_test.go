@@ -1,0 +1,227 @@
+package league_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// atOnce is the most matches that were in the hands of the given referees at
+// the same time: from start_match to the report.
+func atOnce(w *leaguetest.World, referees ...string) int {
+	type span struct{ from, to time.Duration }
+	var spans []span
+	reported := map[string]time.Duration{}
+	for _, e := range w.Calls(protocol.ReportMatchResult.Name) {
+		reported[leaguetest.Decode[protocol.MatchResultReport](e.Message).MatchID] = e.At
+	}
+	for _, e := range w.Calls(protocol.StartMatch.Name, referees...) {
+		spans = append(spans, span{e.At, reported[leaguetest.Decode[protocol.MatchAssignment](e.Message).MatchID]})
+	}
+	most := 0
+	for _, one := range spans {
+		n := 0
+		for _, other := range spans {
+			if other.from <= one.from && one.from < other.to {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func TestNoMoreMatchesAtOnceThanAllowed(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		concurrency int // of the league
+		first       int // what REF01 can do
+		second      int // what REF02 can do
+		most        [3]int
+		took        int // seconds: a match takes one
+	}{
+		{"what two referees can do", 0, 1, 1, [3]int{1, 1, 2}, 10},
+		{"what two unequal referees can do", 0, 1, 2, [3]int{1, 2, 3}, 5},
+		{"what the league allows", 1, 3, 3, [3]int{1, 1, 1}, 15},
+		{"as many as there are", 0, 10, 10, [3]int{2, 2, 3}, 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(6, 2, func(o *league.Options) { o.Concurrency = test.concurrency })
+				w.Referee("REF01", leaguetest.WithCapacity(test.first))
+				w.Referee("REF02", leaguetest.WithCapacity(test.second))
+				evens(w, 6)
+				w.Finish()
+				assert.Equal(t, test.most[0], atOnce(w, "ref01"))
+				assert.Equal(t, test.most[1], atOnce(w, "ref02"))
+				assert.Equal(t, test.most[2], atOnce(w))
+				assert.Equal(t, test.took, int(w.Now()/leaguetest.Second))
+			})
+		})
+	}
+}
+
+// A referee that was busy, and then takes the match, may report before the manager has
+// heard that it does.
+func TestAReportThatIsFasterThanASecondAnswer(t *testing.T) {
+	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWith(protocol.MatchAssignmentAck{Status: protocol.StatusBusy}), leaguetest.Delayed(leaguetest.Second, w.Accepting))))
+		w.Players(2)
+		w.WaitUntil(2500 * time.Millisecond)
+		require.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
+		_, err := w.Report(w.Wins("REF01"))
+		require.NoError(t, err)
+		w.Finish()
+	})
+}
+
+func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
+	start := protocol.StartMatch.Name
+	for _, test := range []struct {
+		name     string
+		first    []leaguetest.Option // of REF01, to whom the match belongs
+		second   []leaguetest.Option // of REF02; nil when there is none
+		assigned []string
+		attempt  int
+		referee  string
+	}{
+		{
+			"it is busy: another takes it", leaguetest.With(leaguetest.On(start, leaguetest.Answering(protocol.StatusBusy))), leaguetest.With(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it refuses: another takes it", leaguetest.With(leaguetest.On(start, leaguetest.Answering(protocol.StatusRejected))), leaguetest.With(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it is gone: another takes it, as a new attempt", leaguetest.With(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.With(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it hangs: another takes it after 10 s, as a new attempt", leaguetest.With(leaguetest.On(start, leaguetest.Silent)), leaguetest.With(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 10s"}, 2, "REF02",
+		},
+		{
+			"it answers with an error: another takes it, as a new attempt",
+			leaguetest.With(leaguetest.On(start, leaguetest.RefuseWith(protocol.ErrInvalidMatchState))), leaguetest.With(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it is the only one, and busy twice: it is asked again every 2 s",
+			leaguetest.With(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.Answering(protocol.StatusBusy), leaguetest.Normally))), nil,
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 2s", "R1M1 ref01 attempt 1 at 4s"}, 1, "REF01",
+		},
+		{
+			"it is the only one, and away twice",
+			leaguetest.With(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))), nil,
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 2s", "R1M1 ref01 attempt 3 at 4s"}, 3, "REF01",
+		},
+		{
+			"both are busy once: they are asked in turn",
+			leaguetest.With(leaguetest.On(start, leaguetest.InTurn(leaguetest.Answering(protocol.StatusBusy), leaguetest.Normally))),
+			leaguetest.With(leaguetest.WithCapacity(1), leaguetest.On(start, leaguetest.InTurn(leaguetest.Answering(protocol.StatusBusy), leaguetest.Normally))),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s", "R1M1 ref01 attempt 1 at 2s"}, 1, "REF01",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				referees := 1
+				if test.second != nil {
+					referees = 2
+				}
+				w.StartManager(2, referees)
+				w.Referee("REF01", test.first...)
+				if test.second != nil {
+					w.Referee("REF02", test.second...)
+				}
+				w.Players(2)
+				w.Finish()
+				assert.Equal(t, test.assigned, w.Assignments())
+				assert.Equal(t, test.referee, w.Manager.Results()[0].RefereeID)
+				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+				assert.Equal(t, test.attempt, report.Attempt)
+				assert.Empty(t, w.GameErrors(), "the players know any referee that the manager sends")
+			})
+		})
+	}
+}
+
+// longestMatch is how long the manager waits for a report: 26 s for the
+// invitation, 126 s for the choice, 5 s for the end, 40 s for the report, and
+// 30 s more.
+const longestMatch = 227 * leaguetest.Second
+
+func TestAMatchThatNobodyReports(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", w.Idle())
+		w.Referee("REF02")
+		w.Players(2)
+		w.Finish()
+		assert.Equal(t, longestMatch, w.Now())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 3m47s"}, w.Assignments())
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+	})
+}
+
+func TestALateReportOfTheFirstReferee(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		order []string
+	}{
+		{"after that of the second it comes too late", []string{"REF02", "REF01"}},
+		{"before that of the second it counts", []string{"REF01", "REF02"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(4, 3)
+				for n := range 3 {
+					w.Referee(protocol.RefereeID(n+1), w.Idle())
+				}
+				w.Players(4)
+				w.WaitUntil(longestMatch + leaguetest.Second)
+				require.ElementsMatch(t, []string{
+					"R1M1 ref01 attempt 1 at 0s", "R1M2 ref02 attempt 1 at 0s",
+					"R1M1 ref02 attempt 2 at 3m47s", "R1M2 ref03 attempt 2 at 3m47s",
+				}, w.Assignments())
+				_, err := w.Report(w.Wins("REF03"))
+				leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
+				_, err = w.Report(w.Wins(test.order[0]))
+				require.NoError(t, err)
+				other := w.Wins(test.order[1])
+				number := 6
+				other.Result.Details.DrawnNumber = &number
+				_, err = w.Report(other)
+				leaguetest.AssertRefused(t, err, protocol.ErrDuplicateReport, 5003)
+				assert.Equal(t, 1, w.Manager.Status().Recorded)
+				assert.Equal(t, test.order[0], w.Manager.Results()[0].RefereeID)
+				assert.Equal(t, 8, w.Manager.Results()[0].Number)
+			})
+		})
+	}
+}
+
+func TestAMatchIsOverWithTheFirstReportEvenWhileItIsHandedOver(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			if _, err := w.Report(w.Wins("REF01")); err != nil { // inside the assignment
+				return nil, err
+			}
+			return leaguetest.Silent(c)
+		}))
+		w.Referee("REF02")
+		w.Players(2)
+		w.Finish()
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.Assignments())
+		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
+	})
+}

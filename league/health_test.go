@@ -1,0 +1,96 @@
+package league_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+)
+
+// curious is a strategy that keeps what it is shown, and chooses even where it
+// can.
+type curious struct {
+	strategy.Strategy
+
+	seen []strategy.View
+}
+
+func (c *curious) Choose(_ context.Context, v strategy.View) (string, error) {
+	c.seen = append(c.seen, v)
+	return v.Options[0], nil
+}
+
+// What a strategy knows beside the counts: how long the referee waits, and the
+// last matches themselves.
+func TestWhatAStrategyIsShown(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 0)
+		random, err := strategy.New("random")
+		require.NoError(t, err)
+		looks := &curious{Strategy: random}
+		a := w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks })
+		first := w.Conducts(a, "R1M1", 1)
+		for _, ask := range []func() error{
+			func() error { _, err := first.Invite(); return err },
+			func() error { _, err := first.Choose(); return err }, // its deadline is over: the referee's clock is wrong
+			func() error { _, err := first.Over(8); return err },
+		} {
+			require.NoError(t, ask())
+		}
+		second := w.Conducts(a, "R2M1", 1)
+		_, err = second.Invite()
+		require.NoError(t, err)
+		_, err = second.Move(w.Clock.Format(w.Clock.Now().Add(30*time.Second)), "left", "right")
+		require.NoError(t, err)
+
+		require.Len(t, looks.seen, 2)
+		assert.Zero(t, looks.seen[0].Within)
+		assert.Equal(t, 30*time.Second, looks.seen[1].Within)
+		past := []strategy.Past{{
+			MatchID: "R1M1", OpponentID: "P02", Result: "WIN", Choice: "even", OpponentChoice: "odd", DrawnNumber: 8,
+		}}
+		assert.Equal(t, past, looks.seen[1].Recent(10))
+		assert.Equal(t, past, looks.seen[1].Recent(1))
+		assert.Empty(t, looks.seen[1].Recent(0))
+	})
+}
+
+func TestStrategyIsShownTheTableOfTheLastCompletedRound(t *testing.T) {
+	for name, change := range map[string]func(*league.Options){
+		"a table each round": func(*league.Options) {},
+		"a table each match": func(o *league.Options) { o.EveryMatch = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(4, 2, change)
+				w.Referee("REF01")
+				w.Referee("REF02")
+				random, err := strategy.New("random")
+				require.NoError(t, err)
+				looks := &curious{Strategy: random}
+				w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks }, leaguetest.On(protocol.Invite.Name, leaguetest.Delayed(3*leaguetest.Second, leaguetest.Normally)))
+				for _, id := range []string{"P02", "P03", "P04"} {
+					w.Player(id)
+				}
+				w.Finish()
+				require.Len(t, looks.seen, 3)
+				assert.Nil(t, looks.seen[0].Table)
+				for round, v := range looks.seen[1:] {
+					require.Len(t, v.Table, 4)
+					for i, r := range v.Table {
+						assert.Equal(t, i+1, r.Rank)
+						assert.Equal(t, round+1, r.Played, "nothing of the round that is played")
+						assert.Equal(t, r.Played, r.Wins+r.Draws+r.Losses)
+					}
+				}
+			})
+		})
+	}
+}

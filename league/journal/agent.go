@@ -1,0 +1,157 @@
+package journal
+
+import (
+	"cmp"
+	"slices"
+
+	"evenodd/league/protocol"
+)
+
+// An Agent is a registered player or referee.
+type Agent struct {
+	ID           string
+	Player       bool
+	Name         string
+	Endpoint     string
+	URL          string // Endpoint in the form of protocol.CanonicalURL
+	Capacity     int    // of a referee: matches at once
+	Registration string // identifies a repeated registration
+	Generation   int    // of its token
+	TokenSince   string // when it got this token, as Event.At
+	Confirmed    bool   // it has used this token
+	Informed     bool   // it knows that the league is over
+	RefereeAuth  string // protocol.RefereeAuthNone for a referee that shows players no access tokens
+	RegisteredAt string // as Event.At
+	Assigned     int    // of a referee: matches announced for it and not forfeited
+	Answered     bool   // its endpoint has answered, or the manager does not ping agents
+
+	Version, ProtocolVersion string   // from its registration; "" in a simulation
+	GameTypes                []string // from its registration
+
+	Suspended string // the reason of its suspension; "" for none
+	Shutdown  string // the reason of its shutdown; "" for none
+	Returned  string // why its last suspension ended
+	Failures  int    // in a row: of a player in matches, of a referee with assigned matches
+	Forgiven  int    // the failures when it returned: only further ones suspend it again
+	LastFault string // the error code of a player's last failure
+
+	RoundFailures   int  // of a referee in this round
+	ReportedInRound bool // a referee has reported a result in this round
+}
+
+// The lifecycle states of an agent (spec 003 §2.8). An agent in state INIT is not in
+// the journal.
+const (
+	LifecycleRegistered = "REGISTERED"
+	LifecycleActive     = "ACTIVE"
+	LifecycleSuspended  = "SUSPENDED"
+	LifecycleShutdown   = "SHUTDOWN"
+)
+
+// The limits of a league whose Created names none.
+const (
+	DefaultSuspendAfter  = 3
+	DefaultShutdownAfter = 10
+)
+
+// Limits are the numbers of failures in a row after which an agent is suspended and
+// shut down; 0 for never.
+func (s *State) Limits() (suspend, shutdown int) {
+	return max(cmp.Or(s.Created.SuspendAfter, DefaultSuspendAfter), 0), max(cmp.Or(s.Created.ShutdownAfter, DefaultShutdownAfter), 0)
+}
+
+// Lifecycle is the lifecycle state of an agent, with the reason; "" if the state
+// follows from whether the league has started.
+func (s *State) Lifecycle(a *Agent) (state, reason string) {
+	switch {
+	case a.Shutdown != "":
+		return LifecycleShutdown, a.Shutdown
+	case a.Informed:
+		return LifecycleShutdown, "it knows that the league is over"
+	case a.Suspended != "":
+		return LifecycleSuspended, a.Suspended
+	case s.Started == nil:
+		return LifecycleRegistered, a.Returned
+	}
+	return LifecycleActive, a.Returned
+}
+
+// Absent tells whether an agent is suspended or shut down. An absent agent gets
+// nothing to do, and an absent player forfeits its matches of rounds that begin.
+func (a *Agent) Absent() bool { return a.Suspended != "" || a.Shutdown != "" }
+
+// Proves tells whether a referee shows players their access tokens. Journals without
+// referee_auth are of referees that do.
+func (a *Agent) Proves() bool { return a.RefereeAuth != protocol.RefereeAuthNone }
+
+// Due tells whether an agent's failures require its suspension or its shutdown
+// between two rounds. The last referee is not shut down, because the league could
+// not continue without one.
+func (s *State) Due(a *Agent) (suspend, shutdown bool) {
+	if a.Shutdown != "" {
+		return false, false
+	}
+	suspendAfter, shutdownAfter := s.Limits()
+	if shutdownAfter > 0 && a.Failures >= shutdownAfter && (a.Player || !s.lastReferee(a)) {
+		return false, true
+	}
+	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.Forgiven && a.Suspended == "", false
+}
+
+func (s *State) lastReferee(a *Agent) bool {
+	for id, other := range s.Agents {
+		if id != a.ID && !other.Player && other.Shutdown == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Forfeiting are the absent players of a match, in its order.
+func (s *State) Forfeiting(ids ...string) (absent []string) {
+	for _, id := range ids {
+		if s.Agents[id].Absent() {
+			absent = append(absent, id)
+		}
+	}
+	return absent
+}
+
+// Remaining is the player of a match that does not forfeit it, and so wins it; nil
+// if both forfeit it.
+func Remaining(idA, idB string, absent []string) *string {
+	for _, id := range [...]string{idA, idB} {
+		if !slices.Contains(absent, id) {
+			return &id
+		}
+	}
+	return nil
+}
+
+// countMatch counts the result of a match for a player. A player fails if it did not
+// answer or was not reachable, not by the way it played. If the referee reports no
+// fault of a loser, its failures stay.
+func (a *Agent) countMatch(r *protocol.GameResult) {
+	fault, _ := r.Faults.Get(a.ID)
+	won := r.WinnerPlayerID != nil && *r.WinnerPlayerID == a.ID
+	switch {
+	case r.Status != protocol.StatusTechnicalLoss || won:
+		a.Failures, a.Forgiven = 0, 0
+	case fault == string(protocol.ErrTimeout) || fault == string(protocol.ErrConnection):
+		a.Failures++
+		a.LastFault = fault
+	case len(r.Faults) > 0:
+		a.Failures, a.Forgiven = 0, 0
+	}
+}
+
+// countRound counts a completed round for a referee. A referee that reported a result
+// has no failures.
+func (a *Agent) countRound() {
+	if a.ReportedInRound {
+		a.Failures, a.Forgiven = 0, 0
+	} else {
+		a.Failures += a.RoundFailures
+	}
+	a.RoundFailures, a.ReportedInRound = 0, false
+}

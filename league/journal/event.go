@@ -1,0 +1,113 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"reflect"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// SchemaVersion is the version of the events that this program writes.
+const SchemaVersion = "1.0.0"
+
+// An Event is one line of the journal. It happened after the event of the line
+// before.
+type Event struct {
+	Seq  int    // from 1
+	At   string // when the manager wrote it: RFC 3339 in UTC with milliseconds
+	Prev string // Hash of the line before; Origin in the first
+	Data Data
+}
+
+// Data is the content of an event: a pointer to one of the types in kinds.
+type Data interface {
+	// apply changes the state. An error means that the event cannot have happened,
+	// and leaves the state unchanged.
+	apply(s *State, at string) error
+}
+
+// kinds are the types of events with their names in the journal.
+var kinds = [...]struct {
+	name string
+	data Data
+}{
+	{"created", &Created{}},
+	{"registered", &AgentRegistered{}},
+	{"agent_answered", &AgentAnswered{}},
+	{"registration_dropped", &RegistrationDropped{}},
+	{"agent_returned", &AgentReturned{}},
+	{"agent_confirmed", &AgentConfirmed{}},
+	{"agent_suspended", &AgentSuspended{}},
+	{"agent_failed", &AgentFailed{}},
+	{"agent_shutdown", &AgentShutdown{}},
+	{"started", &Started{}},
+	{"round_announced", &RoundAnnounced{}},
+	{"match_assigned", &MatchAssigned{}},
+	{"match_accepted", &MatchAccepted{}},
+	{"match_declined", &MatchDeclined{}},
+	{"match_reported", &MatchReported{}},
+	{"match_forfeited", &MatchForfeited{}},
+	{"match_disputed", &MatchDisputed{}},
+	{"match_doubted", &AttemptLost{}},
+	{"round_completed", &RoundCompleted{}},
+	{"completed", &LeagueCompleted{}},
+	{"tail_lost", &TailLost{}},
+	{"agent_informed", &AgentInformed{}},
+}
+
+// kindOf is the name of the event in the journal; "" for a type that is not in kinds.
+func kindOf(d Data) string {
+	for i := range kinds {
+		if reflect.TypeOf(kinds[i].data) == reflect.TypeOf(d) {
+			return kinds[i].name
+		}
+	}
+	return ""
+}
+
+// A line is the JSON form of an event.
+type line[D any] struct {
+	Seq  int    `json:"seq"`
+	At   string `json:"at"`
+	Prev string `json:"prev"`
+	Type string `json:"type"`
+	Data D      `json:"data"`
+}
+
+// Origin is the Prev of the first event.
+const Origin = "0000000000000000000000000000000000000000000000000000000000000000"
+
+// Hash is the Prev of the event after a line: hex SHA-256 of the line without its
+// line feed.
+func Hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Encode returns the line of an event, without a line feed.
+func Encode(e *Event) ([]byte, error) {
+	return json.Marshal(line[Data]{e.Seq, e.At, e.Prev, kindOf(e.Data), e.Data}, json.Deterministic(true))
+}
+
+// Decode reads a line without its line feed. An unknown member is an error: the fold
+// would ignore it.
+func Decode(text []byte) (*Event, error) {
+	var l line[jsontext.Value]
+	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("not an event: %w", err)
+	}
+	for i := range kinds {
+		if kinds[i].name != l.Type {
+			continue
+		}
+		data := reflect.New(reflect.TypeOf(kinds[i].data).Elem()).Interface().(Data)
+		if err := json.Unmarshal(l.Data, data, json.RejectUnknownMembers(true)); err != nil {
+			return nil, fmt.Errorf("event %s: %w", l.Type, err)
+		}
+		return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
+	}
+	return nil, fmt.Errorf("an event of the unknown type %.40q: damaged, or made by a newer evenodd", l.Type)
+}

@@ -1,0 +1,220 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+
+	"evenodd/league/pairing"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/table"
+)
+
+// Algorithm is the pairing method of new leagues.
+const Algorithm = pairing.Circle
+
+// AuthLenient is the Auth of a league in which third-party agents need no token.
+const AuthLenient = protocol.AuthLenient
+
+// Created is the first event of a journal: the rules of the league, which never
+// change.
+type Created struct {
+	SchemaVersion string           `json:"schema_version"`
+	LeagueID      string           `json:"league_id"`
+	DisplayName   string           `json:"display_name,omitzero"`
+	GameType      string           `json:"game_type"`
+	Legs          int              `json:"legs"`
+	Scoring       protocol.Scoring `json:"scoring"`
+	Tiebreakers   []string         `json:"tiebreakers"`
+	TokenLength   int              `json:"token_length,omitzero"`   // in characters; 0 for the whole token
+	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, negative for never
+	ShutdownAfter int              `json:"shutdown_after,omitzero"` // failures in a row; 0 for DefaultShutdownAfter, negative for never
+	Auth          string           `json:"auth,omitzero"`           // AuthLenient or ""
+
+	// RegistrationGrace is the time in seconds that a registered agent has to answer
+	// before its registration may be dropped; 0 if the manager does not ping agents.
+	RegistrationGrace int `json:"registration_grace_sec,omitzero"`
+
+	Simulation *Simulation `json:"simulation,omitzero"`
+}
+
+// Simulation is the input of a simulated league.
+type Simulation struct {
+	Seed       uint64   `json:"seed"`
+	Players    int      `json:"players"`
+	Referees   int      `json:"referees"`
+	Strategies []string `json:"strategies"`
+	Faults     string   `json:"faults,omitzero"`  // the injected faults
+	Outside    int      `json:"outside,omitzero"` // players that ran in other processes: their moves do not follow from the seed
+}
+
+func (d *Created) apply(s *State, _ string) error {
+	if s.Created != nil {
+		return errors.New("a league is created once")
+	}
+	if err := store.CheckSchema(d.SchemaVersion); err != nil {
+		return err
+	}
+	if d.Legs < 1 {
+		return fmt.Errorf("legs: %d", d.Legs)
+	}
+	if err := d.TableScoring().Validate(); err != nil {
+		return err
+	}
+	if d.Auth != "" && d.Auth != AuthLenient {
+		return fmt.Errorf("auth: %.40q", d.Auth)
+	}
+	s.Created = d
+	return nil
+}
+
+// TableScoring is the scoring and the tie-breakers in the form of package table.
+func (d *Created) TableScoring() table.Scoring {
+	return table.Scoring{
+		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
+		Tiebreakers: d.Tiebreakers,
+	}
+}
+
+// Started fixes the participants, each list in order of ids. The pairings follow from
+// the players by the algorithm.
+type Started struct {
+	Algorithm string   `json:"algorithm"`
+	Players   []string `json:"players"`
+	Referees  []string `json:"referees"`
+}
+
+// maxMatches limits the time that a journal of a few lines can cost.
+const maxMatches = 1 << 27
+
+func (d *Started) apply(s *State, _ string) error {
+	if s.Started != nil {
+		return errors.New("a league starts once")
+	}
+	if err := errors.Join(s.checkParticipants(d.Players, true), s.checkParticipants(d.Referees, false)); err != nil {
+		return err
+	}
+	if len(d.Players)+len(d.Referees) != len(s.Agents) || len(d.Referees) == 0 {
+		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
+	}
+	pairer, err := pairing.New(d.Algorithm, len(d.Players), s.Created.Legs)
+	if err != nil {
+		return err
+	}
+	if pairer.Matches() > maxMatches {
+		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, pairer.Matches(), maxMatches)
+	}
+	standings, err := table.New(len(d.Players), s.Created.TableScoring())
+	if err != nil {
+		return err
+	}
+	s.Started, s.pairer, s.Table = d, pairer, standings
+	for i, id := range d.Players {
+		s.indexes[id] = i
+	}
+	return nil
+}
+
+// checkParticipants checks one list of a start.
+func (s *State) checkParticipants(ids []string, players bool) error {
+	for i, id := range ids {
+		a := s.Agents[id]
+		switch {
+		case a == nil || a.Player != players:
+			return unregistered(id)
+		case !a.Answered:
+			return fmt.Errorf("%s takes part, but has not answered", id)
+		case i > 0 && protocol.CompareIDs(ids[i-1], id) >= 0:
+			return fmt.Errorf("%s stands behind %s: ids are in ascending order", id, ids[i-1])
+		}
+	}
+	return nil
+}
+
+// RoundAnnounced opens a round.
+type RoundAnnounced struct {
+	RoundID  int      `json:"round_id"`
+	Referees []string `json:"referees"` // of the matches, in their order
+}
+
+func (d *RoundAnnounced) apply(s *State, at string) error {
+	pairings := s.Pairings(d.RoundID)
+	switch {
+	case s.Started == nil:
+		return errors.New("a round before the start")
+	case s.Open():
+		return fmt.Errorf("round %d is announced while round %d is open", d.RoundID, s.Round)
+	case d.RoundID != s.Round+1 || d.RoundID > s.TotalRounds():
+		return fmt.Errorf("round %d is announced after round %d of %d", d.RoundID, s.Round, s.TotalRounds())
+	case len(d.Referees) != len(pairings):
+		return fmt.Errorf("round %d has %d matches, but %d referees are named", d.RoundID, len(pairings), len(d.Referees))
+	}
+	for _, id := range d.Referees {
+		if err := s.checkReferee(id); err != nil {
+			return err
+		}
+	}
+	for _, id := range d.Referees {
+		s.Agents[id].Assigned++
+	}
+	s.Round = d.RoundID
+	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: make([]Match, len(pairings)), Referees: d.Referees, AnnouncedAt: at})
+	return nil
+}
+
+// RoundCompleted closes a round of which every match has a result.
+type RoundCompleted struct {
+	RoundID int                   `json:"round_id"`
+	Summary protocol.RoundSummary `json:"summary"`
+}
+
+func (d *RoundCompleted) apply(s *State, at string) error {
+	if !s.Open() || d.RoundID != s.Round {
+		return fmt.Errorf("round %d is completed, but it is not open", d.RoundID)
+	}
+	want := s.Summary(d.RoundID)
+	if want.Wins+want.Draws+want.TechnicalLosses != want.TotalMatches {
+		return fmt.Errorf("round %d is completed while matches of it have no result", d.RoundID)
+	}
+	if d.Summary != want {
+		counts := func(s protocol.RoundSummary) string {
+			return fmt.Sprintf("%d matches, %d won, %d drawn, %d technical losses", s.TotalMatches, s.Wins, s.Draws, s.TechnicalLosses)
+		}
+		return fmt.Errorf("round %d: the summary is %s, by its results it is %s", d.RoundID, counts(d.Summary), counts(want))
+	}
+	r := &s.Rounds[s.Round-1]
+	r.CompletedAt, r.Summary = at, d.Summary
+	for _, id := range s.Started.Referees {
+		s.Agents[id].countRound()
+	}
+	return nil
+}
+
+// LeagueCompleted makes the table final.
+type LeagueCompleted struct {
+	Champion protocol.Champion `json:"champion"`
+}
+
+func (d *LeagueCompleted) apply(s *State, _ string) error {
+	switch {
+	case s.Completed != nil:
+		return errors.New("a league is completed once")
+	case s.Started == nil || s.Round != s.TotalRounds() || s.Open():
+		return errors.New("the league is completed before its last round is")
+	}
+	first := s.Table.Standings()[0]
+	if id := s.Started.Players[first.Player]; d.Champion.PlayerID != id || d.Champion.Points != first.Points {
+		return fmt.Errorf("the champion is %s with %d points, by the table it is %s with %d",
+			d.Champion.PlayerID, d.Champion.Points, id, first.Points)
+	}
+	s.Completed = d
+	return nil
+}
+
+// TailLost records that standings.json names a later event than the journal has. The
+// manager continued from the journal. The event changes nothing.
+type TailLost struct {
+	Head string `json:"head"` // the journal's last hash by standings.json
+}
+
+func (*TailLost) apply(*State, string) error { return nil }

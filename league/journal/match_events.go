@@ -1,0 +1,210 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+
+	"evenodd/league/protocol"
+)
+
+// MatchAssigned is written before a match is handed to a referee, so that no attempt
+// number is used twice.
+type MatchAssigned struct {
+	protocol.Attempt
+	RefereeID string `json:"referee_id"`
+}
+
+func (d *MatchAssigned) apply(s *State, _ string) error {
+	m, _, _, ok := s.Find(d.MatchID)
+	switch {
+	case !ok:
+		return fmt.Errorf("match %s is not of an announced round", d.MatchID)
+	case d.Number != m.NextAttempt():
+		return fmt.Errorf("match %s: attempt %d follows attempt %d", d.MatchID, d.Number, m.NextAttempt()-1)
+	}
+	if err := s.checkReferee(d.RefereeID); err != nil {
+		return err
+	}
+	m.Attempts = append(m.Attempts, Attempt{Number: d.Number, Referee: d.RefereeID})
+	return nil
+}
+
+// MatchAccepted records that a referee conducts a match, and its commitment to the
+// draw. A referee that had begun an earlier attempt may name that one.
+type MatchAccepted struct {
+	protocol.Attempt
+	RefereeID      string `json:"referee_id"`
+	DrawCommitment string `json:"draw_commitment,omitzero"`
+}
+
+func (d *MatchAccepted) apply(s *State, _ string) error {
+	a, err := s.attempt(d.Attempt, d.RefereeID)
+	if err != nil {
+		return err
+	}
+	if a.Commitment != "" && a.Commitment != d.DrawCommitment {
+		return fmt.Errorf("match %s attempt %d: %s gives a second, different commitment", d.MatchID, d.Number, d.RefereeID)
+	}
+	a.Commitment, a.Accepted, a.Declined = d.DrawCommitment, true, false
+	return nil
+}
+
+// MatchDeclined records that a referee does not conduct a match that was assigned to
+// it. It may still accept the same attempt later.
+type MatchDeclined struct {
+	protocol.Attempt
+	RefereeID string `json:"referee_id"`
+	Reason    string `json:"reason,omitzero"`
+}
+
+func (d *MatchDeclined) apply(s *State, _ string) error {
+	a, err := s.attempt(d.Attempt, d.RefereeID)
+	if err == nil {
+		a.Declined = true
+	}
+	return err
+}
+
+// MatchReported is the result of a match: the first that was accepted, and the only
+// one. Winner, number and parity of the result are null if there is none, and so is
+// a choice that a player did not make.
+type MatchReported struct {
+	protocol.Attempt
+	RefereeID string `json:"referee_id"`
+	protocol.GameResult
+	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
+	Draw  *protocol.Draw          `json:"draw,omitzero"`
+}
+
+func (d *MatchReported) apply(s *State, at string) error {
+	m, idA, idB, ok := s.Find(d.MatchID)
+	switch {
+	case !ok:
+		return fmt.Errorf("a result of match %s, which is not of an announced round", d.MatchID)
+	case m.Report != nil:
+		return fmt.Errorf("a second result of match %s", d.MatchID)
+	case !m.Holds(d.RefereeID):
+		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
+	}
+	if err := s.checkReferee(d.RefereeID); err != nil {
+		return err
+	}
+	if err := s.record(m, d, idA, idB); err != nil {
+		return err
+	}
+	m.ReportedAt = withoutMilliseconds(at)
+	s.Agents[d.RefereeID].ReportedInRound = true
+	s.Agents[idA].countMatch(&d.GameResult)
+	s.Agents[idB].countMatch(&d.GameResult)
+	return nil
+}
+
+// record adds the result of a match to the match and to the table.
+func (s *State) record(m *Match, d *MatchReported, idA, idB string) error {
+	outcome, err := s.Outcome(d)
+	if err != nil {
+		return err
+	}
+	pointsA, pointsB := s.Table.Points(outcome)
+	gotA, okA := d.Score.Get(idA)
+	gotB, okB := d.Score.Get(idB)
+	if !okA || !okB {
+		return fmt.Errorf("match %s: the score is not that of %s and %s", d.MatchID, idA, idB)
+	}
+	if gotA != pointsA || gotB != pointsB {
+		return fmt.Errorf("match %s: the score is %d to %d, by the league's scoring it is %d to %d", d.MatchID, gotA, gotB, pointsA, pointsB)
+	}
+	if err := s.Table.Record(outcome); err != nil {
+		return err
+	}
+	m.Report = d
+	s.Recorded++
+	return nil
+}
+
+// MatchForfeited is the result of a match that is not played, because players of it
+// are suspended or shut down when its round begins. They lose it, and no referee
+// conducts it.
+type MatchForfeited struct {
+	MatchID protocol.MatchID `json:"match_id"`
+	Players []string         `json:"players"` // that forfeit, in the order of the match
+	protocol.GameResult
+	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
+}
+
+func (d *MatchForfeited) apply(s *State, _ string) error {
+	m, idA, idB, ok := s.Find(d.MatchID)
+	switch {
+	case !ok || d.MatchID.Round != s.Round || !s.Open():
+		return fmt.Errorf("match %s is forfeited, which is not of an open round", d.MatchID)
+	case m.Report != nil:
+		return fmt.Errorf("match %s is forfeited, but has a result", d.MatchID)
+	}
+	absent := s.Forfeiting(idA, idB)
+	if len(absent) == 0 || !slices.Equal(d.Players, absent) {
+		return fmt.Errorf("match %s is forfeited by %.80v; suspended or shut down: %v", d.MatchID, d.Players, absent)
+	}
+	got, winner := d.WinnerPlayerID, Remaining(idA, idB, absent)
+	if d.Status != protocol.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
+		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, absent)
+	}
+	report := &MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, GameResult: d.GameResult, Score: d.Score}
+	if err := s.record(m, report, idA, idB); err != nil {
+		return err
+	}
+	m.Forfeited = d.Players
+	s.Agents[s.Rounds[s.Round-1].Referees[d.MatchID.Number-1]].Assigned--
+	for _, id := range absent {
+		s.Agents[id].Failures++
+	}
+	return nil
+}
+
+// MatchDisputed is another result of a match that has one. The first result stays.
+type MatchDisputed struct {
+	protocol.Attempt
+	RefereeID string `json:"referee_id"`
+	protocol.GameResult
+}
+
+func (d *MatchDisputed) apply(s *State, _ string) error {
+	m, _, _, ok := s.Find(d.MatchID)
+	if !ok || m.Report == nil {
+		return fmt.Errorf("a dispute about %s, which has no result", d.MatchID)
+	}
+	m.Disputed = append(m.Disputed, d.RefereeID)
+	return nil
+}
+
+// AttemptLost records that a referee lost its attempt at a match by a rejected
+// report: it contradicted itself, or it reported that two players failed that both
+// answered a ping. Another referee gets the match. Without another referee Result is
+// recorded as that of the attempt.
+type AttemptLost struct {
+	protocol.Attempt
+	RefereeID string               `json:"referee_id"`
+	Reason    string               `json:"reason"`
+	Result    *protocol.GameResult `json:"result,omitzero"` // that follows from the choices and the number of the report, else the reported one
+}
+
+func (d *AttemptLost) apply(s *State, _ string) error {
+	if _, err := s.attempt(d.Attempt, d.RefereeID); err != nil {
+		return err
+	}
+	m, _, _, _ := s.Find(d.MatchID) // attempt has found it
+	if m.Report != nil {
+		return fmt.Errorf("attempt %d at %s is lost, but the match has a result", d.Number, d.MatchID)
+	}
+	m.LostAttempts = append(m.LostAttempts, *d)
+	return nil
+}
+
+// attempt returns an attempt that was assigned to a referee.
+func (s *State) attempt(id protocol.Attempt, refereeID string) (*Attempt, error) {
+	if m, _, _, ok := s.Find(id.MatchID); ok {
+		if a := m.Attempt(id.Number, refereeID); a != nil {
+			return a, nil
+		}
+	}
+	return nil, fmt.Errorf("attempt %d at match %s was not assigned to %.40s", id.Number, id.MatchID, refereeID)
+}

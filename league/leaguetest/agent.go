@@ -1,0 +1,230 @@
+package leaguetest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+	"evenodd/player"
+	"evenodd/player/strategy"
+	"evenodd/referee"
+	"evenodd/transport"
+)
+
+// A Reply is what a scripted agent does when one of its methods is called: what
+// it returns is the answer as JSON.
+type Reply func(c *Call) (jsontext.Value, error)
+
+// A Call is one that reached a scripted agent.
+type Call struct {
+	Context context.Context
+	bearer  string
+	Message jsontext.Value
+	N       int // how many times the method has been called, from 1
+
+	own func(ctx context.Context) (any, error)
+}
+
+// OwnAnswer is what the agent would have answered without the script.
+func (c *Call) OwnAnswer() (jsontext.Value, error) {
+	answer, err := c.own(c.Context)
+	if err != nil {
+		return nil, err
+	}
+	return Encode(answer), nil
+}
+
+// A Script holds the parts of an agent by method.
+type Script map[string]Reply
+
+// Scripted lets parts take the place of handlers.
+type Scripted struct {
+	*transport.Mux
+	parts Script
+}
+
+func (s Scripted) Handle(method string, decode func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
+	play, ok := s.parts[method]
+	if !ok {
+		s.Mux.Handle(method, decode, handle)
+		return
+	}
+	type decoded struct {
+		raw    []byte
+		params any
+	}
+	var mu sync.Mutex
+	calls := 0
+	s.Mux.Handle(method, func(raw []byte) (any, error) {
+		params, err := decode(raw)
+		return decoded{append([]byte(nil), raw...), params}, err
+	}, func(ctx context.Context, bearer string, params any) (any, error) {
+		mu.Lock()
+		calls++
+		c := &Call{Context: ctx, bearer: bearer, N: calls}
+		mu.Unlock()
+		if d, ok := params.(decoded); ok {
+			c.Message, params = d.raw, d.params
+		} else {
+			c.Message = Encode(params)
+		}
+		c.own = func(ctx context.Context) (any, error) { return handle(ctx, bearer, params) }
+		return play(c)
+	})
+}
+
+// ScriptMux makes the mux of an agent that has no other code than its script.
+func (w *World) ScriptMux(parts Script) *transport.Mux {
+	mux := transport.NewMux(w.log)
+	for method := range parts {
+		Scripted{mux, parts}.Handle(method,
+			func(raw []byte) (any, error) { return jsontext.Value(raw), nil },
+			func(context.Context, string, any) (any, error) { return nil, errors.New("nobody but the script") })
+	}
+	return mux
+}
+
+// Normally does what the agent does without a script.
+func Normally(c *Call) (jsontext.Value, error) { return c.OwnAnswer() }
+
+// Silent does not answer as long as anybody waits.
+func Silent(c *Call) (jsontext.Value, error) {
+	<-c.Context.Done()
+	time.Sleep(time.Millisecond)
+	return nil, c.Context.Err()
+}
+
+// FailWith answers with an error; see errHangUp for the broken connections.
+func FailWith(err error) Reply { return func(*Call) (jsontext.Value, error) { return nil, err } }
+
+// RefuseWith answers with a LEAGUE_ERROR.
+func RefuseWith(code protocol.Code) Reply {
+	e := protocol.Fault(code, "as the script wants it")
+	message := protocol.LeagueError{
+		Envelope:  protocol.Envelope{Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: "player:script"},
+		ErrorCode: string(code), ErrorName: code.Name(), ErrorDescription: code.Name(),
+	}
+	return FailWith(&transport.Error{Code: e.RPC, Message: code.Name(), Data: Encode(message)})
+}
+
+// AnswerWith answers the same always.
+func AnswerWith(v any) Reply { return func(*Call) (jsontext.Value, error) { return Encode(v), nil } }
+
+// EditAnswer changes a member of the honest answer; with nil it takes it away.
+func EditAnswer(member string, value any) Reply {
+	return func(c *Call) (jsontext.Value, error) {
+		answer, err := c.OwnAnswer()
+		if err != nil {
+			return nil, err
+		}
+		return Edit(answer, member, value), nil
+	}
+}
+
+// Null is the value of a member that is there and null.
+func Null() jsontext.Value { return jsontext.Value("null") }
+
+func Edit(raw jsontext.Value, member string, value any) jsontext.Value {
+	members := map[string]jsontext.Value{}
+	if err := json.Unmarshal(raw, &members); err != nil {
+		panic(err) // an answer of ours is an object
+	}
+	if value == nil {
+		delete(members, member)
+	} else {
+		members[member] = Encode(value)
+	}
+	return Encode(members)
+}
+
+// Delayed takes its time first, whether or not the caller waits for it.
+func Delayed(pause time.Duration, then Reply) Reply {
+	return func(c *Call) (jsontext.Value, error) {
+		time.Sleep(pause)
+		c.Context = context.WithoutCancel(c.Context)
+		return then(c)
+	}
+}
+
+// InTurn plays one part for each call, and the last for all that follow.
+func InTurn(parts ...Reply) Reply {
+	return func(c *Call) (jsontext.Value, error) { return parts[min(c.N, len(parts))-1](c) }
+}
+
+// FirstN plays a part for the first n calls, and then another.
+func FirstN(n int, play, then Reply) Reply {
+	return func(c *Call) (jsontext.Value, error) {
+		if c.N <= n {
+			return play(c)
+		}
+		return then(c)
+	}
+}
+
+// An Agent is an agent of a world.
+type Agent struct {
+	Host    string
+	ID      string // asked for, and its host in lower case
+	Script  Script
+	Mux     *transport.Mux
+	Stop    func()
+	Caller  protocol.Caller
+	Player  *player.Player
+	Referee *referee.Referee
+
+	name             string
+	strategy         string
+	Decide           strategy.Strategy // in place of a named one
+	capacity         int
+	league           string
+	randomSecrets    bool // its secrets come from the system, not from its name
+	wantsID          bool
+	verifiesReferees bool // plays only with referees that prove themselves
+}
+
+// An Option is how an agent differs from an ordinary one.
+type Option func(*Agent)
+
+func On(method string, play Reply) Option { return func(a *Agent) { a.Script[method] = play } }
+func WithStrategy(strategy string) Option { return func(a *Agent) { a.strategy = strategy } }
+func WithName(name string) Option         { return func(a *Agent) { a.name = name } }
+func WithCapacity(matches int) Option     { return func(a *Agent) { a.capacity = matches } }
+func WithLeague(id string) Option         { return func(a *Agent) { a.league = id } }
+func WithRandomSecrets(a *Agent)          { a.randomSecrets = true }
+func WithoutID(a *Agent)                  { a.wantsID = false }
+func VerifyReferees(a *Agent)             { a.verifiesReferees = true }
+
+func NewAgent(id string, traits []Option) *Agent {
+	a := &Agent{
+		ID: id, Host: strings.ToLower(id), Script: Script{}, name: "Agent " + id, strategy: "random",
+		capacity: 10, wantsID: true,
+	}
+	for _, set := range traits {
+		set(a)
+	}
+	return a
+}
+
+// KeyedRandom is a random source of its own for every decision.
+func KeyedRandom(parts ...string) *rand.Rand {
+	key := SecretOf(parts...)
+	return rand.New(rand.NewChaCha8(key))
+}
+
+// Altogether changes one more member of what a part answers.
+func Altogether(play Reply, member string, value any) Reply {
+	return func(c *Call) (jsontext.Value, error) {
+		answer, err := play(c)
+		if err != nil {
+			return nil, err
+		}
+		return Edit(answer, member, value), nil
+	}
+}

@@ -1,0 +1,335 @@
+package leaguetest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+)
+
+// What P02 did wrong, and what came of it.
+type failure struct {
+	name       string
+	traits     []leaguetest.Option
+	complaints []leaguetest.GameError
+	over       time.Duration // when GAME_OVER goes out
+	lost       string        // why P02 lost; "" when it did not
+	asked      int           // invitations or questions that P02 got
+	chosen     bool          // P01 was asked for its choice
+}
+
+func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
+	t.Helper()
+	record := w.Duel(nil, f.traits)
+	assert.Equal(t, f.complaints, w.GameErrors())
+	over := w.Calls(protocol.NotifyMatchResult.Name)
+	assert.Equal(t, []time.Duration{f.over, f.over}, leaguetest.Times(over), "GAME_OVER to both")
+	assert.Len(t, w.Calls(method, "p02"), f.asked)
+	if f.lost == "" {
+		assert.Equal(t, protocol.StatusWin, record.Status)
+		return
+	}
+	result := w.GameOver("p01").GameResult
+	even := "even"
+	wantA := &even
+	if !f.chosen {
+		wantA = nil
+		assert.Empty(t, w.Calls(protocol.ChooseParity.Name), "nobody is asked for a choice")
+	}
+	one := "P01"
+	var faults protocol.PerPlayer[string]
+	if n := len(f.complaints); n > 0 { // a refusal is no failure
+		faults = protocol.PerPlayer[string]{{Name: "P02", Value: string(f.complaints[n-1].Code)}}
+	}
+	assert.Equal(t, &protocol.GameResult{
+		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &one,
+		Choices: protocol.Both("P01", wantA, "P02", (*string)(nil)),
+		Reason:  "P02 " + f.lost + " - P01 wins by default",
+		Faults:  faults,
+	}, result)
+	report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), report.Result.Score)
+	assert.Equal(t, &one, report.Result.Winner)
+	assert.Equal(t, protocol.StatusTechnicalLoss, report.Result.Details.Status)
+	standings := w.Manager.Standings()
+	assert.Equal(t, 3, standings[0].Points)
+	assert.Equal(t, "P02", standings[1].PlayerID)
+	assert.Equal(t, 1, standings[1].TechnicalLosses)
+	assert.Equal(t, 0, standings[1].Points)
+}
+
+func TestFailuresAtTheInvitation(t *testing.T) {
+	in := func(parts ...leaguetest.Reply) []leaguetest.Option {
+		return leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(parts...)))
+	}
+	invalid := func(code string) string { return "sent no valid GAME_JOIN_ACK (" + code + ")" }
+	for _, f := range []failure{
+		{
+			name: "silent always", traits: in(leaguetest.Silent),
+			complaints: leaguetest.FourTimes(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.Join), asked: 4,
+			over: 26 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
+		},
+		{
+			name: "silent once, then it answers", traits: in(leaguetest.Silent, leaguetest.Normally),
+			complaints: []leaguetest.GameError{leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join)}, asked: 2, over: 7 * leaguetest.Second,
+		},
+		{
+			name: "silent three times, then it answers", traits: in(leaguetest.FirstN(3, leaguetest.Silent, leaguetest.Normally)),
+			complaints: leaguetest.FourTimes(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.Join)[:3], asked: 4, over: 21 * leaguetest.Second,
+		},
+		{
+			name: "late once", traits: in(leaguetest.Delayed(6*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
+			complaints: []leaguetest.GameError{leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join)}, asked: 2, over: 7 * leaguetest.Second,
+		},
+		{
+			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
+			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join), asked: 4,
+			over: 6 * leaguetest.Second, lost: "could not be reached for GAME_JOIN_ACK",
+		},
+		{
+			name: "closes the connection once", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
+			complaints: []leaguetest.GameError{leaguetest.Paused(0, protocol.ErrConnection, 1, leaguetest.Join)}, asked: 2, over: 2 * leaguetest.Second,
+		},
+		{
+			name: "answers garbage always", traits: in(leaguetest.FailWith(leaguetest.ErrGarbage)),
+			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join), asked: 4,
+			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 200 and no readable message",
+		},
+		{
+			name: "answers HTTP 500 always", traits: in(leaguetest.FailWith(leaguetest.ErrServerError)),
+			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join), asked: 4,
+			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 500",
+		},
+		{
+			name: "answers HTTP 500, then too much, then rightly", traits: in(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.FailWith(leaguetest.ErrTooLarge), leaguetest.Normally),
+			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join)[:2], asked: 3, over: 4 * leaguetest.Second,
+		},
+		{
+			name: "refuses", traits: in(leaguetest.EditAnswer("accept", false)),
+			asked: 1, lost: "refused the invitation",
+		},
+		{
+			name: "answers about another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
+			complaints: leaguetest.FourAtOnce(protocol.ErrMatchIDMismatch, leaguetest.Join, 5*leaguetest.Second), asked: 4, lost: invalid("E015"),
+		},
+		{
+			name: "answers about another match once", traits: in(leaguetest.EditAnswer("match_id", "R9M9"), leaguetest.Normally),
+			complaints: leaguetest.FourAtOnce(protocol.ErrMatchIDMismatch, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+		},
+		{
+			name: "accepts with a string always", traits: in(leaguetest.EditAnswer("accept", "yes")),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second), asked: 4, lost: invalid("E002"),
+		},
+		{
+			name: "accepts with a number once", traits: in(leaguetest.EditAnswer("accept", 1), leaguetest.Normally),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+		},
+		{
+			name: "does not say whether it accepts", traits: in(leaguetest.EditAnswer("accept", nil)),
+			complaints: leaguetest.FourAtOnce(protocol.ErrMissingField, leaguetest.Join, 5*leaguetest.Second), asked: 4, lost: invalid("E003"),
+		},
+		{
+			name: "accepts with null once", traits: in(leaguetest.EditAnswer("accept", leaguetest.Null()), leaguetest.Normally),
+			complaints: leaguetest.FourAtOnce(protocol.ErrMissingField, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+		},
+		{
+			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrMatchNotFound)),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second), asked: 4,
+			lost: "answered GAME_INVITATION with JSON-RPC error 4003",
+		},
+		{
+			name: "answers with an array once", traits: in(leaguetest.AnswerWith([]int{1}), leaguetest.Normally),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+		},
+		{
+			name: "wrong, then silent until the window ends", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.Silent),
+			complaints: []leaguetest.GameError{
+				leaguetest.Again(0, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 5*leaguetest.Second),
+				leaguetest.Last(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join),
+			},
+			asked: 2, over: 5 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
+		},
+		{
+			name: "silent, then wrong, then right", traits: in(leaguetest.Silent, leaguetest.EditAnswer("accept", "yes"), leaguetest.Normally),
+			complaints: []leaguetest.GameError{
+				leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join),
+				leaguetest.Again(7*leaguetest.Second, protocol.ErrInvalidFieldType, 2, leaguetest.Join, 5*leaguetest.Second),
+			},
+			asked: 3, over: 7 * leaguetest.Second,
+		},
+		{
+			name: "wrong, then the connection breaks once", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
+			complaints: []leaguetest.GameError{
+				leaguetest.Again(0, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 5*leaguetest.Second),
+				leaguetest.Paused(0, protocol.ErrConnection, 2, leaguetest.Join),
+			},
+			asked: 3, over: 2 * leaguetest.Second,
+		},
+		{
+			name:   "wrong, then the connection breaks, then silent: the window does not begin anew",
+			traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Silent),
+			complaints: []leaguetest.GameError{
+				leaguetest.Again(0, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 5*leaguetest.Second),
+				leaguetest.Paused(0, protocol.ErrConnection, 2, leaguetest.Join),
+				leaguetest.Last(5*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.Join),
+			},
+			asked: 3, over: 5 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
+		},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.Invite.Name) })
+		})
+	}
+}
+
+func TestFailuresAtTheChoice(t *testing.T) {
+	in := func(parts ...leaguetest.Reply) []leaguetest.Option {
+		return leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(parts...)))
+	}
+	invalid := func(code string) string { return "sent no valid CHOOSE_PARITY_RESPONSE (" + code + ")" }
+	illegal := func(v any) failure {
+		return failure{
+			traits:     in(leaguetest.EditAnswer("parity_choice", v)),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidParityChoice, leaguetest.Choice, 30*leaguetest.Second), asked: 4, lost: invalid("E004"),
+		}
+	}
+	called := func(name string, f failure) failure {
+		f.name = name
+		return f
+	}
+	for _, f := range []failure{
+		{
+			name: "silent always", traits: in(leaguetest.Silent),
+			complaints: leaguetest.FourTimes(30*leaguetest.Second, 32*leaguetest.Second, protocol.ErrTimeout, leaguetest.Choice), asked: 4,
+			over: 126 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
+		},
+		{
+			name: "silent once, then it answers", traits: in(leaguetest.Silent, leaguetest.Normally),
+			complaints: []leaguetest.GameError{leaguetest.Paused(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Choice)}, asked: 2, over: 32 * leaguetest.Second,
+		},
+		{
+			name: "late once", traits: in(leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
+			complaints: []leaguetest.GameError{leaguetest.Paused(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Choice)}, asked: 2, over: 32 * leaguetest.Second,
+		},
+		{
+			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
+			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Choice), asked: 4,
+			over: 6 * leaguetest.Second, lost: "could not be reached for CHOOSE_PARITY_RESPONSE",
+		},
+		called(`always "Even"`, illegal("Even")),
+		called("always 0", illegal(0)),
+		called("always false", illegal(false)),
+		called("always null", illegal(leaguetest.Null())),
+		called(`always ""`, illegal("")),
+		called("no choice at all", illegal(nil)),
+		{
+			name: `"Even", then "even"`, traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidParityChoice, leaguetest.Choice, 30*leaguetest.Second)[:1], asked: 2,
+		},
+		{
+			name: "wrong thrice, 5 s each, then right", over: 20 * leaguetest.Second, asked: 4,
+			traits: in(leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "Even")), leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", 0)),
+				leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "")), leaguetest.Delayed(5*leaguetest.Second, leaguetest.Normally)),
+			complaints: []leaguetest.GameError{
+				leaguetest.Again(5*leaguetest.Second, protocol.ErrInvalidParityChoice, 1, leaguetest.Choice, 25*leaguetest.Second),
+				leaguetest.Again(10*leaguetest.Second, protocol.ErrInvalidParityChoice, 2, leaguetest.Choice, 20*leaguetest.Second),
+				leaguetest.Again(15*leaguetest.Second, protocol.ErrInvalidParityChoice, 3, leaguetest.Choice, 15*leaguetest.Second),
+			},
+		},
+		{
+			name: "wrong, then silent until the window ends", traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent),
+			complaints: []leaguetest.GameError{
+				leaguetest.Again(0, protocol.ErrInvalidParityChoice, 1, leaguetest.Choice, 30*leaguetest.Second),
+				leaguetest.Last(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Choice),
+			},
+			asked: 2, over: 30 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
+		},
+		{
+			name: "about another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
+			complaints: leaguetest.FourAtOnce(protocol.ErrMatchIDMismatch, leaguetest.Choice, 30*leaguetest.Second), asked: 4, lost: invalid("E015"),
+		},
+		{
+			name: "match_id is a number once", traits: in(leaguetest.EditAnswer("match_id", 7), leaguetest.Normally),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second)[:1], asked: 2,
+		},
+		{
+			name: "without the entropy it committed", traits: in(leaguetest.EditAnswer("entropy", nil)),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second), asked: 4, lost: invalid("E002"),
+		},
+		{
+			name: "with another entropy once", traits: in(leaguetest.EditAnswer("entropy", protocol.Secret{1}.Hex()), leaguetest.Normally),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second)[:1], asked: 2,
+		},
+		{
+			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrInvalidMatchState)),
+			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second), asked: 4,
+			lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error 4005",
+		},
+		{
+			name: "another player_id and a local time: understood, and counted as warnings",
+			traits: in(func(c *leaguetest.Call) (jsontext.Value, error) {
+				answer, err := c.OwnAnswer()
+				return leaguetest.Edit(leaguetest.Edit(answer, "player_id", "P77"), "timestamp", "2000-01-01T02:00:00"), err
+			}),
+			asked: 1,
+		},
+	} {
+		f.chosen = true
+		t.Run(f.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.ChooseParity.Name) })
+		})
+	}
+}
+
+// broken is a strategy that cannot decide.
+type broken struct{ err error }
+
+func (broken) Name() string { return "broken" }
+
+func (b broken) Choose(context.Context, strategy.View) (string, error) { return "", b.err }
+
+func TestAPlayerWhoseStrategyFails(t *testing.T) {
+	f := failure{
+		traits:     leaguetest.With(func(a *leaguetest.Agent) { a.Decide = broken{errors.New("the key sk-123 is not valid")} }),
+		complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second), asked: 4, chosen: true,
+		lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error -32603",
+	}
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		f.check(t, w, protocol.ChooseParity.Name)
+		for _, e := range w.Calls(protocol.ChooseParity.Name, "p02") {
+			assert.NotContains(t, e.ProtocolError().Error(), "sk-123", "why is nobody's business")
+		}
+	})
+}
+
+func TestAComplaintSaysWhatWasWrong(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))))
+		complaints := w.Calls(protocol.NotifyGameError.Name)
+		require.Len(t, complaints, 1)
+		q := leaguetest.Decode[protocol.GameError](complaints[0].Message)
+		assert.Equal(t, "P02", q.AffectedPlayer)
+		assert.Equal(t, "P02", q.PlayerID)
+		assert.Equal(t, "R1M1", q.MatchID)
+		assert.Equal(t, "INVALID_PARITY_CHOICE", q.ErrorName)
+		assert.Equal(t, "INVALID_PARITY_CHOICE", q.ErrorDescription)
+		assert.Equal(t, "COLLECTING_CHOICES", q.GameState)
+		assert.Equal(t, "Even", q.Context["invalid_choice"])
+		assert.Equal(t, []any{"even", "odd"}, q.Context["valid_choices"])
+		assert.NotEmpty(t, q.Consequence)
+		assert.Equal(t, 3, *q.MaxRetries)
+		assert.Equal(t, protocol.RetryInfo{
+			RetryCount: 1, MaxRetries: 3, NextRetryAt: "2000-01-01T00:00:00Z", TimeRemaining: q.RetryInfo.TimeRemaining,
+		}, *q.RetryInfo)
+		assert.Equal(t, w.AccessToken("P02", "R1M1", 1, "REF01"), q.AuthToken)
+		assert.NoError(t, complaints[0].Err, "acknowledged")
+	})
+}

@@ -1,0 +1,506 @@
+package leaguetest_test
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	nethttp "net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// The hosts at which strangers try themselves; the agents are those of the
+// program, with its limits.
+const (
+	somePlayer  = "p03"
+	someReferee = "ref01"
+)
+
+// strangerFaults are what others than the offender in a match can do.
+func strangerFaults() []*fault {
+	// between does something while the league waits for its first round.
+	between := func(name, does string, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, does: does, of: ofStranger,
+			league: []func(*league.Options){func(o *league.Options) { o.Pace = 30 * leaguetest.Second }},
+			during: func(w *hostileWorld) {
+				w.WaitUntil(w.begun + leaguetest.Second)
+				do(w)
+			}}
+	}
+	// running does something in the middle of the first matches.
+	running := func(name, does string, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, does: does, of: ofStranger, slowly: true, during: func(w *hostileWorld) {
+			w.WaitUntil(w.begun + leaguetest.Second/2)
+			do(w)
+		}}
+	}
+	registering := func(name, does string, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, does: does, of: ofStranger, fate: loses, last: do,
+			// With whoever is there after half a minute, because nobody knows whether it gets in.
+			league: []func(*league.Options){func(o *league.Options) {
+				o.Players, o.MaxPlayers, o.MinPlayers, o.RegistrationWindow = 0, 10, 4, 30*leaguetest.Second
+			}}}
+	}
+	flooding := func(name, does string, places int, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, does: does, of: ofStranger, last: do,
+			league: []func(*league.Options){func(o *league.Options) { o.MaxPlayers = places }},
+			after: func(w *hostileWorld) {
+				w.flooding.Wait()
+				w.tidy()
+				assert.LessOrEqual(w.T, w.waited, time.Minute, "P04 got in")
+			}}
+	}
+	each := func(do func(w *hostileWorld, host string)) func(w *hostileWorld) {
+		return func(w *hostileWorld) {
+			for _, host := range []string{leaguetest.ManagerHost, someReferee, somePlayer} {
+				do(w, host)
+			}
+		}
+	}
+	applies := func(change func(*protocol.LeagueRegisterRequest)) func(w *hostileWorld) {
+		return func(w *hostileWorld) {
+			q := w.Application("Mallory")
+			w.Listener("mallory")
+			change(q)
+			w.saw("register_player", w.applied(q))
+		}
+	}
+	endpoint := func(url string) func(w *hostileWorld) {
+		return applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ContactEndpoint = url })
+	}
+	return []*fault{
+		// Tokens.
+		between("forged-token-in-a-query", "asks for standings with tokens that nobody was given", func(w *hostileWorld) {
+			for _, token := range []string{"", "tok-p01-forged", protocol.NoToken, strings.Repeat("t", 290)} {
+				q := w.Query("P01", protocol.QueryStandings)
+				q.AuthToken = token
+				_, err := q.Send()
+				w.saw("GET_STANDINGS", answerOf(err))
+			}
+		}),
+		between("stolen-token", "asks with P01's token as P03, and as a referee", func(w *hostileWorld) {
+			for _, id := range []string{"P03", "REF01"} {
+				q := w.Query(id, protocol.QueryStatus)
+				q.AuthToken = w.Token("P01")
+				_, err := q.Send()
+				w.saw("GET_STATUS as "+id, answerOf(err))
+			}
+		}),
+		between("credential-as-token", "asks with the credential by which the manager proves itself, and with an access token", func(w *hostileWorld) {
+			for _, token := range []string{w.ManagerCredential("P01"), w.AccessToken("P01", "R1M1", 1, "REF01")} {
+				q := w.Query("P01", protocol.QueryStatus)
+				q.AuthToken = token
+				_, err := q.Send()
+				w.saw("GET_STATUS", answerOf(err))
+			}
+		}),
+		between("another-league", "asks with its token for another league", func(w *hostileWorld) {
+			q := w.Query("P01", protocol.QueryStatus)
+			q.LeagueID = "another"
+			r, err := q.Send()
+			require.NoError(w.T, err)
+			w.saw("GET_STATUS", "success false, "+r.Error.ErrorCode)
+		}),
+		between("comes-back-as-another", "registers again, with P01's token, as P03", func(w *hostileWorld) {
+			q := w.Application("Agent P03")
+			q.Sender, q.AuthToken = protocol.PlayerSender("P03"), w.Token("P01")
+			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
+			w.saw("register_player", w.applied(q))
+		}),
+		between("moves-another", "registers again, with P01's stolen token, at an endpoint of its own, while P01 is there", func(w *hostileWorld) {
+			w.Listener("mallory")
+			q := w.Application("Agent P01")
+			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
+			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
+			w.saw("register_player", w.applied(q))
+		}),
+		between("too-late", "wants to register when the league has started", func(w *hostileWorld) {
+			w.Listener("mallory")
+			w.saw("register_player", w.applied(w.Application("Mallory")))
+		}),
+		between("starts-the-league", "calls start_league without the admin token and with P01's", func(w *hostileWorld) {
+			for _, token := range []string{"", w.Token("P01"), "adm-guess"} {
+				w.saw("start_league", w.post(leaguetest.ManagerHost, body("start_league", map[string]string{"auth_token": token})))
+			}
+		}),
+
+		// Reports.
+		running("player-reports", "reports R1M1 with a player's token", func(w *hostileWorld) {
+			q := w.Wins("REF01")
+			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
+			_, err := w.Report(q)
+			w.saw("report_match_result", answerOf(err))
+		}),
+		running("nobody-reports", "reports R1M1 as REF01, without a token and with a forged one", func(w *hostileWorld) {
+			for _, token := range []string{"", "tok-ref01-forged"} {
+				q := w.Wins("REF01")
+				q.AuthToken = token
+				_, err := w.Report(q)
+				w.saw("report_match_result", answerOf(err))
+			}
+		}),
+
+		// Playing the manager.
+		between("plays-the-manager-to-a-player", "announces, corrects the table and ends the league to P03, without a credential and with those of others", func(w *hostileWorld) {
+			w.posesAsManager(somePlayer)
+		}),
+		between("plays-the-manager-to-a-referee", "ends round and league to REF01, and hands it a match, without a credential and with those of others", func(w *hostileWorld) {
+			w.posesAsManager(someReferee)
+			for _, bearer := range []string{"", w.ManagerCredential("P01"), w.Token("REF01")} {
+				_, err := protocol.StartMatch.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(someReferee), Bearer: bearer}, w.Assignment("R1M1", 1, "REF01"))
+				w.saw("start_match", answerOf(err))
+			}
+		}),
+		running("plays-the-referee", "invites P03, asks for its choice, tells it that it has lost, and complains, without a token and with wrong ones, while it plays", func(w *hostileWorld) {
+			w.posesAsReferee(map[string]string{
+				"without a token": "", "with the token none": protocol.NoToken, "with a forged token": "tok-ref01-x",
+				"with the token of another match": w.AccessToken("P03", "R3M1", 1, "REF01"), "with the token of another player": w.AccessToken("P01", "R1M1", 1, "REF01"),
+			})
+		}),
+		between("plays-the-referee-early", "invites P03 to a match that is not announced yet", func(w *hostileWorld) {
+			w.posesAsReferee(map[string]string{"without a token": "", "with a forged token": "tok-ref01-x"})
+		}),
+		between("asks-for-states", "asks player and referee how they stand, without their tokens", func(w *hostileWorld) {
+			w.saw("get_player_state", w.post(somePlayer, body("get_player_state", map[string]string{"auth_token": w.Token("P01")})))
+			w.saw("get_match_state", w.post(someReferee, body("get_match_state", map[string]string{"auth_token": w.Token("P01"), "match_id": "R1M1"})))
+			w.saw("ping", w.post(leaguetest.ManagerHost, body("ping", struct{}{})))
+		}),
+
+		// Bytes.
+		between("huge-request", "sends 2 MB to each", each(func(w *hostileWorld, host string) {
+			w.saw(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 2<<20)})))
+		})),
+		between("11-KB", "sends 11 KB to each", each(func(w *hostileWorld, host string) {
+			w.saw(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 11<<10)})))
+		})),
+		between("huge-request-with-a-bearer", "sends 900 KB to each, with a bearer credential that nobody was given", each(func(w *hostileWorld, host string) {
+			w.saw(host, w.post(host, body("notify_league_completed", map[string]string{"x": strings.Repeat("x", 900<<10)}), "Authorization", "Bearer guess"))
+		})),
+		between("huge-request-unannounced", "sends 2 MB of unknown length to each", each(func(w *hostileWorld, host string) {
+			w.saw(host, w.request(nethttp.MethodPost, leaguetest.EndpointOf(host), io.MultiReader(strings.NewReader(strings.Repeat(" ", 2<<20)))))
+		})),
+		between("huge-header", "sends a header of 1 MB to each", each(func(w *hostileWorld, host string) {
+			w.saw(host, w.post(host, body("ping", struct{}{}), "X-Big", strings.Repeat("x", 1<<20)))
+		})),
+		between("bad-json", "sends what is no JSON to each", each(func(w *hostileWorld, host string) {
+			for _, raw := range []string{"", "{", "hello", "{\"jsonrpc\":\"2.0\",\"method\":\"pi\xffng\"}", `{"jsonrpc":"2.0","jsonrpc":"2.0"}`} {
+				w.saw(host, w.post(host, raw))
+			}
+		})),
+		between("bad-json-rpc", "sends JSON that is no request to each", each(func(w *hostileWorld, host string) {
+			for _, raw := range []string{"null", "7", `"ping"`, "{}", `{"jsonrpc":"1.0","method":"ping","id":1}`, `{"jsonrpc":"2.0","method":7,"id":1}`,
+				`{"jsonrpc":"2.0","method":"ping","params":"x","id":1}`, `{"jsonrpc":"2.0","method":"ping","id":{}}`} {
+				w.saw(host, w.post(host, raw))
+			}
+		})),
+		between("unknown-method", "calls methods that there are not", each(func(w *hostileWorld, host string) {
+			for _, method := range []string{"shutdown", "__proto__", "rpc.discover", strings.Repeat("m", 5000), "\x1b[2J"} {
+				w.saw(host, w.post(host, body(method, struct{}{})))
+			}
+		})),
+		between("batch-of-1000", "sends a batch of 1,000 calls, and one of 100 in 10 KB", each(func(w *hostileWorld, host string) {
+			one := `{"jsonrpc":"2.0","method":"ping","id":1},`
+			w.saw("1,000 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 1000), ",")+"]"))
+			w.saw("100 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 100), ",")+"]"))
+			w.saw("4,000 empty calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat("0,", 4000), ",")+"]"))
+		})),
+		between("deep-params", "sends params of 4,000 levels of lists", each(func(w *hostileWorld, host string) {
+			deep := strings.Repeat("[", 4000) + strings.Repeat("]", 4000)
+			w.saw(host, w.post(host, `{"jsonrpc":"2.0","method":"league_query","params":`+deep+`,"id":1}`))
+		})),
+		between("everything-broken", "registers with 200 broken members", func(w *hostileWorld) {
+			games := strings.TrimSuffix(strings.Repeat("7,", 200), ",")
+			w.saw("register_player", w.post(leaguetest.ManagerHost, `{"jsonrpc":"2.0","method":"register_player","params":{"player_meta":{"game_types":[`+games+`]}},"id":1}`))
+		}),
+		between("other-verbs", "sends GET, PUT and DELETE to each", each(func(w *hostileWorld, host string) {
+			for _, verb := range []string{"GET", "PUT", "DELETE", "OPTIONS", "TRACE"} {
+				w.saw(verb+" "+host, w.request(verb, leaguetest.EndpointOf(host), nil))
+			}
+		})),
+		between("other-paths", "asks for files", each(func(w *hostileWorld, host string) {
+			for _, path := range []string{"/", "/../../etc/passwd", "/mcp/../private/key", "/debug/pprof/"} {
+				w.saw(path, w.request("GET", "http://"+host+":8000"+path, nil))
+			}
+		})),
+		between("from-a-browser", "posts as a web page elsewhere does: as text/plain, with an Origin, and under another Host", each(func(w *hostileWorld, host string) {
+			call := body("ping", struct{}{})
+			w.saw("text/plain to "+host, w.post(host, call, "Content-Type", "text/plain"))
+			w.saw("with an Origin to "+host, w.post(host, call, "Origin", "http://evil.example"))
+			w.saw("another Host to "+host, w.post(host, call, "Host", "evil.example"))
+		})),
+		between("slow-header", "opens 50 connections to each, and sends a byte a second", each(func(w *hostileWorld, host string) {
+			w.slowly(host, 50, "POST /mcp HTTP/1.1\r\n")
+		})),
+		between("slow-body", "opens 50 connections to each, and sends a body one byte a second", each(func(w *hostileWorld, host string) {
+			w.slowly(host, 50, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n")
+		})),
+		between("never-reads-the-answer", "sends 50 requests to each, and does not read the answers", each(func(w *hostileWorld, host string) {
+			call := body("ping", struct{}{})
+			request := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(call), call)
+			for range 50 {
+				c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
+				require.NoError(w.T, err)
+				defer c.Close()
+				_, err = io.WriteString(c, request)
+				require.NoError(w.T, err)
+			}
+			w.saw("ping to "+host+" meanwhile", w.post(host, call))
+		})),
+		between("unfinished-request", "sends half of a request, and closes the connection", each(func(w *hostileWorld, host string) {
+			c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
+			require.NoError(w.T, err)
+			_, _ = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"jsonrpc\"")
+			require.NoError(w.T, c.Close())
+			w.saw("ping to "+host+" afterwards", w.post(host, body("ping", struct{}{})))
+		})),
+		between("contradicting-lengths", "sends two Content-Lengths, and a length beside chunks", each(func(w *hostileWorld, host string) {
+			for _, lines := range []string{"Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Content-Length: -5\r\n"} {
+				w.saw(host, w.raw(host, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+lines+"\r\n{}"))
+			}
+		})),
+		between("notifications", "sends 200 calls without an id to each", each(func(w *hostileWorld, host string) {
+			for range 200 {
+				w.saw(host, w.post(host, `{"jsonrpc":"2.0","method":"ping"}`))
+			}
+		})),
+		between("query-flood", "asks the manager 200 times at once with a right token", func(w *hostileWorld) {
+			w.together(200, func(int) {
+				_, err := w.Query("P01", protocol.QueryStandings).Send()
+				w.saw("GET_STANDINGS", answerOf(err))
+			})
+		}),
+		between("connection-flood", "opens 500 connections to each and keeps them", each(func(w *hostileWorld, host string) {
+			for range 500 {
+				c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
+				require.NoError(w.T, err)
+				defer c.Close()
+			}
+			w.saw("ping to "+host+" meanwhile", w.post(host, body("ping", struct{}{})))
+		})),
+
+		// Registration.
+		registering("endpoint-is-the-manager", "registers with the manager's own endpoint", endpoint(leaguetest.EndpointOf(leaguetest.ManagerHost))),
+		registering("endpoint-of-another", "registers with the endpoint of P01", endpoint(leaguetest.EndpointOf("p01"))),
+		registering("endpoint-with-a-password", "registers with an endpoint that holds a user and a password", endpoint("http://user:secret@mallory:8000/mcp")),
+		registering("endpoint-is-a-file", "registers with the endpoint file:///etc/passwd", endpoint("file:///etc/passwd")),
+		registering("endpoint-of-another-scheme", "registers with the endpoint gopher://mallory/", endpoint("gopher://mallory:8000/")),
+		registering("endpoint-is-no-URL", `registers with the endpoint "mallory"`, endpoint("mallory")),
+		registering("endpoint-nobody-listens-at", "registers with an endpoint where nobody listens", endpoint(leaguetest.EndpointOf("nowhere"))),
+		registering("endpoint-that-never-accepts", "registers with an endpoint that lets every connection hang before it is accepted", func(w *hostileWorld) {
+			x := (&wire{connect: neverAccepts}).ready(w)
+			x.bad.Store(true)
+			w.hostile.wires.Store("mallory", x)
+			w.saw("register_player", w.applied(w.Application("Mallory")))
+		}),
+		registering("endpoint-that-says-nothing", "registers with an endpoint that accepts connections and says nothing", func(w *hostileWorld) {
+			x := (&wire{greet: hangs}).ready(w)
+			w.hostile.wires.Store("mallory", x)
+			x.bad.Store(true)
+			a := leaguetest.NewAgent("mallory", nil)
+			w.Open(a, w.ScriptMux(a.Script))
+			w.saw("register_player", w.applied(w.Application("Mallory")))
+		}),
+		registering("endpoint-that-redirects-to-P01", "registers with an endpoint that redirects every call to P01", func(w *hostileWorld) {
+			x := (&wire{replies: map[string]reply{"": status("307 Temporary Redirect", "Location: "+leaguetest.EndpointOf("p01")+"\r\n")}}).ready(w)
+			w.hostile.wires.Store("mallory", x)
+			x.bad.Store(true)
+			a := leaguetest.NewAgent("mallory", nil)
+			w.Open(a, w.ScriptMux(a.Script))
+			w.saw("register_player", w.applied(w.Application("Mallory")))
+		}),
+		registering("name-steers-the-terminal", "registers with escape characters for the terminal in its name", applies(func(q *protocol.LeagueRegisterRequest) {
+			q.PlayerMeta.DisplayName = "\x1b[2J\x1b]0;owned\x07"
+		})),
+		registering("name-from-right-to-left", "registers with a name that turns the direction of writing", applies(func(q *protocol.LeagueRegisterRequest) {
+			q.PlayerMeta.DisplayName = "Agent \u202e10P"
+		})),
+		registering("name-of-5000-letters", "registers with a name of 5,000 letters", applies(func(q *protocol.LeagueRegisterRequest) {
+			q.PlayerMeta.DisplayName = strings.Repeat("M", 5000)
+		})),
+		registering("name-is-taken", "registers with the name of P01", applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = "Agent P01" })),
+		registering("another-version", "registers with protocol version 9.9.9", applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ProtocolVersion = "9.9.9" })),
+		registering("another-game", "registers for chess", applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.GameTypes = []string{"chess"} })),
+		registering("repeats-anothers-registration", "sends the registration of P01 once more, without knowing its conversation", func(w *hostileWorld) {
+			q := w.Application("Agent P01")
+			q.ConversationID = "conv-p01"
+			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p01")
+			w.saw("register_player", w.applied(q))
+		}),
+		flooding("registration-flood", "sends 200 applications at once, with endpoints where nobody listens, while P04 wants to register",
+			1000, func(w *hostileWorld) { w.flood(200) }),
+		flooding("registration-flood-for-one-place", "sends 20 applications at once, with endpoints where nobody listens, for the last place, which P04 wants as well",
+			4, func(w *hostileWorld) { w.flood(20) }),
+		flooding("referee-flood", "sends 200 applications of referees at once, with endpoints where nobody listens, while P04 wants to register",
+			4, func(w *hostileWorld) {
+				w.beside(200, func(i int) {
+					q := w.RefereeApplication(fmt.Sprintf("Flood%d", i))
+					q.Sender = protocol.RefereeSender(protocol.RefereeID(100 + i))
+					r, err := w.ApplyReferee(q)
+					if err != nil {
+						w.saw("register_referee", orNot(answerOf(err)))
+						return
+					}
+					w.saw("register_referee", orNot(r.Status))
+				})
+			}),
+	}
+}
+
+// applied is what a registration came to.
+func (w *hostileWorld) applied(q *protocol.LeagueRegisterRequest) string {
+	r, err := w.Apply(q)
+	if err != nil {
+		return answerOf(err)
+	}
+	if r.Status == protocol.StatusAccepted {
+		if q.AuthToken == "" {
+			w.mu.Lock() // a flood applies many times at once
+			w.suspect = *r.PlayerID
+			w.mu.Unlock()
+		}
+		return "ACCEPTED"
+	}
+	return r.Status + " " + r.ErrorCode
+}
+
+// orNot leaves out why somebody was not registered: in a flood that is chance.
+func orNot(came string) string {
+	if came != protocol.StatusAccepted {
+		return "not registered, at the latest when the league has started"
+	}
+	return came
+}
+
+// together does something n times at the same time, and waits for all.
+func (w *hostileWorld) together(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
+	w.tidy()
+}
+
+// beside does the same, and does not wait.
+func (w *hostileWorld) beside(n int, do func(i int)) {
+	for i := range n {
+		w.flooding.Go(func() { do(i) })
+	}
+}
+
+// tidy puts in order what was noted by many at once.
+func (w *hostileWorld) tidy() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slices.SortFunc(w.notes, func(a, b note) int { return cmp.Or(cmp.Compare(a.came, b.came), cmp.Compare(a.what, b.what)) })
+}
+
+// flood sends applications at once, and goes on while they are decided. All of
+// them together may not take much memory.
+func (w *hostileWorld) flood(n int) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w.beside(n, func(i int) {
+		q := w.Application(fmt.Sprintf("Flood%d", i))
+		q.Sender = protocol.PlayerSender(protocol.PlayerID(100 + i)) // not an id of an honest player
+		w.saw("register_player", orNot(w.applied(q)))
+	})
+	w.WaitUntil(w.Now() + leaguetest.Second)
+	runtime.ReadMemStats(&after)
+	assert.Less(w.T, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(200<<20), "bytes; other tests run beside this one")
+}
+
+// posesAsManager says all that a manager says to an agent, without the right
+// credential.
+func (w *hostileWorld) posesAsManager(host string) {
+	for _, a := range w.Agents() {
+		if a.Host != host {
+			continue
+		}
+		for _, bearer := range []struct{ what, credential string }{
+			{"without a credential", ""}, {"with that of another", w.ManagerCredential("P01")}, {"with the agent's own token", w.Token(a.ID)},
+		} {
+			calls := w.Manages(a, bearer.credential)
+			for _, name := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_league_completed"} {
+				if a.Referee == nil || strings.HasSuffix(name, "completed") {
+					w.saw(name+" "+bearer.what, answerOf(calls[name]()))
+				}
+			}
+		}
+	}
+}
+
+// posesAsReferee says all that a referee says to P03, with tokens by what they
+// are.
+func (w *hostileWorld) posesAsReferee(tokens map[string]string) {
+	var to *leaguetest.Agent
+	for _, a := range w.Agents() {
+		if a.Host == somePlayer {
+			to = a
+		}
+	}
+	for _, match := range []string{"R1M1", "R1M2"} {
+		for what, token := range tokens {
+			c := w.Conducts(to, match, 1)
+			c.Token = token
+			for name, call := range c.Everything() {
+				w.saw(name+" "+what, answerOf(call()))
+			}
+		}
+	}
+	w.tidy()
+}
+
+// slowly opens connections, begins a request on each and goes on with a byte a
+// second, until the server has enough of it.
+func (w *hostileWorld) slowly(host string, n int, begin string) {
+	began := w.Now()
+	var mu sync.Mutex
+	var longest time.Duration
+	w.together(n, func(int) {
+		c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
+		require.NoError(w.T, err)
+		defer c.Close()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			_, _ = io.Copy(io.Discard, c)
+		}()
+		_, err = io.WriteString(c, begin)
+		for err == nil && w.Now()-began < 60*leaguetest.Second {
+			pause()
+			_, err = io.WriteString(c, "x")
+		}
+		mu.Lock()
+		longest = max(longest, w.Now()-began)
+		mu.Unlock()
+		_ = c.Close()
+		<-closed
+	})
+	w.saw(host, fmt.Sprintf("cut off after %d s", int(longest.Round(leaguetest.Second)/leaguetest.Second)))
+}
+
+// raw sends bytes, and tells the status line that comes back.
+func (w *hostileWorld) raw(host, request string) string {
+	c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
+	require.NoError(w.T, err)
+	defer c.Close()
+	go func() { _, _ = io.WriteString(c, request) }()
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		return "the connection was closed"
+	}
+	_, line, _ = strings.Cut(strings.TrimSpace(line), " ")
+	return "HTTP " + line
+}

@@ -1,0 +1,592 @@
+package leaguetest_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	nethttp "net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// A hostileWorld is a league over HTTP with one who misbehaves: a player, a
+// referee, or a stranger beside them. All others are ours and honest.
+type hostileWorld struct {
+	*leaguetest.World
+
+	hostile  *hostileNet
+	offender *leaguetest.Agent // nil when it is a stranger
+	suspect  string            // the player whose matches may go wrong; "" when there is none
+
+	mu    sync.Mutex
+	notes []note        // what a stranger saw, in the order of seeing
+	begun time.Duration // when all were registered
+	took  time.Duration // the league, from then on
+
+	flooding sync.WaitGroup
+	waited   time.Duration // from P04's wish to register until it was
+}
+
+// honestIDs are those whose secrets nobody else may be told.
+var honestIDs = []string{"P01", "P03", "P04", "REF01", "REF02"}
+
+// The offender among the players, and among the referees.
+const (
+	badPlayer  = "P02"
+	badReferee = "REF01"
+)
+
+// inAHostileWorld tells a story of one who misbehaves.
+func inAHostileWorld(t *testing.T, story func(w *hostileWorld)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &hostileWorld{World: leaguetest.NewWorld(t, leaguetest.HTTP, zerolog.Nop())}
+		w.hostile = &hostileNet{PipeNetwork: w.Network.(*leaguetest.PipeNetwork), over: make(chan struct{}), credential: w.ManagerCredential}
+		w.Network = w.hostile
+		w.Untrusted = w.Caller("stranger", 1<<20)
+		story(w)
+		synctest.Wait()
+		w.Close()
+	})
+}
+
+// join makes the players P01 to P04 and the referees REF01 and REF02, each
+// registered: the offender with its traits first, and its wire bad from then on.
+func (w *hostileWorld) join(f *fault) {
+	w.T.Helper()
+	options := append([]func(*league.Options){}, f.league...)
+	w.StartManager(4, 2, options...)
+	if f.of == ofPlayer || f.of == ofWire {
+		w.suspect = badPlayer
+		if f.wire != nil {
+			w.hostile.wires.Store(strings.ToLower(badPlayer), f.wire.ready(w))
+		}
+		traits := f.traits
+		if f.script != nil {
+			traits = append(traits, f.script(w)...)
+		}
+		w.offender = w.Player(badPlayer, append(leaguetest.With(leaguetest.WithStrategy("even")), traits...)...)
+		if f.wire != nil {
+			synctest.Wait() // it has answered the manager's ping
+			f.wire.bad.Store(true)
+		}
+	}
+	if f.of == ofReferee {
+		traits := f.traits
+		if f.script != nil {
+			traits = append(traits, f.script(w)...)
+		}
+		w.offender = w.Referee(badReferee, append(leaguetest.With(leaguetest.WithCapacity(1)), traits...)...)
+	} else {
+		w.Referee(badReferee, leaguetest.WithCapacity(1))
+	}
+	w.Referee("REF02", leaguetest.WithCapacity(2))
+	for i := 1; i <= 4; i++ {
+		id := protocol.PlayerID(i)
+		if w.offender != nil && id == w.offender.ID {
+			continue
+		}
+		traits := leaguetest.With(leaguetest.WithStrategy([]string{"even", "odd"}[i%2]))
+		if f.slowly {
+			traits = append(traits, leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
+		}
+		if i == 4 && f.last != nil {
+			f.last(w)
+		}
+		wished := w.Now()
+		w.Player(id, traits...)
+		w.waited = w.Now() - wished
+	}
+	w.begun = w.Now()
+}
+
+// saw writes down what came of something that a stranger did.
+func (w *hostileWorld) saw(what, came string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.notes, note{what, came}) {
+		w.notes = append(w.notes, note{what, came})
+	}
+}
+
+// A note is what came of something that a stranger did.
+type note struct{ what, came string }
+
+// noted are the notes as text, those of the same outcome together.
+func (w *hostileWorld) noted() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var lines []string
+	for i, n := range w.notes {
+		same := func(other note) bool { return other.came == n.came }
+		if slices.ContainsFunc(w.notes[:i], same) {
+			continue
+		}
+		var whats []string
+		for _, other := range w.notes {
+			if same(other) {
+				whats = append(whats, other.what)
+			}
+		}
+		lines = append(lines, strings.Join(whats, ", ")+": "+n.came)
+	}
+	return lines
+}
+
+// post sends a body to an agent by plain HTTP, and tells what came back.
+func (w *hostileWorld) post(host, body string, header ...string) string {
+	return w.request(nethttp.MethodPost, leaguetest.EndpointOf(host), strings.NewReader(body), header...)
+}
+
+func (w *hostileWorld) request(method, url string, body io.Reader, header ...string) string {
+	ctx, stop := context.WithTimeout(w.Context, 20*leaguetest.Second)
+	defer stop()
+	client := &nethttp.Client{
+		Transport:     &nethttp.Transport{DialContext: w.hostile.dial, DisableKeepAlives: true},
+		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
+	}
+	q, err := nethttp.NewRequestWithContext(ctx, method, url, body)
+	require.NoError(w.T, err)
+	q.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		q.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			q.Host = header[i+1]
+		}
+	}
+	r, err := client.Do(q)
+	switch {
+	case ctx.Err() != nil:
+		return "no answer in 20 s"
+	case err != nil:
+		return "the connection was closed"
+	}
+	defer r.Body.Close()
+	raw, _ := io.ReadAll(r.Body)
+	for _, id := range honestIDs {
+		assert.NotContains(w.T, string(raw), w.Token(id))
+		assert.NotContains(w.T, string(raw), w.ManagerCredential(id))
+	}
+	return "HTTP " + strconv.Itoa(r.StatusCode) + rpcOf(raw)
+}
+
+// rpcOf says what a body of JSON-RPC is.
+func rpcOf(raw []byte) string {
+	var batch []jsontext.Value
+	if json.Unmarshal(raw, &batch) == nil && len(batch) > 0 {
+		return ", " + strconv.Itoa(len(batch)) + " answers"
+	}
+	_, err := transport.DecodeResponse(raw, func(raw []byte) (any, error) { return raw, nil })
+	var answered *transport.Error
+	switch {
+	case len(raw) == 0:
+		return ", nothing"
+	case err == nil:
+		return ", a result"
+	case errors.As(err, &answered):
+		return ", " + answerOf(err)
+	}
+	return ""
+}
+
+// answerOf says how a call ended.
+func answerOf(err error) string {
+	e := protocol.AsError(err)
+	switch {
+	case e == nil && err == nil:
+		return "a result"
+	case e == nil:
+		return "given up"
+	case e.Code == protocol.ErrTimeout && !e.Remote:
+		return "no answer in time"
+	case e.Code == protocol.ErrConnection && !e.Remote:
+		return "no answer"
+	case e.Code == "":
+		return "error " + strconv.Itoa(e.RPC)
+	}
+	return "error " + strconv.Itoa(e.RPC) + " (" + string(e.Code) + ")"
+}
+
+// A hostileNet is HTTP over pipes with the limits of the real program, on which
+// some hosts have a wire of their own.
+type hostileNet struct {
+	*leaguetest.PipeNetwork
+
+	wires      sync.Map // *wire by host
+	credential func(id string) string
+	over       chan struct{}
+	once       sync.Once
+}
+
+func (n *hostileNet) Caller(maxReply int64) protocol.Caller {
+	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: n.dial})
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
+	n.Clients = append(n.Clients, c)
+	return c
+}
+
+// wire is the wire that a host has of its own, nil for none.
+func (n *hostileNet) wire(host string) *wire {
+	x, _ := n.wires.Load(host)
+	own, _ := x.(*wire)
+	return own
+}
+
+func (n *hostileNet) Close() {
+	n.once.Do(func() { close(n.over) })
+	n.PipeNetwork.Close()
+}
+
+// errReset is what a client reads from a connection that was reset.
+var errReset = &net.OpError{Op: "read", Net: "pipe", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+
+// A resetting connection ends by a reset in place of an end of file.
+type resetting struct{ net.Conn }
+
+func (c resetting) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = errReset
+	}
+	return n, err
+}
+
+func (n *hostileNet) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, _ := strings.Cut(address, ":")
+	x := n.wire(host)
+	if !x.broken() {
+		return n.Dial(ctx, network, address)
+	}
+	switch x.connect {
+	case refusesConnections:
+		return n.Dial(ctx, network, "nobody:1")
+	case neverAccepts:
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-n.over:
+			return nil, net.ErrClosed
+		}
+	case resets:
+		c, err := n.Dial(ctx, network, address)
+		return resetting{c}, err
+	}
+	return n.Dial(ctx, network, address)
+}
+
+// Listen serves a host as the program does.
+func (n *hostileNet) Listen(host string, mux *transport.Mux, scripted bool) func() {
+	if x := n.wire(host); x != nil {
+		return x.listen(n.PipeNetwork, host, mux)
+	}
+	if scripted {
+		return n.PipeNetwork.Listen(host, mux, true)
+	}
+	l := &leaguetest.PipeListener{Address: host + ":8000", Arriving: make(chan net.Conn), Closed: make(chan struct{})}
+	n.Mu.Lock()
+	n.Listeners[l.Address] = l
+	n.Mu.Unlock()
+	sender := protocol.PlayerSender("P00")
+	limits := http.Config{MaxBody: 10 << 10, Hosts: []string{host}}
+	switch {
+	case host == leaguetest.ManagerHost:
+		sender = protocol.ManagerSender
+	case strings.HasPrefix(host, "ref"):
+		sender, limits.MaxBearerBody = protocol.RefereeSender("REF00"), 1<<20
+		limits.Trusts = func(bearer string) bool { return protocol.SameToken(bearer, n.credential(strings.ToUpper(host))) }
+	default:
+		limits.MaxBody = 1 << 20
+	}
+	limits.TooLarge = func(_ context.Context, limit int64) error {
+		return protocol.TooLarge(protocol.NewStamp(sender, protocol.SystemClock()), limit)
+	}
+	limits.RateLimited = func(wait time.Duration) error {
+		return protocol.TooFast(protocol.NewStamp(sender, protocol.SystemClock()), wait)
+	}
+	server := http.NewServer(mux, limits)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) })
+	return sync.OnceFunc(func() {
+		n.Mu.Lock()
+		delete(n.Listeners, l.Address)
+		n.Mu.Unlock()
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = server.Shutdown(ended)
+		serving.Wait()
+	})
+}
+
+// How a wire takes connections.
+type connecting int
+
+const (
+	accepts connecting = iota
+	refusesConnections
+	neverAccepts
+	resets // it accepts, and its connections end by a reset
+)
+
+// A wire is the raw HTTP of an offender, whose agent is honest behind it.
+// Nothing is wrong with it until the offender is registered.
+type wire struct {
+	connect connecting
+	greet   func(c net.Conn) // has a connection before anything is read; nil: nothing
+	replies map[string]reply // by method; "" for all others; none: honest
+	round   int              // the round in which it begins to be bad; 0: at once
+	bad     atomic.Bool
+	calls   map[string]*atomic.Int64
+	world   *hostileWorld
+	endless atomic.Int64 // bytes that somebody read of what has no end
+}
+
+func (x *wire) ready(w *hostileWorld) *wire {
+	x.world = w
+	x.calls = map[string]*atomic.Int64{}
+	for method := range x.replies {
+		x.calls[method] = &atomic.Int64{}
+	}
+	return x
+}
+
+// broken tells whether the wire is bad by now.
+func (x *wire) broken() bool {
+	return x != nil && x.bad.Load() &&
+		(x.round == 0 || len(x.world.Calls(protocol.NotifyRound.Name, strings.ToLower(badPlayer))) >= x.round)
+}
+
+// A reply answers a request on its connection in place of an honest server.
+// When it returns, the connection is closed.
+type reply func(c *rawCall)
+
+// A rawCall is a request that has been read from a connection.
+type rawCall struct {
+	wire   *wire
+	conn   net.Conn
+	n      int // of the method, from 1
+	honest []byte
+}
+
+func (x *wire) listen(p *leaguetest.PipeNetwork, host string, mux *transport.Mux) func() {
+	l := &leaguetest.PipeListener{Address: host + ":8000", Arriving: make(chan net.Conn), Closed: make(chan struct{})}
+	p.Mu.Lock()
+	p.Listeners[l.Address] = l
+	p.Mu.Unlock()
+	var serving sync.WaitGroup
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open[c] = true
+			mu.Unlock()
+			serving.Go(func() {
+				x.serve(c, mux)
+				_ = c.Close()
+				mu.Lock()
+				delete(open, c)
+				mu.Unlock()
+			})
+		}
+	})
+	return sync.OnceFunc(func() {
+		p.Mu.Lock()
+		delete(p.Listeners, l.Address)
+		p.Mu.Unlock()
+		_ = l.Close()
+		mu.Lock()
+		for c := range open {
+			_ = c.Close()
+		}
+		mu.Unlock()
+		serving.Wait()
+	})
+}
+
+// serve reads requests from a connection, and answers each.
+func (x *wire) serve(c net.Conn, mux *transport.Mux) {
+	if x.greet != nil && x.broken() {
+		x.greet(c)
+		return
+	}
+	in := bufio.NewReader(c)
+	for {
+		q, err := nethttp.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		body, err := io.ReadAll(q.Body)
+		if err != nil {
+			return
+		}
+		var asked struct {
+			Method string `json:"method"`
+		}
+		_ = json.Unmarshal(body, &asked)
+		bearer, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
+		honest := mux.Serve(context.Background(), bearer, body).Body
+		if play, n := x.reply(asked.Method); play != nil {
+			play(&rawCall{x, c, n, honest})
+			return
+		}
+		if _, err := c.Write(plainHTTP("", honest)); err != nil {
+			return
+		}
+	}
+}
+
+func (x *wire) reply(method string) (reply, int) {
+	if !x.broken() {
+		return nil, 0
+	}
+	play, ok := x.replies[method]
+	if !ok {
+		method = ""
+		play = x.replies[""]
+	}
+	if play == nil {
+		return nil, 0
+	}
+	return play, int(x.calls[method].Add(1))
+}
+
+// plainHTTP is an ordinary response with extra header lines, each ended by
+// CRLF.
+func plainHTTP(extra string, body []byte) []byte {
+	return append([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "+
+		strconv.Itoa(len(body))+"\r\n"+extra+"\r\n"), body...)
+}
+
+// hangs waits until the caller has gone.
+func hangs(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+
+// writes is a reply of raw bytes, after which it closes the connection.
+func writes(raw string) reply {
+	return func(c *rawCall) { _, _ = io.WriteString(c.conn, raw) }
+}
+
+// answers is a reply of a body with an honest head.
+func answers(body string) reply {
+	return func(c *rawCall) { _, _ = c.conn.Write(plainHTTP("Connection: close\r\n", []byte(body))) }
+}
+
+// status is a reply of an HTTP status, extra header lines and a page.
+func status(line, extra string) reply {
+	const page = "<html><body>not here</body></html>"
+	return writes("HTTP/1.1 " + line + "\r\n" + extra + "Content-Type: text/html\r\nConnection: close\r\nContent-Length: " +
+		strconv.Itoa(len(page)) + "\r\n\r\n" + page)
+}
+
+// spoils changes the honest body.
+func spoils(change func(honest string) string) reply {
+	return func(c *rawCall) { answers(change(string(c.honest)))(c) }
+}
+
+// replaces puts a text into the honest body in the place of another.
+func replaces(old, with string) reply {
+	return spoils(func(honest string) string { return strings.Replace(honest, old, with, 1) })
+}
+
+// endlessly writes a piece again and again, as long as anybody reads it, once
+// in a pause; 0 is as fast as can be.
+func endlessly(head, piece string, pause time.Duration) reply {
+	return func(c *rawCall) {
+		_, err := io.WriteString(c.conn, head)
+		for err == nil {
+			time.Sleep(pause)
+			var n int
+			n, err = io.WriteString(c.conn, piece)
+			c.wire.endless.Add(int64(n))
+		}
+	}
+}
+
+// assertUnharmed holds that the league is complete, that every match in which
+// the offender has no part came to a result on the board, and that nobody
+// honest has lost technically.
+func (w *hostileWorld) assertUnharmed() {
+	w.T.Helper()
+	require.NotNil(w.T, w.Final, "the league completed")
+	n := len(w.Manager.Standings())
+	assert.GreaterOrEqual(w.T, n, 4)
+	assert.Len(w.T, w.Manager.Results(), n*(n-1)/2)
+	own, others := w.matches()
+	for _, r := range others {
+		assert.Contains(w.T, []string{protocol.StatusWin, protocol.StatusDraw}, r.Status, "%s: %s", r.MatchID, r.Reason)
+	}
+	for _, r := range own {
+		if r.Status == protocol.StatusTechnicalLoss {
+			assert.NotEqual(w.T, w.suspect, r.Winner, "%s: %s", r.MatchID, r.Reason)
+			assert.NotEmpty(w.T, r.Winner, "%s: %s", r.MatchID, r.Reason)
+		}
+	}
+	for _, row := range w.Manager.Standings() {
+		if row.PlayerID != w.suspect {
+			assert.Zero(w.T, row.TechnicalLosses, "%s has lost technically", row.PlayerID)
+		}
+	}
+}
+
+// assertTold holds that everybody honest knows that the league is over, and,
+// where all results are of honest referees, remembers of its matches what the
+// table has.
+func (w *hostileWorld) assertTold() {
+	w.T.Helper()
+	honest := true
+	for _, r := range w.Manager.Results() {
+		honest = honest && (w.offender == nil || r.RefereeID != w.offender.ID)
+	}
+	rows := map[string]protocol.StandingRow{}
+	for _, row := range w.Final.FinalStandings {
+		rows[row.PlayerID] = row
+	}
+	for _, a := range w.Agents() {
+		if a.Player == nil || a.Player.ID() == w.suspect {
+			continue
+		}
+		assert.True(w.T, leaguetest.Ended(a.Player.Done()), "%s knows that the league is over", a.ID)
+		if row, stats := rows[a.Player.ID()], a.Player.Record().Stats; honest {
+			assert.Equal(w.T, []int{row.Played, row.Wins, row.Losses, row.Draws},
+				[]int{stats.TotalMatches, stats.Wins, stats.Losses, stats.Draws}, "what %s remembers", a.ID)
+		}
+	}
+}
+
+// matches are the results of the suspect, and all others.
+func (w *hostileWorld) matches() (own, others []league.MatchRecord) {
+	for _, r := range w.Manager.Results() {
+		if r.PlayerA == w.suspect || r.PlayerB == w.suspect {
+			own = append(own, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return own, others
+}

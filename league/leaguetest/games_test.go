@@ -1,0 +1,392 @@
+package leaguetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player"
+	"evenodd/player/strategy"
+	"evenodd/rules"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
+)
+
+// marking puts its marks into cells, in their order.
+type marking string
+
+func (marking) Name() string { return "marking" }
+
+func (m marking) Choose(_ context.Context, v strategy.View) (string, error) {
+	board, _ := v.Context[tictactoe.ContextBoard].(string)
+	mark, _ := v.Context[tictactoe.ContextMark].(string)
+	n := strings.Count(board, mark)
+	if mark == "" || n >= len(m) {
+		return "", errors.New("nothing is written down for this")
+	}
+	return string(m[n]), nil
+}
+
+func marks(cells string) leaguetest.Option {
+	return func(a *leaguetest.Agent) { a.Decide = marking(cells) }
+}
+
+// moving plays a part when a move is asked for.
+func moving(play leaguetest.Reply) leaguetest.Option {
+	return leaguetest.On(protocol.MakeMove.Name, play)
+}
+
+// inCell is a move into a cell, whatever the player would do.
+func inCell(cell string) leaguetest.Reply {
+	return leaguetest.EditAnswer("move_data", protocol.MoveData{MoveType: tictactoe.MoveType, Choice: cell})
+}
+
+// boards plays a league of one match of Tic-Tac-Toe, which is kept in the folder
+// that it returns.
+func boards(w *leaguetest.World, first, second []leaguetest.Option) (league.MatchRecord, store.Folder) {
+	w.T.Helper()
+	w.Game = tictactoe.Game{}
+	folder := leaguetest.TempFolder(w.T)
+	x := w.StartManagerIn(folder, 2, 1)
+	w.RefereeWithFiles("REF01", folder)
+	w.Player("P01", first...)
+	w.Player("P02", second...)
+	w.Final = x.Finish()
+	require.NoError(w.T, x.CloseFiles())
+	results := x.Manager.Results()
+	require.Len(w.T, results, 1)
+	w.CheckAudited(folder)
+	return results[0], folder
+}
+
+// asked lists what the players were asked for in order: who, and the board.
+func asked(w *leaguetest.World) (list []string) {
+	for _, e := range w.Calls(protocol.MakeMove.Name) {
+		q := leaguetest.Decode[protocol.GameMoveCall](e.Message)
+		list = append(list, fmt.Sprintf("%s %v", e.To, q.MoveRequest.Context[tictactoe.ContextBoard]))
+	}
+	return list
+}
+
+func TestAMatchOfManyMoves(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		thinking := leaguetest.Delayed(10*time.Second, leaguetest.Normally)
+		record, _ := boards(w, leaguetest.With(marks("012"), moving(thinking)), leaguetest.With(marks("34"), moving(thinking)))
+
+		assert.Equal(t, []string{"p01 .........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, asked(w))
+		assert.Equal(t, []int{0, 10, 20, 30, 40}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "one after the other")
+		for i, e := range w.Calls(protocol.MakeMove.Name) {
+			q := leaguetest.Decode[protocol.GameMoveCall](e.Message)
+			assert.Equal(t, e.At+30*time.Second, w.SinceStart(q.Deadline), "each move has its own time")
+			assert.Equal(t, tictactoe.Type, q.GameType)
+			assert.Equal(t, tictactoe.MoveType, q.MoveRequest.MoveType)
+			assert.Len(t, q.MoveRequest.ValidOptions, 9-i)
+			assert.InDelta(t, i+1, q.MoveRequest.Context[tictactoe.ContextMove], 0)
+			assert.Equal(t, "XO"[i%2:i%2+1], q.MoveRequest.Context[tictactoe.ContextMark])
+			assert.Equal(t, []string{"P02", "P01"}[i%2], q.MoveRequest.Context["opponent_id"])
+			assert.InDelta(t, 1, q.MoveRequest.Context["round_id"], 0)
+			r := leaguetest.Decode[protocol.GameMoveResponse](e.Answer)
+			assert.Equal(t, w.Entropy("R1M1", []string{"P01", "P02"}[i%2]).Hex(), r.Entropy, "with every move")
+		}
+		assert.Empty(t, w.Calls(protocol.ChooseParity.Name))
+		assert.Empty(t, w.GameErrors())
+
+		two, four, winner := "2", "4", "P01"
+		assert.Equal(t, &protocol.GameResult{
+			Status: protocol.StatusWin, WinnerPlayerID: &winner, Choices: protocol.Both("P01", &two, "P02", &four),
+			Reason: "P01 has three X in a row: 0, 1, 2",
+		}, w.GameOver("p02").GameResult, "the choices are the last moves; no number was drawn")
+		assert.Equal(t, league.MatchRecord{
+			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
+			Status: protocol.StatusWin, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
+		}, record)
+		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+		assert.Nil(t, q.Result.Details.DrawnNumber)
+		require.NotNil(t, q.Draw, "the referee was bound to a nonce all the same")
+		assert.Len(t, q.Draw.Entropies, 2)
+	})
+}
+
+func TestAMatchThatFillsTheBoard(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		record, _ := boards(w, leaguetest.With(marks("34278")), leaguetest.With(marks("6051")))
+		assert.Equal(t, protocol.StatusDraw, record.Status)
+		assert.Empty(t, record.Winner)
+		assert.Equal(t, []string{"8", "1"}, []string{record.ChoiceA, record.ChoiceB})
+		assert.Len(t, asked(w), 9)
+		for _, row := range w.Final.FinalStandings {
+			assert.Equal(t, 1, row.Points)
+		}
+	})
+}
+
+func TestAnIllegalMoveCanBeMended(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		record, _ := boards(w, leaguetest.With(marks("012")), leaguetest.With(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
+		assert.Equal(t, "P01", record.Winner)
+		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, asked(w))
+		assert.Equal(t, []leaguetest.GameError{leaguetest.Again(10*time.Second, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 20*time.Second)}, w.GameErrors())
+		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
+		assert.Equal(t, "0", told.Context["invalid_choice"])
+		assert.Equal(t, []any{"1", "2", "3", "4", "5", "6", "7", "8"}, told.Context["valid_choices"])
+		assert.Contains(t, told.Context["detail"], "cell 0 is taken")
+	})
+}
+
+// What is odd about an answer, and does not touch the move, changes nothing, for
+// the audit neither.
+func TestAMoveCountsAlthoughItsEnvelopeIsOdd(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		record, _ := boards(w, leaguetest.With(marks("012"), moving(leaguetest.EditAnswer("sender", 7))), leaguetest.With(marks("34"), moving(leaguetest.EditAnswer("timestamp", leaguetest.Null()))))
+		assert.Equal(t, "P01", record.Winner)
+		assert.Empty(t, w.GameErrors())
+	})
+}
+
+func TestAMoveThatCannotBeReadIsIllegal(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		number := leaguetest.EditAnswer("move_data", map[string]any{"move_type": tictactoe.MoveType, "choice": 3})
+		record, _ := boards(w, leaguetest.With(marks("012")), leaguetest.With(marks("34"), moving(leaguetest.InTurn(number, leaguetest.Normally))))
+		assert.Equal(t, "P01", record.Winner)
+		assert.Equal(t, []leaguetest.GameError{leaguetest.Again(0, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 30*time.Second)}, w.GameErrors())
+		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
+		assert.Contains(t, told.Context["detail"], "move_data must be an object with the choice as a string")
+	})
+}
+
+// A match whose players take all their time is not given to another referee.
+func TestAMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		slowly := moving(leaguetest.InTurn(leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally), leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally)))
+		record, _ := boards(w, leaguetest.With(marks("34278"), slowly), leaguetest.With(marks("6051"), slowly))
+		assert.Equal(t, protocol.StatusDraw, record.Status)
+		assert.Greater(t, w.Calls(protocol.NotifyMatchResult.Name)[0].At, 300*time.Second, "longer than one turn may take")
+		assert.Len(t, w.Calls(protocol.StartMatch.Name), 1)
+	})
+}
+
+func TestIllegalMovesLoseInTheEnd(t *testing.T) {
+	for name, cell := range map[string]string{"a cell that is taken": "0", "no cell": "nine"} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				record, _ := boards(w, leaguetest.With(marks("012")), leaguetest.With(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
+				assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
+				assert.Equal(t, "P01", record.Winner)
+				assert.Equal(t, []string{"1", "3"}, []string{record.ChoiceA, record.ChoiceB}, "the last legal moves")
+				assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", record.Reason)
+				assert.Equal(t, leaguetest.FourAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
+			})
+		})
+	}
+}
+
+func TestSilenceInTheMiddleOfAMatch(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		record, _ := boards(w, leaguetest.With(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.With(marks("34")))
+		assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
+		assert.Equal(t, "P02", record.Winner)
+		assert.Equal(t, []string{"0", "3"}, []string{record.ChoiceA, record.ChoiceB})
+		assert.Equal(t, "P01 did not send GAME_MOVE_RESPONSE in time - P02 wins by default", record.Reason)
+		assert.Equal(t, []int{0, 0, 0, 32, 64, 96}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "four times, 2 s apart")
+		assert.Equal(t, 126*time.Second, w.Calls(protocol.NotifyMatchResult.Name)[0].At)
+	})
+}
+
+func TestAMoveAskedForAgainIsTheSameMove(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		late := leaguetest.Delayed(31*time.Second, leaguetest.Normally)
+		boards(w, leaguetest.With(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
+		said := w.Calls(protocol.MakeMove.Name, "p01")
+		for i, e := range said {
+			if e.Answer == nil {
+				q, next := leaguetest.Decode[protocol.GameMoveCall](e.Message), leaguetest.Decode[protocol.GameMoveCall](said[i+1].Message)
+				assert.Equal(t, q.MoveRequest, next.MoveRequest)
+			}
+		}
+		assert.Len(t, w.GameErrors(), 2)
+	})
+}
+
+// A player that dies in the middle decides what it had decided before, and goes
+// on.
+func TestAMatchOfManyMovesGoesOnWithAPlayerThatCrashes(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = tictactoe.Game{}
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		x := w.StartManagerIn(files, 2, 1)
+		w.RefereeWithFiles("REF01", files)
+		seeded := func(o *player.Options) {
+			o.Random = func(_, decision string) *rand.Rand { return leaguetest.KeyedRandom(w.Seed, "choice", decision, "P01") }
+		}
+		var crashed, restarted *leaguetest.Agent
+		var unheard *protocol.GameMoveResponse
+		crashed = w.Resident("P01", folder, seeded, moving(leaguetest.InTurn(leaguetest.Normally, func(c *leaguetest.Call) (jsontext.Value, error) {
+			answer, err := c.OwnAnswer()
+			if err != nil {
+				return nil, err
+			}
+			unheard = leaguetest.Decode[protocol.GameMoveResponse](answer)
+			w.Background.Go(func() {
+				crashed.Stop()
+				time.Sleep(time.Second)
+				restarted = w.Resident("P01", folder, seeded)
+				assert.NoError(t, restarted.Player.Register(w.Context))
+			})
+			return nil, leaguetest.ErrHangUp
+		})))
+		require.NoError(t, crashed.Player.Register(w.Context))
+		w.Player("P02")
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		require.NotNil(t, restarted)
+		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		said := w.Calls(protocol.MakeMove.Name, "p01")
+		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](said[2].Answer).MoveData, "the question again, the same move")
+		require.NoError(t, restarted.Player.Close())
+		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+		w.CheckAudited(files)
+	})
+}
+
+// A match in which every move is mended at the last chance has its place in a
+// transcript.
+func TestTheLongestConversationIsKeptWhole(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		stubborn := func(c *leaguetest.Call) (jsontext.Value, error) {
+			if c.N%4 != 0 {
+				return inCell("9")(c)
+			}
+			return leaguetest.Normally(c)
+		}
+		record, folder := boards(w, leaguetest.With(marks("34278"), moving(stubborn)), leaguetest.With(marks("6051"), moving(stubborn)))
+		assert.Equal(t, protocol.StatusDraw, record.Status)
+		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
+		require.NoError(t, err)
+		assert.Zero(t, doc.Omitted)
+		assert.Len(t, doc.Transcript, 4+9*(4*2+3*2)+4)
+	})
+}
+
+func TestAWholeLeagueOfManyMoves(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = tictactoe.Game{}
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Legs = 2 })
+		w.RefereeWithFiles("REF01", folder)
+		for n, name := range []string{"perfect", "random", "perfect", "contrarian"} {
+			w.Player(protocol.PlayerID(n+1), leaguetest.WithStrategy(name))
+		}
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckAudited(folder)
+		seats := map[[2]string]int{}
+		for _, m := range x.Manager.Results() {
+			seats[[2]string{m.PlayerA, m.PlayerB}]++
+			if m.Status == protocol.StatusWin {
+				assert.Contains(t, []string{"P02", "P04"}, loserOf(m), m.MatchID)
+			}
+		}
+		assert.Len(t, seats, 12, "each pair meets in both seats")
+	})
+}
+
+func loserOf(m league.MatchRecord) string {
+	if m.Winner == m.PlayerA {
+		return m.PlayerB
+	}
+	return m.PlayerA
+}
+
+// manyHands is Rock Paper Scissors until somebody wins, at most five times: a game
+// of many turns in which both move at once.
+type manyHands struct{ rockpaperscissors.Game }
+
+func (manyHands) Info() rules.Info {
+	info := rockpaperscissors.Game{}.Info()
+	info.Type, info.MaxMoves, info.MaxTurns = "many_hands", 5, 5
+	return info
+}
+
+func (g manyHands) Start() rules.Position { return showing{g.Game.Start(), 1} }
+
+// showing is a position of it: one match within the match.
+type showing struct {
+	rules.Position
+	number int
+}
+
+func (p showing) Ask(seat rules.Side) rules.Question {
+	q := p.Position.Ask(seat)
+	q.Context = map[string]any{"number": p.number}
+	return q
+}
+
+func (p showing) Play(moves [2]string) rules.Position {
+	next := p.Position.Play(moves)
+	if p.number == 5 || next.Judge(rules.Chance{}).Winner != rules.NoSide {
+		return next
+	}
+	return showing{rockpaperscissors.Game{}.Start(), p.number + 1}
+}
+
+// hands shows one hand after the other.
+type hands []string
+
+func (hands) Name() string { return "hands" }
+
+func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
+	n, err := strconv.Atoi(fmt.Sprint(v.Context["number"]))
+	return h[n-1], err
+}
+
+func TestAMatchOfManyTurnsInWhichBothMove(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = manyHands{}
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.RefereeWithFiles("REF01", folder)
+		w.Player("P01", func(a *leaguetest.Agent) { a.Decide = hands{"rock", "rock", "paper"} }, moving(leaguetest.Delayed(2*time.Second, leaguetest.Normally)))
+		w.Player("P02", func(a *leaguetest.Agent) { a.Decide = hands{"rock", "rock", "scissors"} }, moving(leaguetest.InTurn(leaguetest.Normally, leaguetest.Silent, leaguetest.Normally)))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckAudited(folder)
+		record := x.Manager.Results()[0]
+		assert.Equal(t, "P02 chose scissors, P01 chose paper", record.Reason)
+		assert.Equal(t, []string{"paper", "scissors"}, []string{record.ChoiceA, record.ChoiceB})
+		assert.Equal(t, []int{0, 2, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p01")))
+		assert.Equal(t, []int{0, 2, 34, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p02")), "one that is late has the other wait")
+	})
+}
+
+// A third game needs nothing that the others have not.
+func TestAMatchOfHandsShownAtOnce(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = rockpaperscissors.Game{}
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.RefereeWithFiles("REF01", folder)
+		w.Player("P01", moving(leaguetest.Delayed(4*time.Second, leaguetest.EditAnswer("move_data", protocol.MoveData{Choice: "paper"}))))
+		w.Player("P02", moving(leaguetest.Delayed(3*time.Second, leaguetest.EditAnswer("move_data", protocol.MoveData{Choice: "rock"}))))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckAudited(folder)
+		record := x.Manager.Results()[0]
+		assert.Equal(t, "P01 chose paper, P02 chose rock", record.Reason)
+		assert.Equal(t, "P01", record.Winner)
+		assert.Zero(t, record.Number)
+		assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "both at the same time")
+	})
+}

@@ -1,0 +1,135 @@
+package leaguetest_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// limiting answers E022 and asks to wait.
+func limiting(wait time.Duration) leaguetest.Reply {
+	e := protocol.RateLimited(wait)
+	message := protocol.LeagueError{
+		Envelope:  protocol.Envelope{Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: "player:script"},
+		ErrorCode: string(e.Code), ErrorName: e.Code.Name(), ErrorDescription: e.Code.Name(), Context: e.Context,
+	}
+	return leaguetest.FailWith(&transport.Error{Code: e.RPC, Message: e.Code.Name(), Data: leaguetest.Encode(message)})
+}
+
+func TestRateLimitedPlayerIsAskedAgainWhenItSays(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(5, limiting(4*leaguetest.Second), leaguetest.Normally))))
+		assert.Equal(t, []time.Duration{0, 4 * leaguetest.Second, 8 * leaguetest.Second, 12 * leaguetest.Second, 16 * leaguetest.Second, 20 * leaguetest.Second},
+			leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "more often than there are retries")
+		assert.Empty(t, w.GameErrors())
+		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
+	})
+}
+
+func TestPausesGrowWhereARateLimitedPlayerNamesNone(t *testing.T) {
+	const ms = time.Millisecond
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.RefuseWith(protocol.ErrRateLimited))))
+		assert.Equal(t, []time.Duration{0, 250 * ms, 750 * ms, 1500 * ms, 2500 * ms, 3500 * ms, 4500 * ms},
+			leaguetest.Times(w.Calls(protocol.Invite.Name, "p02")))
+		assert.Equal(t, []leaguetest.GameError{leaguetest.Last(5*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.Join)}, w.GameErrors())
+		result := w.Manager.Results()[0]
+		assert.Equal(t, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited) - P01 wins by default", result.Reason)
+	})
+}
+
+func TestRateLimitUsesUpNoRetry(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
+			leaguetest.FailWith(leaguetest.ErrHangUp), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", "Even"), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", 0), leaguetest.Normally))))
+		assert.Len(t, w.GameErrors(), 3, "there are three retries")
+		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
+	})
+}
+
+func TestPlayerThatIsRateLimitedForItsWholeWindowLosesByE022(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, limiting(time.Hour))))
+		assert.Equal(t, []leaguetest.GameError{leaguetest.Last(30*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.Choice)}, w.GameErrors())
+		w.OnlyCall(protocol.ChooseParity.Name, "p02")
+		result := w.GameOver("p01").GameResult
+		assert.Equal(t, "P02 answered CHOOSE_PARITY_CALL with JSON-RPC error 22 (rate limited, asked to wait 1h0m0s) - P01 wins by default", result.Reason)
+		fault, _ := result.Faults.Get("P02")
+		assert.Equal(t, string(protocol.ErrRateLimited), fault)
+	})
+}
+
+// A free clock does not advance, as in a simulation with faults.
+func TestRateLimitEndsAlsoWhereNoTimePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
+		w.StartManager(2, 1)
+		frozen := protocol.NewClock(time.Now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
+		a := w.RefereeWith("REF01", nil, func(o *referee.Options) { o.Clock = frozen })
+		require.NoError(t, a.Referee.Register(w.Context))
+		w.Player("P01", leaguetest.WithStrategy("even"))
+		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.RefuseWith(protocol.ErrRateLimited)))
+		w.Finish()
+		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
+		assert.Len(t, w.Calls(protocol.ChooseParity.Name, "p02"), 32)
+		w.Close()
+	})
+}
+
+func TestHTTP429IsRateLimited(t *testing.T) {
+	for name, err := range map[string]error{
+		"plain":                         &http.StatusError{Status: 429, After: 7 * leaguetest.Second},
+		"with an error of another code": &transport.Error{Code: -32000, Message: "slow down", After: 7 * leaguetest.Second, Status: 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := protocol.AsError(err)
+			assert.Equal(t, protocol.ErrRateLimited, e.Code)
+			assert.True(t, e.Remote)
+			assert.Equal(t, 7*leaguetest.Second, e.RetryAfter())
+		})
+	}
+	assert.Equal(t, protocol.ErrConnection, protocol.AsError(&http.StatusError{Status: 503, After: leaguetest.Second}).Code)
+}
+
+func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter = 3, 1 })
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
+		w.Finish()
+		require.Len(t, w.Manager.Results(), 3)
+		for _, m := range w.Manager.Results() {
+			assert.Contains(t, m.Reason, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited, asked to wait 1s)", "it was asked, and forfeited nothing")
+		}
+	})
+}
+
+func TestAuditFindsNothingWrongWithRateLimitsAndResultsFromTheStandings(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Varies = true
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", folder)
+		deaf := w.Lives("P01", folder, leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType)))
+		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(9, limiting(2*leaguetest.Second), leaguetest.Normally)))
+		w.Player("P03", leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
+		w.Player("P04")
+		x.Finish()
+		require.NoError(t, deaf.Player.Close())
+		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 3)
+		x.CloseAudited()
+	})
+}

@@ -1,0 +1,284 @@
+package leaguetest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+)
+
+// An Exchange is one call as its caller saw it. Times count from the beginning
+// of the world.
+type Exchange struct {
+	From, To string // hosts
+	Method   string
+	Bearer   string
+	Message  jsontext.Value // as JSON, whatever carried it
+	At       time.Duration
+
+	ended  bool
+	Answer jsontext.Value // nil when there was none
+	Err    error
+	Until  time.Duration
+}
+
+// Type is the message type of the request, "" for the tools.
+func (e *Exchange) Type() string { return Decode[protocol.Envelope](e.Message).MessageType }
+
+// ProtocolError is the error of the call as an agent sees it.
+func (e *Exchange) ProtocolError() *protocol.Error { return protocol.AsError(e.Err) }
+
+// Decode makes a message of its JSON.
+func Decode[T any](raw jsontext.Value) *T {
+	v := new(T)
+	if err := json.Unmarshal(raw, v); err != nil {
+		panic(err) // what our agents send can be read
+	}
+	return v
+}
+
+// Encode is a message as JSON.
+func Encode(v any) jsontext.Value {
+	var raw []byte
+	var err error
+	switch v := v.(type) {
+	case jsontext.Value:
+		return v
+	case interface{ Encoded() ([]byte, error) }:
+		raw, err = v.Encoded()
+	default:
+		raw, err = json.Marshal(v)
+	}
+	if err != nil {
+		panic(err) // what our agents send can be written
+	}
+	return raw
+}
+
+// A Recorder is everything that was said in a world, in the order in which it
+// was said.
+type Recorder struct {
+	began time.Time
+
+	Mu        sync.Mutex
+	Exchanges []*Exchange
+}
+
+func (r *Recorder) now() time.Duration { return time.Since(r.began) }
+
+func (r *Recorder) begin(e Exchange) *Exchange {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	e.At = r.now()
+	r.Exchanges = append(r.Exchanges, &e)
+	return &e
+}
+
+func (r *Recorder) end(e *Exchange, answer any, err error) {
+	var raw jsontext.Value
+	if err == nil {
+		raw = Encode(answer)
+	}
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	e.ended, e.Answer, e.Err, e.Until = true, raw, err, r.now()
+}
+
+// All are copies of the exchanges that want accepts.
+func (r *Recorder) All(want func(*Exchange) bool) []Exchange {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	var found []Exchange
+	for _, e := range r.Exchanges {
+		if want(e) {
+			found = append(found, *e)
+		}
+	}
+	return found
+}
+
+// A recordingCaller is a carrier as one agent has it: it writes down all the agent says
+// and is told.
+type recordingCaller struct {
+	host   string
+	record *Recorder
+	next   protocol.Caller
+}
+
+// A wrapped context hides the type of another. Every call of every agent gets one,
+// because nothing may depend on that type.
+type wrapped struct{ context.Context }
+
+func (s *recordingCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	e := s.record.begin(Exchange{From: s.host, To: HostOf(r.Endpoint), Method: r.Method, Bearer: r.Bearer, Message: Encode(r.Params)})
+	answer, timing, err := s.next.Call(wrapped{ctx}, r)
+	if lost := carrierFailure(err); lost != nil {
+		answer, err = nil, lost
+	}
+	if raw, scripted := answer.(jsontext.Value); scripted && err == nil { // the carrier of values brought it as it is
+		answer, err = r.Decode(raw)
+		if err == nil {
+			s.record.end(e, raw, nil)
+			return answer, timing, nil
+		}
+	}
+	s.record.end(e, answer, err)
+	return answer, timing, err
+}
+
+// Calls are the calls of a method, to the given hosts or to all.
+func (w *World) Calls(method string, to ...string) []Exchange {
+	return w.Recorder.All(func(e *Exchange) bool {
+		return e.Method == method && (len(to) == 0 || slices.Contains(to, e.To))
+	})
+}
+
+// OnlyCall is the one call of a method to a host.
+func (w *World) OnlyCall(method, to string) Exchange {
+	w.T.Helper()
+	found := w.Calls(method, to)
+	require.Len(w.T, found, 1, "%s to %s", method, to)
+	return found[0]
+}
+
+// Times are when calls were made.
+func Times(calls []Exchange) []time.Duration {
+	at := make([]time.Duration, len(calls))
+	for i := range calls {
+		at[i] = calls[i].At
+	}
+	return at
+}
+
+// Pauses are the times between calls.
+func Pauses(calls []Exchange) []time.Duration {
+	var between []time.Duration
+	for i := 1; i < len(calls); i++ {
+		between = append(between, calls[i].At-calls[i-1].At)
+	}
+	return between
+}
+
+// AssertPauses checks times between calls that have up to a tenth of jitter.
+func AssertPauses(t *testing.T, want []time.Duration, calls []Exchange) {
+	t.Helper()
+	got := Pauses(calls)
+	if !assert.GreaterOrEqual(t, len(got), len(want), "pauses: %v", got) {
+		return
+	}
+	for i, pause := range want {
+		assert.GreaterOrEqual(t, got[i], pause, "pause %d of %v", i+1, got)
+		assert.Less(t, got[i], pause+pause/10, "pause %d of %v", i+1, got)
+	}
+}
+
+// A GameError is a GAME_ERROR, as far as it matters.
+type GameError struct {
+	At        time.Duration
+	To        string
+	Code      protocol.Code
+	Retry     int
+	Retryable bool
+	Action    string
+	Next      time.Duration // of the next try; -1 when there is none
+	Remaining time.Duration // to answer rightly; -1 when that is not said
+}
+
+// GameErrors are all GAME_ERRORs of referees, in order of time, receiver and
+// number.
+func (w *World) GameErrors() []GameError {
+	var list []GameError
+	for _, e := range w.Calls(protocol.NotifyGameError.Name) {
+		if w.Unchecked[e.From] {
+			continue
+		}
+		q := Decode[protocol.GameError](e.Message)
+		c := GameError{
+			At: e.At, To: e.To, Code: protocol.Code(q.ErrorCode), Retry: *q.RetryCount, Retryable: *q.Retryable,
+			Action: q.ActionRequired, Next: -1, Remaining: -1,
+		}
+		if next := q.RetryInfo.NextRetryAt; next != "" {
+			c.Next = w.SinceStart(next)
+		}
+		if left := q.RetryInfo.TimeRemaining; left != nil {
+			c.Remaining = protocol.Seconds(*left)
+		}
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b GameError) int {
+		last := func(c GameError) int { // the last of them has the number of the one before
+			if c.Retryable {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.To, b.To), cmp.Compare(b.Action, a.Action), cmp.Compare(a.Retry, b.Retry), last(a)-last(b))
+	})
+	return list
+}
+
+// SinceStart is a timestamp of a message as a time of the world.
+func (w *World) SinceStart(stamp string) time.Duration {
+	t, err := protocol.ParseTimestamp(stamp)
+	require.NoError(w.T, err)
+	return t.Sub(w.Recorder.began)
+}
+
+// Answering takes no match, and says so.
+func Answering(status string) Reply {
+	return func(c *Call) (jsontext.Value, error) {
+		q := Decode[protocol.MatchAssignment](c.Message)
+		e := q.Envelope
+		e.MessageType, e.AuthToken = protocol.TypeMatchAssignmentAck, ""
+		return Encode(protocol.MatchAssignmentAck{
+			Envelope: e, Status: status, MatchID: q.MatchID, Attempt: q.Attempt, Reason: "not now",
+		}), nil
+	}
+}
+
+// Assignments are the calls of start_match as "ref01 a1 0s".
+func (w *World) Assignments() []string {
+	var list []string
+	for _, e := range w.Calls(protocol.StartMatch.Name) {
+		q := Decode[protocol.MatchAssignment](e.Message)
+		assert.Equal(w.T, protocol.MatchConversation(q.MatchID, q.Attempt), q.ConversationID)
+		for _, seat := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
+			id := map[string]string{"ref01": "REF01", "ref02": "REF02", "ref03": "REF03"}[e.To]
+			assert.Equal(w.T, w.AccessToken(seat.PlayerID, q.MatchID, q.Attempt, id), seat.AccessToken)
+		}
+		list = append(list, q.MatchID+" "+e.To+" attempt "+string(rune('0'+q.Attempt))+" at "+e.At.String())
+	}
+	return list
+}
+
+// Told tells a story on one carrier, where the time that it takes matters and
+// not what carries it.
+func Told(t *testing.T, story func(t *testing.T, w *World)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWorld(t, Wire, zerolog.Nop())
+		story(t, w)
+		w.Close()
+	})
+}
+
+// Seconds are when calls were made, as whole seconds.
+func Seconds(calls []Exchange) []int {
+	list := make([]int, len(calls))
+	for i := range calls {
+		list[i] = int(calls[i].At / Second)
+	}
+	return list
+}

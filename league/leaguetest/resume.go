@@ -1,0 +1,336 @@
+package leaguetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/transport"
+)
+
+// A ManagerRun is one life of the manager of a league that is kept in a folder. It
+// can die at any event, as by a power cut: from then on it hears nothing and
+// says nothing, whoever waits for its answer loses the connection, and its disk
+// stays as it was.
+type ManagerRun struct {
+	World      *World
+	Folder     store.Folder
+	Files      *league.Files
+	Manager    *league.Manager
+	Agent      *Agent
+	Cancel     context.CancelFunc
+	CloseFiles func() error  // of the keep, once
+	Done       chan struct{} // closed when Run has returned
+	Final      *protocol.LeagueCompleted
+	Err        error
+
+	CrashPoint CrashPoint
+	events     atomic.Int64 // that it has recorded, with those of the lives before
+	Dead       atomic.Bool
+	Died       chan struct{} // closed when its fate is fulfilled
+	disk       string        // what was on disk then
+}
+
+// A CrashPoint is the event at which a manager dies.
+type CrashPoint struct {
+	Event int // by its number in the journal; 0 lets it live
+	When  Moment
+}
+
+// How much of the world has heard of an event when the manager dies.
+type Moment int
+
+const (
+	BeforeTelling Moment = iota // it is on disk, and nothing was said or done after it
+	AfterTelling                // all that comes of it was said, until the next event
+	PowerCut                    // the same, but the disk has what it has at that moment
+)
+
+func (x Moment) String() string { return [...]string{"untold", "followed", "power cut"}[x] }
+
+// StartManagerIn opens the league in a folder and runs it, like startManager.
+func (w *World) StartManagerIn(folder store.Folder, players, referees int, change ...func(*league.Options)) *ManagerRun {
+	w.T.Helper()
+	return w.StartMortalManager(CrashPoint{}, folder, players, referees, change...)
+}
+
+// StartMortalManager is tenure with an end.
+func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) *ManagerRun {
+	w.T.Helper()
+	x, o := w.OpenManager(end, folder, players, referees, change...)
+	require.NoError(w.T, x.Start(o))
+	return x
+}
+
+// OpenManager opens the league in a folder for a manager.
+func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) (*ManagerRun, league.Options) {
+	w.T.Helper()
+	keep, _, err := league.OpenFiles(folder, LeagueID, false, time.Now)
+	require.NoError(w.T, err)
+	x := &ManagerRun{
+		World: w, Folder: folder, Files: keep, CloseFiles: sync.OnceValue(keep.Close), CrashPoint: end,
+		Done: make(chan struct{}), Died: make(chan struct{}), disk: filepath.Join(w.T.TempDir(), "data"),
+	}
+	w.T.Cleanup(func() { _ = x.CloseFiles() })
+	x.events.Store(int64(keep.State.Events))
+	o := league.Options{
+		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
+		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
+		Secret: &w.Secret, Files: keep, Caller: &mortalCaller{x, w.Caller(ManagerHost, 64<<10)}, Log: w.log,
+		Clock: protocol.NewClock(x.now, w.Clock.Sleep),
+	}
+	for _, set := range change {
+		set(&o)
+	}
+	return x, o
+}
+
+// Start makes the manager and runs it.
+func (x *ManagerRun) Start(o league.Options) (err error) {
+	w := x.World
+	ctx, cancel := context.WithCancel(w.Context)
+	x.Cancel = cancel
+	if x.Manager, err = league.New(o); err != nil {
+		cancel()
+		return err
+	}
+	x.Agent = NewAgent(ManagerHost, nil)
+	x.Agent.Script["it breaks connections"] = Normally
+	mux := transport.NewMux(w.log)
+	x.Manager.Mount(mortalMux{mux, x})
+	w.Open(x.Agent, mux)
+	w.Manager = x.Manager
+	w.Background.Go(func() {
+		defer close(x.Done)
+		x.Final, x.Err = x.Manager.Run(ctx)
+	})
+	return nil
+}
+
+// Kill ends a manager at once, wherever it is.
+func (x *ManagerRun) Kill() {
+	x.World.T.Helper()
+	x.Dead.Store(true)
+	x.Cancel()
+	x.Agent.Stop()
+	<-x.Done
+	require.NoError(x.World.T, x.CloseFiles())
+}
+
+// Finish waits until the league is over, and what goes on beside it.
+func (x *ManagerRun) Finish() *protocol.LeagueCompleted {
+	x.World.T.Helper()
+	<-x.Done
+	require.NoError(x.World.T, x.Err)
+	synctest.Wait()
+	return x.Final
+}
+
+// now is the clock of a manager, which knows that an event is recorded by the
+// question when that was.
+func (x *ManagerRun) now() time.Time {
+	if !x.Dead.Load() && recording() {
+		n := int(x.events.Add(1))
+		if x.CrashPoint.When != BeforeTelling {
+			n--
+		}
+		if n == x.CrashPoint.Event && n > 0 {
+			x.die()
+		}
+	}
+	return x.World.Clock.Now()
+}
+
+// recording tells whether its caller, a clock, was asked for the time of an
+// event.
+func recording() bool {
+	var stack [8]uintptr
+	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
+	asked, _ := frames.Next()
+	asker, _ := frames.Next()
+	return strings.HasSuffix(asked.Function, "(*Clock).Now") && strings.HasSuffix(asker.Function, "(*ledger).record")
+}
+
+// die fulfils a fate.
+func (x *ManagerRun) die() {
+	if x.Dead.Swap(true) {
+		return
+	}
+	assert.NoError(x.World.T, copyLive(x.disk, x.DataFolder()))
+	x.Cancel()
+	close(x.Died)
+}
+
+// copyLive copies a folder to which files are being written. It leaves out files that
+// disappear meanwhile: a document is written to a temporary file, which is renamed.
+func copyLive(to, from string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		name, relative := filepath.Rel(from, path)
+		if err = errors.Join(err, relative); err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o755)
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return errors.Join(err, os.WriteFile(filepath.Join(to, name), content, 0o600))
+	})
+}
+
+func (x *ManagerRun) DataFolder() string { return filepath.Join(string(x.Folder), "data") }
+
+// RestoreDisk takes a manager that died out of the world, and leaves its disk as it
+// was.
+func (x *ManagerRun) RestoreDisk() {
+	t := x.World.T
+	x.Agent.Stop()
+	<-x.Done
+	require.NoError(t, x.CloseFiles())
+	lines := bytes.SplitAfter(ReadJournal(x.World, x.Folder), []byte("\n"))
+	require.NoError(t, os.RemoveAll(x.DataFolder()))
+	require.NoError(t, os.CopyFS(x.DataFolder(), os.DirFS(x.disk)))
+	if x.CrashPoint.When != PowerCut {
+		require.Greater(t, len(lines), x.CrashPoint.Event)
+		kept := bytes.Join(lines[:x.CrashPoint.Event], nil)
+		require.NoError(t, os.WriteFile(x.Folder.Journal(LeagueID), kept, 0o644))
+	}
+}
+
+// A mortalMux is the mux of a manager that can die.
+type mortalMux struct {
+	*transport.Mux
+	x *ManagerRun
+}
+
+func (m mortalMux) Handle(method string, decode func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
+	m.Mux.Handle(method, decode, func(ctx context.Context, bearer string, params any) (any, error) {
+		if m.x.Dead.Load() {
+			return nil, ErrHangUp
+		}
+		answer, err := handle(ctx, bearer, params)
+		if m.x.Dead.Load() {
+			return nil, ErrHangUp
+		}
+		return answer, err
+	})
+}
+
+// A mortalCaller is the carrier as a manager has it that can die.
+type mortalCaller struct {
+	x    *ManagerRun
+	next protocol.Caller
+}
+
+func (c *mortalCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	if !c.x.Dead.Load() {
+		answer, timing, err := c.next.Call(ctx, r)
+		if !c.x.Dead.Load() {
+			return answer, timing, err
+		}
+	}
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
+// InBackground does something beside the story, which ends with it if it fails.
+func (w *World) InBackground(do func()) (done <-chan struct{}) {
+	over := make(chan struct{})
+	w.Background.Go(func() {
+		defer close(over)
+		defer func() {
+			if w.T.Failed() {
+				w.Cancel()
+			}
+		}()
+		do()
+	})
+	return over
+}
+
+// CountCalls is how many calls of a method were made, to the given hosts or to all.
+func (w *World) CountCalls(method string, to ...string) int { return len(w.Calls(method, to...)) }
+
+func ReadJournal(w *World, folder store.Folder) []byte {
+	w.T.Helper()
+	text, err := os.ReadFile(folder.Journal(LeagueID))
+	require.NoError(w.T, err)
+	return text
+}
+
+// FoldJournal is what the journal in a folder says, and the hashes of its lines.
+func (w *World) FoldJournal(folder store.Folder) (*journal.State, map[string]bool) {
+	w.T.Helper()
+	text := ReadJournal(w, folder)
+	hashes := map[string]bool{}
+	_, torn, err := journalfile.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
+		hashes[journal.Hash(line)] = true
+		return nil
+	})
+	require.NoError(w.T, err)
+	require.Zero(w.T, torn)
+	state, _, _, _, err := journalfile.Replay(folder.Journal(LeagueID), bytes.NewReader(text), nil)
+	require.NoError(w.T, err)
+	return state, hashes
+}
+
+// EventTypes are the types of a journal's events, in order.
+func (w *World) EventTypes(folder store.Folder) []string {
+	w.T.Helper()
+	var list []string
+	for line := range bytes.Lines(ReadJournal(w, folder)) {
+		list = append(list, Decode[struct {
+			Type string `json:"type"`
+		}](line).Type)
+	}
+	return list
+}
+
+// CheckFiles holds the files of a finished league and what was said of the
+// journal against the journal.
+func (w *World) CheckFiles(folder store.Folder) *journal.State {
+	w.T.Helper()
+	state, hashes := w.FoldJournal(folder)
+	require.NotNil(w.T, state.Completed)
+	assert.Equal(w.T, state.TotalMatches(), state.Recorded)
+	standings, err := store.Read[store.Standings](folder.Standings(LeagueID))
+	require.NoError(w.T, err)
+	assert.Equal(w.T, state.Standings(), standings.Standings)
+	assert.Equal(w.T, []int{state.TotalRounds(), state.TotalMatches()}, []int{standings.RoundsCompleted, standings.Version})
+	assert.Contains(w.T, hashes, standings.JournalHead)
+	rounds, err := store.Read[store.Rounds](folder.Rounds(LeagueID))
+	require.NoError(w.T, err)
+	assert.Equal(w.T, state.RoundRecords(), rounds.Rounds)
+	for m := range state.Matches() {
+		assert.FileExists(w.T, folder.Match(LeagueID, m.Report.MatchID.String()))
+	}
+	for _, e := range append(w.Calls(protocol.NotifyRoundCompleted.Name), w.Calls(protocol.NotifyLeagueCompleted.Name)...) {
+		assert.Contains(w.T, hashes, Decode[protocol.RoundCompleted](e.Message).JournalHead, "%s to %s at %s", e.Method, e.To, e.At)
+	}
+	return state
+}

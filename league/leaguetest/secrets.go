@@ -1,0 +1,112 @@
+package leaguetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/stretchr/testify/assert"
+
+	"evenodd/league/protocol"
+)
+
+// A LogBuffer is a buffer for many writers.
+type LogBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *LogBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(b)
+}
+
+// Secrets are all tokens of a league of four players and two referees.
+func (w *World) Secrets() map[string]string {
+	secrets := map[string]string{"the admin token": w.Manager.AdminToken()}
+	referees := []string{"REF01", "REF02"}
+	for _, id := range append([]string{"P01", "P02", "P03", "P04"}, referees...) {
+		secrets["the token of "+id] = w.Token(id)
+		secrets["the credential for "+id] = w.ManagerCredential(id)
+	}
+	for _, r := range w.Manager.Results() {
+		for _, id := range []string{r.PlayerA, r.PlayerB} {
+			for attempt := 1; attempt <= 2; attempt++ {
+				for _, referee := range referees {
+					secrets["access to "+id+" in "+r.MatchID+" for "+referee] = w.AccessToken(id, r.MatchID, attempt, referee)
+				}
+			}
+		}
+	}
+	return secrets
+}
+
+// AssertNoSecret holds every answer a stranger got against all that is secret.
+func (w *World) AssertNoSecret(ids ...string) {
+	w.T.Helper()
+	for _, e := range w.Recorder.All(func(e *Exchange) bool { return e.From == "stranger" }) {
+		told := string(e.Answer)
+		if failure := e.ProtocolError(); failure != nil {
+			told += failure.Error() + fmt.Sprint(failure.Context)
+		}
+		for _, id := range ids {
+			assert.NotContains(w.T, told, w.Token(id), e.Method)
+			assert.NotContains(w.T, told, w.ManagerCredential(id), e.Method)
+			for attempt := 1; attempt <= 2; attempt++ {
+				assert.NotContains(w.T, told, w.AccessToken(id, "R1M1", attempt, "REF01"), e.Method)
+			}
+		}
+	}
+}
+
+// Manages is all that a manager can say to a player, the end of the league at
+// last.
+func (w *World) Manages(to *Agent, bearer string) map[string]func() error {
+	peer := protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: bearer}
+	envelope := func(messageType string) protocol.Envelope {
+		return protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(messageType, "conv-manager")
+	}
+	rows := []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01", Played: 1, Wins: 1, Points: 3}}
+	call := func(do func(ctx context.Context) error) func() error { return func() error { return do(w.Context) } }
+	return map[string]func() error{
+		"notify_round": call(func(ctx context.Context) error {
+			_, err := protocol.NotifyRound.Call(ctx, w.Untrusted, peer, &protocol.RoundAnnouncement{
+				Envelope: envelope(protocol.TypeRoundAnnouncement), LeagueID: LeagueID, RoundID: 1,
+				Matches: []protocol.AnnouncedMatch{{
+					MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02", RefereeEndpoint: EndpointOf("ref01"),
+				}},
+			})
+			return err
+		}),
+		"update_standings": call(func(ctx context.Context) error {
+			_, err := protocol.UpdateStandings.Call(ctx, w.Untrusted, peer, &protocol.StandingsUpdate{
+				Envelope: envelope(protocol.TypeStandingsUpdate), LeagueID: LeagueID, RoundID: 1, Standings: rows,
+			})
+			return err
+		}),
+		"notify_round_completed": call(func(ctx context.Context) error {
+			_, err := protocol.NotifyRoundCompleted.Call(ctx, w.Untrusted, peer, &protocol.RoundCompleted{
+				Envelope: envelope(protocol.TypeRoundCompleted), LeagueID: LeagueID, RoundID: 1,
+			})
+			return err
+		}),
+		"notify_league_completed": call(func(ctx context.Context) error {
+			_, err := protocol.NotifyLeagueCompleted.Call(ctx, w.Untrusted, peer, &protocol.LeagueCompleted{
+				Envelope: envelope(protocol.TypeLeagueCompleted), LeagueID: LeagueID, TotalRounds: 1, TotalMatches: 1,
+				Champion: protocol.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 3}, FinalStandings: rows,
+			})
+			return err
+		}),
+	}
+}
+
+func Ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,102 @@
+package leaguetest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+func TestAPlayerThatHangsWhenARoundIsAnnounced(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.NotifyRound.Name, leaguetest.Silent))
+		w.Finish()
+		assert.Equal(t, []int{10, 20}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)), "10 s a round, and no more")
+		assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+		assert.Len(t, w.Manager.Results(), 2)
+		for _, r := range w.Manager.Results() {
+			assert.NotEqual(t, protocol.StatusTechnicalLoss, r.Status, "it plays all the same")
+		}
+	})
+}
+
+func TestAPlayerThatRefusesAnnouncementsDelaysNobody(t *testing.T) {
+	for name, refusal := range map[string]leaguetest.Reply{
+		"with an error":             leaguetest.RefuseWith(protocol.ErrTokenInvalid),
+		"by closing the connection": leaguetest.FailWith(leaguetest.ErrHangUp),
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1)
+				w.Referee("REF01")
+				w.Player("P01")
+				w.Player("P02", leaguetest.On(protocol.NotifyRound.Name, refusal), leaguetest.On(protocol.UpdateStandings.Name, refusal),
+					leaguetest.On(protocol.NotifyRoundCompleted.Name, refusal))
+				w.Finish()
+				assert.Zero(t, w.Now())
+				assert.Len(t, w.Manager.Results(), 1)
+			})
+		})
+	}
+}
+
+// A player that hangs in one of the notices nobody waits for costs the others
+// nothing of what they are told. The next announcement to it waits behind, and
+// that may cost the 10 s which any announcement may.
+func TestAPlayerThatHangsWhenItIsToldTheStandings(t *testing.T) {
+	for _, method := range []string{protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name} {
+		t.Run(method, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
+				w.Referee("REF01")
+				w.Player("P01")
+				w.Player("P02", leaguetest.On(method, leaguetest.Silent))
+				w.Finish()
+				assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
+				for _, host := range []string{"p01", "ref01"} {
+					assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
+					assert.Equal(t, []int{10}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, host)))
+				}
+				assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, "p01")))
+				assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p02")), "what is too late is not sent")
+				assert.Equal(t, []int{20}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")), "the end is told to everybody")
+				assert.Len(t, w.Manager.Results(), 2)
+			})
+		})
+	}
+}
+
+func TestTheEndIsToldAgainWhereNobodyAnswers(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		parts leaguetest.Reply
+		at    []int
+		over  int // when the manager's Run returns
+	}{
+		{"nobody is there", leaguetest.FailWith(leaguetest.ErrHangUp), []int{0, 2, 6, 14}, 14},
+		{"the agent hangs", leaguetest.Silent, []int{0, 12, 26, 44}, 54},
+		{"the agent is away twice", leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally), []int{0, 2, 6}, 6},
+		{"the agent refuses", leaguetest.RefuseWith(protocol.ErrTokenInvalid), []int{0}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1)
+				w.Referee("REF01")
+				w.Player("P01")
+				w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, test.parts))
+				w.Finish()
+				assert.Equal(t, test.over, int(w.Now()/leaguetest.Second))
+				assert.Equal(t, test.at, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")))
+				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p01")))
+				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "ref01")))
+			})
+		})
+	}
+}

@@ -1,0 +1,362 @@
+package leaguetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/player"
+	"evenodd/player/strategy"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+)
+
+const (
+	LeagueID    = "league_of_tests"
+	ManagerHost = "manager" // the host of the league manager
+)
+
+// A World is a league in a bubble of virtual time.
+type World struct {
+	T        *testing.T
+	carrier  string
+	Seed     string
+	Game     rules.Game
+	Network  Network
+	log      zerolog.Logger
+	Clock    *protocol.Clock
+	Recorder *Recorder
+	Secret   [32]byte
+	Manager  *league.Manager
+
+	// stranger is the carrier of somebody whose messages may be wrong.
+	Untrusted protocol.Caller
+
+	Context    context.Context
+	Cancel     context.CancelFunc
+	Background sync.WaitGroup
+	over       chan struct{} // closed when the manager's Run returns
+	Final      *protocol.LeagueCompleted
+	failed     error
+	closed     bool
+
+	mu     sync.Mutex
+	agents []*Agent
+
+	Unchecked map[string]bool // hosts whose messages may be wrong
+	Varies    bool            // what happens depends on real chance
+}
+
+// OnEveryCarrier runs a scenario once on each carrier: values in memory, encoded
+// messages in memory, and HTTP over pipes. It is for scenarios that depend on the
+// encoded bytes or on connections; all others run InMemory. The GAME_ERRORs, their
+// times and the results must be the same on all carriers.
+func OnEveryCarrier(t *testing.T, scenario func(t *testing.T, w *World)) {
+	t.Helper()
+	t.Parallel()
+	var first *summary
+	for _, carrier := range []string{Memory, Wire, HTTP} {
+		t.Run(carrier, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := run(t, carrier, scenario)
+				if w.Varies {
+					return
+				}
+				if first == nil {
+					first = w.summary()
+				}
+				assert.Equal(t, first, w.summary(), "the carriers differ")
+			})
+		})
+	}
+}
+
+// InMemory runs a scenario in virtual time on the bus that passes values.
+func InMemory(t *testing.T, scenario func(t *testing.T, w *World)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { run(t, Memory, scenario) })
+}
+
+// run ends when all goroutines of the world have ended: a goroutine that waits in
+// vain fails the test.
+func run(t *testing.T, carrier string, scenario func(t *testing.T, w *World)) *World {
+	w := NewWorld(t, carrier, zerolog.Nop())
+	scenario(t, w)
+	synctest.Wait()
+	w.Close()
+	w.CheckMessages()
+	return w
+}
+
+func NewWorld(t *testing.T, kind string, log zerolog.Logger) *World {
+	w := &World{
+		T: t, carrier: kind, Network: newNetwork(kind), log: log, Clock: protocol.SystemClock(), Game: evenodd.Game{},
+		Recorder: &Recorder{began: time.Now()}, Secret: SecretOf("manager"), over: make(chan struct{}),
+		Unchecked: map[string]bool{"stranger": true},
+	}
+	w.Untrusted = w.Caller("stranger", 1<<20)
+	w.Context, w.Cancel = context.WithCancel(context.Background())
+	t.Cleanup(w.Close)
+	return w
+}
+
+// Close ends everything, also when the story broke off.
+func (w *World) Close() {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	w.Cancel()
+	for _, a := range w.Agents() {
+		if a.Referee != nil {
+			a.Referee.Close()
+		}
+	}
+	w.Background.Wait()
+	for _, a := range slices.Backward(w.Agents()) {
+		a.Stop()
+	}
+	w.Network.Close()
+}
+
+func (w *World) Agents() []*Agent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.agents)
+}
+
+// SecretOf makes 32 bytes of a name.
+func SecretOf(parts ...string) [32]byte { return sha256.Sum256([]byte(strings.Join(parts, "/"))) }
+
+// Now is the time that has passed in the world.
+func (w *World) Now() time.Duration { return w.Recorder.now() }
+
+// WaitUntil waits until a time of the world, and until nobody has anything to do then.
+func (w *World) WaitUntil(moment time.Duration) {
+	time.Sleep(moment - w.Now())
+	synctest.Wait()
+}
+
+// Caller is a carrier as the agent of a host has it.
+func (w *World) Caller(host string, maxReply int64) protocol.Caller {
+	return transport.Logged(&recordingCaller{host, w.Recorder, w.Network.Caller(maxReply)}, w.log)
+}
+
+// Open puts an agent on the network.
+func (w *World) Open(a *Agent, mux *transport.Mux) {
+	a.Mux = mux
+	a.Stop = w.Network.Listen(a.Host, mux, len(a.Script) > 0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.agents = append(w.agents, a)
+}
+
+// StartManager runs a league for as many players and referees, on its own when
+// they are there; players 0: only by start_league.
+func (w *World) StartManager(players, referees int, change ...func(*league.Options)) *league.Manager {
+	w.T.Helper()
+	a := NewAgent(ManagerHost, nil)
+	o := league.Options{
+		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
+		Players: players, Referees: referees,
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
+		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
+	}
+	for _, set := range change {
+		set(&o)
+	}
+	m, err := league.New(o)
+	require.NoError(w.T, err)
+	mux := transport.NewMux(w.log)
+	m.Mount(mux)
+	w.Open(a, mux)
+	w.Manager = m
+	w.Background.Go(func() {
+		defer close(w.over)
+		w.Final, w.failed = m.Run(w.Context)
+	})
+	return m
+}
+
+// Finish waits until the league is over, and what goes on beside it.
+func (w *World) Finish() *protocol.LeagueCompleted {
+	w.T.Helper()
+	<-w.over
+	synctest.Wait()
+	require.NoError(w.T, w.failed)
+	return w.Final
+}
+
+// NewPlayer makes a player of ours, with parts of its own, and puts it on the
+// network. It does not register yet.
+func (w *World) NewPlayer(id string, traits ...Option) *Agent {
+	w.T.Helper()
+	a := NewAgent(id, traits)
+	decide, err := strategy.New(a.strategy)
+	require.NoError(w.T, err)
+	if a.Decide != nil {
+		decide = a.Decide
+	}
+	o := player.Options{
+		Name: a.name, LeagueID: a.league, Games: []string{w.Game.Info().Type}, Endpoint: EndpointOf(a.Host),
+		Manager: EndpointOf(ManagerHost), Strategy: decide, StrictReferees: a.verifiesReferees,
+		Caller: w.Caller(a.Host, 1<<20), Clock: w.Clock, Log: w.log,
+	}
+	a.Caller = o.Caller
+	if a.wantsID {
+		o.ID = id
+	}
+	if !a.randomSecrets {
+		o.Entropy = func(matchID string, _ int) protocol.Secret { return w.Entropy(matchID, id) }
+		o.Random = func(_, decision string) *rand.Rand { return KeyedRandom(w.Seed, "choice", decision, id) }
+	}
+	a.Player, err = player.New(o)
+	require.NoError(w.T, err)
+	mux := transport.NewMux(w.log)
+	a.Player.Mount(Scripted{mux, a.Script})
+	w.Open(a, mux)
+	return a
+}
+
+// NewReferee is newPlayer for a referee.
+func (w *World) NewReferee(id string, traits ...Option) *Agent {
+	w.T.Helper()
+	return w.RefereeWith(id, traits, func(*referee.Options) {})
+}
+
+// RefereeWith is newReferee for one whose options are changed.
+func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Options)) *Agent {
+	w.T.Helper()
+	a := NewAgent(id, traits)
+	o := referee.Options{
+		Name: a.name, LeagueID: a.league, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
+		MaxConcurrent: a.capacity, Games: rules.NewRegistry(w.Game),
+		Caller: w.Caller(a.Host, 64<<10), Clock: w.Clock, Log: w.log,
+	}
+	if a.wantsID {
+		o.ID = id
+	}
+	if !a.randomSecrets {
+		o.Nonce = w.Nonce
+	}
+	change(&o)
+	a.Caller = o.Caller
+	var err error
+	a.Referee, err = referee.New(o)
+	require.NoError(w.T, err)
+	mux := transport.NewMux(w.log)
+	a.Referee.Mount(Scripted{mux, a.Script})
+	w.Open(a, mux)
+	return a
+}
+
+// Player is newPlayer and its registration.
+func (w *World) Player(id string, traits ...Option) *Agent {
+	w.T.Helper()
+	a := w.NewPlayer(id, traits...)
+	require.NoError(w.T, a.Player.Register(w.Context))
+	return a
+}
+
+// Referee is newReferee and its registration.
+func (w *World) Referee(id string, traits ...Option) *Agent {
+	w.T.Helper()
+	a := w.NewReferee(id, traits...)
+	require.NoError(w.T, a.Referee.Register(w.Context))
+	return a
+}
+
+// Players registers players P01, P02, …, ordinary ones or all with the same
+// traits.
+func (w *World) Players(n int, traits ...Option) []*Agent {
+	w.T.Helper()
+	list := make([]*Agent, n)
+	for i := range list {
+		list[i] = w.Player(protocol.PlayerID(i+1), traits...)
+	}
+	return list
+}
+
+func (w *World) Nonce(matchID string) protocol.Secret { return SecretOf(w.Seed, "nonce", matchID) }
+
+func (w *World) Entropy(matchID, id string) protocol.Secret {
+	return SecretOf(w.Seed, "entropy", matchID, id)
+}
+
+// Token is the token that the manager gave an agent.
+func (w *World) Token(id string) string { return protocol.DeriveToken(w.Secret, LeagueID, id, 1) }
+
+// ManagerCredential is what proves the manager to an agent.
+func (w *World) ManagerCredential(id string) string {
+	return protocol.KeyOf(w.Token(id)).ManagerCredential(LeagueID)
+}
+
+// AccessToken is what proves a referee to a player in an attempt at a match.
+func (w *World) AccessToken(playerID, matchID string, attempt int, refereeID string) string {
+	return protocol.KeyOf(w.Token(playerID)).AccessToken(LeagueID, matchID, attempt, refereeID)
+}
+
+// A summary is what must not depend on the carrier.
+type summary struct {
+	GameErrors []GameError
+	Results    []string
+}
+
+// summary collects the results as they were reported, and the complaints with
+// their time since the match began.
+func (w *World) summary() *summary {
+	o := &summary{GameErrors: w.GameErrors()}
+	for i := range o.GameErrors { // the match begins when its referee has registered, which may be later by a jitter
+		start := Times(w.Calls(protocol.Invite.Name))[0]
+		o.GameErrors[i].At -= start
+		o.GameErrors[i].Next = max(o.GameErrors[i].Next-start, -1).Round(time.Second)
+	}
+	for _, e := range w.Calls(protocol.ReportMatchResult.Name) {
+		q := Decode[protocol.MatchResultReport](e.Message)
+		o.Results = append(o.Results, fmt.Sprintf("%s %s %s", q.MatchID, e.From, Encode(q.Result)))
+	}
+	slices.Sort(o.Results)
+	o.Results = slices.Compact(o.Results)
+	return o
+}
+
+// CheckMessages holds every message of an agent of ours, and every answer that
+// no script wrote, against the protocol. They do not depend on the carrier.
+func (w *World) CheckMessages() {
+	w.T.Helper()
+	if w.carrier != Memory {
+		return
+	}
+	written := map[string]Script{}
+	for _, a := range w.Agents() {
+		written[a.Host] = a.Script
+	}
+	for _, e := range w.Recorder.All(func(*Exchange) bool { return true }) {
+		asked := Decode[protocol.Envelope](e.Message)
+		if !w.Unchecked[e.From] && asked.MessageType != "" {
+			assert.Empty(w.T, protocol.Examine(asked.MessageType, e.Message), "%s from %s", e.Method, e.From)
+		}
+		if _, made := written[e.To][e.Method]; made || e.Answer == nil || asked.MessageType == "" {
+			continue
+		}
+		answer := Decode[protocol.Envelope](e.Answer)
+		assert.Empty(w.T, protocol.Examine(answer.MessageType, e.Answer), "the answer to %s from %s", e.Method, e.To)
+		assert.Equal(w.T, asked.ConversationID, answer.ConversationID, "the answer to %s from %s", e.Method, e.To)
+	}
+}

@@ -1,0 +1,189 @@
+package membership
+
+import (
+	crand "crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// The roles of an identity.
+const (
+	RolePlayer  = "player"
+	RoleReferee = "referee"
+)
+
+// An IdentityStore holds the identity of an agent: its id, its token, and the secret
+// from which it derives its random values. A store without a folder lasts as long as
+// the process. Safe for concurrent use.
+type IdentityStore struct {
+	path       string // of the identity; "" for no folder
+	applying   string // of the application
+	role, name string
+
+	mu       sync.Mutex
+	identity *store.Identity
+	secret   [32]byte
+	made     bool // there is a secret
+	saved    bool // the file holds identity and secret
+
+	conversation string // of the registration that has no response yet
+}
+
+// NewIdentityStore opens the store of an agent for a manager, and reads the identity
+// in it. Folder "" means no folder. A damaged identity, or one of a newer program, is
+// an error that names the file and the remedy: a new registration in its place could
+// cost the agent its slot in the league.
+//
+// An agent shows its token only to the manager that issued it, because another one
+// could use it. If the manager has a new address, the agent finds its identity by the
+// names of the leagues that it may join.
+func NewIdentityStore(folder store.Folder, role, name, manager string, leagues []string) (*IdentityStore, error) {
+	s := &IdentityStore{role: role, name: name}
+	if folder == "" {
+		return s, nil
+	}
+	key := name + " at " + manager
+	s.path, s.applying = folder.Identity(role, key), folder.Application(role, key)
+	if sent, err := store.Read[store.Application](s.applying); err == nil && sent.DisplayName == name {
+		s.conversation = sent.ConversationID // an unreadable one costs nothing: the agent applies again
+	}
+	identity, err := store.Read[store.Identity](s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.adopt(folder, leagues)
+		return s, nil
+	}
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &unread):
+		return nil, fmt.Errorf("the identity of %s cannot be read: %w", name, err)
+	case err == nil:
+		err = s.load(identity)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the identity of %s cannot be used: %w; restore the file, or delete it to register as a new agent", name, err)
+	}
+	return s, nil
+}
+
+// adopt loads the identity that the agent has in one of the leagues, stored under
+// another address of the manager.
+func (s *IdentityStore) adopt(folder store.Folder, leagues []string) {
+	for _, path := range folder.Identities(s.role) {
+		identity, err := store.Read[store.Identity](path)
+		if err == nil && identity.DisplayName == s.name && slices.Contains(leagues, identity.LeagueID) && s.load(identity) == nil {
+			s.saved = false // for this address
+			return
+		}
+	}
+}
+
+// load checks an identity that was read, and uses it.
+func (s *IdentityStore) load(i *store.Identity) error {
+	n, err := hex.Decode(s.secret[:], []byte(i.Secret[:min(len(i.Secret), 2*len(s.secret))]))
+	problem := ""
+	switch {
+	case err != nil || n != len(s.secret) || len(i.Secret) != 2*n:
+		problem = "secret: must be 64 hexadecimal digits"
+	case i.AgentID == "":
+		problem = "agent_id: is missing"
+	case i.AuthToken == "":
+		problem = "auth_token: is missing"
+	case i.LeagueID == "":
+		problem = "league_id: is missing"
+	case i.Role != s.role || i.DisplayName != s.name:
+		problem = fmt.Sprintf("belongs to the %.40s %.60q", i.Role, i.DisplayName)
+	}
+	if problem != "" {
+		return fmt.Errorf("%s: %s", s.path, problem)
+	}
+	s.identity, s.made, s.saved = i, true, true
+	return nil
+}
+
+// Identity returns the identity of the agent, which must not be changed; nil if the
+// agent has not been registered.
+func (s *IdentityStore) Identity() *store.Identity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.identity
+}
+
+// Secret returns the secret of the identity, or a random one that Save will store.
+func (s *IdentityStore) Secret() [32]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ownSecret()
+}
+
+func (s *IdentityStore) ownSecret() [32]byte {
+	if !s.made {
+		_, _ = crand.Read(s.secret[:]) // never fails
+		s.made = true
+	}
+	return s.secret
+}
+
+// Conversation returns the conversation id of the agent's registration, the same until
+// the registration is stored. An agent that dies before that repeats the request, and
+// the manager repeats its response: registration is idempotent.
+func (s *IdentityStore) Conversation(now string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conversation != "" {
+		return s.conversation, nil
+	}
+	s.conversation = Conversation(s.role, s.name)
+	if s.path == "" {
+		return s.conversation, nil
+	}
+	return s.conversation, store.WritePrivate(s.applying, &store.Application{
+		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name, ConversationID: s.conversation,
+	})
+}
+
+// Save stores the identity that a registration granted, and the secret, in a file that
+// only its owner can read. After an error both last as long as the process.
+func (s *IdentityStore) Save(m *Membership, r *protocol.Registration, now string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.identity; s.saved && known.LeagueID == m.LeagueID && known.AgentID == m.AgentID &&
+		known.AuthToken == m.Token && known.ManagerAuth == r.ManagerAuth {
+		return nil
+	}
+	identity := &store.Identity{
+		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name,
+		LeagueID: m.LeagueID, AgentID: m.AgentID, AuthToken: m.Token, ManagerAuth: r.ManagerAuth,
+	}
+	s.identity, s.saved = identity, s.path == ""
+	if s.saved {
+		return nil
+	}
+	secret := s.ownSecret()
+	identity.Secret = hex.EncodeToString(secret[:])
+	err := store.WritePrivate(s.path, identity)
+	s.saved = err == nil
+	if s.saved {
+		s.conversation = ""
+		if err := os.Remove(s.applying); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return err
+}
+
+// Discard removes the identity and the secret from memory, because the manager does not
+// know the token: the next registration is that of a new agent. The file remains until
+// Save replaces it, because the agent may have called the wrong manager.
+func (s *IdentityStore) Discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identity, s.secret, s.made, s.saved, s.conversation = nil, [32]byte{}, false, false, ""
+}

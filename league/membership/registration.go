@@ -1,0 +1,163 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// An Answer is the manager's response to a registration.
+type Answer struct {
+	AgentID *string
+	Token   string
+	*protocol.Registration
+}
+
+// A Registration registers an agent in a league, for the first time or again. The
+// manager answers a repeated request as it answered the first: with the same
+// conversation id, or with the same token, registration is idempotent.
+type Registration struct {
+	Identities *IdentityStore
+	Current    *Current // gets the membership
+	Leagues    []string // the only leagues to join; none means any
+
+	Clock *protocol.Clock
+	Log   zerolog.Logger
+
+	// Apply prepares the request: with the id and token of the known identity, or
+	// for a new agent if known is nil. The returned function sends the same message
+	// each time, so that the manager recognizes a repetition after a lost response.
+	Apply func(known *store.Identity, conversation string) func(context.Context) (*Answer, error)
+
+	// Joined is called with the new membership, before the calls that wait for it
+	// continue. Back tells whether it is the one that the agent had before.
+	Joined func(m *Membership, back bool)
+}
+
+// Register registers the agent with its token, or as a new agent if it has none or the
+// manager does not know it. While the manager is unreachable it retries, until ctx
+// ends. A refusal is a *RefusedError.
+//
+// Calls to the agent wait for the response. Calls to an agent that returns also wait
+// while its manager is away: the agent may be in a match, which it would lose with an
+// error.
+func (r *Registration) Register(ctx context.Context) error {
+	known := r.Identities.Identity()
+	if known != nil && !r.joins(known.LeagueID) { // the manager of another league must not see the token
+		r.Identities.Discard()
+		known = nil
+	}
+	if known == nil {
+		return r.apply(ctx, nil)
+	}
+	answered := r.Current.Registering()
+	err := r.apply(ctx, known)
+	answered()
+	if !unknown(err) {
+		return err
+	}
+	r.Log.Warn().Str("id", known.AgentID).Str("league_id", known.LeagueID).
+		Str("event_type", protocol.EventRegistrationLost).Msg("the manager does not know this agent any more, registering anew")
+	r.Identities.Discard()
+	return r.apply(ctx, nil)
+}
+
+// apply sends one registration until the manager responds.
+func (r *Registration) apply(ctx context.Context, known *store.Identity) error {
+	conversation, err := r.conversation(known)
+	if err != nil {
+		return err
+	}
+	call := r.Apply(known, conversation)
+	answered := func() {}   // ends the wait of calls to this agent
+	waiting := known != nil // calls to this agent wait; Register ends that
+	sent := false           // a request may have reached the manager
+	defer func() { answered() }()
+	release := func() { // the manager has not registered the agent: no call needs to wait
+		if known == nil {
+			answered()
+			answered, waiting = func() {}, false
+		}
+	}
+	return Retry(ctx, r.Clock, func(ctx context.Context) error {
+		if !waiting {
+			answered, waiting = r.Current.Registering(), true
+		}
+		answer, err := call(ctx)
+		if err != nil {
+			if sent = sent || !protocol.Unreachable(err); !sent {
+				release()
+			}
+			return err
+		}
+		if err = r.join(known, answer); err != nil {
+			sent = false
+			release()
+		}
+		return err
+	}, func(err error, wait time.Duration) {
+		r.Log.Warn().Err(err).Dur("wait_ms", wait).Str("event_type", protocol.EventRegistrationRetried).Msg("cannot register yet, trying again")
+	})
+}
+
+// join stores the identity and the membership that the manager granted.
+func (r *Registration) join(known *store.Identity, a *Answer) error {
+	if err := Admitted(a.Registration, a.AgentID, a.Token); err != nil {
+		return err
+	}
+	if !r.joins(a.LeagueID) {
+		return &RefusedError{Reason: "the manager runs league " + a.LeagueID + ", not " + strings.Join(r.Leagues, " or ")}
+	}
+	m := New(*a.AgentID, a.Token, a.Registration)
+	// A third-party manager may ignore the token and grant P01 to another agent.
+	back := known != nil && known.LeagueID == m.LeagueID && known.AgentID == m.AgentID && (known.AuthToken == m.Token || m.Strict())
+	if known != nil && !back {
+		r.Identities.Discard()
+	}
+	if err := r.Identities.Save(m, a.Registration, r.Clock.Timestamp()); err != nil {
+		r.Log.Error().Err(err).Str("event_type", protocol.EventIdentityNotStored).Msg("cannot write the identity of this agent: after a restart it cannot register as the same agent")
+	}
+	if r.Joined != nil {
+		r.Joined(m, back)
+	}
+	r.Current.Set(m)
+	r.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Str("event_type", protocol.EventRegistered).Msg("registered")
+	return nil
+}
+
+// joins tells whether the agent may join a league.
+func (r *Registration) joins(leagueID string) bool {
+	return len(r.Leagues) == 0 || slices.Contains(r.Leagues, leagueID)
+}
+
+// conversation returns the conversation id of a registration. An agent with a token
+// gets a new one each time. That of a new agent is stored first: an agent that cannot
+// write its folder could not register again after a restart, so it does not register.
+func (r *Registration) conversation(known *store.Identity) (string, error) {
+	if known != nil {
+		return Conversation(known.Role, known.DisplayName), nil
+	}
+	name, err := r.Identities.Conversation(r.Clock.Timestamp())
+	if err != nil {
+		return "", fmt.Errorf("cannot write the identity of this agent: %w: make the folder writable, or use another", err)
+	}
+	return name, nil
+}
+
+// unknown tells whether a manager answered that it does not know the token (E012).
+func unknown(err error) bool {
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		return refused.Code == string(protocol.ErrTokenInvalid)
+	}
+	var answer *protocol.Error
+	return errors.As(err, &answer) && answer.Remote && answer.Code == protocol.ErrTokenInvalid
+}

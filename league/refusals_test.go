@@ -1,0 +1,170 @@
+package league_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// A logbook collects log lines.
+type logbook struct {
+	mu    sync.Mutex
+	lines bytes.Buffer
+}
+
+func (l *logbook) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines.Write(line)
+}
+
+// refusals are the lines about refused requests: method, sender, code, defect.
+func (l *logbook) refusals(t *testing.T) (list []string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.lines.String()) {
+		var fields struct {
+			Level     string `json:"level"`
+			Event     string `json:"event_type"`
+			Method    string `json:"method"`
+			Sender    string `json:"sender"`
+			ErrorCode string `json:"error_code"`
+			Defect    string `json:"defect"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &fields))
+		if fields.Event == protocol.EventRequestRefused {
+			assert.Equal(t, "warn", fields.Level)
+			list = append(list, strings.Join([]string{fields.Method, fields.Sender, fields.ErrorCode, fields.Defect}, " | "))
+		}
+	}
+	return list
+}
+
+// The log has one line for every refused registration, report and query.
+func TestRefusedRequestsAreLogged(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		var book logbook
+		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		w.Referee("REF01", w.Idle())
+		w.Player("P01")
+		synctest.Wait() // they have answered the manager's pings
+		q := w.Application("Agent")
+		q.PlayerMeta.DisplayName = "Agent P01"
+		_, err := w.Apply(q)
+		require.NoError(t, err)
+		q = w.Application("Beta")
+		q.ConversationID = ""
+		_, err = w.Apply(q)
+		require.Error(t, err)
+		w.Player("P02")
+		w.WaitUntil(leaguetest.Second)
+		_, err = w.Report(w.Contradictory("REF01"))
+		require.Error(t, err)
+		asked := w.Query("P01", "GET_WEATHER")
+		_, err = asked.Send()
+		require.NoError(t, err)
+		asked.AuthToken = "tok-p01-forged-0123456789012345678901234567890"
+		_, err = asked.Send()
+		require.Error(t, err)
+		_, err = w.Report(w.Wins("REF01"))
+		require.NoError(t, err)
+		w.Finish()
+		assert.Equal(t, []string{
+			`register_player | player:agent | E024 | display_name "Agent P01" is taken: choose another`,
+			"register_player | player:beta | E003 | conversation_id: required",
+			"report_match_result | referee:REF01 | E002 | result.winner: by the rules of even_odd it is P01",
+			`league_query | player:P01 | E016 | query_type "GET_WEATHER": one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS, GET_STATUS`,
+			"league_query | player:P01 | E012 | auth_token is not that of a registered agent",
+		}, book.refusals(t))
+		assert.NotContains(t, book.lines.String(), "forged")
+	})
+}
+
+// A request that no handler can read is logged too.
+func TestUnreadableRequestsAreLogged(t *testing.T) {
+	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+		var book logbook
+		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		for _, body := range []string{
+			`{"jsonrpc":"2.0","method":"register_player","params":5,"id":1}`,
+			`{"jsonrpc":"2.0","method":"register_player","id":1}`,
+			`{"jsonrpc":"2.0","method":"register_player","params":{"sender":"a","sender":"b"},"id":1}`,
+			`{"jsonrpc":"2.0","method":"register_player","params":`,
+			`[]`,
+		} {
+			w.Agents()[0].Mux.Serve(w.Context, "", []byte(body))
+		}
+		lines := book.refusals(t)
+		require.Len(t, lines, 5)
+		assert.Equal(t, "register_player |  |  | JSON-RPC error -32600: Invalid Request: params must be an object or an array", lines[0])
+		assert.Contains(t, lines[1], "register_player |  | E003 | ")
+		assert.Equal(t, " |  |  | JSON-RPC error -32700: Parse error", lines[2], "a name twice is no JSON here")
+		assert.Equal(t, " |  |  | JSON-RPC error -32700: Parse error", lines[3])
+		assert.Contains(t, lines[4], "a batch holds 1 to 100 calls")
+	})
+}
+
+// refusedQuery is a query with a wrong token in the name of an agent.
+func refusedQuery(w *leaguetest.World, id string) {
+	w.T.Helper()
+	asked := w.Query(id, protocol.QueryStatus)
+	asked.AuthToken = "wrong"
+	_, err := asked.Send()
+	require.Error(w.T, err)
+}
+
+// Thousands of refused requests do not fill the log, and hide no refusal of another
+// sender.
+func TestRefusalsInTheLogAreBounded(t *testing.T) {
+	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+		var book logbook
+		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		for range 1000 {
+			refusedQuery(w, "P01")
+		}
+		assert.Len(t, book.refusals(t), 20)
+		refusedQuery(w, "P02")
+		assert.Len(t, book.refusals(t), 21)
+		assert.Contains(t, book.lines.String(), `"sender":"player:P02","error_code":"E012","error_name":"AUTH_TOKEN_INVALID",`+
+			`"defect":"auth_token is not that of a registered agent","omitted_before":980`)
+		w.WaitUntil(leaguetest.Second)
+		refusedQuery(w, "P01")
+		assert.Len(t, book.refusals(t), 22)
+	})
+}
+
+// An address that names another sender in each request hides no refusal of another
+// address.
+func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
+	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+		var book logbook
+		from := "192.0.2.1"
+		w.StartManager(2, 1, func(o *league.Options) {
+			o.Log, o.CallerAddress = zerolog.New(&book), func(context.Context) string { return from }
+		})
+		for n := range 5000 {
+			refusedQuery(w, protocol.PlayerID(n+1))
+		}
+		assert.Len(t, book.refusals(t), 200)
+		from = "192.0.2.2"
+		refusedQuery(w, "P01")
+		assert.Len(t, book.refusals(t), 201)
+		assert.Contains(t, book.lines.String(), `"address":"192.0.2.2"`)
+		from = "192.0.2.1"
+		refusedQuery(w, "P09999")
+		assert.Len(t, book.refusals(t), 201, "a busy address is not forgotten")
+	})
+}

@@ -1,0 +1,274 @@
+package league_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/rules/evenodd"
+)
+
+func TestIDsAreGivenInOrderOfArrival(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		for i := 1; i <= 3; i++ {
+			p := w.Player(fmt.Sprintf("Somebody%d", i), leaguetest.WithoutID)
+			assert.Equal(t, protocol.PlayerID(i), p.Player.ID())
+			assert.Equal(t, protocol.PlayerSender(p.Player.ID()), p.Player.Stamp().Sender())
+			r := w.Referee(fmt.Sprintf("Whistle%d", i), leaguetest.WithoutID)
+			assert.Equal(t, protocol.RefereeID(i), r.Referee.ID())
+		}
+		assert.Equal(t, 3, w.Manager.Status().Players)
+		assert.Equal(t, 3, w.Manager.Status().Referees)
+	})
+}
+
+func TestAnAcceptedRegistration(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Listener("alpha")
+		q := w.Application("Alpha")
+		r, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, r.Status)
+		assert.Equal(t, "P01", *r.PlayerID)
+		assert.Equal(t, leaguetest.LeagueID, r.LeagueID)
+		assert.Equal(t, w.Token("P01"), r.AuthToken)
+		assert.Equal(t, protocol.ManagerAuthBearer, r.ManagerAuth)
+		assert.Nil(t, r.Reason)
+		assert.Empty(t, r.ErrorCode)
+		assert.Equal(t, q.ConversationID, r.ConversationID)
+		assert.Equal(t, protocol.ManagerSender, r.Sender)
+
+		w.Listener("whistle")
+		ref, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
+		require.NoError(t, err)
+		assert.Equal(t, "REF01", *ref.RefereeID)
+		assert.Equal(t, w.Token("REF01"), ref.AuthToken)
+	})
+}
+
+func TestAnIDThatIsAskedFor(t *testing.T) {
+	for _, test := range []struct{ name, wanted, got string }{
+		{"a free one is granted", "P07", "P07"},
+		{"also beyond a hundred", "P100", "P100"},
+		{"one that is taken is not", "P02", "P01"},
+		{"nor one with too few digits", "P7", "P01"},
+		{"nor one with too many", "P007", "P01"},
+		{"nor zero", "P00", "P01"},
+		{"nor that of a referee", "REF07", "P01"},
+		{"nor one in lower case", "p07", "P01"},
+		{"nor a name", "alpha", "P01"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				w.Player("P02")
+				w.Listener("alpha")
+				q := w.Application("Alpha")
+				q.Sender = "player:" + test.wanted
+				r, err := w.Apply(q)
+				require.NoError(t, err)
+				require.Equal(t, protocol.StatusAccepted, r.Status)
+				assert.Equal(t, test.got, *r.PlayerID)
+			})
+		})
+	}
+}
+
+func TestARegistrationIsRefused(t *testing.T) {
+	version := func(v string) func(*protocol.PlayerMeta) {
+		return func(m *protocol.PlayerMeta) { m.ProtocolVersion = v }
+	}
+	contact := func(url string) func(*protocol.PlayerMeta) {
+		return func(m *protocol.PlayerMeta) { m.ContactEndpoint = url }
+	}
+	for _, test := range []struct {
+		name   string
+		before func(*leaguetest.World)
+		change func(*protocol.PlayerMeta)
+		code   protocol.Code // "" for accepted
+	}{
+		{name: "not at all"},
+		{name: "version 1.9.9", change: version("1.9.9"), code: protocol.ErrProtocolVersion},
+		{name: "version 2.2.0", change: version("2.2.0"), code: protocol.ErrProtocolVersion},
+		{name: "version 3.0.0", change: version("3.0.0"), code: protocol.ErrProtocolVersion},
+		{name: "not for version 2.0.0", change: version("2.0.0")},
+		{name: "not for version 2.0.9", change: version("2.0.9")},
+		{name: "not for no version", change: version("")},
+		{name: "another game", change: func(m *protocol.PlayerMeta) { m.GameTypes = []string{"chess", "go"} }, code: protocol.ErrUnsupportedGame},
+		{name: "not for more games", change: func(m *protocol.PlayerMeta) { m.GameTypes = []string{"chess", evenodd.Type} }},
+		{name: "a name that is taken", change: func(m *protocol.PlayerMeta) { m.DisplayName = "Agent P01" }, code: protocol.ErrDuplicateName},
+		{
+			name: "too late, while the league runs", code: protocol.ErrLateRegistration,
+			before: func(w *leaguetest.World) {
+				w.Referee("REF01")
+				evens(w, 2)
+				w.Begin()
+			},
+		},
+		{
+			name: "too late, when the league is over", code: protocol.ErrLateRegistration,
+			before: func(w *leaguetest.World) {
+				w.Referee("REF01")
+				w.Players(2)
+				w.Begin()
+			},
+		},
+		{name: "a full league", before: func(w *leaguetest.World) { w.Players(4) }, code: protocol.ErrLeagueFull},
+		{name: "not for one that does not listen yet", change: contact(leaguetest.EndpointOf("nowhere"))},
+		{name: "an endpoint that is taken", change: contact("HTTP://P01:8000/mcp/?x=1"), code: protocol.ErrInvalidEndpoint},
+		{name: "no URL", change: contact("alpha"), code: protocol.ErrInvalidEndpoint},
+		{name: "no scheme", change: contact("//alpha:8000/mcp"), code: protocol.ErrInvalidEndpoint},
+		{name: "no host", change: contact("http:///mcp"), code: protocol.ErrInvalidEndpoint},
+		{name: "another scheme", change: contact("ftp://alpha:8000/mcp"), code: protocol.ErrInvalidEndpoint},
+		{name: "a password", change: contact("http://me:secret@alpha:8000/mcp"), code: protocol.ErrInvalidEndpoint},
+		{
+			name: "not for one that knows no ping",
+			before: func(w *leaguetest.World) {
+				a := leaguetest.NewAgent("other", []leaguetest.Option{leaguetest.On("something_else", leaguetest.Silent)})
+				w.Open(a, w.ScriptMux(a.Script))
+			},
+			change: contact(leaguetest.EndpointOf("other")),
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers = 4 })
+				if test.before != nil {
+					test.before(w)
+				} else {
+					w.Player("P01")
+				}
+				w.Listener("alpha")
+				q := w.Application("Alpha")
+				if test.change != nil {
+					test.change(&q.PlayerMeta)
+				}
+				before := w.Manager.Status().Players
+				r, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Zero(t, w.Now().Round(leaguetest.Second), "the response comes at once")
+				if test.code == "" {
+					assert.Equal(t, protocol.StatusAccepted, r.Status)
+					return
+				}
+				assert.Equal(t, protocol.StatusRejected, r.Status)
+				assert.Nil(t, r.PlayerID)
+				assert.Empty(t, r.AuthToken)
+				assert.Empty(t, r.ManagerAuth)
+				require.NotNil(t, r.Reason)
+				assert.NotEmpty(t, *r.Reason)
+				assert.Equal(t, string(test.code), r.ErrorCode)
+				assert.Equal(t, test.code.Name(), r.ErrorName)
+				assert.Equal(t, before, w.Manager.Status().Players)
+				calls := w.Calls(protocol.RegisterPlayer.Name)
+				assert.Contains(t, string(calls[len(calls)-1].Answer), `"player_id":null`)
+			})
+		})
+	}
+}
+
+func TestARefereeIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*protocol.RefereeRegisterRequest)
+		code   protocol.Code
+	}{
+		{"version", func(q *protocol.RefereeRegisterRequest) { q.RefereeMeta.ProtocolVersion = "1.0.0" }, protocol.ErrProtocolVersion},
+		{"game", func(q *protocol.RefereeRegisterRequest) { q.RefereeMeta.GameTypes = []string{"chess"} }, protocol.ErrUnsupportedGame},
+		{"endpoint", func(q *protocol.RefereeRegisterRequest) { q.RefereeMeta.ContactEndpoint = "nowhere" }, protocol.ErrInvalidEndpoint},
+		{"full", nil, protocol.ErrLeagueFull},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				most := 2
+				if test.change == nil {
+					most = 1
+				}
+				w.StartManager(0, 1, func(o *league.Options) { o.MaxReferees = most })
+				w.Referee("REF01")
+				w.Listener("whistle")
+				q := w.RefereeApplication("Whistle")
+				if test.change != nil {
+					test.change(q)
+				}
+				r, err := w.ApplyReferee(q)
+				require.NoError(t, err)
+				assert.Equal(t, protocol.StatusRejected, r.Status)
+				assert.Nil(t, r.RefereeID)
+				assert.Empty(t, r.AuthToken)
+				assert.Equal(t, string(test.code), r.ErrorCode)
+				assert.Equal(t, 1, w.Manager.Status().Referees)
+			})
+		})
+	}
+}
+
+func TestEqualNames(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, func(o *league.Options) { o.SameNames = true })
+		w.Referee("REF01", leaguetest.WithName("Twin"))
+		w.Player("P01", leaguetest.WithName("Twin"))
+		w.Player("P02", leaguetest.WithName("Twin"))
+		assert.Equal(t, "Twin", w.Finish().Champion.DisplayName)
+	})
+}
+
+func TestAMalformedRegistrationIsAnError(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*protocol.LeagueRegisterRequest)
+		code   protocol.Code
+		rpc    int
+		field  string
+	}{
+		{"another protocol", func(q *protocol.LeagueRegisterRequest) { q.Protocol = "league.v1" }, protocol.ErrProtocolVersion, 18, "protocol"},
+		{"no name", func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = "" }, protocol.ErrMissingField, -32602, "player_meta.display_name"},
+		{"no conversation", func(q *protocol.LeagueRegisterRequest) { q.ConversationID = "" }, protocol.ErrMissingField, -32602, "conversation_id"},
+		{"no games", func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.GameTypes = nil }, protocol.ErrMissingField, -32602, "player_meta.game_types"},
+		{"a local time", func(q *protocol.LeagueRegisterRequest) { q.Timestamp = "2000-01-01T00:00:00" }, protocol.ErrInvalidTimestamp, 21, "timestamp"},
+		{"a name of 51 characters", func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = strings.Repeat("é", 51) }, protocol.ErrInvalidFieldType, -32602, "player_meta.display_name"},
+		{"a sender of no kind", func(q *protocol.LeagueRegisterRequest) { q.Sender = "alpha" }, protocol.ErrInvalidFieldType, -32602, "sender"},
+		{"the protocol before what is missing", func(q *protocol.LeagueRegisterRequest) {
+			q.Protocol, q.ConversationID = "league.v1", ""
+		}, protocol.ErrProtocolVersion, 18, "conversation_id"},
+		{"what is missing before the time", func(q *protocol.LeagueRegisterRequest) {
+			q.Timestamp, q.ConversationID = "now", ""
+		}, protocol.ErrMissingField, -32602, "timestamp"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				w.Listener("alpha")
+				q := w.Application("Alpha")
+				test.change(q)
+				_, err := w.Apply(q)
+				leaguetest.AssertRefused(t, err, test.code, test.rpc)
+				assert.Contains(t, fmt.Sprint(protocol.AsError(err).Context["fields"]), test.field, "all broken fields are listed")
+				assert.Zero(t, w.Manager.Status().Players)
+			})
+		})
+	}
+}
+
+func TestARefereeOffersAtMostTenMatchesAtOnce(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Listener("whistle")
+		q := w.RefereeApplication("Whistle")
+		q.RefereeMeta.MaxConcurrentMatches = 11
+		_, err := w.ApplyReferee(q)
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		q.RefereeMeta.MaxConcurrentMatches = 10
+		r, err := w.ApplyReferee(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, r.Status)
+	})
+}

@@ -1,0 +1,119 @@
+package league_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// fillDisk lets every write to the open journal fail as on a full disk: behind
+// its descriptor is another file from now on.
+func fillDisk(x *leaguetest.ManagerRun) {
+	t := x.World.T
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer func() { _ = full.Close() }()
+	path, err := filepath.EvalSymlinks(x.Folder.Journal(leaguetest.LeagueID))
+	require.NoError(t, err)
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	replaced := 0
+	for _, e := range entries {
+		if target, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && target == path {
+			fd, err := strconv.Atoi(e.Name())
+			require.NoError(t, err)
+			require.NoError(t, syscall.Dup3(int(full.Fd()), fd, syscall.O_CLOEXEC))
+			replaced++
+		}
+	}
+	require.Equal(t, 1, replaced)
+}
+
+// What cannot be written down has not happened: no report is acknowledged, the
+// manager ends and names its journal, and on a disk with room the next one gets
+// the report that its referee has repeated ever since.
+func TestAJournalOnAFullDisk(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", files)
+		w.Players(4, leaguetest.Slow(0, 3*leaguetest.Second, 0))
+		w.WaitUntil(1 * leaguetest.Second)
+		fillDisk(x)
+		<-x.Done
+		assert.Equal(t, 3, int(w.Now()/leaguetest.Second))
+		assert.Nil(t, x.Final)
+		require.ErrorIs(t, x.Err, syscall.ENOSPC)
+		assert.Contains(t, x.Err.Error(), "the journal")
+		assert.Contains(t, x.Err.Error(), folder.Journal(leaguetest.LeagueID))
+		w.WaitUntil(6 * leaguetest.Second)
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		assert.GreaterOrEqual(t, len(reports), 4, "the referee asks again")
+		for _, e := range reports {
+			assert.Equal(t, -32603, e.ProtocolError().RPC)
+			assert.NotContains(t, e.Err.Error(), string(folder), "it is nobody else's business")
+		}
+		assert.Equal(t, []string{leaguetest.AttemptFile(1), leaguetest.LeagueID + "/attempts/R1M2.a1.REF01.json"}, leaguetest.MatchFiles(t, files))
+		x.Agent.Stop()
+		require.ErrorIs(t, x.CloseFiles(), syscall.ENOSPC)
+
+		w.WaitUntil(20 * leaguetest.Second)
+		x = w.StartManagerIn(folder, 4, 1)
+		x.Finish()
+		assert.Len(t, w.Calls(protocol.Invite.Name), 12, "nothing is played twice")
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		for m := range state.Matches() {
+			assert.Len(t, m.Attempts, 1)
+		}
+	})
+}
+
+// Nor is anybody registered, or a league started.
+func TestNothingIsPromisedOnAFullDisk(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		w.Referee("REF01")
+		w.Players(2)
+		w.Listener("alpha")
+		synctest.Wait() // the agents have answered the manager's pings
+		fillDisk(x)
+		q := &protocol.ToolRequest{}
+		q.AuthToken = x.Manager.AdminToken()
+		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.Manage(), q)
+		require.Error(t, err)
+		assert.Equal(t, -32603, protocol.AsError(err).RPC)
+		<-x.Done
+		require.ErrorIs(t, x.Err, syscall.ENOSPC)
+		x.Agent.Stop()
+		require.Error(t, x.CloseFiles())
+
+		x = w.StartManagerIn(folder, 0, 1)
+		assert.Equal(t, "WAITING_FOR_REGISTRATIONS", x.Manager.Status().State)
+		fillDisk(x)
+		_, err = w.Apply(w.Application("Alpha"))
+		require.Error(t, err)
+		assert.Equal(t, -32603, protocol.AsError(err).RPC)
+		<-x.Done
+		require.ErrorIs(t, x.Err, syscall.ENOSPC)
+		x.Agent.Stop()
+		require.Error(t, x.CloseFiles())
+
+		x = w.StartManagerIn(folder, 3, 1)
+		r := w.Player("Alpha", leaguetest.WithoutID)
+		assert.Equal(t, "P03", r.Player.ID())
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+	})
+}

@@ -1,0 +1,120 @@
+package league_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// However long the pause between rounds is, everybody hears at its beginning how
+// the round before went.
+func TestThePauseBeforeARound(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
+		w.Referee("REF01")
+		w.Players(4)
+		w.Finish()
+		for _, host := range []string{"p01", "p02", "p03", "p04"} {
+			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRound.Name, host)))
+			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.UpdateStandings.Name, host)), "the table, at the end of each round")
+			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
+		}
+		assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
+	})
+}
+
+func secondsOf(calls []leaguetest.Exchange) []int {
+	list := make([]int, len(calls))
+	for i := range calls {
+		list[i] = int(calls[i].At / leaguetest.Second)
+	}
+	return list
+}
+
+// A manager that comes back says once more how the round before went, however
+// long its first pause is.
+func TestThePauseAfterAResumption(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		paced := func(o *league.Options) { o.Pace = 30 * leaguetest.Second }
+		x := w.StartManagerIn(folder, 4, 1, paced)
+		w.Referee("REF01")
+		w.Players(4)
+		w.WaitUntil(40 * leaguetest.Second) // between the first round and the second
+		x.Kill()
+		w.WaitUntil(50 * leaguetest.Second)
+		x = w.StartManagerIn(folder, 4, 1, paced)
+		x.Finish()
+		assert.Equal(t, []int{30, 80, 110}, secondsOf(w.Calls(protocol.NotifyRound.Name, "p01")))
+		assert.Equal(t, []int{30, 50, 80, 110}, secondsOf(w.Calls(protocol.UpdateStandings.Name, "p01")))
+		assert.Equal(t, []int{30, 50, 80, 110}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+	})
+}
+
+// A manager that is told to stop lets the matches end that have begun, and
+// hands out no other.
+func TestAManagerThatIsToldToStop(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		patience int // seconds
+		began    int // matches
+		recorded int
+		stopped  int // at that second
+		attempts int
+	}{
+		{"the running match ends", 10, 1, 1, 4, 1},
+		{"unless it takes too long", 1, 1, 0, 2, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+				x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 4, 1)
+				o.StopWithin, o.Concurrency = protocol.Seconds(float64(test.patience)), 1
+				require.NoError(t, x.Start(o))
+				w.RefereeWithFiles("REF01", files)
+				w.Players(4, leaguetest.Slow(0, 4*leaguetest.Second, 0))
+				w.WaitUntil(1 * leaguetest.Second)
+				x.Cancel()
+				<-x.Done
+				assert.Equal(t, test.stopped, int(w.Now()/leaguetest.Second))
+				require.ErrorIs(t, x.Err, context.Canceled)
+				assert.Nil(t, x.Final)
+				assert.Len(t, w.Calls(protocol.StartMatch.Name), test.began)
+				assert.Equal(t, test.recorded, x.Manager.Status().Recorded)
+				x.Kill()
+
+				x = w.StartManagerIn(folder, 4, 1)
+				x.Finish()
+				synctest.Wait()
+				require.NoError(t, x.CloseFiles())
+				state := w.CheckFiles(folder)
+				for m := range state.Matches() {
+					assert.Len(t, m.Attempts, test.attempts)
+				}
+				assert.Len(t, w.Calls(protocol.Invite.Name), 12)
+			})
+		})
+	}
+}
+
+// A referee that takes longer than the longest match loses it, whatever the
+// manager has computed.
+func TestTheLongestMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
+		w.Referee("REF01", w.Idle())
+		w.Referee("REF02")
+		w.Players(2)
+		w.Finish()
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 20s"}, w.Assignments())
+	})
+}

@@ -1,0 +1,248 @@
+package league_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/referee"
+)
+
+// A referee does not wait for a manager that is away, nor the manager for the
+// round, to get a result that is there.
+func TestAReportBeforeTheRoundIsTakenUpAgain(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", files)
+		w.Players(4, leaguetest.Slow(0, 3*leaguetest.Second, 0))
+		w.WaitUntil(1 * leaguetest.Second)
+		x.Kill()
+		w.WaitUntil(2 * leaguetest.Second)
+		x = w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
+		w.WaitUntil(10 * leaguetest.Second)
+		assert.Equal(t, 2, x.Manager.Status().Recorded)
+		assert.Equal(t, []string{leaguetest.LeagueID + "/R1M1.json", leaguetest.LeagueID + "/R1M2.json"}, leaguetest.MatchFiles(t, files), "and acknowledged")
+		x.Finish()
+		assert.Len(t, w.Calls(protocol.StartMatch.Name), 6)
+		assert.Len(t, w.Calls(protocol.Invite.Name), 12)
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+	})
+}
+
+// A manager that is away for the whole of a match gets its result when it is
+// back.
+func TestAManagerIsAwayWhileAMatchIsPlayed(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		too  bool // the referee dies too, when it has finished
+	}{{"the referee insists", false}, {"the referee has died meanwhile", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 1)
+				r := w.RefereeWithFiles("REF01", files)
+				w.Players(2, leaguetest.Slow(0, 3*leaguetest.Second, 0))
+				w.WaitUntil(1 * leaguetest.Second)
+				x.Kill()
+				w.WaitUntil(6 * leaguetest.Second)
+				require.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, files))
+				if test.too {
+					r.StopReferee()
+				}
+				w.WaitUntil(60 * leaguetest.Second)
+				x = w.StartManagerIn(folder, 2, 1)
+				if test.too {
+					w.RefereeWithFiles("REF01", files)
+				}
+				x.Finish()
+				assert.Less(t, w.Now(), 80*leaguetest.Second)
+				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, files))
+				require.NoError(t, x.CloseFiles())
+				assert.Equal(t, 1, w.CheckFiles(folder).Rounds[0].Matches[0].Report.Number)
+			})
+		})
+	}
+}
+
+// A referee that was killed in the middle of a match gets it again as soon as it
+// is back.
+func TestARefereeThatComesBackGetsItsMatchAtOnce(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		manager bool // dies too
+		away    int  // seconds
+	}{{"after a moment", false, 2}, {"after ten seconds", false, 10}, {"and so does its manager", true, 3}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 2)
+				r := w.RefereeWithFiles("REF01", files)
+				w.RefereeWithFiles("REF02", files)
+				w.Players(2, leaguetest.Slow(0, 15*leaguetest.Second, 0))
+				w.WaitUntil(1 * leaguetest.Second)
+				r.StopReferee()
+				if test.manager {
+					x.Kill()
+					x = w.StartManagerIn(folder, 2, 2)
+				}
+				back := protocol.Seconds(float64(1 + test.away))
+				w.WaitUntil(back)
+				w.RefereeWithFiles("REF01", files)
+				synctest.Wait()
+				handed := w.Calls(protocol.StartMatch.Name)
+				assert.Equal(t, int(back/leaguetest.Second), int(handed[len(handed)-1].At/leaguetest.Second))
+				x.Finish()
+				for _, e := range handed {
+					assert.Equal(t, "ref01", e.To)
+					assert.Equal(t, 1, leaguetest.Decode[protocol.MatchAssignment](e.Message).Attempt)
+				}
+				require.NoError(t, x.CloseFiles())
+				assert.Equal(t, "REF01", w.CheckFiles(folder).Rounds[0].Matches[0].Report.RefereeID)
+				assert.NotContains(t, w.EventTypes(folder), "agent_suspended")
+			})
+		})
+	}
+}
+
+// A referee that stays away loses its match, gets no other, and gets matches
+// again when it is back, also from the next manager.
+func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		next bool // a manager knows of it from the journal only
+	}{{"for the same manager", false}, {"for the next", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+				atOnce := func(o *league.Options) { o.SuspendAfter = 1 }
+				x := w.StartManagerIn(folder, 4, 2, atOnce)
+				r := w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
+				w.RefereeWithFiles("REF02", files, leaguetest.WithCapacity(1))
+				w.Players(4, leaguetest.Slow(0, 4*leaguetest.Second, 0))
+				w.WaitUntil(1 * leaguetest.Second)
+				r.StopReferee()
+				w.WaitUntil(17 * leaguetest.Second)
+				assert.Contains(t, w.EventTypes(folder), "agent_failed")
+				assert.NotContains(t, w.EventTypes(folder), "agent_suspended", "the round is not over")
+				if test.next {
+					x.Kill()
+					x = w.StartManagerIn(folder, 4, 2, atOnce)
+				}
+				w.WaitUntil(22 * leaguetest.Second) // in the second round, of which it has none
+				w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
+				x.Finish()
+				var list []string
+				for _, e := range w.Calls(protocol.StartMatch.Name) {
+					q := leaguetest.Decode[protocol.MatchAssignment](e.Message)
+					list = append(list, q.MatchID+" "+e.To+" "+string(rune('0'+q.Attempt)))
+				}
+				if test.next { // which hands over what it finds
+					assert.Equal(t, 2, count(list, "R1M1 ref02 2"))
+					list = slices.Compact(list)
+				}
+				slices.Sort(list)
+				assert.Equal(t, []string{
+					"R1M1 ref01 1", "R1M1 ref02 2", "R1M2 ref02 1", "R2M1 ref02 1", "R2M2 ref02 1", "R3M1 ref01 1", "R3M2 ref02 1",
+				}, list)
+				require.NoError(t, x.CloseFiles())
+				w.CheckFiles(folder)
+				kinds := w.EventTypes(folder)
+				assert.Equal(t, []int{1, 1}, []int{count(kinds, "agent_suspended"), count(kinds, "agent_returned")})
+			})
+		})
+	}
+}
+
+func count(list []string, what string) int {
+	n := 0
+	for _, one := range list {
+		if one == what {
+			n++
+		}
+	}
+	return n
+}
+
+// A referee that begins the same attempt again with another commitment, so that
+// it could choose between two draws, gets a new attempt.
+func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		manager bool // dies too
+	}{{"under the same manager", false}, {"under the next", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 1)
+				r := w.RefereeWithFiles("REF01", files)
+				w.Players(2, leaguetest.Slow(0, 5*leaguetest.Second, 0))
+				w.WaitUntil(1 * leaguetest.Second)
+				r.StopReferee()
+				w.WaitUntil(2 * leaguetest.Second)
+				require.NoError(t, os.RemoveAll(files.Matches(leaguetest.LeagueID)))
+				if test.manager {
+					x.Kill()
+					x = w.StartManagerIn(folder, 2, 1)
+				}
+				inconstant(w, "REF01", files)
+				x.Finish()
+				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+				assert.Equal(t, 2, report.Attempt)
+				require.NoError(t, x.CloseFiles())
+				m := w.CheckFiles(folder).Rounds[0].Matches[0]
+				require.Len(t, m.Attempts, 2)
+				assert.NotEqual(t, m.Attempts[0].Commitment, m.Attempts[1].Commitment)
+				assert.Equal(t, report.Draw.Commitment, m.Attempts[1].Commitment)
+				assert.Equal(t, 2, m.Report.Number)
+			})
+		})
+	}
+}
+
+// inconstant is a referee that comes back with another nonce for every match.
+func inconstant(w *leaguetest.World, id string, folder store.Folder) {
+	w.T.Helper()
+	a := w.RefereeWith(id, nil, func(o *referee.Options) {
+		o.ID, o.Folder = id, folder
+		o.Nonce = func(matchID string) protocol.Secret { return leaguetest.SecretOf("another", matchID) }
+	})
+	require.NoError(w.T, a.Referee.Register(w.Context))
+}
+
+// A league keeps the rules that it began with.
+func TestTheSettingsHaveChangedBetweenTwoLives(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.Referee("REF01")
+		w.Players(4, leaguetest.Slow(0, 3*leaguetest.Second, 0))
+		w.WaitUntil(4 * leaguetest.Second)
+		x.Kill()
+		book := w.CaptureLog()
+		x = w.StartManagerIn(folder, 6, 1, func(o *league.Options) {
+			o.Legs, o.Scoring.Win, o.Scoring.Draw, o.Scoring.Tiebreakers = 2, 7, 5, []string{"wins"}
+		})
+		x.Finish()
+		assert.Contains(t, book.Text(), "this league keeps those it began with")
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		assert.Equal(t, 6, state.TotalMatches())
+		for _, row := range x.Manager.Standings() {
+			assert.Equal(t, 3*row.Wins+row.Draws, row.Points)
+		}
+		for _, e := range w.Calls(protocol.StartMatch.Name) {
+			assert.Equal(t, protocol.Scoring{Win: 3, Draw: 1}, leaguetest.Decode[protocol.MatchAssignment](e.Message).Scoring)
+		}
+	})
+}

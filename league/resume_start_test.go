@@ -1,0 +1,169 @@
+package league_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/decide"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// Who has registered stays, and who has not may still.
+func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		r := w.Referee("REF01")
+		w.Player("P01")
+		w.Player("Somebody", leaguetest.WithoutID)
+		synctest.Wait() // they have answered the manager's pings
+		x.Kill()
+		w.WaitUntil(1 * leaguetest.Second)
+		x = w.StartManagerIn(folder, 4, 1)
+		assert.True(t, x.Manager.Resumed())
+		assert.Equal(t, league.Status{
+			State: decide.StateWaitingForRegistrations, Players: 2, Referees: 1, Agents: protocol.AgentStates{Registered: 3},
+		}, x.Manager.Status())
+		assert.Equal(t, "REF01", r.Referee.ID())
+		_, data := answer(w.Query("P01", protocol.QueryStatus)) // with its old token
+		assert.Contains(t, string(data), "WAITING_FOR_REGISTRATIONS")
+
+		late := w.Player("Nobody", leaguetest.WithoutID)
+		assert.Equal(t, "P03", late.Player.ID(), "P02 is taken")
+		q := w.Application("Agent P01")
+		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("another")
+		refused, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
+		w.Player("P04")
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+	})
+}
+
+// A registration whose answer was lost is the same registration to the next
+// manager.
+func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
+	for _, when := range []leaguetest.Moment{leaguetest.BeforeTelling, leaguetest.AfterTelling} {
+		t.Run(when.String(), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartMortalManager(leaguetest.CrashPoint{Event: 4, When: when}, folder, 0, 1)
+				w.Listener("whistle")
+				q := w.Application("Alpha")
+				var first *protocol.LeagueRegisterResponse
+				_, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
+				require.NoError(t, err)
+				synctest.Wait() // the referee has answered the manager's ping: event 3
+				first, err = w.Apply(q)
+				if when == leaguetest.BeforeTelling {
+					require.Error(t, err, "the answer is lost")
+					x.RestoreDisk()
+				} else {
+					require.NoError(t, err)
+					x.Kill() // its fate was another event
+				}
+				w.Listener("alpha")
+				w.StartManagerIn(folder, 0, 1)
+				again, err := w.Apply(q)
+				require.NoError(t, err)
+				require.Equal(t, protocol.StatusAccepted, again.Status)
+				assert.Equal(t, "P01", *again.PlayerID)
+				assert.Equal(t, w.Token("P01"), again.AuthToken)
+				if first != nil {
+					assert.Equal(t, first.AuthToken, again.AuthToken)
+				}
+				other := w.Application("Alpha")
+				other.ConversationID = "conv-somebody-else"
+				refused, err := w.Apply(other)
+				require.NoError(t, err)
+				assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
+				assert.Equal(t, 1, w.Manager.Status().Players)
+				assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), q.ConversationID, "who reads the journal cannot ask for the token")
+			})
+		})
+	}
+}
+
+// The registration window begins the league with who is there, if there are
+// enough, or as soon as there are.
+func TestTheRegistrationWindow(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		fewest  int
+		players []int // seconds at which they come
+		begins  int   // second
+		matches int
+	}{
+		{"enough have come", 2, []int{1, 2, 3}, 60, 3},
+		{"too few have come: it begins with the next", 3, []int{1, 2, 90}, 90, 3},
+		{"all have come before", 2, []int{1, 2, 3, 4, 5}, 5, 10},
+		{"more come than the fewest, but too late", 2, []int{1, 2, 61}, 60, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(5, 1, func(o *league.Options) { o.RegistrationWindow, o.MinPlayers = 60*leaguetest.Second, test.fewest })
+				w.Referee("REF01")
+				for i, moment := range test.players {
+					w.WaitUntil(time.Duration(moment) * leaguetest.Second)
+					a := w.NewPlayer(protocol.PlayerID(i + 1))
+					if err := a.Player.Register(w.Context); err != nil {
+						assert.Greater(t, moment, test.begins)
+					}
+				}
+				w.Finish()
+				assert.Equal(t, test.begins, int(w.Calls(protocol.NotifyRound.Name, "p01")[0].At/leaguetest.Second))
+				assert.Len(t, w.Manager.Results(), test.matches)
+			})
+		})
+	}
+}
+
+// The next manager opens the window anew.
+func TestTheRegistrationWindowOfTheNextManager(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		window := func(o *league.Options) { o.RegistrationWindow = 60 * leaguetest.Second }
+		x := w.StartManagerIn(folder, 0, 1, window)
+		w.Referee("REF01")
+		w.Players(2)
+		w.WaitUntil(50 * leaguetest.Second)
+		x.Kill()
+		x = w.StartManagerIn(folder, 0, 1, window)
+		w.WaitUntil(100 * leaguetest.Second)
+		w.Player("P03")
+		x.Finish()
+		assert.Equal(t, 110, int(w.Calls(protocol.NotifyRound.Name, "p01")[0].At/leaguetest.Second))
+		assert.Len(t, x.Manager.Results(), 3)
+	})
+}
+
+// What start_league has answered is not forgotten.
+func TestALeagueThatWasStartedByHandStaysStarted(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 0, 1)
+		o.Pace = 30 * leaguetest.Second
+		require.NoError(t, x.Start(o))
+		w.Referee("REF01")
+		w.Players(3)
+		synctest.Wait() // they have answered the manager's pings
+		q := &protocol.ToolRequest{}
+		q.AuthToken = x.Manager.AdminToken()
+		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.Manage(), q)
+		require.NoError(t, err)
+		kinds := w.EventTypes(folder)
+		assert.Equal(t, "started", kinds[len(kinds)-1], "it is on disk before anybody is told")
+		x.Kill()
+		x = w.StartManagerIn(folder, 0, 1)
+		x.Finish()
+		assert.Len(t, x.Manager.Results(), 3)
+	})
+}

@@ -1,0 +1,78 @@
+package league_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/player/strategy"
+)
+
+// A whole league of a size and a seed is the same whatever carries it.
+func TestAWholeLeagueIsTheSameOnEveryCarrier(t *testing.T) {
+	for players := 2; players <= 8; players++ {
+		for _, seed := range []string{"one", "two", "three"} {
+			t.Run(fmt.Sprintf("%d players, seed %s", players, seed), func(t *testing.T) {
+				t.Parallel()
+				var standings [][]league.Standing
+				var results [][]league.MatchRecord
+				for _, kind := range []string{leaguetest.Memory, leaguetest.Wire, leaguetest.HTTP} {
+					synctest.Test(t, func(t *testing.T) {
+						w := leaguetest.NewWorld(t, kind, zerolog.Nop())
+						w.Seed = seed
+						wholeLeague(w, players)
+						w.Close()
+						w.CheckMessages()
+						standings = append(standings, w.Manager.Standings())
+						results = append(results, w.Manager.Results())
+					})
+				}
+				require.Len(t, results, 3)
+				assert.Len(t, results[0], players*(players-1)/2)
+				for i := range 3 {
+					assert.Equal(t, standings[0], standings[i])
+					assert.Equal(t, results[0], results[i])
+				}
+			})
+		}
+	}
+}
+
+// wholeLeague has two referees, and players of all strategies in turn.
+func wholeLeague(w *leaguetest.World, players int) {
+	w.T.Helper()
+	w.StartManager(players, 2)
+	w.Referee("REF01", leaguetest.WithCapacity(2))
+	w.Referee("REF02", leaguetest.WithCapacity(1))
+	strategies := slices.DeleteFunc(strategy.Names(), func(name string) bool { return name == "perfect" }) // it plays another game
+	for i := range players {
+		w.Player(fmt.Sprintf("P%02d", i+1), leaguetest.WithStrategy(strategies[i%len(strategies)]))
+	}
+	end := w.Finish()
+	assert.Zero(w.T, w.Now())
+	assert.Len(w.T, end.FinalStandings, players)
+	assert.Equal(w.T, end.FinalStandings[0].PlayerID, end.Champion.PlayerID)
+	for _, a := range w.Agents() {
+		switch {
+		case a.Player != nil:
+			record := a.Player.Record()
+			assert.True(w.T, leaguetest.Ended(a.Player.Done()))
+			assert.Equal(w.T, players, record.Players)
+			row := end.FinalStandings[record.Rank-1]
+			assert.Equal(w.T, a.ID, row.PlayerID)
+			assert.Equal(w.T, []int{row.Played, row.Wins, row.Losses, row.Draws, row.Points},
+				[]int{record.Stats.TotalMatches, record.Stats.Wins, record.Stats.Losses, record.Stats.Draws, record.Points})
+		case a.Referee != nil:
+			assert.True(w.T, leaguetest.Ended(a.Referee.Done()))
+			assert.Equal(w.T, end.Champion, a.Referee.Record().Champion)
+			assert.Empty(w.T, a.Referee.Record().Warnings, "our players conform")
+		}
+	}
+}

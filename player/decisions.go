@@ -1,0 +1,145 @@
+package player
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+	"evenodd/rules/evenodd"
+)
+
+// chooseParity answers CHOOSE_PARITY_CALL. It is idempotent: a repeated question gets
+// the same choice.
+func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+	m, err := p.matchOf(ctx, question{&q.Envelope, q.MatchID, q.PlayerID, q.Context.OpponentID, q.Context.RoundID})
+	if err != nil {
+		return nil, err
+	}
+	choice, err := p.choose(ctx, m, "", strategy.View{
+		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
+		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Timestamp, q.Deadline),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice}
+	if m.givesEntropy() {
+		r.Entropy = m.entropy.Hex()
+	}
+	r.AuthToken = m.auth.token
+	return r, nil
+}
+
+// makeMove answers GAME_MOVE_CALL (spec 003 §3.8.2). It is idempotent: a repeated
+// question gets the same move.
+func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
+	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
+	m, err := p.matchOf(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, playerID: q.PlayerID, opponent: opponent})
+	if err != nil {
+		return nil, err
+	}
+	choice, err := p.choose(ctx, m, digestOf(&q.MoveRequest), strategy.View{
+		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
+		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Timestamp, q.Deadline),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &protocol.GameMoveResponse{
+		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
+		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice},
+	}
+	if m.givesEntropy() {
+		r.Entropy = m.entropy.Hex()
+	}
+	r.AuthToken = m.auth.token
+	return r, nil
+}
+
+// digestOf identifies a question, on every carrier, by a short text.
+func digestOf(q *protocol.MoveRequest) string {
+	digest := sha256.Sum256([]byte(fmt.Sprint(*q))) // fmt sorts the keys of maps
+	return hex.EncodeToString(digest[:])
+}
+
+// maxDecisions is how many decisions of a match are stored. The games here need fewer,
+// but a referee may ask any number of questions.
+const maxDecisions = 100
+
+// choose lets the strategy decide a question once. The random source depends only on the
+// question and not on earlier ones, so that a player decides the same after a restart.
+func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
+	m.deciding.Lock()
+	defer m.deciding.Unlock()
+	for _, d := range m.decided {
+		if d.question == question {
+			return d.choice, nil
+		}
+	}
+	key := m.id
+	if question != "" {
+		key += "/" + question
+	}
+	id := p.ID()
+	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
+	v.Random, v.Recent = p.options.Random(id, key), p.recent
+	p.mu.Lock()
+	v.Memory, v.Table = p.history.memory, p.table
+	p.mu.Unlock()
+	choice, err := p.options.Strategy.Choose(ctx, v)
+	if err != nil { // the caller receives an internal error without details
+		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", protocol.EventStrategyFailed).Msg("the strategy cannot decide")
+		return "", err
+	}
+	switch len(m.decided) {
+	case 0:
+		m.decided = m.one[:0]
+	case maxDecisions:
+		m.decided = m.decided[1:]
+	}
+	m.decided = append(m.decided, decision{question, choice})
+	p.mu.Lock()
+	p.state, m.chosen = StateWaitingForResult, choice
+	p.mu.Unlock()
+	return choice, nil
+}
+
+// within returns the time until a deadline; 0 for a deadline that says nothing. That is
+// one in the past, because the referee's clock may be wrong, and one within a second of
+// the request, because many third-party referees send their own time as the deadline.
+func (p *Player) within(asked, deadline string) time.Duration {
+	end, err := protocol.ParseTimestamp(deadline)
+	if err != nil {
+		return 0
+	}
+	if since, err := protocol.ParseTimestamp(asked); err == nil && end.Sub(since) < time.Second {
+		return 0
+	}
+	return max(end.Sub(p.options.Clock.Now()), 0)
+}
+
+// recent returns the last finished matches, n at most, oldest first, without those whose
+// result was inferred from the standings: they contain no choices.
+func (p *Player) recent(n int) []strategy.Past {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	matches := p.history.matches
+	past := make([]strategy.Past, 0, min(n, len(matches)))
+	for i := len(matches) - 1; i >= 0 && len(past) < n; i-- {
+		m := &matches[i]
+		if m.FromStandings {
+			continue
+		}
+		past = append(past, strategy.Past{
+			MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
+			Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
+		})
+	}
+	slices.Reverse(past)
+	return past
+}

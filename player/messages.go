@@ -1,0 +1,394 @@
+package player
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+)
+
+func (p *Player) ack(matchID string, round int) *protocol.Ack {
+	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID, RoundID: round}
+}
+
+// notifyRound processes ROUND_ANNOUNCEMENT.
+func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.RoundAnnouncement) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.round, p.over = q, q.RoundID-1
+	p.keepTable()
+	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
+	for i := range q.Matches {
+		if m := forfeit(p.ID(), &q.Matches[i]); m != nil && p.history.add(m) {
+			p.unsaved = true
+		}
+	}
+	p.idle()
+	p.mu.Unlock()
+	p.saveAfterRound()
+	return p.ack("", q.RoundID), nil
+}
+
+// idle updates the state after the end of a match. p.mu is held.
+func (p *Player) idle() {
+	if !p.engaged() {
+		p.state = StateWaitingForRound
+	}
+	p.signalQuiet()
+}
+
+// authorize returns the referee that a message comes from, or an error for a caller that
+// cannot be the referee of the match. In a league whose manager proves itself, a referee
+// must send the access token of this attempt. The exception is a match that was
+// announced with referee_auth none, for a third-party referee; StrictReferees excludes
+// it.
+func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID string, attempt int) (referee, error) {
+	r := referee{sender: e.Sender, token: protocol.NoToken}
+	m := p.member.Await(ctx)
+	if m == nil {
+		return r, protocol.Fault(protocol.ErrPlayerNotRegistered, "this player is not registered in a league")
+	}
+	if !m.Strict() && !p.options.StrictReferees {
+		return r, nil
+	}
+	expected := m.Key.AccessToken(m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
+	if protocol.SameToken(e.AuthToken, expected) {
+		r.token = expected
+		return r, nil
+	}
+	if !p.options.StrictReferees && p.announced(matchID).RefereeAuth == protocol.RefereeAuthNone {
+		p.options.Log.Warn().Str("match_id", matchID).Str("sender", e.Sender).Str("event_type", protocol.EventRefereeUnauthenticated).Msg("the referee of this match does not prove itself")
+		return r, nil
+	}
+	if e.AuthToken == "" {
+		return r, protocol.Fault(protocol.ErrTokenMissing, "auth_token must be the access token of match %s", matchID)
+	}
+	return r, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of %s in match %s", e.Sender, matchID)
+}
+
+// announced returns a match of the announced round; an empty one for none.
+func (p *Player) announced(matchID string) protocol.AnnouncedMatch {
+	p.mu.Lock()
+	round := p.round
+	p.mu.Unlock()
+	return announcedIn(round, matchID)
+}
+
+func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protocol.AnnouncedMatch) {
+	if round == nil {
+		return none
+	}
+	i := slices.IndexFunc(round.Matches, func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID })
+	if i < 0 {
+		return none
+	}
+	return round.Matches[i]
+}
+
+// mayConduct tells whether a caller may take over a match from the referee of the first
+// invitation. A referee that proves itself may. Of the others only the announced one
+// may, and only from one that did not prove itself either; otherwise an untrusted caller
+// could make the player refuse its referee. p.mu is held.
+func (p *Player) mayConduct(m *match, by referee) bool {
+	if by.token != protocol.NoToken || by.sender == m.auth.sender && m.auth.token == protocol.NoToken {
+		return true
+	}
+	announced := announcedIn(p.round, m.id).RefereeID
+	return m.auth.token == protocol.NoToken && announced != "" && by.sender == protocol.RefereeSender(announced)
+}
+
+// maxOpenMatches limits the matches of a player at the same time, because an untrusted
+// caller may invite it to any number.
+const maxOpenMatches = 1000
+
+// invite accepts GAME_INVITATION, with a commitment to this player's part in the draw.
+// It is idempotent: a repeated invitation to the same attempt gets the same answer.
+func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+	attempt := max(q.Attempt, 1)
+	auth, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
+	if err != nil {
+		return nil, err
+	}
+	id := p.ID()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.current[q.MatchID]
+	if m == nil && len(p.current) >= maxOpenMatches {
+		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
+	}
+	if m != nil && attempt < m.attempt && m.auth.token != protocol.NoToken { // an unauthenticated caller may name any attempt
+		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "attempt %d at match %s has begun", m.attempt, m.id)
+	}
+	if m != nil && !p.mayConduct(m, auth) {
+		return nil, protocol.Fault(protocol.ErrTokenInvalid, "%s does not conduct match %s", q.Sender, m.id)
+	}
+	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
+		m = &match{
+			id: q.MatchID, opponent: q.OpponentID, round: q.RoundID, attempt: attempt,
+			auth: auth, entropy: p.options.Entropy(q.MatchID, attempt), commitment: q.DrawCommitment,
+		}
+		p.current[q.MatchID] = m
+	}
+	if m.commitment != q.DrawCommitment {
+		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
+			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee sends another draw commitment than before: the first one counts")
+	}
+	p.state = StateInMatch
+	accept := true
+	ack := &protocol.GameJoinAck{
+		MatchID: q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
+	}
+	if m.givesEntropy() {
+		ack.EntropyCommitment = protocol.EntropyCommitment(q.MatchID, id, m.entropy)
+	}
+	ack.AuthToken = m.auth.token
+	return ack, nil
+}
+
+// A question is a request of the referee for a decision, and what it contains about the
+// match.
+type question struct {
+	envelope *protocol.Envelope
+	matchID  string
+	playerID string // the id of the player in the request
+	opponent string // "" if not given
+	round    int    // 0 if not given
+}
+
+// matchOf returns the match of a question, or an error for a caller that is not its
+// referee.
+func (p *Player) matchOf(ctx context.Context, q question) (*match, error) {
+	member := p.member.Await(ctx) // after a restart a question may arrive before the registration ends
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.current[q.matchID]
+	if resumed := p.resume(member, q); resumed != nil {
+		m = resumed
+	}
+	switch {
+	case m == nil && p.history.attempt(q.matchID) > 0:
+		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", q.matchID)
+	case m == nil:
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "not invited to match %s", q.matchID)
+	}
+	if err := m.checkReferee(q.envelope); err != nil {
+		return nil, err
+	}
+	if member != nil && !member.Strict() {
+		m.calledAs = q.playerID
+	}
+	return m, nil
+}
+
+// resume continues a match whose invitation this player accepted before a restart. The
+// access token proves the invitation, because only the referee of this attempt has it.
+// It returns nil for no such match. p.mu is held.
+func (p *Player) resume(member *membership.Membership, q question) *match {
+	if !p.restarted || member == nil || !member.Strict() || len(p.current) >= maxOpenMatches {
+		return nil
+	}
+	attempt := attemptOf(q.matchID, q.envelope.ConversationID)
+	if m := p.current[q.matchID]; m != nil && m.attempt >= attempt || p.history.attempt(q.matchID) >= attempt {
+		return nil
+	}
+	auth := referee{
+		sender: q.envelope.Sender,
+		token:  member.Key.AccessToken(member.LeagueID, q.matchID, attempt, protocol.AgentOf(q.envelope.Sender)),
+	}
+	if !protocol.SameToken(q.envelope.AuthToken, auth.token) {
+		return nil
+	}
+	if q.round == 0 {
+		id, _ := protocol.ParseMatchID(q.matchID)
+		q.round = id.Round
+	}
+	m := &match{
+		id: q.matchID, opponent: q.opponent, round: q.round, attempt: attempt,
+		auth: auth, entropy: p.options.Entropy(q.matchID, attempt), restored: true,
+	}
+	p.current[m.id], p.state = m, StateInMatch
+	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
+		Str("event_type", protocol.EventMatchResumed).Msg("resuming a match that began before the restart of this player")
+	return m
+}
+
+// checkReferee returns an error for a caller other than the referee that sent the
+// invitation.
+func (m *match) checkReferee(e *protocol.Envelope) error {
+	switch {
+	case m.auth.token == protocol.NoToken && e.Sender == m.auth.sender:
+		return nil
+	case m.auth.token != protocol.NoToken && protocol.SameToken(e.AuthToken, m.auth.token):
+		return nil
+	case e.AuthToken == "":
+		return protocol.Fault(protocol.ErrTokenMissing, "auth_token must be the access token of match %s", m.id)
+	}
+	return protocol.Fault(protocol.ErrTokenInvalid, "%s does not conduct match %s", e.Sender, m.id)
+}
+
+// gameOver processes GAME_OVER. It is idempotent.
+func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (*protocol.Ack, error) {
+	id := p.ID()
+	p.mu.Lock()
+	m := p.current[q.MatchID]
+	if m != nil && m.calledAs != "" {
+		id = m.calledAs
+	}
+	p.mu.Unlock()
+	attempt := attemptOf(q.MatchID, q.ConversationID)
+	by, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
+	switch {
+	case m == nil:
+	case by.token != protocol.NoToken && attempt > m.attempt:
+		m = nil // the invitation to this attempt got lost
+	default:
+		attempt, err = m.attempt, m.checkReferee(&q.Envelope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	seen := Seen(id, q.MatchID, attempt, q.GameResult)
+	if m != nil {
+		seen.OpponentID = cmp.Or(seen.OpponentID, m.opponent)
+		seen.DrawCommitment = m.commitment
+		if m.givesEntropy() {
+			seen.Entropy = m.entropy.Hex()
+		}
+		p.checkDraw(m, q)
+	}
+	ack := p.ack(q.MatchID, 0)
+	ack.AuthToken = protocol.NoToken
+	if m != nil {
+		ack.AuthToken = m.auth.token
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q.GameResult.Status == protocol.StatusWin && q.GameResult.WinnerPlayerID == nil {
+		return ack, nil // the winner is missing: the standings will show it
+	}
+	if _, known := q.GameResult.Choices.Get(id); !known && m != nil {
+		seen.MyChoice = m.chosen
+	}
+	if attempt > p.history.attempt(q.MatchID) && p.history.add(seen) {
+		p.unsaved = true
+	}
+	delete(p.current, q.MatchID)
+	p.idle()
+	return ack, nil
+}
+
+// givesEntropy tells whether the player takes part in the commit–reveal of the draw. It
+// does so with a referee that has committed first: a referee that proves itself and has
+// not committed could choose its nonce when it knows the player's entropy. After a
+// restart the player does not know, and reveals what it may have committed to.
+func (m *match) givesEntropy() bool {
+	return m.commitment != "" || m.restored || m.auth.token == protocol.NoToken
+}
+
+// checkDraw logs a draw that differs from the referee's commitment. The result counts all
+// the same; the history contains the commitment, and the audit reports the difference.
+func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
+	if m.commitment == "" || q.Draw == nil {
+		return
+	}
+	member := p.member.Get()
+	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
+	made := protocol.DrawCommitment(member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
+	if !ok || q.Draw.Commitment != m.commitment || !protocol.SameDigest(made, m.commitment) {
+		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
+			Str("event_type", protocol.EventDrawCommitmentBroken).Msg("the draw differs from the referee's commitment: the audit of the league will report it")
+	}
+}
+
+// attemptOf returns the attempt in the conversation id of a match; 1 for an id in another
+// form. A third-party id may look similar, so the whole id must match.
+func attemptOf(matchID, conversation string) int {
+	if i := strings.LastIndex(conversation, "-a"); i >= 0 {
+		n, err := strconv.Atoi(conversation[i+2:])
+		if err == nil && n > 0 && conversation == protocol.MatchConversation(matchID, n) {
+			return n
+		}
+	}
+	return 1
+}
+
+// gameError logs GAME_ERROR.
+func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError) (*protocol.Ack, error) {
+	if _, err := p.authorize(ctx, &q.Envelope, q.MatchID, attemptOf(q.MatchID, q.ConversationID)); err != nil {
+		return nil, err
+	}
+	p.options.Log.Warn().Str("message_type", q.MessageType).Str("conversation_id", q.ConversationID).
+		Str("match_id", q.MatchID).Str("error_code", q.ErrorCode).Str("error", q.ErrorDescription).
+		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).Str("event_type", protocol.EventGameErrorReceived).Msg("the referee reports an error")
+	return p.ack(q.MatchID, 0), nil
+}
+
+// updateStandings processes LEAGUE_STANDINGS_UPDATE.
+func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol.StandingsUpdate) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.standings = q
+	p.keepTable() // some managers send ROUND_COMPLETED first
+	p.infer(q.RoundID, q.Standings)
+	p.mu.Unlock()
+	return p.ack("", q.RoundID), nil
+}
+
+// roundCompleted processes ROUND_COMPLETED, and saves the history.
+func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.over = max(p.over, q.RoundID)
+	p.keepTable()
+	p.signalQuiet()
+	p.mu.Unlock()
+	p.saveAfterRound()
+	return p.ack("", q.RoundID), nil
+}
+
+// leagueCompleted processes LEAGUE_COMPLETED.
+func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack, error) {
+	if err := p.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	if p.completed == nil {
+		p.completed = q
+		p.infer(q.TotalRounds, q.FinalStandings)
+		close(p.done)
+		p.signalQuiet()
+	}
+	p.mu.Unlock()
+	p.saveAfterRound()
+	return p.ack("", 0), nil
+}
+
+// getState returns the player's state and its finished matches (spec 003 §8.11.2).
+func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.PlayerState, error) {
+	if err := p.member.CheckOwner(bearer, q.AuthToken); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &protocol.PlayerState{
+		PlayerID: p.ID(), State: p.state, Strategy: p.options.Strategy.Name(),
+		Stats: p.history.stats, Matches: p.history.played(), LeagueStats: p.totals,
+	}, nil
+}
+
+func (p *Player) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &protocol.Pong{Status: "ok", Role: "player", State: p.state}, nil
+}

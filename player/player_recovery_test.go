@@ -1,0 +1,426 @@
+package player_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player"
+	"evenodd/player/strategy"
+)
+
+// plays a match of a player from the invitation to its end.
+func plays(c *leaguetest.Conductor, number int) {
+	c.W.T.Helper()
+	_, err := c.Invite()
+	require.NoError(c.W.T, err)
+	_, err = c.Choose()
+	require.NoError(c.W.T, err)
+	_, err = c.Over(number)
+	require.NoError(c.W.T, err)
+}
+
+// completes is ROUND_COMPLETED of a manager with the right credential.
+func completes(w *leaguetest.World, to *leaguetest.Agent, round int) {
+	w.T.Helper()
+	n := 1
+	_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
+		&protocol.RoundCompleted{
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
+			LeagueID: leaguetest.LeagueID, RoundID: round, MatchesCompleted: &n, MatchesPlayed: &n,
+			Summary: &protocol.RoundSummary{TotalMatches: 1, Wins: 1},
+		})
+	require.NoError(w.T, err)
+}
+
+// ends is LEAGUE_COMPLETED of a manager with the right credential.
+func ends(w *leaguetest.World, to *leaguetest.Agent) {
+	w.T.Helper()
+	_, err := protocol.NotifyLeagueCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
+		&protocol.LeagueCompleted{
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeLeagueCompleted, "conv-end"),
+			LeagueID: leaguetest.LeagueID, TotalRounds: 3, TotalMatches: 3,
+			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 9},
+			FinalStandings: []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01"}},
+		})
+	require.NoError(w.T, err)
+}
+
+func TestRestartedPlayerReturns(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.StartManager(0, 1)
+		w.Referee("REF01")
+		w.Player("P01")
+		first := w.Lives("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
+		w.Lives("beta", folder, leaguetest.WithoutID, leaguetest.WithName("Beta"))
+		require.Equal(t, "P02", first.Player.ID())
+		first.Stop()
+
+		again := w.Lives("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
+		assert.Equal(t, "P02", again.Player.ID())
+		assert.Equal(t, "player:P02", again.Player.Stamp().Sender())
+		assert.Equal(t, 3, w.Manager.Status().Players)
+		calls := w.Calls(protocol.RegisterPlayer.Name)
+		new, old := leaguetest.Decode[protocol.Envelope](calls[len(calls)-3].Message), leaguetest.Decode[protocol.Envelope](calls[len(calls)-1].Message)
+		assert.Equal(t, []string{"player:alpha", ""}, []string{new.Sender, new.AuthToken})
+		assert.Equal(t, []string{"player:P02", w.Token("P02")}, []string{old.Sender, old.AuthToken})
+
+		require.NoError(t, again.Player.Register(w.Context), "and in the middle of its life it may show itself again")
+		assert.Equal(t, 3, w.Manager.Status().Players)
+		w.Begin()
+		w.Finish()
+		assert.Equal(t, 2, again.Player.Record().Stats.TotalMatches)
+	})
+}
+
+func TestReturningPlayerRepeatsItsRegistration(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+		w.Lives("P01", folder).Stop()
+		w.Lives("P01", folder)
+		calls := w.Calls(protocol.RegisterPlayer.Name)
+		require.Len(t, calls, 3)
+		assert.JSONEq(t, string(calls[1].Message), string(calls[2].Message), "the same request, in the same conversation")
+		assert.NotEqual(t, leaguetest.Decode[protocol.Envelope](calls[0].Message).ConversationID, leaguetest.Decode[protocol.Envelope](calls[1].Message).ConversationID)
+	})
+}
+
+func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrTokenInvalid), leaguetest.Normally)))
+		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		plays(w.Conducts(p, "R1M1", 1), 8)
+		require.NoError(t, p.Player.Close())
+		p.Stop()
+
+		p = w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		calls := w.Calls(protocol.RegisterPlayer.Name)
+		require.Len(t, calls, 3)
+		assert.Empty(t, leaguetest.Decode[protocol.Envelope](calls[2].Message).AuthToken)
+		assert.Zero(t, p.Player.Record().Stats.TotalMatches, "what it played was in another league")
+		plays(w.Conducts(p, "R1M1", 1), 7)
+		require.NoError(t, p.Player.Close())
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, leaguetest.HistoryOf(t, folder, "P01").Stats)
+		aside, err := filepath.Glob(filepath.Join(filepath.Dir(folder.History("P01")), "history-*.json"))
+		require.NoError(t, err)
+		require.Len(t, aside, 1)
+		old, err := store.Read[store.History](aside[0])
+		require.NoError(t, err)
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, old.Stats, "and that is still there")
+	})
+}
+
+func TestHistoryIsWrittenOnceARound(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		unwritten := func() {
+			t.Helper()
+			_, err := os.Stat(folder.History("P01"))
+			require.ErrorIs(t, err, os.ErrNotExist)
+		}
+		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+		completes(w, p, 1)
+		require.NoError(t, p.Player.Close())
+		unwritten() // nothing has happened
+		plays(w.Conducts(p, "R1M1", 1), 8)
+		unwritten()
+		completes(w, p, 1)
+		h := leaguetest.HistoryOf(t, folder, "P01")
+		assert.Equal(t, &store.History{
+			SchemaVersion: "1.0.0", LastUpdated: h.LastUpdated, PlayerID: "P01", DisplayName: "Agent P01", LeagueID: leaguetest.LeagueID,
+			Stats: protocol.PlayerStats{TotalMatches: 1, Wins: 1},
+			Matches: []store.HistoryMatch{{
+				Attempt: 1, DrawCommitment: w.Conducts(p, "R1M1", 1).Commitment(), Entropy: h.Matches[0].Entropy,
+				PlayedMatch: protocol.PlayedMatch{
+					MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8,
+				},
+			}},
+		}, h)
+		assert.Len(t, h.Matches[0].Entropy, 64)
+		time.Sleep(time.Minute)
+		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
+		assert.Equal(t, h.LastUpdated, leaguetest.HistoryOf(t, folder, "P01").LastUpdated, "nothing has changed")
+
+		plays(w.Conducts(p, "R2M1", 2), 7)
+		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+		w.Announce(p, 3, protocol.RefereeAuthAccessToken) // ROUND_COMPLETED got lost
+		h = leaguetest.HistoryOf(t, folder, "P01")
+		require.Len(t, h.Matches, 2)
+		assert.Equal(t, 2, h.Matches[1].Attempt)
+		plays(w.Conducts(p, "R3M1", 1), 8)
+		ends(w, p)
+		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 3)
+		_, err := w.Conducts(p, "R4M1", 1).Over(8)
+		require.NoError(t, err)
+		require.NoError(t, p.Player.Close())
+		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 4, "what came late is not lost")
+
+		var files []string
+		require.NoError(t, filepath.WalkDir(string(folder), func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				files = append(files, path)
+			}
+			return err
+		}))
+		assert.ElementsMatch(t, []string{folder.History("P01"), folder.Identity("player", "Agent P01 at "+leaguetest.EndpointOf(leaguetest.ManagerHost))}, files, "it writes nothing else")
+	})
+}
+
+func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := w.Lives("P01", folder, leaguetest.WithStrategy("mirror"))
+		for attempt, number := range []int{8, 7} {
+			c := w.Conducts(p, "R1M1", attempt+1)
+			_, err := c.Invite()
+			require.NoError(t, err)
+			_, err = c.Over(number)
+			require.NoError(t, err)
+		}
+		_, err := w.Conducts(p, "R2M1", 1).Over(7)
+		require.NoError(t, err)
+		before := p.Player.Record().Stats
+		require.NoError(t, p.Player.Close())
+		p.Stop()
+
+		p = w.Lives("P01", folder, leaguetest.WithStrategy("mirror"))
+		assert.Equal(t, before, p.Player.Record().Stats)
+		_, err = w.Conducts(p, "R1M1", 2).Over(8)
+		require.NoError(t, err)
+		assert.Equal(t, before, p.Player.Record().Stats, "what it has played is not counted again")
+		for match := 1; match <= 20; match++ { // by chance all would be so once in a million times
+			c := w.Conducts(p, protocol.MatchID{Round: 3, Number: match}.String(), 1)
+			_, err = c.Invite()
+			require.NoError(t, err)
+			chosen, err := c.Choose()
+			require.NoError(t, err)
+			assert.Equal(t, "odd", chosen.ParityChoice, "it remembers what P02 chose last")
+		}
+	})
+}
+
+func TestPlayerStartsWithItsPast(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		past := []store.HistoryMatch{
+			{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8}},
+			{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: "R2M1", OpponentID: "P03", Result: "TECHNICAL_LOSS"}},
+		}
+		p := w.Resident("P01", "", func(o *player.Options) { o.Past = past })
+		require.NoError(t, p.Player.Register(w.Context))
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
+		_, err := w.Conducts(p, "R1M1", 1).Over(7)
+		require.NoError(t, err)
+		assert.Equal(t, 1, p.Player.Record().Stats.Wins)
+	})
+}
+
+func TestUnusableHistoryIsRenamed(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		text string
+	}{
+		{"damaged", `{"schema_version": "1.0.0", "matches": [`},
+		{"made by a newer program", `{"schema_version": "2.0.0", "player_id": "P01", "league_id": "` + leaguetest.LeagueID + `"}`},
+		{"of another league", `{"schema_version": "1.0.0", "player_id": "P01", "league_id": "another"}`},
+		{"of another player", `{"schema_version": "1.0.0", "player_id": "P02", "league_id": "` + leaguetest.LeagueID + `"}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := store.Folder(t.TempDir())
+				w.ScriptedManager()
+				w.Lives("P01", folder).Stop()
+				path := folder.History("P01")
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
+				p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+				plays(w.Conducts(p, "R1M1", 1), 8)
+				require.NoError(t, p.Player.Close())
+				assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+				aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "history-*.json"))
+				require.NoError(t, err)
+				require.Len(t, aside, 1)
+				text, err := os.ReadFile(aside[0])
+				require.NoError(t, err)
+				assert.Equal(t, test.text, string(text))
+			})
+		})
+	}
+}
+
+func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		var log bytes.Buffer
+		w.ScriptedManager()
+		p := w.Resident("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
+		require.NoError(t, p.Player.Register(w.Context))
+		data := filepath.Join(string(folder), "data")
+		require.NoError(t, os.WriteFile(data, nil, 0o600)) // where the folder would be
+		for round := 1; round <= 3; round++ {
+			w.Announce(p, round, protocol.RefereeAuthAccessToken)
+			plays(w.Conducts(p, protocol.MatchID{Round: round, Number: 1}.String(), 1), 8)
+			completes(w, p, round)
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, strings.Count(log.String(), "cannot write the history file"), "once for one cause")
+		require.ErrorContains(t, p.Player.Close(), "P01")
+		require.NoError(t, os.Remove(data))
+		w.Announce(p, 4, protocol.RefereeAuthAccessToken)
+		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 3, "and when it no longer fails, all is there")
+		require.NoError(t, p.Player.Close())
+	})
+}
+
+func TestPlayerWithDamagedIdentityDoesNotStart(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	path := folder.Identity(membership.RolePlayer, "Alpha at ")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
+	decide, err := strategy.New("even")
+	require.NoError(t, err)
+	_, err = player.New(player.Options{Name: "Alpha", Folder: folder, Strategy: decide, Clock: protocol.SystemClock()})
+	require.ErrorContains(t, err, path)
+}
+
+func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		leagues []string
+		only    string
+		joins   bool
+	}{
+		{"one of them", []string{"another", leaguetest.LeagueID}, "", true},
+		{"none of them", []string{"another", "a_third"}, "", false},
+		{"the only one", []string{"another"}, leaguetest.LeagueID, true},
+		{"not the only one", []string{leaguetest.LeagueID}, "another", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.ScriptedManager()
+				p := w.Resident("P01", store.Folder(t.TempDir()), func(o *player.Options) { o.Leagues, o.LeagueID = test.leagues, test.only })
+				err := p.Player.Register(w.Context)
+				if test.joins {
+					require.NoError(t, err)
+					return
+				}
+				var refused *membership.RefusedError
+				require.ErrorAs(t, err, &refused)
+				assert.Contains(t, refused.Reason, "another")
+				assert.Empty(t, p.Player.ID())
+			})
+		})
+	}
+}
+
+func TestFinish(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		end  func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.Conductor) // after 10 s
+		took time.Duration
+	}{
+		{"the match ends", func(w *leaguetest.World, _ *leaguetest.Agent, c *leaguetest.Conductor) { _, _ = c.Over(8) }, 10 * leaguetest.Second},
+		{"its end got lost, and the round ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.Conductor) { completes(w, p, 1) }, 10 * leaguetest.Second},
+		{"its end got lost, and the next round begins", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.Conductor) {
+			w.Announce(p, 2, protocol.RefereeAuthAccessToken)
+		}, 10 * leaguetest.Second},
+		{"the league ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.Conductor) { ends(w, p) }, 10 * leaguetest.Second},
+		{"another match begins before the end of the first", func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.Conductor) {
+			_, _ = w.Conducts(p, "R1M2", 1).Invite()
+			_, _ = c.Over(8)
+			time.Sleep(5 * leaguetest.Second)
+			_, _ = w.Conducts(p, "R1M2", 1).Over(8)
+		}, 15 * leaguetest.Second},
+		{"nothing ends", func(*leaguetest.World, *leaguetest.Agent, *leaguetest.Conductor) {}, 60 * leaguetest.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.Varies = true
+				w.ScriptedManager()
+				p := w.Player("P01", leaguetest.WithStrategy("even"))
+				began := w.Now()
+				p.Player.Finish(w.Context)
+				assert.Equal(t, began, w.Now(), "it is in no match")
+				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+				p.Player.Finish(w.Context)
+				c := w.Conducts(p, "R1M1", 1)
+				_, err := c.Invite()
+				require.NoError(t, err)
+				w.Later(began+10*leaguetest.Second, func() { test.end(w, p, c) })
+				ctx, cancel := context.WithTimeout(w.Context, 60*leaguetest.Second)
+				defer cancel()
+				p.Player.Finish(ctx)
+				assert.Equal(t, test.took, w.Now()-began)
+			})
+		})
+	}
+}
+
+// Messages of the manager and results may come at the same time: the last write
+// has everything.
+func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		const matches = 40
+		var playing sync.WaitGroup
+		for n := 1; n <= matches; n++ {
+			playing.Go(func() {
+				_, err := w.Conducts(p, protocol.MatchID{Round: n, Number: 1}.String(), 1).Over(8)
+				assert.NoError(t, err)
+				completes(w, p, n)
+				assert.NotNil(t, leaguetest.HistoryOf(t, folder, "P01"))
+			})
+		}
+		playing.Wait()
+		h := leaguetest.HistoryOf(t, folder, "P01")
+		assert.Len(t, h.Matches, matches, "without Close: the last round wrote it")
+		assert.Equal(t, matches, h.Stats.TotalMatches)
+	})
+}
+
+// Players of two leagues may have the same id in one folder: neither writes over
+// what the other knows, and each finds its own again.
+func TestTwoLeaguesInOneFolder(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	other := &store.History{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2000-01-01T00:00:00Z", PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another",
+	}
+	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+		plays(w.Conducts(p, "R1M1", 1), 8)
+		require.NoError(t, store.Write(folder.History("P01"), other))
+		completes(w, p, 1)
+		assert.Equal(t, "another", leaguetest.HistoryOf(t, folder, "P01").LeagueID)
+		own, err := store.Read[store.History](filepath.Join(filepath.Dir(folder.History("P01")), "history."+leaguetest.LeagueID+".json"))
+		require.NoError(t, err)
+		assert.Len(t, own.Matches, 1)
+		require.NoError(t, p.Player.Close())
+		p.Stop()
+		again := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "it goes on")
+	})
+}

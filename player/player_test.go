@@ -1,0 +1,296 @@
+package player_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01", leaguetest.WithRandomSecrets)
+		var commitments, choices []string
+		for attempt := 1; attempt <= 40; attempt++ {
+			c := w.Conducts(p, "R1M1", attempt)
+			for range 3 {
+				joined, err := c.Invite()
+				require.NoError(t, err)
+				chosen, err := c.Choose()
+				require.NoError(t, err)
+				assert.True(t, *joined.Accept)
+				entropy, ok := protocol.ParseSecret(chosen.Entropy)
+				require.True(t, ok)
+				assert.Equal(t, joined.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", entropy))
+				commitments, choices = append(commitments, joined.EntropyCommitment), append(choices, chosen.ParityChoice)
+			}
+			n := 3 * (attempt - 1)
+			assert.Len(t, slices.Compact(slices.Clone(commitments[n:])), 1, "the same within an attempt")
+			assert.Len(t, slices.Compact(slices.Clone(choices[n:])), 1)
+		}
+		slices.Sort(commitments)
+		assert.Len(t, slices.Compact(commitments), 40, "fresh entropy for every attempt")
+		slices.Sort(choices)
+		assert.Equal(t, []string{"even", "odd"}, slices.Compact(choices), "and a fresh choice: 40 equal ones come up once in 500 billion times")
+	})
+}
+
+func TestNextMoveIsAnotherQuestion(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		c := w.Conducts(w.Player("P01"), "R1M1", 1)
+		_, err := c.Move("2000-01-01T00:00:30Z", "rock")
+		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
+		_, err = c.Invite()
+		require.NoError(t, err)
+		for _, question := range []struct{ deadline, option string }{
+			{"2000-01-01T00:00:30Z", "rock"}, {"2000-01-01T00:01:00Z", "paper"}, {"2000-01-01T00:01:30Z", "paper"},
+		} {
+			for range 2 {
+				r, err := c.Move(question.deadline, question.option)
+				require.NoError(t, err)
+				assert.Equal(t, protocol.MoveData{MoveType: "pick", Choice: question.option}, r.MoveData)
+			}
+		}
+		many := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		first, err := c.Move("2000-01-01T00:02:00Z", many...)
+		require.NoError(t, err)
+		again, err := c.Move("2000-01-01T00:02:00Z", many...)
+		require.NoError(t, err)
+		assert.Equal(t, first.MoveData.Choice, again.MoveData.Choice)
+	})
+}
+
+func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01", leaguetest.WithStrategy("even"))
+		c := w.Conducts(p, "R1M1", 1)
+		_, err := c.Invite()
+		require.NoError(t, err)
+		_, err = c.Choose()
+		require.NoError(t, err)
+		for _, number := range []int{8, 8, 7} {
+			ack, err := c.Over(number)
+			require.NoError(t, err)
+			assert.Equal(t, protocol.StatusAcknowledged, ack.Status)
+			assert.Equal(t, "P01", ack.PlayerID)
+			assert.Equal(t, "R1M1", ack.MatchID)
+			assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
+		}
+		_, err = w.Conducts(p, "R2M1", 1).Over(7)
+		require.NoError(t, err, "also of a match whose invitation was lost")
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
+	})
+}
+
+// TestLastAttemptOfAMatchCounts: the report of the first attempt was lost.
+func TestLastAttemptOfAMatchCounts(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01", leaguetest.WithStrategy("even"))
+		_, err := w.Conducts(p, "R2M1", 1).Over(8)
+		require.NoError(t, err)
+		for attempt, number := range []int{8, 7} { // won first, then lost
+			c := w.Conducts(p, "R1M1", attempt+1)
+			_, err := c.Invite()
+			require.NoError(t, err)
+			_, err = c.Choose()
+			require.NoError(t, err)
+			_, err = c.Over(number)
+			require.NoError(t, err)
+		}
+		_, err = w.Conducts(p, "R1M1", 1).Over(8)
+		require.NoError(t, err, "an old one changes nothing")
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
+	})
+}
+
+func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01", leaguetest.WithRandomSecrets)
+		second := w.Conducts(p, "R1M1", 2)
+		joined, err := second.Invite()
+		require.NoError(t, err)
+		first := w.Conducts(p, "R1M1", 1) // its referee was thought to be gone
+		_, err = first.Invite()
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		_, err = first.Choose()
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
+		_, err = first.Over(7)
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
+		chosen, err := second.Choose()
+		require.NoError(t, err)
+		entropy, ok := protocol.ParseSecret(chosen.Entropy)
+		require.True(t, ok)
+		assert.Equal(t, joined.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", entropy))
+	})
+}
+
+func TestQuestionOutsideAMatchIsRefused(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		c := w.Conducts(w.Player("P01"), "R1M1", 1)
+		_, err := c.Choose()
+		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
+		_, err = c.Invite()
+		require.NoError(t, err)
+		_, err = c.Over(8)
+		require.NoError(t, err)
+		_, err = c.Choose()
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+	})
+}
+
+func TestUnregisteredPlayerRefusesCalls(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		c := w.Conducts(w.NewPlayer("P01"), "R1M1", 1)
+		for name, call := range c.Everything() {
+			err := call()
+			if name == "choose" {
+				leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
+			} else {
+				leaguetest.AssertRefused(t, err, protocol.ErrPlayerNotRegistered, 4002)
+			}
+		}
+	})
+}
+
+func TestStatesOfAPlayer(t *testing.T) { // 004 §9.2
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.NewPlayer("P01", leaguetest.WithStrategy("even"))
+		ping := func() string {
+			pong, err := protocol.Ping.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("p01")}, &protocol.ToolRequest{})
+			require.NoError(t, err)
+			return pong.State
+		}
+		state := func() string {
+			q := &protocol.ToolRequest{}
+			q.AuthToken = w.Token("P01")
+			s, err := protocol.GetPlayerState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("p01")}, q)
+			require.NoError(t, err)
+			assert.Equal(t, s.State, ping())
+			return s.State
+		}
+		assert.Equal(t, "UNREGISTERED", ping())
+		require.NoError(t, p.Player.Register(w.Context))
+		assert.Equal(t, "REGISTERED", state())
+		for round := 1; round <= 2; round++ {
+			w.Announce(p, round, protocol.RefereeAuthAccessToken)
+			assert.Equal(t, "WAITING_FOR_ROUND", state())
+			c := w.Conducts(p, fmt.Sprintf("R%dM1", round), 1)
+			_, err := c.Invite()
+			require.NoError(t, err)
+			assert.Equal(t, "IN_MATCH", state())
+			_, err = c.Choose()
+			require.NoError(t, err)
+			assert.Equal(t, "WAITING_FOR_RESULT", state())
+			_, err = c.Invite()
+			require.NoError(t, err, "the referee did not hear the answer")
+			_, err = c.Over(8)
+			require.NoError(t, err)
+			assert.Equal(t, "WAITING_FOR_ROUND", state())
+		}
+	})
+}
+
+func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01")
+		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+		c := w.Conducts(p, "R1M1", 1)
+		_, err := c.Invite()
+		require.NoError(t, err)
+		_, err = c.Choose()
+		require.NoError(t, err)
+		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
+		assert.Equal(t, "WAITING_FOR_ROUND", p.Player.Record().State)
+		w.Announce(p, 3, protocol.RefereeAuthAccessToken)
+		_, err = c.Choose()
+		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
+		_, err = c.Over(8)
+		require.NoError(t, err, "late is better than never")
+		assert.Equal(t, 1, p.Player.Record().Stats.TotalMatches)
+	})
+}
+
+func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01", leaguetest.WithStrategy("even"))
+		c := w.Conducts(p, "R1M1", 1)
+		_, err := c.Invite()
+		require.NoError(t, err)
+		chosen, err := c.Choose()
+		require.NoError(t, err)
+		state := func(token, bearer string) (*protocol.PlayerState, error) {
+			q := &protocol.ToolRequest{}
+			q.AuthToken = token
+			return protocol.GetPlayerState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("p01"), Bearer: bearer}, q)
+		}
+		_, err = state("", "")
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 11)
+		_, err = state(c.Token, "")
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+		_, err = state(w.Token("P02"), w.ManagerCredential("P02"))
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+		s, err := state("", w.ManagerCredential("P01"))
+		require.NoError(t, err)
+		assert.Empty(t, s.Matches, "the match is not over")
+		assert.NotContains(t, string(leaguetest.Encode(s)), chosen.Entropy)
+		_, err = c.Over(8)
+		require.NoError(t, err)
+		s, err = state(w.Token("P01"), "")
+		require.NoError(t, err)
+		assert.Equal(t, []protocol.PlayedMatch{{
+			MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8,
+		}}, s.Matches)
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, s.Stats)
+		assert.Equal(t, []string{"P01", "even"}, []string{s.PlayerID, s.Strategy})
+	})
+}
+
+// A referee that proves itself and has not committed to its nonce could choose it when it
+// knows the player's entropy.
+func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Varies = true
+		w.StartManager(4, 1) // it does not begin
+		p := w.Player("P01")
+		bound := w.Conducts(p, "R1M1", 1)
+		ack, err := bound.Invite()
+		require.NoError(t, err)
+		assert.NotEmpty(t, ack.EntropyCommitment)
+		answer, err := bound.Choose()
+		require.NoError(t, err)
+		assert.Equal(t, ack.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", mustSecret(t, answer.Entropy)))
+
+		free := w.Conducts(p, "R2M1", 1)
+		free.Free = true
+		ack, err = free.Invite()
+		require.NoError(t, err)
+		assert.Empty(t, ack.EntropyCommitment)
+		answer, err = free.Choose()
+		require.NoError(t, err)
+		assert.Empty(t, answer.Entropy)
+		assert.NotEmpty(t, answer.ParityChoice, "it plays all the same")
+	})
+}
+
+func mustSecret(t *testing.T, text string) protocol.Secret {
+	t.Helper()
+	secret, ok := protocol.ParseSecret(text)
+	require.True(t, ok, text)
+	return secret
+}

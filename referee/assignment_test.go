@@ -1,0 +1,251 @@
+package referee_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+func TestAnAssignmentIsAcceptedAtOnce(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager()
+		r := w.Referee("REF01")
+		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P02")
+		ack, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+		assert.Zero(t, w.Now())
+		assert.Equal(t, protocol.StatusAccepted, ack.Status)
+		assert.Equal(t, "R1M1", ack.MatchID)
+		assert.Equal(t, 1, ack.Attempt)
+		assert.Equal(t, "REF01", ack.RefereeID)
+		assert.Equal(t, protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", w.Nonce("R1M1")), ack.DrawCommitment)
+	})
+}
+
+func TestTheSameAssignmentTwiceIsOneMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager()
+		r := w.Referee("REF01", leaguetest.WithCapacity(1), leaguetest.WithRandomSecrets)
+		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P02")
+		w.Varies = true
+		first, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+		w.WaitUntil(1 * leaguetest.Second)
+		again, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, again.Status, "also with no room for another match")
+		assert.Equal(t, first.DrawCommitment, again.DrawCommitment)
+		w.WaitUntil(10 * leaguetest.Second)
+		assert.Len(t, w.Calls(protocol.Invite.Name), 2)
+		w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+	})
+}
+
+func TestAFinishedMatchHandedOverAgainIsReportedAgain(t *testing.T) {
+	for _, attempt := range []int{1, 2} {
+		t.Run(fmt.Sprint("attempt ", attempt), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				boss := w.ScriptedManager()
+				r := w.Referee("REF01")
+				w.Players(2)
+				_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+				require.NoError(t, err)
+				w.WaitUntil(1 * leaguetest.Second)
+				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+
+				ack, err := w.Assign(boss, r, w.Assignment("R1M1", attempt, "REF01"))
+				require.NoError(t, err)
+				assert.Equal(t, protocol.StatusAccepted, ack.Status)
+				w.WaitUntil(2 * leaguetest.Second)
+				reports := w.Calls(protocol.ReportMatchResult.Name)
+				require.Len(t, reports, 2)
+				assert.JSONEq(t, string(reports[0].Message), string(reports[1].Message))
+				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+				assert.Equal(t, 1, r.Referee.Record().Conducted, "one match, however often reported")
+			})
+		})
+	}
+}
+
+func TestAFinishedMatchIsReportedByOneAtATime(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+		r := w.Referee("REF01")
+		w.Players(2)
+		_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+		w.WaitUntil(1 * leaguetest.Second) // the report has failed once, and waits
+		_, err = w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+		w.WaitUntil(60 * leaguetest.Second)
+		assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 3)
+		assert.Equal(t, 1, r.Referee.Record().Conducted)
+	})
+}
+
+func TestANewAttemptTakesThePlaceOfTheOld(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager()
+		r := w.Referee("REF01")
+		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
+		w.Player("P02")
+		_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+		w.WaitUntil(1 * leaguetest.Second)
+		ack, err := w.Assign(boss, r, w.Assignment("R1M1", 2, "REF01"))
+		require.NoError(t, err)
+		assert.Equal(t, 2, ack.Attempt)
+		assert.Equal(t, protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 2, "REF01", w.Nonce("R1M1")), ack.DrawCommitment)
+		w.WaitUntil(60 * leaguetest.Second)
+		report := w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+		assert.Equal(t, 1*leaguetest.Second, report.At)
+		assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](report.Message).Attempt)
+		assert.Equal(t, "conv-r1m1-a2", leaguetest.Decode[protocol.Envelope](report.Message).ConversationID)
+		assert.Empty(t, w.GameErrors(), "nobody is blamed for an attempt that was given up")
+
+		old, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+		assert.Equal(t, ack.DrawCommitment, old.DrawCommitment, "the match is over, whatever the attempt")
+	})
+}
+
+func TestAnAssignmentIsTurnedDown(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*protocol.MatchAssignment)
+		bearer string // "" for the right one
+		status string // of the acknowledgement, "" for an error
+		code   protocol.Code
+		rpc    int
+	}{
+		{name: "without the credential", bearer: "none", code: protocol.ErrTokenMissing, rpc: 3001},
+		{name: "with another credential", bearer: "wrong", code: protocol.ErrTokenInvalid, rpc: 3001},
+		{
+			name: "of another league", change: func(q *protocol.MatchAssignment) { q.LeagueID = "another" },
+			code: protocol.ErrLeagueNotFound, rpc: 6003,
+		},
+		{
+			name: "of a game it does not know", change: func(q *protocol.MatchAssignment) { q.GameType = "chess" },
+			status: protocol.StatusRejected,
+		},
+		{
+			name: "without a match", change: func(q *protocol.MatchAssignment) { q.MatchID = "" },
+			code: protocol.ErrMissingField, rpc: -32602,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				boss := w.ScriptedManager()
+				w.Unchecked[boss.Host] = true
+				r := w.Referee("REF01")
+				w.Players(2)
+				q := w.Assignment("R1M1", 1, "REF01")
+				if test.change != nil {
+					test.change(q)
+				}
+				bearer := map[string]string{"": w.ManagerCredential("REF01"), "none": "", "wrong": w.ManagerCredential("P01")}[test.bearer]
+				ack, err := protocol.StartMatch.Call(w.Context, boss.Caller, protocol.Peer{Endpoint: leaguetest.EndpointOf(r.Host), Bearer: bearer}, q)
+				if test.status == "" {
+					leaguetest.AssertRefused(t, err, test.code, test.rpc)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, test.status, ack.Status)
+					assert.NotEmpty(t, ack.Reason)
+					assert.Empty(t, ack.DrawCommitment)
+				}
+				w.WaitUntil(60 * leaguetest.Second)
+				assert.Empty(t, w.Calls(protocol.Invite.Name))
+			})
+		})
+	}
+}
+
+func TestARefereeIsBusyAtItsLimit(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager()
+		r := w.Referee("REF01", leaguetest.WithCapacity(2))
+		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P02")
+		status := func(matchID string) string {
+			ack, err := w.Assign(boss, r, w.Assignment(matchID, 1, "REF01"))
+			require.NoError(t, err)
+			return ack.Status
+		}
+		assert.Equal(t, protocol.StatusAccepted, status("R1M1"))
+		assert.Equal(t, protocol.StatusAccepted, status("R1M2"))
+		assert.Equal(t, protocol.StatusBusy, status("R1M3"))
+		w.WaitUntil(5 * leaguetest.Second)
+		assert.Equal(t, protocol.StatusAccepted, status("R1M3"), "there is room again")
+		w.WaitUntil(10 * leaguetest.Second)
+		assert.Equal(t, 3, r.Referee.Record().Conducted)
+	})
+}
+
+func TestAnUnregisteredRefereeTakesNoMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager()
+		r := w.NewReferee("REF01")
+		_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+	})
+}
+
+func TestTheStateOfAMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager()
+		r := w.Referee("REF01")
+		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.Slow(1*leaguetest.Second, 4*leaguetest.Second, 1*leaguetest.Second))
+		w.Player("P02", leaguetest.WithStrategy("odd"))
+		state := func(matchID, token, bearer string) (*protocol.MatchState, error) {
+			q := &protocol.ToolRequest{MatchID: matchID}
+			q.AuthToken = token
+			return protocol.GetMatchState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(r.Host), Bearer: bearer}, q)
+		}
+		own := w.Token("REF01")
+		_, err := state("R1M1", own, "")
+		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
+		_, err = w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		require.NoError(t, err)
+
+		_, err = state("R1M1", "", "")
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 11)
+		_, err = state("R1M1", w.Token("P01"), "")
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+		for _, moment := range []struct {
+			at    time.Duration
+			state string
+		}{
+			{500 * time.Millisecond, "WAITING_FOR_PLAYERS"},
+			{4 * leaguetest.Second, "COLLECTING_CHOICES"},
+			{5500 * time.Millisecond, "FINISHED"},
+		} {
+			w.WaitUntil(moment.at)
+			for name, ask := range map[string]func() (*protocol.MatchState, error){
+				"its own token":            func() (*protocol.MatchState, error) { return state("R1M1", own, "") },
+				"the manager's credential": func() (*protocol.MatchState, error) { return state("R1M1", "", w.ManagerCredential("REF01")) },
+			} {
+				s, err := ask()
+				require.NoError(t, err, name)
+				assert.Equal(t, moment.state, s.State)
+				assert.Equal(t, []string{"P01", "P02"}, []string{s.PlayerAID, s.PlayerBID})
+				assert.Equal(t, 1, s.Attempt)
+				if moment.state != "FINISHED" {
+					assert.Nil(t, s.GameResult, "choices are secret until the end")
+					assert.Nil(t, s.Draw)
+					continue
+				}
+				assert.Equal(t, w.GameOver("p01").GameResult, s.GameResult)
+				assert.Equal(t, w.GameOver("p01").Draw, s.Draw)
+			}
+		}
+	})
+}

@@ -1,0 +1,377 @@
+package referee_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/referee"
+)
+
+// A slowCarrier is that of an overloaded referee: calls of some method to P02
+// wait in it before they are sent, or fail in it, once for each entry of a list.
+type slowCarrier struct {
+	next   protocol.Caller
+	method string
+
+	mu   sync.Mutex
+	list []trouble
+}
+
+// trouble is what a call meets at the referee's side.
+type trouble struct {
+	queued time.Duration
+	err    error
+}
+
+func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	met := trouble{}
+	if r.Method == c.method && leaguetest.HostOf(r.Endpoint) == "p02" {
+		c.mu.Lock()
+		if len(c.list) > 0 {
+			met, c.list = c.list[0], c.list[1:]
+		}
+		c.mu.Unlock()
+	}
+	if met.err != nil {
+		return nil, nil, met.err
+	}
+	select {
+	case <-time.After(min(met.queued, r.Limit)):
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if met.queued >= r.Limit {
+		return nil, &protocol.CallTiming{Queued: r.Limit}, context.DeadlineExceeded
+	}
+	if !r.ExtendByQueue {
+		r.Limit -= met.queued
+	}
+	began := time.Now()
+	answer, timing, err := c.next.Call(ctx, r)
+	if timing == nil {
+		timing = &protocol.CallTiming{Departed: began, Waiting: time.Since(began)}
+	}
+	timing.Queued += met.queued
+	return answer, timing, err
+}
+
+// burdened is a referee that keeps files and meets trouble.
+func burdened(w *leaguetest.World, folder store.Folder, carrier *slowCarrier, stalls func(from, to time.Time) time.Duration) *leaguetest.Agent {
+	w.T.Helper()
+	a := w.RefereeWith("REF01", nil, func(o *referee.Options) {
+		carrier.next = o.Caller
+		o.ID, o.Folder, o.Caller, o.Stalls = "REF01", folder, carrier, stalls
+	})
+	require.NoError(w.T, a.Referee.Register(w.Context))
+	return a
+}
+
+// stalling says how long the process stood still at the end of one window after
+// the other, or at its begin, and looks whether it is asked for these.
+func stalling(t *testing.T, begin []time.Duration, end ...time.Duration) func(from, to time.Time) time.Duration {
+	var mu sync.Mutex
+	return func(from, to time.Time) (length time.Duration) {
+		assert.Equal(t, 250*time.Millisecond, to.Sub(from), "a margin of the window")
+		list := &end
+		if !to.Equal(time.Now()) {
+			assert.Equal(t, 5*leaguetest.Second, time.Since(from), "from when on it was sent")
+			list = &begin
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(*list) > 0 {
+			length, *list = (*list)[0], (*list)[1:]
+		}
+		return length
+	}
+}
+
+func TestWhoIsToBlame(t *testing.T) {
+	blamed := []leaguetest.GameError{leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join)}
+	for _, test := range []struct {
+		name       string
+		trouble    []trouble
+		stalls     []time.Duration // at the end of a window
+		begin      []time.Duration
+		answers    leaguetest.Reply // of P02 to the invitation
+		complaints []leaguetest.GameError
+		over       time.Duration // when GAME_OVER goes out
+		void       []string      // of the match file
+		asked      int
+	}{
+		{
+			name: "a question that waited here: the player has its whole window", trouble: []trouble{{queued: 3 * leaguetest.Second}},
+			answers: leaguetest.InTurn(leaguetest.Delayed(4900*time.Millisecond, leaguetest.Normally)), over: 7900 * time.Millisecond, asked: 1,
+		},
+		{
+			name: "it waited, and the player let the whole window pass: the deadline it was told was wrong", asked: 2,
+			trouble: []trouble{{queued: 3 * leaguetest.Second}}, answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 8 * leaguetest.Second,
+			void: []string{"the question waited for 3s at the referee before it was sent"},
+		},
+		{
+			name: "it waited no longer than the margin", trouble: []trouble{{queued: 250 * time.Millisecond}},
+			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 7250 * time.Millisecond, asked: 2,
+			complaints: []leaguetest.GameError{{
+				At: 5250 * time.Millisecond, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.Join, Next: 7 * leaguetest.Second, Remaining: leaguetest.None,
+			}},
+		},
+		{
+			name: "the process stood still at the end", stalls: []time.Duration{2 * leaguetest.Second},
+			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
+			void: []string{"the referee stood still for 2s when the time to answer ended"},
+		},
+		{
+			name: "it stood still no longer than the margin", stalls: []time.Duration{250 * time.Millisecond},
+			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
+		},
+		{
+			name: "the player is late, and nobody else", answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
+		},
+		{
+			name: "it stood still when the question left", begin: []time.Duration{leaguetest.Second},
+			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
+			void: []string{"the referee stood still for 1s when the question left"},
+		},
+		{
+			name: "it stood still for a moment when the question left", begin: []time.Duration{250 * time.Millisecond},
+			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
+		},
+		{
+			name: "no file descriptors", trouble: []trouble{{err: leaguetest.NoDescriptors{}}}, answers: leaguetest.Normally, over: 2 * leaguetest.Second, asked: 1,
+			void: []string{"the call failed at the referee's side"},
+		},
+		{
+			name: "nine times in vain is no reason to give up", answers: leaguetest.InTurn(leaguetest.FirstN(9, leaguetest.Silent, leaguetest.Normally)), over: 45 * leaguetest.Second, asked: 10,
+			stalls: slices.Repeat([]time.Duration{leaguetest.Second}, 9),
+			void:   slices.Repeat([]string{"the referee stood still for 1s when the time to answer ended"}, 9),
+		},
+		{
+			name: "a void try is no retry", answers: leaguetest.InTurn(leaguetest.FirstN(5, leaguetest.Silent, leaguetest.Normally)), asked: 6,
+			stalls: []time.Duration{0, leaguetest.Second, leaguetest.Second, 0, 0}, over: 31 * leaguetest.Second,
+			complaints: []leaguetest.GameError{
+				leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join), leaguetest.Paused(22*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.Join), leaguetest.Paused(29*leaguetest.Second, protocol.ErrTimeout, 3, leaguetest.Join),
+			},
+			void: slices.Repeat([]string{"the referee stood still for 1s when the time to answer ended"}, 2),
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				boss := w.ScriptedManager()
+				r := burdened(w, folder, &slowCarrier{method: protocol.Invite.Name, list: slices.Clone(test.trouble)}, stalling(t, test.begin, test.stalls...))
+				w.Player("P01")
+				w.Player("P02", leaguetest.On(protocol.Invite.Name, test.answers))
+				w.HandOver(boss, r, "R1M1", 1)
+				w.WaitUntil(100 * leaguetest.Second)
+				assert.Equal(t, test.complaints, w.GameErrors())
+				assert.Len(t, w.Calls(protocol.Invite.Name, "p02"), test.asked)
+				over := w.Calls(protocol.NotifyMatchResult.Name)
+				assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(over))
+				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+				assert.NotEqual(t, protocol.StatusTechnicalLoss, doc.Result.Status)
+				var void []string
+				for _, x := range doc.Transcript {
+					if x.Void != "" {
+						void = append(void, x.Void)
+						assert.NotNil(t, x.Error)
+					}
+				}
+				assert.Equal(t, test.void, void)
+			})
+		})
+	}
+}
+
+func TestWhereTheTimeWent(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager()
+		r := burdened(w, folder, &slowCarrier{method: protocol.Invite.Name, list: []trouble{{queued: 200 * time.Millisecond}, {queued: 100 * time.Millisecond}}}, nil)
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally))))
+		w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(60 * leaguetest.Second)
+		told := w.Calls(protocol.NotifyGameError.Name)
+		require.Len(t, told, 1)
+		context := leaguetest.Decode[protocol.GameError](told[0].Message).Context
+		assert.Equal(t, map[string]any{"queued_ms": 200.0, "connecting_ms": 0.0, "waiting_ms": 5000.0, "reading_ms": 0.0}, context["timing"])
+		assert.Equal(t, "2000-01-01T00:00:05Z", context["deadline"])
+		var timings []protocol.Timing
+		for _, x := range leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Transcript {
+			if x.PlayerID == "P02" && x.Direction == store.Received && x.Method == protocol.Invite.Name {
+				timings = append(timings, *x.Timing)
+			}
+		}
+		assert.Equal(t, []protocol.Timing{
+			{Queued: 200 * time.Millisecond, Waiting: 5 * leaguetest.Second}, {Queued: 100 * time.Millisecond, Waiting: leaguetest.Second},
+		}, timings)
+	})
+}
+
+func TestAWindowIsTheSameForAWrongAnswer(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager()
+		r := burdened(w, "", &slowCarrier{method: protocol.Invite.Name, list: []trouble{{queued: leaguetest.Second}, {queued: leaguetest.Second}}}, nil)
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("accept", "yes")), leaguetest.Delayed(3900*time.Millisecond, leaguetest.Normally))))
+		w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(60 * leaguetest.Second)
+		assert.Equal(t, []leaguetest.GameError{leaguetest.Again(2*leaguetest.Second, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 4*leaguetest.Second)}, w.GameErrors())
+		assert.Equal(t, 6900*time.Millisecond, w.Calls(protocol.NotifyMatchResult.Name)[0].At, "5 s of its own, and 2 s that were not")
+	})
+}
+
+func TestAQuestionThatNeverComesThroughIsNobodysLoss(t *testing.T) {
+	for name, folder := range map[string]bool{"with files": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				into := store.Folder("")
+				if folder {
+					into = leaguetest.TempFolder(t)
+				}
+				w.StartManager(2, 1, func(o *league.Options) { o.LongestMatch = time.Hour })
+				burdened(w, into, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
+				w.Player("P01", leaguetest.WithStrategy("even"))
+				w.Player("P02", leaguetest.WithStrategy("even"), leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FirstN(10, leaguetest.Silent, leaguetest.Normally))))
+				w.Finish()
+				assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 50s"}, w.Assignments(),
+					"the referee asks for it again as soon as it has given it up")
+				assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2)
+				assert.Empty(t, w.GameErrors())
+				assert.Equal(t, protocol.StatusDraw, w.Manager.Results()[0].Status)
+				if folder {
+					assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, into))
+				}
+			})
+		})
+	}
+}
+
+func TestStrictReplies(t *testing.T) {
+	for _, test := range []struct {
+		name, member string
+		value        any
+		code         protocol.Code
+	}{
+		{"another protocol", "protocol", "league.v1", protocol.ErrProtocolVersion},
+		{"no envelope", "protocol", nil, protocol.ErrMissingField},
+		{"no player_id", "player_id", nil, protocol.ErrMissingField},
+		{"a local time", "timestamp", "2000-01-01T02:00:00", protocol.ErrInvalidTimestamp},
+		{"a sender that is a number", "sender", 7, protocol.ErrInvalidFieldType},
+		{"another conversation", "conversation_id", "conv-other", protocol.ErrNotAuthorized},
+		{"another player_id", "player_id", "P77", protocol.ErrNotAuthorized},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1, func(o *league.Options) { o.StrictReplies = true })
+				w.Referee("REF01")
+				w.Player("P01")
+				w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.EditAnswer(test.member, test.value), leaguetest.Normally)),
+					leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer(test.member, test.value)))
+				w.Finish()
+				assert.Equal(t, append(
+					[]leaguetest.GameError{leaguetest.Again(0, test.code, 1, leaguetest.Join, 5*leaguetest.Second)}, leaguetest.FourAtOnce(test.code, leaguetest.Choice, 30*leaguetest.Second)...), w.GameErrors())
+				assert.Equal(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+			})
+		})
+	}
+}
+
+func TestAStrictPlayerRefusesRefereesWithoutProof(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01", leaguetest.VerifyReferees)
+		w.Announce(p, 1, protocol.RefereeAuthNone)
+		c := w.Conducts(p, "R1M1", 1)
+		c.Token = "tok-ref01-its-own"
+		_, err := c.Invite()
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
+		c.Token = ""
+		_, err = c.Invite()
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 4001)
+		c = w.Conducts(p, "R1M1", 1)
+		_, err = c.Invite()
+		require.NoError(t, err, "one that proves itself is welcome")
+	})
+}
+
+func TestAStrangerCannotTakeOverAMatch(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		first, second string // who invites
+		proven        bool   // the first one
+		attempts      [2]int // theirs
+		code          protocol.Code
+	}{
+		{"after the announced referee", "REF01", "REF66", false, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"in another attempt", "REF01", "REF66", false, [2]int{1, 2}, protocol.ErrTokenInvalid},
+		{"after one that proved itself", "REF01", "REF66", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"under the name of one that proved itself", "REF01", "REF01", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"and the announced referee comes after a stranger", "REF66", "REF01", false, [2]int{1, 1}, ""},
+		{"and it comes after a stranger that speaks of a later attempt", "REF66", "REF01", false, [2]int{9, 1}, ""},
+		{"and it comes after a stranger under its name", "REF01", "REF01", false, [2]int{9, 1}, ""},
+		{"and the same one comes again", "REF01", "REF01", false, [2]int{1, 2}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.ScriptedManager()
+				p := w.Player("P01")
+				w.Announce(p, 1, protocol.RefereeAuthNone)
+				first := w.Conducts(p, "R1M1", test.attempts[0])
+				first.Sender = test.first
+				if !test.proven {
+					first.Token = "tok-ref01-its-own"
+				}
+				_, err := first.Invite()
+				require.NoError(t, err)
+				second := w.Conducts(p, "R1M1", test.attempts[1])
+				second.Sender, second.Token = test.second, "tok-ref66-its-own"
+				_, err = second.Invite()
+				if test.code == "" {
+					require.NoError(t, err)
+					_, err = second.Choose()
+					require.NoError(t, err)
+					return
+				}
+				leaguetest.AssertRefused(t, err, test.code, 4001)
+				_, err = first.Choose()
+				require.NoError(t, err, "the match goes on")
+			})
+		})
+	}
+}
+
+// A player that the invitation to a second attempt did not reach counts how that
+// ended all the same.
+func TestTheEndOfAnAttemptThatAPlayerWasNotInvitedTo(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p := w.Player("P01")
+		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+		_, err := w.Conducts(p, "R1M1", 1).Invite()
+		require.NoError(t, err)
+		stranger := w.Conducts(p, "R1M1", 2)
+		stranger.Token = w.AccessToken("P01", "R1M1", 1, "REF01")
+		_, err = stranger.Over(8)
+		require.NoError(t, err, "it is the referee that invited")
+		assert.Equal(t, 1, p.Player.Record().Stats.TotalMatches)
+
+		_, err = w.Conducts(p, "R1M2", 1).Invite()
+		require.NoError(t, err)
+		_, err = w.Conducts(p, "R1M2", 2).Over(7)
+		require.NoError(t, err)
+		assert.Equal(t, 2, p.Player.Record().Stats.TotalMatches)
+		_, err = w.Conducts(p, "R1M2", 1).Choose()
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+	})
+}

@@ -1,0 +1,220 @@
+package referee_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// A load is a referee with more matches at once than it is made for, and the
+// network as it is: real time, real connections.
+type load struct {
+	t        *testing.T
+	timeouts protocol.Timeouts
+	retries  int
+	slowness float64 // after how much of its time a player answers
+
+	hosts   []string // of the players' servers
+	results chan *protocol.MatchResultReport
+	void    atomic.Int64 // lines of the log that tell of a void try
+	failed  atomic.Int64 // and of a failure
+}
+
+const (
+	loadMatches = 200
+	loadHosts   = 4
+)
+
+// Write takes the referee's log.
+func (l *load) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(protocol.EventAttemptVoid)) {
+		l.void.Add(1)
+	}
+	if bytes.Contains(line, []byte(protocol.EventPlayerFailed)) {
+		l.failed.Add(1)
+	}
+	return len(line), nil
+}
+
+// pause is how long a player thinks.
+func (l *load) pause(ctx context.Context, window float64) error {
+	timer := time.NewTimer(protocol.Seconds(window * l.slowness))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// player makes one, which answers late.
+func (l *load) player(id string) *transport.Mux {
+	mux := transport.NewMux(zerolog.Nop())
+	stamp := protocol.NewStamp(protocol.PlayerSender(id), protocol.SystemClock())
+	protocol.Invite.Handle(mux, stamp, func(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+		accept := true
+		return &protocol.GameJoinAck{MatchID: q.MatchID, PlayerID: id, Accept: &accept}, l.pause(ctx, l.timeouts.GameJoinAck)
+	})
+	protocol.ChooseParity.Handle(mux, stamp, func(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+		return &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: id, ParityChoice: evenodd.Even}, l.pause(ctx, l.timeouts.Move)
+	})
+	ack := func(context.Context, string, *protocol.GameOver) (*protocol.Ack, error) {
+		return &protocol.Ack{PlayerID: id}, nil
+	}
+	protocol.NotifyMatchResult.Handle(mux, stamp, ack)
+	protocol.NotifyGameError.Handle(mux, stamp, func(context.Context, string, *protocol.GameError) (*protocol.Ack, error) {
+		return &protocol.Ack{PlayerID: id}, nil
+	})
+	return mux
+}
+
+// serve has players answer on a few hosts, each under a path of its own.
+func (l *load) serve() (stop func()) {
+	var servers []*nethttp.Server
+	var serving sync.WaitGroup
+	for host := range loadHosts {
+		routes := nethttp.NewServeMux()
+		for n := host; n < 2*loadMatches; n += loadHosts {
+			mux := l.player(protocol.PlayerID(n + 1))
+			routes.HandleFunc(fmt.Sprintf("POST /%d/mcp", n), func(w nethttp.ResponseWriter, r *nethttp.Request) {
+				if body, err := io.ReadAll(r.Body); err == nil {
+					_, _ = w.Write(mux.Serve(r.Context(), "", body).Body)
+				}
+			})
+		}
+		listener, err := (&net.ListenConfig{}).Listen(l.t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(l.t, err)
+		server := &nethttp.Server{Handler: routes, ReadHeaderTimeout: time.Minute}
+		serving.Go(func() { _ = server.Serve(listener) })
+		servers, l.hosts = append(servers, server), append(l.hosts, listener.Addr().String())
+	}
+	return func() {
+		for _, s := range servers {
+			_ = s.Close()
+		}
+		serving.Wait()
+	}
+}
+
+// A loadCarrier is HTTP, and a manager that is always there.
+type loadCarrier struct {
+	*load
+	next protocol.Caller
+}
+
+func (c loadCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch q := r.Params.(type) {
+	case *protocol.RefereeRegisterRequest:
+		id := "REF01"
+		registered := &protocol.RefereeRegisterResponse{RefereeID: &id, Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leaguetest.LeagueID}}
+		registered.AuthToken = "tok-ref01-of-a-test"
+		return registered, nil, nil
+	case *protocol.MatchResultReport:
+		c.results <- q
+		return &protocol.Ack{}, nil, nil
+	}
+	return c.next.Call(ctx, r)
+}
+
+// run plays all matches at once, and returns how many were lost technically.
+func (l *load) run() (technical int) {
+	began := time.Now()
+	stop := l.serve()
+	defer stop()
+	l.results = make(chan *protocol.MatchResultReport, loadMatches)
+	stalls := referee.WatchStalls()
+	defer stalls.Stop()
+	client := http.NewClient(http.ClientConfig{MaxReply: 64 << 10, MaxConns: -1})
+	defer client.Close()
+	r, err := referee.New(referee.Options{
+		Name: "Referee", Endpoint: "http://127.0.0.1:1/mcp", Manager: leaguetest.EndpointOf(leaguetest.ManagerHost), MaxConcurrent: loadMatches,
+		Games: rules.NewRegistry(evenodd.Game{}), Caller: loadCarrier{l, client}, Clock: protocol.SystemClock(), Log: zerolog.New(l),
+		Stalls: stalls.Longest,
+	})
+	require.NoError(l.t, err)
+	defer r.Close()
+	require.NoError(l.t, r.Register(l.t.Context()))
+	mux := transport.NewMux(zerolog.Nop())
+	r.Mount(mux)
+	for n := range loadMatches {
+		ack, err := mux.Dispatch(l.t.Context(), "", protocol.StartMatch.Name, l.assignment(n))
+		require.NoError(l.t, err)
+		require.Equal(l.t, protocol.StatusAccepted, ack.(*protocol.MatchAssignmentAck).Status)
+	}
+	patience := time.After(90 * time.Second)
+	for range loadMatches {
+		select {
+		case q := <-l.results:
+			if q.Result.Details.Status == protocol.StatusTechnicalLoss {
+				technical++
+			}
+		case <-patience:
+			require.Fail(l.t, "the matches do not end")
+		}
+	}
+	l.t.Logf("%d matches at once in %v: %d void tries, %d failures", loadMatches, time.Since(began).Round(time.Millisecond), l.void.Load(), l.failed.Load())
+	return technical
+}
+
+func (l *load) assignment(n int) *protocol.MatchAssignment {
+	seat := func(n int) protocol.AssignedPlayer {
+		return protocol.AssignedPlayer{
+			PlayerID: protocol.PlayerID(n + 1), Endpoint: fmt.Sprintf("http://%s/%d/mcp", l.hosts[n%loadHosts], n), DisplayName: "Player",
+		}
+	}
+	matchID := protocol.MatchID{Round: 1, Number: n + 1}.String()
+	return &protocol.MatchAssignment{
+		Envelope: protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).
+			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
+		LeagueID: leaguetest.LeagueID, RoundID: 1, MatchID: matchID, Attempt: 1, GameType: evenodd.Type,
+		PlayerA: seat(2 * n), PlayerB: seat(2*n + 1), Timeouts: l.timeouts,
+		RetryPolicy: protocol.RetryPolicy{MaxRetries: l.retries, Delay: 0.2}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+	}
+}
+
+// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
+// tests.
+func longTest(t *testing.T) {
+	t.Helper()
+	if os.Getenv("EVENODD_TEST_ALL") == "" {
+		t.Skip("takes long: 'make test-all' runs it")
+	}
+}
+
+// TestNobodyLosesByALoadedReferee plays 200 matches at once with players that
+// answer when nine tenths of their time are over. It is about real time: of the 5 s
+// that a join may take, because in shorter ones what is left is less than a busy
+// machine may take for itself.
+func TestNobodyLosesByALoadedReferee(t *testing.T) {
+	longTest(t)
+	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
+	assert.Zero(t, l.run(), "no player was late")
+}
+
+// TestWhoIsTooLateLosesAtALoadedReferee: the same players, a little slower.
+func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
+	longTest(t)
+	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
+	assert.Equal(t, loadMatches, l.run())
+}

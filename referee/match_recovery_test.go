@@ -1,0 +1,148 @@
+package referee_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A referee that has heard the answer to its invitation asks on, whatever
+// happened to the player in between.
+func TestAPlayerThatWasRestartedInAMatchRevealsItsEntropy(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		first, second := w.Conducts(p, "R1M1", 3), w.Conducts(p, "R1M2", 1)
+		committed := map[*leaguetest.Conductor]string{}
+		for _, c := range []*leaguetest.Conductor{first, second} {
+			joined, err := c.Invite()
+			require.NoError(t, err)
+			committed[c] = joined.EntropyCommitment
+		}
+		p.Stop()
+		p = w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+
+		chosen, err := first.Choose()
+		require.NoError(t, err)
+		entropy, ok := protocol.ParseSecret(chosen.Entropy)
+		require.True(t, ok)
+		assert.Equal(t, committed[first], protocol.EntropyCommitment("R1M1", "P01", entropy))
+		assert.Equal(t, first.Token, chosen.AuthToken)
+		joined, err := first.Invite()
+		require.NoError(t, err)
+		assert.Equal(t, committed[first], joined.EntropyCommitment, "invited again it answers as before")
+		_, err = first.Over(8)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
+		_, err = first.Choose()
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+
+		moved, err := second.Move("2000-01-01T00:00:30Z", "rock")
+		require.NoError(t, err, "of any game")
+		entropy, ok = protocol.ParseSecret(moved.Entropy)
+		require.True(t, ok)
+		assert.Equal(t, committed[second], protocol.EntropyCommitment("R1M2", "P01", entropy))
+	})
+}
+
+func TestWhoMayNotAskAPlayerThatWasRestarted(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(w *leaguetest.World, c *leaguetest.Conductor)
+		code   protocol.Code
+	}{
+		{"somebody without a token", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Token = "" }, protocol.ErrMatchNotFound},
+		{"somebody with another token", func(w *leaguetest.World, c *leaguetest.Conductor) { c.Token = w.AccessToken("P02", "R1M1", 1, "REF01") }, protocol.ErrMatchNotFound},
+		{"a referee under another name", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Sender = "REF02" }, protocol.ErrMatchNotFound},
+		{"the referee of another match", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.MatchID = "R1M2" }, protocol.ErrMatchNotFound},
+		{"the referee of another attempt", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Attempt = 2 }, protocol.ErrMatchNotFound},
+		{"the referee of an attempt that is over", func(w *leaguetest.World, c *leaguetest.Conductor) {
+			_, err := w.Conducts(c.To, "R1M1", 2).Over(8)
+			require.NoError(w.T, err)
+		}, protocol.ErrInvalidMatchState},
+		{"the referee of an attempt before the one that it is in", func(w *leaguetest.World, c *leaguetest.Conductor) {
+			_, err := w.Conducts(c.To, "R1M1", 2).Choose()
+			require.NoError(w.T, err)
+		}, protocol.ErrTokenInvalid},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := store.Folder(t.TempDir())
+				w.ScriptedManager()
+				w.Lives("P01", folder).Stop()
+				c := w.Conducts(w.Lives("P01", folder), "R1M1", 1)
+				test.change(w, c)
+				_, err := c.Choose()
+				assert.Equal(t, test.code, protocol.AsError(err).Code)
+			})
+		})
+	}
+}
+
+// A question may come before the player has been let in again.
+func TestAQuestionToAPlayerThatIsComingBack(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		boss := w.ScriptedManager()
+		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		_, err := w.Conducts(p, "R1M1", 1).Invite()
+		require.NoError(t, err)
+		p.Stop()
+		boss.Stop()
+		p = w.Resident("P01", folder, nil, leaguetest.WithStrategy("even"))
+		w.Later(5*leaguetest.Second, func() { w.ScriptedManager() })
+		w.Background.Go(func() { assert.NoError(t, p.Player.Register(w.Context)) })
+		time.Sleep(time.Second)
+		chosen, err := w.Conducts(p, "R1M1", 1).Choose()
+		require.NoError(t, err)
+		assert.Equal(t, "even", chosen.ParityChoice)
+		assert.GreaterOrEqual(t, w.Now(), 5*leaguetest.Second)
+	})
+}
+
+// TestAMatchGoesOnWithAPlayerThatCrashes is the whole of it: the player dies
+// when it is asked for its choice, or when it is told the result, and its
+// match ends like any other.
+func TestAMatchGoesOnWithAPlayerThatCrashes(t *testing.T) {
+	for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
+		t.Run(method, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := store.Folder(t.TempDir())
+				w.StartManager(2, 1)
+				w.Referee("REF01")
+				var crashed, restarted *leaguetest.Agent
+				crashed = w.Lives("P01", folder, leaguetest.On(method, leaguetest.InTurn(func(c *leaguetest.Call) (jsontext.Value, error) {
+					if method == protocol.Invite.Name { // it has answered, but nobody heard
+						_, _ = c.OwnAnswer()
+					}
+					w.Background.Go(func() {
+						crashed.Stop()
+						time.Sleep(time.Second)
+						restarted = w.Lives("P01", folder)
+					})
+					return nil, leaguetest.ErrHangUp
+				})))
+				w.Player("P02")
+				w.Finish()
+				require.NotNil(t, restarted)
+				require.NoError(t, restarted.Player.Close())
+				results := w.Manager.Results()
+				require.Len(t, results, 1)
+				assert.NotEqual(t, protocol.StatusTechnicalLoss, results[0].Status)
+				if method == protocol.NotifyMatchResult.Name {
+					return // told once, and never again
+				}
+				assert.Equal(t, 1, restarted.Player.Record().Stats.TotalMatches)
+				assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+			})
+		})
+	}
+}

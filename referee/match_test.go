@@ -1,0 +1,189 @@
+package referee_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+func TestAMatchAsksBothPlayersAtTheSameTime(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(leaguetest.With(leaguetest.Slow(1*time.Second, 4*time.Second, 1*time.Second)), leaguetest.With(leaguetest.Slow(2*time.Second, 3*time.Second, 2*time.Second)))
+
+		assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.Invite.Name)))
+		assert.Equal(t, []int{2, 2}, leaguetest.Seconds(w.Calls(protocol.ChooseParity.Name)), "when both have acknowledged")
+		assert.Equal(t, []int{6, 6}, leaguetest.Seconds(w.Calls(protocol.NotifyMatchResult.Name)), "when both have chosen")
+		assert.Equal(t, 8*time.Second, w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).At, "when both have acknowledged the end")
+		for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
+			asked := w.Calls(method)
+			assert.Less(t, max(asked[0].At, asked[1].At), min(asked[0].Until, asked[1].Until), method)
+		}
+		for _, e := range w.Calls(protocol.ChooseParity.Name) {
+			assert.Equal(t, 32*time.Second, w.SinceStart(leaguetest.Decode[protocol.ChooseParityCall](e.Message).Deadline))
+		}
+		assert.Empty(t, w.GameErrors())
+	})
+}
+
+func TestAMatchIsOneConversation(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(leaguetest.With(leaguetest.Slow(1*time.Second, 0, 0)), nil)
+		calls := w.Recorder.All(func(e *leaguetest.Exchange) bool {
+			return e.From == "ref01" && e.Method != protocol.RegisterReferee.Name
+		})
+		require.Len(t, calls, 7)
+		for _, e := range append(calls, w.OnlyCall(protocol.StartMatch.Name, "ref01")) {
+			q := leaguetest.Decode[protocol.Envelope](e.Message)
+			assert.Equal(t, "conv-r1m1-a1", q.ConversationID, e.Method)
+			assert.Equal(t, e.At, w.SinceStart(q.Timestamp), e.Method)
+			if e.From == "ref01" {
+				assert.Equal(t, "referee:REF01", q.Sender, e.Method)
+			}
+		}
+	})
+}
+
+func TestAMatchTellsEachPlayerItsSide(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, nil)
+		for _, side := range []struct{ host, id, role, opponent string }{
+			{"p01", "P01", protocol.RolePlayerA, "P02"},
+			{"p02", "P02", protocol.RolePlayerB, "P01"},
+		} {
+			token := w.AccessToken(side.id, "R1M1", 1, "REF01")
+
+			q := leaguetest.Decode[protocol.GameInvitation](w.OnlyCall(protocol.Invite.Name, side.host).Message)
+			assert.Equal(t, side.role, q.RoleInMatch)
+			assert.Equal(t, side.opponent, q.OpponentID)
+			assert.Equal(t, leaguetest.LeagueID, q.LeagueID)
+			assert.Equal(t, 1, q.RoundID)
+			assert.Equal(t, 1, q.Attempt)
+			assert.Equal(t, evenodd.Type, q.GameType)
+			assert.Equal(t, token, q.AuthToken)
+
+			c := leaguetest.Decode[protocol.ChooseParityCall](w.OnlyCall(protocol.ChooseParity.Name, side.host).Message)
+			assert.Equal(t, side.id, c.PlayerID)
+			assert.Equal(t, side.opponent, c.Context.OpponentID)
+			assert.Equal(t, 1, c.Context.RoundID)
+			require.NotNil(t, c.Context.YourStandings)
+			assert.Zero(t, *c.Context.YourStandings.Points)
+			assert.Equal(t, token, c.AuthToken)
+
+			assert.Equal(t, token, w.GameOver(side.host).AuthToken)
+			for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
+				assert.Equal(t, token, leaguetest.Decode[protocol.Envelope](w.OnlyCall(method, side.host).Answer).AuthToken, "sent back after %s", method)
+			}
+		}
+	})
+}
+
+func TestAMatchIsDrawnSoThatAnyoneCanCheckIt(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		commits bool
+	}{
+		{"both players commit entropy", true},
+		{"a player that commits none counts as 32 zero bytes", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				second := leaguetest.With()
+				if !test.commits {
+					second = leaguetest.With(
+						leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("entropy_commitment", nil)),
+						leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("entropy", nil)))
+				}
+				record := w.Duel(nil, second)
+				over := w.GameOver("p01")
+
+				nonce, ok := protocol.ParseSecret(over.Draw.Nonce)
+				require.True(t, ok)
+				commitment := protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", nonce)
+				assert.Equal(t, commitment, over.Draw.Commitment)
+				assert.Equal(t, commitment, leaguetest.Decode[protocol.MatchAssignmentAck](w.OnlyCall(protocol.StartMatch.Name, "ref01").Answer).DrawCommitment)
+
+				var entropies [2]protocol.Secret
+				for i, id := range []string{"P01", "P02"} {
+					joined := w.OnlyCall(protocol.Invite.Name, []string{"p01", "p02"}[i])
+					assert.Equal(t, commitment, leaguetest.Decode[protocol.GameInvitation](joined.Message).DrawCommitment)
+					revealed, told := over.Draw.Entropies.Get(id)
+					if promised := leaguetest.Decode[protocol.GameJoinAck](joined.Answer).EntropyCommitment; promised != "" {
+						entropies[i], ok = protocol.ParseSecret(revealed)
+						require.True(t, ok)
+						assert.Equal(t, promised, protocol.EntropyCommitment("R1M1", id, entropies[i]))
+					} else {
+						assert.False(t, told)
+						assert.False(t, test.commits)
+					}
+				}
+				number := evenodd.Number(rules.Chance{Nonce: nonce, EntropyA: entropies[0], EntropyB: entropies[1]})
+				assert.Equal(t, number, *over.GameResult.DrawnNumber)
+				assert.Equal(t, number, record.Number)
+				assert.Equal(t, evenodd.Parity(number), *over.GameResult.NumberParity)
+			})
+		})
+	}
+}
+
+func TestAMatchEndsTheSameForEverybody(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		record := w.Duel(nil, nil)
+		a := w.OnlyCall(protocol.NotifyMatchResult.Name, "p01").Message
+		b := w.OnlyCall(protocol.NotifyMatchResult.Name, "p02").Message
+		assert.NotEqual(t, string(a), string(b), "the tokens differ")
+		assert.JSONEq(t, string(leaguetest.Edit(a, "auth_token", nil)), string(leaguetest.Edit(b, "auth_token", nil)))
+
+		over := w.GameOver("p01").GameResult
+		winner, score := "P01", protocol.Both("P01", 3, "P02", 0)
+		if *over.DrawnNumber%2 != 0 {
+			winner, score = "P02", protocol.Both("P01", 0, "P02", 3)
+		}
+		even, odd := "even", "odd"
+		assert.Equal(t, protocol.StatusWin, over.Status)
+		assert.Equal(t, &winner, over.WinnerPlayerID)
+		assert.Equal(t, protocol.Both("P01", &even, "P02", &odd), over.Choices)
+		assert.Contains(t, over.Reason, winner+" chose ")
+
+		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+		assert.Equal(t, w.Token("REF01"), q.AuthToken, "the referee's own token goes to the manager alone")
+		assert.Equal(t, 1, q.Attempt)
+		assert.Equal(t, 1, q.RoundID)
+		assert.Equal(t, &winner, q.Result.Winner)
+		assert.Equal(t, score, q.Result.Score)
+		assert.Equal(t, over.DrawnNumber, q.Result.Details.DrawnNumber)
+		assert.Equal(t, over.Choices, q.Result.Details.Choices)
+		assert.Equal(t, over.Status, q.Result.Details.Status)
+		assert.Equal(t, over.Reason, q.Result.Details.Reason)
+		assert.Equal(t, w.GameOver("p02").Draw, q.Draw)
+
+		assert.Equal(t, league.MatchRecord{
+			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
+			Status: protocol.StatusWin, Winner: winner, Number: *over.DrawnNumber,
+			ChoiceA: even, ChoiceB: odd, Reason: over.Reason,
+		}, record)
+	})
+}
+
+func TestEqualChoicesAreADraw(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		record := w.Duel(nil, leaguetest.With(leaguetest.WithStrategy("even")))
+		assert.Equal(t, protocol.StatusDraw, record.Status)
+		assert.Empty(t, record.Winner)
+		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+		assert.Nil(t, q.Result.Winner)
+		assert.Equal(t, protocol.Both("P01", 1, "P02", 1), q.Result.Score)
+		assert.NotNil(t, q.Result.Details.DrawnNumber)
+		for _, row := range w.Final.FinalStandings {
+			assert.Equal(t, 1, row.Points)
+			assert.Equal(t, 1, row.Draws)
+		}
+	})
+}

@@ -1,0 +1,279 @@
+package referee_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+func TestAMatchFileTellsTheWholeMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager()
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.Slow(1*leaguetest.Second, 2*leaguetest.Second, 0))
+		w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.Slow(2*leaguetest.Second, 1500*time.Millisecond, 1*leaguetest.Second))
+		ack := w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(20 * leaguetest.Second)
+
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "and the attempt's file is gone")
+		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+		leaguetest.AssertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message))
+		assert.Equal(t, ack.DrawCommitment, doc.Draw.Commitment)
+		slices.SortStableFunc(doc.Transcript, func(a, b store.Exchange) int { // what is said to both at once has no order
+			return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.PlayerID, b.PlayerID))
+		})
+		for i := range doc.Transcript {
+			doc.Transcript[i].Timing = nil // which not every carrier tells
+		}
+		got, err := json.Marshal(doc, jsontext.WithIndent("  "))
+		require.NoError(t, err)
+		golden := filepath.Join("testdata", "matchfile.json")
+		if *leaguetest.Update {
+			require.NoError(t, os.MkdirAll("testdata", 0o755))
+			require.NoError(t, os.WriteFile(golden, append(got, '\n'), 0o644))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got)+"\n")
+	})
+}
+
+func TestATranscriptTellsWhatWentWrong(t *testing.T) {
+	joined := []string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK"}
+	chosen := []string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"}
+	complaint := func(try string) []string {
+		return []string{"notify_game_error " + try + " > GAME_ERROR", "notify_game_error " + try + " < GAME_ERROR_ACK"}
+	}
+	for _, test := range []struct {
+		name   string
+		traits []leaguetest.Option
+		want   []string // before the end
+		states []string // before FINISHED
+		check  func(t *testing.T, doc *store.Match)
+	}{
+		{
+			name: "nothing", want: slices.Concat(joined, chosen), states: leaguetest.FinishedStates[:4],
+		},
+		{
+			name: "a timeout", traits: leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally))),
+			want: slices.Concat(joined,
+				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E001"}, complaint("1"),
+				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
+			states: leaguetest.FinishedStates[:4],
+		},
+		{
+			name: "a wrong choice", traits: leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))),
+			want: slices.Concat(joined,
+				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, complaint("1"),
+				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
+			states: leaguetest.FinishedStates[:4],
+			check: func(t *testing.T, doc *store.Match) {
+				for _, x := range doc.Transcript {
+					if x.Error != nil {
+						assert.Equal(t, "INVALID_PARITY_CHOICE", x.Error.ErrorName)
+						assert.Contains(t, x.Error.Detail, `"Even"`)
+						assert.Equal(t, "Even", leaguetest.Decode[protocol.ChooseParityResponse](x.Message).ParityChoice)
+					}
+				}
+			},
+		},
+		{
+			name: "a choice that is no word", traits: leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", 7), leaguetest.Normally))),
+			want: slices.Concat(joined,
+				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, complaint("1"),
+				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
+			states: leaguetest.FinishedStates[:4],
+			check: func(t *testing.T, doc *store.Match) {
+				for _, x := range doc.Transcript {
+					if x.Error != nil {
+						assert.Contains(t, x.Error.Detail, "parity_choice cannot be read: 7")
+						assert.True(t, x.Unreadable("parity_choice"))
+						assert.NotContains(t, string(x.Message), "parity_choice")
+					}
+				}
+			},
+		},
+		{
+			name: "a broken connection", traits: leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))),
+			want: slices.Concat(
+				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E009"}, complaint("1"),
+				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
+			states: leaguetest.FinishedStates[:4],
+		},
+		{
+			name: "an error for an answer", traits: leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrMatchNotFound), leaguetest.Normally))),
+			want: slices.Concat(
+				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E002"}, complaint("1"),
+				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
+			states: leaguetest.FinishedStates[:4],
+		},
+		{
+			name: "a refusal", traits: leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false))),
+			want: joined, states: leaguetest.FinishedStates[:2],
+			check: func(t *testing.T, doc *store.Match) {
+				assert.Equal(t, "P02 refused the invitation - P01 wins by default", doc.Result.Reason)
+				assert.Nil(t, doc.Result.DrawnNumber)
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				boss := w.ScriptedManager()
+				r := w.RefereeWithFiles("REF01", folder)
+				w.Player("P01")
+				w.Player("P02", test.traits...)
+				w.HandOver(boss, r, "R1M1", 1)
+				w.WaitUntil(60 * leaguetest.Second)
+				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+				// A complaint is acknowledged beside the match.
+				got, want := leaguetest.TranscriptWith(doc, "P02"), leaguetest.NormalCourse(test.want...)
+				assert.ElementsMatch(t, want, got)
+				beside := func(line string) bool { return strings.HasPrefix(line, "notify_game_error") }
+				assert.Equal(t, slices.DeleteFunc(want, beside), slices.DeleteFunc(got, beside))
+				assert.Equal(t, append(slices.Clone(test.states), "FINISHED", "ACKNOWLEDGED"), leaguetest.States(doc))
+				if test.check != nil {
+					test.check(t, doc)
+				}
+			})
+		})
+	}
+}
+
+func TestATranscriptOfAPlayerThatIsNotThere(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager()
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Player("P01")
+		w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(60 * leaguetest.Second)
+		var want []string
+		for _, try := range []string{"1", "2", "3", "4"} {
+			want = append(want, "handle_game_invitation "+try+" > GAME_INVITATION", "handle_game_invitation "+try+" < E009",
+				"notify_game_error "+try+" > GAME_ERROR", "notify_game_error "+try+" < E009")
+		}
+		want = append(want, "notify_match_result 1 > GAME_OVER", "notify_match_result 1 < E009")
+		assert.ElementsMatch(t, want, leaguetest.TranscriptWith(leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile), "P02"))
+	})
+}
+
+func TestNoTokenIsEverInAMatchFile(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		access := w.AccessToken("P02", "R1M1", 1, "REF01")
+		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrDuplicateReport))))
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrTokenMissing)))
+		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
+			leaguetest.EditAnswer("parity_choice", access), leaguetest.EditAnswer("auth_token", w.Token("P02")), // it says them itself
+			leaguetest.EditAnswer("auth_token", 7), leaguetest.Normally)))
+		w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(60 * leaguetest.Second)
+		w.HandOver(boss, r, "R1M2", 1)
+		w.WaitUntil(120 * leaguetest.Second)
+		require.Len(t, leaguetest.MatchFiles(t, folder), 2)
+		for _, name := range leaguetest.MatchFiles(t, folder) {
+			raw, err := os.ReadFile(filepath.Join(string(folder), "data", "matches", name))
+			require.NoError(t, err)
+			assert.NotContains(t, string(raw), "auth_token")
+			for _, id := range []string{"P01", "P02", "REF01"} {
+				for _, secret := range []string{w.Token(id), w.ManagerCredential(id), w.AccessToken(id, "R1M1", 1, "REF01"), w.AccessToken(id, "R1M2", 1, "REF01")} {
+					assert.NotContains(t, string(raw), secret)
+				}
+			}
+		}
+	})
+}
+
+func TestTheResultIsOnDiskBeforeAnybodyIsTold(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.AfterChecking(func() {
+			assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder), "not final before it is acknowledged")
+		})))
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.AfterChecking(func() {
+			doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
+			assert.Equal(t, store.StateFinished, doc.Lifecycle.State)
+			assert.Equal(t, leaguetest.FinishedStates, leaguetest.States(doc))
+			assert.NotNil(t, doc.Result)
+			assert.Equal(t, []string{
+				"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
+				"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE",
+			}, leaguetest.TranscriptWith(doc, "P01"))
+		})))
+		w.Player("P02")
+		w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(20 * leaguetest.Second)
+		w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
+	})
+}
+
+func TestARefusedReportStaysAsAnAttempt(t *testing.T) {
+	for _, code := range []protocol.Code{protocol.ErrDuplicateReport, protocol.ErrMatchNotFound} {
+		t.Run(string(code), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.RefuseWith(code), leaguetest.Normally)))
+				r := w.RefereeWithFiles("REF01", folder)
+				w.Players(2)
+				w.HandOver(boss, r, "R1M1", 1)
+				w.WaitUntil(20 * leaguetest.Second)
+				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
+				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
+				assert.Equal(t, append(slices.Clone(leaguetest.FinishedStates), "DISPUTED"), leaguetest.States(doc))
+				require.NotNil(t, doc.Refusal)
+				assert.Equal(t, string(code), doc.Refusal.ErrorCode)
+				assert.Len(t, doc.Transcript, 12, "with GAME_OVER")
+
+				r.StopReferee()
+				r = w.RefereeWithFiles("REF01", folder)
+				w.WaitUntil(30 * leaguetest.Second)
+				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost) // nobody asked again
+				w.HandOver(boss, r, "R1M1", 2)
+				w.WaitUntil(40 * leaguetest.Second)
+				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the manager thought better of it")
+				doc = leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+				assert.Nil(t, doc.Refusal)
+				assert.Equal(t, 1, doc.Attempt)
+			})
+		})
+	}
+}
+
+func TestAnAttemptThatAnotherReplacesIsAbandoned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager()
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
+		w.Player("P02")
+		ack := w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(1 * leaguetest.Second)
+		w.HandOver(boss, r, "R1M1", 2)
+		w.WaitUntil(60 * leaguetest.Second)
+		assert.ElementsMatch(t, []string{leaguetest.FirstMatchFile, leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
+		assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
+		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
+		assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "ABANDONED"}, leaguetest.States(doc))
+		assert.Nil(t, doc.Result)
+		assert.Equal(t, ack.DrawCommitment, doc.Draw.Commitment)
+		assert.NotEmpty(t, leaguetest.TranscriptWith(doc, "P02"))
+	})
+}

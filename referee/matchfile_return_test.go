@@ -1,0 +1,308 @@
+package referee_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+func TestARefereeThatComesBackReportsWhatItHadFinished(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		handed bool // again, before anything else
+	}{{"by itself", false}, {"and when it is handed the match again", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+				r := w.RefereeWithFiles("REF01", folder)
+				w.Players(2)
+				ack := w.HandOver(boss, r, "R1M1", 1)
+				w.WaitUntil(1 * leaguetest.Second) // the report has failed once, and waits
+				r.StopReferee()
+				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
+				assert.Equal(t, store.StateFinished, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Lifecycle.State)
+
+				w.WaitUntil(30 * leaguetest.Second)
+				r = w.RefereeWithFiles("REF01", folder)
+				if test.handed {
+					again := w.HandOver(boss, r, "R1M1", 2)
+					assert.Equal(t, 1, again.Attempt)
+					assert.Equal(t, ack.DrawCommitment, again.DrawCommitment)
+				}
+				w.WaitUntil(60 * leaguetest.Second)
+				reports := w.Calls(protocol.ReportMatchResult.Name)
+				require.Len(t, reports, 3)
+				assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[2].Message, "timestamp", nil)))
+				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
+				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+				leaguetest.AssertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message))
+				assert.Equal(t, append(append([]string{}, leaguetest.FinishedStates...), "ACKNOWLEDGED"), leaguetest.States(doc))
+				assert.Equal(t, leaguetest.NormalCourse(
+					"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
+					"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"), leaguetest.TranscriptWith(doc, "P01"))
+			})
+		})
+	}
+}
+
+func TestARefereeStoppedInTheMiddleOfAMatchPlaysItAgain(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		crashed bool // and wrote nothing
+	}{{"told to stop", false}, {"killed", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				boss := w.ScriptedManager()
+				r := w.RefereeWithFiles("REF01", folder)
+				w.Player("P01", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
+				w.Player("P02")
+				w.HandOver(boss, r, "R1M1", 1)
+				w.WaitUntil(1 * leaguetest.Second)
+				r.StopReferee()
+				w.WaitUntil(2 * leaguetest.Second)
+				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
+				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
+				assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "ABANDONED"}, leaguetest.States(doc))
+				assert.Nil(t, doc.Result)
+				if test.crashed {
+					require.NoError(t, os.Remove(folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")))
+				}
+
+				r = w.RefereeWithFiles("REF01", folder)
+				w.WaitUntil(10 * leaguetest.Second)
+				assert.Empty(t, w.Calls(protocol.ReportMatchResult.Name), "there is nothing to report")
+				assert.Equal(t, 2, w.HandOver(boss, r, "R1M1", 2).Attempt)
+				w.WaitUntil(60 * leaguetest.Second)
+				assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message).Attempt)
+				assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
+			})
+		})
+	}
+}
+
+func TestAMatchOfALifeBeforeIsReportedFromDisk(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager()
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Players(2)
+		ack := w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(1 * leaguetest.Second)
+		r.StopReferee()
+		r = w.RefereeWithFiles("REF01", folder)
+		w.WaitUntil(10 * leaguetest.Second)
+		w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost) // it was acknowledged
+
+		q := &protocol.ToolRequest{MatchID: "R1M1"}
+		q.AuthToken = w.Token("REF01")
+		state, err := protocol.GetMatchState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(r.Host)}, q)
+		require.NoError(t, err)
+		assert.Equal(t, w.GameOver("p01").GameResult, state.GameResult)
+
+		again := w.HandOver(boss, r, "R1M1", 3)
+		assert.Equal(t, []any{1, ack.DrawCommitment}, []any{again.Attempt, again.DrawCommitment})
+		w.WaitUntil(20 * leaguetest.Second)
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		require.Len(t, reports, 2)
+		assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[1].Message, "timestamp", nil)))
+		assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
+	})
+}
+
+func TestAFileThatIsOfNoUseIsNoResult(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(text string) string
+	}{
+		{"damaged", func(text string) string { return text[:len(text)/2] }},
+		{"empty", func(string) string { return "" }},
+		{"of another league", func(text string) string { return strings.Replace(text, leaguetest.LeagueID, "another", 1) }},
+		{"of another match", func(text string) string {
+			return strings.Replace(text, `"match_id": "R1M1"`, `"match_id": "R1M2"`, 1)
+		}},
+		{"of another attempt", func(text string) string { return strings.Replace(text, `"attempt": 1`, `"attempt": 2`, 1) }},
+		{"of another referee", func(text string) string {
+			return strings.Replace(text, `"referee_id": "REF01"`, `"referee_id": "REF02"`, 1)
+		}},
+		{"with another nonce", func(text string) string {
+			last := strings.LastIndex(text, `"nonce": "`) // the first is in GAME_OVER
+			return text[:last] + strings.Replace(text[last:], `"nonce": "`, `"nonce": "00`, 1)
+		}},
+		{"of a newer program", func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(1, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+				r := w.RefereeWithFiles("REF01", folder)
+				w.Players(2)
+				w.HandOver(boss, r, "R1M1", 1)
+				w.WaitUntil(1 * leaguetest.Second)
+				r.StopReferee()
+				path := folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				changed := test.change(string(text))
+				require.NotEqual(t, string(text), changed)
+				require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
+
+				book := w.CaptureLog()
+				r = w.RefereeWithFiles("REF01", folder)
+				w.WaitUntil(20 * leaguetest.Second)
+				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+				assert.Contains(t, book.Text(), path)
+				assert.Equal(t, 2, w.HandOver(boss, r, "R1M1", 2).Attempt)
+				w.WaitUntil(40 * leaguetest.Second)
+				reports := w.Calls(protocol.ReportMatchResult.Name)
+				require.Len(t, reports, 2)
+				assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](reports[1].Message).Attempt)
+			})
+		})
+	}
+}
+
+func TestAFileOfAnotherRefereeIsItsOwn(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager()
+		first, second := w.RefereeWithFiles("REF01", folder), w.RefereeWithFiles("REF02", folder)
+		w.Players(2)
+		w.HandOver(boss, first, "R1M1", 1)
+		w.WaitUntil(time.Second)
+		assert.Equal(t, 2, w.HandOver(boss, second, "R1M1", 2).Attempt, "it plays it itself")
+		w.WaitUntil(2 * time.Second)
+		assert.Equal(t, "REF02", leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).RefereeID)
+	})
+}
+
+func TestOldMatchFilesAreMovedOutOfTheWay(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager()
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Players(2)
+		w.HandOver(boss, r, "R1M1", 1)
+		w.WaitUntil(1 * leaguetest.Second)
+		r.StopReferee()
+		require.NoError(t, os.RemoveAll(filepath.Join(string(folder), "private"))) // who it was is forgotten
+
+		first, second := w.NewRefereeWithFiles("REF01", folder), w.NewRefereeWithFiles("REF02", folder)
+		require.NoError(t, first.Referee.Register(w.Context))
+		require.NoError(t, second.Referee.Register(w.Context))
+		assert.Empty(t, leaguetest.MatchFiles(t, folder))
+		old := filepath.Join(string(folder), "archive", leaguetest.LeagueID+"-2000-01-01T000001Z-matches", "R1M1.json")
+		assert.FileExists(t, old)
+		assert.Equal(t, 1, w.HandOver(boss, first, "R1M1", 1).Attempt)
+		w.WaitUntil(10 * time.Second)
+		assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 2, "it is another match")
+		assert.FileExists(t, old)
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
+	})
+}
+
+func TestAFullDiskStopsNoMatch(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		block func(t *testing.T, folder store.Folder) string // a path that cannot be written any more
+		left  []string
+	}{
+		{
+			"nothing can be written", func(t *testing.T, folder store.Folder) string {
+				path := folder.Matches(leaguetest.LeagueID)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, nil, 0o644))
+				return folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
+			}, []string{leaguetest.LeagueID},
+		},
+		{
+			"no attempt can be written", func(t *testing.T, folder store.Folder) string {
+				path := folder.Attempts(leaguetest.LeagueID)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, nil, 0o644))
+				return folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
+			}, []string{leaguetest.FirstMatchFile, leaguetest.LeagueID + "/attempts"},
+		},
+		{
+			"the match's own file cannot be written", func(t *testing.T, folder store.Folder) string {
+				path := folder.Match(leaguetest.LeagueID, "R1M1")
+				require.NoError(t, os.MkdirAll(path, 0o755))
+				return path
+			}, []string{leaguetest.AttemptFile(1)},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder, book := leaguetest.TempFolder(t), w.CaptureLog()
+				boss := w.ScriptedManager()
+				r := w.RefereeWithFiles("REF01", folder)
+				path := test.block(t, folder)
+				w.Players(2)
+				w.HandOver(boss, r, "R1M1", 1)
+				w.WaitUntil(20 * leaguetest.Second)
+				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+				assert.Len(t, w.Calls(protocol.NotifyMatchResult.Name), 2)
+				assert.ElementsMatch(t, test.left, leaguetest.MatchFiles(t, folder))
+				assert.Contains(t, book.Text(), `"level":"error"`)
+				assert.Contains(t, book.Text(), path)
+			})
+		})
+	}
+}
+
+func TestARefereeFinishesWhatItHas(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P02")
+		ack := w.HandOver(boss, r, "R1M1", 1)
+		var took time.Duration
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.Referee.Finish(w.Context)
+			took = w.Now()
+		}()
+		w.WaitUntil(1 * leaguetest.Second)
+		other, err := w.Assign(boss, r, w.Assignment("R1M2", 1, "REF01"))
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusRejected, other.Status)
+		assert.Equal(t, "this referee is stopping", other.Reason)
+		assert.Equal(t, ack.DrawCommitment, w.HandOver(boss, r, "R1M1", 1).DrawCommitment, "what it has, it keeps")
+		<-done
+		assert.GreaterOrEqual(t, took, 6*leaguetest.Second, "the report was tried again after 2 s")
+		assert.Less(t, took, 7*leaguetest.Second)
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "and the file is there")
+		synctest.Wait()
+		r.Referee.Finish(w.Context) // at once
+	})
+}
+
+func TestARefereeFinishesNoLongerThanItMay(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+		r := w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		w.Players(2)
+		w.HandOver(boss, r, "R1M1", 1)
+		ctx, cancel := context.WithTimeout(w.Context, 30*leaguetest.Second)
+		defer cancel()
+		r.Referee.Finish(ctx)
+		assert.Equal(t, 30*leaguetest.Second, w.Now())
+	})
+}
