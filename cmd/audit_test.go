@@ -56,7 +56,7 @@ func ran(t *testing.T, construct func(streams) *cobra.Command, args ...string) (
 	return b.String(), err
 }
 
-func TestAuditOfAnHonestLeague(t *testing.T) {
+func TestAuditOfACorrectLeagueHasNoFindings(t *testing.T) {
 	out, err := ran(t, newAudit, string(registering(t)))
 	require.NoError(t, err)
 	assert.Equal(t, "audited 0 matches of league cup: no findings; not started\n", out)
@@ -99,7 +99,7 @@ func TestAuditNamesEachFinding(t *testing.T) {
 	assert.Equal(t, 3, report.Leagues[0].Findings[0].Line)
 }
 
-func TestAuditCalledWrongly(t *testing.T) {
+func TestAuditReportsWrongArguments(t *testing.T) {
 	var wrong *usageError
 	for _, args := range [][]string{{}, {"a", "b"}, {"--format", "xml", "."}} {
 		_, err := ran(t, newAudit, args...)
@@ -114,6 +114,6 @@ func TestAuditCalledWrongly(t *testing.T) {
 }
 
 // What strangers wrote does nothing to a terminal.
-func TestOneLine(t *testing.T) {
+func TestOneLineReplacesControlCharacters(t *testing.T) {
 	assert.Equal(t, "a\uFFFDb\uFFFD[31mc\uFFFD", oneLine("a\nb\x1b[31mc\u202e"))
 }

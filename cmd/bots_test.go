@@ -32,7 +32,7 @@ func exampleBot(t *testing.T, name string) string {
 }
 
 // The examples play a whole league over HTTP, each beside a player of ours.
-func TestTheExamplesPlayALeague(t *testing.T) {
+func TestExampleBotsPlayALeague(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]string{
 		"frequency.py": `"stderr":"R1M1 against P0\d: (even|odd)".*"event_type":"THE_BOT_SAYS"`,
@@ -55,7 +55,7 @@ func TestTheExamplesPlayALeague(t *testing.T) {
 }
 
 // In a simulation they play the same league again, on every transport.
-func TestTheExamplesInASimulation(t *testing.T) {
+func TestExampleBotsPlayInASimulation(t *testing.T) {
 	t.Parallel()
 	strategies := exampleBot(t, "frequency.py") + ",contrarian," + exampleBot(t, "alternate.sh")
 	simulated := func(transport string) string {
@@ -71,7 +71,7 @@ func TestTheExamplesInASimulation(t *testing.T) {
 
 // A player that is told to stop takes its bot with it, which has not heard of
 // the Ctrl-C.
-func TestAPlayerThatIsInterruptedEndsItsBot(t *testing.T) {
+func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 	t.Parallel()
 	p := start(t, "player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp",
 		"--strategy", `exec:sh -c 'echo $$ >&2; while read -r q; do :; done; echo goodbye >&2'`)
@@ -82,7 +82,7 @@ func TestAPlayerThatIsInterruptedEndsItsBot(t *testing.T) {
 }
 
 // A language model plays, is paid for, and its key is told to nobody else.
-func TestAModelPlaysALeague(t *testing.T) {
+func TestLanguageModelPlaysALeague(t *testing.T) {
 	t.Parallel()
 	const key = "sk-this-is-a-secret"
 	var asked atomic.Int32

@@ -108,7 +108,7 @@ func listening(t *testing.T) string {
 // anywhere has the kit listen at a free port.
 var anywhere = []string{"--listen", "localhost:0"}
 
-func TestCheckTellsPeople(t *testing.T) {
+func TestCheckReportAsText(t *testing.T) {
 	h, url := aHand(), listening(t)
 	stdout, _, err := h.checks(t, append(anywhere, "player", url)...)
 	assert.EqualError(t, err, "1 requirement failed")
@@ -144,7 +144,7 @@ warning P-INV-03   the timestamp has no zone
 `, stdout)
 }
 
-func TestCheckTellsMachines(t *testing.T) {
+func TestCheckReportAsJSON(t *testing.T) {
 	h, url := aHand(), listening(t)
 	stdout, _, err := h.checks(t, append(anywhere, "player", url, "--format", "json")...)
 	var failed *nonconformingError
@@ -162,7 +162,7 @@ func TestCheckTellsMachines(t *testing.T) {
 	assert.NotContains(t, stdout, "\u009b")
 }
 
-func TestCheckTellsContinuousIntegration(t *testing.T) {
+func TestCheckReportAsJUnit(t *testing.T) {
 	h, url := aHand(), listening(t)
 	stdout, _, err := h.checks(t, append(anywhere, "player", url, "--format", "junit")...)
 	require.Error(t, err)
@@ -192,7 +192,7 @@ func TestCheckTellsContinuousIntegration(t *testing.T) {
 `, stdout)
 }
 
-func TestCheckAnAgentThatConforms(t *testing.T) {
+func TestCheckOfAConformingAgentEndsWithoutError(t *testing.T) {
 	h, url := aHand(), listening(t)
 	h.report.Findings, h.report.Causes = append(h.report.Findings[:1], h.report.Findings[2:]...), h.report.Causes[1:]
 	_, _, err := h.checks(t, append(anywhere, "player", url, "--only", "p-inv,P-OVER-01", "--level", "MUST", "--wait", "3s", "--timeout", "20s")...)
@@ -236,7 +236,7 @@ func TestCheckPlaysTheGameOfItsFlag(t *testing.T) {
 	assert.EqualError(t, err, `--game: unknown game "chess"; known: even_odd, rock_paper_scissors, tic_tac_toe`)
 }
 
-func TestCheckAManagerByItsAdminToken(t *testing.T) {
+func TestCheckReadsTheAdminTokenFromTheEnvironment(t *testing.T) {
 	h, url := aHand(), listening(t)
 	h.report.Findings, h.report.Causes = h.report.Findings[1:2], h.report.Causes[:1]
 	h.report.Findings[0].ID, h.report.Causes[0].ID = "M-START-01", "M-START-01"
@@ -290,7 +290,7 @@ func TestCheckWaitsForAnAgentThatRegistersFirst(t *testing.T) {
 	require.NoError(t, <-came)
 }
 
-func TestCheckWhereNobodyListens(t *testing.T) {
+func TestCheckFailsIfNoServerListens(t *testing.T) {
 	gone, err := net.Listen("tcp", "localhost:0")
 	require.NoError(t, err)
 	url := "http://" + gone.Addr().String() + "/mcp"
@@ -301,7 +301,7 @@ func TestCheckWhereNobodyListens(t *testing.T) {
 	assert.NotErrorAs(t, err, &wrong)
 }
 
-func TestCheckInterrupted(t *testing.T) {
+func TestInterruptedCheckHasNoResult(t *testing.T) {
 	h, url := aHand(), listening(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	h.during = func(ctx context.Context, _ conformance.Options) error {
@@ -319,7 +319,7 @@ func TestCheckInterrupted(t *testing.T) {
 
 // The place where agents look for their manager may be another's: that is said,
 // and another is found. One that was asked for is no other.
-func TestCheckWhereThePlaceIsTaken(t *testing.T) {
+func TestCheckWithATakenPort(t *testing.T) {
 	url := listening(t)
 	place := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
 	_, _, err := aHand().checks(t, "player", url, "--listen", place)
@@ -333,7 +333,7 @@ func TestCheckWhereThePlaceIsTaken(t *testing.T) {
 	assert.Regexp(t, `^localhost:8000 is taken by another program\. The manager for this test is at http://localhost:\d+/mcp: start the agent with this URL if it registers itself\.\n$`, stderr)
 }
 
-func TestCheckCalledWrongly(t *testing.T) {
+func TestCheckReportsWrongArguments(t *testing.T) {
 	const call = "check takes a role and a URL, for example: evenodd check player http://localhost:8101/mcp"
 	tests := []struct {
 		name string
@@ -373,7 +373,7 @@ func TestCheckCalledWrongly(t *testing.T) {
 	}
 }
 
-func TestCheckLists(t *testing.T) {
+func TestCheckListsRequirements(t *testing.T) {
 	stdout, _, err := aHand().checks(t, "--list", "player", "--only", "P-INV")
 	require.NoError(t, err)
 	assert.Equal(t, `player: 3 requirements

@@ -127,7 +127,7 @@ func contains(list []string, one string) bool {
 	return false
 }
 
-func TestAStudentRegistersAndAsks(t *testing.T) {
+func TestRegistrationsAndQueriesByHand(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "4")
 	here := answering(t, anything)
@@ -194,7 +194,7 @@ func TestAStudentRegistersAndAsks(t *testing.T) {
 		"awaited": [], "agent_states": {"REGISTERED": 3, "ACTIVE": 0, "SUSPENDED": 0, "SHUTDOWN": 0}}`, string(body))
 }
 
-func TestAStudentIsTurnedDown(t *testing.T) {
+func TestRejectedRegistrationsByHand(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2", "--referees", "2")
 	here := answering(t, anything)
@@ -271,7 +271,7 @@ func leagueError(t *testing.T, response object, rpc int, code, name string) obje
 	return data
 }
 
-func TestAStudentMakesMistakes(t *testing.T) {
+func TestWrongRequestsByHand(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "4")
 	here := answering(t, anything)
@@ -357,7 +357,7 @@ func TestAStudentMakesMistakes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCall(t *testing.T) {
+func TestRequestsThatAreNotJSONRPCCalls(t *testing.T) {
 	t.Parallel()
 	m := startManager(t)
 	rpcError := func(t *testing.T, body string, code int) object {
@@ -426,7 +426,7 @@ func TestWhatIsNoCall(t *testing.T) {
 	assert.Equal(t, "PONG", result(t, m.url, ping)["message_type"], "it still answers")
 }
 
-func TestALeagueIsStartedByHand(t *testing.T) {
+func TestLeagueIsStartedByStartLeague(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "0")
 	here := answering(t, anything)

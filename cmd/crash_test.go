@@ -30,24 +30,25 @@ const crashPatience = 5 * time.Minute
 // crashLeague is the league that the crash tests play.
 const crashLeague = "league_2025_even_odd"
 
-// A troupe is a league of immortal processes in one data folder.
-type troupe struct {
+// A processLeague is a league of processes that are killed and restarted, in one data
+// folder.
+type processLeague struct {
 	t        *testing.T
 	data     store.Folder
 	began    time.Time
 	deadline time.Time
-	manager  *immortal
-	referees []*immortal
-	players  []*immortal
+	manager  *restarted
+	referees []*restarted
+	players  []*restarted
 
 	mu       sync.Mutex
 	progress *sync.Cond
 	round    int // the last that was announced
 }
 
-// crashSeed is what chance decides in a crash test: that of CRASH_SEED, to play a
-// failure again, else a new one. It does not decide how the processes are
-// scheduled, so that a failure may need several tries.
+// crashSeed returns the seed of the random decisions of a crash test: CRASH_SEED, to
+// reproduce a failure, else a new one. The scheduling of processes does not depend on
+// it, so that a failure may need several attempts.
 func crashSeed(t *testing.T) uint64 {
 	t.Helper()
 	if given := os.Getenv("CRASH_SEED"); given != "" {
@@ -58,20 +59,20 @@ func crashSeed(t *testing.T) uint64 {
 	return rand.Uint64N(1_000_000)
 }
 
-// troupeSize is how many processes, and ports, a troupe has.
-const troupeSize = 1 + 2 + 12
+// leagueSize is the number of processes, and of ports, of a processLeague.
+const leagueSize = 1 + 2 + 12
 
 // gather starts a manager with these flags, 2 referees and 12 players with those
 // flags, all in a new data folder. Timeouts are as short as whole seconds allow: a
 // death costs little, and no answer is late because the machine is slow.
-func gather(t *testing.T, ports []string, pause resurrection, managers, agents []string) *troupe {
+func gather(t *testing.T, ports []string, pause pauseBefore, managers, agents []string) *processLeague {
 	t.Helper()
 	dir := t.TempDir()
 	if keep := os.Getenv("CRASH_DIR"); keep != "" { // to look at it afterwards
 		dir = filepath.Join(keep, strings.ReplaceAll(t.Name(), "/", "-")+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
-	c := &troupe{t: t, data: store.Folder(filepath.Join(dir, "SHARED")), began: time.Now(), deadline: time.Now().Add(crashPatience)}
+	c := &processLeague{t: t, data: store.Folder(filepath.Join(dir, "SHARED")), began: time.Now(), deadline: time.Now().Add(crashPatience)}
 	c.progress = sync.NewCond(&c.mu)
 	output(t, "init", string(c.data))
 	path := filepath.Join(string(c.data), "config", "leagues", crashLeague+".json")
@@ -86,19 +87,19 @@ func gather(t *testing.T, ports []string, pause resurrection, managers, agents [
 	require.NoError(t, os.WriteFile(path, raw, 0o600))
 
 	agents = slices.Concat(agents, []string{"--data", string(c.data), "--manager", "http://localhost:" + ports[0] + "/mcp"})
-	c.manager = awaken(t, dir, "manager", pause, c.follow, append([]string{
+	c.manager = startRestarted(t, dir, "manager", pause, c.follow, append([]string{
 		"manager", "--port", ports[0], "--data", string(c.data), "--players", "12", "--referees", "2", "--exit-when-done",
 	}, managers...)...)
 	for n := 1; n <= 2; n++ {
 		id := protocol.RefereeID(n)
-		c.referees = append(c.referees, awaken(t, dir, id, pause, nil, append([]string{
+		c.referees = append(c.referees, startRestarted(t, dir, id, pause, nil, append([]string{
 			"referee", "--port", ports[n], "--name", "Referee " + id, "--id", id, "--max-concurrent", "3",
 		}, agents...)...))
 	}
 	strategies := []string{"random", "contrarian", "mirror", "frequency", "alternate", "even"}
 	for n := 1; n <= 12; n++ {
 		id := protocol.PlayerID(n)
-		c.players = append(c.players, awaken(t, dir, id, pause, nil, append([]string{
+		c.players = append(c.players, startRestarted(t, dir, id, pause, nil, append([]string{
 			"player", "--port", ports[2+n], "--name", "Player " + id, "--id", id, "--strategy", strategies[n%len(strategies)],
 		}, agents...)...))
 	}
@@ -107,11 +108,11 @@ func gather(t *testing.T, ports []string, pause resurrection, managers, agents [
 
 var announced = regexp.MustCompile(`"round_id":(\d+),.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
 
-// afterLast is a round that no league has: it is over.
+// afterLast is the round after the end of any league.
 const afterLast = 1_000
 
-// follow learns from the manager which round is being played.
-func (c *troupe) follow(line string) {
+// follow reads the current round from the log of the manager.
+func (c *processLeague) follow(line string) {
 	found := announced.FindStringSubmatch(line)
 	if found == nil && !strings.Contains(line, `"event_type":"THE_LEAGUE_IS_OVER"`) {
 		return
@@ -126,7 +127,7 @@ func (c *troupe) follow(line string) {
 }
 
 // awaits waits until a round is announced, or the league is over.
-func (c *troupe) awaits(round int) (now int) {
+func (c *processLeague) awaits(round int) (now int) {
 	defer time.AfterFunc(time.Until(c.deadline), c.progress.Broadcast).Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,17 +137,16 @@ func (c *troupe) awaits(round int) (now int) {
 	return c.round
 }
 
-// ends waits until all processes have ended by themselves; all must have done
-// what they were there for.
-func (c *troupe) ends() {
+// ends waits until all processes have exited with code 0.
+func (c *processLeague) ends() {
 	c.t.Helper()
-	for _, p := range slices.Concat([]*immortal{c.manager}, c.referees, c.players) {
-		assert.Zero(c.t, p.rests(c.t, c.deadline), "%s ends with 0", p.name)
+	for _, p := range slices.Concat([]*restarted{c.manager}, c.referees, c.players) {
+		assert.Zero(c.t, p.exits(c.t, c.deadline), "%s ends with 0", p.name)
 	}
 }
 
-// killed counts the deaths of processes in a span.
-func killed(from, to time.Time, processes ...*immortal) (n int) {
+// killed counts how often processes were killed in a span.
+func killed(from, to time.Time, processes ...*restarted) (n int) {
 	for _, p := range processes {
 		for _, at := range p.deaths() {
 			if at.After(from) && at.Before(to) {
@@ -163,7 +163,7 @@ func killed(from, to time.Time, processes ...*immortal) (n int) {
 // first follows quickly on the announcement of the round, and half of the others
 // on the death before. A player that dies in a match makes it last until others
 // die in it too.
-func (c *troupe) kills(chance *rand.Rand, players, others []*immortal, last int) {
+func (c *processLeague) kills(chance *rand.Rand, players, others []*restarted, last int) {
 	for round := 1; round <= last; round++ {
 		if c.awaits(round) > last {
 			return
@@ -181,7 +181,7 @@ func (c *troupe) kills(chance *rand.Rand, players, others []*immortal, last int)
 	}
 }
 
-// A ledger is what the journal of a league tells.
+// A ledger has the facts in the journal of a league.
 type ledger struct {
 	state    *journal.State
 	disputes int
@@ -192,7 +192,7 @@ type ledger struct {
 type span struct{ from, to time.Time }
 
 // read folds the journal.
-func (c *troupe) read() ledger {
+func (c *processLeague) read() ledger {
 	c.t.Helper()
 	path := c.data.Journal(crashLeague)
 	file, err := os.Open(path)
@@ -219,9 +219,9 @@ func (c *troupe) read() ledger {
 	return l
 }
 
-// check holds the files of a league that is over against each other, and returns
-// what the journal tells and how many matches were lost technically.
-func (c *troupe) check() (l ledger, technical int) {
+// check compares the files of a completed league with each other. It returns the
+// contents of the journal and the number of technical losses.
+func (c *processLeague) check() (l ledger, technical int) {
 	c.t.Helper()
 	t := c.t
 	l = c.read()
@@ -239,7 +239,7 @@ func (c *troupe) check() (l ledger, technical int) {
 		assert.Equal(t, store.StateAcknowledged, match.Lifecycle.State, match.MatchID)
 		if report.Status == protocol.StatusTechnicalLoss {
 			technical++
-			c.excuse(report, match)
+			c.checkTechnicalLoss(report, match)
 		}
 	}
 	standings, err := store.Read[store.Standings](c.data.Standings(crashLeague))
@@ -259,8 +259,8 @@ func (c *troupe) check() (l ledger, technical int) {
 	return l, technical
 }
 
-// excuse demands that whoever lost a match technically was dead in it.
-func (c *troupe) excuse(report *journal.MatchReported, match *store.Match) {
+// checkTechnicalLoss requires that the loser of a technical loss was killed in the match.
+func (c *processLeague) checkTechnicalLoss(report *journal.MatchReported, match *store.Match) {
 	c.t.Helper()
 	states := match.Lifecycle.States
 	from, err := time.Parse(time.RFC3339, states[0].At)
@@ -282,17 +282,17 @@ func (c *troupe) excuse(report *journal.MatchReported, match *store.Match) {
 	}
 }
 
-// deck is so many of each, in an order that is chance.
-func deck(chance *rand.Rand, of ...[]*immortal) []*immortal {
+// deck returns processes in random order.
+func deck(chance *rand.Rand, of ...[]*restarted) []*restarted {
 	cards := slices.Concat(of...)
 	chance.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 	return cards
 }
 
-func repeated(p *immortal, n int) []*immortal { return slices.Repeat([]*immortal{p}, n) }
+func repeated(p *restarted, n int) []*restarted { return slices.Repeat([]*restarted{p}, n) }
 
-// shortly keeps a process dead for up to half a second.
-func shortly(seed uint64) resurrection {
+// shortly pauses for up to half a second before a restart.
+func shortly(seed uint64) pauseBefore {
 	var mu sync.Mutex
 	chance := rand.New(rand.NewPCG(seed, 2))
 	return func(string) time.Duration {
@@ -302,9 +302,9 @@ func shortly(seed uint64) resurrection {
 	}
 }
 
-// sometimesLong is shortly, but every eighth death of a player lasts longer than
-// its referee asks again: then the match is lost.
-func sometimesLong(seed uint64) resurrection {
+// sometimesLong is like shortly, but every eighth pause of a player is longer than the
+// retries of its referee: the player loses the match.
+func sometimesLong(seed uint64) pauseBefore {
 	short := shortly(seed)
 	var deaths atomic.Int64
 	return func(name string) time.Duration {
@@ -315,10 +315,10 @@ func sometimesLong(seed uint64) resurrection {
 	}
 }
 
-func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
+func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 	longTest(t)
 	seed := crashSeed(t)
-	ports := steadyPorts(t, 2*troupeSize) // chosen together: those of the dead are free for a while
+	ports := steadyPorts(t, 2*leagueSize) // chosen together: those of the dead are free for a while
 	// From a seed, a referee that died in a match goes on with the same attempt,
 	// because it draws the same; without, it needs another.
 	tests := []struct {
@@ -327,8 +327,8 @@ func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
 		seed  uint64
 		flags []string
 	}{
-		{"seeded", ports[:troupeSize], seed, []string{"--seed", strconv.FormatUint(seed, 10)}},
-		{"unseeded", ports[troupeSize:], seed + 1, nil},
+		{"seeded", ports[:leagueSize], seed, []string{"--seed", strconv.FormatUint(seed, 10)}},
+		{"unseeded", ports[leagueSize:], seed + 1, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -338,7 +338,7 @@ func TestALeagueWhoseProcessesAreKilled(t *testing.T) {
 	}
 }
 
-// survive plays a league in which fifty processes are killed.
+// survive plays a league in which processes are killed fifty times.
 func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 	t.Helper()
 	t.Logf("CRASH_SEED=%d", seed)
@@ -346,7 +346,7 @@ func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 	c := gather(t, ports, sometimesLong(seed), []string{"--pace", "1s"}, agents)
 
 	// Some die while they register; these do not count.
-	everybody := slices.Concat([]*immortal{c.manager}, c.referees, c.players)
+	everybody := slices.Concat([]*restarted{c.manager}, c.referees, c.players)
 	for range 4 {
 		linger(time.Duration(chance.Int64N(int64(400 * time.Millisecond))))
 		everybody[chance.IntN(len(everybody))].kill()
@@ -358,7 +358,7 @@ func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 	c.ends()
 
 	l, technical := c.check()
-	count := func(processes ...*immortal) int { return killed(started, l.ended, processes...) }
+	count := func(processes ...*restarted) int { return killed(started, l.ended, processes...) }
 	t.Logf("killed: manager %d, referees %d, players %d, of these in a match of theirs %d (seed %d); "+
 		"%d rounds in %.0f s; %d matches in %d attempts, %d lost technically",
 		count(c.manager), count(c.referees...), count(c.players...), c.interrupted(&l), seed,
@@ -369,13 +369,13 @@ func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 	assert.GreaterOrEqual(t, count(c.players...), 12)
 }
 
-// interrupted counts the deaths in matches: of the manager while one was being
-// played, of the others while one of their own was.
-func (c *troupe) interrupted(l *ledger) int {
+// interrupted counts how often processes were killed in matches: the manager in any
+// match, the others in their own.
+func (c *processLeague) interrupted(l *ledger) int {
 	fatal := map[time.Time]bool{}
 	for matchID, s := range l.played {
 		match, a, b, _ := l.state.Find(matchID)
-		involved := []*immortal{c.manager}
+		involved := []*restarted{c.manager}
 		for i, p := range c.referees {
 			if match.Holds(protocol.RefereeID(i + 1)) {
 				involved = append(involved, p)
@@ -405,15 +405,15 @@ func attempts(s *journal.State) (n int) {
 	return n
 }
 
-// An outcome is what of a match must not depend on who died meanwhile.
-type outcome struct {
+// A matchResult is the part of a result that must not depend on killed processes.
+type matchResult struct {
 	Status, Winner, ChoiceA, ChoiceB string
 	Number                           int
 }
 
 // outcomes are the results of all matches.
-func (c *troupe) outcomes(s *journal.State) map[protocol.MatchID]outcome {
-	all := map[protocol.MatchID]outcome{}
+func (c *processLeague) results(s *journal.State) map[protocol.MatchID]matchResult {
+	all := map[protocol.MatchID]matchResult{}
 	for m := range s.Matches() {
 		r := m.Report
 		_, a, b, ok := s.Find(r.MatchID)
@@ -426,7 +426,7 @@ func (c *troupe) outcomes(s *journal.State) map[protocol.MatchID]outcome {
 		}
 		choiceA, _ := r.Choices.Get(a)
 		choiceB, _ := r.Choices.Get(b)
-		o := outcome{Status: r.Status, Winner: text(r.WinnerPlayerID), ChoiceA: text(choiceA), ChoiceB: text(choiceB)}
+		o := matchResult{Status: r.Status, Winner: text(r.WinnerPlayerID), ChoiceA: text(choiceA), ChoiceB: text(choiceB)}
 		if r.DrawnNumber != nil {
 			o.Number = *r.DrawnNumber
 		}
@@ -435,19 +435,19 @@ func (c *troupe) outcomes(s *journal.State) map[protocol.MatchID]outcome {
 	return all
 }
 
-func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
+func TestLeagueWithAKilledManagerHasTheSameResults(t *testing.T) {
 	longTest(t)
 	t.Parallel()
 	seed := crashSeed(t)
 	t.Logf("CRASH_SEED=%d", seed)
 	agents := []string{"--seed", strconv.FormatUint(seed, 10)}
-	quiet := gather(t, steadyPorts(t, troupeSize), shortly(seed), nil, agents)
+	quiet := gather(t, steadyPorts(t, leagueSize), shortly(seed), nil, agents)
 	quiet.ends()
 	want, technical := quiet.check()
 	require.Zero(t, technical)
 
 	chance := rand.New(rand.NewPCG(seed, 1))
-	c := gather(t, steadyPorts(t, troupeSize), shortly(seed), []string{"--pace", "500ms"}, agents)
+	c := gather(t, steadyPorts(t, leagueSize), shortly(seed), []string{"--pace", "500ms"}, agents)
 	c.awaits(1)
 	started := time.Now()
 	c.kills(chance, nil, repeated(c.manager, 20), 11)
@@ -462,6 +462,6 @@ func TestALeagueWhoseManagerAloneIsKilledEndsLikeOneThatWasNot(t *testing.T) {
 	t.Logf("killed: the manager %d times while the league ran, %d times in a match, and %d times afterwards (seed %d); %d matches in %d attempts",
 		n, c.interrupted(&got), len(c.manager.deaths())-n, seed, got.state.Recorded, attempts(got.state))
 	assert.GreaterOrEqual(t, n, 15)
-	assert.Equal(t, quiet.outcomes(want.state), c.outcomes(got.state))
+	assert.Equal(t, quiet.results(want.state), c.results(got.state))
 	assert.Equal(t, want.state.Standings(), got.state.Standings())
 }

@@ -28,7 +28,7 @@ func dataFolder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func TestALeagueOfFiles(t *testing.T) {
+func TestLeagueFollowsItsConfigurationFiles(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t, map[string]string{
 		"system.json": `{"default_league_id": "cup"}`,
@@ -72,7 +72,7 @@ func TestAPlayerJoinsOnlyTheLeaguesItPrefers(t *testing.T) {
 	assert.Contains(t, p.stderr.String(), "registration refused: the manager runs league league_2025_even_odd, not shield")
 }
 
-func TestWhatARefereeIsToldOfTheRules(t *testing.T) {
+func TestAssignmentContainsTheRulesOfTheLeague(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t, map[string]string{
 		"system.json": `{"timeouts": {"move_timeout_sec": 20, "game_join_ack_timeout_sec": 4},
@@ -124,7 +124,7 @@ func twoTaken(t *testing.T) (first int) {
 	return 0
 }
 
-func TestTheFirstFreePortOfARange(t *testing.T) {
+func TestAgentTakesTheFirstFreePortOfARange(t *testing.T) {
 	t.Parallel()
 	first := twoTaken(t)
 	portsOf := func(last int) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhichAddressesAManagerCalls(t *testing.T) {
+func TestGuardAllowsAddresses(t *testing.T) {
 	for name, test := range map[string]struct {
 		host      string
 		allowed   []string
@@ -53,7 +53,7 @@ func TestWhichAddressesAManagerCalls(t *testing.T) {
 
 // The manager's own host and port is no agent's endpoint. All loopback addresses are one
 // host.
-func TestGuardRefusesWhereTheManagerListens(t *testing.T) {
+func TestGuardRefusesTheManagersOwnAddress(t *testing.T) {
 	for _, test := range []struct {
 		listens, endpoint string
 		own               bool

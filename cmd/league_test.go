@@ -189,7 +189,7 @@ func (m *manager) joinsStubbornly(t *testing.T, id string, silent bool) *stubbor
 	return s
 }
 
-func TestAManagerThatIsInterruptedTellsWhatIsRecorded(t *testing.T) {
+func TestInterruptedManagerReportsRecordedMatches(t *testing.T) {
 	t.Parallel()
 	t.Run("before the league begins", func(t *testing.T) {
 		t.Parallel()
@@ -253,7 +253,7 @@ func byeOfThree(t *testing.T) string {
 	return ""
 }
 
-func TestAManagerAnswersAfterItsLeague(t *testing.T) {
+func TestManagerAnswersQueriesAfterItsLeague(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "3")
 	refusing := m.joinsStubbornly(t, "P02", false)
@@ -280,7 +280,7 @@ func TestAManagerAnswersAfterItsLeague(t *testing.T) {
 	assert.NotContains(t, m.stderr.String(), "evenodd: interrupted")
 }
 
-func TestALeagueOfAnotherGame(t *testing.T) {
+func TestLeagueOfAnotherGame(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--game", "tic_tac_toe", "--players", "3", "--legs", "2", "--exit-when-done")
 	agents := []*process{
@@ -295,7 +295,7 @@ func TestALeagueOfAnotherGame(t *testing.T) {
 	assert.Regexp(t, `│ P0\d +│ Two +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String())
 }
 
-func TestAnAgentThatIsTurnedDownSaysWhy(t *testing.T) {
+func TestRejectedAgentPrintsTheReason(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "3", "--referees", "1", "--league-id", "league_of_three")
 	twin := m.joins(t, "player", "--name", "Twin")

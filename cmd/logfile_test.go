@@ -149,7 +149,7 @@ func TestLogFileArrangesLines(t *testing.T) {
 	}
 }
 
-func TestLogFileTakesWhatIsNoObject(t *testing.T) {
+func TestLogFileAcceptsTextThatIsNotAnObject(t *testing.T) {
 	tests := []struct{ name, line, want string }{
 		{"text", "disk on \"fire\"\n", `disk on \"fire\"`},
 		{"text of several lines", "a\nb\n", `a\nb`},
@@ -169,7 +169,7 @@ func TestLogFileTakesWhatIsNoObject(t *testing.T) {
 	}
 }
 
-func TestLogFilePlaces(t *testing.T) {
+func TestLogFilePaths(t *testing.T) {
 	tests := []struct {
 		name string
 		open func(dir string) *logFile
@@ -203,7 +203,7 @@ func TestLogFilePlaces(t *testing.T) {
 	}
 }
 
-func TestLogFileOfNothing(t *testing.T) {
+func TestLogFileWithoutLinesIsNotCreated(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, openAgentLog(dir, "player", "player-8101", nil).Close())
 	require.NoError(t, openSystemLog(dir, nil).Close())
@@ -243,7 +243,7 @@ func TestLogFileOfAnAgentThatGetsNoID(t *testing.T) {
 	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/agents/referee-8001.log.jsonl")))
 }
 
-func TestWithoutAFolderThereIsNoLog(t *testing.T) {
+func TestNoLogFileWithoutADataFolder(t *testing.T) {
 	for _, f := range []*logFile{openLeagueLog("", "L", nil), openAgentLog("", "player", "slug", nil), openSystemLog("", nil)} {
 		assert.Nil(t, f)
 		f.setAgent("P01")
@@ -251,7 +251,7 @@ func TestWithoutAFolderThereIsNoLog(t *testing.T) {
 	}
 }
 
-func TestLogFileTrustsNoID(t *testing.T) {
+func TestLogFileRefusesUnsafeIDs(t *testing.T) {
 	tests := []struct{ id, want string }{
 		{"P01", "P01"},
 		{"A_b-c.9", "A_b-c.9"},
@@ -310,7 +310,7 @@ func TestLogFileDropsTheOldestOfTooManyWaitingLines(t *testing.T) {
 	}
 }
 
-func TestLogFileFinishesATornLine(t *testing.T) {
+func TestLogFileCompletesAnUnfinishedLine(t *testing.T) {
 	tests := []struct{ name, before, want string }{
 		{"an empty file", "", ""},
 		{"whole lines", "{}\n{}\n", "{}\n{}\n"},
@@ -370,7 +370,7 @@ func TestLogFileThatCannotBeWritten(t *testing.T) {
 }
 
 // The disk fills up while the agent runs.
-func TestLogFileThatCanBeWrittenNoMore(t *testing.T) {
+func TestLogFileReportsAFullDiskOnce(t *testing.T) {
 	var screen bytes.Buffer
 	dir := t.TempDir()
 	f := openSystemLog(dir, &screen)
@@ -385,7 +385,7 @@ func TestLogFileThatCanBeWrittenNoMore(t *testing.T) {
 
 // Agents of several processes that write to the same file are several files
 // here; each is written to by many.
-func TestLogFileOfMany(t *testing.T) {
+func TestLogFileKeepsTheLinesOfConcurrentWriters(t *testing.T) {
 	const writers, lines = 8, 50
 	dir := t.TempDir()
 	processes := []*logFile{openAgentLog(dir, "player", "a", nil), openAgentLog(dir, "player", "b", nil)}

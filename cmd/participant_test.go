@@ -20,7 +20,7 @@ import (
 	"evenodd/transport"
 )
 
-func TestWhoeverIsTooFastGetsALeagueError(t *testing.T) {
+func TestRateLimitedCallerGetsALeagueError(t *testing.T) {
 	stamp := protocol.NewStamp("league_manager", protocol.SystemClock())
 	body := transport.EncodeError(protocol.TooFast(stamp, 1500*time.Millisecond))
 	var answer struct {
@@ -42,7 +42,7 @@ func TestWhoeverIsTooFastGetsALeagueError(t *testing.T) {
 }
 
 // A breaker must never decide a match, nor keep an agent out of its league.
-func TestOnlyNoticesAreHeldBack(t *testing.T) {
+func TestBreakerHoldsBackOnlyNotices(t *testing.T) {
 	for method, want := range map[string]bool{
 		"register_player": true, "register_referee": true, "start_match": true, "handle_game_invitation": true,
 		"choose_parity": true, "parity_choose": true, "make_move": true, "report_match_result": true,
@@ -123,7 +123,7 @@ func (m *forgetful) player(t *testing.T) *participation {
 		log: zerolog.Nop(), registered: func(string) {}}
 }
 
-func TestAgentThatWasDroppedBeforeTheStartIsAMemberAgain(t *testing.T) {
+func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &forgetful{}
 		l := m.player(t)
@@ -141,7 +141,7 @@ func TestAgentThatWasDroppedBeforeTheStartIsAMemberAgain(t *testing.T) {
 	})
 }
 
-func TestAgentThatWasDroppedAndIsTooLateEnds(t *testing.T) {
+func TestDroppedAgentEndsAfterTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &forgetful{}
 		l := m.player(t)

@@ -15,11 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for processes before it gives up.
+// patience is the longest time that a test waits for a process.
 const patience = 90 * time.Second
 
-// A process is a program that runs beside the test. It is killed at the end of
-// the test, if it has not ended by then.
+// A process is a program that runs during a test. The end of the test kills it.
 type process struct {
 	name   string
 	cmd    *exec.Cmd
@@ -65,8 +64,8 @@ func launch(t *testing.T, dir string, env []string, program string, args ...stri
 	return p
 }
 
-// awaits waits until the process has written to standard error what matches,
-// and returns the submatches.
+// awaits waits until the standard error of the process matches, and returns the
+// submatches.
 func (p *process) awaits(t *testing.T, pattern string) []string {
 	t.Helper()
 	wanted := regexp.MustCompile(pattern)
@@ -96,7 +95,7 @@ func (p *process) interrupt(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 }
 
-// output is what evenodd prints when all goes well.
+// output returns what evenodd prints. It must succeed.
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	p := start(t, args...)
@@ -104,7 +103,7 @@ func output(t *testing.T, args ...string) string {
 	return p.stdout.String()
 }
 
-// A transcript is what a process has written so far.
+// A transcript is the text that a process has written so far.
 type transcript struct {
 	mu      sync.Mutex
 	text    strings.Builder

@@ -108,7 +108,7 @@ var (
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
 
-func TestTheReadmeTellsTheTruth(t *testing.T) {
+func TestCommandsOfTheReadmeWork(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
 	commands := append(r.commands(), r.mentioned()...)

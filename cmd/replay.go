@@ -33,21 +33,20 @@ type replayOptions struct {
 	as       string
 }
 
-// newReplay makes 'evenodd replay': a finished match as a conversation, or said
-// again to a player.
+// newReplay makes 'evenodd replay': it shows a finished match as a conversation, or
+// replays it against a player.
 func newReplay(s streams) *cobra.Command {
 	o := &replayOptions{}
 	c := &cobra.Command{
 		Use:   "replay MATCH",
-		Short: "Show a match as a conversation, or say it again to a player",
-		Long: `Show who said what to whom in a match, when, after how long, with every error, how
-the number came about and how it ended, from the file its referee wrote.
+		Short: "Show a match as a conversation, or replay it against a player",
+		Long: `Show the conversation of a match from its match file: each message with sender,
+receiver, time and delay, every error, the draw of the number and the result.
 
-With --against the requests that one player got are sent again, in their order, to
-the endpoint given, with new times and without a token; shown is where the answers
-differ. What differs only in time, entropy, token or sender is no difference. A
-player that is in a league whose manager proves itself refuses everybody but the
-referee of its match.`,
+With --against, send the requests that one player got again to another endpoint, in
+their order, with new times and without a token, and show where the answers differ.
+Times, entropies, tokens and senders may differ. A player in a league whose manager
+proves itself refuses all callers but the referee of its match.`,
 		Example: "  evenodd replay R1M1 --data ./my-league\n" +
 			"  evenodd replay R1M1 --data ./my-league --against http://localhost:8101/mcp --as P03",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -64,11 +63,11 @@ referee of its match.`,
 	f := c.Flags()
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the league")
 	f.StringVar(&o.leagueID, "league-id", "", "the league of the match (default: the only one there is)")
-	f.IntVar(&o.attempt, "attempt", 0, "an attempt at the match that was given up, from 1 (default: the one that counts)")
+	f.IntVar(&o.attempt, "attempt", 0, "an attempt at the match that was given up, from 1 (default: the attempt that counts)")
 	f.StringVar(&o.format, "format", formatText, "text or json")
-	f.StringVar(&o.against, "against", "", "`URL` of a player to say it again to")
+	f.StringVar(&o.against, "against", "", "`URL` of a player to replay the match against")
 	tlsCAFlag(f, &o.ca)
-	f.StringVar(&o.as, "as", "", "the player whose requests are sent (default: the one who lost, or player A)")
+	f.StringVar(&o.as, "as", "", "the player whose requests are sent (default: the loser, or player A)")
 	return c
 }
 
@@ -81,7 +80,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	case o.against != "" && !httpURL(o.against):
 		return usage("--against %q: a URL such as http://localhost:8101/mcp", o.against)
 	case o.against == "" && o.as != "":
-		return usage("--as says whose requests are sent: give --against, too")
+		return usage("--as needs --against: it names the player whose requests are sent")
 	}
 	path, err := o.find()
 	if err != nil {
@@ -97,14 +96,14 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	if o.against != "" {
 		return replayAgainst(ctx, s, o, doc)
 	}
-	r := retell(doc)
+	r := replayOf(doc)
 	if o.format == formatJSON {
 		return printJSON(s.out, r)
 	}
 	return r.print(s.out)
 }
 
-// find is the path of the match's file. An error says what there is instead.
+// find returns the path of the match file. Its error lists the files that exist.
 func (o *replayOptions) find() (string, error) {
 	dir := store.Folder(o.data)
 	if err := o.findLeague(dir); err != nil {
@@ -120,9 +119,9 @@ func (o *replayOptions) find() (string, error) {
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return path, err
 	}
-	err := fmt.Errorf("league %s has no file of match %s; there %s", o.leagueID, o.matchID, inventory(namesIn(dir.Matches(o.leagueID)), "is none of any match", "are those of"))
+	err := fmt.Errorf("league %s has no file of match %s; there %s", o.leagueID, o.matchID, inventory(namesIn(dir.Matches(o.leagueID)), "is no file of any match", "are those of"))
 	if left := namesIn(dir.Attempts(o.leagueID), o.matchID+"."); len(left) > 0 {
-		err = fmt.Errorf("%w\nattempts at %s that were left: %s; show one with --attempt", err, o.matchID, strings.Join(left, ", "))
+		err = fmt.Errorf("%w\nunacknowledged attempts at %s: %s; show one with --attempt", err, o.matchID, strings.Join(left, ", "))
 	}
 	return "", err
 }
@@ -155,7 +154,8 @@ func (o *replayOptions) findAttempt(dir store.Folder) (string, error) {
 	return filepath.Join(dir.Attempts(o.leagueID), names[0]+".json"), nil // an attempt has one referee
 }
 
-// namesIn lists the JSON files of a folder that begin so, in order of matches.
+// namesIn lists the names of the JSON files of a folder that have a prefix, in order
+// of matches.
 func namesIn(path string, prefix ...string) (names []string) {
 	entries, _ := os.ReadDir(path) // no folder, no names
 	for _, e := range entries {
@@ -172,7 +172,7 @@ func namesIn(path string, prefix ...string) (names []string) {
 	return names
 }
 
-// inventory says what there is, not endlessly.
+// inventory formats at most 20 names.
 func inventory(names []string, none, some string) string {
 	const limit = 20
 	switch n := len(names); {
@@ -184,8 +184,8 @@ func inventory(names []string, none, some string) string {
 	return some + " " + strings.Join(names, ", ")
 }
 
-// A retelling is a match as replay shows it.
-type retelling struct {
+// A replay is a match as the command shows it.
+type replay struct {
 	LeagueID     string             `json:"league_id"`
 	RoundID      int                `json:"round_id"`
 	MatchID      string             `json:"match_id"`
@@ -195,16 +195,16 @@ type retelling struct {
 	State        string             `json:"state"`
 	PlayerA      store.MatchPlayer  `json:"player_A"`
 	PlayerB      store.MatchPlayer  `json:"player_B"`
-	Conversation []utterance        `json:"conversation"`
+	Conversation []conversationLine `json:"conversation"`
 	Omitted      int                `json:"omitted,omitzero"`
-	Draw         *retoldDraw        `json:"draw"`
+	Draw         *recomputedDraw    `json:"draw"`
 	Result       *store.MatchResult `json:"result"`
 }
 
-// An utterance is one exchange for people.
-type utterance struct {
+// A conversationLine is one exchange of the conversation.
+type conversationLine struct {
 	At      string               `json:"at"`
-	Waited  *float64             `json:"waited_sec"` // since the one before; null where a time cannot be read
+	Waited  *float64             `json:"waited_sec"` // since the line before; null if a time is not valid
 	From    string               `json:"from"`
 	To      string               `json:"to"`
 	Method  string               `json:"method"`
@@ -214,23 +214,23 @@ type utterance struct {
 	Message any                  `json:"message,omitzero"`
 }
 
-// A retoldDraw is how the number comes about, computed again.
-type retoldDraw struct {
+// A recomputedDraw is the draw of a match, computed again.
+type recomputedDraw struct {
 	*protocol.Draw
 	CommitmentHolds bool `json:"commitment_holds"`
-	Number          *int `json:"number"` // null where it cannot be computed
+	Number          *int `json:"number"` // null if it cannot be computed
 }
 
-func retell(doc *store.Match) *retelling {
-	r := &retelling{
+func replayOf(doc *store.Match) *replay {
+	r := &replay{
 		LeagueID: doc.LeagueID, RoundID: doc.RoundID, MatchID: doc.MatchID, Attempt: doc.Attempt, GameType: doc.GameType,
 		RefereeID: doc.RefereeID, State: doc.Lifecycle.State, PlayerA: doc.PlayerA, PlayerB: doc.PlayerB,
-		Conversation: make([]utterance, len(doc.Transcript)), Omitted: doc.Omitted, Draw: redraw(doc), Result: doc.Result,
+		Conversation: make([]conversationLine, len(doc.Transcript)), Omitted: doc.Omitted, Draw: recomputeDraw(doc), Result: doc.Result,
 	}
 	var before time.Time
 	for i := range doc.Transcript {
 		e := &doc.Transcript[i]
-		u := utterance{At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, Try: e.Try, Says: says(e), Error: e.Error}
+		u := conversationLine{At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, Try: e.Try, Says: sentence(e), Error: e.Error}
 		if e.Direction == store.Received {
 			u.From, u.To = u.To, u.From
 		}
@@ -249,12 +249,12 @@ func retell(doc *store.Match) *retelling {
 	return r
 }
 
-// redraw computes the draw of a match again; nil when the file reveals none.
-func redraw(doc *store.Match) *retoldDraw {
+// recomputeDraw computes the draw of a match again; nil if the file has none.
+func recomputeDraw(doc *store.Match) *recomputedDraw {
 	if doc.Draw == nil {
 		return nil
 	}
-	d := &retoldDraw{Draw: doc.Draw}
+	d := &recomputedDraw{Draw: doc.Draw}
 	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
 	if !ok {
 		return d
@@ -290,8 +290,8 @@ func redraw(doc *store.Match) *retoldDraw {
 	return d
 }
 
-// words is what matters of any message of a match to people.
-type words struct {
+// A messageSummary holds the members of any message of a match that are shown.
+type messageSummary struct {
 	MessageType       string               `json:"message_type"`
 	Accept            *bool                `json:"accept"`
 	RoleInMatch       string               `json:"role_in_match"`
@@ -309,14 +309,14 @@ type words struct {
 	Status            string               `json:"status"`
 }
 
-// says is a message in a sentence.
-func says(e *store.Exchange) string {
+// sentence is a message as a sentence.
+func sentence(e *store.Exchange) string {
 	if len(e.Message) == 0 && e.Error != nil {
 		return "(no answer)"
 	}
-	var w words
+	var w messageSummary
 	if json.Unmarshal(e.Message, &w) != nil {
-		return e.MessageType + " (of a form that cannot be read)"
+		return e.MessageType + " (the message cannot be read)"
 	}
 	said := e.MessageType
 	if said == "" {
@@ -325,7 +325,7 @@ func says(e *store.Exchange) string {
 	return said + w.details()
 }
 
-func (w *words) details() string {
+func (w *messageSummary) details() string {
 	switch w.MessageType {
 	case protocol.TypeGameInvitation:
 		text := fmt.Sprintf(": you are %s against %s", w.RoleInMatch, w.OpponentID)
@@ -346,11 +346,11 @@ func (w *words) details() string {
 		return ": even or odd, until " + w.Deadline
 	case protocol.TypeGameMoveCall:
 		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s",
-			w.MoveRequest.MoveType, situationOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
+			w.MoveRequest.MoveType, positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
 	case protocol.TypeChooseParityResponse:
-		return ": " + orNothing(w.ParityChoice)
+		return ": " + choiceOrNone(w.ParityChoice)
 	case protocol.TypeGameMoveResponse:
-		return ": " + orNothing(w.MoveData.Choice)
+		return ": " + choiceOrNone(w.MoveData.Choice)
 	case protocol.TypeGameError:
 		return fmt.Sprintf(": %s %s. %s", w.ErrorCode, w.ErrorName, w.Consequence)
 	case protocol.TypeGameOver:
@@ -361,19 +361,19 @@ func (w *words) details() string {
 	return ""
 }
 
-// situationOf is what a player is told of the position it is to move in, in order
-// of names; against whom and in which round was said before.
-func situationOf(context map[string]any) string {
+// positionOf formats the members of a GAME_MOVE_CALL's context that describe the
+// position, in order of their names.
+func positionOf(context map[string]any) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(context)) {
 		if name != "opponent_id" && name != "round_id" {
-			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder takes everything
+			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder never fails
 		}
 	}
 	return text.String()
 }
 
-func orNothing(s string) string {
+func choiceOrNone(s string) string {
 	if s == "" {
 		return "no choice"
 	}

@@ -19,43 +19,43 @@ import (
 	"evenodd/transport/http"
 )
 
-// A rehearsal is a match said again to a player.
-type rehearsal struct {
-	MatchID     string     `json:"match_id"`
-	Attempt     int        `json:"attempt"`
-	PlayerID    string     `json:"player_id"` // whose requests were sent
-	Endpoint    string     `json:"endpoint"`
-	Requests    []repeated `json:"requests"`
-	Differences int        `json:"differences"` // requests that were answered differently
-	Hint        string     `json:"hint,omitzero"`
+// A comparison is the result of replaying a match against a player.
+type comparison struct {
+	MatchID     string            `json:"match_id"`
+	Attempt     int               `json:"attempt"`
+	PlayerID    string            `json:"player_id"` // whose requests were sent
+	Endpoint    string            `json:"endpoint"`
+	Requests    []repeatedRequest `json:"requests"`
+	Differences int               `json:"differences"` // requests that were answered differently
+	Hint        string            `json:"hint,omitzero"`
 }
 
-// A repeated request is one that was sent again.
-type repeated struct {
+// A repeatedRequest is a request that was sent again.
+type repeatedRequest struct {
 	Method      string   `json:"method"`
 	MessageType string   `json:"message_type"`
 	Try         int      `json:"try"`
 	Then        string   `json:"then"` // the answer in the file
 	Now         string   `json:"now"`
-	Seconds     float64  `json:"seconds"`     // that the answer took
-	Limit       float64  `json:"limit_sec"`   // that it may take
+	Seconds     float64  `json:"seconds"`     // until the answer
+	Limit       float64  `json:"limit_sec"`   // the time limit of the answer
 	Differences []string `json:"differences"` // a sentence each
 }
 
-// An answer is what came of a request.
+// An answer is the result of a request.
 type answer struct {
 	message jsontext.Value // nil for none
 	fault   *protocol.Error
 }
 
-// replayAgainst says a match again to a player.
+// replayAgainst sends the requests of a match again to a player.
 func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.Match) error {
-	id, err := o.whose(doc)
+	id, err := o.player(doc)
 	if err != nil {
 		return err
 	}
-	r := &rehearsal{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeated{}}
-	// What it said then was understood in any words, and so it is now.
+	r := &comparison{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeatedRequest{}}
+	// The referee accepted answers of third-party agents in their own forms.
 	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	client, err := newClient(maxReply, o.ca, nil, speak)
 	if err != nil {
@@ -68,14 +68,14 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 		if e.PlayerID != id || e.Direction != store.Sent || !asks || len(e.Message) == 0 {
 			continue
 		}
-		one := repeated{Method: e.Method, MessageType: e.MessageType, Try: e.Try, Limit: limit.Seconds()}
+		one := repeatedRequest{Method: e.Method, MessageType: e.MessageType, Try: e.Try, Limit: limit.Seconds()}
 		begun := time.Now()
-		now, err := sayAgain(ctx, client, o.against, e, limit)
+		now, err := sendAgain(ctx, client, o.against, e, limit)
 		if err != nil {
 			return err
 		}
 		one.Seconds = time.Since(begun).Seconds()
-		then := answered(doc, i)
+		then := recordedAnswer(doc, i)
 		one.Then, one.Now = then.String(), now.String()
 		one.Differences = differences(then, now)
 		if len(one.Differences) > 0 {
@@ -93,8 +93,8 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 	return r.print(s.out)
 }
 
-// whose are the requests that are sent again.
-func (o *replayOptions) whose(doc *store.Match) (string, error) {
+// player returns the id of the player whose requests are sent again.
+func (o *replayOptions) player(doc *store.Match) (string, error) {
 	a, b := doc.PlayerA.PlayerID, doc.PlayerB.PlayerID
 	switch {
 	case o.as != "" && o.as != a && o.as != b:
@@ -107,7 +107,7 @@ func (o *replayOptions) whose(doc *store.Match) (string, error) {
 	return a, nil
 }
 
-// limitOf is how long the answer to a method may take; false for those that are
+// limitOf returns the time limit of a method's answer; false for a method that is
 // not part of the match itself.
 func limitOf(method string) (time.Duration, bool) {
 	switch method {
@@ -123,9 +123,9 @@ func limitOf(method string) (time.Duration, bool) {
 	return 0, false
 }
 
-// sayAgain sends a request of a transcript again. The error is that nobody listens
-// there, or that ctx has ended.
-func sayAgain(ctx context.Context, client *http.Client, endpoint string, e *store.Exchange, limit time.Duration) (answer, error) {
+// sendAgain sends a request of a transcript again. It returns an error if no server
+// listens at the endpoint or ctx has ended.
+func sendAgain(ctx context.Context, client *http.Client, endpoint string, e *store.Exchange, limit time.Duration) (answer, error) {
 	params, err := refreshed(e.Message, time.Now(), limit)
 	if err != nil {
 		return answer{}, fmt.Errorf("a message of the transcript cannot be sent again: %w", err)
@@ -152,7 +152,7 @@ func sayAgain(ctx context.Context, client *http.Client, endpoint string, e *stor
 	return answer{fault: protocol.AsError(err)}, nil
 }
 
-// refreshed is a message with the times of now, and without a token.
+// refreshed returns a message with new times and without a token.
 func refreshed(message jsontext.Value, now time.Time, limit time.Duration) (protocol.Object, error) {
 	var members protocol.Object
 	if err := json.Unmarshal(message, &members); err != nil {
@@ -167,8 +167,8 @@ func refreshed(message jsontext.Value, now time.Time, limit time.Duration) (prot
 	return members, nil
 }
 
-// answered is what the file says came of the request with that index.
-func answered(doc *store.Match, request int) answer {
+// recordedAnswer returns the answer that the file has for a request.
+func recordedAnswer(doc *store.Match, request int) answer {
 	asked := &doc.Transcript[request]
 	for i := request + 1; i < len(doc.Transcript); i++ {
 		e := &doc.Transcript[i]
@@ -187,13 +187,13 @@ func answered(doc *store.Match, request int) answer {
 	return answer{}
 }
 
-// String is the answer for people.
+// String formats the answer.
 func (a answer) String() string {
 	switch {
 	case a.message != nil:
-		var w words
+		var w messageSummary
 		if json.Unmarshal(a.message, &w) != nil {
-			return "an answer of a form that cannot be read"
+			return "an answer that cannot be read"
 		}
 		if w.MessageType == "" {
 			w.MessageType = "an answer without message_type"
@@ -209,7 +209,7 @@ func (a answer) String() string {
 	return "no answer: " + a.fault.Error()
 }
 
-// differences says how two answers differ in what matters.
+// differences lists how two answers differ, except in members that may differ.
 func differences(then, now answer) []string {
 	found := []string{}
 	if then.message == nil || now.message == nil {
@@ -221,13 +221,13 @@ func differences(then, now answer) []string {
 	a, b := answerMembers(then.message), answerMembers(now.message)
 	if a == nil || b == nil {
 		if string(then.message) != string(now.message) {
-			found = append(found, "the answer is another")
+			found = append(found, "the answer differs")
 		}
 		return found
 	}
 	for _, m := range a {
 		switch is := b.Raw(m.Name); {
-		case passing(m.Name):
+		case mayDiffer(m.Name):
 		case is == nil:
 			found = append(found, fmt.Sprintf("%s is missing; then it was %s", m.Name, m.Value))
 		case !sameJSON(m.Value, is):
@@ -235,7 +235,7 @@ func differences(then, now answer) []string {
 		}
 	}
 	for _, m := range b {
-		if !a.Has(m.Name) && !passing(m.Name) {
+		if !a.Has(m.Name) && !mayDiffer(m.Name) {
 			found = append(found, fmt.Sprintf("%s is new: %s", m.Name, m.Value))
 		}
 	}
@@ -247,8 +247,8 @@ func alike(a, b *protocol.Error) bool {
 	return a != nil && b != nil && a.Code == b.Code
 }
 
-// passing tells whether a member may differ from one time to the next.
-func passing(member string) bool {
+// mayDiffer tells whether a member may differ from one call to the next.
+func mayDiffer(member string) bool {
 	switch member {
 	case "timestamp", "arrival_timestamp", "entropy", "entropy_commitment", "auth_token", "sender":
 		return true
@@ -261,32 +261,32 @@ func answerMembers(message jsontext.Value) (members protocol.Object) {
 	return members
 }
 
-// sameJSON compares two JSON values whatever their form.
+// sameJSON compares two JSON values by their canonical form.
 func sameJSON(a, b jsontext.Value) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }
 
-// hint explains the refusals that everybody meets who is not the referee.
+// hint explains the refusals that any caller but the referee gets.
 func hint(before string, fault *protocol.Error) string {
 	if before != "" || fault == nil || !fault.Remote {
 		return before
 	}
 	switch fault.Code {
 	case protocol.ErrTokenMissing, protocol.ErrTokenInvalid:
-		return "The player answers only the referee of its match, who shows a token that nobody else has: " +
-			"say it to a player that is in no league, or in one whose manager does not prove itself."
+		return "The player answers only the referee of its match, which has an access token: " +
+			"replay against a player that is in no league, or in one whose manager does not prove itself."
 	case protocol.ErrPlayerNotRegistered:
-		return "The player is in no league yet, and plays no match before it is."
+		return "The player is in no league yet, and plays no match before it is registered."
 	case protocol.ErrMatchNotFound, protocol.ErrInvalidMatchState:
-		return "The player was not invited, or has finished this match, and plays it no second time: start it anew."
+		return "The player was not invited, or has finished this match and does not play it again: restart it."
 	}
 	return before
 }
 
-// print writes the rehearsal for people.
-func (r *rehearsal) print(w io.Writer) error {
-	lines := []string{fmt.Sprintf("%s, attempt %d: the requests to %s, said again to %s", r.MatchID, r.Attempt, r.PlayerID, r.Endpoint)}
+// print writes the comparison as text.
+func (r *comparison) print(w io.Writer) error {
+	lines := []string{fmt.Sprintf("%s, attempt %d: the requests to %s, sent again to %s", r.MatchID, r.Attempt, r.PlayerID, r.Endpoint)}
 	for i := range r.Requests {
 		q := &r.Requests[i]
 		lines = append(lines, fmt.Sprintf("%s [try %d]: %s, after %.3f s of %.0f s", q.MessageType, q.Try, q.Now, q.Seconds, q.Limit))

@@ -10,11 +10,11 @@ import (
 	"evenodd/league/store"
 )
 
-// oneLine makes of what others wrote a text that stays on its line and does
-// nothing to a terminal.
+// oneLine replaces characters that break a line or control a terminal: the text is
+// that of other agents.
 func oneLine(s string) string { return strings.Map(harmless, s) }
 
-// harmless is a character, or what stands for one that does something.
+// harmless returns U+FFFD for a control character, else the character.
 func harmless(r rune) rune {
 	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
 		return '\uFFFD'
@@ -23,7 +23,7 @@ func harmless(r rune) rune {
 }
 
 // print writes the match as a conversation.
-func (r *retelling) print(w io.Writer) error {
+func (r *replay) print(w io.Writer) error {
 	conducted := fmt.Sprintf("attempt %d, conducted by %s", r.Attempt, r.RefereeID)
 	if r.RefereeID == "" {
 		conducted = "forfeited before it began"
@@ -44,9 +44,9 @@ func (r *retelling) print(w io.Writer) error {
 	return nil
 }
 
-func (r *retelling) conversation() (lines []string) {
+func (r *replay) conversation() (lines []string) {
 	if len(r.Conversation) == 0 && r.RefereeID == "" {
-		return []string{"Nobody said anything: no referee heard of the match.", ""}
+		return []string{"There was no conversation: the match was forfeited without a referee.", ""}
 	}
 	if len(r.Conversation) == 0 {
 		return []string{"The file has no transcript: the manager wrote it from the report.", ""}
@@ -72,7 +72,7 @@ func (r *retelling) conversation() (lines []string) {
 	return append(lines, "")
 }
 
-// timeOfDay is the time of a timestamp without its date.
+// timeOfDay returns a timestamp without its date.
 func timeOfDay(at string) string {
 	if _, clock, ok := strings.Cut(at, "T"); ok {
 		return strings.TrimSuffix(clock, "Z")
@@ -80,14 +80,14 @@ func timeOfDay(at string) string {
 	return at
 }
 
-func (r *retelling) drawLines() []string {
+func (r *replay) drawLines() []string {
 	d := r.Draw
 	if d == nil {
 		return nil
 	}
-	holds := "which does not belong to the commitment"
+	holds := "which does not match the commitment"
 	if d.CommitmentHolds {
-		holds = "which belongs to the commitment"
+		holds = "which matches the commitment"
 	}
 	lines := []string{"Draw: the referee reveals nonce " + d.Nonce + ",", "      " + holds + " " + d.Commitment + "."}
 	for _, e := range d.Entropies {
@@ -104,7 +104,7 @@ func (r *retelling) drawLines() []string {
 	return lines
 }
 
-func (r *retelling) resultLine() string {
+func (r *replay) resultLine() string {
 	if r.Result == nil {
 		return "Result: none; the attempt was given up."
 	}

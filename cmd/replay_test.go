@@ -81,7 +81,7 @@ func played(t *testing.T) store.Folder {
 	return dir
 }
 
-func TestReplayTellsAMatch(t *testing.T) {
+func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
 	dir := played(t)
 	out, err := ran(t, newReplay, "R1M1", "--data", string(dir))
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestReplayTellsAMatch(t *testing.T) {
 		"12:00:00.250    +0.250s  P01 → REF01  GAME_JOIN_ACK: I accept",
 		"P02 → REF01  CHOOSE_PARITY_RESPONSE: none",
 		`E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd"`,
-		"which belongs to the commitment",
+		"which matches the commitment",
 		"as the result says.",
 		"Result: WIN, P01 wins.",
 		"Points: P01 3, P02 0.",
@@ -116,7 +116,7 @@ func TestReplayTellsAMatch(t *testing.T) {
 	assert.Equal(t, true, told.Draw["commitment_holds"])
 }
 
-func TestReplayOfWhatIsNotThere(t *testing.T) {
+func TestReplayOfAMissingMatchListsTheFiles(t *testing.T) {
 	dir := string(played(t))
 	tests := []struct {
 		name string
@@ -169,7 +169,7 @@ func actor(t *testing.T, answers map[string]string) (url string, heard *[]map[st
 
 const sameEnvelope = `"protocol":"league.v2","sender":"player:other","timestamp":"2030-01-01T00:00:00Z","conversation_id":"conv-r1m1-a1","match_id":"R1M1","player_id":"P02",`
 
-func TestReplayAgainstAPlayerThatChoosesOtherwise(t *testing.T) {
+func TestReplayAgainstAPlayerShowsDifferentAnswers(t *testing.T) {
 	url, heard := actor(t, map[string]string{
 		"handle_game_invitation": `"result":{` + sameEnvelope + `"message_type":"GAME_JOIN_ACK","accept":true,"entropy_commitment":"abc"}`,
 		"choose_parity":          `"result":{` + sameEnvelope + `"message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"sideways"}`,
@@ -177,7 +177,7 @@ func TestReplayAgainstAPlayerThatChoosesOtherwise(t *testing.T) {
 	})
 	out, err := ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url)
 	require.NoError(t, err)
-	assert.Contains(t, out, "the requests to P02, said again to", "the loser's, where nobody is named")
+	assert.Contains(t, out, "the requests to P02, sent again to", "the loser's requests by default")
 	assert.Contains(t, out, "GAME_JOIN_ACK: I accept")
 	assert.Contains(t, out, `differs: parity_choice is "sideways"; then it was "none"`)
 	assert.Contains(t, out, "differs: then it was GAME_OVER_ACK, now it is an error: ")
@@ -192,14 +192,14 @@ func TestReplayAgainstAPlayerThatChoosesOtherwise(t *testing.T) {
 
 	out, err = ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url, "--as", "P01", "--format", "json")
 	require.NoError(t, err)
-	var r rehearsal
+	var r comparison
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
 	assert.Equal(t, "P01", r.PlayerID)
 	assert.Len(t, r.Requests, 3)
 }
 
 // A player of another maker is asked in its own words, as its referee did.
-func TestReplayAgainstAPlayerOfAnotherMaker(t *testing.T) {
+func TestReplayAgainstAThirdPartyPlayer(t *testing.T) {
 	url, heard := actor(t, map[string]string{
 		"receive_game_invitation": `"result":{` + sameEnvelope + `"message_type":"GAME_JOIN_ACK","accepted":true}`,
 		"receive_parity_call":     `"result":{` + sameEnvelope + `"message_type":"CHOOSE_PARITY_RESPONSE","choice":"odd"}`,
@@ -213,7 +213,7 @@ func TestReplayAgainstAPlayerOfAnotherMaker(t *testing.T) {
 	assert.Greater(t, len(*heard), 3)
 }
 
-func TestReplayAgainstAPlayerThatRefusesStrangers(t *testing.T) {
+func TestReplayAgainstAPlayerThatNeedsATokenHasAHint(t *testing.T) {
 	refusal := `"error":{"code":4001,"message":"AUTH_TOKEN_INVALID","data":{"message_type":"LEAGUE_ERROR","error_code":"E012","error_name":"AUTH_TOKEN_INVALID"}}`
 	url, _ := actor(t, map[string]string{"handle_game_invitation": refusal, "choose_parity": refusal, "notify_match_result": refusal})
 	out, err := ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url)
@@ -222,7 +222,7 @@ func TestReplayAgainstAPlayerThatRefusesStrangers(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(out, "The player answers only the referee of its match"))
 }
 
-func TestReplayAgainstNobody(t *testing.T) {
+func TestReplayAgainstAnEndpointWithoutServerFails(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	url := "http://" + l.Addr().String() + "/mcp"
@@ -245,6 +245,6 @@ func TestReplayOfAForfeit(t *testing.T) {
 	out, err := ran(t, newReplay, "R1M1", "--data", string(dir))
 	require.NoError(t, err)
 	assert.Contains(t, out, "R1M1 of league cup: round 1, forfeited before it began (ACKNOWLEDGED)")
-	assert.Contains(t, out, "Nobody said anything: no referee heard of the match.")
+	assert.Contains(t, out, "There was no conversation: the match was forfeited without a referee.")
 	assert.Contains(t, out, "Result: TECHNICAL_LOSS, P01 wins. P02 is suspended")
 }

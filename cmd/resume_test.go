@@ -86,7 +86,7 @@ func add(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(read(t, path)+text), 0o600))
 }
 
-func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
+func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	t.Parallel()
 	k := newKeptLeague(t)
 	journal := k.data.Journal(crashLeague)
@@ -114,7 +114,7 @@ func TestAManagerThatIsStoppedGoesOnWhereItWas(t *testing.T) {
 	output(t, "audit", string(k.data))
 }
 
-func TestAManagerOfALeagueThatIsOver(t *testing.T) {
+func TestManagerOfACompletedLeague(t *testing.T) {
 	t.Parallel()
 	original, table := overAlready(t)
 	before, rows := read(t, original.data.Journal(crashLeague)), read(t, original.data.Standings(crashLeague))
@@ -193,7 +193,7 @@ func TestAManagerOfALeagueThatIsOver(t *testing.T) {
 	})
 }
 
-func TestOneManagerForALeague(t *testing.T) {
+func TestSecondManagerOfALeagueIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newKeptLeague(t)
 	m := k.manager(t)
@@ -221,16 +221,16 @@ func volume(t *testing.T, options, script string, args ...string) *process {
 	return launch(t, t.TempDir(), []string{"DATA=" + data}, "unshare", args...)
 }
 
-func TestADataFolderThatCannotBeWritten(t *testing.T) {
+func TestReadOnlyDataFolderIsAnError(t *testing.T) {
 	t.Parallel()
 	p := volume(t, "ro,size=16k", `evenodd manager --port 0 --data "$DATA"`)
 	assert.Equal(t, 1, p.ends(t))
 	assert.Regexp(t, `\nevenodd: cannot store the league in \S+: .*read-only file system\n$`, "\n"+p.stderr.String())
 }
 
-// TestADiskThatIsFull lets the disk of a manager run full in the middle of a
+// TestManagerResumesAfterAFullDisk lets the disk of a manager run full in the middle of a
 // league, and then makes it larger.
-func TestADiskThatIsFull(t *testing.T) {
+func TestManagerResumesAfterAFullDisk(t *testing.T) {
 	t.Parallel()
 	k := newKeptLeague(t)
 	k.args[4] = `"$DATA"`

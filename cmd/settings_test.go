@@ -13,7 +13,7 @@ import (
 	"evenodd/config"
 )
 
-func TestTheLimitsOfALeaguesFile(t *testing.T) {
+func TestLeagueOptionsFollowTheFile(t *testing.T) {
 	for text, want := range map[string][2]int{
 		`{}`:                                  {3, 10},
 		`{"lifecycle": {"suspend_after": 2}}`: {2, 10},
@@ -34,7 +34,7 @@ func TestTheLimitsOfALeaguesFile(t *testing.T) {
 }
 
 // The registry that init writes has what spec 003 §3.8.3 shows of its two games.
-func TestRegistryIsThatOfTheSpecification(t *testing.T) {
+func TestGamesRegistryMatchesTheSpecification(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "testdata", "messages", "003-3.8.3-game_registry.json"))
 	require.NoError(t, err)
 	var shown struct {

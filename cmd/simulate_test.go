@@ -26,7 +26,7 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 // sum stands for an output that is too long to be shown.
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
+func TestSameSeedGivesTheSameBytes(t *testing.T) {
 	players, matches, repetitions := "16", 16*15/2, 1
 	if testAll() {
 		players, matches, repetitions = "50", 50*49/2, 2
@@ -50,7 +50,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
+func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string

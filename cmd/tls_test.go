@@ -80,7 +80,7 @@ func startSecretly(t *testing.T, args ...string) *manager {
 	return m
 }
 
-func TestALeagueOverTLS(t *testing.T) {
+func TestLeagueOverTLS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	secrets := slices.Clip(append(ca.signs(t, t.TempDir(), 2), "--tls-ca", ca.file))
@@ -104,7 +104,7 @@ func TestALeagueOverTLS(t *testing.T) {
 
 // Whoever is not believed, or called in the wrong way, is told from one that is
 // not there.
-func TestAgentsThatCannotSpeakTLSWithTheManager(t *testing.T) {
+func TestTLSErrorsNameTheCause(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
 	m := startSecretly(t, ca.signs(t, t.TempDir(), 2)...)
@@ -134,7 +134,7 @@ func TestAgentsThatCannotSpeakTLSWithTheManager(t *testing.T) {
 }
 
 // A league may outlive its certificate.
-func TestCertificatesThatAreReplaced(t *testing.T) {
+func TestReplacedCertificatesAreReloaded(t *testing.T) {
 	t.Parallel()
 	ca, dir := newAuthority(t), t.TempDir()
 	m := startSecretly(t, ca.signs(t, dir, 2)...)

@@ -64,7 +64,7 @@ func inForce(t *testing.T, s *config.Settings, command, name string, flags map[s
 	return config.Setting{}
 }
 
-func TestWhereAValueComesFrom(t *testing.T) {
+func TestPrecedenceOfSources(t *testing.T) {
 	// Each case has all sources that lie below the one that wins.
 	const section, top = "player:\n  port: 4\n", "port: 5\n"
 	tests := []struct {
@@ -359,7 +359,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	})
 }
 
-func TestAliasIsAnotherNameOfAFlag(t *testing.T) {
+func TestAliasOfAFlag(t *testing.T) {
 	flags := func() map[string]*pflag.FlagSet {
 		all := commands()
 		config.Alias(all["player"], "manager", "boss")

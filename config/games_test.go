@@ -44,7 +44,7 @@ func TestTheGamesOfTheProgramAreBuiltIn(t *testing.T) {
 	require.ErrorContains(t, err, "games: must list chess, the game of league "+league)
 }
 
-func TestALeagueMayBeToldToPlayAnotherGame(t *testing.T) {
+func TestLeagueCanPlayAnotherGame(t *testing.T) {
 	l := config.NewLoader(folder(t, map[string]string{
 		"leagues/" + league + ".json": `{"display_name": "Evenings", "legs": 3}`,
 	}), known())

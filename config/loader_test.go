@@ -80,7 +80,7 @@ func values(t *testing.T, f config.File) map[string]any {
 	return tree
 }
 
-func TestWithoutFilesTheBuiltInValuesServe(t *testing.T) {
+func TestMissingFilesHaveBuiltInValues(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir(), filepath.Join(t.TempDir(), "missing")} {
 		l := config.NewLoader(dir, known())
 		system, err := l.System()
@@ -153,7 +153,7 @@ func TestTheExamplesOfTheSpecification(t *testing.T) {
 	assert.Equal(t, config.StatusActive, r.League.Status)
 }
 
-func TestTheLeagueRulesOverTheSystem(t *testing.T) {
+func TestLeagueFilePrecedesSystemFile(t *testing.T) {
 	l := config.NewLoader(folder(t, map[string]string{
 		"system.json":                 `{"timeouts": {"move_timeout_sec": 20, "game_join_ack_timeout_sec": 7}, "retry_policy": {"max_retries": 1, "delay_sec": 9}}`,
 		"leagues/" + league + ".json": `{"timeouts": {"move_timeout_sec": 8}, "retry_policy": {"delay_sec": 0, "backoff_strategy": "linear"}}`,
@@ -315,7 +315,7 @@ func TestBadFiles(t *testing.T) {
 
 // Whatever stands in a file: it is read, or refused by its name, and nothing
 // breaks.
-func TestAnyTextIsReadOrRefused(t *testing.T) {
+func TestAnyTextIsAcceptedOrRefused(t *testing.T) {
 	const sound = `{"schema_version":"1.0.0","games":[{"game_type":"even_odd"}],"timeouts":{"move_timeout_sec":3},"referees":[{"referee_id":"REF01","active":true}],"scoring":{"tiebreakers":["wins"]},"network":{"default_player_port_range":[1,2]}}`
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

@@ -185,7 +185,7 @@ func nested(field, value string) string {
 	return `{"` + first + `":` + inner + `}`
 }
 
-func TestFieldsThatMustBeThere(t *testing.T) {
+func TestRequiredMembers(t *testing.T) {
 	tests := []struct{ file, text, want string }{
 		{"agents/agents_config.json", `{"referees": [{}]}`, "referees[0].referee_id: must be present"},
 		{"agents/agents_config.json", `{"players": [{"player_id": "P01"}, {}]}`, "players[1].player_id: must be present"},
@@ -201,7 +201,7 @@ func TestFieldsThatMustBeThere(t *testing.T) {
 	}
 }
 
-func TestFieldsThatMustAgree(t *testing.T) {
+func TestMembersThatMustAgree(t *testing.T) {
 	const file = "leagues/" + league + ".json"
 	tests := []struct{ file, text, want string }{
 		{file, `{"participants": {"min_players": 5, "max_players": 4}}`, "participants.min_players: must not be above max_players, 4, got 5"},
@@ -223,7 +223,7 @@ func TestFieldsThatMustAgree(t *testing.T) {
 	}
 }
 
-func TestAllProblemsOfAFileAreTold(t *testing.T) {
+func TestAllProblemsOfAFileAreReported(t *testing.T) {
 	dir := folder(t, map[string]string{"system.json": `{
 		"last_updated": "yesterday",
 		"protocol_version": "league.v3",
@@ -243,7 +243,7 @@ func TestAllProblemsOfAFileAreTold(t *testing.T) {
 	}, "\n"))
 }
 
-func TestAGameThatIsNotListedIsNotPlayed(t *testing.T) {
+func TestUnlistedGameIsAnError(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"games/games_registry.json":   `{"games": [{"game_type": "chess"}]}`,
 		"leagues/" + league + ".json": `{}`,

@@ -11,7 +11,7 @@ import (
 	"evenodd/config"
 )
 
-func TestMembersThatHaveNoEffectAreNamed(t *testing.T) {
+func TestUnknownMembersAreListed(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config", "system.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -112,7 +112,7 @@ func sixWithAMortal(w *leaguetest.World) (away *atomic.Bool) {
 		if n == 3 {
 			w.Player(protocol.PlayerID(n), mortal(away, 3*leaguetest.Second))
 		} else {
-			w.Player(protocol.PlayerID(n), leaguetest.Slow(0, 3*leaguetest.Second, 0))
+			w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		}
 	}
 	return away
@@ -224,7 +224,7 @@ func TestLifecycleOfAPlayerThatAnswersInALongRound(t *testing.T) {
 			if n == 3 {
 				w.Player("P03", mortal(away, 25*leaguetest.Second))
 			} else {
-				w.Player(protocol.PlayerID(n), leaguetest.Slow(0, 25*leaguetest.Second, 0))
+				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 25*leaguetest.Second, 0))
 			}
 		}
 		w.WaitUntil(1 * leaguetest.Second)
@@ -314,7 +314,7 @@ func TestLifecycleOfTwoPlayersThatDie(t *testing.T) {
 			if n%2 == 0 {
 				w.Player(protocol.PlayerID(n), mortal(away, leaguetest.Second))
 			} else {
-				w.Player(protocol.PlayerID(n), leaguetest.Slow(0, leaguetest.Second, 0))
+				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, leaguetest.Second, 0))
 			}
 		}
 		w.WaitUntil(leaguetest.Second / 2)
@@ -341,7 +341,7 @@ func TestLifecycleOfARefereeThatHangs(t *testing.T) {
 		x := w.StartManagerIn(folder, 4, 2, func(o *league.Options) { o.SuspendAfter, o.Legs = 2, 3 })
 		r := w.RefereeWithFiles("REF01", folder, leaguetest.WithCapacity(1), leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(2, leaguetest.Silent, leaguetest.Normally)))
 		w.RefereeWithFiles("REF02", folder, leaguetest.WithCapacity(1))
-		w.Players(4, leaguetest.Slow(0, leaguetest.Second, 0))
+		w.Players(4, leaguetest.WithDelays(0, leaguetest.Second, 0))
 		w.WaitUntil(22*leaguetest.Second + leaguetest.Second/2) // the third round: it has failed in two
 		assert.Equal(t, []string{"REF01 agent_failed", "REF01 agent_failed", "REF01 agent_suspended", "REF01 agent_returned"}, decisions(w, folder), "it answers pings")
 		r.Stop()
@@ -362,7 +362,7 @@ func TestLifecycleOfAllReferees(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 2)
 		referees := []*leaguetest.Agent{w.RefereeWithFiles("REF01", folder), w.RefereeWithFiles("REF02", folder)}
-		w.Players(4, leaguetest.Slow(0, leaguetest.Second, 0))
+		w.Players(4, leaguetest.WithDelays(0, leaguetest.Second, 0))
 		w.WaitUntil(leaguetest.Second / 2)
 		for _, r := range referees {
 			r.Stop()
@@ -415,7 +415,7 @@ func TestLifecycleOfAnAttemptThatFailedBefore(t *testing.T) {
 		x.Kill()
 		x = w.StartManagerIn(folder, 2, 1)
 		x.Finish()
-		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 13s"}, w.Assignments())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 13s"}, w.AssignmentLog())
 		x.CloseAudited()
 	})
 }
@@ -482,7 +482,7 @@ func TestLifecycleWithoutPlayers(t *testing.T) {
 // Where failures never count, they are recorded all the same: the next manager
 // knows which attempts were given up.
 func TestFailuresOfARefereeThatNeverCount(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2, func(o *league.Options) { o.SuspendAfter, o.ShutdownAfter = -1, -1 })
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))

@@ -36,7 +36,7 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 		late, open := notListening(w, "P02", leaguetest.WithStrategy("odd"))
 		require.NoError(t, late.Player.Register(w.Context))
 		assert.Zero(t, w.Now(), "the response comes at once")
-		w.Later(3*leaguetest.Second, open)
+		w.RunAt(3*leaguetest.Second, open)
 		w.WaitUntil(2 * leaguetest.Second)
 		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
 		assert.Equal(t, decide.StateWaitingForRegistrations, w.Manager.Status().State)
@@ -87,7 +87,7 @@ func TestSilentRegistrationMakesWay(t *testing.T) {
 				squatter, err := w.Apply(w.Application("Squatter"))
 				require.NoError(t, err)
 				require.Equal(t, "P02", *squatter.PlayerID)
-				w.Listener("beta")
+				w.PingOnly("beta")
 				q := w.Application("Beta")
 				test.apply(q)
 
@@ -176,7 +176,7 @@ func TestAgentThatHasAnsweredKeepsItsSlot(t *testing.T) {
 func TestOnePlayerAndOneRefereePerURL(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
-		w.Listener("shared")
+		w.PingOnly("shared")
 		at := leaguetest.EndpointOf("shared")
 		player, referee := w.Application("One"), w.RefereeApplication("One")
 		player.PlayerMeta.ContactEndpoint, referee.RefereeMeta.ContactEndpoint = at, at
@@ -303,12 +303,12 @@ func TestStartDropsAgentsThatHaveNotAnswered(t *testing.T) {
 		synctest.Wait()
 		q := &protocol.ToolRequest{}
 		q.AuthToken = w.Manager.AdminToken()
-		_, err = protocol.StartLeague.Call(w.Context, w.Untrusted, w.Manage(), q)
+		_, err = protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
 		assert.Contains(t, protocol.AsError(err).Detail, "1 players and 1 referees have answered")
 
 		w.Player("P03")
-		w.Begin()
+		w.StartLeague()
 		x.Finish()
 		assert.Len(t, x.Manager.Results(), 1)
 		require.NoError(t, x.CloseFiles())
@@ -356,7 +356,7 @@ func TestFreeSlotGoesToTheApplicantThatHasWaitedLongest(t *testing.T) {
 				}
 				q := w.Application("Honest")
 				test.apply(q)
-				w.Listener("honest")
+				w.PingOnly("honest")
 				next, accepted := 1050*time.Millisecond, false
 				for tick := 0; !accepted; tick++ {
 					w.WaitUntil(time.Duration(tick) * 100 * time.Millisecond)
@@ -424,7 +424,7 @@ func TestGracePeriodOutlivesTheManager(t *testing.T) {
 
 // The log counts the agents that have not answered, and names ten of them.
 func TestLogNamesAtMostTenAwaitedAgents(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
 		w.StartManager(0, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
 		for n := range 25 {

@@ -58,9 +58,9 @@ func TestTheRefereeKeepsToTheLeaguesPolicy(t *testing.T) {
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)), leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
 		w.Finish()
 		assert.Equal(t, []leaguetest.GameError{
-			{At: 3 * leaguetest.Second, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.Join, Next: 7 * leaguetest.Second, Remaining: leaguetest.None},
-			{At: 14 * leaguetest.Second, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.Choice, Next: 18 * leaguetest.Second, Remaining: leaguetest.None},
-			{At: 25 * leaguetest.Second, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Action: leaguetest.Choice, Next: leaguetest.None, Remaining: leaguetest.None},
+			{At: 3 * leaguetest.Second, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.JoinAck, Next: 7 * leaguetest.Second, Remaining: leaguetest.NotGiven},
+			{At: 14 * leaguetest.Second, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.ChoiceReply, Next: 18 * leaguetest.Second, Remaining: leaguetest.NotGiven},
+			{At: 25 * leaguetest.Second, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Action: leaguetest.ChoiceReply, Next: leaguetest.NotGiven, Remaining: leaguetest.NotGiven},
 		}, w.GameErrors())
 		report := w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
 		assert.Equal(t, 27*leaguetest.Second, report.At)
@@ -80,7 +80,7 @@ func TestTheSlowestMatchIsNotTakenFromItsReferee(t *testing.T) {
 			leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(3, leaguetest.Silent, leaguetest.Delayed(29*leaguetest.Second, leaguetest.Normally))))
 		w.Finish()
 		assert.Equal(t, (25+125+5)*leaguetest.Second, w.Now())
-		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.Assignments())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.AssignmentLog())
 		assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
 	})
 }
@@ -98,7 +98,7 @@ func TestOnlyRepliesThatDoNotConformAreCounted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				record := w.Duel(nil, leaguetest.With(
+				record := w.Duel(nil, leaguetest.Options(
 					leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer(test.member, test.value)),
 					leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer(test.member, test.value))))
 				assert.Equal(t, protocol.StatusWin, record.Status, "its meaning is clear")

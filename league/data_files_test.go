@@ -18,7 +18,7 @@ import (
 // standings.json has each result 200 ms after it, and the whole round before
 // anybody hears that it is over.
 func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
 		results := func() int {
@@ -26,7 +26,7 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 			require.NoError(t, err)
 			return s.Version
 		}
-		w.Referee("REF01", leaguetest.WithCapacity(2), w.Idle())
+		w.Referee("REF01", leaguetest.WithCapacity(2), w.OnlyAccepting())
 		w.Players(4, leaguetest.On(protocol.NotifyRoundCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
 			assert.Equal(t, 2*leaguetest.Decode[protocol.RoundCompleted](c.Message).RoundID, results())
 			return c.OwnAnswer()
@@ -36,7 +36,7 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 				w.WaitUntil(w.Now() + leaguetest.Second)
 				id := protocol.MatchID{Round: round, Number: number}.String()
 				players := pairOf(w, id)
-				_, err := w.Report(w.Verdict("REF01", id, nil, players[0], players[1], 1, 1))
+				_, err := w.Report(w.ReportOf("REF01", id, nil, players[0], players[1], 1, 1))
 				require.NoError(t, err, id)
 				w.WaitUntil(w.Now() + 200*time.Millisecond)
 				assert.Equal(t, 2*(round-1)+number, results())
@@ -51,7 +51,7 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 
 // agents.json lists who is registered, where, and in which state.
 func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 3, 1, func(o *league.Options) { o.MaxPlayers = 3 })
 		w.Referee("REF01", leaguetest.WithCapacity(2))
@@ -80,8 +80,8 @@ func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(raw), "tok-")
 
-		w.Listener("silent")
-		w.Player("P03", leaguetest.Slow(leaguetest.Second, leaguetest.Second, 0))
+		w.PingOnly("silent")
+		w.Player("P03", leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
 		w.WaitUntil(3600 * time.Millisecond) // the sixth ping was answered at 3.15 s
 		for _, a := range agents().Players {
 			assert.Equal(t, "ACTIVE", a.State, a.PlayerID)
@@ -94,13 +94,13 @@ func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 // The file of a match that a third-party referee conducted is there with its
 // report: that referee keeps none here.
 func TestMatchFileOfAThirdPartyRefereeIsWrittenWithItsReport(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		require.NoError(t, err)
 		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)

@@ -22,12 +22,12 @@ func TestThreeContradictoryReportsCostTheMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
-		w.Referee("REF01", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
 		w.Referee("REF02")
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		for range 3 {
-			_, err := w.Report(w.Contradictory("REF01"))
+			_, err := w.Report(w.ContradictoryReport("REF01"))
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
 		}
@@ -56,11 +56,11 @@ func rulesOf(findings []audit.Finding) (names []string) {
 func TestContradictoryReportFollowedBySilence(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
-		w.Referee("REF01", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
 		w.Referee("REF02")
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.Contradictory("REF01"))
+		_, err := w.Report(w.ContradictoryReport("REF01"))
 		require.Error(t, err)
 		w.Finish()
 		assert.Equal(t, 11*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At)
@@ -73,19 +73,19 @@ func TestReportOfALostAttemptIsRejected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
-		w.Referee("REF01", w.Idle())
-		w.Referee("REF02", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02", w.OnlyAccepting())
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		for range 3 {
-			_, err := w.Report(w.Contradictory("REF01"))
+			_, err := w.Report(w.ContradictoryReport("REF01"))
 			require.Error(t, err)
 		}
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		assert.Contains(t, protocol.AsError(err).Detail, "REF01 has lost attempt 1 at match R1M1")
 		w.WaitUntil(2 * leaguetest.Second)
-		_, err = w.Report(w.Wins("REF02"))
+		_, err = w.Report(w.WinReport("REF02"))
 		require.NoError(t, err)
 		x.Finish()
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
@@ -100,14 +100,14 @@ func TestReportOfALostAttemptIsRejected(t *testing.T) {
 func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 3, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
-		w.Referee("REF01", w.Idle())
-		w.Referee("REF02", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02", w.OnlyAccepting())
 		w.Referee("REF03")
 		w.Players(2)
 		w.WaitUntil(21 * leaguetest.Second)
 		require.Len(t, w.Calls(protocol.StartMatch.Name, "ref02"), 1, "REF01 has not reported in time")
 		for _, id := range []string{"REF02", "REF02", "REF01", "REF02"} {
-			_, err := w.Report(w.Contradictory(id))
+			_, err := w.Report(w.ContradictoryReport(id))
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		}
 		w.Finish()
@@ -142,11 +142,11 @@ func TestNumbersThatAreNeverDrawn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 2)
-				w.Referee("REF01", w.Idle())
+				w.Referee("REF01", w.OnlyAccepting())
 				w.Referee("REF02")
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
-				q := w.Wins("REF01")
+				q := w.WinReport("REF01")
 				q.Result.Details = &protocol.ResultDetails{DrawnNumber: &test.number, Choices: test.choices, Status: test.status}
 				for range 3 {
 					_, err := w.Report(q)
@@ -174,14 +174,14 @@ func TestNumbersThatAreNeverDrawn(t *testing.T) {
 func TestCorrectedReportCounts(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
-		w.Referee("REF01", w.Idle())
-		w.Referee("REF02", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02", w.OnlyAccepting())
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.Contradictory("REF01"))
+		_, err := w.Report(w.ContradictoryReport("REF01"))
 		require.Error(t, err)
 		w.WaitUntil(9 * leaguetest.Second)
-		_, err = w.Report(w.Wins("REF01"))
+		_, err = w.Report(w.WinReport("REF01"))
 		require.NoError(t, err)
 		w.Finish()
 		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
@@ -213,11 +213,11 @@ func TestContradictoryReportOfTheOnlyReferee(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 2, 1)
-				w.Referee("REF01", w.Idle())
+				w.Referee("REF01", w.OnlyAccepting())
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
 				for range 3 {
-					q := w.Contradictory("REF01")
+					q := w.ContradictoryReport("REF01")
 					test.change(q)
 					_, err := w.Report(q)
 					require.Error(t, err)
@@ -240,13 +240,13 @@ func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Referee("REF02")
-		w.Players(2, leaguetest.Slow(leaguetest.Second, leaguetest.Second, 0))
+		w.Players(2, leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
 		w.WaitUntil(leaguetest.Second)
 		pings := w.CountCalls(protocol.Ping.Name, "p01")
 		for range 2 {
-			_, err := w.Report(w.DoubleLoss("REF01"))
+			_, err := w.Report(w.DoubleLossReport("REF01"))
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		}
 		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "once for the match")
@@ -275,15 +275,15 @@ func TestDoubleTechnicalLossInAnyForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 2)
-				outsider(w, "REF01", w.Accepting)
+				outsider(w, "REF01", w.AcceptMatch)
 				w.Referee("REF02")
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
-				q := w.DoubleLoss("REF01")
+				q := w.DoubleLossReport("REF01")
 				change(q)
 				_, err := w.Report(q)
 				require.Error(t, err)
-				_, err = w.Report(w.DoubleLoss("REF01"))
+				_, err = w.Report(w.DoubleLossReport("REF01"))
 				require.Error(t, err)
 				w.Finish()
 				assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
@@ -300,15 +300,15 @@ func TestReportsDuringThePingsWait(t *testing.T) {
 		patience time.Duration // of the first report
 		then     func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
 	}{
-		{"a second copy", 5 * leaguetest.Second, (*leaguetest.World).DoubleLoss},
-		{"a second copy after the first hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLoss},
-		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).Wins},
+		{"a second copy", 5 * leaguetest.Second, (*leaguetest.World).DoubleLossReport},
+		{"a second copy after the first hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLossReport},
+		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).WinReport},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 2, 2)
-				outsider(w, "REF01", w.Accepting)
+				outsider(w, "REF01", w.AcceptMatch)
 				w.Referee("REF02")
 				w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
 				w.WaitUntil(10 * leaguetest.Second)
@@ -316,7 +316,7 @@ func TestReportsDuringThePingsWait(t *testing.T) {
 				first := w.InBackground(func() {
 					limited, stop := context.WithTimeout(w.Context, test.patience)
 					defer stop()
-					_, err := protocol.ReportMatchResult.Call(limited, w.Untrusted, w.Manage(), w.DoubleLoss("REF01"))
+					_, err := protocol.ReportMatchResult.Call(limited, w.Untrusted, w.ManagerPeer(), w.DoubleLossReport("REF01"))
 					assert.Error(t, err)
 				})
 				w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
@@ -340,11 +340,11 @@ func TestMatchFileOfARejectedReport(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		players := pairOf(w, "R1M1")
-		q := w.Verdict("REF01", "R1M1", nil, players[0], players[1], 0, 0)
+		q := w.ReportOf("REF01", "R1M1", nil, players[0], players[1], 0, 0)
 		q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
 		_, err := w.Report(q)
 		require.Error(t, err)
@@ -382,15 +382,15 @@ func TestDoubtOutlastsTheManager(t *testing.T) {
 		times  int
 		want   string // status and winner
 	}{
-		{"a double loss", (*leaguetest.World).DoubleLoss, 1, "TECHNICAL_LOSS "},
-		{"a contradictory report", (*leaguetest.World).Contradictory, 3, "WIN P01"},
+		{"a double loss", (*leaguetest.World).DoubleLossReport, 1, "TECHNICAL_LOSS "},
+		{"a contradictory report", (*leaguetest.World).ContradictoryReport, 3, "WIN P01"},
 	} {
 		for _, last := range []string{"match_doubted", "agent_failed"} {
 			t.Run(test.name+" until "+last, func(t *testing.T) {
 				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 					folder := leaguetest.TempFolder(t)
 					x := w.StartManagerIn(folder, 2, 1)
-					outsider(w, "REF01", w.Accepting)
+					outsider(w, "REF01", w.AcceptMatch)
 					w.Players(2)
 					w.WaitUntil(leaguetest.Second)
 					for range test.times {
@@ -422,16 +422,16 @@ func TestDoubleTechnicalLossBeforeTheRoundIsTakenUpAgain(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		x.Kill()
 		x = w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
 		w.WaitUntil(10 * leaguetest.Second)
-		_, err := w.Report(w.DoubleLoss("REF01"))
+		_, err := w.Report(w.DoubleLossReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		w.WaitUntil(40 * leaguetest.Second)
-		_, err = w.Report(w.DoubleLoss("REF01"))
+		_, err = w.Report(w.DoubleLossReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
@@ -444,14 +444,14 @@ func TestDoubleTechnicalLossOfTheOnlyReferee(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.DoubleLoss("REF01"))
+		_, err := w.Report(w.DoubleLossReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		x.Finish()
 		assert.Equal(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
-		_, err = w.Report(w.DoubleLoss("REF01"))
+		_, err = w.Report(w.DoubleLossReport("REF01"))
 		require.NoError(t, err, "it is the recorded result now")
 		require.NoError(t, x.CloseFiles())
 		w.CheckFiles(folder)
@@ -471,16 +471,16 @@ func TestDoubleTechnicalLossThatIsBelieved(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 1)
 				if test.ours {
-					w.Referee("REF01", w.Idle())
+					w.Referee("REF01", w.OnlyAccepting())
 				} else {
-					outsider(w, "REF01", w.Accepting)
+					outsider(w, "REF01", w.AcceptMatch)
 				}
 				players := w.Players(2)
 				w.WaitUntil(leaguetest.Second)
 				if test.gone {
 					players[1].Stop()
 				}
-				_, err := w.Report(w.DoubleLoss("REF01"))
+				_, err := w.Report(w.DoubleLossReport("REF01"))
 				require.NoError(t, err)
 				assert.Equal(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
 				assert.Less(t, w.Now(), 4*time.Second)

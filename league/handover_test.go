@@ -71,13 +71,13 @@ func TestNoMoreMatchesAtOnceThanAllowed(t *testing.T) {
 // A referee that was busy, and then takes the match, may report before the manager has
 // heard that it does.
 func TestAReportThatIsFasterThanASecondAnswer(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWith(protocol.MatchAssignmentAck{Status: protocol.StatusBusy}), leaguetest.Delayed(leaguetest.Second, w.Accepting))))
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWith(protocol.MatchAssignmentAck{Status: protocol.StatusBusy}), leaguetest.Delayed(leaguetest.Second, w.AcceptMatch))))
 		w.Players(2)
 		w.WaitUntil(2500 * time.Millisecond)
 		require.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		require.NoError(t, err)
 		w.Finish()
 	})
@@ -94,40 +94,40 @@ func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
 		referee  string
 	}{
 		{
-			"it is busy: another takes it", leaguetest.With(leaguetest.On(start, leaguetest.Answering(protocol.StatusBusy))), leaguetest.With(leaguetest.WithCapacity(1)),
+			"it is busy: another takes it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusBusy))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it refuses: another takes it", leaguetest.With(leaguetest.On(start, leaguetest.Answering(protocol.StatusRejected))), leaguetest.With(leaguetest.WithCapacity(1)),
+			"it refuses: another takes it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusRejected))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it is gone: another takes it, as a new attempt", leaguetest.With(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.With(leaguetest.WithCapacity(1)),
+			"it is gone: another takes it, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it hangs: another takes it after 10 s, as a new attempt", leaguetest.With(leaguetest.On(start, leaguetest.Silent)), leaguetest.With(leaguetest.WithCapacity(1)),
+			"it hangs: another takes it after 10 s, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.Silent)), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 10s"}, 2, "REF02",
 		},
 		{
 			"it answers with an error: another takes it, as a new attempt",
-			leaguetest.With(leaguetest.On(start, leaguetest.RefuseWith(protocol.ErrInvalidMatchState))), leaguetest.With(leaguetest.WithCapacity(1)),
+			leaguetest.Options(leaguetest.On(start, leaguetest.RefuseWith(protocol.ErrInvalidMatchState))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
 			"it is the only one, and busy twice: it is asked again every 2 s",
-			leaguetest.With(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.Answering(protocol.StatusBusy), leaguetest.Normally))), nil,
+			leaguetest.Options(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.Normally))), nil,
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 2s", "R1M1 ref01 attempt 1 at 4s"}, 1, "REF01",
 		},
 		{
 			"it is the only one, and away twice",
-			leaguetest.With(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))), nil,
+			leaguetest.Options(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))), nil,
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 2s", "R1M1 ref01 attempt 3 at 4s"}, 3, "REF01",
 		},
 		{
 			"both are busy once: they are asked in turn",
-			leaguetest.With(leaguetest.On(start, leaguetest.InTurn(leaguetest.Answering(protocol.StatusBusy), leaguetest.Normally))),
-			leaguetest.With(leaguetest.WithCapacity(1), leaguetest.On(start, leaguetest.InTurn(leaguetest.Answering(protocol.StatusBusy), leaguetest.Normally))),
+			leaguetest.Options(leaguetest.On(start, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.Normally))),
+			leaguetest.Options(leaguetest.WithCapacity(1), leaguetest.On(start, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.Normally))),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s", "R1M1 ref01 attempt 1 at 2s"}, 1, "REF01",
 		},
 	} {
@@ -144,7 +144,7 @@ func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
 				}
 				w.Players(2)
 				w.Finish()
-				assert.Equal(t, test.assigned, w.Assignments())
+				assert.Equal(t, test.assigned, w.AssignmentLog())
 				assert.Equal(t, test.referee, w.Manager.Results()[0].RefereeID)
 				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 				assert.Equal(t, test.attempt, report.Attempt)
@@ -162,12 +162,12 @@ const longestMatch = 227 * leaguetest.Second
 func TestAMatchThatNobodyReports(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
-		w.Referee("REF01", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
 		w.Referee("REF02")
 		w.Players(2)
 		w.Finish()
 		assert.Equal(t, longestMatch, w.Now())
-		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 3m47s"}, w.Assignments())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 3m47s"}, w.AssignmentLog())
 		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
 	})
 }
@@ -184,19 +184,19 @@ func TestALateReportOfTheFirstReferee(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(4, 3)
 				for n := range 3 {
-					w.Referee(protocol.RefereeID(n+1), w.Idle())
+					w.Referee(protocol.RefereeID(n+1), w.OnlyAccepting())
 				}
 				w.Players(4)
 				w.WaitUntil(longestMatch + leaguetest.Second)
 				require.ElementsMatch(t, []string{
 					"R1M1 ref01 attempt 1 at 0s", "R1M2 ref02 attempt 1 at 0s",
 					"R1M1 ref02 attempt 2 at 3m47s", "R1M2 ref03 attempt 2 at 3m47s",
-				}, w.Assignments())
-				_, err := w.Report(w.Wins("REF03"))
+				}, w.AssignmentLog())
+				_, err := w.Report(w.WinReport("REF03"))
 				leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
-				_, err = w.Report(w.Wins(test.order[0]))
+				_, err = w.Report(w.WinReport(test.order[0]))
 				require.NoError(t, err)
-				other := w.Wins(test.order[1])
+				other := w.WinReport(test.order[1])
 				number := 6
 				other.Result.Details.DrawnNumber = &number
 				_, err = w.Report(other)
@@ -213,7 +213,7 @@ func TestAMatchIsOverWithTheFirstReportEvenWhileItIsHandedOver(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-			if _, err := w.Report(w.Wins("REF01")); err != nil { // inside the assignment
+			if _, err := w.Report(w.WinReport("REF01")); err != nil { // inside the assignment
 				return nil, err
 			}
 			return leaguetest.Silent(c)
@@ -221,7 +221,7 @@ func TestAMatchIsOverWithTheFirstReportEvenWhileItIsHandedOver(t *testing.T) {
 		w.Referee("REF02")
 		w.Players(2)
 		w.Finish()
-		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.Assignments())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.AssignmentLog())
 		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
 	})
 }

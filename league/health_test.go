@@ -36,15 +36,15 @@ func TestWhatAStrategyIsShown(t *testing.T) {
 		require.NoError(t, err)
 		looks := &curious{Strategy: random}
 		a := w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks })
-		first := w.Conducts(a, "R1M1", 1)
+		first := w.ScriptedReferee(a, "R1M1", 1)
 		for _, ask := range []func() error{
 			func() error { _, err := first.Invite(); return err },
 			func() error { _, err := first.Choose(); return err }, // its deadline is over: the referee's clock is wrong
-			func() error { _, err := first.Over(8); return err },
+			func() error { _, err := first.SendGameOver(8); return err },
 		} {
 			require.NoError(t, ask())
 		}
-		second := w.Conducts(a, "R2M1", 1)
+		second := w.ScriptedReferee(a, "R2M1", 1)
 		_, err = second.Invite()
 		require.NoError(t, err)
 		_, err = second.Move(w.Clock.Format(w.Clock.Now().Add(30*time.Second)), "left", "right")

@@ -36,7 +36,7 @@ func candidates() []candidate {
 			register: func(a *leaguetest.Agent, ctx context.Context) error { return a.Player.Register(ctx) },
 			id:       func(a *leaguetest.Agent) string { return a.Player.ID() },
 			first: func(w *leaguetest.World, a *leaguetest.Agent) error {
-				return w.Manages(a, w.ManagerCredential("P01"))["notify_round"]()
+				return w.ManagerCalls(a, w.ManagerCredential("P01"))["notify_round"]()
 			},
 		},
 		{
@@ -95,7 +95,7 @@ func TestAnAgentKeepsRegisteringUntilItIsAnswered(t *testing.T) {
 
 func TestAnAgentWaitsForAManagerThatIsNotUpYet(t *testing.T) {
 	asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
-		w.Later(20*leaguetest.Second, func() { w.ScriptedManager() })
+		w.RunAt(20*leaguetest.Second, func() { w.ScriptedManager() })
 		a := c.make(w)
 		require.NoError(t, c.register(a, w.Context))
 		leaguetest.AssertPauses(t, []time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second}, w.Calls(c.method))

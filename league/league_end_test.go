@@ -50,7 +50,7 @@ func TestBothPlayersFail(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				record := w.Duel(leaguetest.With(leaguetest.On(test.method, test.p01)), leaguetest.With(leaguetest.On(test.method, test.p02)))
+				record := w.Duel(leaguetest.Options(leaguetest.On(test.method, test.p01)), leaguetest.Options(leaguetest.On(test.method, test.p02)))
 				assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
 				assert.Empty(t, record.Winner)
 				assert.Equal(t, test.reason, record.Reason)
@@ -92,8 +92,8 @@ func TestBothPlayersFail(t *testing.T) {
 func TestOneFailsWhileTheOtherThinks(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		record := w.Duel(
-			leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(20*leaguetest.Second, leaguetest.Normally))),
-			leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("parity_choice", "neither"))))
+			leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(20*leaguetest.Second, leaguetest.Normally))),
+			leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("parity_choice", "neither"))))
 		assert.Equal(t, "P01", record.Winner)
 		assert.Equal(t, "even", record.ChoiceA, "what was chosen meanwhile stands in the result")
 		assert.Empty(t, record.ChoiceB)
@@ -116,7 +116,7 @@ func TestAGameOverThatNobodyAcknowledgesCosts5Seconds(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				record := w.Duel(nil, leaguetest.With(leaguetest.On(protocol.NotifyMatchResult.Name, test.part)))
+				record := w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.NotifyMatchResult.Name, test.part)))
 				assert.Equal(t, protocol.StatusWin, record.Status)
 				assert.Equal(t, test.cost, w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).At)
 				w.OnlyCall(protocol.NotifyMatchResult.Name, "p02") // once: a missing acknowledgement changes nothing
@@ -128,7 +128,7 @@ func TestAGameOverThatNobodyAcknowledgesCosts5Seconds(t *testing.T) {
 
 func TestUndeliveredGameErrorDelaysTheNextQuestionByOneSecond(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		record := w.Duel(nil, leaguetest.With(
+		record := w.Duel(nil, leaguetest.Options(
 			leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)),
 			leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally)),
 			leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Silent)))
@@ -142,7 +142,7 @@ func TestUndeliveredGameErrorDelaysTheNextQuestionByOneSecond(t *testing.T) {
 
 func TestGameErrorIsDeliveredBeforeTheQuestionIsAskedAgain(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.With(
+		w.Duel(nil, leaguetest.Options(
 			leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally)),
 			leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Delayed(leaguetest.Second/2, leaguetest.Normally))))
 		assert.Equal(t, leaguetest.Second/2, w.OnlyCall(protocol.NotifyGameError.Name, "p02").Until)
@@ -152,7 +152,7 @@ func TestGameErrorIsDeliveredBeforeTheQuestionIsAskedAgain(t *testing.T) {
 
 func TestQuestionIsAskedAgainWithinItsWindowWhenGameErrorHangs(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.With(
+		w.Duel(nil, leaguetest.Options(
 			leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Delayed(29*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "Even")), leaguetest.Normally)),
 			leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Silent)))
 		assert.Equal(t, []time.Duration{0, 29*leaguetest.Second + leaguetest.Second/2}, leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "half of the rest is left")
@@ -166,9 +166,9 @@ func TestAPlayerThatIsGoneLoses(t *testing.T) {
 		players := w.Players(2)
 		synctest.Wait() // they have answered the manager's pings
 		players[1].Stop()
-		w.Begin()
+		w.StartLeague()
 		w.Finish()
-		assert.Equal(t, leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join), w.GameErrors())
+		assert.Equal(t, leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), w.GameErrors())
 		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
 	})
 }

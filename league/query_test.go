@@ -39,7 +39,7 @@ func TestATokenBesideAQuery(t *testing.T) {
 		q := w.Query("P01", protocol.QuerySchedule)
 		token := q.AuthToken
 		q.AuthToken, q.Sender = "", protocol.PlayerSender("unknown")
-		peer := w.Manage()
+		peer := w.ManagerPeer()
 		_, err := protocol.Query.Call(w.Context, w.Untrusted, peer, &q.LeagueQuery)
 		require.ErrorContains(t, err, "E011")
 		peer.Bearer = "tok-of-nobody"
@@ -182,7 +182,7 @@ func TestStandingsAndStatusStandTwiceInTheirAnswers(t *testing.T) {
 		}
 		q := &protocol.ToolRequest{}
 		q.AuthToken = w.Token("P01")
-		r, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.Manage(), q)
+		r, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		require.NoError(t, err)
 		assert.Equal(t, w.Final.FinalStandings, r.Standings)
 		assert.JSONEq(t, string(ask(w, "P01", protocol.QueryStandings)), string(leaguetest.Encode(r.Data)))
@@ -291,7 +291,7 @@ func TestGetStandingsNeedsAToken(t *testing.T) {
 		for token, code := range map[string]protocol.Code{"": protocol.ErrTokenMissing, "tok-p01-x": protocol.ErrTokenInvalid} {
 			q := &protocol.ToolRequest{}
 			q.AuthToken = token
-			_, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.Manage(), q)
+			_, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 			leaguetest.AssertRefused(t, err, code, 6001)
 		}
 	})

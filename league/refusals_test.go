@@ -58,7 +58,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
 		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
-		w.Referee("REF01", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
 		w.Player("P01")
 		synctest.Wait() // they have answered the manager's pings
 		q := w.Application("Agent")
@@ -71,7 +71,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 		require.Error(t, err)
 		w.Player("P02")
 		w.WaitUntil(leaguetest.Second)
-		_, err = w.Report(w.Contradictory("REF01"))
+		_, err = w.Report(w.ContradictoryReport("REF01"))
 		require.Error(t, err)
 		asked := w.Query("P01", "GET_WEATHER")
 		_, err = asked.Send()
@@ -79,7 +79,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 		asked.AuthToken = "tok-p01-forged-0123456789012345678901234567890"
 		_, err = asked.Send()
 		require.Error(t, err)
-		_, err = w.Report(w.Wins("REF01"))
+		_, err = w.Report(w.WinReport("REF01"))
 		require.NoError(t, err)
 		w.Finish()
 		assert.Equal(t, []string{
@@ -95,7 +95,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 
 // A request that no handler can read is logged too.
 func TestUnreadableRequestsAreLogged(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
 		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
 		for _, body := range []string{
@@ -129,7 +129,7 @@ func refusedQuery(w *leaguetest.World, id string) {
 // Thousands of refused requests do not fill the log, and hide no refusal of another
 // sender.
 func TestRefusalsInTheLogAreBounded(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
 		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
 		for range 1000 {
@@ -149,7 +149,7 @@ func TestRefusalsInTheLogAreBounded(t *testing.T) {
 // An address that names another sender in each request hides no refusal of another
 // address.
 func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
 		from := "192.0.2.1"
 		w.StartManager(2, 1, func(o *league.Options) {

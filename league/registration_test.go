@@ -32,7 +32,7 @@ func TestIDsAreGivenInOrderOfArrival(t *testing.T) {
 func TestAnAcceptedRegistration(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
-		w.Listener("alpha")
+		w.PingOnly("alpha")
 		q := w.Application("Alpha")
 		r, err := w.Apply(q)
 		require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestAnAcceptedRegistration(t *testing.T) {
 		assert.Equal(t, q.ConversationID, r.ConversationID)
 		assert.Equal(t, protocol.ManagerSender, r.Sender)
 
-		w.Listener("whistle")
+		w.PingOnly("whistle")
 		ref, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
 		require.NoError(t, err)
 		assert.Equal(t, "REF01", *ref.RefereeID)
@@ -70,7 +70,7 @@ func TestAnIDThatIsAskedFor(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1)
 				w.Player("P02")
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				q := w.Application("Alpha")
 				q.Sender = "player:" + test.wanted
 				r, err := w.Apply(q)
@@ -110,7 +110,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 			before: func(w *leaguetest.World) {
 				w.Referee("REF01")
 				evens(w, 2)
-				w.Begin()
+				w.StartLeague()
 			},
 		},
 		{
@@ -118,7 +118,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 			before: func(w *leaguetest.World) {
 				w.Referee("REF01")
 				w.Players(2)
-				w.Begin()
+				w.StartLeague()
 			},
 		},
 		{name: "a full league", before: func(w *leaguetest.World) { w.Players(4) }, code: protocol.ErrLeagueFull},
@@ -146,7 +146,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 				} else {
 					w.Player("P01")
 				}
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				q := w.Application("Alpha")
 				if test.change != nil {
 					test.change(&q.PlayerMeta)
@@ -194,7 +194,7 @@ func TestARefereeIsRefused(t *testing.T) {
 				}
 				w.StartManager(0, 1, func(o *league.Options) { o.MaxReferees = most })
 				w.Referee("REF01")
-				w.Listener("whistle")
+				w.PingOnly("whistle")
 				q := w.RefereeApplication("Whistle")
 				if test.change != nil {
 					test.change(q)
@@ -246,7 +246,7 @@ func TestAMalformedRegistrationIsAnError(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1)
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				q := w.Application("Alpha")
 				test.change(q)
 				_, err := w.Apply(q)
@@ -261,7 +261,7 @@ func TestAMalformedRegistrationIsAnError(t *testing.T) {
 func TestARefereeOffersAtMostTenMatchesAtOnce(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
-		w.Listener("whistle")
+		w.PingOnly("whistle")
 		q := w.RefereeApplication("Whistle")
 		q.RefereeMeta.MaxConcurrentMatches = 11
 		_, err := w.ApplyReferee(q)

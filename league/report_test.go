@@ -14,9 +14,9 @@ import (
 
 func TestAReportIsRecordedOnce(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Reporting()
+		w.StartReporting()
 		for range 2 {
-			ack, err := w.Report(w.Wins("REF01"))
+			ack, err := w.Report(w.WinReport("REF01"))
 			require.NoError(t, err)
 			assert.Equal(t, protocol.StatusAccepted, ack.Status)
 			assert.Equal(t, "R1M1", ack.MatchID)
@@ -39,7 +39,7 @@ func TestAReportIsRefused(t *testing.T) {
 		rpc    int
 	}{
 		{"a match of another referee", func(w *leaguetest.World, q *protocol.MatchResultReport) {
-			*q = *w.Wins("REF02")
+			*q = *w.WinReport("REF02")
 		}, protocol.ErrMatchNotFound, 5002},
 		{"a match of a round to come", func(_ *leaguetest.World, q *protocol.MatchResultReport) {
 			q.MatchID, q.RoundID = "R2M1", 2
@@ -71,14 +71,14 @@ func TestAReportIsRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				w.Reporting()
-				q := w.Wins("REF01")
+				w.StartReporting()
+				q := w.WinReport("REF01")
 				test.change(w, q)
 				_, err := w.Report(q)
 				leaguetest.AssertRefused(t, err, test.code, test.rpc)
 				assert.Zero(t, w.Manager.Status().Recorded)
 
-				_, err = w.Report(w.Wins("REF01"))
+				_, err = w.Report(w.WinReport("REF01"))
 				require.NoError(t, err, "the right report is still taken")
 			})
 		})
@@ -90,7 +90,7 @@ func TestAReportBeforeTheStart(t *testing.T) {
 		w.StartManager(0, 1)
 		w.Referee("REF01")
 		w.Players(2)
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
 	})
 }
@@ -122,7 +122,7 @@ func TestASecondReportOfAMatch(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 				check := func() {
 					t.Helper()
-					q := w.Wins("REF01")
+					q := w.WinReport("REF01")
 					test.change(w, q)
 					ack, err := w.Report(q)
 					if test.ok {
@@ -138,17 +138,17 @@ func TestASecondReportOfAMatch(t *testing.T) {
 					assert.Equal(t, 3, w.Manager.Standings()[0].Points)
 				}
 				w.StartManager(2, 2)
-				w.Referee("REF01", w.Idle())
-				w.Referee("REF02", w.Idle())
+				w.Referee("REF01", w.OnlyAccepting())
+				w.Referee("REF02", w.OnlyAccepting())
 				w.Player("P01", leaguetest.On(protocol.UpdateStandings.Name, leaguetest.Silent))
 				w.Player("P02")
 				w.WaitUntil(leaguetest.Second)
-				_, err := w.Report(w.Wins("REF01"))
+				_, err := w.Report(w.WinReport("REF01"))
 				require.NoError(t, err)
 				check()
 				w.Finish()
 				check()
-				_, err = w.Report(w.Wins("REF02"))
+				_, err = w.Report(w.WinReport("REF02"))
 				leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
 			})
 		})
@@ -197,8 +197,8 @@ func TestReportsOfOtherMakers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				w.Reporting()
-				q := w.Verdict("REF01", "R1M1", test.winner, "P01", "P02", test.a, test.b)
+				w.StartReporting()
+				q := w.ReportOf("REF01", "R1M1", test.winner, "P01", "P02", test.a, test.b)
 				q.Result.Details = test.details
 				_, err := w.Report(q)
 				require.NoError(t, err)
@@ -218,14 +218,14 @@ func TestReportsOfOtherMakers(t *testing.T) {
 func TestTheStandingsOfTheSpecification(t *testing.T) { // 003 §8.7 and §8.8
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1)
-		w.Referee("REF01", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
 		for i, name := range []string{"Agent Alpha", "Agent Beta", "Agent Gamma", "Agent Delta"} {
 			w.Player(protocol.PlayerID(i+1), leaguetest.WithName(name))
 		}
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		require.NoError(t, err)
-		_, err = w.Report(w.Verdict("REF01", "R1M2", nil, "P03", "P04", 1, 1))
+		_, err = w.Report(w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1))
 		require.NoError(t, err)
 		synctest.Wait()
 		update := leaguetest.Decode[protocol.StandingsUpdate](w.OnlyCall(protocol.UpdateStandings.Name, "p01").Message)

@@ -21,7 +21,7 @@ func drawn(w *leaguetest.World) *protocol.MatchResultReport {
 	position := evenodd.Game{}.Start().Play([2]string{"even", "odd"})
 	verdict := position.Judge(rules.Chance{Nonce: nonce})
 	winner := []string{"P01", "P02"}[verdict.Winner]
-	q := w.Wins("REF01")
+	q := w.WinReport("REF01")
 	q.Attempt = 1
 	q.Result.Winner, q.Result.Details.DrawnNumber = &winner, &verdict.Number
 	q.Draw = &protocol.Draw{Commitment: protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", nonce), Nonce: nonce.Hex()}
@@ -65,8 +65,8 @@ func TestAResultThatCannotBe(t *testing.T) {
 			"draw.nonce: it does not belong to the commitment", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
-				w.Reporting()
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartReporting()
 				q := drawn(w)
 				test.change(q)
 				_, err := w.Report(q)
@@ -82,12 +82,12 @@ func TestAResultThatCannotBe(t *testing.T) {
 
 // A referee that was bound to a draw must reveal it, and no other.
 func TestAResultWithoutThePromisedDraw(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01", leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.Normally))
-		w.Players(2, leaguetest.Slow(0, 10*leaguetest.Second, 0))
+		w.Players(2, leaguetest.WithDelays(0, 10*leaguetest.Second, 0))
 		w.WaitUntil(5 * leaguetest.Second)
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		assert.Contains(t, protocol.AsError(err).Detail, "draw: it is missing")
 		forged := drawn(w)

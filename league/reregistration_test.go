@@ -24,7 +24,7 @@ func TestTheSameRegistrationAgain(t *testing.T) {
 		code   protocol.Code // "" for the same answer
 	}{
 		{name: "gets the same answer"},
-		{name: "gets it also after the start", before: func(w *leaguetest.World) { w.Begin() }},
+		{name: "gets it also after the start", before: func(w *leaguetest.World) { w.StartLeague() }},
 		{
 			name: "is refused once the token was used", before: func(w *leaguetest.World) { ask(w, "P03", protocol.QueryStatus) },
 			code: protocol.ErrDuplicateName,
@@ -33,7 +33,7 @@ func TestTheSameRegistrationAgain(t *testing.T) {
 			name: "is late once the token was used and the league has begun",
 			before: func(w *leaguetest.World) {
 				ask(w, "P03", protocol.QueryStatus)
-				w.Begin()
+				w.StartLeague()
 			},
 			code: protocol.ErrLateRegistration,
 		},
@@ -52,8 +52,8 @@ func TestTheSameRegistrationAgain(t *testing.T) {
 				w.Referee("REF01")
 				w.Player("P01")
 				w.Player("P02")
-				w.Listener("alpha")
-				w.Listener("beta")
+				w.PingOnly("alpha")
+				w.PingOnly("beta")
 				q := w.Application("Alpha")
 				first, err := w.Apply(q)
 				require.NoError(t, err)
@@ -112,10 +112,10 @@ func TestAnAgentThatComesBackWithItsToken(t *testing.T) {
 					players[1].Stop()
 				}
 				if !test.mute {
-					w.Listener("alpha")
+					w.PingOnly("alpha")
 				}
 				if test.started {
-					w.Begin()
+					w.StartLeague()
 				}
 				began := w.Now()
 				r, err := w.Apply(q)
@@ -182,7 +182,7 @@ func TestAgentMayMoveOnlyToAnEndpointThatItMightRegister(t *testing.T) {
 				require.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
 				assert.Contains(t, *r.Reason, test.reason)
 				player.Stop = w.Network.Listen(player.Host, player.Mux, false)
-				w.Begin()
+				w.StartLeague()
 				w.Finish()
 				assert.Len(t, w.Calls(protocol.Invite.Name, "p02"), 1)
 			})
@@ -224,7 +224,7 @@ func TestAgentThatIsDroppedWhileItReturns(t *testing.T) {
 		silent, err := w.Apply(w.Application("Silent"))
 		require.NoError(t, err)
 		w.WaitUntil(10 * leaguetest.Second)
-		w.Later(10*leaguetest.Second+leaguetest.Second/2, func() {
+		w.RunAt(10*leaguetest.Second+leaguetest.Second/2, func() {
 			r, err := w.Apply(w.Application("Beta"))
 			assert.NoError(t, err)
 			assert.Equal(t, protocol.StatusAccepted, r.Status)
@@ -249,7 +249,7 @@ func TestAnAgentThatMovedIsFoundAtItsNewPlace(t *testing.T) {
 		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("elsewhere")
 		_, err := w.Apply(q)
 		require.NoError(t, err)
-		w.Begin()
+		w.StartLeague()
 		w.Finish()
 		assert.Equal(t, 1, player.Player.Record().Stats.TotalMatches)
 		w.OnlyCall(protocol.NotifyRound.Name, "elsewhere")
@@ -272,7 +272,7 @@ func TestAWrongTokenAtTheRegistration(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1)
 				w.Referee("REF01")
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				q := w.Application("Alpha")
 				q.AuthToken = test.token
 				if q.AuthToken == "" {
@@ -292,7 +292,7 @@ func TestStartLeague(t *testing.T) {
 		start := func(token string) (*protocol.LeagueStarted, error) {
 			q := &protocol.ToolRequest{}
 			q.AuthToken = token
-			return protocol.StartLeague.Call(w.Context, w.Untrusted, w.Manage(), q)
+			return protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		}
 		admin := w.Manager.AdminToken()
 		_, err := start("")
@@ -307,7 +307,7 @@ func TestStartLeague(t *testing.T) {
 		_, err = start(admin)
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
 		w.Player("P02")
-		w.Player("P03", leaguetest.Slow(leaguetest.Second, 0, 0))
+		w.Player("P03", leaguetest.WithDelays(leaguetest.Second, 0, 0))
 		synctest.Wait() // they have answered the manager's pings
 		_, err = start(w.Token("P01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
@@ -343,7 +343,7 @@ func TestPingNeedsNothing(t *testing.T) {
 		assert.Equal(t, "league_manager", pong.Role)
 		assert.Equal(t, "WAITING_FOR_REGISTRATIONS", pong.State)
 		assert.Equal(t, "referee", ping("ref01").Role)
-		w.Player("P01", leaguetest.Slow(leaguetest.Second, 0, 0))
+		w.Player("P01", leaguetest.WithDelays(leaguetest.Second, 0, 0))
 		pong = ping("p01")
 		assert.Equal(t, "player", pong.Role)
 		assert.Equal(t, "REGISTERED", pong.State)

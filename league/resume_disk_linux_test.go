@@ -46,7 +46,7 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
 		w.RefereeWithFiles("REF01", files)
-		w.Players(4, leaguetest.Slow(0, 3*leaguetest.Second, 0))
+		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		w.WaitUntil(1 * leaguetest.Second)
 		fillDisk(x)
 		<-x.Done
@@ -85,12 +85,12 @@ func TestNothingIsPromisedOnAFullDisk(t *testing.T) {
 		x := w.StartManagerIn(folder, 0, 1)
 		w.Referee("REF01")
 		w.Players(2)
-		w.Listener("alpha")
+		w.PingOnly("alpha")
 		synctest.Wait() // the agents have answered the manager's pings
 		fillDisk(x)
 		q := &protocol.ToolRequest{}
 		q.AuthToken = x.Manager.AdminToken()
-		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.Manage(), q)
+		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		require.Error(t, err)
 		assert.Equal(t, -32603, protocol.AsError(err).RPC)
 		<-x.Done

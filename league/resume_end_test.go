@@ -122,7 +122,7 @@ func TestAnAgentThatIsAwayAtTheEnd(t *testing.T) {
 				require.NoError(t, away.Player.Register(w.Context))
 				synctest.Wait()
 				assert.Equal(t, tries+2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "one that comes back may have forgotten it")
-				assert.True(t, leaguetest.Ended(away.Player.Done()))
+				assert.True(t, leaguetest.IsClosed(away.Player.Done()))
 				assert.Equal(t, 3, informed())
 				w.Cancel()
 				<-lingering

@@ -185,7 +185,7 @@ func TestAManagerThatDiesAgainAndAgainWhileMatchesGoOn(t *testing.T) {
 		})
 		w.RefereeWithFiles("REF01", files)
 		w.RefereeWithFiles("REF02", files)
-		w.Players(4, leaguetest.Slow(leaguetest.Second, 3*leaguetest.Second, 2*leaguetest.Second))
+		w.Players(4, leaguetest.WithDelays(leaguetest.Second, 3*leaguetest.Second, 2*leaguetest.Second))
 		<-lives
 		x.Finish()
 		require.NoError(t, x.CloseFiles())

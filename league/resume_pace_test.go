@@ -81,7 +81,7 @@ func TestAManagerThatIsToldToStop(t *testing.T) {
 				o.StopWithin, o.Concurrency = protocol.Seconds(float64(test.patience)), 1
 				require.NoError(t, x.Start(o))
 				w.RefereeWithFiles("REF01", files)
-				w.Players(4, leaguetest.Slow(0, 4*leaguetest.Second, 0))
+				w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
 				w.WaitUntil(1 * leaguetest.Second)
 				x.Cancel()
 				<-x.Done
@@ -111,10 +111,10 @@ func TestAManagerThatIsToldToStop(t *testing.T) {
 func TestTheLongestMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
-		w.Referee("REF01", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
 		w.Referee("REF02")
 		w.Players(2)
 		w.Finish()
-		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 20s"}, w.Assignments())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 20s"}, w.AssignmentLog())
 	})
 }

@@ -56,7 +56,7 @@ func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartMortalManager(leaguetest.CrashPoint{Event: 4, When: when}, folder, 0, 1)
-				w.Listener("whistle")
+				w.PingOnly("whistle")
 				q := w.Application("Alpha")
 				var first *protocol.LeagueRegisterResponse
 				_, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
@@ -70,7 +70,7 @@ func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
 					require.NoError(t, err)
 					x.Kill() // its fate was another event
 				}
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				w.StartManagerIn(folder, 0, 1)
 				again, err := w.Apply(q)
 				require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestALeagueThatWasStartedByHandStaysStarted(t *testing.T) {
 		synctest.Wait() // they have answered the manager's pings
 		q := &protocol.ToolRequest{}
 		q.AuthToken = x.Manager.AdminToken()
-		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.Manage(), q)
+		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		require.NoError(t, err)
 		kinds := w.EventTypes(folder)
 		assert.Equal(t, "started", kinds[len(kinds)-1], "it is on disk before anybody is told")

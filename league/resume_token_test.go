@@ -45,7 +45,7 @@ func TestATokenThatHasExpired(t *testing.T) {
 						x = w.StartManagerIn(folder, 0, 1, lasting)
 					}
 				}
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				q := w.Application("Alpha")
 				first, err := w.Apply(q)
 				require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestTheLengthOfTokens(t *testing.T) {
 				x := w.StartManagerIn(folder, 4, 1, short)
 				w.Referee("REF01")
 				w.Players(2)
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				r, err := w.Apply(w.Application("Alpha"))
 				require.NoError(t, err)
 				full := w.Token("P03")

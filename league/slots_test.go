@@ -36,7 +36,7 @@ func TestANameThatSteersATerminal(t *testing.T) {
 		t.Run(strconv.Quote(name), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1)
-				w.Listener("alpha")
+				w.PingOnly("alpha")
 				q := w.Application("Alpha")
 				q.PlayerMeta.DisplayName = name
 				_, err := w.Apply(q)
@@ -51,7 +51,7 @@ func TestANameThatSteersATerminal(t *testing.T) {
 func TestARefereeThatIsGone(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
-		gone := w.Referee("REF01", w.Idle())
+		gone := w.Referee("REF01", w.OnlyAccepting())
 		w.Referee("REF02")
 		w.Players(2)
 		w.WaitUntil(1 * leaguetest.Second)
@@ -67,12 +67,12 @@ func TestARefereeThatDoesNotTakeTheMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusBusy)))
-		w.Referee("REF02", w.Idle())
+		w.Referee("REF02", w.OnlyAccepting())
 		w.Players(2)
 		w.WaitUntil(10 * leaguetest.Second)
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
-		_, err = w.Report(w.Wins("REF02"))
+		_, err = w.Report(w.WinReport("REF02"))
 		require.NoError(t, err)
 	})
 }

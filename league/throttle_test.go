@@ -38,7 +38,7 @@ func TestAnAgentThatAsksWithoutEnd(t *testing.T) {
 		_, err := greedy.Send()
 		wait := limited(t, err)
 		assert.Equal(t, leaguetest.Second, wait, "20 a second: whole seconds are told")
-		_, err = protocol.GetStandings.Call(w.Context, w.Untrusted, w.Manage(), &protocol.ToolRequest{Envelope: greedy.Envelope})
+		_, err = protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), &protocol.ToolRequest{Envelope: greedy.Envelope})
 		limited(t, err)
 		_, err = modest.Send()
 		require.NoError(t, err, "others are not held up")
@@ -57,20 +57,20 @@ func TestAnAgentThatAsksWithoutEnd(t *testing.T) {
 func TestAReportThatIsRepeatedWithoutEnd(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1)
-		w.Referee("REF01", w.Idle())
+		w.Referee("REF01", w.OnlyAccepting())
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		for range 101 {
-			_, err := w.Report(w.Wins("REF01"))
+			_, err := w.Report(w.WinReport("REF01"))
 			require.NoError(t, err)
 		}
-		_, err := w.Report(w.Wins("REF01"))
+		_, err := w.Report(w.WinReport("REF01"))
 		limited(t, err)
-		other := w.Wins("REF01")
+		other := w.WinReport("REF01")
 		other.Result.Winner = nil
 		_, err = w.Report(other)
 		limited(t, err)
-		second := w.Verdict("REF01", "R1M2", nil, "P03", "P04", 1, 1)
+		second := w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1)
 		_, err = w.Report(second)
 		require.NoError(t, err, "what the league waits for")
 		assert.Equal(t, 2, w.Manager.Status().Recorded)
@@ -81,7 +81,7 @@ func TestAReportThatIsRepeatedWithoutEnd(t *testing.T) {
 func TestAnAgentThatComesBackWithoutEnd(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
-		w.Listener("alpha")
+		w.PingOnly("alpha")
 		q := w.Application("Alpha")
 		first, err := w.Apply(q)
 		require.NoError(t, err)
@@ -97,10 +97,10 @@ func TestAnAgentThatComesBackWithoutEnd(t *testing.T) {
 
 // An agent that moves again and again does not fill the journal.
 func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1)
-		w.Listener("alpha")
+		w.PingOnly("alpha")
 		q := w.Application("Alpha")
 		first, err := w.Apply(q)
 		require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
 		for i := range 30 {
 			w.Agents()[len(w.Agents())-1].Stop()
 			host := fmt.Sprintf("alpha%d", i)
-			w.Listener(host)
+			w.PingOnly(host)
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(host)
 			if _, err = w.Apply(q); err != nil {
 				wait = limited(t, err)

@@ -45,8 +45,8 @@ func tokenless(q *protocol.MatchResultReport) *protocol.MatchResultReport {
 func TestARefereeThatShowsNoAccessTokensGetsNone(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 2)
-		w.Referee("REF01", w.Idle())
-		outsider(w, "REF02", w.Accepting)
+		w.Referee("REF01", w.OnlyAccepting())
+		outsider(w, "REF02", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		ours := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
@@ -85,14 +85,14 @@ func TestReportsWithoutToken(t *testing.T) {
 		"of nobody, where all need one":            {strict, "referee:unknown", "R1M2", protocol.ErrTokenMissing, 5001},
 	} {
 		t.Run(name, func(t *testing.T) {
-			leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(4, 2, test.auth)
-				w.Referee("REF01", w.Idle())
-				outsider(w, "REF02", w.Accepting)
+				w.Referee("REF01", w.OnlyAccepting())
+				outsider(w, "REF02", w.AcceptMatch)
 				w.Players(4)
 				w.WaitUntil(leaguetest.Second)
 				players := map[string][2]string{"R1M1": {"P01", "P02"}, "R1M2": {"P03", "P04"}}[test.match]
-				q := tokenless(w.Verdict("REF01", test.match, &players[0], players[0], players[1], 3, 0))
+				q := tokenless(w.ReportOf("REF01", test.match, &players[0], players[0], players[1], 3, 0))
 				q.Sender = test.sender
 				_, err := w.Report(q)
 				if test.code != "" {
@@ -109,12 +109,12 @@ func TestReportsWithoutToken(t *testing.T) {
 
 // A token that is shown must be right, also where none is needed.
 func TestAWrongTokenIsNone(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, lenient)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		q := w.Wins("REF01")
+		q := w.WinReport("REF01")
 		q.AuthToken = "tok-ref01-wrong"
 		_, err := w.Report(q)
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 5001)
@@ -132,14 +132,14 @@ func TestQueriesWithoutToken(t *testing.T) {
 		"of a player, where all need a token": {func(*league.Options) {}, "player:P02", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1, test.auth)
 				w.Players(2)
 				q := &protocol.LeagueQuery{
 					Envelope: protocol.NewStamp(test.sender, w.Clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
 					LeagueID: leaguetest.LeagueID, QueryType: protocol.QueryStandings,
 				}
-				_, err := protocol.Query.Call(w.Context, w.Untrusted, w.Manage(), q)
+				_, err := protocol.Query.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 				if test.taken {
 					assert.NoError(t, err)
 				} else {
@@ -153,7 +153,7 @@ func TestQueriesWithoutToken(t *testing.T) {
 // When the announced referee is gone, and only one is left that does not prove
 // itself, the players are told before it invites them.
 func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2, lenient)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
 		invited := make(chan error, 2)
@@ -166,7 +166,7 @@ func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
 				})
 				invited <- err
 			}
-			return w.Accepting(c)
+			return w.AcceptMatch(c)
 		})
 		w.Players(2)
 		w.WaitUntil(30 * leaguetest.Second)
@@ -176,7 +176,7 @@ func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
 		require.Len(t, again, 2)
 		match := leaguetest.Decode[protocol.RoundAnnouncement](again[1].Message).Matches[0]
 		assert.Equal(t, []string{"R1M1", "REF02", "none"}, []string{match.MatchID, match.RefereeID, match.RefereeAuth})
-		_, err := w.Report(tokenless(w.Verdict("REF02", "R1M1", nil, "P01", "P02", 1, 1)))
+		_, err := w.Report(tokenless(w.ReportOf("REF02", "R1M1", nil, "P01", "P02", 1, 1)))
 		assert.NoError(t, err)
 	})
 }
@@ -185,9 +185,9 @@ func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
 // audit says what cannot be checked. A report that contradicts itself is refused;
 // the only referee's counts all the same, and is a finding.
 func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1, lenient)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		drawn := "DRAW"
 		for round := 1; round <= 3; round++ {
@@ -195,7 +195,7 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 				w.WaitUntil(w.Now() + 20*leaguetest.Second)
 				id := protocol.MatchID{Round: round, Number: number}.String()
 				players := pairOf(w, id)
-				q := tokenless(w.Verdict("REF01", id, &players[0], players[0], players[1], 3, 0))
+				q := tokenless(w.ReportOf("REF01", id, &players[0], players[0], players[1], 3, 0))
 				even, odd, never, eighteen, seven := "even", "odd", "EVEN", 18, 7
 				switch id {
 				case "R1M1": // as maker C draws
@@ -250,14 +250,14 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 
 // A referee may play a match, and report it, before it answers that it has it.
 func TestAReportWithinTheAnswer(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(store.Folder(t.TempDir()), 2, 1, lenient)
 		outsider(w, "REF01", func(c *leaguetest.Call) (jsontext.Value, error) {
 			began := w.Now()
-			_, err := w.Report(tokenless(w.Wins("REF01")))
+			_, err := w.Report(tokenless(w.WinReport("REF01")))
 			assert.NoError(t, err)
 			assert.Less(t, w.Now()-began, leaguetest.Second, "nobody waits for what waits for it")
-			return w.Accepting(c)
+			return w.AcceptMatch(c)
 		})
 		w.Players(2)
 		x.Finish()
@@ -268,9 +268,9 @@ func TestAReportWithinTheAnswer(t *testing.T) {
 
 // A referee that comes back says again whether it proves itself.
 func TestARefereeThatHasLearnedToProveItself(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1)
-		outsider(w, "REF01", w.Accepting)
+		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		for _, auth := range []string{protocol.RefereeAuthNone, protocol.RefereeAuthAccessToken, protocol.RefereeAuthAccessToken, ""} {
@@ -315,19 +315,19 @@ func pairOf(w *leaguetest.World, matchID string) [2]string {
 
 // Who needs a token, and who proves itself, outlasts the manager.
 func TestLeniencyIsKept(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		x := w.StartManagerIn(folder, 4, 2, lenient)
-		w.Referee("REF01", w.Idle())
-		outsider(w, "REF02", w.Accepting)
+		w.Referee("REF01", w.OnlyAccepting())
+		outsider(w, "REF02", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		x.Kill()
 		x = w.StartManagerIn(folder, 4, 2) // lenient no more, but the league goes on as it began
 		w.WaitUntil(2 * leaguetest.Second)
-		_, err := w.Report(tokenless(w.Verdict("REF02", "R1M2", nil, "P03", "P04", 1, 1)))
+		_, err := w.Report(tokenless(w.ReportOf("REF02", "R1M2", nil, "P03", "P04", 1, 1)))
 		require.NoError(t, err)
-		_, err = w.Report(tokenless(w.Wins("REF01")))
+		_, err = w.Report(tokenless(w.WinReport("REF01")))
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 5001)
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)

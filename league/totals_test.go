@@ -18,7 +18,7 @@ func TestReturnedPlayerHasTheTotalsOfItsWholeLeague(t *testing.T) {
 		folder := store.Folder(t.TempDir())
 		w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
 		w.Referee("REF01")
-		first := w.Lives("P01", folder)
+		first := w.PlayerIn("P01", folder)
 		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(10*leaguetest.Second, leaguetest.Normally)))
 		w.WaitUntil(11 * leaguetest.Second) // in the second of two rounds
 		require.Nil(t, first.Player.Record().League, "it was there all the time")
@@ -27,7 +27,7 @@ func TestReturnedPlayerHasTheTotalsOfItsWholeLeague(t *testing.T) {
 		require.NoError(t, first.Player.Close())
 		require.NoError(t, os.Remove(folder.History("P01")))
 
-		again := w.Lives("P01", folder)
+		again := w.PlayerIn("P01", folder)
 		r := w.Manager.Standings()[0]
 		if r.PlayerID != "P01" {
 			r = w.Manager.Standings()[1]

@@ -63,14 +63,14 @@ func wholeLeague(w *leaguetest.World, players int) {
 		switch {
 		case a.Player != nil:
 			record := a.Player.Record()
-			assert.True(w.T, leaguetest.Ended(a.Player.Done()))
+			assert.True(w.T, leaguetest.IsClosed(a.Player.Done()))
 			assert.Equal(w.T, players, record.Players)
 			row := end.FinalStandings[record.Rank-1]
 			assert.Equal(w.T, a.ID, row.PlayerID)
 			assert.Equal(w.T, []int{row.Played, row.Wins, row.Losses, row.Draws, row.Points},
 				[]int{record.Stats.TotalMatches, record.Stats.Wins, record.Stats.Losses, record.Stats.Draws, record.Points})
 		case a.Referee != nil:
-			assert.True(w.T, leaguetest.Ended(a.Referee.Done()))
+			assert.True(w.T, leaguetest.IsClosed(a.Referee.Done()))
 			assert.Equal(w.T, end.Champion, a.Referee.Record().Champion)
 			assert.Empty(w.T, a.Referee.Record().Warnings, "our players conform")
 		}

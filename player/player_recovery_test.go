@@ -24,14 +24,14 @@ import (
 )
 
 // plays a match of a player from the invitation to its end.
-func plays(c *leaguetest.Conductor, number int) {
-	c.W.T.Helper()
+func plays(c *leaguetest.ScriptedReferee, number int) {
+	c.World.T.Helper()
 	_, err := c.Invite()
-	require.NoError(c.W.T, err)
+	require.NoError(c.World.T, err)
 	_, err = c.Choose()
-	require.NoError(c.W.T, err)
-	_, err = c.Over(number)
-	require.NoError(c.W.T, err)
+	require.NoError(c.World.T, err)
+	_, err = c.SendGameOver(number)
+	require.NoError(c.World.T, err)
 }
 
 // completes is ROUND_COMPLETED of a manager with the right credential.
@@ -66,12 +66,12 @@ func TestRestartedPlayerReturns(t *testing.T) {
 		w.StartManager(0, 1)
 		w.Referee("REF01")
 		w.Player("P01")
-		first := w.Lives("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
-		w.Lives("beta", folder, leaguetest.WithoutID, leaguetest.WithName("Beta"))
+		first := w.PlayerIn("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
+		w.PlayerIn("beta", folder, leaguetest.WithoutID, leaguetest.WithName("Beta"))
 		require.Equal(t, "P02", first.Player.ID())
 		first.Stop()
 
-		again := w.Lives("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
+		again := w.PlayerIn("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
 		assert.Equal(t, "P02", again.Player.ID())
 		assert.Equal(t, "player:P02", again.Player.Stamp().Sender())
 		assert.Equal(t, 3, w.Manager.Status().Players)
@@ -82,7 +82,7 @@ func TestRestartedPlayerReturns(t *testing.T) {
 
 		require.NoError(t, again.Player.Register(w.Context), "and in the middle of its life it may show itself again")
 		assert.Equal(t, 3, w.Manager.Status().Players)
-		w.Begin()
+		w.StartLeague()
 		w.Finish()
 		assert.Equal(t, 2, again.Player.Record().Stats.TotalMatches)
 	})
@@ -92,8 +92,8 @@ func TestReturningPlayerRepeatsItsRegistration(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-		w.Lives("P01", folder).Stop()
-		w.Lives("P01", folder)
+		w.PlayerIn("P01", folder).Stop()
+		w.PlayerIn("P01", folder)
 		calls := w.Calls(protocol.RegisterPlayer.Name)
 		require.Len(t, calls, 3)
 		assert.JSONEq(t, string(calls[1].Message), string(calls[2].Message), "the same request, in the same conversation")
@@ -105,19 +105,19 @@ func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrTokenInvalid), leaguetest.Normally)))
-		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
-		plays(w.Conducts(p, "R1M1", 1), 8)
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+		plays(w.ScriptedReferee(p, "R1M1", 1), 8)
 		require.NoError(t, p.Player.Close())
 		p.Stop()
 
-		p = w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		p = w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		calls := w.Calls(protocol.RegisterPlayer.Name)
 		require.Len(t, calls, 3)
 		assert.Empty(t, leaguetest.Decode[protocol.Envelope](calls[2].Message).AuthToken)
 		assert.Zero(t, p.Player.Record().Stats.TotalMatches, "what it played was in another league")
-		plays(w.Conducts(p, "R1M1", 1), 7)
+		plays(w.ScriptedReferee(p, "R1M1", 1), 7)
 		require.NoError(t, p.Player.Close())
-		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, leaguetest.HistoryOf(t, folder, "P01").Stats)
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, leaguetest.ReadHistory(t, folder, "P01").Stats)
 		aside, err := filepath.Glob(filepath.Join(filepath.Dir(folder.History("P01")), "history-*.json"))
 		require.NoError(t, err)
 		require.Len(t, aside, 1)
@@ -131,7 +131,7 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
-		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		unwritten := func() {
 			t.Helper()
 			_, err := os.Stat(folder.History("P01"))
@@ -141,15 +141,15 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 		completes(w, p, 1)
 		require.NoError(t, p.Player.Close())
 		unwritten() // nothing has happened
-		plays(w.Conducts(p, "R1M1", 1), 8)
+		plays(w.ScriptedReferee(p, "R1M1", 1), 8)
 		unwritten()
 		completes(w, p, 1)
-		h := leaguetest.HistoryOf(t, folder, "P01")
+		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, &store.History{
 			SchemaVersion: "1.0.0", LastUpdated: h.LastUpdated, PlayerID: "P01", DisplayName: "Agent P01", LeagueID: leaguetest.LeagueID,
 			Stats: protocol.PlayerStats{TotalMatches: 1, Wins: 1},
 			Matches: []store.HistoryMatch{{
-				Attempt: 1, DrawCommitment: w.Conducts(p, "R1M1", 1).Commitment(), Entropy: h.Matches[0].Entropy,
+				Attempt: 1, DrawCommitment: w.ScriptedReferee(p, "R1M1", 1).Commitment(), Entropy: h.Matches[0].Entropy,
 				PlayedMatch: protocol.PlayedMatch{
 					MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8,
 				},
@@ -158,21 +158,21 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 		assert.Len(t, h.Matches[0].Entropy, 64)
 		time.Sleep(time.Minute)
 		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
-		assert.Equal(t, h.LastUpdated, leaguetest.HistoryOf(t, folder, "P01").LastUpdated, "nothing has changed")
+		assert.Equal(t, h.LastUpdated, leaguetest.ReadHistory(t, folder, "P01").LastUpdated, "nothing has changed")
 
-		plays(w.Conducts(p, "R2M1", 2), 7)
-		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+		plays(w.ScriptedReferee(p, "R2M1", 2), 7)
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 		w.Announce(p, 3, protocol.RefereeAuthAccessToken) // ROUND_COMPLETED got lost
-		h = leaguetest.HistoryOf(t, folder, "P01")
+		h = leaguetest.ReadHistory(t, folder, "P01")
 		require.Len(t, h.Matches, 2)
 		assert.Equal(t, 2, h.Matches[1].Attempt)
-		plays(w.Conducts(p, "R3M1", 1), 8)
+		plays(w.ScriptedReferee(p, "R3M1", 1), 8)
 		ends(w, p)
-		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 3)
-		_, err := w.Conducts(p, "R4M1", 1).Over(8)
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3)
+		_, err := w.ScriptedReferee(p, "R4M1", 1).SendGameOver(8)
 		require.NoError(t, err)
 		require.NoError(t, p.Player.Close())
-		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 4, "what came late is not lost")
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 4, "what came late is not lost")
 
 		var files []string
 		require.NoError(t, filepath.WalkDir(string(folder), func(path string, d os.DirEntry, err error) error {
@@ -189,27 +189,27 @@ func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
-		p := w.Lives("P01", folder, leaguetest.WithStrategy("mirror"))
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("mirror"))
 		for attempt, number := range []int{8, 7} {
-			c := w.Conducts(p, "R1M1", attempt+1)
+			c := w.ScriptedReferee(p, "R1M1", attempt+1)
 			_, err := c.Invite()
 			require.NoError(t, err)
-			_, err = c.Over(number)
+			_, err = c.SendGameOver(number)
 			require.NoError(t, err)
 		}
-		_, err := w.Conducts(p, "R2M1", 1).Over(7)
+		_, err := w.ScriptedReferee(p, "R2M1", 1).SendGameOver(7)
 		require.NoError(t, err)
 		before := p.Player.Record().Stats
 		require.NoError(t, p.Player.Close())
 		p.Stop()
 
-		p = w.Lives("P01", folder, leaguetest.WithStrategy("mirror"))
+		p = w.PlayerIn("P01", folder, leaguetest.WithStrategy("mirror"))
 		assert.Equal(t, before, p.Player.Record().Stats)
-		_, err = w.Conducts(p, "R1M1", 2).Over(8)
+		_, err = w.ScriptedReferee(p, "R1M1", 2).SendGameOver(8)
 		require.NoError(t, err)
 		assert.Equal(t, before, p.Player.Record().Stats, "what it has played is not counted again")
 		for match := 1; match <= 20; match++ { // by chance all would be so once in a million times
-			c := w.Conducts(p, protocol.MatchID{Round: 3, Number: match}.String(), 1)
+			c := w.ScriptedReferee(p, protocol.MatchID{Round: 3, Number: match}.String(), 1)
 			_, err = c.Invite()
 			require.NoError(t, err)
 			chosen, err := c.Choose()
@@ -226,10 +226,10 @@ func TestPlayerStartsWithItsPast(t *testing.T) {
 			{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8}},
 			{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: "R2M1", OpponentID: "P03", Result: "TECHNICAL_LOSS"}},
 		}
-		p := w.Resident("P01", "", func(o *player.Options) { o.Past = past })
+		p := w.NewPlayerIn("P01", "", func(o *player.Options) { o.Past = past })
 		require.NoError(t, p.Player.Register(w.Context))
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
-		_, err := w.Conducts(p, "R1M1", 1).Over(7)
+		_, err := w.ScriptedReferee(p, "R1M1", 1).SendGameOver(7)
 		require.NoError(t, err)
 		assert.Equal(t, 1, p.Player.Record().Stats.Wins)
 	})
@@ -249,14 +249,14 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := store.Folder(t.TempDir())
 				w.ScriptedManager()
-				w.Lives("P01", folder).Stop()
+				w.PlayerIn("P01", folder).Stop()
 				path := folder.History("P01")
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 				require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
-				p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
-				plays(w.Conducts(p, "R1M1", 1), 8)
+				p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+				plays(w.ScriptedReferee(p, "R1M1", 1), 8)
 				require.NoError(t, p.Player.Close())
-				assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 				aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "history-*.json"))
 				require.NoError(t, err)
 				require.Len(t, aside, 1)
@@ -273,13 +273,13 @@ func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 		folder := store.Folder(t.TempDir())
 		var log bytes.Buffer
 		w.ScriptedManager()
-		p := w.Resident("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
+		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
 		require.NoError(t, p.Player.Register(w.Context))
 		data := filepath.Join(string(folder), "data")
 		require.NoError(t, os.WriteFile(data, nil, 0o600)) // where the folder would be
 		for round := 1; round <= 3; round++ {
 			w.Announce(p, round, protocol.RefereeAuthAccessToken)
-			plays(w.Conducts(p, protocol.MatchID{Round: round, Number: 1}.String(), 1), 8)
+			plays(w.ScriptedReferee(p, protocol.MatchID{Round: round, Number: 1}.String(), 1), 8)
 			completes(w, p, round)
 		}
 		synctest.Wait()
@@ -287,7 +287,7 @@ func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 		require.ErrorContains(t, p.Player.Close(), "P01")
 		require.NoError(t, os.Remove(data))
 		w.Announce(p, 4, protocol.RefereeAuthAccessToken)
-		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 3, "and when it no longer fails, all is there")
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3, "and when it no longer fails, all is there")
 		require.NoError(t, p.Player.Close())
 	})
 }
@@ -318,7 +318,7 @@ func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.ScriptedManager()
-				p := w.Resident("P01", store.Folder(t.TempDir()), func(o *player.Options) { o.Leagues, o.LeagueID = test.leagues, test.only })
+				p := w.NewPlayerIn("P01", store.Folder(t.TempDir()), func(o *player.Options) { o.Leagues, o.LeagueID = test.leagues, test.only })
 				err := p.Player.Register(w.Context)
 				if test.joins {
 					require.NoError(t, err)
@@ -336,22 +336,24 @@ func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
 func TestFinish(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		end  func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.Conductor) // after 10 s
+		end  func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.ScriptedReferee) // after 10 s
 		took time.Duration
 	}{
-		{"the match ends", func(w *leaguetest.World, _ *leaguetest.Agent, c *leaguetest.Conductor) { _, _ = c.Over(8) }, 10 * leaguetest.Second},
-		{"its end got lost, and the round ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.Conductor) { completes(w, p, 1) }, 10 * leaguetest.Second},
-		{"its end got lost, and the next round begins", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.Conductor) {
+		{"the match ends", func(w *leaguetest.World, _ *leaguetest.Agent, c *leaguetest.ScriptedReferee) {
+			_, _ = c.SendGameOver(8)
+		}, 10 * leaguetest.Second},
+		{"its end got lost, and the round ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) { completes(w, p, 1) }, 10 * leaguetest.Second},
+		{"its end got lost, and the next round begins", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) {
 			w.Announce(p, 2, protocol.RefereeAuthAccessToken)
 		}, 10 * leaguetest.Second},
-		{"the league ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.Conductor) { ends(w, p) }, 10 * leaguetest.Second},
-		{"another match begins before the end of the first", func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.Conductor) {
-			_, _ = w.Conducts(p, "R1M2", 1).Invite()
-			_, _ = c.Over(8)
+		{"the league ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) { ends(w, p) }, 10 * leaguetest.Second},
+		{"another match begins before the end of the first", func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.ScriptedReferee) {
+			_, _ = w.ScriptedReferee(p, "R1M2", 1).Invite()
+			_, _ = c.SendGameOver(8)
 			time.Sleep(5 * leaguetest.Second)
-			_, _ = w.Conducts(p, "R1M2", 1).Over(8)
+			_, _ = w.ScriptedReferee(p, "R1M2", 1).SendGameOver(8)
 		}, 15 * leaguetest.Second},
-		{"nothing ends", func(*leaguetest.World, *leaguetest.Agent, *leaguetest.Conductor) {}, 60 * leaguetest.Second},
+		{"nothing ends", func(*leaguetest.World, *leaguetest.Agent, *leaguetest.ScriptedReferee) {}, 60 * leaguetest.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -363,10 +365,10 @@ func TestFinish(t *testing.T) {
 				assert.Equal(t, began, w.Now(), "it is in no match")
 				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 				p.Player.Finish(w.Context)
-				c := w.Conducts(p, "R1M1", 1)
+				c := w.ScriptedReferee(p, "R1M1", 1)
 				_, err := c.Invite()
 				require.NoError(t, err)
-				w.Later(began+10*leaguetest.Second, func() { test.end(w, p, c) })
+				w.RunAt(began+10*leaguetest.Second, func() { test.end(w, p, c) })
 				ctx, cancel := context.WithTimeout(w.Context, 60*leaguetest.Second)
 				defer cancel()
 				p.Player.Finish(ctx)
@@ -382,19 +384,19 @@ func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
-		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		const matches = 40
 		var playing sync.WaitGroup
 		for n := 1; n <= matches; n++ {
 			playing.Go(func() {
-				_, err := w.Conducts(p, protocol.MatchID{Round: n, Number: 1}.String(), 1).Over(8)
+				_, err := w.ScriptedReferee(p, protocol.MatchID{Round: n, Number: 1}.String(), 1).SendGameOver(8)
 				assert.NoError(t, err)
 				completes(w, p, n)
-				assert.NotNil(t, leaguetest.HistoryOf(t, folder, "P01"))
+				assert.NotNil(t, leaguetest.ReadHistory(t, folder, "P01"))
 			})
 		}
 		playing.Wait()
-		h := leaguetest.HistoryOf(t, folder, "P01")
+		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Len(t, h.Matches, matches, "without Close: the last round wrote it")
 		assert.Equal(t, matches, h.Stats.TotalMatches)
 	})
@@ -407,20 +409,20 @@ func TestTwoLeaguesInOneFolder(t *testing.T) {
 	other := &store.History{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2000-01-01T00:00:00Z", PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another",
 	}
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
-		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		plays(w.Conducts(p, "R1M1", 1), 8)
+		plays(w.ScriptedReferee(p, "R1M1", 1), 8)
 		require.NoError(t, store.Write(folder.History("P01"), other))
 		completes(w, p, 1)
-		assert.Equal(t, "another", leaguetest.HistoryOf(t, folder, "P01").LeagueID)
+		assert.Equal(t, "another", leaguetest.ReadHistory(t, folder, "P01").LeagueID)
 		own, err := store.Read[store.History](filepath.Join(filepath.Dir(folder.History("P01")), "history."+leaguetest.LeagueID+".json"))
 		require.NoError(t, err)
 		assert.Len(t, own.Matches, 1)
 		require.NoError(t, p.Player.Close())
 		p.Stop()
-		again := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		again := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "it goes on")
 	})
 }

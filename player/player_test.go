@@ -18,7 +18,7 @@ func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
 		p := w.Player("P01", leaguetest.WithRandomSecrets)
 		var commitments, choices []string
 		for attempt := 1; attempt <= 40; attempt++ {
-			c := w.Conducts(p, "R1M1", attempt)
+			c := w.ScriptedReferee(p, "R1M1", attempt)
 			for range 3 {
 				joined, err := c.Invite()
 				require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
 func TestNextMoveIsAnotherQuestion(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
-		c := w.Conducts(w.Player("P01"), "R1M1", 1)
+		c := w.ScriptedReferee(w.Player("P01"), "R1M1", 1)
 		_, err := c.Move("2000-01-01T00:00:30Z", "rock")
 		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
 		_, err = c.Invite()
@@ -71,20 +71,20 @@ func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
-		c := w.Conducts(p, "R1M1", 1)
+		c := w.ScriptedReferee(p, "R1M1", 1)
 		_, err := c.Invite()
 		require.NoError(t, err)
 		_, err = c.Choose()
 		require.NoError(t, err)
 		for _, number := range []int{8, 8, 7} {
-			ack, err := c.Over(number)
+			ack, err := c.SendGameOver(number)
 			require.NoError(t, err)
 			assert.Equal(t, protocol.StatusAcknowledged, ack.Status)
 			assert.Equal(t, "P01", ack.PlayerID)
 			assert.Equal(t, "R1M1", ack.MatchID)
 			assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
 		}
-		_, err = w.Conducts(p, "R2M1", 1).Over(7)
+		_, err = w.ScriptedReferee(p, "R2M1", 1).SendGameOver(7)
 		require.NoError(t, err, "also of a match whose invitation was lost")
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
 	})
@@ -95,18 +95,18 @@ func TestLastAttemptOfAMatchCounts(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
-		_, err := w.Conducts(p, "R2M1", 1).Over(8)
+		_, err := w.ScriptedReferee(p, "R2M1", 1).SendGameOver(8)
 		require.NoError(t, err)
 		for attempt, number := range []int{8, 7} { // won first, then lost
-			c := w.Conducts(p, "R1M1", attempt+1)
+			c := w.ScriptedReferee(p, "R1M1", attempt+1)
 			_, err := c.Invite()
 			require.NoError(t, err)
 			_, err = c.Choose()
 			require.NoError(t, err)
-			_, err = c.Over(number)
+			_, err = c.SendGameOver(number)
 			require.NoError(t, err)
 		}
-		_, err = w.Conducts(p, "R1M1", 1).Over(8)
+		_, err = w.ScriptedReferee(p, "R1M1", 1).SendGameOver(8)
 		require.NoError(t, err, "an old one changes nothing")
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
 	})
@@ -116,15 +116,15 @@ func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithRandomSecrets)
-		second := w.Conducts(p, "R1M1", 2)
+		second := w.ScriptedReferee(p, "R1M1", 2)
 		joined, err := second.Invite()
 		require.NoError(t, err)
-		first := w.Conducts(p, "R1M1", 1) // its referee was thought to be gone
+		first := w.ScriptedReferee(p, "R1M1", 1) // its referee was thought to be gone
 		_, err = first.Invite()
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		_, err = first.Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
-		_, err = first.Over(7)
+		_, err = first.SendGameOver(7)
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
 		chosen, err := second.Choose()
 		require.NoError(t, err)
@@ -137,12 +137,12 @@ func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 func TestQuestionOutsideAMatchIsRefused(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
-		c := w.Conducts(w.Player("P01"), "R1M1", 1)
+		c := w.ScriptedReferee(w.Player("P01"), "R1M1", 1)
 		_, err := c.Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
 		_, err = c.Invite()
 		require.NoError(t, err)
-		_, err = c.Over(8)
+		_, err = c.SendGameOver(8)
 		require.NoError(t, err)
 		_, err = c.Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
@@ -152,8 +152,8 @@ func TestQuestionOutsideAMatchIsRefused(t *testing.T) {
 func TestUnregisteredPlayerRefusesCalls(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
-		c := w.Conducts(w.NewPlayer("P01"), "R1M1", 1)
-		for name, call := range c.Everything() {
+		c := w.ScriptedReferee(w.NewPlayer("P01"), "R1M1", 1)
+		for name, call := range c.AllCalls() {
 			err := call()
 			if name == "choose" {
 				leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
@@ -187,7 +187,7 @@ func TestStatesOfAPlayer(t *testing.T) { // 004 §9.2
 		for round := 1; round <= 2; round++ {
 			w.Announce(p, round, protocol.RefereeAuthAccessToken)
 			assert.Equal(t, "WAITING_FOR_ROUND", state())
-			c := w.Conducts(p, fmt.Sprintf("R%dM1", round), 1)
+			c := w.ScriptedReferee(p, fmt.Sprintf("R%dM1", round), 1)
 			_, err := c.Invite()
 			require.NoError(t, err)
 			assert.Equal(t, "IN_MATCH", state())
@@ -196,7 +196,7 @@ func TestStatesOfAPlayer(t *testing.T) { // 004 §9.2
 			assert.Equal(t, "WAITING_FOR_RESULT", state())
 			_, err = c.Invite()
 			require.NoError(t, err, "the referee did not hear the answer")
-			_, err = c.Over(8)
+			_, err = c.SendGameOver(8)
 			require.NoError(t, err)
 			assert.Equal(t, "WAITING_FOR_ROUND", state())
 		}
@@ -208,7 +208,7 @@ func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
 		w.ScriptedManager()
 		p := w.Player("P01")
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		c := w.Conducts(p, "R1M1", 1)
+		c := w.ScriptedReferee(p, "R1M1", 1)
 		_, err := c.Invite()
 		require.NoError(t, err)
 		_, err = c.Choose()
@@ -218,7 +218,7 @@ func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
 		w.Announce(p, 3, protocol.RefereeAuthAccessToken)
 		_, err = c.Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
-		_, err = c.Over(8)
+		_, err = c.SendGameOver(8)
 		require.NoError(t, err, "late is better than never")
 		assert.Equal(t, 1, p.Player.Record().Stats.TotalMatches)
 	})
@@ -228,7 +228,7 @@ func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
-		c := w.Conducts(p, "R1M1", 1)
+		c := w.ScriptedReferee(p, "R1M1", 1)
 		_, err := c.Invite()
 		require.NoError(t, err)
 		chosen, err := c.Choose()
@@ -249,7 +249,7 @@ func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, s.Matches, "the match is not over")
 		assert.NotContains(t, string(leaguetest.Encode(s)), chosen.Entropy)
-		_, err = c.Over(8)
+		_, err = c.SendGameOver(8)
 		require.NoError(t, err)
 		s, err = state(w.Token("P01"), "")
 		require.NoError(t, err)
@@ -268,7 +268,7 @@ func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
 		w.Varies = true
 		w.StartManager(4, 1) // it does not begin
 		p := w.Player("P01")
-		bound := w.Conducts(p, "R1M1", 1)
+		bound := w.ScriptedReferee(p, "R1M1", 1)
 		ack, err := bound.Invite()
 		require.NoError(t, err)
 		assert.NotEmpty(t, ack.EntropyCommitment)
@@ -276,8 +276,8 @@ func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, ack.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", mustSecret(t, answer.Entropy)))
 
-		free := w.Conducts(p, "R2M1", 1)
-		free.Free = true
+		free := w.ScriptedReferee(p, "R2M1", 1)
+		free.NoCommitment = true
 		ack, err = free.Invite()
 		require.NoError(t, err)
 		assert.Empty(t, ack.EntropyCommitment)

@@ -14,20 +14,20 @@ import (
 // A player's token gives access to its own slot in the league and to nothing else.
 func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Reporting()
+		w.StartReporting()
 		token := w.Token("P02")
 		for name, test := range map[string]struct {
 			code protocol.Code
 			call func(ctx context.Context) error
 		}{
 			"report a match": {protocol.ErrRefereeNotRegistered, func(context.Context) error {
-				q := w.Wins("REF01")
+				q := w.WinReport("REF01")
 				q.AuthToken, q.Sender = token, "player:P02"
 				_, err := w.Report(q)
 				return err
 			}},
 			"report it as its referee": {protocol.ErrNotAuthorized, func(context.Context) error {
-				q := w.Wins("REF01")
+				q := w.WinReport("REF01")
 				q.AuthToken = token
 				_, err := w.Report(q)
 				return err
@@ -47,7 +47,7 @@ func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
 			"start the league": {protocol.ErrTokenInvalid, func(ctx context.Context) error {
 				q := &protocol.ToolRequest{}
 				q.AuthToken = token
-				_, err := protocol.StartLeague.Call(ctx, w.Untrusted, w.Manage(), q)
+				_, err := protocol.StartLeague.Call(ctx, w.Untrusted, w.ManagerPeer(), q)
 				return err
 			}},
 			"see a match at its referee": {protocol.ErrTokenInvalid, func(ctx context.Context) error {
@@ -65,7 +65,7 @@ func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
 			"end the league at a referee": {protocol.ErrTokenInvalid, func(ctx context.Context) error {
 				referee := w.Agents()[1]
 				require.Equal(t, "ref01", referee.Host)
-				return w.Manages(referee, w.ManagerCredential("P02"))["notify_league_completed"]()
+				return w.ManagerCalls(referee, w.ManagerCredential("P02"))["notify_league_completed"]()
 			}},
 		} {
 			err := test.call(w.Context)
@@ -78,17 +78,17 @@ func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
 		victim := w.Agents()[3]
 		require.Equal(t, "p01", victim.Host)
 		for _, shown := range []string{token, w.AccessToken("P02", "R1M1", 1, "REF01"), w.AccessToken("P02", "R1M1", 1, "P02")} {
-			c := w.Conducts(victim, "R1M1", 1)
+			c := w.ScriptedReferee(victim, "R1M1", 1)
 			c.Token = shown
-			for name, call := range c.Everything() {
+			for name, call := range c.AllCalls() {
 				if err := protocol.AsError(call()); assert.NotNil(t, err, name) && name != "choose" {
 					leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
 				}
 			}
 		}
-		for name, call := range w.Manages(victim, w.ManagerCredential("P02")) {
+		for name, call := range w.ManagerCalls(victim, w.ManagerCredential("P02")) {
 			leaguetest.AssertRefused(t, call(), protocol.ErrTokenInvalid, 3001)
-			assert.False(t, leaguetest.Ended(victim.Player.Done()), name)
+			assert.False(t, leaguetest.IsClosed(victim.Player.Done()), name)
 		}
 
 		back := w.Application("Agent P01")
@@ -96,12 +96,12 @@ func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
 		r, err := w.Apply(back)
 		require.NoError(t, err)
 		assert.Equal(t, "P02", *r.PlayerID, "whatever it calls itself, it is who its token says")
-		w.Listener("elsewhere")
+		w.PingOnly("elsewhere")
 		back.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("elsewhere")
 		r, err = w.Apply(back)
 		require.NoError(t, err)
 		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode, "it answers at its old place")
 		assert.Zero(t, w.Manager.Status().Recorded)
-		w.AssertNoSecret("P01", "REF01", "REF02")
+		w.AssertNoTokenLeaked("P01", "REF01", "REF02")
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 const stamp = "2025-01-15T10:30:00Z"
 
-// play leaves the file of a match of league L.
+// play writes the file of a match of league L.
 func play(t *testing.T, folder store.Folder, matchID string) {
 	t.Helper()
 	require.NoError(t, store.Write(folder.Match("L", matchID), &store.Match{MatchID: matchID}))
@@ -31,7 +31,7 @@ func archived(t *testing.T, folder store.Folder) []string {
 	return found
 }
 
-func TestWhatIsArchived(t *testing.T) {
+func TestArchiveMovesTheMatchFilesOfAnOlderLeague(t *testing.T) {
 	old := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		name    string
@@ -39,24 +39,24 @@ func TestWhatIsArchived(t *testing.T) {
 		between func(t *testing.T, folder store.Folder)
 		moved   bool
 	}{
-		{name: "nothing was there"},
+		{name: "no files"},
 		{
-			name: "something was there", moved: true,
+			name: "files", moved: true,
 			before: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M1") },
 		},
 		{
-			name:    "it came after",
+			name:    "files written after the registration began",
 			between: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M1") },
 		},
 		{
-			name: "something was added", before: func(t *testing.T, folder store.Folder) {
+			name: "a file added later", before: func(t *testing.T, folder store.Folder) {
 				play(t, folder, "R1M1")
 				require.NoError(t, os.Chtimes(folder.Matches("L"), old, old))
 			},
 			between: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M2") },
 		},
 		{
-			name: "an attempt was added", before: func(t *testing.T, folder store.Folder) {
+			name: "an attempt added later", before: func(t *testing.T, folder store.Folder) {
 				require.NoError(t, store.Write(folder.Attempt("L", "R1M1", 1, "REF01"), &store.Match{}))
 				require.NoError(t, os.Chtimes(folder.Attempts("L"), old, old))
 			},
@@ -65,7 +65,7 @@ func TestWhatIsArchived(t *testing.T) {
 			},
 		},
 		{
-			name: "another league's", before: func(t *testing.T, folder store.Folder) {
+			name: "files of another league", before: func(t *testing.T, folder store.Folder) {
 				require.NoError(t, store.Write(folder.Match("another", "R1M1"), &store.Match{}))
 			},
 		},
@@ -93,7 +93,7 @@ func TestWhatIsArchived(t *testing.T) {
 	}
 }
 
-func TestManyArchiveAtOnce(t *testing.T) {
+func TestConcurrentRefereesArchiveOnce(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	play(t, folder, "R1M1")
 	var archiving sync.WaitGroup

@@ -16,7 +16,7 @@ func TestAnAssignmentIsAcceptedAtOnce(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		boss := w.ScriptedManager()
 		r := w.Referee("REF01")
-		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
 		ack, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestTheSameAssignmentTwiceIsOneMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		boss := w.ScriptedManager()
 		r := w.Referee("REF01", leaguetest.WithCapacity(1), leaguetest.WithRandomSecrets)
-		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
 		w.Varies = true
 		first, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
@@ -172,7 +172,7 @@ func TestARefereeIsBusyAtItsLimit(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		boss := w.ScriptedManager()
 		r := w.Referee("REF01", leaguetest.WithCapacity(2))
-		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
 		status := func(matchID string) string {
 			ack, err := w.Assign(boss, r, w.Assignment(matchID, 1, "REF01"))
@@ -202,7 +202,7 @@ func TestTheStateOfAMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		boss := w.ScriptedManager()
 		r := w.Referee("REF01")
-		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.Slow(1*leaguetest.Second, 4*leaguetest.Second, 1*leaguetest.Second))
+		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.WithDelays(1*leaguetest.Second, 4*leaguetest.Second, 1*leaguetest.Second))
 		w.Player("P02", leaguetest.WithStrategy("odd"))
 		state := func(matchID, token, bearer string) (*protocol.MatchState, error) {
 			q := &protocol.ToolRequest{MatchID: matchID}

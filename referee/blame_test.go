@@ -97,7 +97,7 @@ func stalling(t *testing.T, begin []time.Duration, end ...time.Duration) func(fr
 }
 
 func TestWhoIsToBlame(t *testing.T) {
-	blamed := []leaguetest.GameError{leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join)}
+	blamed := []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}
 	for _, test := range []struct {
 		name       string
 		trouble    []trouble
@@ -116,19 +116,19 @@ func TestWhoIsToBlame(t *testing.T) {
 		{
 			name: "it waited, and the player let the whole window pass: the deadline it was told was wrong", asked: 2,
 			trouble: []trouble{{queued: 3 * leaguetest.Second}}, answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 8 * leaguetest.Second,
-			void: []string{"the question waited for 3s at the referee before it was sent"},
+			void: []string{"the question was queued for 3s at the referee before it was sent"},
 		},
 		{
 			name: "it waited no longer than the margin", trouble: []trouble{{queued: 250 * time.Millisecond}},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 7250 * time.Millisecond, asked: 2,
 			complaints: []leaguetest.GameError{{
-				At: 5250 * time.Millisecond, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.Join, Next: 7 * leaguetest.Second, Remaining: leaguetest.None,
+				At: 5250 * time.Millisecond, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.JoinAck, Next: 7 * leaguetest.Second, Remaining: leaguetest.NotGiven,
 			}},
 		},
 		{
 			name: "the process stood still at the end", stalls: []time.Duration{2 * leaguetest.Second},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
-			void: []string{"the referee stood still for 2s when the time to answer ended"},
+			void: []string{"the referee stalled for 2s when the time to answer ended"},
 		},
 		{
 			name: "it stood still no longer than the margin", stalls: []time.Duration{250 * time.Millisecond},
@@ -138,12 +138,12 @@ func TestWhoIsToBlame(t *testing.T) {
 			name: "the player is late, and nobody else", answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
 		},
 		{
-			name: "it stood still when the question left", begin: []time.Duration{leaguetest.Second},
+			name: "it stood still when the question was sent", begin: []time.Duration{leaguetest.Second},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
-			void: []string{"the referee stood still for 1s when the question left"},
+			void: []string{"the referee stalled for 1s when the question was sent"},
 		},
 		{
-			name: "it stood still for a moment when the question left", begin: []time.Duration{250 * time.Millisecond},
+			name: "it stood still for a moment when the question was sent", begin: []time.Duration{250 * time.Millisecond},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
 		},
 		{
@@ -153,15 +153,15 @@ func TestWhoIsToBlame(t *testing.T) {
 		{
 			name: "nine times in vain is no reason to give up", answers: leaguetest.InTurn(leaguetest.FirstN(9, leaguetest.Silent, leaguetest.Normally)), over: 45 * leaguetest.Second, asked: 10,
 			stalls: slices.Repeat([]time.Duration{leaguetest.Second}, 9),
-			void:   slices.Repeat([]string{"the referee stood still for 1s when the time to answer ended"}, 9),
+			void:   slices.Repeat([]string{"the referee stalled for 1s when the time to answer ended"}, 9),
 		},
 		{
 			name: "a void try is no retry", answers: leaguetest.InTurn(leaguetest.FirstN(5, leaguetest.Silent, leaguetest.Normally)), asked: 6,
 			stalls: []time.Duration{0, leaguetest.Second, leaguetest.Second, 0, 0}, over: 31 * leaguetest.Second,
 			complaints: []leaguetest.GameError{
-				leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join), leaguetest.Paused(22*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.Join), leaguetest.Paused(29*leaguetest.Second, protocol.ErrTimeout, 3, leaguetest.Join),
+				leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck), leaguetest.RetryAfterPause(22*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.JoinAck), leaguetest.RetryAfterPause(29*leaguetest.Second, protocol.ErrTimeout, 3, leaguetest.JoinAck),
 			},
-			void: slices.Repeat([]string{"the referee stood still for 1s when the time to answer ended"}, 2),
+			void: slices.Repeat([]string{"the referee stalled for 1s when the time to answer ended"}, 2),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestAWindowIsTheSameForAWrongAnswer(t *testing.T) {
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("accept", "yes")), leaguetest.Delayed(3900*time.Millisecond, leaguetest.Normally))))
 		w.HandOver(boss, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
-		assert.Equal(t, []leaguetest.GameError{leaguetest.Again(2*leaguetest.Second, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 4*leaguetest.Second)}, w.GameErrors())
+		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(2*leaguetest.Second, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 4*leaguetest.Second)}, w.GameErrors())
 		assert.Equal(t, 6900*time.Millisecond, w.Calls(protocol.NotifyMatchResult.Name)[0].At, "5 s of its own, and 2 s that were not")
 	})
 }
@@ -244,7 +244,7 @@ func TestAQuestionThatNeverComesThroughIsNobodysLoss(t *testing.T) {
 				w.Player("P01", leaguetest.WithStrategy("even"))
 				w.Player("P02", leaguetest.WithStrategy("even"), leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FirstN(10, leaguetest.Silent, leaguetest.Normally))))
 				w.Finish()
-				assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 50s"}, w.Assignments(),
+				assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 50s"}, w.AssignmentLog(),
 					"the referee asks for it again as soon as it has given it up")
 				assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2)
 				assert.Empty(t, w.GameErrors())
@@ -280,7 +280,7 @@ func TestStrictReplies(t *testing.T) {
 					leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer(test.member, test.value)))
 				w.Finish()
 				assert.Equal(t, append(
-					[]leaguetest.GameError{leaguetest.Again(0, test.code, 1, leaguetest.Join, 5*leaguetest.Second)}, leaguetest.FourAtOnce(test.code, leaguetest.Choice, 30*leaguetest.Second)...), w.GameErrors())
+					[]leaguetest.GameError{leaguetest.RetryAtOnce(0, test.code, 1, leaguetest.JoinAck, 5*leaguetest.Second)}, leaguetest.FourErrorsAtOnce(test.code, leaguetest.ChoiceReply, 30*leaguetest.Second)...), w.GameErrors())
 				assert.Equal(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
 			})
 		})
@@ -292,14 +292,14 @@ func TestAStrictPlayerRefusesRefereesWithoutProof(t *testing.T) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.VerifyReferees)
 		w.Announce(p, 1, protocol.RefereeAuthNone)
-		c := w.Conducts(p, "R1M1", 1)
+		c := w.ScriptedReferee(p, "R1M1", 1)
 		c.Token = "tok-ref01-its-own"
 		_, err := c.Invite()
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
 		c.Token = ""
 		_, err = c.Invite()
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 4001)
-		c = w.Conducts(p, "R1M1", 1)
+		c = w.ScriptedReferee(p, "R1M1", 1)
 		_, err = c.Invite()
 		require.NoError(t, err, "one that proves itself is welcome")
 	})
@@ -327,14 +327,14 @@ func TestAStrangerCannotTakeOverAMatch(t *testing.T) {
 				w.ScriptedManager()
 				p := w.Player("P01")
 				w.Announce(p, 1, protocol.RefereeAuthNone)
-				first := w.Conducts(p, "R1M1", test.attempts[0])
+				first := w.ScriptedReferee(p, "R1M1", test.attempts[0])
 				first.Sender = test.first
 				if !test.proven {
 					first.Token = "tok-ref01-its-own"
 				}
 				_, err := first.Invite()
 				require.NoError(t, err)
-				second := w.Conducts(p, "R1M1", test.attempts[1])
+				second := w.ScriptedReferee(p, "R1M1", test.attempts[1])
 				second.Sender, second.Token = test.second, "tok-ref66-its-own"
 				_, err = second.Invite()
 				if test.code == "" {
@@ -358,20 +358,20 @@ func TestTheEndOfAnAttemptThatAPlayerWasNotInvitedTo(t *testing.T) {
 		w.ScriptedManager()
 		p := w.Player("P01")
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		_, err := w.Conducts(p, "R1M1", 1).Invite()
+		_, err := w.ScriptedReferee(p, "R1M1", 1).Invite()
 		require.NoError(t, err)
-		stranger := w.Conducts(p, "R1M1", 2)
+		stranger := w.ScriptedReferee(p, "R1M1", 2)
 		stranger.Token = w.AccessToken("P01", "R1M1", 1, "REF01")
-		_, err = stranger.Over(8)
+		_, err = stranger.SendGameOver(8)
 		require.NoError(t, err, "it is the referee that invited")
 		assert.Equal(t, 1, p.Player.Record().Stats.TotalMatches)
 
-		_, err = w.Conducts(p, "R1M2", 1).Invite()
+		_, err = w.ScriptedReferee(p, "R1M2", 1).Invite()
 		require.NoError(t, err)
-		_, err = w.Conducts(p, "R1M2", 2).Over(7)
+		_, err = w.ScriptedReferee(p, "R1M2", 2).SendGameOver(7)
 		require.NoError(t, err)
 		assert.Equal(t, 2, p.Player.Record().Stats.TotalMatches)
-		_, err = w.Conducts(p, "R1M2", 1).Choose()
+		_, err = w.ScriptedReferee(p, "R1M2", 1).Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 	})
 }

@@ -18,15 +18,15 @@ import (
 	"evenodd/transport"
 )
 
-// The others in a match of the fuzzer.
+// The other agents in a match of the fuzzer.
 const (
 	theManager  = "http://manager/mcp"
 	theHonest   = "http://p01/mcp"
 	theStranger = "http://p02/mcp"
 )
 
-// A ring is a carrier between a referee, its manager, an honest player, and one
-// whose answers are anything.
+// A ring is a carrier between a referee, its manager, an honest player and a player
+// whose answers are arbitrary.
 type ring struct {
 	steps  uint8 // at which it answers anything
 	bodies [2][]byte
@@ -38,7 +38,7 @@ type ring struct {
 	report *protocol.MatchResultReport
 }
 
-// The steps of a match at which the second player may answer anything.
+// The steps of a match at which the second player gives an arbitrary answer.
 const (
 	atInvitation = 1 << iota
 	atChoice
@@ -80,7 +80,7 @@ func (r *ring) call(endpoint, method string, params any, decode func([]byte) (an
 	return r.answer(endpoint, params), nil
 }
 
-// manager registers the referee, and takes its report.
+// manager registers the referee and accepts its report.
 func (r *ring) manager(method string, params any) (any, error) {
 	stamp := protocol.NewStamp(protocol.ManagerSender, r.clock)
 	switch method {
@@ -99,7 +99,7 @@ func (r *ring) manager(method string, params any) (any, error) {
 	return nil, errHungUp
 }
 
-// answer is what an honest player says.
+// answer returns the answer of the honest player.
 func (r *ring) answer(endpoint string, params any) any {
 	id := map[string]string{theHonest: "P01", theStranger: "P02"}[endpoint]
 	stamp := protocol.NewStamp(protocol.PlayerSender(id), r.clock)
@@ -118,8 +118,8 @@ func (r *ring) answer(endpoint string, params any) any {
 	return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeGameOverAck, conversation), Status: protocol.StatusAcknowledged}
 }
 
-// FuzzReply: whatever a player answers at any step, the referee does not panic,
-// the match ends with a report after a bounded number of messages, and its
+// FuzzReply lets a player give an arbitrary answer at any step. The referee does not
+// panic, the match ends with a report after a bounded number of messages, and the
 // honest opponent does not lose technically.
 func FuzzReply(f *testing.F) {
 	choice := `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P02","timestamp":"2026-01-01T00:00:00Z",` +
@@ -150,13 +150,13 @@ func FuzzReply(f *testing.F) {
 		require.NoError(t, judge.Register(context.Background()))
 		mux := transport.NewMux(zerolog.Nop())
 		judge.Mount(mux)
-		seat := func(id, endpoint string) protocol.AssignedPlayer {
+		matchSide := func(id, endpoint string) protocol.AssignedPlayer {
 			return protocol.AssignedPlayer{PlayerID: id, Endpoint: endpoint, DisplayName: id, AccessToken: "access-to-" + id}
 		}
 		assignment := &protocol.MatchAssignment{
 			Envelope: protocol.NewStamp(protocol.ManagerSender, clock).Envelope(protocol.TypeMatchAssignment, "conv-r1m1-a1"),
 			LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
-			PlayerA: seat("P01", theHonest), PlayerB: seat("P02", theStranger),
+			PlayerA: matchSide("P01", theHonest), PlayerB: matchSide("P02", theStranger),
 			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
 		}
 		_, err = mux.Dispatch(context.Background(), "", protocol.StartMatch.Name, assignment)

@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 
@@ -15,31 +16,32 @@ type match struct {
 	referee      *Referee
 	member       *membership.Membership
 	game         rules.Game
-	assignment   *protocol.MatchAssignment // nil when it is over
+	assignment   *protocol.MatchAssignment // nil after the match
 	matchID      string
 	attempt      int
 	players      [2]string
 	conversation string
 	nonce        protocol.Secret
 	commitment   string
-	abandoned    atomic.Bool // a later attempt has taken its place
-	givenUp      atomic.Bool // it could not be played, by no fault of a player
-	handedBack   bool        // it was given up, and may be begun again; the referee's mu guards it
-	seats        [2]seat
-	result       *protocol.GameResult // what GAME_OVER says
-	second       chan struct{}        // tells that the second seat is done
-	chronicle    *chronicle           // nil where nothing is written
-	doc          *store.Match         // its file, from the result until the manager has that; whoever reports may touch it
+	abandoned    atomic.Bool // a later attempt has replaced it
+	givenUp      atomic.Bool // after too many void attempts
+	returned     bool        // it was given up and may start again; Referee.mu guards it
+	sides        [2]matchSide
+	result       *protocol.GameResult // as GAME_OVER has it
+	second       chan struct{}        // signals that the job for side B is done
+	transcript   *transcript          // nil if no file is written
+	doc          *store.Match         // its file, from the result until the manager has it; owned by the goroutine that reports
 
 	mu        sync.Mutex
 	state     string
 	final     *protocol.MatchResultReport // once it is finished
-	reporting bool                        // the report is on its way, or will be when the players know the result
-	reported  bool                        // the manager has acknowledged it
+	reporting bool                        // a report is under way, or follows GAME_OVER
+	reported  bool                        // the manager has acknowledged the report
 }
 
-// A seat is a player in a match. Only the goroutine that asks it writes to it.
-type seat struct {
+// A matchSide is one player of a match. Only the goroutine that asks the player
+// writes to it.
+type matchSide struct {
 	player            *protocol.AssignedPlayer
 	peer              protocol.Peer
 	role              string
@@ -48,7 +50,7 @@ type seat struct {
 	committer         string // the player_id in the commitment; under a third-party manager, which gives no access tokens, the player's own
 	entropy           protocol.Secret
 	move              string        // the last legal one
-	lost              string        // why it lost technically, "" while it has not
+	lost              string        // why it lost technically; "" while it has not
 	fault             protocol.Code // the failure by which it lost; "" for none
 }
 
@@ -58,80 +60,80 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
 		nonce:        nonce,
+		commitment:   protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce),
 		state:        store.StateWaitingForPlayers,
 		second:       make(chan struct{}, 1),
 	}
-	m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, m.nonce)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
-		m.seats[i] = seat{player: p, peer: protocol.Peer{Endpoint: p.Endpoint}}
+		m.sides[i] = matchSide{
+			player: p, peer: protocol.Peer{Endpoint: p.Endpoint}, opponent: m.players[1-i],
+			role: [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[i],
+		}
 	}
-	m.seats[0].role, m.seats[0].opponent = protocol.RolePlayerA, a.PlayerB.PlayerID
-	m.seats[1].role, m.seats[1].opponent = protocol.RolePlayerB, a.PlayerA.PlayerID
-	if r.files(a.LeagueID, a.MatchID, member.AgentID) {
-		m.chronicle = newChronicle(r.options.Clock, member.Token, a.PlayerA.AccessToken, a.PlayerB.AccessToken)
+	if r.hasFile(a.LeagueID, a.MatchID, member.AgentID) {
+		m.transcript = newTranscript(r.options.Clock, member.Token, a.PlayerA.AccessToken, a.PlayerB.AccessToken)
 	}
 	return m
 }
 
 // conduct is a whole match, from invitation to report.
 func (m *match) conduct() {
-	defer m.referee.rest()
+	defer m.referee.finished()
 	defer m.forget()
-	m.chronicle.enter(store.StateWaitingForPlayers)
+	m.transcript.enter(store.StateWaitingForPlayers)
 	m.ask([]rules.Side{rules.SideA, rules.SideB}, m.assignment.Timeouts.GameJoinAck, m.invite)
 	position := m.game.Start()
-	if !m.forfeited() {
+	if !m.decided() {
 		position = m.play(position)
 	}
 	if m.over() || !m.finish(position) {
 		m.referee.release(false)
-		m.keepAbandoned()
+		m.fileAbandoned()
 		if m.givenUp.Load() {
-			m.referee.handBack(m)
+			m.referee.returnToManager(m)
 		}
 		return // another attempt, or another referee, plays it again
 	}
 	m.announce()
-	m.referee.release(true) // the manager may hand over the next match while it reads the report
+	m.referee.release(true) // the manager may assign the next match while it reads the report
 	m.deliver(m.referee.life)
 }
 
-// play asks for moves until the game is over, or a player has lost it
-// otherwise.
+// play asks for moves until the game is over or a player has lost technically.
 func (m *match) play(position rules.Position) rules.Position {
 	m.enter(store.StateCollectingChoices)
 	for {
-		seats := position.ToMove()
-		if len(seats) == 0 {
+		sides := position.ToMove()
+		if len(sides) == 0 {
 			m.enter(store.StateDrawingNumber)
 			return position
 		}
 		now := position
-		m.ask(seats, m.assignment.Timeouts.Move, func(w *window, s rules.Side) error { return m.askMove(w, now, s) })
-		if m.forfeited() {
+		m.ask(sides, m.assignment.Timeouts.Move, func(w *window, s rules.Side) error { return m.askMove(w, now, s) })
+		if m.decided() {
 			return position
 		}
-		position = position.Play([2]string{m.seats[0].move, m.seats[1].move})
+		position = position.Play([2]string{m.sides[0].move, m.sides[1].move})
 	}
 }
 
-// forget drops what only the conduct of the match needed; the report stays.
+// forget releases the memory that only the conduct of the match needed.
 func (m *match) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.final != nil {
-		m.assignment, m.game, m.result, m.seats = nil, nil, nil, [2]seat{}
+		m.assignment, m.game, m.result, m.sides = nil, nil, nil, [2]matchSide{}
 	}
 }
 
-// over tells whether the attempt need not go on: another has taken its place, it
-// was given up, or the referee stops.
+// over tells whether the attempt ends without a result: another has replaced it,
+// it was given up, or the referee stops.
 func (m *match) over() bool {
 	return m.abandoned.Load() || m.givenUp.Load() || m.referee.life.Err() != nil
 }
 
-// abandon ends an attempt whose place another takes; false when it has a
-// result, which then is that of the match.
+// abandon ends an attempt that another replaces. It returns false if the attempt
+// has a result, which is then that of the match.
 func (m *match) abandon() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,36 +147,33 @@ func (m *match) enter(state string) {
 	m.mu.Lock()
 	m.state = state
 	m.mu.Unlock()
-	m.chronicle.enter(state)
+	m.transcript.enter(state)
 }
 
-// forfeited tells whether the match is over before its game is: a player has
-// lost technically, or the attempt was abandoned.
-func (m *match) forfeited() bool {
-	return m.seats[0].lost != "" || m.seats[1].lost != "" || m.over()
+// decided tells whether the match is over before its game: a player has lost
+// technically, or the attempt ends without a result.
+func (m *match) decided() bool {
+	return m.sides[0].lost != "" || m.sides[1].lost != "" || m.over()
 }
 
-// ask puts a question to the seats, to all at the same time, and returns when
-// the outcome of each is known: it answered, or it lost.
-func (m *match) ask(seats []rules.Side, timeout float64, question func(*window, rules.Side) error) {
-	m.both(len(seats), func(i int) { m.insist(m.openWindow(timeout), seats[i], question) })
+// ask asks the sides a question concurrently. It returns when each has answered or
+// lost.
+func (m *match) ask(sides []rules.Side, seconds float64, question func(*window, rules.Side) error) {
+	m.concurrently(len(sides), func(i int) { m.askWithRetries(m.newWindow(protocol.Seconds(seconds)), sides[i], question) })
 }
 
-// both does the same for one or two seats at the same time.
-func (m *match) both(n int, do func(i int)) {
-	if n == 2 && m.referee.crew.run(func() { do(1); m.second <- struct{}{} }) {
+// concurrently runs a job for one or two sides.
+func (m *match) concurrently(n int, do func(i int)) {
+	if n == 2 && m.referee.workers.run(func() { do(1); m.second <- struct{}{} }) {
 		defer func() { <-m.second }()
 	}
 	do(0)
 }
 
-// envelope begins a message to a player: the token in it is worth something
-// only between these two, in this attempt.
-func (m *match) envelope(messageType string, s *seat) protocol.Envelope {
+// envelope begins a message to a player. Its token is valid only between the
+// referee and this player, in this attempt.
+func (m *match) envelope(messageType string, s *matchSide) protocol.Envelope {
 	e := m.referee.stamp.Envelope(messageType, m.conversation)
-	e.AuthToken = s.player.AccessToken
-	if e.AuthToken == "" {
-		e.AuthToken = protocol.NoToken
-	}
+	e.AuthToken = cmp.Or(s.player.AccessToken, protocol.NoToken)
 	return e
 }

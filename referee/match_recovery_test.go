@@ -19,16 +19,16 @@ func TestAPlayerThatWasRestartedInAMatchRevealsItsEntropy(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
-		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
-		first, second := w.Conducts(p, "R1M1", 3), w.Conducts(p, "R1M2", 1)
-		committed := map[*leaguetest.Conductor]string{}
-		for _, c := range []*leaguetest.Conductor{first, second} {
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+		first, second := w.ScriptedReferee(p, "R1M1", 3), w.ScriptedReferee(p, "R1M2", 1)
+		committed := map[*leaguetest.ScriptedReferee]string{}
+		for _, c := range []*leaguetest.ScriptedReferee{first, second} {
 			joined, err := c.Invite()
 			require.NoError(t, err)
 			committed[c] = joined.EntropyCommitment
 		}
 		p.Stop()
-		p = w.Lives("P01", folder, leaguetest.WithStrategy("even"))
+		p = w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 
 		chosen, err := first.Choose()
 		require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestAPlayerThatWasRestartedInAMatchRevealsItsEntropy(t *testing.T) {
 		joined, err := first.Invite()
 		require.NoError(t, err)
 		assert.Equal(t, committed[first], joined.EntropyCommitment, "invited again it answers as before")
-		_, err = first.Over(8)
+		_, err = first.SendGameOver(8)
 		require.NoError(t, err)
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
 		_, err = first.Choose()
@@ -56,20 +56,22 @@ func TestAPlayerThatWasRestartedInAMatchRevealsItsEntropy(t *testing.T) {
 func TestWhoMayNotAskAPlayerThatWasRestarted(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(w *leaguetest.World, c *leaguetest.Conductor)
+		change func(w *leaguetest.World, c *leaguetest.ScriptedReferee)
 		code   protocol.Code
 	}{
-		{"somebody without a token", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Token = "" }, protocol.ErrMatchNotFound},
-		{"somebody with another token", func(w *leaguetest.World, c *leaguetest.Conductor) { c.Token = w.AccessToken("P02", "R1M1", 1, "REF01") }, protocol.ErrMatchNotFound},
-		{"a referee under another name", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Sender = "REF02" }, protocol.ErrMatchNotFound},
-		{"the referee of another match", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.MatchID = "R1M2" }, protocol.ErrMatchNotFound},
-		{"the referee of another attempt", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Attempt = 2 }, protocol.ErrMatchNotFound},
-		{"the referee of an attempt that is over", func(w *leaguetest.World, c *leaguetest.Conductor) {
-			_, err := w.Conducts(c.To, "R1M1", 2).Over(8)
+		{"somebody without a token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "" }, protocol.ErrMatchNotFound},
+		{"somebody with another token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P02", "R1M1", 1, "REF01")
+		}, protocol.ErrMatchNotFound},
+		{"a referee under another name", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Sender = "REF02" }, protocol.ErrMatchNotFound},
+		{"the referee of another match", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.MatchID = "R1M2" }, protocol.ErrMatchNotFound},
+		{"the referee of another attempt", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Attempt = 2 }, protocol.ErrMatchNotFound},
+		{"the referee of an attempt that is over", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			_, err := w.ScriptedReferee(c.To, "R1M1", 2).SendGameOver(8)
 			require.NoError(w.T, err)
 		}, protocol.ErrInvalidMatchState},
-		{"the referee of an attempt before the one that it is in", func(w *leaguetest.World, c *leaguetest.Conductor) {
-			_, err := w.Conducts(c.To, "R1M1", 2).Choose()
+		{"the referee of an attempt before the one that it is in", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			_, err := w.ScriptedReferee(c.To, "R1M1", 2).Choose()
 			require.NoError(w.T, err)
 		}, protocol.ErrTokenInvalid},
 	} {
@@ -77,8 +79,8 @@ func TestWhoMayNotAskAPlayerThatWasRestarted(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := store.Folder(t.TempDir())
 				w.ScriptedManager()
-				w.Lives("P01", folder).Stop()
-				c := w.Conducts(w.Lives("P01", folder), "R1M1", 1)
+				w.PlayerIn("P01", folder).Stop()
+				c := w.ScriptedReferee(w.PlayerIn("P01", folder), "R1M1", 1)
 				test.change(w, c)
 				_, err := c.Choose()
 				assert.Equal(t, test.code, protocol.AsError(err).Code)
@@ -92,16 +94,16 @@ func TestAQuestionToAPlayerThatIsComingBack(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		boss := w.ScriptedManager()
-		p := w.Lives("P01", folder, leaguetest.WithStrategy("even"))
-		_, err := w.Conducts(p, "R1M1", 1).Invite()
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+		_, err := w.ScriptedReferee(p, "R1M1", 1).Invite()
 		require.NoError(t, err)
 		p.Stop()
 		boss.Stop()
-		p = w.Resident("P01", folder, nil, leaguetest.WithStrategy("even"))
-		w.Later(5*leaguetest.Second, func() { w.ScriptedManager() })
+		p = w.NewPlayerIn("P01", folder, nil, leaguetest.WithStrategy("even"))
+		w.RunAt(5*leaguetest.Second, func() { w.ScriptedManager() })
 		w.Background.Go(func() { assert.NoError(t, p.Player.Register(w.Context)) })
 		time.Sleep(time.Second)
-		chosen, err := w.Conducts(p, "R1M1", 1).Choose()
+		chosen, err := w.ScriptedReferee(p, "R1M1", 1).Choose()
 		require.NoError(t, err)
 		assert.Equal(t, "even", chosen.ParityChoice)
 		assert.GreaterOrEqual(t, w.Now(), 5*leaguetest.Second)
@@ -119,14 +121,14 @@ func TestAMatchGoesOnWithAPlayerThatCrashes(t *testing.T) {
 				w.StartManager(2, 1)
 				w.Referee("REF01")
 				var crashed, restarted *leaguetest.Agent
-				crashed = w.Lives("P01", folder, leaguetest.On(method, leaguetest.InTurn(func(c *leaguetest.Call) (jsontext.Value, error) {
+				crashed = w.PlayerIn("P01", folder, leaguetest.On(method, leaguetest.InTurn(func(c *leaguetest.Call) (jsontext.Value, error) {
 					if method == protocol.Invite.Name { // it has answered, but nobody heard
 						_, _ = c.OwnAnswer()
 					}
 					w.Background.Go(func() {
 						crashed.Stop()
 						time.Sleep(time.Second)
-						restarted = w.Lives("P01", folder)
+						restarted = w.PlayerIn("P01", folder)
 					})
 					return nil, leaguetest.ErrHangUp
 				})))
@@ -141,7 +143,7 @@ func TestAMatchGoesOnWithAPlayerThatCrashes(t *testing.T) {
 					return // told once, and never again
 				}
 				assert.Equal(t, 1, restarted.Player.Record().Stats.TotalMatches)
-				assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 			})
 		})
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestAMatchAsksBothPlayersAtTheSameTime(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(leaguetest.With(leaguetest.Slow(1*time.Second, 4*time.Second, 1*time.Second)), leaguetest.With(leaguetest.Slow(2*time.Second, 3*time.Second, 2*time.Second)))
+		w.Duel(leaguetest.Options(leaguetest.WithDelays(1*time.Second, 4*time.Second, 1*time.Second)), leaguetest.Options(leaguetest.WithDelays(2*time.Second, 3*time.Second, 2*time.Second)))
 
 		assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.Invite.Name)))
 		assert.Equal(t, []int{2, 2}, leaguetest.Seconds(w.Calls(protocol.ChooseParity.Name)), "when both have acknowledged")
@@ -35,7 +35,7 @@ func TestAMatchAsksBothPlayersAtTheSameTime(t *testing.T) {
 
 func TestAMatchIsOneConversation(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(leaguetest.With(leaguetest.Slow(1*time.Second, 0, 0)), nil)
+		w.Duel(leaguetest.Options(leaguetest.WithDelays(1*time.Second, 0, 0)), nil)
 		calls := w.Recorder.All(func(e *leaguetest.Exchange) bool {
 			return e.From == "ref01" && e.Method != protocol.RegisterReferee.Name
 		})
@@ -95,9 +95,9 @@ func TestAMatchIsDrawnSoThatAnyoneCanCheckIt(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				second := leaguetest.With()
+				second := leaguetest.Options()
 				if !test.commits {
-					second = leaguetest.With(
+					second = leaguetest.Options(
 						leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("entropy_commitment", nil)),
 						leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("entropy", nil)))
 				}
@@ -174,7 +174,7 @@ func TestAMatchEndsTheSameForEverybody(t *testing.T) {
 
 func TestEqualChoicesAreADraw(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record := w.Duel(nil, leaguetest.With(leaguetest.WithStrategy("even")))
+		record := w.Duel(nil, leaguetest.Options(leaguetest.WithStrategy("even")))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
 		assert.Empty(t, record.Winner)
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)

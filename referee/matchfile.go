@@ -7,126 +7,124 @@ import (
 	"evenodd/league/store"
 )
 
-// files tells whether what becomes of a match is written, under names that a
-// league of another maker may have given.
-func (r *Referee) files(leagueID, matchID, refereeID string) bool {
+// hasFile tells whether the referee writes a file of a match. The ids may be those
+// of a third-party manager, and unfit for names of files.
+func (r *Referee) hasFile(leagueID, matchID, refereeID string) bool {
 	if r.options.Folder == "" {
 		return false
 	}
 	for _, id := range []string{leagueID, matchID, refereeID} {
 		if !protocol.ValidLeagueID(id) {
 			r.options.Log.Error().Str("league_id", leagueID).Str("match_id", matchID).Str("referee_id", refereeID).
-				Str("event_type", protocol.EventMatchFileUnnamable).Msg("these ids cannot name a file: nothing is written of the match")
+				Str("event_type", protocol.EventMatchFileUnnamable).Msg("these ids cannot name a file: no file is written of the match")
 			return false
 		}
 	}
 	return true
 }
 
-// document is the match as its file tells it. It needs all that forget drops.
+// document makes the match file. It needs the members that forget releases.
 func (m *match) document() *store.Match {
 	a := m.assignment
-	doc := &store.Match{
+	return &store.Match{
 		SchemaVersion: store.SchemaVersion,
 		LeagueID:      a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		Attempt: a.Attempt, ConversationID: m.conversation,
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
-		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName, EntropyCommitment: m.seats[0].entropyCommitment},
-		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName, EntropyCommitment: m.seats[1].entropyCommitment},
+		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName, EntropyCommitment: m.sides[0].entropyCommitment},
+		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName, EntropyCommitment: m.sides[1].entropyCommitment},
 		Draw:    m.draw(), Scoring: a.Scoring,
 	}
-	return doc
 }
 
-// advance brings a document to a state, with all that has been said until now.
+// advance moves a document to another state, with the exchanges until now.
 func (m *match) advance(doc *store.Match, state string) {
-	now := m.referee.options.Clock.Now()
+	clock := m.referee.options.Clock
+	now := clock.Now()
 	if state != store.StateFinished {
-		m.chronicle.await()
+		m.transcript.wait()
 	}
-	m.chronicle.pour(doc, state != store.StateFinished)
-	doc.LastUpdated = m.referee.options.Clock.Timestamp()
+	m.transcript.moveTo(doc, state != store.StateFinished)
+	doc.LastUpdated = clock.Timestamp()
 	doc.Lifecycle.State = state
 	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: milliseconds(now)})
 }
 
-// attemptFile is the path of the document before it is acknowledged.
+// attemptFile returns the path of the document before it is acknowledged.
 func (m *match) attemptFile(doc *store.Match) string {
 	return m.referee.options.Folder.Attempt(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID)
 }
 
-// write writes a document. The match goes on without its file: loss says what
-// that means.
-func (m *match) write(path string, doc *store.Match, loss string) bool {
+// write writes a document. If it cannot, it logs the consequence, and the match
+// goes on without its file.
+func (m *match) write(path string, doc *store.Match, consequence string) bool {
 	err := store.Write(path, doc)
 	if err != nil {
 		m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("file", path).
-			Str("event_type", protocol.EventMatchFileNotWritten).Msg("a match's file cannot be written: " + loss)
+			Str("event_type", protocol.EventMatchFileNotWritten).Msg("cannot write a match file: " + consequence)
 	}
 	return err == nil
 }
 
-// keepResult brings the result to the disk, before anybody is told of it: a
-// referee that dies now reports it when it is back, and never plays the match
-// to another result.
-func (m *match) keepResult() {
-	if m.chronicle == nil {
+// fileResult writes the result before any other agent hears of it. A referee that
+// is restarted then reports it, and never plays the match to another result.
+func (m *match) fileResult() {
+	if m.transcript == nil {
 		return
 	}
 	m.doc = m.document()
 	m.doc.Result = &store.MatchResult{GameResult: *m.result, Score: m.final.Result.Score}
 	m.advance(m.doc, store.StateFinished)
-	m.write(m.attemptFile(m.doc), m.doc, "its result is in memory alone until the manager acknowledges the report")
+	m.write(m.attemptFile(m.doc), m.doc, "only the memory holds the result until the manager acknowledges the report")
 }
 
-// keepAbandoned writes what there is of a match that comes to no result in this
-// attempt, if any player knows of it.
-func (m *match) keepAbandoned() {
-	if !m.chronicle.begun() {
+// fileAbandoned writes an attempt that ends without a result, if a player knows of
+// it.
+func (m *match) fileAbandoned() {
+	if !m.transcript.started() {
 		return
 	}
 	doc := m.document()
 	if !m.abandoned.Load() {
-		doc.Draw = nil // the referee stops; it may go on with this attempt, and its nonce, when it is back
+		doc.Draw = nil // after a restart the referee may continue this attempt with its nonce
 	}
 	m.advance(doc, store.StateAbandoned)
-	m.write(m.attemptFile(doc), doc, "nothing will tell of the abandoned attempt")
+	m.write(m.attemptFile(doc), doc, "no file has the abandoned attempt")
 }
 
-// keepEnding adds what was said after the result to an attempt's file whose
-// report waits for the referee to come back.
-func (m *match) keepEnding() {
-	if m.doc == nil || m.chronicle == nil {
+// fileEnding adds the exchanges after the result to the file of an attempt that
+// the referee will report after a restart.
+func (m *match) fileEnding() {
+	if m.doc == nil || m.transcript == nil {
 		return
 	}
-	m.chronicle.await()
-	m.chronicle.pour(m.doc, false)
+	m.transcript.wait()
+	m.transcript.moveTo(m.doc, false)
 	m.write(m.attemptFile(m.doc), m.doc, "its transcript ends with the result")
 }
 
-// settle writes what the manager said to the report: the match's own file when
-// it has the result, else the attempt's again.
-func (m *match) settle(refusal *protocol.Error) {
+// fileReply writes the manager's reply to the report: an acknowledged result to the
+// match's own file, a refused one to the attempt's.
+func (m *match) fileReply(refusal *protocol.Error) {
 	if m.doc == nil {
 		return
 	}
+	doc := m.doc
+	attempt := m.attemptFile(doc)
+	doc.Refusal = exchangeError(refusal, []string{m.member.Token})
 	if refusal != nil {
-		m.doc.Refusal = exchangeError(refusal, []string{m.member.Token})
-		m.advance(m.doc, store.StateDisputed)
-		m.write(m.attemptFile(m.doc), m.doc, "the refused result is not on disk")
+		m.advance(doc, store.StateDisputed)
+		m.write(attempt, doc, "no file has the refused result")
 		return
 	}
-	doc := m.doc
-	doc.Refusal = nil
 	m.advance(doc, store.StateAcknowledged)
-	attempt := m.attemptFile(doc)
-	m.doc = nil // from now on it is found on disk
+	m.doc = nil // from now on it is read from its file
 	path := m.referee.options.Folder.Match(doc.LeagueID, doc.MatchID)
-	if !m.write(path, doc, "the manager has the result, and "+attempt+" stays, if it could be written") {
+	if !m.write(path, doc, "the manager has the result, and "+attempt+" stays if it was written") {
 		return
 	}
 	if err := os.Remove(attempt); err != nil && !os.IsNotExist(err) {
 		m.referee.options.Log.Warn().Err(err).Str("conversation_id", m.conversation).
-			Str("event_type", protocol.EventAttemptFileLeft).Msg("an attempt's file is left, although the match's own is there")
+			Str("event_type", protocol.EventAttemptFileLeft).Msg("cannot remove the file of an attempt, although the match's own exists")
 	}
 }

@@ -24,8 +24,8 @@ func TestAMatchFileTellsTheWholeMatch(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		boss := w.ScriptedManager()
 		r := w.RefereeWithFiles("REF01", folder)
-		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.Slow(1*leaguetest.Second, 2*leaguetest.Second, 0))
-		w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.Slow(2*leaguetest.Second, 1500*time.Millisecond, 1*leaguetest.Second))
+		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.WithDelays(1*leaguetest.Second, 2*leaguetest.Second, 0))
+		w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.WithDelays(2*leaguetest.Second, 1500*time.Millisecond, 1*leaguetest.Second))
 		ack := w.HandOver(boss, r, "R1M1", 1)
 		w.WaitUntil(20 * leaguetest.Second)
 
@@ -42,7 +42,7 @@ func TestAMatchFileTellsTheWholeMatch(t *testing.T) {
 		got, err := json.Marshal(doc, jsontext.WithIndent("  "))
 		require.NoError(t, err)
 		golden := filepath.Join("testdata", "matchfile.json")
-		if *leaguetest.Update {
+		if *leaguetest.UpdateFlag {
 			require.NoError(t, os.MkdirAll("testdata", 0o755))
 			require.NoError(t, os.WriteFile(golden, append(got, '\n'), 0o644))
 		}
@@ -69,14 +69,14 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 			name: "nothing", want: slices.Concat(joined, chosen), states: leaguetest.FinishedStates[:4],
 		},
 		{
-			name: "a timeout", traits: leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally))),
+			name: "a timeout", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally))),
 			want: slices.Concat(joined,
 				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E001"}, complaint("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
 			states: leaguetest.FinishedStates[:4],
 		},
 		{
-			name: "a wrong choice", traits: leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))),
+			name: "a wrong choice", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))),
 			want: slices.Concat(joined,
 				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, complaint("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
@@ -92,7 +92,7 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 			},
 		},
 		{
-			name: "a choice that is no word", traits: leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", 7), leaguetest.Normally))),
+			name: "a choice that is no word", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", 7), leaguetest.Normally))),
 			want: slices.Concat(joined,
 				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, complaint("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
@@ -108,21 +108,21 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 			},
 		},
 		{
-			name: "a broken connection", traits: leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))),
+			name: "a broken connection", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))),
 			want: slices.Concat(
 				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E009"}, complaint("1"),
 				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
 			states: leaguetest.FinishedStates[:4],
 		},
 		{
-			name: "an error for an answer", traits: leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrMatchNotFound), leaguetest.Normally))),
+			name: "an error for an answer", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrMatchNotFound), leaguetest.Normally))),
 			want: slices.Concat(
 				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E002"}, complaint("1"),
 				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
 			states: leaguetest.FinishedStates[:4],
 		},
 		{
-			name: "a refusal", traits: leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false))),
+			name: "a refusal", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false))),
 			want: joined, states: leaguetest.FinishedStates[:2],
 			check: func(t *testing.T, doc *store.Match) {
 				assert.Equal(t, "P02 refused the invitation - P01 wins by default", doc.Result.Reason)

@@ -36,7 +36,7 @@ func TestALeagueOfMatchFiles(t *testing.T) {
 			assert.Equal(t, []string{r.MatchID, r.RefereeID, r.Status, r.Reason}, []string{doc.MatchID, doc.RefereeID, doc.Result.Status, doc.Result.Reason})
 			assert.Equal(t, []string{r.PlayerA, r.PlayerB}, []string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID})
 		}
-		secrets := w.Secrets()
+		secrets := w.AllTokens()
 		for _, name := range names {
 			text, err := os.ReadFile(filepath.Join(string(folder), "data", "matches", name))
 			require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestAManagerGetsTheResultOfARefereeThatComesBack(t *testing.T) {
 		w.StartManager(2, 1)
 		r := w.RefereeWithFiles("REF01", folder)
 		stopped := make(chan struct{})
-		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.Slow(0, 0, 2*leaguetest.Second))
+		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.WithDelays(0, 0, 2*leaguetest.Second))
 		w.Player("P02", leaguetest.WithStrategy("odd"))
 		go func() {
 			defer close(stopped)

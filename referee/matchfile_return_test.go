@@ -269,7 +269,7 @@ func TestARefereeFinishesWhatItHas(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
 		r := w.RefereeWithFiles("REF01", folder)
-		w.Player("P01", leaguetest.Slow(4*leaguetest.Second, 0, 0))
+		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
 		ack := w.HandOver(boss, r, "R1M1", 1)
 		var took time.Duration

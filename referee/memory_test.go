@@ -11,7 +11,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-func TestAcknowledgedMatchesDoNotFillTheMemory(t *testing.T) {
+func TestOldAcknowledgedMatchesAreEvicted(t *testing.T) {
 	r, err := New(Options{
 		Name: "Referee", MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}), Clock: protocol.SystemClock(),
 	})

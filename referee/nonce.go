@@ -9,11 +9,13 @@ import (
 	"evenodd/league/protocol"
 )
 
-// nonce is the referee's part in the draw of one attempt at a match. It is made
-// of the referee's secret: one that dies in a match and takes up the same attempt
-// must not be able to draw again, and its report must fit the commitment that
-// the manager holds. A referee that keeps nothing cannot come back, and has no
-// way to know a match that it finished long ago: its nonces are random.
+// nonce returns the referee's secret for the commit–reveal draw of one attempt at a
+// match: GAME_INVITATION holds its commitment, GAME_OVER and the report reveal it.
+//
+// The nonce derives from the referee's stored secret, so that a referee that is
+// restarted within a match cannot draw again, and its report matches the
+// commitment that the manager holds. A referee that stores nothing cannot continue
+// a match: its nonces are random.
 func (r *Referee) nonce(leagueID, matchID string, attempt int) (s protocol.Secret) {
 	switch {
 	case r.options.Nonce != nil:
@@ -24,6 +26,6 @@ func (r *Referee) nonce(leagueID, matchID string, attempt int) (s protocol.Secre
 	}
 	secret := r.identities.Secret()
 	mac := hmac.New(sha256.New, secret[:])
-	_, _ = fmt.Fprintf(mac, "nonce/%q/%q/%d", leagueID, matchID, attempt) // a hash takes everything
+	_, _ = fmt.Fprintf(mac, "nonce/%q/%q/%d", leagueID, matchID, attempt) // a hash accepts all input
 	return protocol.Secret(mac.Sum(nil))
 }

@@ -15,7 +15,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// refusing is a manager that refuses every registration, and notes the limits of the calls.
+// refusing is a manager that refuses every registration and records the limits of the calls.
 type refusing struct{ limits []time.Duration }
 
 func (m *refusing) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {

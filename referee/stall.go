@@ -2,41 +2,39 @@ package referee
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
 	stallTick  = 20 * time.Millisecond
-	leastStall = 50 * time.Millisecond // what is shorter is forgotten; half of the smallest margin
-	keptStalls = 1024                  // minutes, unless the process does nothing but stall
+	leastStall = 50 * time.Millisecond // a shorter one is ignored; half of the smallest margin
+	keptStalls = 1024                  // the last minutes, unless the process does nothing but stall
 )
 
-// A StallMonitor remembers when this process stood still: swapped out, stopped,
-// starved by others on the machine, or with more to do than it can. It asks for
-// a tick every 20 ms, and each that comes late is a stall.
+// A StallMonitor records when this process stalled: swapped out, stopped, starved by
+// other processes, or overloaded. It sets a timer every 20 ms; each tick that comes
+// late is a stall.
 //
-// A tick waits in the queue of all goroutines like an answer that has arrived:
-// so it is late when answers are.
+// A tick waits in the queue of all goroutines like an answer that has arrived, so
+// it is late when answers are.
 type StallMonitor struct {
 	end     chan struct{}
 	running sync.WaitGroup
 
 	mu     sync.Mutex
 	last   time.Time // the last tick
-	stalls []stall   // a ring
-	next   int       // where the oldest is, once the ring is full
+	stalls []stall   // the last keptStalls, oldest first
 }
 
-// A stall is a time between two ticks. It began somewhere in the first 20 ms.
-type stall struct {
-	from, to time.Time
-}
+// A stall is the time between two ticks. It began within the first 20 ms.
+type stall struct{ from, to time.Time }
 
 func (s stall) length() time.Duration { return s.to.Sub(s.from) - stallTick }
 
-// WatchStalls starts a monitor, which runs until Stop. Its Longest is what
-// Options.Stalls wants.
+// WatchStalls starts a monitor, which runs until Stop. Its Longest is for
+// Options.Stalls.
 func WatchStalls() *StallMonitor {
 	m := &StallMonitor{end: make(chan struct{}), last: time.Now()}
 	m.running.Go(m.watch)
@@ -58,30 +56,28 @@ func (m *StallMonitor) watch() {
 			return
 		case <-timer.C:
 		}
-		runtime.Gosched() // whom a timer wakes goes first; an answer does not
+		runtime.Gosched() // a timer wakes its goroutine before others; an answer does not
 		m.tick(time.Now())
 		timer.Reset(stallTick)
 	}
 }
 
-// tick takes in a tick.
 func (m *StallMonitor) tick(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := stall{m.last, now}
 	m.last = now
-	switch {
-	case s.length() < leastStall:
-	case len(m.stalls) < keptStalls:
-		m.stalls = append(m.stalls, s)
-	default:
-		m.stalls[m.next] = s
-		m.next = (m.next + 1) % keptStalls
+	if s.length() < leastStall {
+		return
 	}
+	if len(m.stalls) == keptStalls {
+		m.stalls = slices.Delete(m.stalls, 0, 1)
+	}
+	m.stalls = append(m.stalls, s)
 }
 
-// Longest is the length of the longest stall that reaches into a span, also of
-// one that is just ending; 0 for none.
+// Longest returns the length of the longest stall that reaches into a span,
+// including one that is just ending; 0 for none.
 func (m *StallMonitor) Longest(from, to time.Time) time.Duration {
 	return m.longest(from, to, time.Now())
 }
@@ -89,14 +85,11 @@ func (m *StallMonitor) Longest(from, to time.Time) time.Duration {
 func (m *StallMonitor) longest(from, to, now time.Time) (longest time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	look := func(s stall) {
+	current := stall{m.last, now} // its tick may come after this call
+	for _, s := range append(m.stalls[:len(m.stalls):len(m.stalls)], current) {
 		if s.length() >= leastStall && s.from.Before(to) && s.to.After(from) {
 			longest = max(longest, s.length())
 		}
 	}
-	for _, s := range m.stalls {
-		look(s)
-	}
-	look(stall{m.last, now}) // the tick may come after who asks
 	return longest
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestStalls(t *testing.T) {
+func TestLongestStallOfASpanIsReported(t *testing.T) {
 	began := time.Now()
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	at := func(n int) time.Time { return began.Add(ms(n)) }
@@ -38,7 +38,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-func TestOldStallsAreForgotten(t *testing.T) {
+func TestOldestStallsAreEvicted(t *testing.T) {
 	now := time.Now()
 	m := &StallMonitor{last: now}
 	began := now
@@ -54,7 +54,7 @@ func TestOldStallsAreForgotten(t *testing.T) {
 	assert.Zero(t, m.longest(began, began.Add(time.Minute), now))
 }
 
-func TestAMonitorInAQuietProcessSeesNothing(t *testing.T) {
+func TestMonitorOfAnIdleProcessReportsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		m := WatchStalls()

@@ -15,7 +15,7 @@ import (
 func TestPlayersAndRefereeOfOursPlayUnderAManagerThatKnowsPlayersByOtherIDs(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Unchecked[leaguetest.ManagerHost] = true
-		tokenless := leaguetest.Altogether(leaguetest.Normally, "manager_auth", "")
+		tokenless := leaguetest.ThenEdit(leaguetest.Normally, "manager_auth", "")
 		boss := w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, tokenless), leaguetest.On(protocol.RegisterReferee.Name, tokenless))
 		r := w.Referee("REF01")
 		one, two := w.Player("P01", leaguetest.WithStrategy("even")), w.Player("P02", leaguetest.WithStrategy("odd"))

@@ -9,44 +9,44 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An account is what is known of how the outcome of a question came about.
-type account struct {
-	timing  *protocol.Timing // nil when the carrier told nothing
-	void    string           // why a failure is nobody's, for people; "" where it is the player's
-	stalled time.Duration    // how long this process stood still when the window ended, where that is why
+// A callAttempt is one call attempt at a question: where its time went, and
+// whether it is void.
+type callAttempt struct {
+	timing  *protocol.Timing // nil if the carrier measures none
+	void    string           // why the failure is not the player's, as a sentence; "" for one that is
+	stalled time.Duration    // how long this process stalled, if that is why
 	local   bool             // the call failed at this side
 }
 
-// maxVoid is how often one question is put to no avail by the fault of this
-// side before the attempt is given up.
+// maxVoid is how many attempts at one question may be void before the referee
+// gives up the attempt at the match.
 const maxVoid = 10
 
-// account tells whose fault a failure is. A player answers for its own time
-// only; a try is void, as if it had never been, when
+// judgeAttempt decides whether a failed call attempt is a void attempt: a call
+// attempt that counts for nothing because the fault was local. An attempt is void if
 //
-//   - the call failed at this side, and never reached the player's (an error
-//     that is Local: no file descriptors, no ports); or
-//   - no answer came in time (E001), and the question had waited here for more
-//     than the margin before it was sent. The player then had all of its window,
-//     which was moved, but the deadline in the message was earlier than that; or
-//   - no answer came in time, and this process stood still for more than the
-//     margin when the window ended, or when the question left.
+//   - the call failed at this side and never reached the player (an error that is
+//     Local: no file descriptors, no ports); or
+//   - no answer came in time (E001), and the question was queued at this side for
+//     longer than the margin before it was sent. The player then had its whole
+//     window, but the deadline in the message was earlier than its end; or
+//   - no answer came in time, and this process stalled for longer than the margin
+//     when the window ended, or when the request was sent.
 //
-// An answer counts when it was read before the end. What arrives while the
-// process stands still is read when it goes on. When it goes on a margin or more
-// before the end, there was time to read what had come; when it stops only after
-// the end, there was nothing more to read. So a stall matters if it reaches into
-// the last margin of the window. And it matters if it reaches into the first
-// margin after the request began to be written, because then the player may have
-// got it only afterwards; later than that it had been sent. In between, the time
-// is the player's, whatever happens here.
+// An answer counts if the referee read it before the end of the window. A process
+// that stalls reads an answer when it goes on. If it goes on a margin or more
+// before the end, it has time to read what arrived; if it stalls only after the
+// end, nothing more could count. So a stall matters if it reaches into the last
+// margin of the window. It also matters if it reaches into the first margin after
+// the referee began to write the request, because the player may have got the
+// request only after the stall. A stall in between does not matter.
 //
-// Such a stall matters as a whole: how much of the player's time it took nobody
-// can tell, and the doubt is the player's. There are two witnesses: the stall
-// monitor, and this very call, which must come back at the deadline and not
-// later. A connection that broke is the player's failure whatever happened here.
-func (m *match) account(w *window, err error) account {
-	a := account{timing: w.timing}
+// Nobody can tell how much of the player's time such a stall took: the player gets
+// the benefit of the doubt, and the whole stall counts. Two measurements show a
+// stall: the stall monitor, and this call, which should return at the deadline. A
+// broken connection is the player's failure, whatever happened at this side.
+func (m *match) judgeAttempt(w *window, err error) callAttempt {
+	a := callAttempt{timing: w.timing}
 	fault := protocol.AsError(err)
 	switch {
 	case fault == nil:
@@ -54,21 +54,19 @@ func (m *match) account(w *window, err error) account {
 		a.void, a.local = "the call failed at the referee's side", true
 	case fault.Code == protocol.ErrTimeout:
 		margin := protocol.Margin(w.length)
-		var when string
-		if a.stalled, when = m.stalled(w, margin); a.stalled > margin {
-			a.void = fmt.Sprintf("the referee stood still for %v when %s", a.stalled.Round(time.Millisecond), when)
-			return a
-		}
-		a.stalled = 0
-		if a.timing != nil && a.timing.Queued > margin {
-			a.void = fmt.Sprintf("the question waited for %v at the referee before it was sent", a.timing.Queued.Round(time.Millisecond))
+		stalled, when := m.stalled(w, margin)
+		switch {
+		case stalled > margin:
+			a.stalled, a.void = stalled, fmt.Sprintf("the referee stalled for %v when %s", stalled.Round(time.Millisecond), when)
+		case a.timing != nil && a.timing.Queued > margin:
+			a.void = fmt.Sprintf("the question was queued for %v at the referee before it was sent", a.timing.Queued.Round(time.Millisecond))
 		}
 	}
 	return a
 }
 
-// stalled is for how long this process stood still where that matters to a
-// question whose window has ended, and where that was.
+// stalled returns how long this process stalled where that matters to a question
+// whose window has ended, and when.
 func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, when string) {
 	end := w.deadline
 	length, when = time.Since(end), "the time to answer ended"
@@ -78,70 +76,65 @@ func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, 
 	}
 	length = max(length, stalls(end.Add(-margin), end))
 	if length <= margin && w.timing != nil && !w.timing.Departed.IsZero() {
-		left := w.timing.Departed
-		length, when = stalls(left, left.Add(margin)), "the question left"
+		sent := w.timing.Departed
+		length, when = stalls(sent, sent.Add(margin)), "the question was sent"
 	}
 	return length, when
 }
 
-// void notes that a try counts for nothing, for the n-th time, and waits where
-// asking again at once would fail in the same way. False when the attempt is
-// given up.
-func (m *match) void(w *window, s *seat, fault *protocol.Error, why string, local bool, n int) bool {
-	o := &m.referee.options
-	level := zerolog.WarnLevel
-	if n >= maxVoid {
+// repeatVoid logs the n-th void attempt at a question. It pauses after a local
+// failure, because the next call would fail in the same way. It returns false if
+// the referee gives up the attempt at the match.
+func (m *match) repeatVoid(w *window, s *matchSide, fault *protocol.Error, attempt callAttempt, n int) bool {
+	o, givenUp, level := &m.referee.options, n >= maxVoid, zerolog.WarnLevel
+	if givenUp {
 		level = zerolog.ErrorLevel
-	}
-	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.action).
-		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", why).Int("times", n).
-		Bool("given_up", n >= maxVoid).Str("event_type", protocol.EventAttemptVoid).Msg("a question was put to no avail, by no fault of the player")
-	if n >= maxVoid {
 		m.givenUp.Store(true)
-		return false
 	}
-	return !local || o.Clock.Sleep(m.referee.life, m.assignment.RetryPolicy.Pause(1)) == nil
+	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.response).
+		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", attempt.void).Int("times", n).
+		Bool("given_up", givenUp).Str("event_type", protocol.EventAttemptVoid).Msg("a call attempt is void: the fault is local")
+	return !givenUp && (!attempt.local || o.Clock.Sleep(m.referee.life, m.assignment.RetryPolicy.Pause(1)) == nil)
 }
 
-// handBack makes a match that was given up one that can be begun again, in the
-// same attempt and with the same nonce, and has the manager hand it over again.
+// returnToManager makes the manager assign a match again that was given up. The
+// referee then starts it again under the same attempt and with the same nonce.
 //
-// A manager that waits for a report asks again when the longest match is over,
-// or at once when the referee registers again with its token: so it does that.
-// It changes nothing for the other matches, which the manager hands over again
-// too and which go on. A manager that does not prove itself may be of another
-// maker, and take the same for somebody new: it is left to its own patience.
-func (r *Referee) handBack(m *match) {
+// The manager assigns matches again when the referee registers again with its
+// token, else only after the time of the longest match. Registering again changes
+// nothing for the other matches, which go on. A manager that does not prove itself
+// may be a third-party agent that takes the registration for that of a new agent:
+// the referee waits for it.
+func (r *Referee) returnToManager(m *match) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m.handedBack = true
-	r.handed++
-	if !m.member.Strict() || r.stopping || r.returning {
+	m.returned = true
+	r.returns++
+	if !m.member.Strict() || r.stopping || r.registering {
 		return
 	}
-	r.returning = true
+	r.registering = true
 	r.work(func() {
-		defer r.rest()
-		r.comeBack()
+		defer r.finished()
+		r.registerAgain()
 	})
 }
 
-// comeBack registers again, once more when a match was handed back meanwhile.
-func (r *Referee) comeBack() {
-	for {
+// registerAgain registers again, and once more if another match was returned
+// meanwhile.
+func (r *Referee) registerAgain() {
+	for again := true; again; {
 		r.mu.Lock()
-		handed := r.handed
+		returns := r.returns
 		r.mu.Unlock()
 		err := r.Register(r.life)
 		if err != nil && r.life.Err() == nil {
-			r.options.Log.Error().Err(err).Str("event_type", protocol.EventAbandonedMatchesNotRequested).Msg("cannot ask the manager for the matches that were given up: it will hand them over when it misses them")
+			r.options.Log.Error().Err(err).Str("event_type", protocol.EventAbandonedMatchesNotRequested).
+				Msg("cannot ask the manager to assign the given-up matches again: it will do so when their time is over")
 		}
 		r.mu.Lock()
-		r.returning = err == nil && handed != r.handed
-		again := r.returning
+		again = err == nil && returns != r.returns
+		r.registering = again
 		r.mu.Unlock()
-		if !again {
-			return
-		}
 	}
 }

@@ -17,76 +17,75 @@ import (
 	"evenodd/league/store"
 )
 
-func TestAnHonestLeagueHasNoFindings(t *testing.T) {
-	l := newWorld(t, 3).audited()
-	assert.Empty(t, told(l.Findings))
-	assert.Empty(t, told(l.Notes))
+func TestHonestLeagueHasNoFindings(t *testing.T) {
+	l := newSavedLeague(t, 3).audit()
+	assert.Empty(t, listed(l.Findings))
+	assert.Empty(t, listed(l.Notes))
 	assert.Equal(t, audit.StateCompleted, l.State)
 	assert.Equal(t, 6, l.Matches)
 	assert.Equal(t, 6, l.Recorded)
 	assert.Equal(t, "audited 6 matches of league cup: no findings", l.Summary())
 }
 
-func TestALeagueThatGoesOnHasNoFindings(t *testing.T) {
+func TestRunningLeagueHasNoFindings(t *testing.T) {
 	for rounds := range 3 {
-		l := newWorld(t, rounds).audited()
-		require.Empty(t, told(l.Findings))
-		require.Empty(t, told(l.Notes))
+		l := newSavedLeague(t, rounds).audit()
+		require.Empty(t, listed(l.Findings))
+		require.Empty(t, listed(l.Notes))
 		assert.Equal(t, audit.StateRunning, l.State)
 		assert.Contains(t, l.Summary(), "unfinished: ")
 	}
 }
 
-// An audit leaves everything as it is, and needs no right to write.
-func TestAnAuditChangesNothing(t *testing.T) {
-	w := newWorld(t, 3)
+func TestAuditChangesNoFile(t *testing.T) {
+	w := newSavedLeague(t, 3)
 	before := snapshot(t, w.dir)
-	w.audited()
+	w.audit()
 	assert.Equal(t, before, snapshot(t, w.dir))
 }
 
+// snapshot returns the texts of all files of a folder; "" for a folder.
 func snapshot(t *testing.T, dir store.Folder) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(string(dir), func(path string, d fs.DirEntry, err error) error {
+		file, _ := filepath.Rel(string(dir), path)
+		files[file] = ""
 		if err != nil || d.IsDir() {
-			files[path] = ""
 			return err
 		}
 		raw, err := os.ReadFile(path)
-		files[path] = string(raw)
+		files[file] = string(raw)
 		return err
 	}))
 	return files
 }
 
-// What is private, logged or archived is nobody's evidence.
-func TestOnlyDataIsRead(t *testing.T) {
-	w := newWorld(t, 3)
+func TestPrivateLoggedAndArchivedFilesAreNotRead(t *testing.T) {
+	w := newSavedLeague(t, 3)
 	for _, file := range []string{"private/cup.key", "logs/manager.log", "archive/cup-1/league/journal.jsonl", "data/leagues/cup/.standings.json.1.tmp", "data/matches/cup/notes.txt"} {
 		w.write(file, "no JSON at all")
 	}
-	assert.Empty(t, told(w.audited().Findings))
+	assert.Empty(t, listed(w.audit().Findings))
 }
 
-// What is no wrong, but worth a word.
 func TestNotes(t *testing.T) {
-	after := func(w *world, kind, matchID string, added ...string) {
+	after := func(w *savedLeague, kind, matchID string, added ...string) {
 		lines := w.lines()
 		i := indexOf(lines, `"type":"`+kind+`"`, `"`+matchID+`"`)
 		for k := range added {
 			added[k] = `{"seq":0,"at":` + head.FindStringSubmatch(lines[i])[1] + `,"prev":"` + strings.Repeat("0", 64) + `",` + added[k] + `}`
 		}
-		w.chained(slices.Insert(lines, i+1, added...))
+		w.rechain(slices.Insert(lines, i+1, added...))
 	}
 	another := protocol.DrawCommitment(leagueID, "R1M1", 2, "REF01", secretOf("another"))
 	tests := []struct {
 		name   string
 		rounds int
-		do     func(w *world)
-		want   []place
+		do     func(w *savedLeague)
+		want   []position
 	}{
-		{"a history without a match", 3, func(w *world) {
+		{"a history without a match", 3, func(w *savedLeague) {
 			h, err := store.Read[store.History](w.dir.History("P01"))
 			require.NoError(w.t, err)
 			last := h.Matches[2]
@@ -100,42 +99,42 @@ func TestNotes(t *testing.T) {
 			}
 			require.NoError(w.t, store.Write(w.dir.History("P01"), h))
 		}, nil},
-		{"no history", 3, func(w *world) { w.remove("data/players") }, nil},
-		{"a history of a league of which nothing is here", 3, func(w *world) { w.edit(historyP01, `"league_id": "cup"`, `"league_id": "other"`) },
-			[]place{{audit.RuleHistory, historyP01, `"other"`}}},
-		{"a history of another attempt", 3, func(w *world) {
+		{"no history", 3, func(w *savedLeague) { w.remove("data/players") }, nil},
+		{"a history of a league without files", 3, func(w *savedLeague) { w.edit(historyP01, `"league_id": "cup"`, `"league_id": "other"`) },
+			[]position{{audit.RuleHistory, historyP01, `"other"`}}},
+		{"a history of another attempt", 3, func(w *savedLeague) {
 			after(w, "match_assigned", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
 			w.edit(historyP01, `"attempt": 1`, `"attempt": 2`)
-		}, []place{{audit.RuleHistory, historyP01, `"attempt": 2`}}},
-		{"a history with what nobody knows", 3, func(w *world) { w.edit(historyP01, `"stats"`, `"mood": "good", "stats"`) },
-			[]place{{audit.RuleSchema, historyP01, `"mood"`}}},
-		{"standings with what nobody knows", 3, func(w *world) { w.edit(standingsFile, `"rank": 2`, `"colour": "red", "rank": 2`) },
-			[]place{{audit.RuleSchema, standingsFile, `"colour"`}}},
-		{"rounds with what nobody knows", 3, func(w *world) { w.edit(roundsFile, `"total_rounds"`, `"weather": "fair", "total_rounds"`) },
-			[]place{{audit.RuleSchema, roundsFile, `"weather"`}}},
-		{"an agent that is told of the end twice", 3, func(w *world) {
+		}, []position{{audit.RuleHistory, historyP01, `"attempt": 2`}}},
+		{"a history with an unknown member", 3, func(w *savedLeague) { w.edit(historyP01, `"stats"`, `"mood": "good", "stats"`) },
+			[]position{{audit.RuleSchema, historyP01, `"mood"`}}},
+		{"standings with an unknown member", 3, func(w *savedLeague) { w.edit(standingsFile, `"rank": 2`, `"colour": "red", "rank": 2`) },
+			[]position{{audit.RuleSchema, standingsFile, `"colour"`}}},
+		{"rounds with an unknown member", 3, func(w *savedLeague) { w.edit(roundsFile, `"total_rounds"`, `"weather": "fair", "total_rounds"`) },
+			[]position{{audit.RuleSchema, roundsFile, `"weather"`}}},
+		{"an agent that is informed twice", 3, func(w *savedLeague) {
 			after(w, "agent_informed", "P01", `"type":"agent_informed","data":{"agent_id":"P01"}`)
-		}, []place{{audit.RuleEvent, journalFile, ""}}},
-		{"a torn last line", 3, func(w *world) { w.write(journalFile, w.read(journalFile)+`{"seq":34,"at`) },
-			[]place{{audit.RuleEvent, journalFile, `{"seq":34`}}},
-		{"a dispute", 3, func(w *world) {
+		}, []position{{audit.RuleEvent, journalFile, ""}}},
+		{"an incomplete last line", 3, func(w *savedLeague) { w.write(journalFile, w.read(journalFile)+`{"seq":34,"at`) },
+			[]position{{audit.RuleEvent, journalFile, `{"seq":34`}}},
+		{"a dispute", 3, func(w *savedLeague) {
 			after(w, "match_reported", "R1M1", `"type":"match_disputed","data":{"match_id":"R1M1","attempt":1,"referee_id":"REF01","status":"DRAW","winner_player_id":null,"drawn_number":null,"number_parity":null,"choices":{}}`)
-		}, []place{{audit.RuleDispute, journalFile, `"match_disputed"`}}},
-		{"an attempt that was given up after its commitment", 3, func(w *world) {
+		}, []position{{audit.RuleDispute, journalFile, `"match_disputed"`}}},
+		{"an attempt that was given up after its commitment", 3, func(w *savedLeague) {
 			after(w, "match_accepted", "R1M1",
 				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`,
 				`"type":"match_accepted","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01","draw_commitment":"`+another+`"}`)
-		}, []place{{audit.RuleAbandoned, journalFile, another}}},
-		{"an attempt that was declined", 3, func(w *world) {
+		}, []position{{audit.RuleAbandoned, journalFile, another}}},
+		{"an attempt that was declined", 3, func(w *savedLeague) {
 			after(w, "match_accepted", "R1M1",
 				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`,
 				`"type":"match_declined","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01","reason":"busy"}`)
 		}, nil},
-		{"an attempt's file that was left", 3, func(w *world) {
+		{"a remaining file of an attempt", 3, func(w *savedLeague) {
 			after(w, "match_accepted", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
 			w.write("data/matches/cup/attempts/R1M1.a2.REF01.json", strings.NewReplacer(`"attempt": 1`, `"attempt": 2`, "conv-r1m1-a1", "conv-r1m1-a2", "ACKNOWLEDGED", "DISPUTED").Replace(w.read(r1m1)))
-		}, []place{{audit.RuleDispute, "data/matches/cup/attempts/R1M1.a2.REF01.json", `"match_id"`}}},
-		{"a referee without a nonce", 3, func(w *world) {
+		}, []position{{audit.RuleDispute, "data/matches/cup/attempts/R1M1.a2.REF01.json", `"match_id"`}}},
+		{"a third-party referee without a nonce", 3, func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)
 			at := strings.Index(lines[i], `,"draw_commitment"`)
@@ -143,24 +142,24 @@ func TestNotes(t *testing.T) {
 			i = indexOf(lines, `"match_reported"`, `"R1M1"`)
 			at = strings.Index(lines[i], `,"draw":{`)
 			lines[i] = lines[i][:at] + "}}"
-			w.chained(lines)
+			w.rechain(lines)
 			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
 			require.NoError(w.t, err)
 			d.WrittenBy, d.Transcript, d.Draw, d.ConversationID = store.WrittenByManager, nil, nil, ""
 			d.PlayerA.EntropyCommitment, d.PlayerB.EntropyCommitment = "", ""
 			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
-		}, []place{{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}},
-		{"a match file that is still to come", 2, func(w *world) { w.remove(r1m1) }, []place{{audit.RuleMatchFile, r1m1, ""}}},
-		{"standings of the round before", 2, func(w *world) { w.write(standingsFile, newWorld(w.t, 1).read(standingsFile)) },
-			[]place{{audit.RuleStandings, standingsFile, `"journal_head"`}}},
-		{"a journal without the word that an agent knows the end", 3, func(w *world) { lines := w.lines(); w.keep(lines[:len(lines)-1]) }, nil},
-		{"an answer with a local time", 3, func(w *world) {
+		}, []position{{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}},
+		{"a match file that is still to come", 2, func(w *savedLeague) { w.remove(r1m1) }, []position{{audit.RuleMatchFile, r1m1, ""}}},
+		{"standings of the round before", 2, func(w *savedLeague) { w.write(standingsFile, newSavedLeague(w.t, 1).read(standingsFile)) },
+			[]position{{audit.RuleStandings, standingsFile, `"journal_head"`}}},
+		{"a journal without the last agent_informed", 3, func(w *savedLeague) { lines := w.lines(); w.setLines(lines[:len(lines)-1]) }, nil},
+		{"an answer with a local time", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received".*?"timestamp": )"[^"]*"`, `${1}"2026-01-01 12:00"`)
-		}, []place{{audit.RuleConformance, r1m1, ""}}},
-		{"an answer that counts although something in it cannot be read", 3, func(w *world) {
+		}, []position{{audit.RuleConformance, r1m1, ""}}},
+		{"an answer that counts although a member cannot be read", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",.*?"try": 1,)(\s+"message")`, `$1"error": {"error_code": "E002", "error_name": "INVALID_FIELD_TYPE", "detail": "arrival_timestamp cannot be read: number"},$2`)
 		}, nil},
-		{"a transcript that leaves something out", 3, func(w *world) {
+		{"a full transcript that omits exchanges", 3, func(w *savedLeague) {
 			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
 			require.NoError(w.t, err)
 			told := slices.Clone(d.Transcript[len(d.Transcript)-2:])
@@ -171,47 +170,47 @@ func TestNotes(t *testing.T) {
 			d.Transcript = append(d.Transcript, told...)
 			d.Omitted = 12
 			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
-		}, []place{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}},
-		{"a referee that came back before it told the result", 3, func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}},
+		{"a referee that was restarted before GAME_OVER", 3, func(w *savedLeague) {
 			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
 			require.NoError(w.t, err)
 			d.Transcript = d.Transcript[:len(d.Transcript)-2]
 			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
-		}, []place{{audit.RuleTranscript, r1m1, `"transcript"`}}},
-		{"an exchange at an earlier time", 3, func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"transcript"`}}},
+		{"an exchange at an earlier time", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("at": "2026-01-01T12:)\d\d(:00.000Z",\s+"direction": "received")`, `${1}00$2`)
 		},
-			[]place{{audit.RuleTime, r1m1, ""}}},
-		{"a journal that lost its tail, as its manager says", 2, func(w *world) {
+			[]position{{audit.RuleTime, r1m1, ""}}},
+		{"a lost tail that the manager recorded", 2, func(w *savedLeague) {
 			lost := strings.Repeat("ab", 32)
 			after(w, "round_completed", "summary", `"type":"tail_lost","data":{"head":"`+lost+`"}`)
 			w.edit(standingsFile, `"journal_head": "[^"]*"`, `"journal_head": "`+lost+`"`)
-		}, []place{{audit.RuleJournalHead, journalFile, `"tail_lost"`}}},
-		{"an answer that is omitted for its size", 3, func(w *world) {
+		}, []position{{audit.RuleJournalHead, journalFile, `"tail_lost"`}}},
+		{"an answer that is omitted for its size", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"message_omitted": "too_large", "error": {"error_code": "E023", "error_name": "MESSAGE_TOO_LARGE", "detail": ""}`)
-		}, []place{{audit.RuleTranscript, r1m1, ""}}},
-		{"an answer that an earlier version omitted for its size", 3, func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}},
+		{"an answer that an earlier version omitted for its size", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"error": {"error_code": "E023", "error_name": "MESSAGE_TOO_LARGE", "detail": "the message is too large to be kept: 70000 bytes"}`)
-		}, []place{{audit.RuleTranscript, r1m1, ""}}},
-		{"a clock that was set back by hours", 3, func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}},
+		{"a clock that was set back by hours", 3, func(w *savedLeague) {
 			lines := w.lines()
 			lines[5] = strings.Replace(lines[5], "2026-01-01T12", "2026-01-01T15", 1)
-			w.chained(lines)
-		}, []place{{audit.RuleTime, journalFile, ""}, {audit.RuleTime, journalFile, "\"seq\":7,"}}},
-		{"a clock that was set back", 3, func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleTime, journalFile, ""}, {audit.RuleTime, journalFile, "\"seq\":7,"}}},
+		{"a clock that was set back", 3, func(w *savedLeague) {
 			lines := w.lines()
 			lines[5] = strings.Replace(lines[5], "2026-01-01T12", "2026-01-01T13", 1)
-			w.chained(lines)
-		}, []place{{audit.RuleTime, journalFile, ""}}},
+			w.rechain(lines)
+		}, []position{{audit.RuleTime, journalFile, ""}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, tt.rounds)
+			w := newSavedLeague(t, tt.rounds)
 			tt.do(w)
-			l := w.audited()
-			assert.Empty(t, told(l.Findings))
-			require.Len(t, l.Notes, len(tt.want), told(l.Notes))
+			l := w.audit()
+			assert.Empty(t, listed(l.Findings))
+			require.Len(t, l.Notes, len(tt.want), listed(l.Notes))
 			for i, p := range tt.want {
 				n := l.Notes[i]
 				assert.Equal(t, audit.SeverityNote, n.Severity)
@@ -224,7 +223,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-func TestFoldersWithoutALeague(t *testing.T) {
+func TestFolderWithoutLeagueIsAnError(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, err := audit.Run(store.Folder(missing), audit.Options{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
@@ -234,13 +233,12 @@ func TestFoldersWithoutALeague(t *testing.T) {
 	require.ErrorContains(t, err, "is no folder: give the folder")
 	_, err = audit.Run(store.Folder(t.TempDir()), audit.Options{})
 	require.ErrorContains(t, err, "no league in")
-	_, err = audit.Run(newWorld(t, 0).dir, audit.Options{LeagueID: "other"})
+	_, err = audit.Run(newSavedLeague(t, 0).dir, audit.Options{LeagueID: "other"})
 	require.ErrorContains(t, err, `no league "other"`)
 	require.ErrorContains(t, err, "there is cup")
 }
 
-// What is found is said in words of the files, not of the program.
-func TestWords(t *testing.T) {
+func TestFindingsAboutUnreadableFilesNameMembersNotGoTypes(t *testing.T) {
 	tests := []struct {
 		name, file, pattern, by, want string
 	}{
@@ -258,9 +256,9 @@ func TestWords(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 3)
+			w := newSavedLeague(t, 3)
 			w.edit(tt.file, tt.pattern, tt.by)
-			said := told(w.audited().Findings)
+			said := listed(w.audit().Findings)
 			assert.Contains(t, said, tt.want)
 			for _, internal := range []string{" json:", "jsontext", "Go ", "unmarshal", "{TotalMatches", "TechnicalLosses", "store.", "protocol."} {
 				assert.NotContains(t, said, internal)
@@ -269,8 +267,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestSeveralLeagues(t *testing.T) {
-	w := newWorld(t, 3)
+func TestLeaguesOfAFolderAreAuditedSeparately(t *testing.T) {
+	w := newSavedLeague(t, 3)
 	w.write("data/leagues/another/journal.jsonl", "")
 	report, err := audit.Run(w.dir, audit.Options{Games: games()})
 	require.NoError(t, err)
@@ -290,43 +288,41 @@ func TestSeveralLeagues(t *testing.T) {
 	assert.Contains(t, string(raw), `"findings":[],"notes":[]`, "empty lists are lists")
 }
 
-// A game that nobody knows any more is audited as far as that goes.
-func TestAGameThatIsNotKnown(t *testing.T) {
-	w := newWorld(t, 3)
+func TestUnknownGameIsANote(t *testing.T) {
+	w := newSavedLeague(t, 3)
 	report, err := audit.Run(w.dir, audit.Options{})
 	require.NoError(t, err)
-	assert.True(t, report.OK, told(report.Leagues[0].Findings))
+	assert.True(t, report.OK, listed(report.Leagues[0].Findings))
 	require.Len(t, report.Leagues[0].Notes, 1)
 	assert.Equal(t, audit.RuleVerdict, report.Leagues[0].Notes[0].Rule)
 }
 
-// A match that was handed to nobody who is registered, and reported by it.
-func TestAResultOfARefereeThatIsNone(t *testing.T) {
-	w := newWorld(t, 3)
+func TestResultOfAnUnregisteredRefereeIsAFinding(t *testing.T) {
+	w := newSavedLeague(t, 3)
 	lines := w.lines()
 	for i, line := range lines {
 		if strings.Contains(line, `"match_id":"R1M1"`) {
 			lines[i] = strings.ReplaceAll(line, "REF01", "REF77")
 		}
 	}
-	w.chained(lines)
-	found := told(w.audited().Findings)
+	w.rechain(lines)
+	found := listed(w.audit().Findings)
 	assert.Contains(t, found, `"REF77" is no referee of this league`)
 }
 
-// However a file is broken, an audit says so and goes on.
+// FuzzAudit damages a file. The audit does not panic, and each finding names a file.
 func FuzzAudit(f *testing.F) {
 	f.Add(uint8(0), 100, []byte("x"))
 	f.Add(uint8(3), 2000, []byte(`"},{`))
 	f.Fuzz(func(t *testing.T, which uint8, at int, by []byte) {
-		w := newWorld(t, 3)
+		w := newSavedLeague(t, 3)
 		files := []string{journalFile, standingsFile, roundsFile, r1m1, historyP01}
 		file := files[int(which)%len(files)]
 		text := w.read(file)
 		at = max(0, min(at, len(text)))
 		end := min(at+len(by), len(text))
 		w.write(file, text[:at]+string(by)+text[end:])
-		for _, found := range w.audited().Findings {
+		for _, found := range w.audit().Findings {
 			assert.NotEmpty(t, found.File)
 			assert.NotEmpty(t, found.Detail)
 		}

@@ -16,207 +16,207 @@ import (
 	"evenodd/league/store"
 )
 
-// A place is where something must be found: in the first line of the file, as
-// it is after the forgery, that has the text; "" for no line.
-type place struct{ rule, file, text string }
+// A position is where a finding must be: in the first line of the forged file that
+// has the text; "" for any line.
+type position struct{ rule, file, text string }
 
-// TestForgeries changes one thing at a time. Each is found, named with file and
-// line, and does not drown in what follows from it.
+// TestForgeries makes one forgery at a time. Each has a finding with its file and
+// line, and not many further findings.
 func TestForgeries(t *testing.T) {
 	const report = `"type":"match_reported"`
 	tests := []struct {
 		name  string
-		forge func(w *world)
-		want  []place
+		forge func(w *savedLeague)
+		want  []position
 		max   int // findings at most; 0 means as many as places
 	}{
-		{"a changed digit in a result of the journal", func(w *world) {
+		{"a changed digit in a result of the journal", func(w *savedLeague) {
 			w.edit(journalFile, `(R1M1".*"drawn_number":)(\d+)`, `${1}1$2`)
-		}, []place{
+		}, []position{
 			{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`},
 			{audit.RuleHashChain, journalFile, `"match_assigned","data":{"match_id":"R1M2"`},
 			{audit.RuleMatchFile, r1m1, ""},
 			{audit.RuleHistory, historyP01, `"drawn_number"`},
 		}, 6},
-		{"a changed digit in a match file", func(w *world) {
+		{"a changed digit in a match file", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("result": \{.*"drawn_number": )(\d+)`, `${1}1$2`)
-		}, []place{{audit.RuleMatchFile, r1m1, ""}}, 3},
-		{"a swapped choice in a match file", func(w *world) {
+		}, []position{{audit.RuleMatchFile, r1m1, ""}}, 3},
+		{"a swapped choice in a match file", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("result": \{.*"choices": \{\s+"P01": )"even"`, `${1}"odd"`)
-		}, []place{{audit.RuleMatchFile, r1m1, ""}, {audit.RuleTranscript, r1m1, ""}}, 4},
-		{"a swapped choice in journal and match file", func(w *world) {
+		}, []position{{audit.RuleMatchFile, r1m1, ""}, {audit.RuleTranscript, r1m1, ""}}, 4},
+		{"a swapped choice in journal and match file", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("result": \{.*"choices": \{\s+"P01": )"even"`, `${1}"odd"`)
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.Replace(lines[i], `"P01":"even"`, `"P01":"odd"`, 1)
-			w.chained(lines)
-		}, []place{
+			w.rechain(lines)
+		}, []position{
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`},
 			{audit.RuleTranscript, r1m1, ""}, {audit.RuleHistory, historyP01, `"my_choice"`},
 		}, 7},
-		{"a removed line", func(w *world) {
+		{"a removed line", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)
-			w.keep(slices.Delete(lines, i, i+1))
-		}, []place{{audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
-		{"a removed result", func(w *world) {
+			w.setLines(slices.Delete(lines, i, i+1))
+		}, []position{{audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
+		{"a removed result", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M2"`)
-			w.keep(slices.Delete(lines, i, i+1))
-		}, []place{
+			w.setLines(slices.Delete(lines, i, i+1))
+		}, []position{
 			{audit.RuleHashChain, journalFile, `"round_completed"`}, {audit.RuleRounds, journalFile, `"round_completed"`},
 		}, 2},
-		{"a removed announcement", func(w *world) {
+		{"a removed announcement", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"round_announced"`, `"round_id":2`)
-			w.keep(slices.Delete(lines, i, i+1))
-		}, []place{
+			w.setLines(slices.Delete(lines, i, i+1))
+		}, []position{
 			{audit.RuleHashChain, journalFile, `"match_assigned","data":{"match_id":"R2M1"`}, {audit.RuleEvent, journalFile, `"match_assigned","data":{"match_id":"R2M1"`},
 		}, 2},
-		{"a removed start", func(w *world) {
+		{"a removed start", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"started"`)
-			w.keep(slices.Delete(lines, i, i+1))
-		}, []place{{audit.RuleHashChain, journalFile, `"round_announced"`}, {audit.RuleRounds, journalFile, `"round_announced"`}}, 2},
-		{"a removed registration", func(w *world) {
+			w.setLines(slices.Delete(lines, i, i+1))
+		}, []position{{audit.RuleHashChain, journalFile, `"round_announced"`}, {audit.RuleRounds, journalFile, `"round_announced"`}}, 2},
+		{"a removed registration", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"registered"`, `"P03"`)
-			w.keep(slices.Delete(lines, i, i+1))
-		}, []place{{audit.RuleHashChain, journalFile, `"agent_id":"P04"`}, {audit.RuleSchedule, journalFile, `"type":"started"`}}, 2},
-		{"a removed first line", func(w *world) { w.keep(w.lines()[1:]) },
-			[]place{{audit.RuleEvent, journalFile, `"registered"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
-		{"two lines in the other order", func(w *world) {
+			w.setLines(slices.Delete(lines, i, i+1))
+		}, []position{{audit.RuleHashChain, journalFile, `"agent_id":"P04"`}, {audit.RuleSchedule, journalFile, `"type":"started"`}}, 2},
+		{"a removed first line", func(w *savedLeague) { w.setLines(w.lines()[1:]) },
+			[]position{{audit.RuleEvent, journalFile, `"registered"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
+		{"two lines in the other order", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"registered"`, `"P02"`)
 			lines[i], lines[i+1] = lines[i+1], lines[i]
-			w.keep(lines)
-		}, []place{
+			w.setLines(lines)
+		}, []position{
 			{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}, {audit.RuleHashChain, journalFile, `"agent_id":"P02"`}, {audit.RuleHashChain, journalFile, `"agent_id":"P04"`},
 		}, 0},
-		{"a forged nonce", func(w *world) {
+		{"a forged nonce", func(w *savedLeague) {
 			w.edit(r1m1, `("nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.Replace(lines[i], secretOf("nonce R1M1").Hex(), strings.Repeat("ab", 32), 1)
-			w.chained(lines)
-		}, []place{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 4},
-		{"a forged nonce with its commitment", func(w *world) { // the players have seen the old one
+			w.rechain(lines)
+		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 4},
+		{"a forged nonce with its commitment", func(w *savedLeague) { // the players have seen the old one
 			nonce := secretOf("another")
 			was := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", secretOf("nonce R1M1"))
 			is := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", nonce)
 			text := strings.NewReplacer(secretOf("nonce R1M1").Hex(), nonce.Hex(), was, is).Replace(w.read(journalFile))
 			w.write(journalFile, text)
-			w.chained(w.lines())
+			w.rechain(w.lines())
 			w.edit(r1m1, `(?s)^(.*"draw": \{\s+"commitment": )"[0-9a-f]{64}"(,\s+"nonce": )"[0-9a-f]{64}"(.*"entropies".*"scoring")`, `${1}"`+is+`"${2}"`+nonce.Hex()+`"$3`)
-		}, []place{{audit.RuleCommitment, r1m1, `"draw_commitment"`}}, 9},
-		{"forged entropy", func(w *world) {
+		}, []position{{audit.RuleCommitment, r1m1, `"draw_commitment"`}}, 9},
+		{"forged entropy", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.Replace(lines[i], secretOf("R1M1P01").Hex(), strings.Repeat("cd", 32), 1)
-			w.chained(lines)
+			w.rechain(lines)
 			w.edit(r1m1, `(?s)^(.*"entropies": \{\s+"P01": )"[0-9a-f]{64}"(.*"result")`, `${1}"`+strings.Repeat("cd", 32)+`"$2`)
-		}, []place{{audit.RuleCommitment, r1m1, ""}}, 7},
-		{"another commitment of the player", func(w *world) {
+		}, []position{{audit.RuleCommitment, r1m1, ""}}, 7},
+		{"another commitment of the player", func(w *savedLeague) {
 			w.edit(r1m1, `("entropy_commitment": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
-		}, []place{{audit.RuleCommitment, r1m1, `"entropy_commitment"`}}, 1},
-		{"edited standings", func(w *world) { w.edit(standingsFile, `("points": )\d+`, `${1}99`) },
-			[]place{{audit.RuleStandings, standingsFile, `99`}}, 1},
-		{"standings with a name of another", func(w *world) { w.edit(standingsFile, `"Player P0\d"`, `"Somebody"`) },
-			[]place{{audit.RuleStandings, standingsFile, `"Somebody"`}}, 1},
-		{"standings without a row", func(w *world) { w.edit(standingsFile, `(?s)\{\s+"rank": 4[^}]*\}`, `null`) },
-			[]place{{audit.RuleStandings, standingsFile, `null`}}, 1},
-		{"an edited version", func(w *world) { w.edit(standingsFile, `"version": 6`, `"version": 5`) },
-			[]place{{audit.RuleStandings, standingsFile, `"version": 5`}}, 1},
-		{"an edited count of rounds", func(w *world) { w.edit(standingsFile, `"rounds_completed": 3`, `"rounds_completed": 2`) },
-			[]place{{audit.RuleStandings, standingsFile, `"rounds_completed": 2`}}, 1},
-		{"a forged head", func(w *world) {
+		}, []position{{audit.RuleCommitment, r1m1, `"entropy_commitment"`}}, 1},
+		{"edited standings", func(w *savedLeague) { w.edit(standingsFile, `("points": )\d+`, `${1}99`) },
+			[]position{{audit.RuleStandings, standingsFile, `99`}}, 1},
+		{"standings with a name of another", func(w *savedLeague) { w.edit(standingsFile, `"Player P0\d"`, `"Somebody"`) },
+			[]position{{audit.RuleStandings, standingsFile, `"Somebody"`}}, 1},
+		{"standings without a row", func(w *savedLeague) { w.edit(standingsFile, `(?s)\{\s+"rank": 4[^}]*\}`, `null`) },
+			[]position{{audit.RuleStandings, standingsFile, `null`}}, 1},
+		{"an edited version", func(w *savedLeague) { w.edit(standingsFile, `"version": 6`, `"version": 5`) },
+			[]position{{audit.RuleStandings, standingsFile, `"version": 5`}}, 1},
+		{"an edited count of rounds", func(w *savedLeague) { w.edit(standingsFile, `"rounds_completed": 3`, `"rounds_completed": 2`) },
+			[]position{{audit.RuleStandings, standingsFile, `"rounds_completed": 2`}}, 1},
+		{"a forged head", func(w *savedLeague) {
 			w.edit(standingsFile, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("0a", 32)+`"`)
 		},
-			[]place{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
-		{"standings from before the end", func(w *world) {
-			early := newWorld(w.t, 2)
+			[]position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
+		{"standings from before the end", func(w *savedLeague) {
+			early := newSavedLeague(w.t, 2)
 			w.write(standingsFile, early.read(standingsFile))
-		}, []place{{audit.RuleStandings, standingsFile, `"journal_head"`}}, 1},
-		{"standings of another league", func(w *world) { w.edit(standingsFile, `"league_id": "cup"`, `"league_id": "other"`) },
-			[]place{{audit.RuleStandings, standingsFile, `"other"`}}, 1},
-		{"standings that are not there", func(w *world) { w.remove(standingsFile) },
-			[]place{{audit.RuleStandings, standingsFile, ""}}, 1},
-		{"truncated standings", func(w *world) { text := w.read(standingsFile); w.write(standingsFile, text[:len(text)/2]) },
-			[]place{{audit.RuleSchema, standingsFile, ""}}, 1},
-		{"standings of a newer program", func(w *world) { w.edit(standingsFile, `"schema_version": "1.0.0"`, `"schema_version": "2.0.0"`) },
-			[]place{{audit.RuleSchema, standingsFile, `"2.0.0"`}}, 1},
-		{"standings that are no JSON", func(w *world) { w.write(standingsFile, "rank,player\n1,P01\n") },
-			[]place{{audit.RuleSchema, standingsFile, "rank"}}, 1},
-		{"a member of the wrong type", func(w *world) { w.edit(standingsFile, `"version": 6`, `"version": "six"`) },
-			[]place{{audit.RuleSchema, standingsFile, `"six"`}}, 1},
-		{"an added match", func(w *world) {
+		}, []position{{audit.RuleStandings, standingsFile, `"journal_head"`}}, 1},
+		{"standings of another league", func(w *savedLeague) { w.edit(standingsFile, `"league_id": "cup"`, `"league_id": "other"`) },
+			[]position{{audit.RuleStandings, standingsFile, `"other"`}}, 1},
+		{"standings that are not there", func(w *savedLeague) { w.remove(standingsFile) },
+			[]position{{audit.RuleStandings, standingsFile, ""}}, 1},
+		{"truncated standings", func(w *savedLeague) { text := w.read(standingsFile); w.write(standingsFile, text[:len(text)/2]) },
+			[]position{{audit.RuleSchema, standingsFile, ""}}, 1},
+		{"standings of a newer program", func(w *savedLeague) { w.edit(standingsFile, `"schema_version": "1.0.0"`, `"schema_version": "2.0.0"`) },
+			[]position{{audit.RuleSchema, standingsFile, `"2.0.0"`}}, 1},
+		{"standings that are no JSON", func(w *savedLeague) { w.write(standingsFile, "rank,player\n1,P01\n") },
+			[]position{{audit.RuleSchema, standingsFile, "rank"}}, 1},
+		{"a member of the wrong type", func(w *savedLeague) { w.edit(standingsFile, `"version": 6`, `"version": "six"`) },
+			[]position{{audit.RuleSchema, standingsFile, `"six"`}}, 1},
+		{"an added match", func(w *savedLeague) {
 			w.write("data/matches/cup/R4M1.json", strings.ReplaceAll(w.read(r1m1), "R1M1", "R4M1"))
-		}, []place{{audit.RuleMatchFile, "data/matches/cup/R4M1.json", ""}}, 1},
-		{"an added result", func(w *world) {
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/R4M1.json", ""}}, 1},
+		{"an added result", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines = slices.Insert(lines, i+1, strings.Replace(lines[i], `"R1M1"`, `"R4M1"`, 1))
-			w.chained(lines)
-		}, []place{{audit.RuleOneResult, journalFile, `"match_id":"R4M1"`}}, 1},
-		{"a second result of a match, rightly chained", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleOneResult, journalFile, `"match_id":"R4M1"`}}, 1},
+		{"a second result of a match, rightly chained", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines = slices.Insert(lines, i+1, strings.Replace(lines[i], `"reason":"`, `"reason":"again: `, 1))
-			w.chained(lines)
-		}, []place{{audit.RuleOneResult, journalFile, `again: `}}, 1},
-		{"a result of a referee that had not the match", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleOneResult, journalFile, `again: `}}, 1},
+		{"a result of a referee without the match", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.Replace(lines[i], `"referee_id":"REF01"`, `"referee_id":"REF02"`, 1)
-			w.chained(lines)
-		}, []place{{audit.RuleOneResult, journalFile, `"referee_id":"REF02"`}}, 5},
-		{"a result of another attempt", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleOneResult, journalFile, `"referee_id":"REF02"`}}, 5},
+		{"a result of another attempt", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.Replace(lines[i], `"attempt":1`, `"attempt":2`, 1)
-			w.chained(lines)
-		}, []place{{audit.RuleOneResult, journalFile, `"match_id":"R1M1","attempt":2`}, {audit.RuleMatchFile, r1m1, `"attempt"`}}, 4},
-		{"a journal cut by half", func(w *world) { lines := w.lines(); w.keep(lines[:len(lines)/2]) },
-			[]place{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 99},
-		{"a journal cut by the line of the end and what follows", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleOneResult, journalFile, `"match_id":"R1M1","attempt":2`}, {audit.RuleMatchFile, r1m1, `"attempt"`}}, 4},
+		{"a journal cut by half", func(w *savedLeague) { lines := w.lines(); w.setLines(lines[:len(lines)/2]) },
+			[]position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 99},
+		{"a journal cut by the line of the end and what follows", func(w *savedLeague) {
 			lines := w.lines()
-			w.keep(lines[:indexOf(lines, `"type":"completed"`)])
-		}, []place{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
-		{"a removed end", func(w *world) {
+			w.setLines(lines[:indexOf(lines, `"type":"completed"`)])
+		}, []position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
+		{"a removed end", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)
-			w.keep(slices.Delete(lines, i, i+1))
-		}, []place{
+			w.setLines(slices.Delete(lines, i, i+1))
+		}, []position{
 			{audit.RuleHashChain, journalFile, `"agent_informed"`}, {audit.RuleEvent, journalFile, `"agent_informed"`}, {audit.RuleJournalHead, standingsFile, `"journal_head"`},
 		}, 0},
-		{"a flipped byte that leaves an event", func(w *world) { w.edit(journalFile, `localhost:8102`, `localhost:8112`) },
-			[]place{{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 1},
-		{"a flipped byte that leaves none", func(w *world) { w.edit(journalFile, `"type":"match_accepted"`, `"type":"match_bccepted"`) },
-			[]place{{audit.RuleEvent, journalFile, `match_bccepted`}, {audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 2},
-		{"a line that is no JSON", func(w *world) {
+		{"a flipped byte that leaves an event", func(w *savedLeague) { w.edit(journalFile, `localhost:8102`, `localhost:8112`) },
+			[]position{{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 1},
+		{"a flipped byte that leaves none", func(w *savedLeague) { w.edit(journalFile, `"type":"match_accepted"`, `"type":"match_bccepted"`) },
+			[]position{{audit.RuleEvent, journalFile, `match_bccepted`}, {audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 2},
+		{"a line that is no JSON", func(w *savedLeague) {
 			lines := w.lines()
 			lines[3] = "\xff\x00garbage"
-			w.keep(lines)
-		}, []place{{audit.RuleEvent, journalFile, "garbage"}, {audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 4},
-		{"a time that is none", func(w *world) {
+			w.setLines(lines)
+		}, []position{{audit.RuleEvent, journalFile, "garbage"}, {audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 4},
+		{"an invalid time", func(w *savedLeague) {
 			lines := w.lines()
 			lines[3] = strings.Replace(lines[3], `"at":"2026-01-01T`, `"at":"2026-13-01T`, 1)
-			w.chained(lines)
-		}, []place{{audit.RuleTime, journalFile, "2026-13-01"}}, 1},
-		{"a journal of a newer program", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleTime, journalFile, "2026-13-01"}}, 1},
+		{"a journal of a newer program", func(w *savedLeague) {
 			w.edit(journalFile, `"schema_version":"1.0.0"`, `"schema_version":"2.0.0"`)
-		}, []place{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
-		{"an empty journal", func(w *world) { w.write(journalFile, "") },
-			[]place{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 2},
-		{"no journal", func(w *world) { w.remove(journalFile) }, []place{{audit.RuleSchema, journalFile, ""}}, 1},
-		{"a journal that is a folder", func(w *world) { w.remove(journalFile); w.write(journalFile+"/x", "") },
-			[]place{{audit.RuleEvent, journalFile, ""}}, 2},
-		{"the journal of another league", func(w *world) {
+		}, []position{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
+		{"an empty journal", func(w *savedLeague) { w.write(journalFile, "") },
+			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 2},
+		{"no journal", func(w *savedLeague) { w.remove(journalFile) }, []position{{audit.RuleSchema, journalFile, ""}}, 1},
+		{"a journal that is a folder", func(w *savedLeague) { w.remove(journalFile); w.write(journalFile+"/x", "") },
+			[]position{{audit.RuleEvent, journalFile, ""}}, 2},
+		{"a journal of another league", func(w *savedLeague) {
 			lines := w.lines()
 			lines[0] = strings.Replace(lines[0], `"league_id":"cup"`, `"league_id":"other"`, 1)
-			w.chained(lines)
-		}, []place{{audit.RuleEvent, journalFile, `"other"`}}, 99},
-		{"another winner", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleEvent, journalFile, `"other"`}}, 99},
+		{"another winner", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"status":"WIN"`)
 			was, is := `"winner_player_id":"P01"`, `"winner_player_id":"P02"`
@@ -224,41 +224,41 @@ func TestForgeries(t *testing.T) {
 				was, is = is, was
 			}
 			lines[i] = strings.Replace(lines[i], was, is, 1)
-			w.chained(lines)
-		}, []place{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 1},
-		{"another winner with the points of one", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 1},
+		{"another winner with the points of one", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`, `"status":"WIN"`)
 			swap := strings.NewReplacer(`"winner_player_id":"P02"`, `"winner_player_id":"P01"`, `"score":{"P01":0,"P02":3}`, `"score":{"P01":3,"P02":0}`)
 			lines[i] = swap.Replace(lines[i])
-			w.chained(lines)
-		}, []place{
+			w.rechain(lines)
+		}, []position{
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`}, {audit.RuleMatchFile, r1m1, ""},
 			{audit.RuleHistory, historyP01, `"result"`},
 		}, 12},
-		{"wrong points in the journal", func(w *world) {
+		{"wrong points in the journal", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"status":"WIN"`)
 			lines[i] = strings.Replace(lines[i], `:3`, `:4`, 1)
-			w.chained(lines)
-		}, []place{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 2},
-		{"wrong points in a match file", func(w *world) { w.edit(r1m1, `(?s)("score": \{\s+"P01": )\d`, `${1}7`) },
-			[]place{{audit.RuleMatchFile, r1m1, `: 7`}}, 1},
-		{"another scoring in a match file", func(w *world) { w.edit(r1m1, `"win_points": 3`, `"win_points": 4`) },
-			[]place{{audit.RulePoints, r1m1, `"win_points": 4`}}, 1},
-		{"a result of an unknown status", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 2},
+		{"wrong points in a match file", func(w *savedLeague) { w.edit(r1m1, `(?s)("score": \{\s+"P01": )\d`, `${1}7`) },
+			[]position{{audit.RuleMatchFile, r1m1, `: 7`}}, 1},
+		{"another scoring in a match file", func(w *savedLeague) { w.edit(r1m1, `"win_points": 3`, `"win_points": 4`) },
+			[]position{{audit.RulePoints, r1m1, `"win_points": 4`}}, 1},
+		{"a result of an unknown status", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.NewReplacer(`"status":"WIN"`, `"status":"WON"`, `"status":"DRAW"`, `"status":"WON"`).Replace(lines[i])
-			w.chained(lines)
-		}, []place{{audit.RuleVerdict, journalFile, `"WON"`}}, 99},
-		{"a result of other players", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleVerdict, journalFile, `"WON"`}}, 99},
+		{"a result of other players", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			lines[i] = strings.ReplaceAll(lines[i], `"P01":`, `"P03":`)
-			w.chained(lines)
-		}, []place{{audit.RuleSchedule, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 99},
-		{"a reused nonce", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleSchedule, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 99},
+		{"a reused nonce", func(w *savedLeague) {
 			lines := w.lines()
 			for _, kind := range []string{`"match_accepted"`, report} {
 				i := indexOf(lines, kind, `"R1M2"`)
@@ -268,232 +268,238 @@ func TestForgeries(t *testing.T) {
 					protocol.DrawCommitment(leagueID, "R1M2", 1, "REF01", secretOf("nonce R1M1")),
 				).Replace(lines[i])
 			}
-			w.chained(lines)
-		}, []place{{audit.RuleNonceReused, journalFile, `"match_reported","data":{"match_id":"R1M2"`}}, 99},
-		{"a nonce that is not revealed", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleNonceReused, journalFile, `"match_reported","data":{"match_id":"R1M2"`}}, 99},
+		{"a nonce that is not revealed", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)
 			at := strings.Index(lines[i], `,"draw":{`)
 			lines[i] = lines[i][:at] + "}}"
-			w.chained(lines)
+			w.rechain(lines)
 			w.edit(r1m1, `(?s)^(.*)"draw": \{\s+"commitment".*?\}\s+\},(\s+"result")`, `$1$2`)
-		}, []place{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
-		{"a contradicting history", func(w *world) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": "odd"`) },
-			[]place{{audit.RuleHistory, historyP01, `"my_choice": "odd"`}}, 1},
-		{"a history with another result, said to be from the standings", func(w *world) {
+		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
+		{"a contradicting history", func(w *savedLeague) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": "odd"`) },
+			[]position{{audit.RuleHistory, historyP01, `"my_choice": "odd"`}}, 1},
+		{"a history with another result, said to be from the standings", func(w *savedLeague) {
 			w.edit(historyP01, `"result": "\w+"`, `"from_standings": true, "result": "LOST"`)
-		}, []place{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
-		{"a history with another result", func(w *world) { w.edit(historyP01, `"result": "\w+"`, `"result": "LOST"`) },
-			[]place{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
-		{"a referee that drew again", func(w *world) {
+		}, []position{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
+		{"a history with another result", func(w *savedLeague) { w.edit(historyP01, `"result": "\w+"`, `"result": "LOST"`) },
+			[]position{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
+		{"a referee that drew again", func(w *savedLeague) {
 			w.edit(historyP01, `"draw_commitment": "\w{8}`, `"draw_commitment": "00000000`)
-		}, []place{{audit.RuleHistory, historyP01, `"draw_commitment": "00000000`}}, 1},
-		{"a part in the draw that was not counted", func(w *world) {
+		}, []position{{audit.RuleHistory, historyP01, `"draw_commitment": "00000000`}}, 1},
+		{"a part in the draw that was not counted", func(w *savedLeague) {
 			w.edit(historyP01, `"entropy": "\w{8}`, `"entropy": "00000000`)
-		}, []place{{audit.RuleHistory, historyP01, `"entropy": "00000000`}}, 1},
-		{"wrong stats", func(w *world) { w.edit(historyP01, `"total_matches": 3`, `"total_matches": 4`) },
-			[]place{{audit.RuleHistory, historyP01, `"stats"`}}, 1},
-		{"a history of somebody else", func(w *world) { w.edit(historyP01, `"player_id": "P01"`, `"player_id": "P02"`) },
-			[]place{{audit.RuleHistory, historyP01, `"player_id"`}}, 1},
-		{"a history of one who is not in the league", func(w *world) {
+		}, []position{{audit.RuleHistory, historyP01, `"entropy": "00000000`}}, 1},
+		{"wrong stats", func(w *savedLeague) { w.edit(historyP01, `"total_matches": 3`, `"total_matches": 4`) },
+			[]position{{audit.RuleHistory, historyP01, `"stats"`}}, 1},
+		{"a history of another player", func(w *savedLeague) { w.edit(historyP01, `"player_id": "P01"`, `"player_id": "P02"`) },
+			[]position{{audit.RuleHistory, historyP01, `"player_id"`}}, 1},
+		{"a history of an unknown player", func(w *savedLeague) {
 			w.write("data/players/P09/history.json", strings.ReplaceAll(w.read(historyP01), `"player_id": "P01"`, `"player_id": "P09"`))
-		}, []place{{audit.RuleHistory, "data/players/P09/history.json", `"player_id"`}}, 1},
-		{"a memory of a match of others", func(w *world) { w.edit(historyP01, `"match_id": "R1M1"`, `"match_id": "R1M2"`) },
-			[]place{{audit.RuleHistory, historyP01, `"match_id": "R1M2"`}}, 1},
-		{"a memory of a match that is not", func(w *world) { w.edit(historyP01, `"match_id": "R1M1"`, `"match_id": "R9M9"`) },
-			[]place{{audit.RuleHistory, historyP01, `"match_id": "R9M9"`}}, 1},
-		{"a memory twice", func(w *world) { w.edit(historyP01, `"match_id": "R2M1"`, `"match_id": "R1M1"`) },
-			[]place{{audit.RuleHistory, historyP01, ""}}, 1},
-		{"a truncated history", func(w *world) { text := w.read(historyP01); w.write(historyP01, text[:len(text)-40]) },
-			[]place{{audit.RuleSchema, historyP01, ""}}, 1},
-		{"a missing match file", func(w *world) { w.remove(r1m1) }, []place{{audit.RuleMatchFile, r1m1, ""}}, 1},
-		{"all match files missing", func(w *world) { w.remove("data/matches/cup") }, []place{{audit.RuleMatchFile, r1m1, ""}}, 6},
-		{"a match file of another match", func(w *world) { w.write(r1m1, w.read(r2m1)) },
-			[]place{{audit.RuleMatchFile, r1m1, `"match_id"`}}, 4},
-		{"a match file of another league", func(w *world) { w.edit(r1m1, `"league_id": "cup"`, `"league_id": "other"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"other"`}}, 1},
-		{"a match file with another attempt", func(w *world) { w.edit(r1m1, `"attempt": 1`, `"attempt": 2`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"attempt": 2`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
-		{"a match file of other players", func(w *world) { w.edit(r1m1, `(?s)("player_A": \{\s+"player_id": )"P01"`, `${1}"P04"`) },
-			[]place{{audit.RuleSchedule, r1m1, `"P04"`}}, 1},
-		{"a match file without a result", func(w *world) { w.edit(r1m1, `(?s)"result": \{.*\},(\s+"scoring")`, `"result": null,$1`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"result": null`}}, 1},
-		{"a truncated match file", func(w *world) { text := w.read(r1m1); w.write(r1m1, text[:len(text)-100]) },
-			[]place{{audit.RuleSchema, r1m1, ""}}, 1},
-		{"an edited reason", func(w *world) { w.edit(r1m1, `(?s)(.*"reason": )"as it is"`, `${1}"as it was"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"as it was"`}}, 1},
-		{"edited rounds", func(w *world) { w.edit(roundsFile, `"referee_id": "REF01"`, `"referee_id": "REF07"`) },
-			[]place{{audit.RuleRounds, roundsFile, `"REF07"`}}, 1},
-		{"rounds with another summary", func(w *world) { w.edit(roundsFile, `"technical_losses": 0`, `"technical_losses": 1`) },
-			[]place{{audit.RuleRounds, roundsFile, `"technical_losses": 1`}}, 1},
-		{"rounds at another time", func(w *world) { w.edit(roundsFile, `("announced_at": )"[^"]*"`, `${1}"2025-01-01T00:00:00.000Z"`) },
-			[]place{{audit.RuleRounds, roundsFile, `"2025-`}}, 1},
-		{"a schedule of other pairs", func(w *world) { w.edit(roundsFile, `"player_B_id": "P04"`, `"player_B_id": "P07"`) },
-			[]place{{audit.RuleSchedule, roundsFile, `"player_B_id": "P07"`}}, 1},
-		{"rounds without the last", func(w *world) { early := newWorld(w.t, 2); w.write(roundsFile, early.read(roundsFile)) },
-			[]place{{audit.RuleRounds, roundsFile, `"rounds"`}}, 1},
-		{"rounds that are not there", func(w *world) { w.remove(roundsFile) }, []place{{audit.RuleRounds, roundsFile, ""}}, 1},
-		{"a transcript without the choice", func(w *world) {
+		}, []position{{audit.RuleHistory, "data/players/P09/history.json", `"player_id"`}}, 1},
+		{"a history with a match of other players", func(w *savedLeague) { w.edit(historyP01, `"match_id": "R1M1"`, `"match_id": "R1M2"`) },
+			[]position{{audit.RuleHistory, historyP01, `"match_id": "R1M2"`}}, 1},
+		{"a history with an unknown match", func(w *savedLeague) { w.edit(historyP01, `"match_id": "R1M1"`, `"match_id": "R9M9"`) },
+			[]position{{audit.RuleHistory, historyP01, `"match_id": "R9M9"`}}, 1},
+		{"a history with a match twice", func(w *savedLeague) { w.edit(historyP01, `"match_id": "R2M1"`, `"match_id": "R1M1"`) },
+			[]position{{audit.RuleHistory, historyP01, ""}}, 1},
+		{"a truncated history", func(w *savedLeague) { text := w.read(historyP01); w.write(historyP01, text[:len(text)-40]) },
+			[]position{{audit.RuleSchema, historyP01, ""}}, 1},
+		{"a missing match file", func(w *savedLeague) { w.remove(r1m1) }, []position{{audit.RuleMatchFile, r1m1, ""}}, 1},
+		{"all match files missing", func(w *savedLeague) { w.remove("data/matches/cup") }, []position{{audit.RuleMatchFile, r1m1, ""}}, 6},
+		{"a match file of another match", func(w *savedLeague) { w.write(r1m1, w.read(r2m1)) },
+			[]position{{audit.RuleMatchFile, r1m1, `"match_id"`}}, 4},
+		{"a match file of another league", func(w *savedLeague) { w.edit(r1m1, `"league_id": "cup"`, `"league_id": "other"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"other"`}}, 1},
+		{"a match file with another attempt", func(w *savedLeague) { w.edit(r1m1, `"attempt": 1`, `"attempt": 2`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"attempt": 2`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
+		{"a match file of other players", func(w *savedLeague) { w.edit(r1m1, `(?s)("player_A": \{\s+"player_id": )"P01"`, `${1}"P04"`) },
+			[]position{{audit.RuleSchedule, r1m1, `"P04"`}}, 1},
+		{"a match file without a result", func(w *savedLeague) { w.edit(r1m1, `(?s)"result": \{.*\},(\s+"scoring")`, `"result": null,$1`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"result": null`}}, 1},
+		{"a truncated match file", func(w *savedLeague) { text := w.read(r1m1); w.write(r1m1, text[:len(text)-100]) },
+			[]position{{audit.RuleSchema, r1m1, ""}}, 1},
+		{"an edited reason", func(w *savedLeague) { w.edit(r1m1, `(?s)(.*"reason": )"as it is"`, `${1}"as it was"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"as it was"`}}, 1},
+		{"edited rounds", func(w *savedLeague) { w.edit(roundsFile, `"referee_id": "REF01"`, `"referee_id": "REF07"`) },
+			[]position{{audit.RuleRounds, roundsFile, `"REF07"`}}, 1},
+		{"rounds with another summary", func(w *savedLeague) { w.edit(roundsFile, `"technical_losses": 0`, `"technical_losses": 1`) },
+			[]position{{audit.RuleRounds, roundsFile, `"technical_losses": 1`}}, 1},
+		{"rounds at another time", func(w *savedLeague) {
+			w.edit(roundsFile, `("announced_at": )"[^"]*"`, `${1}"2025-01-01T00:00:00.000Z"`)
+		},
+			[]position{{audit.RuleRounds, roundsFile, `"2025-`}}, 1},
+		{"a schedule of other pairs", func(w *savedLeague) { w.edit(roundsFile, `"player_B_id": "P04"`, `"player_B_id": "P07"`) },
+			[]position{{audit.RuleSchedule, roundsFile, `"player_B_id": "P07"`}}, 1},
+		{"rounds without the last", func(w *savedLeague) { early := newSavedLeague(w.t, 2); w.write(roundsFile, early.read(roundsFile)) },
+			[]position{{audit.RuleRounds, roundsFile, `"rounds"`}}, 1},
+		{"rounds that are not there", func(w *savedLeague) { w.remove(roundsFile) }, []position{{audit.RuleRounds, roundsFile, ""}}, 1},
+		{"a transcript without the choice", func(w *savedLeague) {
 			w.edit(r1m1, `(?s),?\s+\{[^{}]*"received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*\{[^{}]*\}\s+\}`, ``)
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 3},
-		{"a transcript with another choice", func(w *world) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "odd"`) },
-			[]place{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"an empty transcript", func(w *world) { w.edit(r1m1, `(?s)"transcript": \[.*\],(\s+"draw")`, `"transcript": [],$1`) },
-			[]place{{audit.RuleTranscript, r1m1, `"transcript"`}}, 10},
-		{"an illegal choice in the transcript", func(w *world) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "eleven"`) },
-			[]place{{audit.RuleTranscript, r1m1, `"eleven"`}}, 3},
-		{"a technical loss without a failure", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 3},
+		{"a transcript with another choice", func(w *savedLeague) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "odd"`) },
+			[]position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"an empty transcript", func(w *savedLeague) { w.edit(r1m1, `(?s)"transcript": \[.*\],(\s+"draw")`, `"transcript": [],$1`) },
+			[]position{{audit.RuleTranscript, r1m1, `"transcript"`}}, 10},
+		{"an illegal choice in the transcript", func(w *savedLeague) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "eleven"`) },
+			[]position{{audit.RuleTranscript, r1m1, `"eleven"`}}, 3},
+		{"a technical loss without a failure", func(w *savedLeague) {
 			w.edit(r2m1, `(?s)^(.*),\s+"error": \{[^}]*\}`, `$1`)
-		}, []place{{audit.RuleTranscript, r2m1, ""}}, 5},
-		{"a technical loss of one who answered", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, ""}}, 5},
+		{"a technical loss of a player that answered", func(w *savedLeague) {
 			// The last of the four failures becomes an answer.
 			w.edit(r2m1, `(?s)(.*)"error": \{[^}]*\}`, `$1"message": {"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P03", "timestamp": "2026-01-01T12:00:00Z", "conversation_id": "conv-r2m1-a1", "match_id": "R2M1", "player_id": "P03", "parity_choice": "even", "entropy": "`+secretOf("R2M1P03").Hex()+`"}`)
-		}, []place{{audit.RuleTranscript, r2m1, ""}}, 5},
-		{"a legal answer that was refused", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, ""}}, 5},
+		{"a legal answer that was refused", func(w *savedLeague) {
 			w.edit(r2m1, `(?s)(.*)"error": \{[^}]*\}`, `$1"message": {"match_id": "R2M1", "parity_choice": "even"}, "error": {"error_code": "E004", "error_name": "INVALID_PARITY_CHOICE", "detail": "no"}`)
-		}, []place{{audit.RuleTranscript, r2m1, `"E004"`}}, 2},
-		{"a failure of one who did not lose", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"E004"`}}, 2},
+		{"a failure of a player that did not lose", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"error": {"error_code": "E001", "error_name": "TIMEOUT_ERROR", "detail": "no"}`)
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 3},
-		{"an answer without a question", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 3},
+		{"an answer without a question", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)\s+\{[^{}]*"sent",\s+"player_id": "P01",\s+"method": "handle_game_invitation"[^{}]*\{[^{}]*\}\s+\},`, ``)
-		}, []place{{audit.RuleTranscript, r1m1, `"handle_game_invitation"`}}, 1},
-		{"a message of a third party", func(w *world) { w.edit(r1m1, `("direction": "sent",\s+"player_id": )"P01"`, `${1}"P03"`) },
-			[]place{{audit.RuleTranscript, r1m1, `"player_id": "P03"`}}, 2},
-		{"players told of another result", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"handle_game_invitation"`}}, 1},
+		{"a message of a third party", func(w *savedLeague) { w.edit(r1m1, `("direction": "sent",\s+"player_id": )"P01"`, `${1}"P03"`) },
+			[]position{{audit.RuleTranscript, r1m1, `"player_id": "P03"`}}, 2},
+		{"players told of another result", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("game_result": \{.*?"drawn_number": )(\d+)`, `${1}1$2`)
-		}, []place{{audit.RuleTranscript, r1m1, `"drawn_number"`}}, 1},
-		{"an attempt that was never assigned", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"drawn_number"`}}, 1},
+		{"an attempt that was never assigned", func(w *savedLeague) {
 			w.write("data/matches/cup/attempts/R1M1.a7.REF01.json", strings.Replace(w.read(r1m1), `"attempt": 1`, `"attempt": 7`, 1))
-		}, []place{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a7.REF01.json", `"match_id"`}}, 1},
-		{"an attempt under another name", func(w *world) {
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a7.REF01.json", `"match_id"`}}, 1},
+		{"an attempt under another name", func(w *savedLeague) {
 			w.write("data/matches/cup/attempts/R1M1.a7.REF01.json", w.read(r1m1))
-		}, []place{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a7.REF01.json", `"match_id"`}}, 1},
-		{"a match file of no known writer", func(w *world) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "someone"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"someone"`}}, 1},
-		{"a match file that is said to be the manager's", func(w *world) {
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a7.REF01.json", `"match_id"`}}, 1},
+		{"a match file of an unknown writer", func(w *savedLeague) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "someone"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"someone"`}}, 1},
+		{"a referee's match file said to be the manager's", func(w *savedLeague) {
 			w.edit(r1m1, `"written_by": "referee"`, `"written_by": "manager"`)
-		}, []place{{audit.RuleMatchFile, r1m1, `"transcript"`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
-		{"a transcript that leaves out what fits", func(w *world) {
+		}, []position{{audit.RuleMatchFile, r1m1, `"transcript"`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
+		{"a transcript that omits exchanges although it is not full", func(w *savedLeague) {
 			w.edit(r1m1, `(\s+)"draw": \{\s+"commitment": "[^"]*",\s+"nonce": "[^"]*",\s+"entropies": \{[^}]*\}\s+\},(\s+"result")`, `$1"transcript_omitted": 12,$0`)
-		}, []place{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}, 1},
-		{"a forged message in a transcript that leaves something out", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}, 1},
+		{"a forged message in a transcript that omits exchanges", func(w *savedLeague) {
 			w.edit(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`)
 			w.edit(r1m1, `(\s+)"draw": \{\s+"commitment": "[^"]*",\s+"nonce": "[^"]*",\s+"entropies": \{[^}]*\}\s+\},(\s+"result")`, `$1"transcript_omitted": 12,$0`)
-		}, []place{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}, {audit.RuleTranscript, r1m1, `"role_in_match"`}}, 2},
-		{"one player who was not told the end", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}, {audit.RuleTranscript, r1m1, `"role_in_match"`}}, 2},
+		{"a player without GAME_OVER", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { d.Transcript = d.Transcript[:len(d.Transcript)-1] })
-		}, []place{{audit.RuleTranscript, r1m1, `"transcript"`}}, 1},
-		{"a choice behind the end", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"transcript"`}}, 1},
+		{"a choice after the end", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				n := len(d.Transcript)
 				d.Transcript = slices.Concat(d.Transcript[:n-4], d.Transcript[n-2:], d.Transcript[n-4:n-2])
 			})
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 2},
-		{"an invitation behind a choice", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 2},
+		{"an invitation after a choice", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				d.Transcript = slices.Concat(d.Transcript[2:6], d.Transcript[:2], d.Transcript[6:])
 			})
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 4},
-		{"an answer after its deadline", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 4},
+		{"an answer after its deadline", func(w *savedLeague) {
 			w.edit(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`)
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"a deadline that is none", func(w *world) { w.edit(r1m1, `"deadline": "2026-01-01T12:`, `"deadline": "2026-13-01T12:`) },
-			[]place{{audit.RuleTranscript, r1m1, `"2026-13-`}}, 1},
-		{"an exchange at no time", func(w *world) { w.edit(r1m1, `("at": "2026-01-01T12:\d\d:00.000)Z",(\s+"direction")`, `${1}",$2`) },
-			[]place{{audit.RuleTranscript, r1m1, `.000",`}}, 1},
-		{"a state that is none", func(w *world) { w.edit(r1m1, `"state": "DRAWING_NUMBER"`, `"state": "DREAMING"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"DREAMING"`}}, 2},
-		{"states in another order", func(w *world) { w.edit(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"COLLECTING_CHOICES"`}}, 2},
-		{"a state that is not the last", func(w *world) { w.edit(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "FINISHED"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
-		{"no states", func(w *world) { w.edit(r1m1, `(?s)"states": \[[^\]]*\]`, `"states": []`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"state":`}}, 1},
-		{"a result before the end", func(w *world) { w.edit(r1m1, `(?s)\{\s+"state": "FINISHED"[^}]*\},`, ``) },
-			[]place{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
-		{"a match that was never acknowledged", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"an invalid deadline", func(w *savedLeague) { w.edit(r1m1, `"deadline": "2026-01-01T12:`, `"deadline": "2026-13-01T12:`) },
+			[]position{{audit.RuleTranscript, r1m1, `"2026-13-`}}, 1},
+		{"an exchange with an invalid time", func(w *savedLeague) {
+			w.edit(r1m1, `("at": "2026-01-01T12:\d\d:00.000)Z",(\s+"direction")`, `${1}",$2`)
+		},
+			[]position{{audit.RuleTranscript, r1m1, `.000",`}}, 1},
+		{"an unknown state", func(w *savedLeague) { w.edit(r1m1, `"state": "DRAWING_NUMBER"`, `"state": "DREAMING"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"DREAMING"`}}, 2},
+		{"states in another order", func(w *savedLeague) { w.edit(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"COLLECTING_CHOICES"`}}, 2},
+		{"a state that is not the last", func(w *savedLeague) { w.edit(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "FINISHED"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
+		{"no states", func(w *savedLeague) { w.edit(r1m1, `(?s)"states": \[[^\]]*\]`, `"states": []`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"state":`}}, 1},
+		{"a result before the end", func(w *savedLeague) { w.edit(r1m1, `(?s)\{\s+"state": "FINISHED"[^}]*\},`, ``) },
+			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
+		{"a match that was never acknowledged", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
 			})
-		}, []place{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
-		{"a state at no time", func(w *world) { w.edit(r1m1, `(?s)("states": .*?"at": )"[^"]*"`, `$1"noon"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
-		{"a match file of no time", func(w *world) { w.edit(r1m1, `("last_updated": )"[^"]*"`, `$1"noon"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
-		{"a player by another name", func(w *world) { w.edit(r1m1, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
-			[]place{{audit.RuleMatchFile, r1m1, `"Nobody"`}}, 1},
-		{"an invitation to another match", func(w *world) {
+		}, []position{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
+		{"a state with an invalid time", func(w *savedLeague) { w.edit(r1m1, `(?s)("states": .*?"at": )"[^"]*"`, `$1"noon"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
+		{"a match file with an invalid time", func(w *savedLeague) { w.edit(r1m1, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
+		{"a player by another name", func(w *savedLeague) { w.edit(r1m1, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
+			[]position{{audit.RuleMatchFile, r1m1, `"Nobody"`}}, 1},
+		{"an invitation to another match", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("role_in_match".*?|"round_id": 1,\s+)"match_id": "R1M1"(,\s+"game_type": "even_odd",\s+"role_in_match")`, `$1"match_id": "R1M2"$2`)
-		}, []place{{audit.RuleTranscript, r1m1, `"R1M2"`}}, 1},
-		{"an invitation as somebody else", func(w *world) { w.edit(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`) },
-			[]place{{audit.RuleTranscript, r1m1, `"role_in_match": "PLAYER_B"`}}, 1},
-		{"an invitation against somebody else", func(w *world) { w.edit(r1m1, `"opponent_id": "\w+"`, `"opponent_id": "P09"`) },
-			[]place{{audit.RuleTranscript, r1m1, `"P09"`}}, 1},
-		{"an invitation to another attempt", func(w *world) { w.edit(r1m1, `(?s)("opponent_id".*?"attempt": )1`, `${1}3`) },
-			[]place{{audit.RuleTranscript, r1m1, `"attempt": 3`}}, 1},
-		{"a question of another referee", func(w *world) { w.edit(r1m1, `"sender": "referee:REF01"`, `"sender": "referee:REF09"`) },
-			[]place{{audit.RuleTranscript, r1m1, `REF09`}}, 1},
-		{"a question in another round", func(w *world) { w.edit(r1m1, `(?s)("context": \{.*?"round_id": )1`, `${1}2`) },
-			[]place{{audit.RuleTranscript, r1m1, `"round_id": 2`}}, 1},
-		{"a question to somebody else", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"R1M2"`}}, 1},
+		{"an invitation in another role", func(w *savedLeague) { w.edit(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`) },
+			[]position{{audit.RuleTranscript, r1m1, `"role_in_match": "PLAYER_B"`}}, 1},
+		{"an invitation against another opponent", func(w *savedLeague) { w.edit(r1m1, `"opponent_id": "\w+"`, `"opponent_id": "P09"`) },
+			[]position{{audit.RuleTranscript, r1m1, `"P09"`}}, 1},
+		{"an invitation to another attempt", func(w *savedLeague) { w.edit(r1m1, `(?s)("opponent_id".*?"attempt": )1`, `${1}3`) },
+			[]position{{audit.RuleTranscript, r1m1, `"attempt": 3`}}, 1},
+		{"a question of another referee", func(w *savedLeague) { w.edit(r1m1, `"sender": "referee:REF01"`, `"sender": "referee:REF09"`) },
+			[]position{{audit.RuleTranscript, r1m1, `REF09`}}, 1},
+		{"a question in another round", func(w *savedLeague) { w.edit(r1m1, `(?s)("context": \{.*?"round_id": )1`, `${1}2`) },
+			[]position{{audit.RuleTranscript, r1m1, `"round_id": 2`}}, 1},
+		{"a question to another player", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("CHOOSE_PARITY_CALL",\s+"sender".*?"player_id": )"P01"`, `${1}"P07"`)
 		},
-			[]place{{audit.RuleTranscript, r1m1, `"P07"`}}, 1},
-		{"an answer about another match", func(w *world) {
+			[]position{{audit.RuleTranscript, r1m1, `"P07"`}}, 1},
+		{"an answer about another match", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("CHOOSE_PARITY_RESPONSE",\s+"sender".*?"match_id": )"R1M1"`, `${1}"R9M9"`)
-		}, []place{{audit.RuleTranscript, r1m1, `"R9M9"`}}, 1},
-		{"an answer of another type", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"R9M9"`}}, 1},
+		{"an answer of another type", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)"message_type": "CHOOSE_PARITY_RESPONSE"(.*?)"message_type": "CHOOSE_PARITY_RESPONSE"`, `"message_type": "PONG"$1"message_type": "PONG"`)
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"another label on a message", func(w *world) { w.edit(r1m1, `"message_type": "GAME_JOIN_ACK"`, `"message_type": "GAME_OVER"`) },
-			[]place{{audit.RuleTranscript, r1m1, `"message_type": "GAME_OVER"`}}, 1},
-		{"a try that is left out", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"another label on a message", func(w *savedLeague) { w.edit(r1m1, `"message_type": "GAME_JOIN_ACK"`, `"message_type": "GAME_OVER"`) },
+			[]position{{audit.RuleTranscript, r1m1, `"message_type": "GAME_OVER"`}}, 1},
+		{"an omitted call attempt", func(w *savedLeague) {
 			w.transcriptOf("R2M1", func(d *store.Match) {
 				i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Try == 2 })
 				d.Transcript = slices.Delete(d.Transcript, i, i+3)
 			})
-		}, []place{{audit.RuleTranscript, r2m1, `"try": 3`}}, 1},
-		{"an answer to another try", func(w *world) { w.edit(r1m1, `(?s)("received".*?"try": )1`, `${1}5`) },
-			[]place{{audit.RuleTranscript, r1m1, `"try": 5`}}, 1},
-		{"a second chance for one who had chosen", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"try": 3`}}, 1},
+		{"an answer to another call attempt", func(w *savedLeague) { w.edit(r1m1, `(?s)("received".*?"try": )1`, `${1}5`) },
+			[]position{{audit.RuleTranscript, r1m1, `"try": 5`}}, 1},
+		{"a second question after a correct answer", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				again := slices.Clone(d.Transcript[4:6])
 				again[0].Try, again[1].Try = 2, 2
 				d.Transcript = slices.Insert(d.Transcript, 6, again...)
 			})
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"other standings in a question", func(w *world) { w.edit(r2m1, `"wins": \d`, `"wins": 9`) },
-			[]place{{audit.RuleTranscript, r2m1, `"wins": 9`}}, 1},
-		{"no standings in a question", func(w *world) { w.edit(r2m1, `,\s+"your_standings": \{[^}]*\}`, ``) },
-			[]place{{audit.RuleTranscript, r2m1, ""}}, 1},
-		{"an error nobody made", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"other standings in a question", func(w *savedLeague) { w.edit(r2m1, `"wins": \d`, `"wins": 9`) },
+			[]position{{audit.RuleTranscript, r2m1, `"wins": 9`}}, 1},
+		{"no standings in a question", func(w *savedLeague) { w.edit(r2m1, `,\s+"your_standings": \{[^}]*\}`, ``) },
+			[]position{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"a GAME_ERROR without a failure", func(w *savedLeague) {
 			w.edit(r1m1, `"transcript": \[`, `"transcript": [{"at": "2026-01-01T12:00:00.000Z", "direction": "sent", "player_id": "P01", "method": "notify_game_error", "message_type": "GAME_ERROR", "try": 1,
 				"message": {"message_type": "GAME_ERROR", "sender": "referee:REF01", "conversation_id": "conv-r1m1-a1", "match_id": "R1M1", "player_id": "P01", "affected_player": "P01", "error_code": "E001"}},`)
-		}, []place{{audit.RuleTranscript, r1m1, `"notify_game_error"`}}, 1},
-		{"an error of another kind", func(w *world) { w.edit(r2m1, `(?s)("GAME_ERROR".*?"error_code": )"E001"`, `${1}"E004"`) },
-			[]place{{audit.RuleTranscript, r2m1, `"E004"`}}, 1},
-		{"an exchange by no method", func(w *world) { w.edit(r1m1, `"method": "notify_match_result"`, `"method": "whisper"`) },
-			[]place{{audit.RuleTranscript, r1m1, `"whisper"`}}, 3},
-		{"a token in a message", func(w *world) { w.edit(r1m1, `"arrival_timestamp"`, `"auth_token": "secret", "arrival_timestamp"`) },
-			[]place{{audit.RuleTranscript, r1m1, `"auth_token"`}}, 1},
-		{"a token deep in a message", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"notify_game_error"`}}, 1},
+		{"an error of another kind", func(w *savedLeague) { w.edit(r2m1, `(?s)("GAME_ERROR".*?"error_code": )"E001"`, `${1}"E004"`) },
+			[]position{{audit.RuleTranscript, r2m1, `"E004"`}}, 1},
+		{"an exchange of an unknown method", func(w *savedLeague) { w.edit(r1m1, `"method": "notify_match_result"`, `"method": "whisper"`) },
+			[]position{{audit.RuleTranscript, r1m1, `"whisper"`}}, 3},
+		{"a token in a message", func(w *savedLeague) {
+			w.edit(r1m1, `"arrival_timestamp"`, `"auth_token": "secret", "arrival_timestamp"`)
+		},
+			[]position{{audit.RuleTranscript, r1m1, `"auth_token"`}}, 1},
+		{"a token deep in a message", func(w *savedLeague) {
 			w.edit(r1m1, `"arrival_timestamp"`, `"a": [{"auth_token": "secret"}], "arrival_timestamp"`)
 		},
-			[]place{{audit.RuleTranscript, r1m1, `"auth_token"`}}, 1},
-		{"a text that looks like a token", func(w *world) {
+			[]position{{audit.RuleTranscript, r1m1, `"auth_token"`}}, 1},
+		{"a text that looks like a token", func(w *savedLeague) {
 			w.edit(r1m1, `"arrival_timestamp": "`, `"arrival_timestamp": "tok-p01-0123456789abcdef01234567`)
 		},
-			[]place{{audit.RuleTranscript, r1m1, `tok-p01`}}, 1},
-		{"a token in an error", func(w *world) { w.edit(r2m1, `"no answer in time"`, `"not adm-0123456789abcdef01234567"`) },
-			[]place{{audit.RuleTranscript, r2m1, `adm-`}}, 1},
-		{"players told of another draw", func(w *world) {
+			[]position{{audit.RuleTranscript, r1m1, `tok-p01`}}, 1},
+		{"a token in an error", func(w *savedLeague) { w.edit(r2m1, `"no answer in time"`, `"not adm-0123456789abcdef01234567"`) },
+			[]position{{audit.RuleTranscript, r2m1, `adm-`}}, 1},
+		{"players told of another draw", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("game_result": .*?"nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"an attempt that was acknowledged", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"an attempt that was acknowledged", func(w *savedLeague) {
 			w.write("data/matches/cup/attempts/R1M1.a1.REF01.json", w.read(r1m1))
-		}, []place{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", `"state"`}}, 1},
-		{"an attempt with another result than the match", func(w *world) {
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", `"state"`}}, 1},
+		{"an attempt with another result than the match", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
 				*d.Result.DrawnNumber += 2
@@ -501,45 +507,45 @@ func TestForgeries(t *testing.T) {
 				*d.Result.DrawnNumber -= 2
 				d.Lifecycle.State, d.Lifecycle.States = "ACKNOWLEDGED", d.Lifecycle.States[:6]
 			})
-		}, []place{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", ""}}, 3},
-		{"a history by another name", func(w *world) { w.edit(historyP01, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
-			[]place{{audit.RuleHistory, historyP01, `"Nobody"`}}, 1},
-		{"a history of an attempt that never was", func(w *world) { w.edit(historyP01, `"attempt": 1`, `"attempt": 4`) },
-			[]place{{audit.RuleHistory, historyP01, `"attempt": 4`}}, 1},
-		{"a history of no time", func(w *world) { w.edit(historyP01, `("last_updated": )"[^"]*"`, `$1"noon"`) },
-			[]place{{audit.RuleHistory, historyP01, `"noon"`}}, 1},
-		{"standings of no time", func(w *world) { w.edit(standingsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
-			[]place{{audit.RuleStandings, standingsFile, `"noon"`}}, 1},
-		{"rounds of no time", func(w *world) { w.edit(roundsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
-			[]place{{audit.RuleRounds, roundsFile, `"noon"`}}, 1},
-		{"a failure that is called void, and why is not said", func(w *world) {
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", ""}}, 3},
+		{"a history by another name", func(w *savedLeague) { w.edit(historyP01, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
+			[]position{{audit.RuleHistory, historyP01, `"Nobody"`}}, 1},
+		{"a history of an attempt that never was", func(w *savedLeague) { w.edit(historyP01, `"attempt": 1`, `"attempt": 4`) },
+			[]position{{audit.RuleHistory, historyP01, `"attempt": 4`}}, 1},
+		{"a history with an invalid time", func(w *savedLeague) { w.edit(historyP01, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]position{{audit.RuleHistory, historyP01, `"noon"`}}, 1},
+		{"standings with an invalid time", func(w *savedLeague) { w.edit(standingsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]position{{audit.RuleStandings, standingsFile, `"noon"`}}, 1},
+		{"rounds with an invalid time", func(w *savedLeague) { w.edit(roundsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+			[]position{{audit.RuleRounds, roundsFile, `"noon"`}}, 1},
+		{"a void attempt without evidence", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) { e.Void = "the referee was slow" })
-		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a void try that had not waited for long", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void attempt with a short queue time", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) {
 				e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 99 * time.Millisecond}
 			})
-		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a void try in which the referee stood still for a moment", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void attempt with a short stall", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) { e.Void, e.Stalled = "the referee was slow", 60 })
-		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a void try that waited for longer than it took", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void attempt that was queued for longer than it took", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) {
 				e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 3 * time.Second}
 			})
-		}, []place{{audit.RuleTranscript, r2m1, `"timing"`}}, 2},
-		{"a broken connection that is called void", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"timing"`}}, 2},
+		{"a broken connection that is called void", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) {
 				e.Void, e.Stalled, e.Error.ErrorCode = "the referee was slow", 5000, "E009"
 			})
-		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a wrong answer that is called void", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a wrong answer that is called void", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) {
 				e.Void, e.Local, e.Error.ErrorCode = "the referee was slow", true, "E004"
 				e.Message, e.MessageType = jsontext.Value(`{"message_type": "CHOOSE_PARITY_RESPONSE"}`), "CHOOSE_PARITY_RESPONSE"
 			})
-		}, []place{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a void end", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void end", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				last := d.Transcript[len(d.Transcript)-1]
 				last.Direction, last.Message, last.MessageType = store.Received, nil, ""
@@ -547,38 +553,38 @@ func TestForgeries(t *testing.T) {
 				last.Void, last.Stalled = "the referee was slow", 9000
 				d.Transcript = append(d.Transcript, last)
 			})
-		}, []place{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
-		{"a stall that excuses nobody", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
+		{"a stall of an attempt that is not void", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) { e.Stalled = 5000 })
-		}, []place{{audit.RuleTranscript, r2m1, ""}}, 1},
-		{"the time of a call where it is sent", func(w *world) {
+		}, []position{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"the time of a call where it is sent", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { d.Transcript[0].Timing = &protocol.Timing{} })
-		}, []place{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"a time that is less than none", func(w *world) {
+		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"a negative time", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) { e.Timing = &protocol.Timing{Waiting: -time.Second} })
 		},
-			[]place{{audit.RuleTranscript, r2m1, `"timing"`}}, 1},
-		{"another champion", func(w *world) {
+			[]position{{audit.RuleTranscript, r2m1, `"timing"`}}, 1},
+		{"another champion", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)
 			lines[i] = strings.Replace(lines[i], `"points":`, `"points":1`, 1)
-			w.chained(lines)
-		}, []place{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
-		{"a champion of another name", func(w *world) {
+			w.rechain(lines)
+		}, []position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
+		{"a champion of another name", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)
 			lines[i] = strings.Replace(lines[i], `"display_name":"`, `"display_name":"The great `, 1)
-			w.chained(lines)
-		}, []place{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
+			w.rechain(lines)
+		}, []position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, 3)
+			w := newSavedLeague(t, 3)
 			tt.forge(w)
-			l := w.audited()
+			l := w.audit()
 			if os.Getenv("SHOW") != "" {
-				t.Logf("\n%s%s", told(l.Findings), told(l.Notes))
+				t.Logf("\n%s%s", listed(l.Findings), listed(l.Notes))
 			}
 			for _, p := range tt.want {
 				line := -1
@@ -588,30 +594,30 @@ func TestForgeries(t *testing.T) {
 				found := slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
 					return f.Rule == p.rule && f.File == p.file && (line < 0 || f.Line == line)
 				})
-				assert.True(t, found, "no %s in %s line %d among:\n%s", p.rule, p.file, line, told(l.Findings))
+				assert.True(t, found, "no %s in %s line %d among:\n%s", p.rule, p.file, line, listed(l.Findings))
 			}
 			limit := tt.max
 			if limit == 0 {
 				limit = len(tt.want)
 			}
-			assert.LessOrEqual(t, len(l.Findings), limit, told(l.Findings))
-			again := w.audited()
-			assert.Equal(t, l, again, "the same files, the same words in the same order")
+			assert.LessOrEqual(t, len(l.Findings), limit, listed(l.Findings))
+			again := w.audit()
+			assert.Equal(t, l, again, "the same files have the same findings in the same order")
 		})
 	}
 }
 
 // failure changes the first failure in R2M1, of four that lose the match.
-func (w *world) failure(change func(e *store.Exchange)) {
+func (w *savedLeague) failure(change func(e *store.Exchange)) {
 	w.transcriptOf("R2M1", func(d *store.Match) {
 		i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Error != nil })
 		change(&d.Transcript[i])
 	})
 }
 
-// TestAVoidTry: what the referee's own side failed is no failure of the player,
-// and it was told of none.
-func TestAVoidTry(t *testing.T) {
+// P01 is asked once more than it was: the first attempt is void, so that it got no
+// GAME_ERROR.
+func TestVoidAttemptWithEvidenceIsNoFinding(t *testing.T) {
 	for name, excuse := range map[string]func(e *store.Exchange){
 		"the question waited": func(e *store.Exchange) {
 			e.At = "2026-01-01T23:00:08.000Z"
@@ -627,7 +633,7 @@ func TestAVoidTry(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 3)
+			w := newSavedLeague(t, 3)
 			w.transcript(func(d *store.Match) { // P01 is asked once more than it was, in vain
 				asked, void := d.Transcript[4], d.Transcript[4]
 				asked.At = "2026-01-01T23:00:00.000Z"
@@ -637,15 +643,15 @@ func TestAVoidTry(t *testing.T) {
 				d.Transcript[4].Try, d.Transcript[5].Try = 2, 2
 				d.Transcript = slices.Insert(d.Transcript, 4, asked, void)
 			})
-			l := w.audited()
-			assert.Empty(t, l.Findings, told(l.Findings))
+			l := w.audit()
+			assert.Empty(t, l.Findings, listed(l.Findings))
 		})
 	}
 }
 
-// TestAWindowThatWasMovedBefore: what a question waited at the referee moves the
-// window also for those that are put in it after a wrong answer.
-func TestAWindowThatWasMovedBefore(t *testing.T) {
+// The time that a question was queued at the referee moves the window also for the
+// questions after a wrong answer.
+func TestQueuedTimeMovesTheDeadline(t *testing.T) {
 	for name, tt := range map[string]struct {
 		queued time.Duration
 		guilty bool
@@ -654,7 +660,7 @@ func TestAWindowThatWasMovedBefore(t *testing.T) {
 		"by less":                         {time.Second / 2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 3)
+			w := newSavedLeague(t, 3)
 			w.transcript(func(d *store.Match) { // P01 answers wrongly first, and 2 s after its deadline rightly
 				asked, wrong, answer := d.Transcript[4], d.Transcript[5], &d.Transcript[5]
 				at := func(second string) string { return strings.Replace(asked.At, ":00.", ":"+second+".", 1) }
@@ -670,15 +676,15 @@ func TestAWindowThatWasMovedBefore(t *testing.T) {
 				d.Transcript[4].At = at("04")
 				d.Transcript = slices.Insert(d.Transcript, 4, asked, wrong, complaint)
 			})
-			l := w.audited()
-			assert.Equal(t, tt.guilty, len(l.Findings) > 0, told(l.Findings))
+			l := w.audit()
+			assert.Equal(t, tt.guilty, len(l.Findings) > 0, listed(l.Findings))
 		})
 	}
 }
 
-// TestTheFailureByWhichAPlayerLost: it may be suspended for it, or spared, so that
-// whoever owns the journal and the match file does not choose it.
-func TestTheFailureByWhichAPlayerLost(t *testing.T) {
+// A player may be suspended for the failure by which it lost. So the journal and the
+// match file must agree with the transcript.
+func TestFaultOfALoserFollowsFromTheTranscript(t *testing.T) {
 	for name, tt := range map[string]struct {
 		created, faults string
 		guilty          bool
@@ -690,7 +696,7 @@ func TestTheFailureByWhichAPlayerLost(t *testing.T) {
 		"another, in a league that counts no failures": {"", `{"P03":"E009"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 3)
+			w := newSavedLeague(t, 3)
 			lines := w.lines()
 			lines[0] = strings.Replace(lines[0], `"legs":`, tt.created+`"legs":`, 1)
 			if tt.faults != "" {
@@ -698,20 +704,20 @@ func TestTheFailureByWhichAPlayerLost(t *testing.T) {
 				lines[i] = strings.Replace(lines[i], `"reason":"as it is"`, `"reason":"as it is","faults":`+tt.faults, 1)
 				w.edit(r2m1, `("result": \{)`, `${1}"faults": `+tt.faults+`,`)
 			}
-			w.chained(lines)
-			l := w.audited()
+			w.rechain(lines)
+			l := w.audit()
 			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
 				return f.Rule == audit.RuleTranscript && f.File == r2m1
-			}), told(l.Findings))
+			}), listed(l.Findings))
 			if !tt.guilty {
-				assert.Empty(t, l.Findings, told(l.Findings))
+				assert.Empty(t, l.Findings, listed(l.Findings))
 			}
 		})
 	}
 }
 
-func TestResultsFromTheStandingsAreHeldAgainstTheJournalAlone(t *testing.T) {
-	w := newWorld(t, 3)
+func TestHistoryFromTheStandingsIsComparedWithTheJournal(t *testing.T) {
+	w := newSavedLeague(t, 3)
 	for _, id := range playerIDs {
 		h, err := store.Read[store.History](w.dir.History(id))
 		require.NoError(t, err)
@@ -724,6 +730,6 @@ func TestResultsFromTheStandingsAreHeldAgainstTheJournalAlone(t *testing.T) {
 		}
 		require.NoError(t, store.Write(w.dir.History(id), h))
 	}
-	l := w.audited()
-	assert.Empty(t, l.Findings, told(l.Findings))
+	l := w.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
 }

@@ -30,9 +30,10 @@ type chain struct {
 
 // A standingsHead is the event up to which standings.json was made.
 type standingsHead struct {
-	hash  string // "" without the file
-	line  int    // 0 while it was not met
-	stale int    // the line of the first event after it that changes the standings or the rounds
+	hash string // "" without the file
+	line int    // 0 while it was not met
+
+	recorded, rounds int // results and completed rounds at that event
 }
 
 // readJournal makes one walk over the journal: it checks the chain of hashes and
@@ -95,15 +96,11 @@ func (a *auditor) readLine(number int, text []byte) {
 		a.checkEventTime(e, here)
 		a.fold(e, here)
 	}
-	switch s := &c.standings; {
-	case s.hash == "":
-	case s.line == 0 && s.hash == c.head:
-		s.line = number
+	if s := &c.standings; s.line == 0 && s.hash == c.head {
+		s.line, s.recorded, s.rounds = number, a.state.Recorded, completedRounds(a.state)
 		if !c.stopped {
 			a.compareStandings(number)
 		}
-	case s.line > 0 && s.stale == 0 && (err != nil || changesDocuments(e.Data)):
-		s.stale = number
 	}
 }
 
@@ -228,16 +225,6 @@ func (a *auditor) linesOf(m *journal.Match) *matchLines {
 		a.lines[m] = &matchLines{}
 	}
 	return a.lines[m]
-}
-
-// changesDocuments tells whether an event changes standings.json or rounds.json.
-func changesDocuments(d journal.Data) bool {
-	switch d.(type) {
-	case *journal.Created, *journal.AgentRegistered, *journal.RegistrationDropped, *journal.Started, *journal.MatchReported,
-		*journal.MatchForfeited, *journal.RoundCompleted, *journal.LeagueCompleted:
-		return true
-	}
-	return false
 }
 
 // checkStatement checks an event that says something by itself: it contradicts

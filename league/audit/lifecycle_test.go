@@ -14,12 +14,12 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// A saga is the beginning of a journal, as somebody wrote it: two players who
-// meet again and again, and two referees. Nobody checks it but the audit.
-type saga []journal.Data
+// events are the beginning of a journal of a league with two players, who meet in
+// every round, and two referees. Only the audit checks them.
+type events []journal.Data
 
-func begun(suspend, shutdown int) saga {
-	s := saga{&journal.Created{
+func begun(suspend, shutdown int) events {
+	s := events{&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 9,
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
 	}}
@@ -33,13 +33,13 @@ func begun(suspend, shutdown int) saga {
 	return append(s, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01", "REF02"}})
 }
 
-func (s saga) and(events ...journal.Data) saga { return append(s[:len(s):len(s)], events...) }
+func (s events) and(events ...journal.Data) events { return append(s[:len(s):len(s)], events...) }
 
-func (s saga) announced(round int) saga {
+func (s events) announced(round int) events {
 	return s.and(&journal.RoundAnnounced{RoundID: round, Referees: []string{"REF01"}})
 }
 
-func (s saga) completed(round int) saga {
+func (s events) completed(round int) events {
 	return s.and(&journal.RoundCompleted{RoundID: round, Summary: protocol.RoundSummary{TotalMatches: 1, TechnicalLosses: 1}})
 }
 
@@ -51,7 +51,7 @@ func lossOf(id, winner, fault string) protocol.GameResult {
 }
 
 // played is a match that P02 loses by a fault.
-func (s saga) played(round int, fault string) saga {
+func (s events) played(round int, fault string) events {
 	id := protocol.MatchID{Round: round, Number: 1}
 	return s.and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"},
 		&journal.MatchAccepted{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"},
@@ -59,28 +59,28 @@ func (s saga) played(round int, fault string) saga {
 }
 
 // lost is a whole round of that.
-func (s saga) lost(round int, fault string) saga {
+func (s events) lost(round int, fault string) events {
 	return s.announced(round).played(round, fault).completed(round)
 }
 
-func (s saga) forfeited(round int) saga {
+func (s events) forfeited(round int) events {
 	return s.and(&journal.MatchForfeited{
 		MatchID: protocol.MatchID{Round: round, Number: 1}, Players: []string{"P02"}, GameResult: lossOf("P02", "P01", "E001"), Score: protocol.Both("P01", 3, "P02", 0),
 	})
 }
 
-func (s saga) suspended(id string) saga {
+func (s events) suspended(id string) events {
 	return s.and(&journal.AgentSuspended{AgentID: id, Reason: "failed"})
 }
-func (s saga) shutdown(id string) saga {
+func (s events) shutdown(id string) events {
 	return s.and(&journal.AgentShutdown{AgentID: id, Reason: "failed"})
 }
-func (s saga) returned(id string) saga {
+func (s events) returned(id string) events {
 	return s.and(&journal.AgentReturned{AgentID: id, Endpoint: "http://" + id + "/mcp", Generation: 1})
 }
 
 // failed is a round in which REF02 fails, and REF01 plays its match.
-func (s saga) failed(round int) saga {
+func (s events) failed(round int) events {
 	id := protocol.MatchID{Round: round, Number: 1}
 	return s.announced(round).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF02"},
 		&journal.AgentFailed{AgentID: "REF02", Attempt: protocol.Attempt{MatchID: id, Number: 1}, Reason: "away"},
@@ -89,9 +89,8 @@ func (s saga) failed(round int) saga {
 	).completed(round)
 }
 
-// TestLives tells what a manager may do about its agents, and what it may not.
-// Each finding is about the last event of its story.
-func TestLives(t *testing.T) {
+// Each finding is about the last event of its case.
+func TestSuspensionsFollowFromFailures(t *testing.T) {
 	twice := begun(2, 4).lost(1, "E001").lost(2, "E009")
 	gone := twice.suspended("P02").announced(3).forfeited(3).completed(3).announced(4).forfeited(4).completed(4)
 	swapped := func() journal.Data {
@@ -100,9 +99,9 @@ func TestLives(t *testing.T) {
 		return f
 	}
 	for _, tt := range []struct {
-		name string
-		saga saga
-		rule string // "" when all is well
+		name   string
+		events events
+		rule   string // "" for no finding
 	}{
 		{"a player is suspended, forfeits, and is shut down", gone.shutdown("P02").announced(5).forfeited(5).completed(5), ""},
 		{"a player comes back, and fails once more", twice.suspended("P02").returned("P02").lost(3, "E001").suspended("P02"), ""},
@@ -116,37 +115,37 @@ func TestLives(t *testing.T) {
 		{"a player is suspended in a league that suspends nobody", begun(-1, 4).lost(1, "E001").lost(2, "E001").suspended("P02"), audit.RuleLifecycle},
 		{"a player is suspended again that has come back", twice.suspended("P02").returned("P02").suspended("P02"), audit.RuleLifecycle},
 		{"a player is suspended in a round", twice.suspended("P02").returned("P02").announced(3).played(3, "E001").suspended("P02"), audit.RuleLifecycle},
-		{"a player is spared", twice.announced(3), audit.RuleLifecycle},
+		{"a player is not suspended", twice.announced(3), audit.RuleLifecycle},
 		{"a player is shut down too early", twice.shutdown("P02"), audit.RuleLifecycle},
 		{"a player is not shut down", gone.announced(5), audit.RuleLifecycle},
 		{"a player comes back that was shut down", gone.shutdown("P02").returned("P02"), audit.RuleLifecycle},
 		{"a match is forfeited by a player that is there", begun(2, 4).announced(1).forfeited(1), audit.RuleLifecycle},
 		{"a match is forfeited by a player that has come back", twice.suspended("P02").returned("P02").announced(3).forfeited(3), audit.RuleLifecycle},
 		{"a player that is suspended plays all the same", twice.suspended("P02").announced(3).played(3, "E001"), audit.RuleLifecycle},
-		{"a forfeit is won by who forfeits it", twice.suspended("P02").announced(3).and(swapped()), audit.RuleLifecycle},
+		{"a forfeit is won by the player that forfeits it", twice.suspended("P02").announced(3).and(swapped()), audit.RuleLifecycle},
 		{"a match is forfeited twice", twice.suspended("P02").announced(3).forfeited(3).forfeited(3), audit.RuleOneResult},
-		{"a forfeited match was handed over", twice.suspended("P02").announced(3).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: protocol.MatchID{Round: 3, Number: 1}, Number: 1}, RefereeID: "REF01"}).forfeited(3), audit.RuleLifecycle},
+		{"a forfeited match was assigned", twice.suspended("P02").announced(3).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: protocol.MatchID{Round: 3, Number: 1}, Number: 1}, RefereeID: "REF01"}).forfeited(3), audit.RuleLifecycle},
 		{"a referee is suspended that has reported", begun(1, 2).lost(1, "E001").suspended("P02").suspended("REF01"), audit.RuleLifecycle},
 		{"a round is given to a suspended referee", begun(1, 2).failed(1).suspended("REF02").and(&journal.RoundAnnounced{RoundID: 2, Referees: []string{"REF02"}}), audit.RuleLifecycle},
-		{"a referee fails with what it was not handed", begun(1, 2).announced(1).and(&journal.AgentFailed{AgentID: "REF02", Attempt: protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}, Reason: "away"}), audit.RuleEvent},
+		{"a referee fails with a match that it was not assigned", begun(1, 2).announced(1).and(&journal.AgentFailed{AgentID: "REF02", Attempt: protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}, Reason: "away"}), audit.RuleEvent},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := tt.saga.written(t)
-			findings := w.audited().Findings
+			w := tt.events.written(t)
+			findings := w.audit().Findings
 			if tt.rule == "" {
-				assert.Empty(t, told(findings))
+				assert.Empty(t, listed(findings))
 				return
 			}
-			require.Len(t, findings, 1, told(findings))
-			assert.Equal(t, []any{tt.rule, journalFile, len(tt.saga)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
+			require.Len(t, findings, 1, listed(findings))
+			assert.Equal(t, []any{tt.rule, journalFile, len(tt.events)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
 		})
 	}
 }
 
-func (s saga) written(t *testing.T) *world {
+func (s events) written(t *testing.T) *savedLeague {
 	t.Helper()
-	w := &world{t: t, dir: store.Folder(t.TempDir())}
+	w := &savedLeague{t: t, dir: store.Folder(t.TempDir())}
 	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	for _, d := range s {
@@ -157,7 +156,7 @@ func (s saga) written(t *testing.T) *world {
 	return w
 }
 
-func TestNoRefereeWritesOfAForfeit(t *testing.T) {
+func TestMatchFileOfAForfeitIsTheManagers(t *testing.T) {
 	w := begun(2, 4).lost(1, "E001").lost(2, "E009").suspended("P02").announced(3).forfeited(3).written(t)
 	doc := &store.Match{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: 3, MatchID: "R3M1", GameType: evenodd.Type,
@@ -167,10 +166,10 @@ func TestNoRefereeWritesOfAForfeit(t *testing.T) {
 		Result: &store.MatchResult{GameResult: lossOf("P02", "P01", "E001"), Score: protocol.Both("P01", 3, "P02", 0)},
 	}
 	require.NoError(t, store.Write(w.dir.Match(leagueID, "R3M1"), doc))
-	assert.Empty(t, told(w.audited().Findings), "the manager may")
+	assert.Empty(t, listed(w.audit().Findings), "the manager may")
 	doc.WrittenBy = store.WrittenByReferee
 	require.NoError(t, store.Write(w.dir.Match(leagueID, "R3M1"), doc))
-	findings := w.audited().Findings
-	require.Len(t, findings, 1, told(findings))
+	findings := w.audit().Findings
+	require.Len(t, findings, 1, listed(findings))
 	assert.Equal(t, audit.RuleMatchFile, findings[0].Rule)
 }

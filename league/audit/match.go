@@ -129,26 +129,24 @@ func (a *auditor) checkMatchFile(m *scheduledMatch) (file *matchFile, exists boo
 
 // checkIdentity tells whether a file is about the match that its name says.
 func (a *auditor) checkIdentity(f *matchFile) bool {
-	got, want := identityOf(f.value), *f.value
-	want.LeagueID, want.MatchID, want.RoundID = a.id, f.match.id, f.match.round
-	want.PlayerA.PlayerID, want.PlayerB.PlayerID = f.match.players[0], f.match.players[1]
-	found := differences(got, identityOf(&want))
-	for _, diff := range found {
-		rule := RuleMatchFile
-		if diff.member.LastToken() == "player_id" {
-			rule = RuleSchedule
+	d, m, same := f.value, f.match, true
+	for _, c := range []struct {
+		rule      string
+		member    jsontext.Pointer
+		got, want any
+	}{
+		{RuleMatchFile, "/league_id", d.LeagueID, a.id},
+		{RuleMatchFile, "/match_id", d.MatchID, m.id},
+		{RuleMatchFile, "/round_id", d.RoundID, m.round},
+		{RuleSchedule, "/player_A/player_id", d.PlayerA.PlayerID, m.players[0]},
+		{RuleSchedule, "/player_B/player_id", d.PlayerB.PlayerID, m.players[1]},
+	} {
+		if c.got != c.want {
+			same = false
+			f.find(a, c.rule, c.member, "%s is %s; by the name of the file and the schedule it is %v", name(c.member), shown(jsonText(c.got)), c.want)
 		}
-		f.find(a, rule, diff.member, "%s is %s; by the name of the file and the schedule it is %s", name(diff.member), diff.got, diff.want)
 	}
-	return len(found) == 0
-}
-
-// identityOf is a document with only the members that say which match it is.
-func identityOf(d *store.Match) *store.Match {
-	return &store.Match{
-		LeagueID: d.LeagueID, MatchID: d.MatchID, RoundID: d.RoundID,
-		PlayerA: store.MatchPlayer{PlayerID: d.PlayerA.PlayerID}, PlayerB: store.MatchPlayer{PlayerID: d.PlayerB.PlayerID},
-	}
+	return same
 }
 
 // compareResult compares a match file with the report in the journal.

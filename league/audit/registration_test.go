@@ -11,12 +11,12 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// The events of a saga are a minute apart.
+// The events of a journal are a minute apart.
 func TestDroppedRegistrationsAreAudited(t *testing.T) {
 	registered := &journal.AgentRegistered{
 		AgentID: "P01", Role: journal.RolePlayer, DisplayName: "One", Endpoint: "http://one/mcp", Generation: 1, AwaitsAnswer: true,
 	}
-	begun := saga{&journal.Created{
+	begun := events{&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, RegistrationGrace: 90,
 	}, registered}
@@ -26,9 +26,9 @@ func TestDroppedRegistrationsAreAudited(t *testing.T) {
 		return &journal.RegistrationDropped{AgentID: "P01", Reason: reason}
 	}
 	for _, test := range []struct {
-		name string
-		saga saga
-		want string // the detail of the only finding; "" for none
+		name   string
+		events events
+		want   string // the detail of the only finding; "" for none
 	}{
 		{"after the grace period", begun.and(minute, drop(journal.DroppedSilent)), ""},
 		{"before it", begun.and(drop(journal.DroppedSilent)), "the registration of P01 was dropped after 1m0s; the league gives it 1m30s to answer"},
@@ -43,7 +43,7 @@ func TestDroppedRegistrationsAreAudited(t *testing.T) {
 		), "P01 takes part, but has not answered"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			findings := test.saga.written(t).audited().Findings
+			findings := test.events.written(t).audit().Findings
 			if test.want == "" {
 				assert.Empty(t, findings)
 				return

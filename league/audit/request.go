@@ -20,8 +20,6 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		return
 	}
 	s := e.side
-	s.open[e.Method]++
-	s.calledAt[call{e.Method, e.Try}] = t.at
 	if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local {
 		t.find(e, "/direction", "an exchange that was sent to %s has the result of a call; only one that was received can", s.id)
 	}

@@ -24,9 +24,6 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 		t.find(e, "/direction", "direction is %s; it must be sent or received", quoted(&e.Direction))
 		return
 	}
-	if s.open[e.Method]--; s.open[e.Method] < 0 && t.doc.Omitted == 0 {
-		t.find(e, "/method", "%s answered %s without being asked", s.id, quoted(&e.Method))
-	}
 	if phase == phaseMove {
 		s.queued += queued(e.Exchange)
 	}
@@ -57,9 +54,7 @@ func (t *transcriptCheck) noteOmitted(e *exchange) {
 	if e.method.phase == phaseMove && t.severalTurns() {
 		t.progress.position = nil
 	}
-	last := s.questions[e.Method]
-	last.answered = true
-	s.questions[e.Method] = last
+	e.question.answered = true
 	at := t.location(e.pointer())
 	at.agentID = s.id
 	t.note(RuleTranscript, at, "the file omits this answer of %s: the result of %s cannot be compared with it", s.id, t.match.id)
@@ -129,9 +124,7 @@ func (t *transcriptCheck) keepsCommitment(e *exchange) bool {
 func (t *transcriptCheck) checkAnswer(e *exchange) {
 	s, m := e.side, &e.message
 	t.rememberBreach(e)
-	last := s.questions[e.Method]
-	last.answered, last.correct = true, e.Error == nil
-	s.questions[e.Method] = last
+	e.question.answered, e.question.correct = true, e.Error == nil
 	if e.method.phase != phaseJoin && e.method.phase != phaseMove {
 		return
 	}

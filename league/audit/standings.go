@@ -30,8 +30,8 @@ func (a *auditor) checkStandings() {
 	case head.line == 0 && a.lostHeads[head.hash]: // checkStatement noted it
 	case head.line == 0:
 		a.find(RuleJournalHead, at, "journal_head %.12q… is the hash of no line of the journal: its tail was cut off, or lines were changed", head.hash)
-	case head.stale > 0:
-		a.findIfCompleted(RuleStandings, at, "the standings go up to line %d of the journal, but line %d has changed the league since", head.line, head.stale)
+	case head.recorded < a.state.Recorded || head.rounds < completedRounds(a.state):
+		a.findIfCompleted(RuleStandings, at, "the standings go up to line %d of the journal, but it has results or rounds since", head.line)
 	case a.completed() && head.line < a.ended:
 		a.find(RuleStandings, at, "the standings go up to line %d of the journal, but the league was completed in line %d", head.line, a.ended)
 	}

@@ -70,33 +70,26 @@ func matchMethodOf(name string) (m matchMethod, known bool) {
 type playerSide struct {
 	id         string
 	side       rules.Side
-	open       map[string]int      // requests less responses, by method
-	questions  map[string]question // the last, by method
-	calledAt   map[call]time.Time  // when the request was sent
-	deadline   time.Time           // of the last move it was asked for
-	queued     time.Duration       // that all questions with this deadline waited at the referee
-	unreported *store.Exchange     // its last failure, until a GAME_ERROR reports it
-	unknown    bool                // the file omits a response
-	joined     bool                //
-	failed     bool                // its last response was none, wrong or a refusal
-	failedAt   int                 // the index of that exchange
-	fault      string              // the code of that failure; "" for a refusal
-	commitment string              // its entropy_commitment
-	entropy    string              // that it revealed
-	moves      []string            // that count
-	overs      int                 // how often GAME_OVER was sent to it
+	questions  map[string]*question // by method
+	deadline   time.Time            // of the last move it was asked for
+	queued     time.Duration        // that all questions with this deadline waited at the referee
+	unreported *store.Exchange      // its last failure, until a GAME_ERROR reports it
+	unknown    bool                 // the file omits a response
+	joined     bool                 //
+	failed     bool                 // its last response was none, wrong or a refusal
+	failedAt   int                  // the index of that exchange
+	fault      string               // the code of that failure; "" for a refusal
+	commitment string               // its entropy_commitment
+	entropy    string               // that it revealed
+	moves      []string             // that count
+	overs      int                  // how often GAME_OVER was sent to it
 }
 
-// A call is one call attempt at a question. A later question of the same method
-// replaces an earlier one.
-type call struct {
-	method  string
-	attempt int
-}
-
-// A question is the last one to a player by one method.
+// A question is what a player was asked last by one method.
 type question struct {
-	attempt  int
+	open     int // requests less responses, of all questions of the method
+	attempt  int // the last call attempt; 0 before the first
+	calledAt time.Time
 	answered bool // with a response that counts, as far as that is known
 	correct  bool // with a response without any error
 }
@@ -119,11 +112,12 @@ type transcriptCheck struct {
 // An exchange is an entry of a transcript on the walk.
 type exchange struct {
 	*store.Exchange
-	index   int
-	side    *playerSide
-	method  matchMethod
-	message message
-	err     error // why the message cannot be read
+	index    int
+	side     *playerSide
+	method   matchMethod
+	question *question
+	message  message
+	err      error // why the message cannot be read
 }
 
 // find reports a finding at a member of an exchange.
@@ -158,9 +152,7 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		t.game, t.progress.position = game, game.Start()
 	}
 	for i := range t.sides {
-		t.sides[i] = playerSide{
-			id: f.match.players[i], side: rules.Side(i), open: map[string]int{}, questions: map[string]question{}, calledAt: map[call]time.Time{}, failedAt: -1,
-		}
+		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), questions: map[string]*question{}, failedAt: -1}
 	}
 	for i := range d.Transcript {
 		t.walk(i)
@@ -198,6 +190,10 @@ func (t *transcriptCheck) walk(i int) {
 	}
 	e.side = &t.sides[side]
 	e.method, _ = matchMethodOf(e.Method)
+	if e.question = e.side.questions[e.Method]; e.question == nil {
+		e.question = &question{}
+		e.side.questions[e.Method] = e.question
+	}
 	if len(e.Message) > 0 {
 		e.err = json.Unmarshal(e.Message, &e.message)
 	}
@@ -224,11 +220,17 @@ func (t *transcriptCheck) checkTime(e *exchange) {
 	t.at = at
 }
 
-// checkOrder checks the order of the phases and counts the call attempts.
+// checkOrder checks the order of the phases and counts requests, responses and
+// call attempts.
 func (t *transcriptCheck) checkOrder(e *exchange) {
-	s := e.side
+	s, last := e.side, *e.question
 	if _, known := matchMethodOf(e.Method); !known {
 		t.find(e, "/method", "%s is no method of a match", quoted(&e.Method))
+	}
+	if e.Direction == store.Sent {
+		*e.question = question{open: last.open + 1, attempt: e.Try, calledAt: t.at}
+	} else if e.question.open--; e.question.open < 0 && t.doc.Omitted == 0 {
+		t.find(e, "/method", "%s answered %s without being asked", s.id, quoted(&e.Method))
 	}
 	if e.method.phase == phaseNone {
 		return
@@ -237,18 +239,15 @@ func (t *transcriptCheck) checkOrder(e *exchange) {
 		t.find(e, "/method", "%s comes after exchanges that must follow it", quoted(&e.Method))
 	}
 	t.nextPhase = max(t.nextPhase, e.method.phase)
-	last := s.questions[e.Method]
-	if e.Direction != store.Sent {
-		if e.Try != last.attempt && last.attempt != 0 {
-			t.find(e, "/try", "%s answered try %d of %s, but the last was try %d", s.id, e.Try, quoted(&e.Method), last.attempt)
-		}
-		return
-	}
-	if e.Method == protocol.MakeMove.Name && t.severalTurns() && t.progress.known() && !t.progress.asks(s.side) {
+	if e.Direction == store.Sent && e.Method == protocol.MakeMove.Name && t.severalTurns() && t.progress.known() && !t.progress.asks(s.side) {
 		t.find(e, "/method", "%s was asked for a move in %s when it had none to make", s.id, t.match.id)
 	}
 	once := e.method.phase != phaseMove || t.game != nil && !t.severalTurns()
 	switch {
+	case e.Direction != store.Sent:
+		if e.Try != last.attempt && last.attempt != 0 {
+			t.find(e, "/try", "%s answered try %d of %s, but the last was try %d", s.id, e.Try, quoted(&e.Method), last.attempt)
+		}
 	case last.correct && once:
 		t.find(e, "/method", "%s was asked again by %s, although its answer was correct", s.id, quoted(&e.Method))
 	case e.Try == last.attempt+1 && !last.correct: // the next attempt at the question
@@ -256,7 +255,6 @@ func (t *transcriptCheck) checkOrder(e *exchange) {
 	default:
 		t.find(e, "/try", "try %d of %s to %s comes after try %d", e.Try, quoted(&e.Method), s.id, last.attempt)
 	}
-	s.questions[e.Method] = question{attempt: e.Try}
 }
 
 // checkMessageType compares the type of an exchange with that in its message.

@@ -42,8 +42,8 @@ func (t *transcriptCheck) checkTiming(e *exchange) {
 
 // passed returns the time between a request and its response.
 func (t *transcriptCheck) passed(e *exchange) (passed time.Duration, known bool) {
-	called := e.side.calledAt[call{e.Method, e.Try}]
-	return t.at.Sub(called), !called.IsZero() && !t.at.Before(called) && !t.wentBack
+	q := e.question
+	return t.at.Sub(q.calledAt), q.attempt == e.Try && !q.calledAt.IsZero() && !t.at.Before(q.calledAt) && !t.wentBack
 }
 
 // checkVoid checks that the file has evidence for a void attempt: a call attempt

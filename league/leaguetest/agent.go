@@ -18,21 +18,20 @@ import (
 	"evenodd/transport"
 )
 
-// A Reply is what a scripted agent does when one of its methods is called: what
-// it returns is the answer as JSON.
+// A Reply produces the answer of a scripted agent to one method, as JSON.
 type Reply func(c *Call) (jsontext.Value, error)
 
-// A Call is one that reached a scripted agent.
+// A Call is a call that reached a scripted agent.
 type Call struct {
 	Context context.Context
 	bearer  string
 	Message jsontext.Value
-	N       int // how many times the method has been called, from 1
+	N       int // number of this call of the method, from 1
 
 	own func(ctx context.Context) (any, error)
 }
 
-// OwnAnswer is what the agent would have answered without the script.
+// OwnAnswer returns what the agent answers without the script.
 func (c *Call) OwnAnswer() (jsontext.Value, error) {
 	answer, err := c.own(c.Context)
 	if err != nil {
@@ -41,10 +40,10 @@ func (c *Call) OwnAnswer() (jsontext.Value, error) {
 	return Encode(answer), nil
 }
 
-// A Script holds the parts of an agent by method.
+// A Script maps methods to scripted replies.
 type Script map[string]Reply
 
-// Scripted lets parts take the place of handlers.
+// Scripted replaces handlers of a mux by scripted replies.
 type Scripted struct {
 	*transport.Mux
 	parts Script
@@ -80,7 +79,7 @@ func (s Scripted) Handle(method string, decode func([]byte) (any, error), handle
 	})
 }
 
-// ScriptMux makes the mux of an agent that has no other code than its script.
+// ScriptMux returns the mux of an agent that consists of its script alone.
 func (w *World) ScriptMux(parts Script) *transport.Mux {
 	mux := transport.NewMux(w.log)
 	for method := range parts {
@@ -91,20 +90,20 @@ func (w *World) ScriptMux(parts Script) *transport.Mux {
 	return mux
 }
 
-// Normally does what the agent does without a script.
+// Normally answers as the agent does without a script.
 func Normally(c *Call) (jsontext.Value, error) { return c.OwnAnswer() }
 
-// Silent does not answer as long as anybody waits.
+// Silent does not answer before the caller gives up.
 func Silent(c *Call) (jsontext.Value, error) {
 	<-c.Context.Done()
 	time.Sleep(time.Millisecond)
 	return nil, c.Context.Err()
 }
 
-// FailWith answers with an error; see errHangUp for the broken connections.
+// FailWith answers with an error; ErrHangUp and its neighbours break the connection.
 func FailWith(err error) Reply { return func(*Call) (jsontext.Value, error) { return nil, err } }
 
-// RefuseWith answers with a LEAGUE_ERROR.
+// RefuseWith answers with a LEAGUE_ERROR of the given code.
 func RefuseWith(code protocol.Code) Reply {
 	e := protocol.Fault(code, "as the script wants it")
 	message := protocol.LeagueError{
@@ -114,10 +113,10 @@ func RefuseWith(code protocol.Code) Reply {
 	return FailWith(&transport.Error{Code: e.RPC, Message: code.Name(), Data: Encode(message)})
 }
 
-// AnswerWith answers the same always.
+// AnswerWith always gives the same answer.
 func AnswerWith(v any) Reply { return func(*Call) (jsontext.Value, error) { return Encode(v), nil } }
 
-// EditAnswer changes a member of the honest answer; with nil it takes it away.
+// EditAnswer sets a member of the agent's own answer; nil removes it.
 func EditAnswer(member string, value any) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		answer, err := c.OwnAnswer()
@@ -128,13 +127,13 @@ func EditAnswer(member string, value any) Reply {
 	}
 }
 
-// Null is the value of a member that is there and null.
+// Null is the JSON value null.
 func Null() jsontext.Value { return jsontext.Value("null") }
 
 func Edit(raw jsontext.Value, member string, value any) jsontext.Value {
 	members := map[string]jsontext.Value{}
 	if err := json.Unmarshal(raw, &members); err != nil {
-		panic(err) // an answer of ours is an object
+		panic(err) // the answers of our agents are objects
 	}
 	if value == nil {
 		delete(members, member)
@@ -144,7 +143,7 @@ func Edit(raw jsontext.Value, member string, value any) jsontext.Value {
 	return Encode(members)
 }
 
-// Delayed takes its time first, whether or not the caller waits for it.
+// Delayed waits before it replies, even if the caller has given up.
 func Delayed(pause time.Duration, then Reply) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		time.Sleep(pause)
@@ -153,12 +152,12 @@ func Delayed(pause time.Duration, then Reply) Reply {
 	}
 }
 
-// InTurn plays one part for each call, and the last for all that follow.
+// InTurn uses the n-th reply for the n-th call, and the last one for all later calls.
 func InTurn(parts ...Reply) Reply {
 	return func(c *Call) (jsontext.Value, error) { return parts[min(c.N, len(parts))-1](c) }
 }
 
-// FirstN plays a part for the first n calls, and then another.
+// FirstN uses one reply for the first n calls and another one afterwards.
 func FirstN(n int, play, then Reply) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		if c.N <= n {
@@ -168,10 +167,10 @@ func FirstN(n int, play, then Reply) Reply {
 	}
 }
 
-// An Agent is an agent of a world.
+// An Agent is one agent of a World: a manager, a referee, a player, or only a script.
 type Agent struct {
 	Host    string
-	ID      string // asked for, and its host in lower case
+	ID      string // the requested id; the host is the same in lower case
 	Script  Script
 	Mux     *transport.Mux
 	Stop    func()
@@ -181,15 +180,15 @@ type Agent struct {
 
 	name             string
 	strategy         string
-	Decide           strategy.Strategy // in place of a named one
+	Decide           strategy.Strategy // replaces the named strategy
 	capacity         int
 	league           string
-	randomSecrets    bool // its secrets come from the system, not from its name
+	randomSecrets    bool // draws secrets from the system instead of deriving them from its id
 	wantsID          bool
-	verifiesReferees bool // plays only with referees that prove themselves
+	verifiesReferees bool // accepts only referees that authenticate themselves
 }
 
-// An Option is how an agent differs from an ordinary one.
+// An Option changes an agent before it starts.
 type Option func(*Agent)
 
 func On(method string, play Reply) Option { return func(a *Agent) { a.Script[method] = play } }
@@ -212,14 +211,14 @@ func NewAgent(id string, traits []Option) *Agent {
 	return a
 }
 
-// KeyedRandom is a random source of its own for every decision.
+// KeyedRandom returns a random source that depends on the parts alone.
 func KeyedRandom(parts ...string) *rand.Rand {
 	key := SecretOf(parts...)
 	return rand.New(rand.NewChaCha8(key))
 }
 
-// Altogether changes one more member of what a part answers.
-func Altogether(play Reply, member string, value any) Reply {
+// ThenEdit sets a member of what another reply answers; nil removes it.
+func ThenEdit(play Reply, member string, value any) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		answer, err := play(c)
 		if err != nil {

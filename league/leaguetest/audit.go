@@ -10,14 +10,14 @@ import (
 	"evenodd/rules"
 )
 
-// CloseAudited closes the league, whose files must be in order.
+// CloseAudited closes the files of the league and audits them.
 func (x *ManagerRun) CloseAudited() *journal.State {
 	x.World.T.Helper()
 	require.NoError(x.World.T, x.CloseFiles())
 	return x.World.CheckAudited(x.Folder)
 }
 
-// CheckAudited is checkKept, and the audit must find nothing.
+// CheckAudited is CheckFiles, and the audit must have no findings.
 func (w *World) CheckAudited(folder store.Folder) *journal.State {
 	w.T.Helper()
 	state := w.CheckFiles(folder)

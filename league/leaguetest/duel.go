@@ -10,11 +10,10 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Begin starts the league with the admin token, and waits until nobody has
-// anything to do at this moment.
-func (w *World) Begin() {
+// StartLeague calls start_league with the admin token and waits until all agents are idle.
+func (w *World) StartLeague() {
 	w.T.Helper()
-	synctest.Wait() // the agents have answered the manager's pings
+	synctest.Wait() // until the agents have answered the pings of the manager
 	q := &protocol.ToolRequest{}
 	q.AuthToken = w.Manager.AdminToken()
 	_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: EndpointOf(ManagerHost)}, q)
@@ -23,46 +22,47 @@ func (w *World) Begin() {
 }
 
 const (
-	Join   = protocol.TypeGameJoinAck
-	Choice = protocol.TypeChooseParityResponse
-	Second = time.Second
-	None   = time.Duration(-1)
+	JoinAck     = protocol.TypeGameJoinAck
+	ChoiceReply = protocol.TypeChooseParityResponse
+	Second      = time.Second
+	NotGiven    = time.Duration(-1)
 )
 
-// Paused is a complaint after which the player is tried again in 2 s.
-func Paused(at time.Duration, code protocol.Code, retry int, action string) GameError {
-	return GameError{At: at, To: "p02", Code: code, Retry: retry, Retryable: true, Action: action, Next: at + 2*Second, Remaining: None}
+// RetryAfterPause is a GAME_ERROR to P02 after which the referee asks again in 2 s.
+func RetryAfterPause(at time.Duration, code protocol.Code, retry int, action string) GameError {
+	return GameError{At: at, To: "p02", Code: code, Retry: retry, Retryable: true, Action: action, Next: at + 2*Second, Remaining: NotGiven}
 }
 
-// Again is one after which it is asked again at once, in the same window.
-func Again(at time.Duration, code protocol.Code, retry int, action string, left time.Duration) GameError {
+// RetryAtOnce is a GAME_ERROR to P02 after which the referee asks again at once, in the
+// same window.
+func RetryAtOnce(at time.Duration, code protocol.Code, retry int, action string, left time.Duration) GameError {
 	return GameError{At: at, To: "p02", Code: code, Retry: retry, Retryable: true, Action: action, Next: at, Remaining: left}
 }
 
-// Last is one after which the match is lost.
-func Last(at time.Duration, code protocol.Code, retry int, action string) GameError {
-	return GameError{At: at, To: "p02", Code: code, Retry: retry, Action: action, Next: None, Remaining: None}
+// FinalError is a GAME_ERROR to P02 after which P02 has lost the match.
+func FinalError(at time.Duration, code protocol.Code, retry int, action string) GameError {
+	return GameError{At: at, To: "p02", Code: code, Retry: retry, Action: action, Next: NotGiven, Remaining: NotGiven}
 }
 
-// FourTimes is the failure of all chances, each as long as pause after the one
-// before, or asked again at once.
-func FourTimes(first, every time.Duration, code protocol.Code, action string) []GameError {
+// FourErrors are the GAME_ERRORs of a question that fails four times. The first comes at
+// first, the others follow at intervals of every.
+func FourErrors(first, every time.Duration, code protocol.Code, action string) []GameError {
 	list := []GameError{}
 	for i := range 3 {
-		list = append(list, Paused(first+time.Duration(i)*every, code, i+1, action))
+		list = append(list, RetryAfterPause(first+time.Duration(i)*every, code, i+1, action))
 	}
-	return append(list, Last(first+3*every, code, 3, action))
+	return append(list, FinalError(first+3*every, code, 3, action))
 }
 
-func FourAtOnce(code protocol.Code, action string, window time.Duration) []GameError {
+func FourErrorsAtOnce(code protocol.Code, action string, window time.Duration) []GameError {
 	return []GameError{
-		Again(0, code, 1, action, window), Again(0, code, 2, action, window), Again(0, code, 3, action, window),
-		Last(0, code, 3, action),
+		RetryAtOnce(0, code, 1, action, window), RetryAtOnce(0, code, 2, action, window), RetryAtOnce(0, code, 3, action, window),
+		FinalError(0, code, 3, action),
 	}
 }
 
-// Duel plays a league of one match: P01, who chooses even, against P02, who
-// chooses odd, both with traits of their own.
+// Duel plays a league of one match: P01, which always chooses even, against P02, which
+// always chooses odd.
 func (w *World) Duel(first, second []Option) league.MatchRecord {
 	w.T.Helper()
 	w.StartManager(2, 1)
@@ -75,16 +75,16 @@ func (w *World) Duel(first, second []Option) league.MatchRecord {
 	return results[0]
 }
 
-func With(traits ...Option) []Option { return traits }
+func Options(traits ...Option) []Option { return traits }
 
-// GameOver is the GAME_OVER that a player was sent.
+// GameOver returns the GAME_OVER that a player received.
 func (w *World) GameOver(to string) *protocol.GameOver {
 	w.T.Helper()
 	return Decode[protocol.GameOver](w.OnlyCall(protocol.NotifyMatchResult.Name, to).Message)
 }
 
-// Slow takes a time for each step of a match.
-func Slow(join, choice, end time.Duration) Option {
+// WithDelays delays each step of a match at the player.
+func WithDelays(join, choice, end time.Duration) Option {
 	return func(a *Agent) {
 		a.Script[protocol.Invite.Name] = Delayed(join, Normally)
 		a.Script[protocol.ChooseParity.Name] = Delayed(choice, Normally)

@@ -68,49 +68,49 @@ func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
 
 func TestFailuresAtTheInvitation(t *testing.T) {
 	in := func(parts ...leaguetest.Reply) []leaguetest.Option {
-		return leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(parts...)))
+		return leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(parts...)))
 	}
 	invalid := func(code string) string { return "sent no valid GAME_JOIN_ACK (" + code + ")" }
 	for _, f := range []failure{
 		{
 			name: "silent always", traits: in(leaguetest.Silent),
-			complaints: leaguetest.FourTimes(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.Join), asked: 4,
+			complaints: leaguetest.FourErrors(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.JoinAck), asked: 4,
 			over: 26 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
 		},
 		{
 			name: "silent once, then it answers", traits: in(leaguetest.Silent, leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join)}, asked: 2, over: 7 * leaguetest.Second,
+			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
 		},
 		{
 			name: "silent three times, then it answers", traits: in(leaguetest.FirstN(3, leaguetest.Silent, leaguetest.Normally)),
-			complaints: leaguetest.FourTimes(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.Join)[:3], asked: 4, over: 21 * leaguetest.Second,
+			complaints: leaguetest.FourErrors(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.JoinAck)[:3], asked: 4, over: 21 * leaguetest.Second,
 		},
 		{
 			name: "late once", traits: in(leaguetest.Delayed(6*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join)}, asked: 2, over: 7 * leaguetest.Second,
+			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
 		},
 		{
 			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
-			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join), asked: 4,
+			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
 			over: 6 * leaguetest.Second, lost: "could not be reached for GAME_JOIN_ACK",
 		},
 		{
 			name: "closes the connection once", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.Paused(0, protocol.ErrConnection, 1, leaguetest.Join)}, asked: 2, over: 2 * leaguetest.Second,
+			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(0, protocol.ErrConnection, 1, leaguetest.JoinAck)}, asked: 2, over: 2 * leaguetest.Second,
 		},
 		{
 			name: "answers garbage always", traits: in(leaguetest.FailWith(leaguetest.ErrGarbage)),
-			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join), asked: 4,
+			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
 			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 200 and no readable message",
 		},
 		{
 			name: "answers HTTP 500 always", traits: in(leaguetest.FailWith(leaguetest.ErrServerError)),
-			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join), asked: 4,
+			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
 			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 500",
 		},
 		{
 			name: "answers HTTP 500, then too much, then rightly", traits: in(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.FailWith(leaguetest.ErrTooLarge), leaguetest.Normally),
-			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Join)[:2], asked: 3, over: 4 * leaguetest.Second,
+			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck)[:2], asked: 3, over: 4 * leaguetest.Second,
 		},
 		{
 			name: "refuses", traits: in(leaguetest.EditAnswer("accept", false)),
@@ -118,58 +118,58 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 		},
 		{
 			name: "answers about another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
-			complaints: leaguetest.FourAtOnce(protocol.ErrMatchIDMismatch, leaguetest.Join, 5*leaguetest.Second), asked: 4, lost: invalid("E015"),
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E015"),
 		},
 		{
 			name: "answers about another match once", traits: in(leaguetest.EditAnswer("match_id", "R9M9"), leaguetest.Normally),
-			complaints: leaguetest.FourAtOnce(protocol.ErrMatchIDMismatch, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "accepts with a string always", traits: in(leaguetest.EditAnswer("accept", "yes")),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second), asked: 4, lost: invalid("E002"),
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E002"),
 		},
 		{
 			name: "accepts with a number once", traits: in(leaguetest.EditAnswer("accept", 1), leaguetest.Normally),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "does not say whether it accepts", traits: in(leaguetest.EditAnswer("accept", nil)),
-			complaints: leaguetest.FourAtOnce(protocol.ErrMissingField, leaguetest.Join, 5*leaguetest.Second), asked: 4, lost: invalid("E003"),
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E003"),
 		},
 		{
 			name: "accepts with null once", traits: in(leaguetest.EditAnswer("accept", leaguetest.Null()), leaguetest.Normally),
-			complaints: leaguetest.FourAtOnce(protocol.ErrMissingField, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrMatchNotFound)),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second), asked: 4,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4,
 			lost: "answered GAME_INVITATION with JSON-RPC error 4003",
 		},
 		{
 			name: "answers with an array once", traits: in(leaguetest.AnswerWith([]int{1}), leaguetest.Normally),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Join, 5*leaguetest.Second)[:1], asked: 2,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "wrong, then silent until the window ends", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.Silent),
 			complaints: []leaguetest.GameError{
-				leaguetest.Again(0, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 5*leaguetest.Second),
-				leaguetest.Last(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join),
+				leaguetest.RetryAtOnce(0, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 5*leaguetest.Second),
+				leaguetest.FinalError(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck),
 			},
 			asked: 2, over: 5 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
 		},
 		{
 			name: "silent, then wrong, then right", traits: in(leaguetest.Silent, leaguetest.EditAnswer("accept", "yes"), leaguetest.Normally),
 			complaints: []leaguetest.GameError{
-				leaguetest.Paused(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Join),
-				leaguetest.Again(7*leaguetest.Second, protocol.ErrInvalidFieldType, 2, leaguetest.Join, 5*leaguetest.Second),
+				leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck),
+				leaguetest.RetryAtOnce(7*leaguetest.Second, protocol.ErrInvalidFieldType, 2, leaguetest.JoinAck, 5*leaguetest.Second),
 			},
 			asked: 3, over: 7 * leaguetest.Second,
 		},
 		{
 			name: "wrong, then the connection breaks once", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
 			complaints: []leaguetest.GameError{
-				leaguetest.Again(0, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 5*leaguetest.Second),
-				leaguetest.Paused(0, protocol.ErrConnection, 2, leaguetest.Join),
+				leaguetest.RetryAtOnce(0, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 5*leaguetest.Second),
+				leaguetest.RetryAfterPause(0, protocol.ErrConnection, 2, leaguetest.JoinAck),
 			},
 			asked: 3, over: 2 * leaguetest.Second,
 		},
@@ -177,9 +177,9 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 			name:   "wrong, then the connection breaks, then silent: the window does not begin anew",
 			traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Silent),
 			complaints: []leaguetest.GameError{
-				leaguetest.Again(0, protocol.ErrInvalidFieldType, 1, leaguetest.Join, 5*leaguetest.Second),
-				leaguetest.Paused(0, protocol.ErrConnection, 2, leaguetest.Join),
-				leaguetest.Last(5*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.Join),
+				leaguetest.RetryAtOnce(0, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 5*leaguetest.Second),
+				leaguetest.RetryAfterPause(0, protocol.ErrConnection, 2, leaguetest.JoinAck),
+				leaguetest.FinalError(5*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.JoinAck),
 			},
 			asked: 3, over: 5 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
 		},
@@ -192,13 +192,13 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 
 func TestFailuresAtTheChoice(t *testing.T) {
 	in := func(parts ...leaguetest.Reply) []leaguetest.Option {
-		return leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(parts...)))
+		return leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(parts...)))
 	}
 	invalid := func(code string) string { return "sent no valid CHOOSE_PARITY_RESPONSE (" + code + ")" }
 	illegal := func(v any) failure {
 		return failure{
 			traits:     in(leaguetest.EditAnswer("parity_choice", v)),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidParityChoice, leaguetest.Choice, 30*leaguetest.Second), asked: 4, lost: invalid("E004"),
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidParityChoice, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E004"),
 		}
 	}
 	called := func(name string, f failure) failure {
@@ -208,20 +208,20 @@ func TestFailuresAtTheChoice(t *testing.T) {
 	for _, f := range []failure{
 		{
 			name: "silent always", traits: in(leaguetest.Silent),
-			complaints: leaguetest.FourTimes(30*leaguetest.Second, 32*leaguetest.Second, protocol.ErrTimeout, leaguetest.Choice), asked: 4,
+			complaints: leaguetest.FourErrors(30*leaguetest.Second, 32*leaguetest.Second, protocol.ErrTimeout, leaguetest.ChoiceReply), asked: 4,
 			over: 126 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
 		},
 		{
 			name: "silent once, then it answers", traits: in(leaguetest.Silent, leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.Paused(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Choice)}, asked: 2, over: 32 * leaguetest.Second,
+			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
 		},
 		{
 			name: "late once", traits: in(leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.Paused(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Choice)}, asked: 2, over: 32 * leaguetest.Second,
+			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
 		},
 		{
 			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
-			complaints: leaguetest.FourTimes(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.Choice), asked: 4,
+			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.ChoiceReply), asked: 4,
 			over: 6 * leaguetest.Second, lost: "could not be reached for CHOOSE_PARITY_RESPONSE",
 		},
 		called(`always "Even"`, illegal("Even")),
@@ -232,45 +232,45 @@ func TestFailuresAtTheChoice(t *testing.T) {
 		called("no choice at all", illegal(nil)),
 		{
 			name: `"Even", then "even"`, traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidParityChoice, leaguetest.Choice, 30*leaguetest.Second)[:1], asked: 2,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidParityChoice, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "wrong thrice, 5 s each, then right", over: 20 * leaguetest.Second, asked: 4,
 			traits: in(leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "Even")), leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", 0)),
 				leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "")), leaguetest.Delayed(5*leaguetest.Second, leaguetest.Normally)),
 			complaints: []leaguetest.GameError{
-				leaguetest.Again(5*leaguetest.Second, protocol.ErrInvalidParityChoice, 1, leaguetest.Choice, 25*leaguetest.Second),
-				leaguetest.Again(10*leaguetest.Second, protocol.ErrInvalidParityChoice, 2, leaguetest.Choice, 20*leaguetest.Second),
-				leaguetest.Again(15*leaguetest.Second, protocol.ErrInvalidParityChoice, 3, leaguetest.Choice, 15*leaguetest.Second),
+				leaguetest.RetryAtOnce(5*leaguetest.Second, protocol.ErrInvalidParityChoice, 1, leaguetest.ChoiceReply, 25*leaguetest.Second),
+				leaguetest.RetryAtOnce(10*leaguetest.Second, protocol.ErrInvalidParityChoice, 2, leaguetest.ChoiceReply, 20*leaguetest.Second),
+				leaguetest.RetryAtOnce(15*leaguetest.Second, protocol.ErrInvalidParityChoice, 3, leaguetest.ChoiceReply, 15*leaguetest.Second),
 			},
 		},
 		{
 			name: "wrong, then silent until the window ends", traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent),
 			complaints: []leaguetest.GameError{
-				leaguetest.Again(0, protocol.ErrInvalidParityChoice, 1, leaguetest.Choice, 30*leaguetest.Second),
-				leaguetest.Last(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.Choice),
+				leaguetest.RetryAtOnce(0, protocol.ErrInvalidParityChoice, 1, leaguetest.ChoiceReply, 30*leaguetest.Second),
+				leaguetest.FinalError(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply),
 			},
 			asked: 2, over: 30 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
 		},
 		{
 			name: "about another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
-			complaints: leaguetest.FourAtOnce(protocol.ErrMatchIDMismatch, leaguetest.Choice, 30*leaguetest.Second), asked: 4, lost: invalid("E015"),
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E015"),
 		},
 		{
 			name: "match_id is a number once", traits: in(leaguetest.EditAnswer("match_id", 7), leaguetest.Normally),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second)[:1], asked: 2,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "without the entropy it committed", traits: in(leaguetest.EditAnswer("entropy", nil)),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second), asked: 4, lost: invalid("E002"),
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E002"),
 		},
 		{
 			name: "with another entropy once", traits: in(leaguetest.EditAnswer("entropy", protocol.Secret{1}.Hex()), leaguetest.Normally),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second)[:1], asked: 2,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrInvalidMatchState)),
-			complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second), asked: 4,
+			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4,
 			lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error 4005",
 		},
 		{
@@ -298,8 +298,8 @@ func (b broken) Choose(context.Context, strategy.View) (string, error) { return 
 
 func TestAPlayerWhoseStrategyFails(t *testing.T) {
 	f := failure{
-		traits:     leaguetest.With(func(a *leaguetest.Agent) { a.Decide = broken{errors.New("the key sk-123 is not valid")} }),
-		complaints: leaguetest.FourAtOnce(protocol.ErrInvalidFieldType, leaguetest.Choice, 30*leaguetest.Second), asked: 4, chosen: true,
+		traits:     leaguetest.Options(func(a *leaguetest.Agent) { a.Decide = broken{errors.New("the key sk-123 is not valid")} }),
+		complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, chosen: true,
 		lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error -32603",
 	}
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
@@ -312,7 +312,7 @@ func TestAPlayerWhoseStrategyFails(t *testing.T) {
 
 func TestAComplaintSaysWhatWasWrong(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))))
+		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))))
 		complaints := w.Calls(protocol.NotifyGameError.Name)
 		require.Len(t, complaints, 1)
 		q := leaguetest.Decode[protocol.GameError](complaints[0].Message)

@@ -71,7 +71,7 @@ func TestFaults(t *testing.T) {
 			return // not all of them were played
 		}
 		page := faultsPageOf(cases, rows)
-		if *leaguetest.Update {
+		if *leaguetest.UpdateFlag {
 			require.NoError(t, os.WriteFile(faultsPage, []byte(page), 0o644))
 		}
 		want, err := os.ReadFile(faultsPage)
@@ -91,7 +91,7 @@ func TestFaults(t *testing.T) {
 				w.assertUnharmed()
 				w.assertFate(f.fate)
 				w.assertTold()
-				w.AssertNoSecret(slices.DeleteFunc(slices.Clone(honestIDs), func(id string) bool { return id == w.suspect })...)
+				w.AssertNoTokenLeaked(slices.DeleteFunc(slices.Clone(honestIDs), func(id string) bool { return id == w.suspect })...)
 				if f.after != nil {
 					f.after(w)
 				}

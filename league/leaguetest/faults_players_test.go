@@ -27,7 +27,7 @@ func playerFaults() []*fault {
 	// beside does something else before each choice, which is right.
 	beside := func(name, what string, do func(w *hostileWorld, c *leaguetest.Call)) *fault {
 		return &fault{name: name, does: what, of: ofPlayer, script: func(w *hostileWorld) []leaguetest.Option {
-			return leaguetest.With(asked(func(c *leaguetest.Call) (jsontext.Value, error) {
+			return leaguetest.Options(asked(func(c *leaguetest.Call) (jsontext.Value, error) {
 				do(w, c)
 				return c.OwnAnswer()
 			}))
@@ -109,7 +109,7 @@ func playerFaults() []*fault {
 		player("entropy-without-promise", "promises nothing, and reveals entropy all the same", plays,
 			invited(leaguetest.EditAnswer("entropy_commitment", nil))),
 		player("changes-its-mind", "is wrong first and, asked again, chooses otherwise than in the wrong answer", plays,
-			leaguetest.On(protocol.ChooseParity.Name, eachMatch(leaguetest.Altogether(leaguetest.EditAnswer("match_id", "R9M9"), "parity_choice", "odd"), leaguetest.EditAnswer("parity_choice", "even")))),
+			leaguetest.On(protocol.ChooseParity.Name, eachMatch(leaguetest.ThenEdit(leaguetest.EditAnswer("match_id", "R9M9"), "parity_choice", "odd"), leaguetest.EditAnswer("parity_choice", "even")))),
 		player("wrong-then-silent", `chooses "Even", and does not answer any more`, loses, asked(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent)),
 		beside("asks-the-referee", "sends its choice to the referee as a request, calls all the referee's methods and asks how its match stands, before it answers", asksTheReferee),
 		beside("asks-for-the-nonce", "asks the referee for the state of its match with its own token, and with the access token of the match", asksForTheNonce),
@@ -127,7 +127,7 @@ func playerFaults() []*fault {
 		player("error-of-64-KB", "answers errors with a message of 60,000 letters and escape characters", loses,
 			asked(leaguetest.FailWith(&transport.Error{Code: 1, Message: strings.Repeat("\x1b[31m very long ", 4000)}))),
 		player("reason-of-60-KB", "refuses the invitation with a reason of 60,000 letters", loses,
-			invited(leaguetest.Altogether(leaguetest.EditAnswer("accept", false), "reason", strings.Repeat("because ", 7500)))),
+			invited(leaguetest.ThenEdit(leaguetest.EditAnswer("accept", false), "reason", strings.Repeat("because ", 7500)))),
 	)
 	for _, code := range []int{-32700, -32600, -32601, -32602, -32603, -1, -2, 0, 4004, 1 << 30} {
 		faults = append(faults, player(fmt.Sprintf("error-%d", code), fmt.Sprintf("answers the JSON-RPC error %d", code), loses,
@@ -206,7 +206,7 @@ func reportsForItself(w *hostileWorld, c *leaguetest.Call) {
 		{protocol.RefereeSender("REF01"), w.Token(badPlayer), "as the referee"},
 		{protocol.RefereeSender("REF01"), match.AuthToken, "with the access token"},
 	} {
-		q := w.Verdict("REF01", match.MatchID, &winner, badPlayer, match.Context.OpponentID, 3, 0)
+		q := w.ReportOf("REF01", match.MatchID, &winner, badPlayer, match.Context.OpponentID, 3, 0)
 		q.Sender, q.AuthToken = by.sender, by.token
 		_, err := w.Report(q)
 		w.saw("report_match_result "+by.what, answerOf(err))
@@ -219,7 +219,7 @@ func endsTheLeague(w *hostileWorld, _ *leaguetest.Call) {
 	} {
 		for _, a := range w.Agents() {
 			if a.Player != nil && a != w.offender {
-				w.saw("notify_league_completed "+bearer.what, answerOf(w.Manages(a, bearer.credential)["notify_league_completed"]()))
+				w.saw("notify_league_completed "+bearer.what, answerOf(w.ManagerCalls(a, bearer.credential)["notify_league_completed"]()))
 			}
 		}
 	}

@@ -16,19 +16,19 @@ import (
 // what the audit is for, and not here.
 func refereeFaults() []*fault {
 	referee := func(name, what string, parts ...leaguetest.Reply) *fault {
-		return &fault{name: name, does: what, of: ofReferee, traits: leaguetest.With(leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(parts...)))}
+		return &fault{name: name, does: what, of: ofReferee, traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(parts...)))}
 	}
 	// tells takes every match, conducts none, and says of each what tell does.
 	tells := func(name, what string, tell func(r *falseReferee)) *fault {
 		return &fault{name: name, does: what, of: ofReferee, script: func(w *hostileWorld) []leaguetest.Option {
 			carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
-			return leaguetest.With(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
 				r := &falseReferee{w, carrier, leaguetest.Decode[protocol.MatchAssignment](c.Message)}
 				w.Background.Go(func() {
 					pause()
 					tell(r)
 				})
-				return w.Accepting(c)
+				return w.AcceptMatch(c)
 			}))
 		}}
 	}
@@ -43,9 +43,9 @@ func refereeFaults() []*fault {
 	return []*fault{
 		referee("assignment-unanswered", "never answers an assignment", leaguetest.Silent),
 		referee("assignment-answered-late", "answers each assignment after 20 s", leaguetest.Delayed(20*leaguetest.Second, leaguetest.Normally)),
-		referee("assignment-refused", "refuses every match", leaguetest.Answering(protocol.StatusRejected)),
-		referee("busy-for-ever", "is always busy", leaguetest.Answering(protocol.StatusBusy)),
-		referee("assignment-maybe", `answers assignments with status "MAYBE"`, leaguetest.Answering("MAYBE")),
+		referee("assignment-refused", "refuses every match", leaguetest.AnswerWithStatus(protocol.StatusRejected)),
+		referee("busy-for-ever", "is always busy", leaguetest.AnswerWithStatus(protocol.StatusBusy)),
+		referee("assignment-maybe", `answers assignments with status "MAYBE"`, leaguetest.AnswerWithStatus("MAYBE")),
 		referee("assignment-failed", "answers assignments with an internal error", leaguetest.FailWith(&transport.Error{Code: -32603, Message: "oh"})),
 		referee("assignment-league-error", "answers assignments with LEAGUE_ERROR E012", leaguetest.RefuseWith(protocol.ErrTokenInvalid)),
 		referee("assignment-garbage", "answers assignments with an HTML page", leaguetest.FailWith(leaguetest.ErrGarbage)),
@@ -59,7 +59,7 @@ func refereeFaults() []*fault {
 		referee("no-commitment", "gives the manager no commitment for the draw", leaguetest.EditAnswer("draw_commitment", nil)),
 		referee("unreadable-commitment", "gives the manager a commitment that is no digest", leaguetest.EditAnswer("draw_commitment", "trust me")),
 		{name: "refuses-and-conducts", does: "refuses every match, and conducts it all the same", of: ofReferee, vague: true,
-			traits: leaguetest.With(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusRejected)))},
+			traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusRejected)))},
 
 		tells("accepts-and-never-reports", "takes matches and does nothing", func(*falseReferee) {}),
 		tells("invites-and-leaves", "invites both players, and leaves it at that", func(r *falseReferee) { r.invite() }),
@@ -112,10 +112,10 @@ func refereeFaults() []*fault {
 		{name: "reports-before-it-acknowledges", does: "reports each match before it answers the assignment, which takes it 8 s", of: ofReferee,
 			script: func(w *hostileWorld) []leaguetest.Option {
 				carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
-				return leaguetest.With(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+				return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
 					r := &falseReferee{w, carrier, leaguetest.Decode[protocol.MatchAssignment](c.Message)}
 					r.report(r.draw())
-					return leaguetest.Delayed(8*leaguetest.Second, w.Accepting)(c)
+					return leaguetest.Delayed(8*leaguetest.Second, w.AcceptMatch)(c)
 				}))
 			}},
 		tells("reports-after-its-time", "takes matches, and reports them ten minutes later, when another referee has played them", func(r *falseReferee) {
@@ -200,7 +200,7 @@ type falseReferee struct {
 func (r *falseReferee) draw() *protocol.MatchResultReport {
 	a, b := r.about.PlayerA.PlayerID, r.about.PlayerB.PlayerID
 	even, number := "even", 8
-	q := r.w.Verdict(badReferee, r.about.MatchID, nil, a, b, 1, 1)
+	q := r.w.ReportOf(badReferee, r.about.MatchID, nil, a, b, 1, 1)
 	q.Attempt = r.about.Attempt
 	q.Result.Details = &protocol.ResultDetails{
 		DrawnNumber: &number, Choices: protocol.Both(a, &even, b, &even), Status: protocol.StatusDraw,
@@ -222,7 +222,7 @@ func (r *falseReferee) victory(winner string) *protocol.MatchResultReport {
 }
 
 func (r *falseReferee) report(q *protocol.MatchResultReport) {
-	_, _ = protocol.ReportMatchResult.Call(r.w.Context, r.carrier, r.w.Manage(), q) // the record has what came of it
+	_, _ = protocol.ReportMatchResult.Call(r.w.Context, r.carrier, r.w.ManagerPeer(), q) // the record has what came of it
 }
 
 // each says something to both players of the match, and notes what came of it.

@@ -71,7 +71,7 @@ func strangerFaults() []*fault {
 	applies := func(change func(*protocol.LeagueRegisterRequest)) func(w *hostileWorld) {
 		return func(w *hostileWorld) {
 			q := w.Application("Mallory")
-			w.Listener("mallory")
+			w.PingOnly("mallory")
 			change(q)
 			w.saw("register_player", w.applied(q))
 		}
@@ -119,14 +119,14 @@ func strangerFaults() []*fault {
 			w.saw("register_player", w.applied(q))
 		}),
 		between("moves-another", "registers again, with P01's stolen token, at an endpoint of its own, while P01 is there", func(w *hostileWorld) {
-			w.Listener("mallory")
+			w.PingOnly("mallory")
 			q := w.Application("Agent P01")
 			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
 			w.saw("register_player", w.applied(q))
 		}),
 		between("too-late", "wants to register when the league has started", func(w *hostileWorld) {
-			w.Listener("mallory")
+			w.PingOnly("mallory")
 			w.saw("register_player", w.applied(w.Application("Mallory")))
 		}),
 		between("starts-the-league", "calls start_league without the admin token and with P01's", func(w *hostileWorld) {
@@ -137,14 +137,14 @@ func strangerFaults() []*fault {
 
 		// Reports.
 		running("player-reports", "reports R1M1 with a player's token", func(w *hostileWorld) {
-			q := w.Wins("REF01")
+			q := w.WinReport("REF01")
 			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
 			_, err := w.Report(q)
 			w.saw("report_match_result", answerOf(err))
 		}),
 		running("nobody-reports", "reports R1M1 as REF01, without a token and with a forged one", func(w *hostileWorld) {
 			for _, token := range []string{"", "tok-ref01-forged"} {
-				q := w.Wins("REF01")
+				q := w.WinReport("REF01")
 				q.AuthToken = token
 				_, err := w.Report(q)
 				w.saw("report_match_result", answerOf(err))
@@ -431,7 +431,7 @@ func (w *hostileWorld) posesAsManager(host string) {
 		for _, bearer := range []struct{ what, credential string }{
 			{"without a credential", ""}, {"with that of another", w.ManagerCredential("P01")}, {"with the agent's own token", w.Token(a.ID)},
 		} {
-			calls := w.Manages(a, bearer.credential)
+			calls := w.ManagerCalls(a, bearer.credential)
 			for _, name := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_league_completed"} {
 				if a.Referee == nil || strings.HasSuffix(name, "completed") {
 					w.saw(name+" "+bearer.what, answerOf(calls[name]()))
@@ -452,9 +452,9 @@ func (w *hostileWorld) posesAsReferee(tokens map[string]string) {
 	}
 	for _, match := range []string{"R1M1", "R1M2"} {
 		for what, token := range tokens {
-			c := w.Conducts(to, match, 1)
+			c := w.ScriptedReferee(to, match, 1)
 			c.Token = token
-			for name, call := range c.Everything() {
+			for name, call := range c.AllCalls() {
 				w.saw(name+" "+what, answerOf(call()))
 			}
 		}

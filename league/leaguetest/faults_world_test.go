@@ -87,7 +87,7 @@ func (w *hostileWorld) join(f *fault) {
 		if f.script != nil {
 			traits = append(traits, f.script(w)...)
 		}
-		w.offender = w.Player(badPlayer, append(leaguetest.With(leaguetest.WithStrategy("even")), traits...)...)
+		w.offender = w.Player(badPlayer, append(leaguetest.Options(leaguetest.WithStrategy("even")), traits...)...)
 		if f.wire != nil {
 			synctest.Wait() // it has answered the manager's ping
 			f.wire.bad.Store(true)
@@ -98,7 +98,7 @@ func (w *hostileWorld) join(f *fault) {
 		if f.script != nil {
 			traits = append(traits, f.script(w)...)
 		}
-		w.offender = w.Referee(badReferee, append(leaguetest.With(leaguetest.WithCapacity(1)), traits...)...)
+		w.offender = w.Referee(badReferee, append(leaguetest.Options(leaguetest.WithCapacity(1)), traits...)...)
 	} else {
 		w.Referee(badReferee, leaguetest.WithCapacity(1))
 	}
@@ -108,7 +108,7 @@ func (w *hostileWorld) join(f *fault) {
 		if w.offender != nil && id == w.offender.ID {
 			continue
 		}
-		traits := leaguetest.With(leaguetest.WithStrategy([]string{"even", "odd"}[i%2]))
+		traits := leaguetest.Options(leaguetest.WithStrategy([]string{"even", "odd"}[i%2]))
 		if f.slowly {
 			traits = append(traits, leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
 		}
@@ -571,7 +571,7 @@ func (w *hostileWorld) assertTold() {
 		if a.Player == nil || a.Player.ID() == w.suspect {
 			continue
 		}
-		assert.True(w.T, leaguetest.Ended(a.Player.Done()), "%s knows that the league is over", a.ID)
+		assert.True(w.T, leaguetest.IsClosed(a.Player.Done()), "%s knows that the league is over", a.ID)
 		if row, stats := rows[a.Player.ID()], a.Player.Record().Stats; honest {
 			assert.Equal(w.T, []int{row.Played, row.Wins, row.Losses, row.Draws},
 				[]int{stats.TotalMatches, stats.Wins, stats.Losses, stats.Draws}, "what %s remembers", a.ID)

@@ -1,6 +1,6 @@
 package leaguetest
 
-// NoDescriptors is a failure of this side, as carriers know it.
+// NoDescriptors is a local failure of a caller: no file descriptors.
 type NoDescriptors struct{}
 
 func (NoDescriptors) Error() string { return "too many open files" }

@@ -18,13 +18,13 @@ import (
 	"evenodd/referee"
 )
 
-// NewRefereeWithFiles is newReferee for one that writes to a folder.
+// NewRefereeWithFiles is NewReferee for a referee that writes match files to a folder.
 func (w *World) NewRefereeWithFiles(id string, folder store.Folder, traits ...Option) *Agent {
 	w.T.Helper()
 	return w.RefereeWith(id, traits, func(o *referee.Options) { o.Folder = folder })
 }
 
-// RefereeWithFiles is newWriter and its registration.
+// RefereeWithFiles calls NewRefereeWithFiles and registers the referee.
 func (w *World) RefereeWithFiles(id string, folder store.Folder, traits ...Option) *Agent {
 	w.T.Helper()
 	a := w.NewRefereeWithFiles(id, folder, traits...)
@@ -32,13 +32,13 @@ func (w *World) RefereeWithFiles(id string, folder store.Folder, traits ...Optio
 	return a
 }
 
-// StopReferee stops a referee as a process that is told to end.
+// StopReferee stops a referee like a process that receives SIGTERM.
 func (a *Agent) StopReferee() {
 	a.Referee.Close()
 	a.Stop()
 }
 
-// HandOver gives a match to a referee, which must take it.
+// HandOver assigns a match to a referee, which must accept it.
 func (w *World) HandOver(boss, r *Agent, matchID string, attempt int) *protocol.MatchAssignmentAck {
 	w.T.Helper()
 	ack, err := w.Assign(boss, r, w.Assignment(matchID, attempt, r.ID))
@@ -47,14 +47,14 @@ func (w *World) HandOver(boss, r *Agent, matchID string, attempt int) *protocol.
 	return ack
 }
 
-// CaptureLog has all that is logged from now on in a book.
+// CaptureLog returns a buffer that receives all log lines from now on.
 func (w *World) CaptureLog() *LogBuffer {
 	book := &LogBuffer{}
 	w.log = zerolog.New(book)
 	return book
 }
 
-// Text is what the book says.
+// Text returns the content of the buffer.
 func (l *LogBuffer) Text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *LogBuffer) Text() string {
 
 func TempFolder(t *testing.T) store.Folder { return store.Folder(t.TempDir()) }
 
-// MatchFiles are the files of matches in a folder, below data/matches.
+// MatchFiles returns the paths of the match files in a folder, relative to data/matches.
 func MatchFiles(t *testing.T, folder store.Folder) []string {
 	t.Helper()
 	names := []string{}
@@ -86,7 +86,7 @@ const (
 
 func AttemptFile(n int) string { return fmt.Sprintf(attemptFormat, n) }
 
-// ReadMatchFile reads a file that filesOf names.
+// ReadMatchFile reads a file that MatchFiles names.
 func ReadMatchFile(t *testing.T, folder store.Folder, name string) *store.Match {
 	t.Helper()
 	doc, err := store.Read[store.Match](filepath.Join(string(folder), "data", "matches", filepath.FromSlash(name)))
@@ -94,7 +94,7 @@ func ReadMatchFile(t *testing.T, folder store.Folder, name string) *store.Match 
 	return doc
 }
 
-// States are the states of a match file, in order.
+// States returns the states in a match file, in order.
 func States(doc *store.Match) []string {
 	list := make([]string, len(doc.Lifecycle.States))
 	for i, s := range doc.Lifecycle.States {
@@ -103,7 +103,7 @@ func States(doc *store.Match) []string {
 	return list
 }
 
-// said are the lines of a transcript with one player, without times:
+// TranscriptWith returns the lines of a transcript with one player, without times, such as
 // "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE".
 func TranscriptWith(doc *store.Match, playerID string) []string {
 	list := []string{}
@@ -123,16 +123,15 @@ func TranscriptWith(doc *store.Match, playerID string) []string {
 	return list
 }
 
-// the ordinary course of a match with one player, with what came before the
-// end.
+// NormalCourse returns the lines of the end of a match with one player, after the given
+// lines.
 func NormalCourse(before ...string) []string {
 	return append(before, "notify_match_result 1 > GAME_OVER", "notify_match_result 1 < GAME_OVER_ACK")
 }
 
 var FinishedStates = []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED"}
 
-// AfterChecking runs a check when a method is called, before the agent does what it
-// does.
+// AfterChecking runs a check when the method is called, before the agent answers normally.
 func AfterChecking(check func()) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		check()
@@ -140,7 +139,7 @@ func AfterChecking(check func()) Reply {
 	}
 }
 
-// AssertSameResult checks that a match file holds what was reported.
+// AssertSameResult checks that a match file contains the reported result.
 func AssertSameResult(t *testing.T, doc *store.Match, q *protocol.MatchResultReport) {
 	t.Helper()
 	assert.Equal(t, q.Attempt, doc.Attempt)
@@ -152,4 +151,4 @@ func AssertSameResult(t *testing.T, doc *store.Match, q *protocol.MatchResultRep
 	assert.Equal(t, q.Draw, doc.Draw)
 }
 
-var Update = flag.Bool("update", false, "write what is in a match's file now to testdata")
+var UpdateFlag = flag.Bool("update", false, "write what is in a match's file now to testdata")

@@ -84,7 +84,7 @@ func asked(w *leaguetest.World) (list []string) {
 func TestAMatchOfManyMoves(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		thinking := leaguetest.Delayed(10*time.Second, leaguetest.Normally)
-		record, _ := boards(w, leaguetest.With(marks("012"), moving(thinking)), leaguetest.With(marks("34"), moving(thinking)))
+		record, _ := boards(w, leaguetest.Options(marks("012"), moving(thinking)), leaguetest.Options(marks("34"), moving(thinking)))
 
 		assert.Equal(t, []string{"p01 .........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, asked(w))
 		assert.Equal(t, []int{0, 10, 20, 30, 40}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "one after the other")
@@ -122,7 +122,7 @@ func TestAMatchOfManyMoves(t *testing.T) {
 
 func TestAMatchThatFillsTheBoard(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.With(marks("34278")), leaguetest.With(marks("6051")))
+		record, _ := boards(w, leaguetest.Options(marks("34278")), leaguetest.Options(marks("6051")))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
 		assert.Empty(t, record.Winner)
 		assert.Equal(t, []string{"8", "1"}, []string{record.ChoiceA, record.ChoiceB})
@@ -135,10 +135,10 @@ func TestAMatchThatFillsTheBoard(t *testing.T) {
 
 func TestAnIllegalMoveCanBeMended(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.With(marks("012")), leaguetest.With(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
+		record, _ := boards(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
 		assert.Equal(t, "P01", record.Winner)
 		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, asked(w))
-		assert.Equal(t, []leaguetest.GameError{leaguetest.Again(10*time.Second, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 20*time.Second)}, w.GameErrors())
+		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(10*time.Second, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 20*time.Second)}, w.GameErrors())
 		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
 		assert.Equal(t, "0", told.Context["invalid_choice"])
 		assert.Equal(t, []any{"1", "2", "3", "4", "5", "6", "7", "8"}, told.Context["valid_choices"])
@@ -150,7 +150,7 @@ func TestAnIllegalMoveCanBeMended(t *testing.T) {
 // the audit neither.
 func TestAMoveCountsAlthoughItsEnvelopeIsOdd(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.With(marks("012"), moving(leaguetest.EditAnswer("sender", 7))), leaguetest.With(marks("34"), moving(leaguetest.EditAnswer("timestamp", leaguetest.Null()))))
+		record, _ := boards(w, leaguetest.Options(marks("012"), moving(leaguetest.EditAnswer("sender", 7))), leaguetest.Options(marks("34"), moving(leaguetest.EditAnswer("timestamp", leaguetest.Null()))))
 		assert.Equal(t, "P01", record.Winner)
 		assert.Empty(t, w.GameErrors())
 	})
@@ -159,9 +159,9 @@ func TestAMoveCountsAlthoughItsEnvelopeIsOdd(t *testing.T) {
 func TestAMoveThatCannotBeReadIsIllegal(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		number := leaguetest.EditAnswer("move_data", map[string]any{"move_type": tictactoe.MoveType, "choice": 3})
-		record, _ := boards(w, leaguetest.With(marks("012")), leaguetest.With(marks("34"), moving(leaguetest.InTurn(number, leaguetest.Normally))))
+		record, _ := boards(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(number, leaguetest.Normally))))
 		assert.Equal(t, "P01", record.Winner)
-		assert.Equal(t, []leaguetest.GameError{leaguetest.Again(0, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 30*time.Second)}, w.GameErrors())
+		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(0, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 30*time.Second)}, w.GameErrors())
 		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
 		assert.Contains(t, told.Context["detail"], "move_data must be an object with the choice as a string")
 	})
@@ -171,7 +171,7 @@ func TestAMoveThatCannotBeReadIsIllegal(t *testing.T) {
 func TestAMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		slowly := moving(leaguetest.InTurn(leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally), leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally)))
-		record, _ := boards(w, leaguetest.With(marks("34278"), slowly), leaguetest.With(marks("6051"), slowly))
+		record, _ := boards(w, leaguetest.Options(marks("34278"), slowly), leaguetest.Options(marks("6051"), slowly))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
 		assert.Greater(t, w.Calls(protocol.NotifyMatchResult.Name)[0].At, 300*time.Second, "longer than one turn may take")
 		assert.Len(t, w.Calls(protocol.StartMatch.Name), 1)
@@ -182,12 +182,12 @@ func TestIllegalMovesLoseInTheEnd(t *testing.T) {
 	for name, cell := range map[string]string{"a cell that is taken": "0", "no cell": "nine"} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				record, _ := boards(w, leaguetest.With(marks("012")), leaguetest.With(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
+				record, _ := boards(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
 				assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
 				assert.Equal(t, "P01", record.Winner)
 				assert.Equal(t, []string{"1", "3"}, []string{record.ChoiceA, record.ChoiceB}, "the last legal moves")
 				assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", record.Reason)
-				assert.Equal(t, leaguetest.FourAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
+				assert.Equal(t, leaguetest.FourErrorsAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
 			})
 		})
 	}
@@ -195,7 +195,7 @@ func TestIllegalMovesLoseInTheEnd(t *testing.T) {
 
 func TestSilenceInTheMiddleOfAMatch(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.With(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.With(marks("34")))
+		record, _ := boards(w, leaguetest.Options(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.Options(marks("34")))
 		assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
 		assert.Equal(t, "P02", record.Winner)
 		assert.Equal(t, []string{"0", "3"}, []string{record.ChoiceA, record.ChoiceB})
@@ -208,7 +208,7 @@ func TestSilenceInTheMiddleOfAMatch(t *testing.T) {
 func TestAMoveAskedForAgainIsTheSameMove(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		late := leaguetest.Delayed(31*time.Second, leaguetest.Normally)
-		boards(w, leaguetest.With(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
+		boards(w, leaguetest.Options(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
 		said := w.Calls(protocol.MakeMove.Name, "p01")
 		for i, e := range said {
 			if e.Answer == nil {
@@ -233,7 +233,7 @@ func TestAMatchOfManyMovesGoesOnWithAPlayerThatCrashes(t *testing.T) {
 		}
 		var crashed, restarted *leaguetest.Agent
 		var unheard *protocol.GameMoveResponse
-		crashed = w.Resident("P01", folder, seeded, moving(leaguetest.InTurn(leaguetest.Normally, func(c *leaguetest.Call) (jsontext.Value, error) {
+		crashed = w.NewPlayerIn("P01", folder, seeded, moving(leaguetest.InTurn(leaguetest.Normally, func(c *leaguetest.Call) (jsontext.Value, error) {
 			answer, err := c.OwnAnswer()
 			if err != nil {
 				return nil, err
@@ -242,7 +242,7 @@ func TestAMatchOfManyMovesGoesOnWithAPlayerThatCrashes(t *testing.T) {
 			w.Background.Go(func() {
 				crashed.Stop()
 				time.Sleep(time.Second)
-				restarted = w.Resident("P01", folder, seeded)
+				restarted = w.NewPlayerIn("P01", folder, seeded)
 				assert.NoError(t, restarted.Player.Register(w.Context))
 			})
 			return nil, leaguetest.ErrHangUp
@@ -256,7 +256,7 @@ func TestAMatchOfManyMovesGoesOnWithAPlayerThatCrashes(t *testing.T) {
 		said := w.Calls(protocol.MakeMove.Name, "p01")
 		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](said[2].Answer).MoveData, "the question again, the same move")
 		require.NoError(t, restarted.Player.Close())
-		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 1)
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 		w.CheckAudited(files)
 	})
 }
@@ -271,7 +271,7 @@ func TestTheLongestConversationIsKeptWhole(t *testing.T) {
 			}
 			return leaguetest.Normally(c)
 		}
-		record, folder := boards(w, leaguetest.With(marks("34278"), moving(stubborn)), leaguetest.With(marks("6051"), moving(stubborn)))
+		record, folder := boards(w, leaguetest.Options(marks("34278"), moving(stubborn)), leaguetest.Options(marks("6051"), moving(stubborn)))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
 		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)

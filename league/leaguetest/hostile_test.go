@@ -16,9 +16,9 @@ import (
 // A referee that takes a match, never reports, and shows itself again and again,
 // has it no longer than the longest match can take.
 func TestARefereeThatOnlyComesBack(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2, func(o *league.Options) { o.LongestMatch = 2 * time.Minute })
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.Answering(protocol.StatusAccepted)))
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.AnswerWithStatus(protocol.StatusAccepted)))
 		w.Referee("REF02")
 		w.Players(2)
 		q := w.RefereeApplication("Agent REF01")
@@ -38,23 +38,23 @@ func TestARefereeThatOnlyComesBack(t *testing.T) {
 // A referee of another maker may leave out the attempt in its acknowledgement:
 // that of the assignment is meant.
 func TestAnAcknowledgementThatNamesNoAttempt(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.Answering(protocol.StatusBusy), leaguetest.EditAnswer("attempt", nil))))
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.EditAnswer("attempt", nil))))
 		w.Players(2)
 		w.Finish()
-		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 2s"}, w.Assignments())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 2s"}, w.AssignmentLog())
 	})
 }
 
 // Two referees that refuse for ever do not fill the disk: each keeps its attempt,
 // is recorded once, and is asked more and more slowly.
 func TestRefereesThatRefuseForEver(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.Answering(protocol.StatusRejected)))
-		w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Answering(protocol.StatusRejected)))
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.AnswerWithStatus(protocol.StatusRejected)))
+		w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.AnswerWithStatus(protocol.StatusRejected)))
 		w.Players(2)
 		w.WaitUntil(time.Hour)
 		events := map[string]int{}
@@ -71,7 +71,7 @@ func TestRefereesThatRefuseForEver(t *testing.T) {
 // The length of its tokens is a rule of a league: another setting at the next
 // start would make strangers of all agents.
 func TestTheLengthOfTokensDoesNotChange(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Pace = 10 * time.Second })
 		w.Referee("REF01")
@@ -88,10 +88,10 @@ func TestTheLengthOfTokensDoesNotChange(t *testing.T) {
 // Once an agent has used its token, nobody gets it by repeating the
 // registration, also from the next manager.
 func TestARegistrationIsNotRepeatedForOthers(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1)
-		w.Listener("alpha")
+		w.PingOnly("alpha")
 		q := w.Application("Alpha")
 		first, err := w.Apply(q)
 		require.NoError(t, err)
@@ -116,11 +116,11 @@ func TestARegistrationIsNotRepeatedForOthers(t *testing.T) {
 // A referee that has a match, answers pings, and hangs when it is handed the
 // match again by the next manager, loses it after the longest match.
 func TestARefereeThatHangsWhenItIsAskedAgain(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		limit := func(o *league.Options) { o.LongestMatch = 2 * time.Minute }
 		x := w.StartManagerIn(folder, 2, 2, limit)
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.Answering(protocol.StatusAccepted), leaguetest.Silent)))
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusAccepted), leaguetest.Silent)))
 		w.Referee("REF02")
 		w.Players(2)
 		w.WaitUntil(10 * leaguetest.Second)
@@ -137,11 +137,11 @@ func TestARefereeThatHangsWhenItIsAskedAgain(t *testing.T) {
 func TestARefereeThatIsBusyWithTheMatch(t *testing.T) {
 	for name, first := range map[string]func(*leaguetest.Call) (jsontext.Value, error){"with a commitment": leaguetest.Normally, "without one": leaguetest.EditAnswer("draw_commitment", nil)} {
 		t.Run(name, func(t *testing.T) {
-			leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 2, 1)
-				w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(first, leaguetest.Answering(protocol.StatusBusy))))
-				w.Player("P01", leaguetest.Slow(0, 20*time.Second, 0))
+				w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(first, leaguetest.AnswerWithStatus(protocol.StatusBusy))))
+				w.Player("P01", leaguetest.WithDelays(0, 20*time.Second, 0))
 				w.Player("P02")
 				w.WaitUntil(5 * leaguetest.Second)
 				x.Kill()
@@ -156,7 +156,7 @@ func TestARefereeThatIsBusyWithTheMatch(t *testing.T) {
 // A clock that jumps back in mid-league changes what files say of times, and
 // nothing else.
 func TestAClockThatJumpsBack(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		back := func(o *league.Options) {
 			o.Pace, o.TokenTTL = 2*leaguetest.Second, 24*time.Hour
@@ -185,7 +185,7 @@ func TestAClockThatJumpsBack(t *testing.T) {
 // A report of a stranger is refused at once, also while the match is being
 // handed over: only its referee's own waits for that.
 func TestAStrangersReportDoesNotWait(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 		w.Players(2)
@@ -213,14 +213,14 @@ func TestAStrangersReportDoesNotWait(t *testing.T) {
 // A referee whose word that it has a match was lost reports it while the match
 // is handed to another: that attempt is spared, and nobody waits for it.
 func TestAReportOfAnEarlierAttemptDoesNotWaitForALaterOne(t *testing.T) {
-	leaguetest.Told(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.Silent))
 		w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Silent))
 		w.Players(2)
 		w.WaitUntil(13 * leaguetest.Second)
 		require.Len(t, w.Calls(protocol.StartMatch.Name, "ref02"), 1, "it is being handed the match")
-		report := w.Wins("REF01")
+		report := w.WinReport("REF01")
 		report.Attempt = 1
 		_, err := w.Report(report)
 		require.NoError(t, err)

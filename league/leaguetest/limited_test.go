@@ -30,7 +30,7 @@ func limiting(wait time.Duration) leaguetest.Reply {
 
 func TestRateLimitedPlayerIsAskedAgainWhenItSays(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(5, limiting(4*leaguetest.Second), leaguetest.Normally))))
+		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(5, limiting(4*leaguetest.Second), leaguetest.Normally))))
 		assert.Equal(t, []time.Duration{0, 4 * leaguetest.Second, 8 * leaguetest.Second, 12 * leaguetest.Second, 16 * leaguetest.Second, 20 * leaguetest.Second},
 			leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "more often than there are retries")
 		assert.Empty(t, w.GameErrors())
@@ -41,10 +41,10 @@ func TestRateLimitedPlayerIsAskedAgainWhenItSays(t *testing.T) {
 func TestPausesGrowWhereARateLimitedPlayerNamesNone(t *testing.T) {
 	const ms = time.Millisecond
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.Invite.Name, leaguetest.RefuseWith(protocol.ErrRateLimited))))
+		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.RefuseWith(protocol.ErrRateLimited))))
 		assert.Equal(t, []time.Duration{0, 250 * ms, 750 * ms, 1500 * ms, 2500 * ms, 3500 * ms, 4500 * ms},
 			leaguetest.Times(w.Calls(protocol.Invite.Name, "p02")))
-		assert.Equal(t, []leaguetest.GameError{leaguetest.Last(5*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.Join)}, w.GameErrors())
+		assert.Equal(t, []leaguetest.GameError{leaguetest.FinalError(5*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.JoinAck)}, w.GameErrors())
 		result := w.Manager.Results()[0]
 		assert.Equal(t, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited) - P01 wins by default", result.Reason)
 	})
@@ -52,7 +52,7 @@ func TestPausesGrowWhereARateLimitedPlayerNamesNone(t *testing.T) {
 
 func TestRateLimitUsesUpNoRetry(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
+		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
 			leaguetest.FailWith(leaguetest.ErrHangUp), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", "Even"), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", 0), leaguetest.Normally))))
 		assert.Len(t, w.GameErrors(), 3, "there are three retries")
 		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
@@ -61,8 +61,8 @@ func TestRateLimitUsesUpNoRetry(t *testing.T) {
 
 func TestPlayerThatIsRateLimitedForItsWholeWindowLosesByE022(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.With(leaguetest.On(protocol.ChooseParity.Name, limiting(time.Hour))))
-		assert.Equal(t, []leaguetest.GameError{leaguetest.Last(30*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.Choice)}, w.GameErrors())
+		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, limiting(time.Hour))))
+		assert.Equal(t, []leaguetest.GameError{leaguetest.FinalError(30*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.ChoiceReply)}, w.GameErrors())
 		w.OnlyCall(protocol.ChooseParity.Name, "p02")
 		result := w.GameOver("p01").GameResult
 		assert.Equal(t, "P02 answered CHOOSE_PARITY_CALL with JSON-RPC error 22 (rate limited, asked to wait 1h0m0s) - P01 wins by default", result.Reason)
@@ -123,13 +123,13 @@ func TestAuditFindsNothingWrongWithRateLimitsAndResultsFromTheStandings(t *testi
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
 		w.RefereeWithFiles("REF01", folder)
-		deaf := w.Lives("P01", folder, leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType)))
+		deaf := w.PlayerIn("P01", folder, leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType)))
 		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(9, limiting(2*leaguetest.Second), leaguetest.Normally)))
 		w.Player("P03", leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
 		w.Player("P04")
 		x.Finish()
 		require.NoError(t, deaf.Player.Close())
-		assert.Len(t, leaguetest.HistoryOf(t, folder, "P01").Matches, 3)
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3)
 		x.CloseAudited()
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// A ScriptedManager is a scripted league manager, to try a referee or a player alone. It
-// grants the ids that are asked for, and acknowledges every report.
+// ScriptedManager starts a manager that consists of a script, to test a referee or a
+// player alone. It grants each requested id and acknowledges each report.
 func (w *World) ScriptedManager(traits ...Option) *Agent {
 	a := NewAgent(ManagerHost, nil)
 	a.Caller = w.Caller(ManagerHost, 64<<10)
@@ -49,7 +49,7 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 	for _, set := range traits {
 		set(a)
 	}
-	for method, play := range a.Script { // a scripted boss is honest in its own way
+	for method, play := range a.Script { // OwnAnswer of a scripted method is the reply above
 		a.Script[method] = func(c *Call) (jsontext.Value, error) {
 			c.own = func(ctx context.Context) (any, error) {
 				again := *c
@@ -62,7 +62,7 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 	return a
 }
 
-// Assignment hands a match between P01 and P02 to a referee.
+// Assignment is the assignment of a match between P01 and P02 to a referee.
 func (w *World) Assignment(matchID string, attempt int, refereeID string) *protocol.MatchAssignment {
 	id, _ := protocol.ParseMatchID(matchID)
 	seat := func(id string) protocol.AssignedPlayer {
@@ -81,7 +81,7 @@ func (w *World) Assignment(matchID string, attempt int, refereeID string) *proto
 	}
 }
 
-// Assign calls start_match with the manager's credential.
+// Assign calls start_match with the credential of the manager.
 func (w *World) Assign(boss, to *Agent, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
 	return protocol.StartMatch.Call(w.Context, boss.Caller, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)}, q)
 }

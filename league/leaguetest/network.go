@@ -18,28 +18,28 @@ import (
 	"evenodd/transport/memory"
 )
 
-// A Network joins the agents of a world. Every agent has a host of its own,
-// under the same URL whatever carries the calls.
+// A Network connects the agents of a World. Each agent has its own host; its URL is the
+// same on each carrier.
 type Network interface {
-	// caller is the carrier as one agent has it, which reads answers of at
-	// most maxReply bytes where answers have a size.
+	// Caller returns the caller of one agent. It reads at most maxReply bytes of a reply, if
+	// replies are bytes.
 	Caller(maxReply int64) protocol.Caller
-	// listen serves a host until stop is called. A scripted agent may break
-	// connections and answer nonsense.
+	// Listen serves a host until stop is called. A scripted agent may break connections and
+	// send invalid replies.
 	Listen(host string, mux *transport.Mux, scripted bool) (stop func())
 	Close()
 }
 
-// EndpointOf is where the agent of a host is reached, on every carrier.
+// EndpointOf returns the URL of the agent of a host, the same on each carrier.
 func EndpointOf(host string) string { return "http://" + host + ":8000" + http.Path }
 
-// HostOf is the reverse of endpointOf.
+// HostOf is the inverse of EndpointOf.
 func HostOf(endpoint string) string {
 	host, _, _ := strings.Cut(strings.TrimPrefix(endpoint, "http://"), ":")
 	return host
 }
 
-// The carriers.
+// The carriers of scenarios.
 const (
 	Memory = "values"
 	Wire   = "wire"
@@ -66,7 +66,7 @@ func (n memoryNetwork) Listen(host string, mux *transport.Mux, _ bool) func() {
 
 func (memoryNetwork) Close() {}
 
-// PipeNetwork is HTTP without a network: every connection is a net.Pipe.
+// PipeNetwork is HTTP over net.Pipe connections.
 type PipeNetwork struct {
 	Mu        sync.Mutex
 	Listeners map[string]*PipeListener // by address
@@ -110,7 +110,7 @@ func (p *PipeNetwork) Listen(host string, mux *transport.Mux, scripted bool) fun
 	if scripted {
 		server := &nethttp.Server{ReadHeaderTimeout: 5 * time.Second, Handler: nethttp.HandlerFunc(
 			func(w nethttp.ResponseWriter, r *nethttp.Request) {
-				serving.Add(1) // a script may take its time although nobody waits
+				serving.Add(1) // a delayed reply may end after its caller has given up
 				defer serving.Done()
 				serveScript(mux, w, r)
 			})}
@@ -121,7 +121,7 @@ func (p *PipeNetwork) Listen(host string, mux *transport.Mux, scripted bool) fun
 		serving.Go(func() { _ = server.Serve(l) })
 		stop = func() {
 			ended, cancel := context.WithCancel(context.Background())
-			cancel() // whoever still waits for an answer gets none
+			cancel() // callers that still wait get no answer
 			_ = server.Shutdown(ended)
 		}
 	}
@@ -144,7 +144,7 @@ func (p *PipeNetwork) Close() {
 	}
 }
 
-// A PipeListener accepts what dial makes.
+// A PipeListener accepts the connections that Dial makes.
 type PipeListener struct {
 	Address  string
 	Arriving chan net.Conn
@@ -173,9 +173,9 @@ type pipeAddr string
 func (pipeAddr) Network() string  { return "pipe" }
 func (a pipeAddr) String() string { return string(a) }
 
-// The ways in which an answer can get lost on a carrier. A scripted agent
-// returns one of them as its error: over HTTP it really happens, and in memory,
-// where no bytes can be broken, the call fails as that of a carrier does.
+// Failures of a scripted agent. A scripted agent returns one of them as its error. Over
+// HTTP the connection or the reply really fails; in memory the call returns the error that
+// the HTTP client would return.
 var (
 	ErrHangUp      = &transport.Error{Code: 90001, Message: "the connection is closed"}
 	ErrGarbage     = &transport.Error{Code: 90002, Message: "the answer is no JSON"}
@@ -183,8 +183,8 @@ var (
 	ErrTooLarge    = &transport.Error{Code: 90004, Message: "the answer is too large"}
 )
 
-// carrierFailure is the carrier's own failure behind what a scripted agent
-// returned; nil when it is none.
+// carrierFailure converts such an error to the error of the HTTP client; nil for other
+// errors.
 func carrierFailure(err error) error {
 	var e *transport.Error
 	if !errors.As(err, &e) {
@@ -201,7 +201,7 @@ func carrierFailure(err error) error {
 	return nil
 }
 
-// serveScript answers like transport/http, and can also fail to.
+// serveScript serves a scripted agent over HTTP, with its failures.
 func serveScript(mux *transport.Mux, w nethttp.ResponseWriter, r *nethttp.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -18,37 +18,36 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An Exchange is one call as its caller saw it. Times count from the beginning
-// of the world.
+// An Exchange is one call as its caller saw it. Times count from the start of the World.
 type Exchange struct {
 	From, To string // hosts
 	Method   string
 	Bearer   string
-	Message  jsontext.Value // as JSON, whatever carried it
+	Message  jsontext.Value // as JSON, on each carrier
 	At       time.Duration
 
 	ended  bool
-	Answer jsontext.Value // nil when there was none
+	Answer jsontext.Value // nil if there was none
 	Err    error
 	Until  time.Duration
 }
 
-// Type is the message type of the request, "" for the tools.
+// Type is the message type of the request, "" for tools.
 func (e *Exchange) Type() string { return Decode[protocol.Envelope](e.Message).MessageType }
 
-// ProtocolError is the error of the call as an agent sees it.
+// ProtocolError returns the error of the call as an agent sees it.
 func (e *Exchange) ProtocolError() *protocol.Error { return protocol.AsError(e.Err) }
 
-// Decode makes a message of its JSON.
+// Decode decodes a message; it panics on invalid JSON.
 func Decode[T any](raw jsontext.Value) *T {
 	v := new(T)
 	if err := json.Unmarshal(raw, v); err != nil {
-		panic(err) // what our agents send can be read
+		panic(err) // our agents send valid messages
 	}
 	return v
 }
 
-// Encode is a message as JSON.
+// Encode returns a message as JSON.
 func Encode(v any) jsontext.Value {
 	var raw []byte
 	var err error
@@ -61,13 +60,12 @@ func Encode(v any) jsontext.Value {
 		raw, err = json.Marshal(v)
 	}
 	if err != nil {
-		panic(err) // what our agents send can be written
+		panic(err) // messages of our agents can be encoded
 	}
 	return raw
 }
 
-// A Recorder is everything that was said in a world, in the order in which it
-// was said.
+// A Recorder contains all exchanges of a World, in order of their start.
 type Recorder struct {
 	began time.Time
 
@@ -95,7 +93,7 @@ func (r *Recorder) end(e *Exchange, answer any, err error) {
 	e.ended, e.Answer, e.Err, e.Until = true, raw, err, r.now()
 }
 
-// All are copies of the exchanges that want accepts.
+// All returns copies of the exchanges for which want is true.
 func (r *Recorder) All(want func(*Exchange) bool) []Exchange {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -108,15 +106,14 @@ func (r *Recorder) All(want func(*Exchange) bool) []Exchange {
 	return found
 }
 
-// A recordingCaller is a carrier as one agent has it: it writes down all the agent says
-// and is told.
+// A recordingCaller records each exchange of one agent.
 type recordingCaller struct {
 	host   string
 	record *Recorder
 	next   protocol.Caller
 }
 
-// A wrapped context hides the type of another. Every call of every agent gets one,
+// A wrapped context hides the type of another one. Each call of each agent gets one,
 // because nothing may depend on that type.
 type wrapped struct{ context.Context }
 
@@ -126,7 +123,7 @@ func (s *recordingCaller) Call(ctx context.Context, r protocol.CallRequest) (any
 	if lost := carrierFailure(err); lost != nil {
 		answer, err = nil, lost
 	}
-	if raw, scripted := answer.(jsontext.Value); scripted && err == nil { // the carrier of values brought it as it is
+	if raw, scripted := answer.(jsontext.Value); scripted && err == nil { // the memory bus does not decode
 		answer, err = r.Decode(raw)
 		if err == nil {
 			s.record.end(e, raw, nil)
@@ -137,14 +134,14 @@ func (s *recordingCaller) Call(ctx context.Context, r protocol.CallRequest) (any
 	return answer, timing, err
 }
 
-// Calls are the calls of a method, to the given hosts or to all.
+// Calls returns the calls of a method, to the given hosts or to all.
 func (w *World) Calls(method string, to ...string) []Exchange {
 	return w.Recorder.All(func(e *Exchange) bool {
 		return e.Method == method && (len(to) == 0 || slices.Contains(to, e.To))
 	})
 }
 
-// OnlyCall is the one call of a method to a host.
+// OnlyCall returns the only call of a method to a host.
 func (w *World) OnlyCall(method, to string) Exchange {
 	w.T.Helper()
 	found := w.Calls(method, to)
@@ -152,7 +149,7 @@ func (w *World) OnlyCall(method, to string) Exchange {
 	return found[0]
 }
 
-// Times are when calls were made.
+// Times returns the start times of calls.
 func Times(calls []Exchange) []time.Duration {
 	at := make([]time.Duration, len(calls))
 	for i := range calls {
@@ -161,7 +158,7 @@ func Times(calls []Exchange) []time.Duration {
 	return at
 }
 
-// Pauses are the times between calls.
+// Pauses returns the times between calls.
 func Pauses(calls []Exchange) []time.Duration {
 	var between []time.Duration
 	for i := 1; i < len(calls); i++ {
@@ -170,7 +167,7 @@ func Pauses(calls []Exchange) []time.Duration {
 	return between
 }
 
-// AssertPauses checks times between calls that have up to a tenth of jitter.
+// AssertPauses checks the times between calls, which have up to 10 % of jitter.
 func AssertPauses(t *testing.T, want []time.Duration, calls []Exchange) {
 	t.Helper()
 	got := Pauses(calls)
@@ -183,7 +180,7 @@ func AssertPauses(t *testing.T, want []time.Duration, calls []Exchange) {
 	}
 }
 
-// A GameError is a GAME_ERROR, as far as it matters.
+// A GameError contains what scenarios check of a GAME_ERROR.
 type GameError struct {
 	At        time.Duration
 	To        string
@@ -191,12 +188,11 @@ type GameError struct {
 	Retry     int
 	Retryable bool
 	Action    string
-	Next      time.Duration // of the next try; -1 when there is none
-	Remaining time.Duration // to answer rightly; -1 when that is not said
+	Next      time.Duration // time of the next attempt; NotGiven if there is none
+	Remaining time.Duration // time left in the window; NotGiven if absent
 }
 
-// GameErrors are all GAME_ERRORs of referees, in order of time, receiver and
-// number.
+// GameErrors returns all GAME_ERRORs of referees by time, receiver and number.
 func (w *World) GameErrors() []GameError {
 	var list []GameError
 	for _, e := range w.Calls(protocol.NotifyGameError.Name) {
@@ -217,7 +213,7 @@ func (w *World) GameErrors() []GameError {
 		list = append(list, c)
 	}
 	slices.SortFunc(list, func(a, b GameError) int {
-		last := func(c GameError) int { // the last of them has the number of the one before
+		last := func(c GameError) int { // the final error repeats the number of the one before
 			if c.Retryable {
 				return 0
 			}
@@ -228,15 +224,15 @@ func (w *World) GameErrors() []GameError {
 	return list
 }
 
-// SinceStart is a timestamp of a message as a time of the world.
+// SinceStart converts the timestamp of a message to the time of the World.
 func (w *World) SinceStart(stamp string) time.Duration {
 	t, err := protocol.ParseTimestamp(stamp)
 	require.NoError(w.T, err)
 	return t.Sub(w.Recorder.began)
 }
 
-// Answering takes no match, and says so.
-func Answering(status string) Reply {
+// AnswerWithStatus answers start_match with a status and a reason, and conducts no match.
+func AnswerWithStatus(status string) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		q := Decode[protocol.MatchAssignment](c.Message)
 		e := q.Envelope
@@ -247,8 +243,8 @@ func Answering(status string) Reply {
 	}
 }
 
-// Assignments are the calls of start_match as "ref01 a1 0s".
-func (w *World) Assignments() []string {
+// AssignmentLog returns the calls of start_match, such as "R1M1 ref01 attempt 1 at 0s".
+func (w *World) AssignmentLog() []string {
 	var list []string
 	for _, e := range w.Calls(protocol.StartMatch.Name) {
 		q := Decode[protocol.MatchAssignment](e.Message)
@@ -262,9 +258,9 @@ func (w *World) Assignments() []string {
 	return list
 }
 
-// Told tells a story on one carrier, where the time that it takes matters and
-// not what carries it.
-func Told(t *testing.T, story func(t *testing.T, w *World)) {
+// OnWire runs a scenario on the memory bus with encoded messages. It is for scenarios
+// whose duration matters, and not their carrier.
+func OnWire(t *testing.T, story func(t *testing.T, w *World)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +270,7 @@ func Told(t *testing.T, story func(t *testing.T, w *World)) {
 	})
 }
 
-// Seconds are when calls were made, as whole seconds.
+// Seconds returns the start times of calls in whole seconds.
 func Seconds(calls []Exchange) []int {
 	list := make([]int, len(calls))
 	for i := range calls {

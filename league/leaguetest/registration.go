@@ -8,7 +8,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// Application is what a player that nobody refuses sends.
+// Application is a registration of a player that the manager accepts.
 func (w *World) Application(name string) *protocol.LeagueRegisterRequest {
 	host := strings.ToLower(name)
 	return &protocol.LeagueRegisterRequest{
@@ -21,7 +21,7 @@ func (w *World) Application(name string) *protocol.LeagueRegisterRequest {
 	}
 }
 
-// RefereeApplication is the same for a referee.
+// RefereeApplication is a registration of a referee that the manager accepts.
 func (w *World) RefereeApplication(name string) *protocol.RefereeRegisterRequest {
 	host := strings.ToLower(name)
 	return &protocol.RefereeRegisterRequest{
@@ -34,26 +34,26 @@ func (w *World) RefereeApplication(name string) *protocol.RefereeRegisterRequest
 	}
 }
 
-// Listener is somebody who answers ping, and nothing else.
-func (w *World) Listener(host string) *Agent {
+// PingOnly starts an agent that answers ping and nothing else.
+func (w *World) PingOnly(host string) *Agent {
 	a := NewAgent(host, nil)
 	a.Script = Script{protocol.Ping.Name: AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"})}
 	w.Open(a, w.ScriptMux(a.Script))
 	return a
 }
 
-func (w *World) Manage() protocol.Peer { return protocol.Peer{Endpoint: EndpointOf(ManagerHost)} }
+func (w *World) ManagerPeer() protocol.Peer { return protocol.Peer{Endpoint: EndpointOf(ManagerHost)} }
 
 func (w *World) Apply(q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
-	return protocol.RegisterPlayer.Call(w.Context, w.Untrusted, w.Manage(), q)
+	return protocol.RegisterPlayer.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 }
 
 func (w *World) ApplyReferee(q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
-	return protocol.RegisterReferee.Call(w.Context, w.Untrusted, w.Manage(), q)
+	return protocol.RegisterReferee.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 }
 
-// Later does something at a time of the world.
-func (w *World) Later(moment time.Duration, do func()) {
+// RunAt calls do at a time of the World.
+func (w *World) RunAt(moment time.Duration, do func()) {
 	w.Background.Go(func() {
 		time.Sleep(moment - w.Now())
 		do()

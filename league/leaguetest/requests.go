@@ -11,7 +11,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// AssertRefused checks the error that another agent answered with.
+// AssertRefused checks the code of an error that another agent returned.
 func AssertRefused(t *testing.T, err error, code protocol.Code, rpc int) {
 	t.Helper()
 	e := protocol.AsError(err)
@@ -21,23 +21,23 @@ func AssertRefused(t *testing.T, err error, code protocol.Code, rpc int) {
 	}
 }
 
-// Contradictory is a report of R1M1 whose winner is not the one that its choices
-// and its number make: P01 chose even, P02 odd, and 8 was drawn.
-func (w *World) Contradictory(refereeID string) *protocol.MatchResultReport {
-	q := w.Wins(refereeID)
+// ContradictoryReport is a report of R1M1 with the wrong winner: P01 chose even, P02 odd,
+// the number was 8, and P02 wins.
+func (w *World) ContradictoryReport(refereeID string) *protocol.MatchResultReport {
+	q := w.WinReport(refereeID)
 	other := "P02"
 	q.Result.Winner = &other
 	return q
 }
 
-// DoubleLoss is the report that both players of R1M1 failed.
-func (w *World) DoubleLoss(refereeID string) *protocol.MatchResultReport {
-	q := w.Verdict(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
+// DoubleLossReport is a report that both players of R1M1 lost technically.
+func (w *World) DoubleLossReport(refereeID string) *protocol.MatchResultReport {
+	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
 	q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
 	return q
 }
 
-// A Query is a LEAGUE_QUERY of an agent, before it is sent.
+// A Query is a LEAGUE_QUERY that is not yet sent.
 type Query struct {
 	protocol.LeagueQuery
 	W *World
@@ -57,11 +57,11 @@ func (w *World) Query(id, queryType string) *Query {
 }
 
 func (q *Query) Send() (*protocol.LeagueQueryResponse, error) {
-	return protocol.Query.Call(q.W.Context, q.W.Untrusted, q.W.Manage(), &q.LeagueQuery)
+	return protocol.Query.Call(q.W.Context, q.W.Untrusted, q.W.ManagerPeer(), &q.LeagueQuery)
 }
 
-// Accepting takes every match and conducts none.
-func (w *World) Accepting(c *Call) (jsontext.Value, error) {
+// AcceptMatch accepts a match and does not conduct it.
+func (w *World) AcceptMatch(c *Call) (jsontext.Value, error) {
 	q := Decode[protocol.MatchAssignment](c.Message)
 	return Encode(protocol.MatchAssignmentAck{
 		Envelope: protocol.NewStamp("referee:script", w.Clock).Envelope(protocol.TypeMatchAssignmentAck, q.ConversationID),
@@ -69,11 +69,11 @@ func (w *World) Accepting(c *Call) (jsontext.Value, error) {
 	}), nil
 }
 
-// Idle makes a trait of it.
-func (w *World) Idle() Option { return On(protocol.StartMatch.Name, w.Accepting) }
+// OnlyAccepting is the option of a referee that accepts matches and does not conduct them.
+func (w *World) OnlyAccepting() Option { return On(protocol.StartMatch.Name, w.AcceptMatch) }
 
-// Verdict is a report of a referee about a match, before it is sent.
-func (w *World) Verdict(refereeID, matchID string, winner *string, a, b string, scoreA, scoreB int) *protocol.MatchResultReport {
+// ReportOf is a report of a referee that is not yet sent.
+func (w *World) ReportOf(refereeID, matchID string, winner *string, a, b string, scoreA, scoreB int) *protocol.MatchResultReport {
 	id, _ := protocol.ParseMatchID(matchID)
 	q := &protocol.MatchResultReport{
 		Envelope: protocol.NewStamp(protocol.RefereeSender(refereeID), w.Clock).Envelope(protocol.TypeMatchResultReport, "conv-report"),
@@ -84,10 +84,10 @@ func (w *World) Verdict(refereeID, matchID string, winner *string, a, b string, 
 	return q
 }
 
-// Wins is the report that P01 wins R1M1 against P02.
-func (w *World) Wins(refereeID string) *protocol.MatchResultReport {
+// WinReport is the report that P01 wins R1M1 against P02.
+func (w *World) WinReport(refereeID string) *protocol.MatchResultReport {
 	winner, number, even, odd := "P01", 8, "even", "odd"
-	q := w.Verdict(refereeID, "R1M1", &winner, "P01", "P02", 3, 0)
+	q := w.ReportOf(refereeID, "R1M1", &winner, "P01", "P02", 3, 0)
 	q.Result.Details = &protocol.ResultDetails{
 		DrawnNumber: &number, Choices: protocol.Both("P01", &even, "P02", &odd), Status: protocol.StatusWin,
 	}
@@ -95,16 +95,16 @@ func (w *World) Wins(refereeID string) *protocol.MatchResultReport {
 }
 
 func (w *World) Report(q *protocol.MatchResultReport) (*protocol.Ack, error) {
-	return protocol.ReportMatchResult.Call(w.Context, w.Untrusted, w.Manage(), q)
+	return protocol.ReportMatchResult.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 }
 
-// Reporting starts a league of four players whose two referees leave the
-// reports to the test: R1M1 is REF01's, and R1M2 is REF02's.
-func (w *World) Reporting() {
+// StartReporting starts a league of four players. Its two referees accept matches and
+// leave the reports to the test: R1M1 belongs to REF01, R1M2 to REF02.
+func (w *World) StartReporting() {
 	w.T.Helper()
 	w.StartManager(4, 2)
-	w.Referee("REF01", w.Idle())
-	w.Referee("REF02", w.Idle())
+	w.Referee("REF01", w.OnlyAccepting())
+	w.Referee("REF02", w.OnlyAccepting())
 	w.Players(4)
 	w.WaitUntil(Second)
 	require.Equal(w.T, "RUNNING_LEAGUE", w.Manager.Status().State)

@@ -26,10 +26,9 @@ import (
 	"evenodd/transport"
 )
 
-// A ManagerRun is one life of the manager of a league that is kept in a folder. It
-// can die at any event, as by a power cut: from then on it hears nothing and
-// says nothing, whoever waits for its answer loses the connection, and its disk
-// stays as it was.
+// A ManagerRun is one process life of a manager with a data folder. The manager can crash
+// at any event, as in a power cut: it stops sending and handling calls, callers lose their
+// connection, and its disk keeps the state of that moment.
 type ManagerRun struct {
 	World      *World
 	Folder     store.Folder
@@ -37,42 +36,42 @@ type ManagerRun struct {
 	Manager    *league.Manager
 	Agent      *Agent
 	Cancel     context.CancelFunc
-	CloseFiles func() error  // of the keep, once
+	CloseFiles func() error  // closes the files, once
 	Done       chan struct{} // closed when Run has returned
 	Final      *protocol.LeagueCompleted
 	Err        error
 
 	CrashPoint CrashPoint
-	events     atomic.Int64 // that it has recorded, with those of the lives before
+	events     atomic.Int64 // number of recorded events, those of earlier runs included
 	Dead       atomic.Bool
-	Died       chan struct{} // closed when its fate is fulfilled
-	disk       string        // what was on disk then
+	Died       chan struct{} // closed at the crash
+	disk       string        // copy of the disk at the crash
 }
 
-// A CrashPoint is the event at which a manager dies.
+// A CrashPoint is the event at which a manager crashes.
 type CrashPoint struct {
-	Event int // by its number in the journal; 0 lets it live
+	Event int // number of the event in the journal; 0 for no crash
 	When  Moment
 }
 
-// How much of the world has heard of an event when the manager dies.
+// What has happened since the event when the manager crashes.
 type Moment int
 
 const (
-	BeforeTelling Moment = iota // it is on disk, and nothing was said or done after it
-	AfterTelling                // all that comes of it was said, until the next event
-	PowerCut                    // the same, but the disk has what it has at that moment
+	BeforeTelling Moment = iota // the event is on disk; nothing followed
+	AfterTelling                // all messages were sent that follow from the event
+	PowerCut                    // the same, but the disk has only what was synced
 )
 
 func (x Moment) String() string { return [...]string{"untold", "followed", "power cut"}[x] }
 
-// StartManagerIn opens the league in a folder and runs it, like startManager.
+// StartManagerIn opens the league in a folder and runs it, like StartManager.
 func (w *World) StartManagerIn(folder store.Folder, players, referees int, change ...func(*league.Options)) *ManagerRun {
 	w.T.Helper()
 	return w.StartMortalManager(CrashPoint{}, folder, players, referees, change...)
 }
 
-// StartMortalManager is tenure with an end.
+// StartMortalManager is StartManagerIn with a crash.
 func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) *ManagerRun {
 	w.T.Helper()
 	x, o := w.OpenManager(end, folder, players, referees, change...)
@@ -80,7 +79,7 @@ func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players,
 	return x
 }
 
-// OpenManager opens the league in a folder for a manager.
+// OpenManager opens the league in a folder and returns the options of its manager.
 func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) (*ManagerRun, league.Options) {
 	w.T.Helper()
 	keep, _, err := league.OpenFiles(folder, LeagueID, false, time.Now)
@@ -103,7 +102,7 @@ func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, refere
 	return x, o
 }
 
-// Start makes the manager and runs it.
+// Start creates the manager and runs it.
 func (x *ManagerRun) Start(o league.Options) (err error) {
 	w := x.World
 	ctx, cancel := context.WithCancel(w.Context)
@@ -125,7 +124,7 @@ func (x *ManagerRun) Start(o league.Options) (err error) {
 	return nil
 }
 
-// Kill ends a manager at once, wherever it is.
+// Kill ends a manager at once, at any point.
 func (x *ManagerRun) Kill() {
 	x.World.T.Helper()
 	x.Dead.Store(true)
@@ -135,7 +134,7 @@ func (x *ManagerRun) Kill() {
 	require.NoError(x.World.T, x.CloseFiles())
 }
 
-// Finish waits until the league is over, and what goes on beside it.
+// Finish waits until the league is over and all agents are idle.
 func (x *ManagerRun) Finish() *protocol.LeagueCompleted {
 	x.World.T.Helper()
 	<-x.Done
@@ -144,8 +143,8 @@ func (x *ManagerRun) Finish() *protocol.LeagueCompleted {
 	return x.Final
 }
 
-// now is the clock of a manager, which knows that an event is recorded by the
-// question when that was.
+// now is the clock of a manager. A question for the time that comes from the recording of
+// an event counts that event.
 func (x *ManagerRun) now() time.Time {
 	if !x.Dead.Load() && recording() {
 		n := int(x.events.Add(1))
@@ -159,8 +158,7 @@ func (x *ManagerRun) now() time.Time {
 	return x.World.Clock.Now()
 }
 
-// recording tells whether its caller, a clock, was asked for the time of an
-// event.
+// recording reports whether the caller of the clock records an event.
 func recording() bool {
 	var stack [8]uintptr
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
@@ -169,7 +167,7 @@ func recording() bool {
 	return strings.HasSuffix(asked.Function, "(*Clock).Now") && strings.HasSuffix(asker.Function, "(*ledger).record")
 }
 
-// die fulfils a fate.
+// die crashes the manager.
 func (x *ManagerRun) die() {
 	if x.Dead.Swap(true) {
 		return
@@ -179,8 +177,8 @@ func (x *ManagerRun) die() {
 	close(x.Died)
 }
 
-// copyLive copies a folder to which files are being written. It leaves out files that
-// disappear meanwhile: a document is written to a temporary file, which is renamed.
+// copyLive copies a folder while files in it are written. It omits files that disappear
+// meanwhile: a document is written to a temporary file, which is then renamed.
 func copyLive(to, from string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -203,8 +201,8 @@ func copyLive(to, from string) error {
 
 func (x *ManagerRun) DataFolder() string { return filepath.Join(string(x.Folder), "data") }
 
-// RestoreDisk takes a manager that died out of the world, and leaves its disk as it
-// was.
+// RestoreDisk removes a crashed manager from the network and restores its disk to the
+// state of the crash.
 func (x *ManagerRun) RestoreDisk() {
 	t := x.World.T
 	x.Agent.Stop()
@@ -220,7 +218,7 @@ func (x *ManagerRun) RestoreDisk() {
 	}
 }
 
-// A mortalMux is the mux of a manager that can die.
+// A mortalMux is the mux of a manager that can crash.
 type mortalMux struct {
 	*transport.Mux
 	x *ManagerRun
@@ -239,7 +237,7 @@ func (m mortalMux) Handle(method string, decode func([]byte) (any, error), handl
 	})
 }
 
-// A mortalCaller is the carrier as a manager has it that can die.
+// A mortalCaller is the caller of a manager that can crash.
 type mortalCaller struct {
 	x    *ManagerRun
 	next protocol.Caller
@@ -258,7 +256,8 @@ func (c *mortalCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *
 	return nil, nil, ctx.Err()
 }
 
-// InBackground does something beside the story, which ends with it if it fails.
+// InBackground runs a function beside the scenario. If it fails the test, the scenario
+// ends.
 func (w *World) InBackground(do func()) (done <-chan struct{}) {
 	over := make(chan struct{})
 	w.Background.Go(func() {
@@ -273,7 +272,7 @@ func (w *World) InBackground(do func()) (done <-chan struct{}) {
 	return over
 }
 
-// CountCalls is how many calls of a method were made, to the given hosts or to all.
+// CountCalls returns the number of calls of a method, to the given hosts or to all.
 func (w *World) CountCalls(method string, to ...string) int { return len(w.Calls(method, to...)) }
 
 func ReadJournal(w *World, folder store.Folder) []byte {
@@ -283,7 +282,7 @@ func ReadJournal(w *World, folder store.Folder) []byte {
 	return text
 }
 
-// FoldJournal is what the journal in a folder says, and the hashes of its lines.
+// FoldJournal returns the state of the journal in a folder, and the hashes of its lines.
 func (w *World) FoldJournal(folder store.Folder) (*journal.State, map[string]bool) {
 	w.T.Helper()
 	text := ReadJournal(w, folder)
@@ -299,7 +298,7 @@ func (w *World) FoldJournal(folder store.Folder) (*journal.State, map[string]boo
 	return state, hashes
 }
 
-// EventTypes are the types of a journal's events, in order.
+// EventTypes returns the types of the events in a journal, in order.
 func (w *World) EventTypes(folder store.Folder) []string {
 	w.T.Helper()
 	var list []string
@@ -311,8 +310,8 @@ func (w *World) EventTypes(folder store.Folder) []string {
 	return list
 }
 
-// CheckFiles holds the files of a finished league and what was said of the
-// journal against the journal.
+// CheckFiles compares the files of a finished league, and what messages say about the
+// journal, with the journal.
 func (w *World) CheckFiles(folder store.Folder) *journal.State {
 	w.T.Helper()
 	state, hashes := w.FoldJournal(folder)

@@ -14,9 +14,8 @@ import (
 	"evenodd/transport"
 )
 
-// Resident puts a player on the network that keeps what it knows in a folder,
-// and its chances to itself. It does not register yet.
-func (w *World) Resident(id string, folder store.Folder, change func(*player.Options), traits ...Option) *Agent {
+// NewPlayerIn starts a player with a data folder and random secrets. It does not register.
+func (w *World) NewPlayerIn(id string, folder store.Folder, change func(*player.Options), traits ...Option) *Agent {
 	w.T.Helper()
 	w.Varies = true
 	a := NewAgent(id, traits)
@@ -40,84 +39,86 @@ func (w *World) Resident(id string, folder store.Folder, change func(*player.Opt
 	return a
 }
 
-// Lives is resident and its registration.
-func (w *World) Lives(id string, folder store.Folder, traits ...Option) *Agent {
+// PlayerIn calls NewPlayerIn and registers the player.
+func (w *World) PlayerIn(id string, folder store.Folder, traits ...Option) *Agent {
 	w.T.Helper()
-	a := w.Resident(id, folder, nil, traits...)
+	a := w.NewPlayerIn(id, folder, nil, traits...)
 	require.NoError(w.T, a.Player.Register(w.Context))
 	return a
 }
 
-func HistoryOf(t *testing.T, folder store.Folder, id string) *store.History {
+func ReadHistory(t *testing.T, folder store.Folder, id string) *store.History {
 	t.Helper()
 	h, err := store.Read[store.History](folder.History(id))
 	require.NoError(t, err)
 	return h
 }
 
-// A Conductor plays the referee towards one player, message by message.
-type Conductor struct {
-	W       *World
-	To      *Agent
-	Sender  string // who it says it is
-	Token   string // what it shows; "" for nothing
-	MatchID string
-	Attempt int
-	Free    bool // it binds itself to nothing in the draw
+// A ScriptedReferee sends the messages of a referee to one player, one by one.
+type ScriptedReferee struct {
+	World        *World
+	To           *Agent
+	Sender       string // the claimed id
+	Token        string // "" for none
+	MatchID      string
+	Attempt      int
+	NoCommitment bool // sends no draw commitment
 }
 
-// Conducts is REF01 in an attempt at a match of P01, with the right token.
-func (w *World) Conducts(to *Agent, matchID string, attempt int) *Conductor {
-	return &Conductor{w, to, "REF01", w.AccessToken(to.ID, matchID, attempt, "REF01"), matchID, attempt, false}
+// ScriptedReferee is REF01 with a valid access token for one attempt at a match of a
+// player.
+func (w *World) ScriptedReferee(to *Agent, matchID string, attempt int) *ScriptedReferee {
+	return &ScriptedReferee{w, to, "REF01", w.AccessToken(to.ID, matchID, attempt, "REF01"), matchID, attempt, false}
 }
 
-// Commitment is what the caller is bound to in the draw.
-func (c *Conductor) Commitment() string {
-	if c.Free {
+// Commitment returns the draw commitment, "" for none.
+func (c *ScriptedReferee) Commitment() string {
+	if c.NoCommitment {
 		return ""
 	}
 	return protocol.DrawCommitment(LeagueID, c.MatchID, c.Attempt, "REF01", SecretOf("nonce", c.MatchID))
 }
 
-func (c *Conductor) envelope(messageType string) protocol.Envelope {
-	e := protocol.NewStamp(protocol.RefereeSender(c.Sender), c.W.Clock).
+func (c *ScriptedReferee) envelope(messageType string) protocol.Envelope {
+	e := protocol.NewStamp(protocol.RefereeSender(c.Sender), c.World.Clock).
 		Envelope(messageType, protocol.MatchConversation(c.MatchID, c.Attempt))
 	e.AuthToken = c.Token
 	return e
 }
 
-func (c *Conductor) peer() protocol.Peer { return protocol.Peer{Endpoint: EndpointOf(c.To.Host)} }
+func (c *ScriptedReferee) peer() protocol.Peer { return protocol.Peer{Endpoint: EndpointOf(c.To.Host)} }
 
-func (c *Conductor) Invite() (*protocol.GameJoinAck, error) {
+func (c *ScriptedReferee) Invite() (*protocol.GameJoinAck, error) {
 	id, _ := protocol.ParseMatchID(c.MatchID)
-	return protocol.Invite.Call(c.W.Context, c.W.Untrusted, c.peer(), &protocol.GameInvitation{
+	return protocol.Invite.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameInvitation{
 		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: LeagueID, RoundID: id.Round, MatchID: c.MatchID,
 		GameType: evenodd.Type, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: c.Attempt,
 		DrawCommitment: c.Commitment(),
 	})
 }
 
-func (c *Conductor) Choose() (*protocol.ChooseParityResponse, error) {
-	return protocol.ChooseParity.Call(c.W.Context, c.W.Untrusted, c.peer(), &protocol.ChooseParityCall{
+func (c *ScriptedReferee) Choose() (*protocol.ChooseParityResponse, error) {
+	return protocol.ChooseParity.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.ChooseParityCall{
 		Envelope: c.envelope(protocol.TypeChooseParityCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: evenodd.Type,
-		Context: protocol.ChoiceContext{OpponentID: "P02", RoundID: 1}, Deadline: c.W.Clock.Timestamp(),
+		Context: protocol.ChoiceContext{OpponentID: "P02", RoundID: 1}, Deadline: c.World.Clock.Timestamp(),
 	})
 }
 
-func (c *Conductor) Move(deadline string, options ...string) (*protocol.GameMoveResponse, error) {
-	return protocol.MakeMove.Call(c.W.Context, c.W.Untrusted, c.peer(), &protocol.GameMoveCall{
+func (c *ScriptedReferee) Move(deadline string, options ...string) (*protocol.GameMoveResponse, error) {
+	return protocol.MakeMove.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameMoveCall{
 		Envelope: c.envelope(protocol.TypeGameMoveCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: "another",
 		MoveRequest: protocol.MoveRequest{MoveType: "pick", ValidOptions: options}, Deadline: deadline,
 	})
 }
 
-// Over tells that a number was drawn: with 8 the player that chose even wins.
-func (c *Conductor) Over(number int) (*protocol.Ack, error) {
+// SendGameOver sends a result with a drawn number: with 8, the player that chose even
+// wins.
+func (c *ScriptedReferee) SendGameOver(number int) (*protocol.Ack, error) {
 	even, odd, parity, winner := "even", "odd", evenodd.Parity(number), c.To.ID
 	if parity == odd {
 		winner = "P02"
 	}
-	return protocol.NotifyMatchResult.Call(c.W.Context, c.W.Untrusted, c.peer(), &protocol.GameOver{
+	return protocol.NotifyMatchResult.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameOver{
 		Envelope: c.envelope(protocol.TypeGameOver), MatchID: c.MatchID, GameType: evenodd.Type,
 		GameResult: &protocol.GameResult{
 			Status: protocol.StatusWin, WinnerPlayerID: &winner, DrawnNumber: &number, NumberParity: &parity,
@@ -126,24 +127,24 @@ func (c *Conductor) Over(number int) (*protocol.Ack, error) {
 	})
 }
 
-func (c *Conductor) Complain() (*protocol.Ack, error) {
-	return protocol.NotifyGameError.Call(c.W.Context, c.W.Untrusted, c.peer(), &protocol.GameError{
+func (c *ScriptedReferee) SendError() (*protocol.Ack, error) {
+	return protocol.NotifyGameError.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameError{
 		Envelope: c.envelope(protocol.TypeGameError), MatchID: c.MatchID, AffectedPlayer: c.To.ID, ErrorCode: "E001",
 		ErrorDescription: "TIMEOUT_ERROR", ActionRequired: protocol.TypeGameJoinAck,
 	})
 }
 
-// Everything is all that a referee can say to a player.
-func (c *Conductor) Everything() map[string]func() error {
+// AllCalls returns all calls of a referee to a player.
+func (c *ScriptedReferee) AllCalls() map[string]func() error {
 	return map[string]func() error{
 		"invite":   func() error { _, err := c.Invite(); return err },
 		"choose":   func() error { _, err := c.Choose(); return err },
-		"over":     func() error { _, err := c.Over(8); return err },
-		"complain": func() error { _, err := c.Complain(); return err },
+		"over":     func() error { _, err := c.SendGameOver(8); return err },
+		"complain": func() error { _, err := c.SendError(); return err },
 	}
 }
 
-// Announce is ROUND_ANNOUNCEMENT of a manager with the right credential.
+// Announce sends ROUND_ANNOUNCEMENT with the credential of the manager.
 func (w *World) Announce(to *Agent, round int, refereeAuth string) {
 	w.T.Helper()
 	_, err := protocol.NotifyRound.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},

@@ -11,7 +11,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A LogBuffer is a buffer for many writers.
+// A LogBuffer is a buffer for concurrent writers.
 type LogBuffer struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -23,8 +23,9 @@ func (l *LogBuffer) Write(b []byte) (int, error) {
 	return l.Buffer.Write(b)
 }
 
-// Secrets are all tokens of a league of four players and two referees.
-func (w *World) Secrets() map[string]string {
+// AllTokens returns all tokens of a league of four players and two referees, by
+// description.
+func (w *World) AllTokens() map[string]string {
 	secrets := map[string]string{"the admin token": w.Manager.AdminToken()}
 	referees := []string{"REF01", "REF02"}
 	for _, id := range append([]string{"P01", "P02", "P03", "P04"}, referees...) {
@@ -43,8 +44,8 @@ func (w *World) Secrets() map[string]string {
 	return secrets
 }
 
-// AssertNoSecret holds every answer a stranger got against all that is secret.
-func (w *World) AssertNoSecret(ids ...string) {
+// AssertNoTokenLeaked checks that no answer to the untrusted caller contains a token.
+func (w *World) AssertNoTokenLeaked(ids ...string) {
 	w.T.Helper()
 	for _, e := range w.Recorder.All(func(e *Exchange) bool { return e.From == "stranger" }) {
 		told := string(e.Answer)
@@ -61,9 +62,9 @@ func (w *World) AssertNoSecret(ids ...string) {
 	}
 }
 
-// Manages is all that a manager can say to a player, the end of the league at
+// ManagerCalls returns all calls of a manager to a player. The end of the league must come
 // last.
-func (w *World) Manages(to *Agent, bearer string) map[string]func() error {
+func (w *World) ManagerCalls(to *Agent, bearer string) map[string]func() error {
 	peer := protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: bearer}
 	envelope := func(messageType string) protocol.Envelope {
 		return protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(messageType, "conv-manager")
@@ -102,7 +103,7 @@ func (w *World) Manages(to *Agent, bearer string) map[string]func() error {
 	}
 }
 
-func Ended(done <-chan struct{}) bool {
+func IsClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true

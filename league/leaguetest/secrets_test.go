@@ -25,7 +25,7 @@ func TestNoTokenIsEverLogged(t *testing.T) {
 				troubledLeague(w)
 				w.Close()
 				require.NotZero(t, out.Len())
-				for what, secret := range w.Secrets() {
+				for what, secret := range w.AllTokens() {
 					require.NotEmpty(t, secret)
 					assert.NotContains(t, out.String(), secret, what)
 				}
@@ -55,14 +55,14 @@ func troubledLeague(w *leaguetest.World) {
 	query.AuthToken = w.Token("P01") + "x"
 	_, err = query.Send()
 	require.Error(w.T, err)
-	_, err = w.Report(w.Wins("REF01"))
+	_, err = w.Report(w.WinReport("REF01"))
 	require.Error(w.T, err)
-	c := w.Conducts(p, "R1M1", 1)
+	c := w.ScriptedReferee(p, "R1M1", 1)
 	c.Sender = "REF09"
-	for _, call := range c.Everything() {
+	for _, call := range c.AllCalls() {
 		require.Error(w.T, call())
 	}
-	for _, call := range w.Manages(p, w.ManagerCredential("P01")) {
+	for _, call := range w.ManagerCalls(p, w.ManagerCredential("P01")) {
 		require.Error(w.T, call())
 	}
 	again := w.Application("Agent P04")

@@ -14,18 +14,26 @@ import (
 func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(w *leaguetest.World, c *leaguetest.Conductor)
+		change func(w *leaguetest.World, c *leaguetest.ScriptedReferee)
 		code   protocol.Code
 	}{
-		{"no token", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Token = "" }, protocol.ErrTokenMissing},
-		{"any token", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Token = "tok-ref01-abc" }, protocol.ErrTokenInvalid},
-		{"the word none", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Token = protocol.NoToken }, protocol.ErrTokenInvalid},
-		{"the token of another match", func(w *leaguetest.World, c *leaguetest.Conductor) { c.Token = w.AccessToken("P01", "R2M1", 1, "REF01") }, protocol.ErrTokenInvalid},
-		{"the token of another attempt", func(w *leaguetest.World, c *leaguetest.Conductor) { c.Token = w.AccessToken("P01", "R1M1", 2, "REF01") }, protocol.ErrTokenInvalid},
-		{"the token for another player", func(w *leaguetest.World, c *leaguetest.Conductor) { c.Token = w.AccessToken("P02", "R1M1", 1, "REF01") }, protocol.ErrTokenInvalid},
-		{"the token of another referee", func(w *leaguetest.World, c *leaguetest.Conductor) { c.Token = w.AccessToken("P01", "R1M1", 1, "REF02") }, protocol.ErrTokenInvalid},
-		{"another referee with its token", func(_ *leaguetest.World, c *leaguetest.Conductor) { c.Sender = "REF02" }, protocol.ErrTokenInvalid},
-		{"the player's own token", func(w *leaguetest.World, c *leaguetest.Conductor) { c.Token = w.Token("P01") }, protocol.ErrTokenInvalid},
+		{"no token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "" }, protocol.ErrTokenMissing},
+		{"any token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "tok-ref01-abc" }, protocol.ErrTokenInvalid},
+		{"the word none", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = protocol.NoToken }, protocol.ErrTokenInvalid},
+		{"the token of another match", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P01", "R2M1", 1, "REF01")
+		}, protocol.ErrTokenInvalid},
+		{"the token of another attempt", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P01", "R1M1", 2, "REF01")
+		}, protocol.ErrTokenInvalid},
+		{"the token for another player", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P02", "R1M1", 1, "REF01")
+		}, protocol.ErrTokenInvalid},
+		{"the token of another referee", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+			c.Token = w.AccessToken("P01", "R1M1", 1, "REF02")
+		}, protocol.ErrTokenInvalid},
+		{"another referee with its token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Sender = "REF02" }, protocol.ErrTokenInvalid},
+		{"the player's own token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.Token("P01") }, protocol.ErrTokenInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
@@ -33,7 +41,7 @@ func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
 				p := w.Player("P01")
 				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 				for _, invited := range []bool{false, true} {
-					c := w.Conducts(p, "R1M1", 1)
+					c := w.ScriptedReferee(p, "R1M1", 1)
 					if invited { // by the real one
 						_, err := c.Invite()
 						require.NoError(t, err)
@@ -42,7 +50,7 @@ func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
 						continue // the token alone says who it is from now on
 					}
 					test.change(w, c)
-					for name, call := range c.Everything() {
+					for name, call := range c.AllCalls() {
 						err := call()
 						if name == "choose" && !invited {
 							leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
@@ -70,13 +78,13 @@ func TestARefereeThatIsAnnouncedWithoutAToken(t *testing.T) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthNone)
-		c := w.Conducts(p, "R1M1", 1)
+		c := w.ScriptedReferee(p, "R1M1", 1)
 		c.Token = "tok-ref01-its-own"
 		joined, err := c.Invite()
 		require.NoError(t, err)
 		assert.Equal(t, protocol.NoToken, joined.AuthToken)
 
-		other := w.Conducts(p, "R1M1", 1)
+		other := w.ScriptedReferee(p, "R1M1", 1)
 		other.Sender, other.Token = "REF02", ""
 		_, err = other.Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 4001)
@@ -85,9 +93,9 @@ func TestARefereeThatIsAnnouncedWithoutAToken(t *testing.T) {
 		chosen, err := c.Choose()
 		require.NoError(t, err)
 		assert.Equal(t, protocol.NoToken, chosen.AuthToken)
-		_, err = c.Complain()
+		_, err = c.SendError()
 		require.NoError(t, err)
-		ack, err := c.Over(8)
+		ack, err := c.SendGameOver(8)
 		require.NoError(t, err)
 		assert.Equal(t, protocol.NoToken, ack.AuthToken)
 		assert.Equal(t, 1, p.Player.Record().Stats.Wins)
@@ -95,7 +103,7 @@ func TestARefereeThatIsAnnouncedWithoutAToken(t *testing.T) {
 		c.MatchID = "R1M2"
 		_, err = c.Invite()
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 4001)
-		w.AssertNoSecret("P01", "P02")
+		w.AssertNoTokenLeaked("P01", "P02")
 	})
 }
 
@@ -103,19 +111,19 @@ func TestALeagueOfAnotherMaker(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.EditAnswer("manager_auth", nil)))
 		p := w.Player("P01")
-		c := w.Conducts(p, "R1M1", 1)
+		c := w.ScriptedReferee(p, "R1M1", 1)
 		c.Token = "tok-ref01-its-own"
-		for name, call := range w.Manages(p, "") {
+		for name, call := range w.ManagerCalls(p, "") {
 			require.NoError(t, call(), name)
 		}
 		joined, err := c.Invite()
 		require.NoError(t, err)
 		chosen, err := c.Choose()
 		require.NoError(t, err)
-		ack, err := c.Over(8)
+		ack, err := c.SendGameOver(8)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"none", "none", "none"}, []string{joined.AuthToken, chosen.AuthToken, ack.AuthToken})
-		w.AssertNoSecret("P01")
+		w.AssertNoTokenLeaked("P01")
 	})
 }
 
@@ -123,38 +131,38 @@ func TestAStrangerIsNotTheManager(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p, r := w.Player("P01"), w.Referee("REF01")
-		for name, call := range w.Manages(p, "") {
+		for name, call := range w.ManagerCalls(p, "") {
 			leaguetest.AssertRefused(t, call(), protocol.ErrTokenMissing, 3001)
-			leaguetest.AssertRefused(t, w.Manages(p, w.ManagerCredential("P02"))[name](), protocol.ErrTokenInvalid, 3001)
-			leaguetest.AssertRefused(t, w.Manages(p, w.Token("P01"))[name](), protocol.ErrTokenInvalid, 3001)
+			leaguetest.AssertRefused(t, w.ManagerCalls(p, w.ManagerCredential("P02"))[name](), protocol.ErrTokenInvalid, 3001)
+			leaguetest.AssertRefused(t, w.ManagerCalls(p, w.Token("P01"))[name](), protocol.ErrTokenInvalid, 3001)
 		}
 		for _, name := range []string{"notify_round_completed", "notify_league_completed"} {
-			leaguetest.AssertRefused(t, w.Manages(r, "")[name](), protocol.ErrTokenMissing, 3001)
-			leaguetest.AssertRefused(t, w.Manages(r, w.ManagerCredential("P01"))[name](), protocol.ErrTokenInvalid, 3001)
+			leaguetest.AssertRefused(t, w.ManagerCalls(r, "")[name](), protocol.ErrTokenMissing, 3001)
+			leaguetest.AssertRefused(t, w.ManagerCalls(r, w.ManagerCredential("P01"))[name](), protocol.ErrTokenInvalid, 3001)
 		}
-		assert.False(t, leaguetest.Ended(p.Player.Done()))
-		assert.False(t, leaguetest.Ended(r.Referee.Done()))
+		assert.False(t, leaguetest.IsClosed(p.Player.Done()))
+		assert.False(t, leaguetest.IsClosed(r.Referee.Done()))
 		assert.Equal(t, "REGISTERED", p.Player.Record().State)
 
-		for name, call := range w.Manages(p, w.ManagerCredential("P01")) {
+		for name, call := range w.ManagerCalls(p, w.ManagerCredential("P01")) {
 			require.NoError(t, call(), name)
 		}
-		assert.True(t, leaguetest.Ended(p.Player.Done()))
+		assert.True(t, leaguetest.IsClosed(p.Player.Done()))
 		assert.Equal(t, "P01", p.Player.Record().Champion.PlayerID)
 		assert.Equal(t, []int{1, 3}, []int{p.Player.Record().Rank, p.Player.Record().Points})
-		require.NoError(t, w.Manages(r, w.ManagerCredential("REF01"))["notify_league_completed"]())
-		assert.True(t, leaguetest.Ended(r.Referee.Done()))
-		require.NoError(t, w.Manages(p, w.ManagerCredential("P01"))["notify_league_completed"](), "told twice it is over once")
-		w.AssertNoSecret("P01", "P02", "REF01")
+		require.NoError(t, w.ManagerCalls(r, w.ManagerCredential("REF01"))["notify_league_completed"]())
+		assert.True(t, leaguetest.IsClosed(r.Referee.Done()))
+		require.NoError(t, w.ManagerCalls(p, w.ManagerCredential("P01"))["notify_league_completed"](), "told twice it is over once")
+		w.AssertNoTokenLeaked("P01", "P02", "REF01")
 	})
 }
 
 func TestAnAgentThatIsNotRegisteredListensToNoManager(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		p := w.NewPlayer("P01")
-		for _, call := range w.Manages(p, w.ManagerCredential("P01")) {
+		for _, call := range w.ManagerCalls(p, w.ManagerCredential("P01")) {
 			leaguetest.AssertRefused(t, call(), protocol.ErrInvalidMatchState, 4005)
 		}
-		assert.False(t, leaguetest.Ended(p.Player.Done()))
+		assert.False(t, leaguetest.IsClosed(p.Player.Done()))
 	})
 }

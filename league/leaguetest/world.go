@@ -28,10 +28,10 @@ import (
 
 const (
 	LeagueID    = "league_of_tests"
-	ManagerHost = "manager" // the host of the league manager
+	ManagerHost = "manager" // host of the league manager
 )
 
-// A World is a league in a bubble of virtual time.
+// A World is a league in virtual time, with all its agents.
 type World struct {
 	T        *testing.T
 	carrier  string
@@ -44,13 +44,13 @@ type World struct {
 	Secret   [32]byte
 	Manager  *league.Manager
 
-	// stranger is the carrier of somebody whose messages may be wrong.
+	// Untrusted is the caller of a program without a token. Its messages may be invalid.
 	Untrusted protocol.Caller
 
 	Context    context.Context
 	Cancel     context.CancelFunc
 	Background sync.WaitGroup
-	over       chan struct{} // closed when the manager's Run returns
+	over       chan struct{} // closed when Run of the manager returns
 	Final      *protocol.LeagueCompleted
 	failed     error
 	closed     bool
@@ -58,8 +58,8 @@ type World struct {
 	mu     sync.Mutex
 	agents []*Agent
 
-	Unchecked map[string]bool // hosts whose messages may be wrong
-	Varies    bool            // what happens depends on real chance
+	Unchecked map[string]bool // hosts whose messages may be invalid
+	Varies    bool            // the result depends on random secrets
 }
 
 // OnEveryCarrier runs a scenario once on each carrier: values in memory, encoded
@@ -116,7 +116,7 @@ func NewWorld(t *testing.T, kind string, log zerolog.Logger) *World {
 	return w
 }
 
-// Close ends everything, also when the story broke off.
+// Close ends all agents, also after a failed scenario.
 func (w *World) Close() {
 	if w.closed {
 		return
@@ -141,24 +141,24 @@ func (w *World) Agents() []*Agent {
 	return slices.Clone(w.agents)
 }
 
-// SecretOf makes 32 bytes of a name.
+// SecretOf derives 32 bytes from names.
 func SecretOf(parts ...string) [32]byte { return sha256.Sum256([]byte(strings.Join(parts, "/"))) }
 
-// Now is the time that has passed in the world.
+// Now returns the time since the start of the World.
 func (w *World) Now() time.Duration { return w.Recorder.now() }
 
-// WaitUntil waits until a time of the world, and until nobody has anything to do then.
+// WaitUntil waits until a time of the World, and until all agents are idle then.
 func (w *World) WaitUntil(moment time.Duration) {
 	time.Sleep(moment - w.Now())
 	synctest.Wait()
 }
 
-// Caller is a carrier as the agent of a host has it.
+// Caller returns the caller of the agent of a host.
 func (w *World) Caller(host string, maxReply int64) protocol.Caller {
 	return transport.Logged(&recordingCaller{host, w.Recorder, w.Network.Caller(maxReply)}, w.log)
 }
 
-// Open puts an agent on the network.
+// Open connects an agent to the network.
 func (w *World) Open(a *Agent, mux *transport.Mux) {
 	a.Mux = mux
 	a.Stop = w.Network.Listen(a.Host, mux, len(a.Script) > 0)
@@ -167,8 +167,8 @@ func (w *World) Open(a *Agent, mux *transport.Mux) {
 	w.agents = append(w.agents, a)
 }
 
-// StartManager runs a league for as many players and referees, on its own when
-// they are there; players 0: only by start_league.
+// StartManager runs a league for a number of players and referees. It starts when all of
+// them have registered; with players 0 only by start_league.
 func (w *World) StartManager(players, referees int, change ...func(*league.Options)) *league.Manager {
 	w.T.Helper()
 	a := NewAgent(ManagerHost, nil)
@@ -194,7 +194,7 @@ func (w *World) StartManager(players, referees int, change ...func(*league.Optio
 	return m
 }
 
-// Finish waits until the league is over, and what goes on beside it.
+// Finish waits until the league is over and all agents are idle.
 func (w *World) Finish() *protocol.LeagueCompleted {
 	w.T.Helper()
 	<-w.over
@@ -203,8 +203,7 @@ func (w *World) Finish() *protocol.LeagueCompleted {
 	return w.Final
 }
 
-// NewPlayer makes a player of ours, with parts of its own, and puts it on the
-// network. It does not register yet.
+// NewPlayer starts a player with its options. It does not register.
 func (w *World) NewPlayer(id string, traits ...Option) *Agent {
 	w.T.Helper()
 	a := NewAgent(id, traits)
@@ -234,13 +233,13 @@ func (w *World) NewPlayer(id string, traits ...Option) *Agent {
 	return a
 }
 
-// NewReferee is newPlayer for a referee.
+// NewReferee starts a referee with its options. It does not register.
 func (w *World) NewReferee(id string, traits ...Option) *Agent {
 	w.T.Helper()
 	return w.RefereeWith(id, traits, func(*referee.Options) {})
 }
 
-// RefereeWith is newReferee for one whose options are changed.
+// RefereeWith is NewReferee with changed referee.Options.
 func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Options)) *Agent {
 	w.T.Helper()
 	a := NewAgent(id, traits)
@@ -266,7 +265,7 @@ func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Opt
 	return a
 }
 
-// Player is newPlayer and its registration.
+// Player calls NewPlayer and registers the player.
 func (w *World) Player(id string, traits ...Option) *Agent {
 	w.T.Helper()
 	a := w.NewPlayer(id, traits...)
@@ -274,7 +273,7 @@ func (w *World) Player(id string, traits ...Option) *Agent {
 	return a
 }
 
-// Referee is newReferee and its registration.
+// Referee calls NewReferee and registers the referee.
 func (w *World) Referee(id string, traits ...Option) *Agent {
 	w.T.Helper()
 	a := w.NewReferee(id, traits...)
@@ -282,8 +281,7 @@ func (w *World) Referee(id string, traits ...Option) *Agent {
 	return a
 }
 
-// Players registers players P01, P02, …, ordinary ones or all with the same
-// traits.
+// Players registers players P01, P02, … with the same options.
 func (w *World) Players(n int, traits ...Option) []*Agent {
 	w.T.Helper()
 	list := make([]*Agent, n)
@@ -299,30 +297,31 @@ func (w *World) Entropy(matchID, id string) protocol.Secret {
 	return SecretOf(w.Seed, "entropy", matchID, id)
 }
 
-// Token is the token that the manager gave an agent.
+// Token returns the token that the manager gave to an agent.
 func (w *World) Token(id string) string { return protocol.DeriveToken(w.Secret, LeagueID, id, 1) }
 
-// ManagerCredential is what proves the manager to an agent.
+// ManagerCredential returns the credential that authenticates the manager to an agent.
 func (w *World) ManagerCredential(id string) string {
 	return protocol.KeyOf(w.Token(id)).ManagerCredential(LeagueID)
 }
 
-// AccessToken is what proves a referee to a player in an attempt at a match.
+// AccessToken returns the token that authenticates a referee to a player in one attempt at
+// a match.
 func (w *World) AccessToken(playerID, matchID string, attempt int, refereeID string) string {
 	return protocol.KeyOf(w.Token(playerID)).AccessToken(LeagueID, matchID, attempt, refereeID)
 }
 
-// A summary is what must not depend on the carrier.
+// A summary contains what must be the same on each carrier.
 type summary struct {
 	GameErrors []GameError
 	Results    []string
 }
 
-// summary collects the results as they were reported, and the complaints with
-// their time since the match began.
+// summary returns the reported results, and the GAME_ERRORs with their time since the
+// start of the match.
 func (w *World) summary() *summary {
 	o := &summary{GameErrors: w.GameErrors()}
-	for i := range o.GameErrors { // the match begins when its referee has registered, which may be later by a jitter
+	for i := range o.GameErrors { // the match starts after the registration of its referee, which has jitter
 		start := Times(w.Calls(protocol.Invite.Name))[0]
 		o.GameErrors[i].At -= start
 		o.GameErrors[i].Next = max(o.GameErrors[i].Next-start, -1).Round(time.Second)
@@ -336,8 +335,8 @@ func (w *World) summary() *summary {
 	return o
 }
 
-// CheckMessages holds every message of an agent of ours, and every answer that
-// no script wrote, against the protocol. They do not depend on the carrier.
+// CheckMessages validates each message of our agents and each answer that is not scripted.
+// It runs on the memory bus only, because messages do not depend on the carrier.
 func (w *World) CheckMessages() {
 	w.T.Helper()
 	if w.carrier != Memory {

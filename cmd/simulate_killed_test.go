@@ -10,7 +10,7 @@ import (
 
 // A simulation that is killed again and again, and goes on each time, prints the
 // bytes of one that was left alone.
-func TestASimulationThatIsKilledGoesOn(t *testing.T) {
+func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
 	longTest(t)
 	t.Parallel()
 	league := []string{"simulate", "--players", "40", "--seed", "7", "--strategies", "random,contrarian,mirror,frequency", "--format", "json"}

@@ -7,31 +7,27 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
-// put asks a seat something and waits for the answer.
-func put[Q, R any](m *match, w *window, s *seat, method *protocol.Method[Q, R], q *Q) (*R, error) {
-	w.asks, w.action = method.Request, method.Result
-	if w.turn != nil {
-		w.turn.method, w.turn.answer = method.Name, nil
-		m.chronicle.sent(s.player.PlayerID, method.Name, w.turn.try, q)
-	}
+// call makes one call attempt at a question to a player.
+func call[Q, R any](m *match, w *window, s *matchSide, method *protocol.Method[Q, R], q *Q) (*R, error) {
+	w.request, w.response, w.method = method.Request, method.Result, method.Name
+	m.transcript.sent(s.player.PlayerID, method.Name, w.try, q)
 	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, s.peer, q, time.Until(w.deadline))
 	w.called(timing)
 	if err != nil {
-		return nil, unanswered(err)
+		return nil, answeredError(err)
 	}
-	if w.turn != nil {
-		w.turn.answer = answer
-	}
+	w.answer = answer
 	return answer, nil
 }
 
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
 func (m *match) invite(w *window, side rules.Side) error {
-	s, a := &m.seats[side], m.assignment
-	ack, err := put(m, w, s, &protocol.Invite, &protocol.GameInvitation{
+	s, a := &m.sides[side], m.assignment
+	ack, err := call(m, w, s, &protocol.Invite, &protocol.GameInvitation{
 		Envelope: m.envelope(protocol.TypeGameInvitation, s),
 		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
@@ -42,8 +38,8 @@ func (m *match) invite(w *window, side rules.Side) error {
 	return m.judgeJoin(s, ack)
 }
 
-// judgeJoin decides what a GAME_JOIN_ACK means.
-func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
+// judgeJoin judges a GAME_JOIN_ACK.
+func (m *match) judgeJoin(s *matchSide, a *protocol.GameJoinAck) error {
 	if err := m.conformance(s, &a.Envelope, a.PlayerID); err != nil {
 		return err
 	}
@@ -72,71 +68,65 @@ func (m *match) judgeJoin(s *seat, a *protocol.GameJoinAck) error {
 // evenOdd is the game whose moves have messages of their own.
 const evenOdd = "even_odd"
 
-// askMove asks for the move a position wants: CHOOSE_PARITY_CALL in Even/Odd
-// (spec 003 §8.7.3), GAME_MOVE_CALL in every other game (§3.8.2), with what the
-// game and this match say of the position.
+// askMove asks a side for its move: by CHOOSE_PARITY_CALL in Even/Odd (spec 003
+// §8.7.3), by GAME_MOVE_CALL in every other game (§3.8.2).
 func (m *match) askMove(w *window, position rules.Position, side rules.Side) error {
-	s := &m.seats[side]
-	if m.assignment.GameType == evenOdd {
-		return m.askParity(w, position, side, s)
+	s, a := &m.sides[side], m.assignment
+	if a.GameType == evenOdd {
+		answer, err := call(m, w, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
+			Envelope: m.envelope(protocol.TypeChooseParityCall, s),
+			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
+			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
+			Deadline: w.stamp,
+		})
+		if err != nil {
+			return err
+		}
+		return m.judgeMove(side, position, &move{
+			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy,
+			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
+		})
 	}
 	question := position.Ask(side)
-	context := map[string]any{"opponent_id": s.opponent, "round_id": m.assignment.RoundID}
+	context := map[string]any{"opponent_id": s.opponent, "round_id": a.RoundID}
 	maps.Copy(context, question.Context)
-	answer, err := put(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
+	answer, err := call(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
-		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
+		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context},
 		Deadline:    w.stamp,
 	})
 	if err != nil {
 		return err
 	}
-	if err := m.conformance(s, &answer.Envelope, answer.PlayerID); err != nil {
-		return err
-	}
-	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		messageType: protocol.TypeGameMoveResponse, matchID: answer.MatchID, field: "move_data", form: "an object with the choice as a string", choice: answer.MoveData.Choice,
-		entropy: answer.Entropy, illegal: protocol.ErrIllegalMove,
+	return m.judgeMove(side, position, &move{
+		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy,
+		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
 	})
 }
 
-func (m *match) askParity(w *window, position rules.Position, side rules.Side, s *seat) error {
-	answer, err := put(m, w, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
-		Envelope: m.envelope(protocol.TypeChooseParityCall, s),
-		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, GameType: m.assignment.GameType,
-		Context: protocol.ChoiceContext{
-			OpponentID: s.opponent, RoundID: m.assignment.RoundID, YourStandings: &s.player.Standings,
-		},
-		Deadline: w.stamp,
-	})
-	if err != nil {
-		return err
-	}
-	if err := m.conformance(s, &answer.Envelope, answer.PlayerID); err != nil {
-		return err
-	}
-	return m.judgeMove(s, side, position, &answer.Envelope, move{
-		messageType: protocol.TypeChooseParityResponse, matchID: answer.MatchID, field: "parity_choice", form: "a string", choice: answer.ParityChoice,
-		entropy: answer.Entropy, illegal: protocol.ErrInvalidParityChoice,
-	})
-}
-
-// A move is a player's answer, as far as it matters.
+// A move is a player's answer with the message type, the member and the error code
+// by which it is judged.
 type move struct {
-	messageType, matchID, choice, entropy string
-	field, form                           string // the member that has the choice, and what it must be
-	illegal                               protocol.Code
+	envelope                           *protocol.Envelope
+	matchID, playerID, choice, entropy string
+	messageType                        string
+	field, form                        string // the member that has the choice, and the type that it must have
+	illegal                            protocol.Code
 }
 
-// judgeMove decides whether an answer is a legal move, and keeps it if so.
-func (m *match) judgeMove(s *seat, side rules.Side, position rules.Position, e *protocol.Envelope, a move) error {
-	if err := m.sameMatch(e, a.messageType, a.matchID); err != nil {
+// judgeMove records the move if it is legal, else it returns the fault.
+func (m *match) judgeMove(side rules.Side, position rules.Position, a *move) error {
+	s := &m.sides[side]
+	if err := m.conformance(s, a.envelope, a.playerID); err != nil {
+		return err
+	}
+	if err := m.sameMatch(a.envelope, a.messageType, a.matchID); err != nil {
 		return err
 	}
 	given := a.choice
 	err := position.Check(side, a.choice)
-	if f, broken := e.BrokenField(a.field); broken {
+	if f, broken := a.envelope.BrokenField(a.field); broken {
 		given, err = f.Got, fmt.Errorf("%s must be %s", a.field, a.form)
 	}
 	if err != nil {
@@ -149,7 +139,7 @@ func (m *match) judgeMove(s *seat, side rules.Side, position rules.Position, e *
 	if s.entropyCommitment != "" {
 		entropy, ok := protocol.ParseSecret(a.entropy)
 		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.committer, entropy), s.entropyCommitment) {
-			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy is not what entropy_commitment promised")
+			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy does not match entropy_commitment")
 		}
 		s.entropy = entropy
 	}
@@ -157,8 +147,8 @@ func (m *match) judgeMove(s *seat, side rules.Side, position rules.Position, e *
 	return nil
 }
 
-// sameMatch refuses an answer of another type (E002), or about another match
-// (E015).
+// sameMatch returns an error for an answer of another type (E002) or about another
+// match (E015).
 func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) error {
 	if e.MessageType != "" && e.MessageType != messageType {
 		return protocol.Fault(protocol.ErrInvalidFieldType, "message_type must be %s, got %.60q", messageType, e.MessageType)
@@ -172,10 +162,10 @@ func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) err
 	return nil
 }
 
-// conformance looks for what is not as the protocol has it although its meaning
-// is clear. Replies are judged by meaning, so it is only counted; where the
-// league wants its replies strict, it is an error like any other.
-func (m *match) conformance(s *seat, e *protocol.Envelope, playerID string) error {
+// conformance counts answers that do not conform to the protocol although their
+// meaning is clear. Answers are judged by their meaning, unless the league wants
+// strict replies: then it returns the fault.
+func (m *match) conformance(s *matchSide, e *protocol.Envelope, playerID string) error {
 	fault := m.breach(s, e, playerID)
 	if fault == nil {
 		return nil
@@ -187,9 +177,9 @@ func (m *match) conformance(s *seat, e *protocol.Envelope, playerID string) erro
 	return nil
 }
 
-// breach is the first thing about a reply that is not as the protocol has it;
-// nil for none.
-func (m *match) breach(s *seat, e *protocol.Envelope, playerID string) *protocol.Error {
+// breach returns the first breach of the protocol's form in an answer; nil for
+// none.
+func (m *match) breach(s *matchSide, e *protocol.Envelope, playerID string) *protocol.Error {
 	for _, f := range e.Broken() {
 		switch f.Field {
 		case "protocol", "message_type", "sender", "timestamp", "conversation_id", "player_id":
@@ -213,11 +203,10 @@ func (m *match) breach(s *seat, e *protocol.Envelope, playerID string) *protocol
 	return nil
 }
 
-// clip shortens what a player sent, and makes it text.
+// clip shortens a text of a player and makes it valid UTF-8.
 func clip(s string) string {
-	const limit = 60
-	if len(s) > limit {
-		return strings.ToValidUTF8(s[:limit], "") + "…"
+	if len(s) > store.MaxMessageType {
+		return strings.ToValidUTF8(s[:store.MaxMessageType], "") + "…"
 	}
 	return strings.ToValidUTF8(s, "")
 }

@@ -18,7 +18,7 @@ func examined(t *testing.T, url string, args ...string) (code int, stdout, stder
 	return run(t.Context(), append([]string{"check", "player", url, "--listen", "localhost:0", "--wait", "0s"}, args...)...)
 }
 
-func TestAGuestIsExamined(t *testing.T) {
+func TestCheckOfARunningPlayer(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "both")
 	code, stdout, stderr := examined(t, g.url)
@@ -34,7 +34,7 @@ func TestAGuestIsExamined(t *testing.T) {
 	assert.NotRegexp(t, `(?m)^\w+ +P-CHO-03 `, stdout)
 }
 
-func TestAnExaminationForMachines(t *testing.T) {
+func TestCheckOfARunningPlayerAsJSONAndJUnit(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "both")
 	code, stdout, _ := examined(t, g.url, "--format", "json")
@@ -135,7 +135,7 @@ const reportContract = `{
 }`
 
 // Our own agents, as processes that register by themselves.
-func TestOurAgentsAreExamined(t *testing.T) {
+func TestOurAgentsConform(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"player", "referee"} {
 		t.Run(role, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestOurAgentsAreExamined(t *testing.T) {
 }
 
 // Our own manager, whose league has more players than usual.
-func TestOurManagerIsExamined(t *testing.T) {
+func TestOurManagerConforms(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "5", "--referees", "2", "--data", "")
 	code, stdout, stderr := run(t.Context(), "check", "manager", m.url, "--players", "5", "--referees", "2", "--format", "json")
@@ -170,7 +170,7 @@ func TestOurManagerIsExamined(t *testing.T) {
 	assert.Zero(t, m.ends(t), m.stderr.String())
 }
 
-func TestAnExaminationIsInterrupted(t *testing.T) {
+func TestInterruptedCheckProcess(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "even")
 	place := "localhost:" + freePort(t)

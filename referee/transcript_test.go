@@ -13,15 +13,15 @@ import (
 	"evenodd/league/store"
 )
 
-func chronicled(tokens ...string) *chronicle {
+func transcriptWith(tokens ...string) *transcript {
 	begin := time.Date(2025, 1, 15, 10, 30, 0, 123_456_789, time.FixedZone("", 3600))
-	return newChronicle(protocol.NewClock(func() time.Time { return begin }, nil), tokens...)
+	return newTranscript(protocol.NewClock(func() time.Time { return begin }, nil), tokens...)
 }
 
-// poured is what a chronicle makes of a file.
-func poured(c *chronicle) *store.Match {
+// filed returns the document that a transcript makes.
+func filed(c *transcript) *store.Match {
 	doc := &store.Match{}
-	c.pour(doc, true)
+	c.moveTo(doc, true)
 	return doc
 }
 
@@ -36,7 +36,7 @@ func joined(change func(*protocol.GameJoinAck)) *protocol.GameJoinAck {
 	return ack
 }
 
-func TestAnExchange(t *testing.T) {
+func TestExchangeIsEncodedWithoutTokens(t *testing.T) {
 	fault := protocol.Fault(protocol.ErrMatchIDMismatch, "not this match")
 	for _, test := range []struct {
 		name    string
@@ -48,11 +48,11 @@ func TestAnExchange(t *testing.T) {
 		omitted string
 	}{
 		{
-			name: "a message, without its token", answer: joined(nil), kind: "GAME_JOIN_ACK",
+			name: "a message with a token", answer: joined(nil), kind: "GAME_JOIN_ACK",
 			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"R1M1"}`,
 		},
 		{
-			name: "a message and what was wrong with it", answer: joined(nil), fault: fault, kind: "GAME_JOIN_ACK",
+			name: "a message with a fault", answer: joined(nil), fault: fault, kind: "GAME_JOIN_ACK",
 			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"R1M1"}`,
 			want:    &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match"},
 		},
@@ -66,7 +66,7 @@ func TestAnExchange(t *testing.T) {
 			message: `{"message_type":"GAME_JOIN_ACK","sender":"player:P01","match_id":"***"}`,
 		},
 		{
-			name:    "text that is none",
+			name:    "invalid UTF-8",
 			answer:  joined(func(a *protocol.GameJoinAck) { a.MatchID, a.MessageType = "a\xffb", "" }),
 			message: `{"sender":"player:P01","match_id":"a` + "\uFFFD" + `b"}`,
 		},
@@ -76,14 +76,14 @@ func TestAnExchange(t *testing.T) {
 			want: &store.ExchangeError{ErrorCode: "E023", ErrorName: "MESSAGE_TOO_LARGE", Detail: "the message is omitted because it is too large: 65604 bytes"}, omitted: store.OmittedTooLarge,
 		},
 		{
-			name: "what is no message", answer: make(chan int), fault: fault,
+			name: "a value without JSON encoding", answer: make(chan int), fault: fault,
 			want: &store.ExchangeError{ErrorCode: "E015", ErrorName: "MATCH_ID_MISMATCH", Detail: "not this match; the message has no encoding as JSON and is omitted"}, omitted: store.OmittedUnencoded,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := chronicled("secret-of-many-letters", "", protocol.NoToken)
-			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault, account{})
-			doc := poured(c)
+			c := transcriptWith("secret-of-many-letters", "", protocol.NoToken)
+			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault, callAttempt{})
+			doc := filed(c)
 			require.Len(t, doc.Transcript, 1)
 			assert.Equal(t, test.message, string(doc.Transcript[0].Message))
 			doc.Transcript[0].Message = nil
@@ -95,50 +95,50 @@ func TestAnExchange(t *testing.T) {
 	}
 }
 
-func TestATranscriptHasBounds(t *testing.T) {
-	c := chronicled()
+func TestFullTranscriptStillHasTheEnd(t *testing.T) {
+	c := transcriptWith()
 	for range 1000 {
 		c.sent("P01", protocol.Invite.Name, 1, joined(nil))
 	}
 	for range 2 { // for the two players
 		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
-		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, account{})
+		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, callAttempt{})
 	}
-	doc := poured(c)
+	doc := filed(c)
 	assert.Len(t, doc.Transcript, store.MaxExchanges)
 	assert.Equal(t, 1000+4-store.MaxExchanges, doc.Omitted)
 	for _, x := range doc.Transcript[store.MaxExchanges-4:] {
-		assert.Equal(t, protocol.NotifyMatchResult.Name, x.Method, "the end is never missing")
+		assert.Equal(t, protocol.NotifyMatchResult.Name, x.Method, "GAME_OVER is never omitted")
 	}
 }
 
-func TestAChronicleIsPouredOnce(t *testing.T) {
-	c := chronicled()
-	assert.False(t, c.begun())
+func TestTranscriptIsMovedOnce(t *testing.T) {
+	c := transcriptWith()
+	assert.False(t, c.started())
 	c.sent("P01", protocol.Invite.Name, 1, joined(nil))
-	assert.True(t, c.begun())
+	assert.True(t, c.started())
 	doc := &store.Match{}
-	c.pour(doc, false)
+	c.moveTo(doc, false)
 	c.enter(store.StateFinished)
 	c.sent("P02", protocol.Invite.Name, 1, joined(nil))
-	c.pour(doc, true)
+	c.moveTo(doc, true)
 	c.sent("P02", protocol.Invite.Name, 2, joined(nil))
-	c.pour(doc, true)
+	c.moveTo(doc, true)
 	assert.Len(t, doc.Transcript, 2)
 	assert.Len(t, doc.Lifecycle.States, 2)
-	c.received("P01", protocol.Invite.Name, 1, nil, nil, account{})
-	assert.Empty(t, poured(c).Transcript, "an end of this side's own is nothing that was said")
+	c.received("P01", protocol.Invite.Name, 1, nil, nil, callAttempt{})
+	assert.Empty(t, filed(c).Transcript, "a stop of the referee is no exchange")
 }
 
-func TestWithoutAFolderNothingIsCollected(t *testing.T) {
-	var c *chronicle
+func TestNilTranscriptCollectsNothing(t *testing.T) {
+	var c *transcript
 	c.enter(store.StateFinished)
-	c.await()
-	assert.False(t, c.begun())
-	assert.Equal(t, &store.Match{}, poured(c))
+	c.wait()
+	assert.False(t, c.started())
+	assert.Equal(t, &store.Match{}, filed(c))
 }
 
-func TestTheNameOfAnAttempt(t *testing.T) {
+func TestNameOfAnAttemptFileIsParsed(t *testing.T) {
 	folder := store.Folder("f")
 	for _, test := range []struct {
 		file    string

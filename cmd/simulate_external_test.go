@@ -91,7 +91,7 @@ type seatsJSON struct {
 	Breaches []object `json:"breaches"`
 }
 
-func TestAGuestPlaysInASimulation(t *testing.T) {
+func TestExternalPlayerPlaysInASimulation(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "odd")
 	code, stdout, stderr := run(t.Context(), append(here(t), "--player", g.url, "--players", "5", "--format", "json", "--strict", "--quiet")...)
@@ -122,7 +122,7 @@ func TestAGuestPlaysInASimulation(t *testing.T) {
 	assert.Equal(t, 4, asked)
 }
 
-func TestASimulationSaysWhyAGuestLost(t *testing.T) {
+func TestSimulationReportsTechnicalLossesOfAnExternalPlayer(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "\x1b[31mmaybe")
 	g.stamp = "2026-01-02T03:04:05"
@@ -182,7 +182,7 @@ const outsideContract = `{
 	}
 }`
 
-func TestAGuestThatRefuses(t *testing.T) {
+func TestExternalPlayerThatRefusesInvitations(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "even")
 	g.accept = false
@@ -192,7 +192,7 @@ func TestAGuestThatRefuses(t *testing.T) {
 }
 
 // Our own players register by themselves, and end with the league.
-func TestOurPlayersAreGuests(t *testing.T) {
+func TestOurPlayersAsExternalPlayers(t *testing.T) {
 	t.Parallel()
 	place := "localhost:" + freePort(t)
 	var players []*process
@@ -218,7 +218,7 @@ func TestOurPlayersAreGuests(t *testing.T) {
 	}
 }
 
-func TestAGuestThatIsNotThere(t *testing.T) {
+func TestMissingExternalPlayerIsAnError(t *testing.T) {
 	t.Parallel()
 	url := "http://localhost:" + freePort(t) + "/mcp"
 	code, stdout, stderr := run(t.Context(), append(here(t), "--player", url)...)
@@ -229,7 +229,7 @@ func TestAGuestThatIsNotThere(t *testing.T) {
 
 // Where agents look for their manager somebody else may be: then they are
 // registered in their place. A place that was asked for is no other.
-func TestWhereGuestsFindTheManager(t *testing.T) {
+func TestTakenListenAddressOfASimulation(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "even")
 	taken := strings.TrimSuffix(strings.TrimPrefix(g.url, "http://"), "/mcp")
@@ -250,7 +250,7 @@ func TestWhereGuestsFindTheManager(t *testing.T) {
 	assert.Contains(t, p.stdout.String(), "│ Agent Alpha │ external │")
 }
 
-func TestALeagueOfGuestsIsInterrupted(t *testing.T) {
+func TestInterruptedLeagueWithExternalPlayers(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "even")
 	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")

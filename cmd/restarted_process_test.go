@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An immortal is a process that is started again, with the same command line,
-// whenever it was killed. It is at rest when it has ended by itself.
-type immortal struct {
+// A restarted process is started again with the same command line whenever it was
+// killed, until it exits by itself.
+type restarted struct {
 	name string
 	args []string
 	log  string // file of what all its lives have written to standard error
@@ -37,23 +37,23 @@ type immortal struct {
 	endedBy *os.ProcessState
 }
 
-// A lifetime is what is known of one life of a process.
+// A lifetime has the times of one run of a process.
 type lifetime struct {
 	started, registered, killed time.Time // zero for what has not happened
 }
 
-// A resurrection decides how long a process stays dead that was killed.
-type resurrection func(name string) time.Duration
+// A pauseBefore returns the pause before a killed process is restarted.
+type pauseBefore func(name string) time.Duration
 
-// linger waits for a time that was drawn by lot. When a process dies, and for how
-// long, is what these tests try out; nothing is waited for that an event tells.
+// linger waits for a random time. These tests vary when a process is killed and for how
+// long; for everything else they wait for events.
 func linger(d time.Duration) { <-time.After(d) }
 
-// awaken starts a process for the first time. Told gets every line that it writes
+// startRestarted starts a process for the first time. told gets every line that it writes
 // to standard error; it may be nil.
-func awaken(t *testing.T, dir, name string, pause resurrection, told func(line string), args ...string) *immortal {
+func startRestarted(t *testing.T, dir, name string, pause pauseBefore, told func(line string), args ...string) *restarted {
 	t.Helper()
-	p := &immortal{name: name, args: args, log: filepath.Join(dir, name+".log"), told: told, rest: make(chan struct{})}
+	p := &restarted{name: name, args: args, log: filepath.Join(dir, name+".log"), told: told, rest: make(chan struct{})}
 	p.alive = sync.NewCond(&p.mu)
 	log, err := os.Create(p.log)
 	require.NoError(t, err)
@@ -65,15 +65,15 @@ func awaken(t *testing.T, dir, name string, pause resurrection, told func(line s
 		}
 	}()
 	t.Cleanup(func() {
-		p.bury()
+		p.stop()
 		<-p.rest
 		p.inspect(t)
 	})
 	return p
 }
 
-// live is one life; false when there will be no other.
-func (p *immortal) live(log io.Writer) bool {
+// live runs the process once. It returns false if it must not be restarted.
+func (p *restarted) live(log io.Writer) bool {
 	cmd := exec.Command("evenodd", p.args...)
 	cmd.Dir = filepath.Dir(p.log)
 	p.mu.Lock()
@@ -105,8 +105,8 @@ func (p *immortal) live(log io.Writer) bool {
 	return !p.over
 }
 
-// hear takes in a line of what the process writes.
-func (p *immortal) hear(line string) {
+// hear processes a line of standard error.
+func (p *restarted) hear(line string) {
 	if strings.Contains(line, `"event_type":"REGISTERED"`) {
 		p.mu.Lock()
 		p.lives[len(p.lives)-1].registered = time.Now()
@@ -117,9 +117,9 @@ func (p *immortal) hear(line string) {
 	}
 }
 
-// kill ends a life at once, as soon as there is one; false when the process is
-// at rest.
-func (p *immortal) kill() bool {
+// kill kills the process, as soon as it runs. It returns false if the process has
+// exited by itself.
+func (p *restarted) kill() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for !p.over && (p.cmd == nil || p.doomed) {
@@ -133,8 +133,8 @@ func (p *immortal) kill() bool {
 	return true
 }
 
-// bury ends the process for good, if it is not at rest.
-func (p *immortal) bury() {
+// stop ends the process without restart.
+func (p *restarted) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true
@@ -146,7 +146,7 @@ func (p *immortal) bury() {
 
 // rests waits for the process to end by itself, until the deadline, and returns
 // its exit code.
-func (p *immortal) rests(t *testing.T, deadline time.Time) int {
+func (p *restarted) exits(t *testing.T, deadline time.Time) int {
 	t.Helper()
 	select {
 	case <-p.rest:
@@ -161,7 +161,7 @@ func (p *immortal) rests(t *testing.T, deadline time.Time) int {
 
 // dead tells whether the process was dead, or not yet back in the league, at any
 // moment of a span.
-func (p *immortal) dead(from, to time.Time) bool {
+func (p *restarted) dead(from, to time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.lives {
@@ -179,7 +179,7 @@ func (p *immortal) dead(from, to time.Time) bool {
 }
 
 // deaths are the moments at which it was killed.
-func (p *immortal) deaths() []time.Time {
+func (p *restarted) deaths() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var moments []time.Time
@@ -193,7 +193,7 @@ func (p *immortal) deaths() []time.Time {
 
 // inspect looks for what no process may write, and shows the last words of one
 // in a test that failed.
-func (p *immortal) inspect(t *testing.T) {
+func (p *restarted) inspect(t *testing.T) {
 	raw, err := os.ReadFile(p.log)
 	require.NoError(t, err)
 	text := string(raw)
@@ -229,8 +229,8 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.log.Write(b)
 }
 
-// steadyPorts are ports that nobody listens at, and that the system gives to no
-// outgoing connection while the process that owns one is dead.
+// steadyPorts returns free ports that the system gives to no outgoing connection while
+// their process is not running.
 func steadyPorts(t *testing.T, n int) []string {
 	t.Helper()
 	var ports []string

@@ -14,10 +14,9 @@ import (
 	"evenodd/league/store"
 )
 
-// resume takes up the matches that this referee has finished, before it died or
-// was stopped, and whose report nobody has acknowledged: they are known again,
-// and reported.
-func (r *Referee) resume(member *membership.Membership) {
+// reportUnacknowledged loads and reports the matches that this referee finished
+// before it was restarted, and whose report the manager has not acknowledged.
+func (r *Referee) reportUnacknowledged(member *membership.Membership) {
 	if r.options.Folder == "" {
 		return
 	}
@@ -27,10 +26,10 @@ func (r *Referee) resume(member *membership.Membership) {
 			continue
 		}
 		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).
-			Str("event_type", protocol.EventReportResumed).Msg("finished before, and not acknowledged: reporting it again")
+			Str("event_type", protocol.EventReportResumed).Msg("reporting a match again that was finished before the restart and not acknowledged")
 		r.mu.Lock()
 		if r.matches[matchID] == nil {
-			m := recalled(r, member, doc)
+			m := recovered(r, member, doc)
 			r.matches[matchID] = m
 			r.reportAgain(m)
 		}
@@ -38,22 +37,19 @@ func (r *Referee) resume(member *membership.Membership) {
 	}
 }
 
-// recall makes a match known that is not in memory but on disk, with a result
-// of this referee.
-func (r *Referee) recall(member *membership.Membership, matchID string) {
+// recover loads a match that has a result of this referee on disk and is not in
+// memory.
+func (r *Referee) recover(member *membership.Membership, matchID string) {
 	r.mu.Lock()
 	known := r.matches[matchID] != nil
 	r.mu.Unlock()
 	if known {
 		return
 	}
-	m := r.find(member, matchID) // no lock is held while the disk works
-	if m == nil {
-		return
-	}
+	m := r.find(member, matchID) // without a lock, because it reads the disk
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.matches[matchID] != nil {
+	if m == nil || r.matches[matchID] != nil {
 		return
 	}
 	r.matches[matchID] = m
@@ -62,8 +58,9 @@ func (r *Referee) recall(member *membership.Membership, matchID string) {
 	}
 }
 
-// find looks for a match on disk: an attempt of this referee that has a result,
-// the newest, else the match's own file if this referee wrote it.
+// find reads a match from disk: the newest attempt of this referee that has a
+// result, else the match's own file if this referee wrote it. It returns nil for
+// none.
 func (r *Referee) find(member *membership.Membership, matchID string) *match {
 	if r.options.Folder == "" || !protocol.ValidLeagueID(matchID) || !protocol.ValidLeagueID(member.LeagueID) {
 		return nil
@@ -75,10 +72,10 @@ func (r *Referee) find(member *membership.Membership, matchID string) *match {
 	if doc == nil {
 		return nil
 	}
-	return recalled(r, member, doc)
+	return recovered(r, member, doc)
 }
 
-// newest is the newest of some attempts that has a result.
+// newest returns the newest of some attempts that has a result; nil for none.
 func (r *Referee) newest(member *membership.Membership, matchID string, attempts []int) *store.Match {
 	slices.Sort(attempts)
 	for _, n := range slices.Backward(attempts) {
@@ -90,8 +87,8 @@ func (r *Referee) newest(member *membership.Membership, matchID string, attempts
 	return nil
 }
 
-// unacknowledged are the attempts that this referee has files of, by match: of
-// one match, or of all when matchID is "".
+// unacknowledged lists the attempts that this referee has files of, by match: of
+// one match, or of all if matchID is "".
 func (r *Referee) unacknowledged(member *membership.Membership, matchID string) map[string][]int {
 	if !protocol.ValidLeagueID(member.LeagueID) || !protocol.ValidLeagueID(member.AgentID) {
 		return nil
@@ -100,7 +97,7 @@ func (r *Referee) unacknowledged(member *membership.Membership, matchID string) 
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.options.Log.Error().Err(err).Str("folder", folder).
-			Str("event_type", protocol.EventFinishedMatchesUnreadable).Msg("cannot look for finished matches: those that are there will be played again")
+			Str("event_type", protocol.EventFinishedMatchesUnreadable).Msg("cannot list finished matches: they will be played again")
 	}
 	found := map[string][]int{}
 	for _, e := range entries {
@@ -112,7 +109,7 @@ func (r *Referee) unacknowledged(member *membership.Membership, matchID string) 
 	return found
 }
 
-// ownAttempt reads the name of an attempt's file: R1M1.a2.REF01.json.
+// ownAttempt parses the name of an attempt's file: R1M1.a2.REF01.json.
 func ownAttempt(file, refereeID string) (matchID string, attempt int, ok bool) {
 	file, ok = strings.CutSuffix(file, "."+refereeID+".json")
 	if !ok {
@@ -127,8 +124,9 @@ func ownAttempt(file, refereeID string) (matchID string, attempt int, ok bool) {
 	return matchID, attempt, err == nil && attempt > 0 && protocol.ValidLeagueID(matchID)
 }
 
-// readOwn reads a match file if it holds a result of this referee. A damaged
-// one is as good as none: the match can be played again. Attempt 0 is any.
+// readOwn reads a match file if it has a result of this referee, else it returns
+// nil. A damaged file counts as none: the match can be played again. Attempt 0
+// stands for any.
 func (r *Referee) readOwn(member *membership.Membership, path, matchID string, attempt int) *store.Match {
 	doc, err := store.Read[store.Match](path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,46 +134,46 @@ func (r *Referee) readOwn(member *membership.Membership, path, matchID string, a
 	}
 	if err == nil {
 		if doc.RefereeID != member.AgentID && attempt == 0 || doc.WrittenBy != store.WrittenByReferee || doc.Lifecycle.State == store.StateAbandoned {
-			return nil // it may well be in order, but there is no result of this referee in it
+			return nil // a valid file without a result of this referee
 		}
 		err = checkOwn(member, doc, matchID, attempt)
 	}
 	if err != nil {
 		r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).
-			Str("event_type", protocol.EventMatchFileUnusable).Msg("a match's file is of no use, and the match is played again when it is handed over")
+			Str("event_type", protocol.EventMatchFileUnusable).Msg("a match file is damaged: the match is played again when it is assigned")
 		return nil
 	}
 	return doc
 }
 
-// checkOwn tells what is wrong with a file as a result of this referee, by what
-// stands in it and where it stands.
+// checkOwn returns an error unless a file has a result of this referee for the
+// attempt that its path names.
 func checkOwn(member *membership.Membership, doc *store.Match, matchID string, attempt int) error {
 	switch {
 	case doc.LeagueID != member.LeagueID:
-		return fmt.Errorf("league_id: is %.64q, but the file is one of league %s", doc.LeagueID, member.LeagueID)
+		return fmt.Errorf("league_id is %.64q, but the file is one of league %s", doc.LeagueID, member.LeagueID)
 	case doc.MatchID != matchID:
-		return fmt.Errorf("match_id: is %.64q, but the file is that of match %s", doc.MatchID, matchID)
+		return fmt.Errorf("match_id is %.64q, but the file is that of match %s", doc.MatchID, matchID)
 	case doc.RefereeID != member.AgentID:
-		return fmt.Errorf("referee_id: is %.64q, but the file is that of %s", doc.RefereeID, member.AgentID)
+		return fmt.Errorf("referee_id is %.64q, but the file is that of %s", doc.RefereeID, member.AgentID)
 	case doc.Attempt < 1 || attempt != 0 && doc.Attempt != attempt:
-		return fmt.Errorf("attempt: is %d, but the file is that of attempt %d", doc.Attempt, attempt)
+		return fmt.Errorf("attempt is %d, but the file is that of attempt %d", doc.Attempt, attempt)
 	case doc.Result == nil:
-		return errors.New("result: is missing")
+		return errors.New("result is missing")
 	case doc.Draw == nil:
-		return errors.New("draw: is missing")
+		return errors.New("draw is missing")
 	case doc.PlayerA.PlayerID == "" || doc.PlayerB.PlayerID == "":
-		return errors.New("player_id: is missing")
+		return errors.New("player_id is missing")
 	}
 	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
 	if !ok || protocol.DrawCommitment(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) != doc.Draw.Commitment {
-		return errors.New("draw: the nonce is not what the commitment promised")
+		return errors.New("the nonce does not match the commitment")
 	}
 	return nil
 }
 
-// recalled is a finished match as its file has it.
-func recalled(r *Referee, member *membership.Membership, doc *store.Match) *match {
+// recovered makes a finished match from its file.
+func recovered(r *Referee, member *membership.Membership, doc *store.Match) *match {
 	m := &match{
 		referee: r, member: member, matchID: doc.MatchID, attempt: doc.Attempt,
 		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,12 +28,12 @@ import (
 
 const leagueID = "cup"
 
-// games are those the tests know.
+// games are the games of the tests.
 func games() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
 
-// A world is a folder with a league of four players and one referee, as the
-// agents would have written it. P02 does not answer in R2M1.
-type world struct {
+// A savedLeague is a data folder with a league of four players and one referee, as
+// the agents would write it. P03 does not answer in R2M1.
+type savedLeague struct {
 	t      *testing.T
 	dir    store.Folder
 	state  *journal.State
@@ -49,7 +50,7 @@ func ptr[T any](v T) *T { return &v }
 
 var playerIDs = []string{"P01", "P02", "P03", "P04"}
 
-// choices are always the same: P01 and P03 even, P02 and P04 odd.
+// choiceOf is the choice of a player in all matches.
 func choiceOf(id string) string {
 	if id == "P01" || id == "P03" {
 		return evenodd.Even
@@ -57,10 +58,30 @@ func choiceOf(id string) string {
 	return evenodd.Odd
 }
 
-// newWorld plays so many rounds; after all three the league is over.
-func newWorld(t *testing.T, rounds int) *world {
+// newSavedLeague returns a league after some rounds. After all three it is completed.
+// Tests get copies of one folder for each number of rounds.
+func newSavedLeague(t *testing.T, rounds int) *savedLeague {
 	t.Helper()
-	w := &world{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
+	files, ok := savedLeagues.Load(rounds)
+	if !ok {
+		files, _ = savedLeagues.LoadOrStore(rounds, snapshot(t, playLeague(t, rounds).dir))
+	}
+	w := &savedLeague{t: t, dir: store.Folder(t.TempDir())}
+	for file, text := range files.(map[string]string) {
+		if text != "" {
+			w.write(file, text)
+		}
+	}
+	return w
+}
+
+// savedLeagues holds the files of a league by the number of its rounds.
+var savedLeagues sync.Map
+
+// playLeague plays some rounds of a league and writes its files.
+func playLeague(t *testing.T, rounds int) *savedLeague {
+	t.Helper()
+	w := &savedLeague{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
 	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	w.record = func(d journal.Data) {
@@ -102,23 +123,23 @@ func newWorld(t *testing.T, rounds int) *world {
 	return w
 }
 
-func (w *world) now() string {
+func (w *savedLeague) now() string {
 	return journalfile.FormatTime(time.Date(2026, 1, 1, 12, w.minute, 0, 0, time.UTC))
 }
 
-// deadline is that of what is asked now.
-func (w *world) deadline() string {
+// deadline is the deadline of a question that is asked now.
+func (w *savedLeague) deadline() string {
 	return protocol.FormatTimestamp(time.Date(2026, 1, 1, 12, w.minute, 30, 0, time.UTC))
 }
 
-// standings are what a player has until now.
-func (w *world) standings(id string) *protocol.Record {
+// standings are the present record of a player.
+func (w *savedLeague) standings(id string) *protocol.Record {
 	place, _ := w.state.PlayerIndex(id)
 	row := w.state.Table.Row(place)
 	return &protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points}
 }
 
-func (w *world) round(round int) {
+func (w *savedLeague) round(round int) {
 	pairs := w.state.Pairings(round)
 	w.record(&journal.RoundAnnounced{RoundID: round, Referees: slices.Repeat([]string{"REF01"}, len(pairs))})
 	for i, p := range pairs {
@@ -127,8 +148,8 @@ func (w *world) round(round int) {
 	w.record(&journal.RoundCompleted{RoundID: round, Summary: w.state.Summary(round)})
 }
 
-// match plays one match by the rules and writes all that is written of it.
-func (w *world) match(matchID protocol.MatchID, idA, idB string) {
+// match plays one match by the rules and writes its events, file and histories.
+func (w *savedLeague) match(matchID protocol.MatchID, idA, idB string) {
 	id, attempt := matchID.String(), protocol.Attempt{MatchID: matchID, Number: 1}
 	nonce := secretOf("nonce " + id)
 	commitment := protocol.DrawCommitment(leagueID, id, 1, "REF01", nonce)
@@ -180,7 +201,7 @@ func (w *world) match(matchID protocol.MatchID, idA, idB string) {
 	w.remember(report, idB, idA)
 }
 
-func (w *world) remember(r *journal.MatchReported, id, opponent string) {
+func (w *savedLeague) remember(r *journal.MatchReported, id, opponent string) {
 	h := w.histories[id]
 	mine, _ := r.Choices.Get(id)
 	theirs, _ := r.Choices.Get(opponent)
@@ -216,8 +237,8 @@ func (w *world) remember(r *journal.MatchReported, id, opponent string) {
 	h.Matches = append(h.Matches, m)
 }
 
-// documents writes what the manager and the players keep.
-func (w *world) documents() {
+// documents writes the files of the manager and of the players.
+func (w *savedLeague) documents() {
 	records := w.state.RoundRecords()
 	require.NoError(w.t, store.Write(w.dir.Standings(leagueID), &store.Standings{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, Version: w.state.Recorded,
@@ -232,15 +253,15 @@ func (w *world) documents() {
 	}
 }
 
-// A script is the transcript of one match in the making.
+// A script builds the file of one match.
 type script struct {
-	w          *world
+	w          *savedLeague
 	doc        *store.Match
 	ids        [2]string
 	commitment string
 }
 
-func newScript(w *world, round int, id, idA, idB, commitment string) *script {
+func newScript(w *savedLeague, round int, id, idA, idB, commitment string) *script {
 	player := func(p string) store.MatchPlayer {
 		return store.MatchPlayer{PlayerID: p, DisplayName: "Player " + p, EntropyCommitment: protocol.EntropyCommitment(id, p, secretOf(id+p))}
 	}
@@ -323,7 +344,7 @@ func (s *script) write(result *store.MatchResult, draw *protocol.Draw) {
 	require.NoError(s.w.t, store.Write(s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
 }
 
-// The files of a world, as findings name them.
+// The files of a saved league, as findings name them.
 const (
 	journalFile   = "data/leagues/cup/journal.jsonl"
 	standingsFile = "data/leagues/cup/standings.json"
@@ -333,25 +354,25 @@ const (
 	historyP01    = "data/players/P01/history.json"
 )
 
-func (w *world) path(file string) string {
+func (w *savedLeague) path(file string) string {
 	return filepath.Join(string(w.dir), filepath.FromSlash(file))
 }
 
-func (w *world) read(file string) string {
+func (w *savedLeague) read(file string) string {
 	raw, err := os.ReadFile(w.path(file))
 	require.NoError(w.t, err)
 	return string(raw)
 }
 
-func (w *world) write(file, text string) {
+func (w *savedLeague) write(file, text string) {
 	require.NoError(w.t, os.MkdirAll(filepath.Dir(w.path(file)), 0o755))
 	require.NoError(w.t, os.WriteFile(w.path(file), []byte(text), 0o644))
 }
 
-func (w *world) remove(file string) { require.NoError(w.t, os.RemoveAll(w.path(file))) }
+func (w *savedLeague) remove(file string) { require.NoError(w.t, os.RemoveAll(w.path(file))) }
 
-// edit replaces the first place that a pattern finds.
-func (w *world) edit(file, pattern, by string) {
+// edit replaces the first match of a pattern.
+func (w *savedLeague) edit(file, pattern, by string) {
 	text := w.read(file)
 	at := regexp.MustCompile(pattern).FindStringSubmatchIndex(text)
 	require.NotNil(w.t, at, "%s has nothing like %s", file, pattern)
@@ -360,25 +381,25 @@ func (w *world) edit(file, pattern, by string) {
 }
 
 // transcript changes the file of R1M1, whose exchanges are: two invitations and
-// their answers, two questions and their answers, the result told twice.
-func (w *world) transcript(change func(d *store.Match)) { w.transcriptOf("R1M1", change) }
+// their answers, two questions and their answers, and GAME_OVER to both players.
+func (w *savedLeague) transcript(change func(d *store.Match)) { w.transcriptOf("R1M1", change) }
 
-func (w *world) transcriptOf(matchID string, change func(d *store.Match)) {
+func (w *savedLeague) transcriptOf(matchID string, change func(d *store.Match)) {
 	d, err := store.Read[store.Match](w.dir.Match(leagueID, matchID))
 	require.NoError(w.t, err)
 	change(d)
 	require.NoError(w.t, store.Write(w.dir.Match(leagueID, matchID), d))
 }
 
-// lines are those of the journal, without line feeds.
-func (w *world) lines() []string {
+// lines are the lines of the journal, without line feeds.
+func (w *savedLeague) lines() []string {
 	return strings.Split(strings.TrimSuffix(w.read(journalFile), "\n"), "\n")
 }
 
-func (w *world) keep(lines []string) { w.write(journalFile, strings.Join(lines, "\n")+"\n") }
+func (w *savedLeague) setLines(lines []string) { w.write(journalFile, strings.Join(lines, "\n")+"\n") }
 
-// lineOf is the number of the first line with a text; 0 for no text.
-func (w *world) lineOf(file, text string) int {
+// lineOf returns the number of the first line with a text; 0 for no text.
+func (w *savedLeague) lineOf(file, text string) int {
 	if text == "" {
 		return 0
 	}
@@ -389,9 +410,9 @@ func (w *world) lineOf(file, text string) int {
 
 var head = regexp.MustCompile(`^\{"seq":\d+,"at":("[^"]*"),"prev":"[0-9a-f]{64}"`)
 
-// chained gives lines a chain that holds, and the standings its head: what a
-// forger who owns all files of the manager would do.
-func (w *world) chained(lines []string) {
+// rechain writes lines with a valid chain, and its head to the standings, as a
+// forger with all files of the manager could do.
+func (w *savedLeague) rechain(lines []string) {
 	prev, end := journal.Origin, ""
 	for i, l := range lines {
 		lines[i] = head.ReplaceAllString(l, fmt.Sprintf(`{"seq":%d,"at":$1,"prev":"%s"`, i+1, prev))
@@ -400,19 +421,19 @@ func (w *world) chained(lines []string) {
 			end = prev
 		}
 	}
-	w.keep(lines)
+	w.setLines(lines)
 	w.edit(standingsFile, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+end+`"`)
 }
 
-// indexOf is the index of the first line of the journal with both texts.
+// indexOf returns the index of the first line that has all texts.
 func indexOf(lines []string, texts ...string) int {
 	return slices.IndexFunc(lines, func(l string) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(l, text) })
 	})
 }
 
-// audited is what the audit finds.
-func (w *world) audited() audit.League {
+// audit returns the result of the audit.
+func (w *savedLeague) audit() audit.League {
 	report, err := audit.Run(w.dir, audit.Options{Games: games()})
 	require.NoError(w.t, err)
 	require.Len(w.t, report.Leagues, 1)
@@ -420,7 +441,7 @@ func (w *world) audited() audit.League {
 	return report.Leagues[0]
 }
 
-func told(findings []audit.Finding) string {
+func listed(findings []audit.Finding) string {
 	var b bytes.Buffer
 	for _, f := range findings {
 		fmt.Fprintln(&b, f)

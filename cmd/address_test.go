@@ -12,7 +12,7 @@ import (
 
 // An agent answers to the names that its operator has given it, and to those of
 // this machine where it listens to nobody else.
-func TestTheNamesOfAnAgent(t *testing.T) {
+func TestServerRefusesUnknownHostNames(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--allowed-host", "league.example", "--allowed-host", "other.example")
 	manager, err := url.Parse(m.url)

@@ -1,0 +1,118 @@
+package referee
+
+import (
+	"context"
+
+	"evenodd/league/protocol"
+)
+
+// startMatch accepts an assignment and answers at once; the match runs by itself.
+// It is idempotent: the same assignment again changes nothing. For a finished match
+// the referee reports the result again.
+func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
+	if err := r.member.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	member := r.member.Get()
+	if q.LeagueID != member.LeagueID {
+		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
+	}
+	answer := func(status, reason string) (*protocol.MatchAssignmentAck, error) {
+		return &protocol.MatchAssignmentAck{MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, Reason: reason}, nil
+	}
+	accept := func(m *match, attempt int) (*protocol.MatchAssignmentAck, error) {
+		ack, _ := answer(protocol.StatusAccepted, "")
+		ack.Attempt, ack.DrawCommitment = attempt, m.commitment
+		return ack, nil
+	}
+	game, err := r.options.Games.Game(q.GameType)
+	if err != nil {
+		return answer(protocol.StatusRejected, err.Error())
+	}
+	if r.options.Folder != "" {
+		r.recover(member, q.MatchID)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, nonce := r.matches[q.MatchID], protocol.Secret{}
+	switch {
+	case r.life.Err() != nil:
+		return answer(protocol.StatusRejected, "this referee is stopping")
+	case known != nil && known.hasResult():
+		r.reportAgain(known)
+		return accept(known, known.attempt)
+	case known != nil && (known.attempt > q.Attempt || known.attempt == q.Attempt && !known.returned):
+		return accept(known, q.Attempt)
+	case r.stopping:
+		return answer(protocol.StatusRejected, "this referee is stopping")
+	case r.busy >= r.options.MaxConcurrent:
+		return answer(protocol.StatusBusy, "conducting as many matches as it can")
+	case known != nil && !known.abandon(): // it has just come to its result, and reports it
+		return accept(known, known.attempt)
+	case known != nil && known.attempt == q.Attempt: // it was given up, and must not draw twice
+		nonce = known.nonce
+	default:
+		nonce = r.nonce(q.LeagueID, q.MatchID, q.Attempt)
+	}
+	m := newMatch(r, member, game, q, nonce)
+	r.matches[q.MatchID] = m
+	r.busy++
+	r.work(m.conduct)
+	return accept(m, q.Attempt)
+}
+
+// reportAgain reports a finished match concurrently; r.mu is held.
+func (r *Referee) reportAgain(m *match) {
+	r.work(func() {
+		defer r.finished()
+		m.report(r.life)
+	})
+}
+
+// work starts a job, which must end with finished; r.mu is held.
+func (r *Referee) work(job func()) {
+	if r.workers.run(job) {
+		r.working++
+	}
+}
+
+// finished ends a job.
+func (r *Referee) finished() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.working--
+	r.rested.Broadcast()
+}
+
+// keptMatches is how many acknowledged matches a referee keeps in memory.
+const keptMatches = 1000
+
+// acknowledged records a match whose report the manager has.
+func (r *Referee) acknowledged(matchID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remember(matchID)
+}
+
+// remember records an acknowledged match and evicts the oldest if there are too
+// many; r.mu is held.
+func (r *Referee) remember(matchID string) {
+	r.confirmed++
+	if len(r.reported) < keptMatches {
+		r.reported = append(r.reported, matchID)
+		return
+	}
+	oldest := &r.reported[(r.confirmed-1)%keptMatches]
+	delete(r.matches, *oldest)
+	*oldest = matchID
+}
+
+// release frees the slot of a match. Conducted tells whether it has a result.
+func (r *Referee) release(conducted bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy--
+	if conducted {
+		r.conducted++
+	}
+}

@@ -1,0 +1,106 @@
+package referee
+
+import (
+	"context"
+	"time"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/rules/evenodd"
+)
+
+// announce sends GAME_OVER to both players and waits for their acknowledgements, at
+// most 5 s. A missing one changes nothing (004 §4.3).
+func (m *match) announce() {
+	m.concurrently(2, func(i int) { m.sendGameOver(&m.sides[i]) })
+}
+
+func (m *match) sendGameOver(s *matchSide) {
+	r, method := m.referee, &protocol.NotifyMatchResult
+	notice := &protocol.GameOver{
+		Envelope: m.envelope(protocol.TypeGameOver, s),
+		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,
+		GameResult: m.result, Draw: m.final.Draw,
+	}
+	m.transcript.sent(s.player.PlayerID, method.Name, 1, notice)
+	ack, timing, err := method.CallWithin(r.life, r.options.Caller, s.peer, notice, protocol.Seconds(m.assignment.Timeouts.GameOver))
+	m.transcript.acknowledged(s.player.PlayerID, method.Name, 1, ack, err, timing)
+	if err != nil {
+		r.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
+			Str("player_id", s.player.PlayerID).Str("event_type", protocol.EventGameOverUnacknowledged).Msg("GAME_OVER was not acknowledged")
+	}
+}
+
+// report reports the result to the manager again, unless a report is under way.
+func (m *match) report(ctx context.Context) {
+	m.mu.Lock()
+	busy := m.reporting
+	m.reporting = true
+	m.mu.Unlock()
+	if !busy {
+		m.deliver(ctx)
+	}
+}
+
+// deliver reports the result to the manager until the manager acknowledges it or
+// refuses it for good, or ctx ends.
+func (m *match) deliver(ctx context.Context) {
+	o := &m.referee.options
+	err := membership.Retry(ctx, o.Clock, func(ctx context.Context) error {
+		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
+		return err
+	}, func(err error, wait time.Duration) {
+		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Str("event_type", protocol.EventReportRetried).Msg("cannot report yet, trying again")
+	})
+	refusal := protocol.AsError(err)
+	switch {
+	case err == nil:
+		m.fileReply(nil)
+	case ctx.Err() != nil: // another process may report it later
+		m.fileEnding()
+	default:
+		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type", protocol.EventReportRefused).Msg("the manager refuses the report")
+		if refusal != nil && refusal.Remote {
+			m.fileReply(refusal)
+		}
+	}
+	m.mu.Lock()
+	m.reporting = false
+	first := err == nil && !m.reported
+	m.reported = m.reported || first
+	m.mu.Unlock()
+	if first {
+		m.referee.acknowledged(m.matchID)
+	}
+	if err == nil {
+		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).
+			Str("event_type", protocol.EventMatchReported).Msg("match reported")
+	}
+}
+
+// hasResult tells whether there is a result to report.
+func (m *match) hasResult() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.final != nil
+}
+
+// matchState answers get_match_state.
+func (m *match) matchState() *protocol.MatchState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0], PlayerBID: m.players[1]}
+	if m.final == nil {
+		return state
+	}
+	details := m.final.Result.Details
+	state.Draw, state.GameResult = m.final.Draw, &protocol.GameResult{
+		Status: details.Status, WinnerPlayerID: m.final.Result.Winner, DrawnNumber: details.DrawnNumber,
+		Choices: details.Choices, Reason: details.Reason, Faults: details.Faults,
+	}
+	if n := details.DrawnNumber; n != nil {
+		parity := evenodd.Parity(*n)
+		state.GameResult.NumberParity = &parity
+	}
+	return state
+}

@@ -1,0 +1,126 @@
+package referee
+
+import (
+	"fmt"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+)
+
+// decide makes the result of the match: by the rules of the game, or by technical
+// losses.
+func (m *match) decide(position rules.Position) *protocol.GameResult {
+	a, b := &m.sides[0], &m.sides[1]
+	if a.lost != "" || b.lost != "" {
+		return m.technicalLoss()
+	}
+	verdict := position.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy})
+	result := &protocol.GameResult{
+		Status:  protocol.StatusDraw,
+		Choices: protocol.Both(m.players[0], optional(verdict.Moves[0]), m.players[1], optional(verdict.Moves[1])),
+		Reason:  verdict.Reason(m.players),
+	}
+	if verdict.Winner != rules.NoSide {
+		winner := m.players[verdict.Winner] // a copy: the result may outlive the match
+		result.Status, result.WinnerPlayerID = protocol.StatusWin, &winner
+	}
+	if verdict.Number > 0 {
+		result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
+	}
+	return result
+}
+
+// technicalLoss makes the result of a match that one or both sides have lost
+// technically.
+func (m *match) technicalLoss() *protocol.GameResult {
+	result := &protocol.GameResult{
+		Status:  protocol.StatusTechnicalLoss,
+		Choices: protocol.Both(m.players[0], optional(m.sides[0].move), m.players[1], optional(m.sides[1].move)),
+	}
+	for i := range m.sides {
+		id, s, other := m.players[i], &m.sides[i], m.players[1-i]
+		if s.fault != "" {
+			result.Faults = append(result.Faults, protocol.Member[string]{Name: id, Value: string(s.fault)})
+		}
+		if s.lost != "" && m.sides[1-i].lost == "" {
+			result.WinnerPlayerID = &other
+			result.Reason = id + " " + s.lost + " - " + other + " wins by default"
+		}
+	}
+	if result.WinnerPlayerID == nil {
+		result.Reason = fmt.Sprintf("%s %s, %s %s - both lose", m.players[0], m.sides[0].lost, m.players[1], m.sides[1].lost)
+	}
+	return result
+}
+
+// optional returns nil for a choice that was never made.
+func optional(choice string) *string {
+	if choice == "" {
+		return nil
+	}
+	return &choice
+}
+
+// finish decides the match, makes its report, and writes the match file. It returns
+// false if another attempt has replaced this one.
+func (m *match) finish(position rules.Position) bool {
+	result, a := m.decide(position), m.assignment
+	score := protocol.Both(m.players[0], m.points(result, 0), m.players[1], m.points(result, 1))
+	report := m.reportOf(result, score, m.draw())
+	report.RoundID, report.GameType = a.RoundID, a.GameType
+	m.mu.Lock()
+	if m.abandoned.Load() {
+		m.mu.Unlock()
+		return false
+	}
+	m.state, m.final, m.result, m.reporting = store.StateFinished, report, result, true
+	m.mu.Unlock()
+	m.fileResult()
+	return true
+}
+
+// reportOf makes the report of a result. The caller adds the round and the game.
+func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[int], draw *protocol.Draw) *protocol.MatchResultReport {
+	report := &protocol.MatchResultReport{
+		Envelope: m.referee.stamp.Envelope(protocol.TypeMatchResultReport, m.conversation),
+		LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
+		Result: protocol.MatchResult{
+			Winner: result.WinnerPlayerID,
+			Score:  score,
+			Details: &protocol.ResultDetails{
+				DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
+				Faults: result.Faults,
+			},
+		},
+		Draw: draw,
+	}
+	report.AuthToken = m.member.Token
+	return report
+}
+
+// draw reveals the nonce and the entropies that the players revealed.
+func (m *match) draw() *protocol.Draw {
+	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
+	for i := range m.sides {
+		if s := &m.sides[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
+			draw.Entropies = append(draw.Entropies, protocol.Member[string]{Name: m.players[i], Value: s.entropy.Hex()})
+		}
+	}
+	return draw
+}
+
+// points returns the points of a side by the league's scoring. The manager
+// computes them again.
+func (m *match) points(result *protocol.GameResult, side int) int {
+	scoring := &m.assignment.Scoring
+	switch {
+	case m.sides[side].lost != "":
+		return scoring.TechnicalLoss
+	case result.Status == protocol.StatusDraw:
+		return scoring.Draw
+	case result.WinnerPlayerID != nil && *result.WinnerPlayerID == m.players[side]:
+		return scoring.Win
+	}
+	return scoring.Loss
+}

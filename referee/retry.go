@@ -1,0 +1,185 @@
+package referee
+
+import (
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// A window is the time that a player has to answer a question. The player may
+// correct a wrong answer within it. After a timeout or a broken connection another
+// window opens.
+type window struct {
+	length   time.Duration
+	end      time.Time     // by the league's clock, as the question says
+	deadline time.Time     // by the machine's clock: when calls end
+	queued   time.Duration // at this side, in all calls: the window lasts so much longer than end
+	stamp    string        // the deadline as messages have it
+	waited   time.Duration // for a player that asked the referee to wait
+	waits    int           // answers that asked the referee to wait
+
+	// Of the last call attempt:
+	request  string // message type
+	response string // message type
+	method   string
+	try      int              // from 1, over all windows of the question
+	answer   any              // nil for none
+	timing   *protocol.Timing // nil if the carrier measures none
+}
+
+func (m *match) newWindow(length time.Duration) window {
+	clock := m.referee.options.Clock
+	end := clock.Now().Add(length)
+	return window{length: length, end: end, deadline: time.Now().Add(length), stamp: clock.Format(end)}
+}
+
+// reopen opens another window for the same question.
+func (m *match) reopen(w *window) {
+	try := w.try
+	*w = m.newWindow(w.length)
+	w.try = try
+}
+
+// until is the end of the window, moved by the time that questions were queued.
+func (w *window) until() time.Time { return w.end.Add(w.queued) }
+
+// called records the timing of a call. The time that the question was queued at
+// this side does not count for the player.
+func (w *window) called(timing *protocol.Timing) {
+	w.timing = timing
+	if timing != nil {
+		w.queued += timing.Queued
+		w.deadline = w.deadline.Add(timing.Queued)
+	}
+}
+
+// askWithRetries asks one side a question until it answers correctly or has no
+// retries left; then it has lost technically.
+//
+// The referee retries after a timeout (E001) or a broken connection (E009): after a
+// pause, with a new window, up to max_retries times (spec 003 §2.9.4). After a wrong
+// answer it asks again at once, as long as retries and the window last (002
+// §6.2.4); from then on the window stays the same, whatever else fails in it. Each
+// failure is reported to the player by GAME_ERROR. The next question waits until
+// the GAME_ERROR is delivered, at most one second.
+//
+// An answer that asks the referee to wait (E022) and a void attempt are no
+// failures: see waitAsAsked and judgeAttempt.
+func (m *match) askWithRetries(w window, side rules.Side, question func(*window, rules.Side) error) {
+	s, clock, policy := &m.sides[side], m.referee.options.Clock, m.assignment.RetryPolicy
+	wrong := false // there was a wrong answer in this window
+	for retries, voids := 0, 0; ; {
+		attempt, err := m.askOnce(&w, side, question)
+		if err == nil || m.over() {
+			return
+		}
+		fault := faultOf(err)
+		if attempt.void != "" {
+			if voids++; !m.repeatVoid(&w, s, fault, attempt, voids) {
+				return
+			}
+			m.reopen(&w)
+			continue
+		}
+		limited := fault.Code == protocol.ErrRateLimited
+		if limited && m.waitAsAsked(&w, s, fault) {
+			continue
+		}
+		if m.over() {
+			return
+		}
+		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
+		wrong = wrong || !pause
+		again := !limited && retries < policy.MaxRetries && (!wrong || m.correctable(&w, fault.Code, retries+1))
+		if again {
+			retries++
+		}
+		delivered := m.sendGameError(&w, s, failure{fault: fault, timing: attempt.timing, retries: retries, again: again, pause: pause})
+		if !again {
+			s.lost, s.fault = lossReason(fault, &w), fault.Code
+			return
+		}
+		limit := gameErrorDelay
+		if pause {
+			if clock.Sleep(m.referee.life, policy.Pause(retries)) != nil {
+				return
+			}
+			limit -= policy.Pause(retries)
+		}
+		if wrong { // the window goes on: leave half of its rest for the question
+			limit = min(limit, w.until().Sub(clock.Now())/2)
+		} else {
+			m.reopen(&w)
+		}
+		if limit > 0 {
+			_ = clock.Sleep(delivered, limit) // the delivery ends it
+		}
+	}
+}
+
+// gameErrorDelay is how long a question waits at most for the delivery of the
+// GAME_ERROR before it.
+const gameErrorDelay = time.Second
+
+// waitAsAsked waits after an answer that asks the referee to wait (E022, which
+// includes HTTP 429): as long as it asks and at least 250 ms, a quarter of a second
+// more each time up to 1 s, but not beyond the end of the window. It returns false
+// at the end of the window or of the match. So the number of such answers in a
+// window is bounded, even if the clock does not advance.
+func (m *match) waitAsAsked(w *window, s *matchSide, fault *protocol.Error) (again bool) {
+	const step = 250 * time.Millisecond
+	w.waits++
+	o := &m.referee.options
+	left := min(w.until().Sub(o.Clock.Now()), w.length+w.queued-w.waited)
+	pause := max(fault.RetryAfter(), min(time.Duration(w.waits)*step, time.Second))
+	bounded := max(min(pause, left), 0)
+	o.Log.Info().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.request).
+		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", bounded).Str("event_type", protocol.EventPlayerAsksToWait).Msg("a player asks the referee to wait")
+	w.waited += pause
+	return o.Clock.Sleep(m.referee.life, bounded) == nil && pause < left
+}
+
+// askOnce makes one call attempt at a question and records its result.
+func (m *match) askOnce(w *window, side rules.Side, question func(*window, rules.Side) error) (callAttempt, error) {
+	w.timing, w.answer = nil, nil
+	w.try++
+	err := question(w, side)
+	attempt := m.judgeAttempt(w, err)
+	m.transcript.received(m.sides[side].player.PlayerID, w.method, w.try, w.answer, protocol.AsError(err), attempt)
+	return attempt, err
+}
+
+// correctable tells whether the player can correct a wrong answer before the
+// window ends: at once, or after the pause that follows a broken connection.
+func (m *match) correctable(w *window, code protocol.Code, retry int) bool {
+	next := m.referee.options.Clock.Now()
+	if code == protocol.ErrConnection {
+		next = next.Add(m.assignment.RetryPolicy.Pause(retry))
+	}
+	return code != protocol.ErrTimeout && next.Before(w.until())
+}
+
+// faultOf returns an error as the GAME_ERROR that it causes.
+func faultOf(err error) *protocol.Error {
+	if e := protocol.AsError(err); e != nil {
+		return e
+	}
+	return protocol.Fault(protocol.ErrConnection, "%v", err)
+}
+
+// answeredError returns the error of a call as the referee judges it. A timeout, a
+// broken connection and a request to wait stay as they are. Any other error is an
+// answer of the player: a wrong one (E002), with the JSON-RPC code that it has.
+func answeredError(err error) error {
+	e := protocol.AsError(err)
+	switch {
+	case e == nil,
+		!e.Remote && (e.Code == protocol.ErrTimeout || e.Code == protocol.ErrConnection),
+		e.Remote && e.Code == protocol.ErrRateLimited:
+		return err
+	}
+	wrong := protocol.Fault(protocol.ErrInvalidFieldType, "answered with an error: %v", e).Coded(e.RPC).Because(err)
+	wrong.Remote = e.Remote
+	return wrong
+}

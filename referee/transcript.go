@@ -1,0 +1,230 @@
+package referee
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A transcript collects the states of a match and the exchanges between referee
+// and players for the match file. Messages never change, so it encodes them only
+// when the file is written, while no player waits. It is safe for concurrent use.
+// A nil transcript collects nothing.
+type transcript struct {
+	clock   *protocol.Clock
+	tokens  []string       // that no file may hold
+	pending sync.WaitGroup // GAME_ERRORs without an acknowledgement, for which the file waits
+
+	mu      sync.Mutex
+	states  []store.StateEntry
+	entries []entry
+	count   int // of all exchanges
+	omitted int // of these, those beyond the bound
+	closed  bool
+}
+
+// An entry is one exchange before it is encoded.
+type entry struct {
+	at        time.Time
+	direction string
+	playerID  string
+	method    string
+	try       int
+	message   any // nil for none
+	fault     *protocol.Error
+	attempt   callAttempt
+}
+
+func newTranscript(clock *protocol.Clock, tokens ...string) *transcript {
+	t := &transcript{clock: clock}
+	for _, token := range tokens {
+		if token != "" && token != protocol.NoToken {
+			t.tokens = append(t.tokens, token)
+		}
+	}
+	t.enter(store.StateAssigned)
+	return t
+}
+
+// enter adds a state.
+func (t *transcript) enter(state string) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.states = append(t.states, store.StateEntry{State: state, At: milliseconds(t.clock.Now())})
+}
+
+// sent adds a request to a player.
+func (t *transcript) sent(playerID, method string, try int, message any) {
+	t.add(entry{direction: store.Sent, playerID: playerID, method: method, try: try, message: message})
+}
+
+// received adds the result of a request: a response or nil, and the error or nil.
+// Without both, the referee itself stopped, which is no exchange.
+func (t *transcript) received(playerID, method string, try int, response any, fault *protocol.Error, attempt callAttempt) {
+	if response != nil || fault != nil {
+		t.add(entry{direction: store.Received, playerID: playerID, method: method, try: try, message: response, fault: fault, attempt: attempt})
+	}
+}
+
+// acknowledged adds the result of a notice.
+func (t *transcript) acknowledged(playerID, method string, try int, ack *protocol.Ack, err error, timing *protocol.Timing) {
+	if err != nil {
+		t.received(playerID, method, try, nil, protocol.AsError(err), callAttempt{timing: timing})
+		return
+	}
+	t.received(playerID, method, try, ack, nil, callAttempt{timing: timing})
+}
+
+func (t *transcript) add(e entry) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	bound := store.MaxExchanges
+	if e.method != protocol.NotifyMatchResult.Name {
+		bound -= store.ReservedExchanges
+	}
+	t.count++
+	if t.count-t.omitted > bound {
+		t.omitted++
+		return
+	}
+	e.at = t.clock.Now()
+	t.entries = append(t.entries, e)
+}
+
+// started tells whether there is any exchange.
+func (t *transcript) started() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.count > 0
+}
+
+// wait returns when each GAME_ERROR is acknowledged or has failed.
+func (t *transcript) wait() {
+	if t != nil {
+		t.pending.Wait()
+	}
+}
+
+// moveTo moves the states and exchanges to a document. After the last time the
+// transcript collects nothing more.
+func (t *transcript) moveTo(doc *store.Match, last bool) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	states, entries := t.states, t.entries
+	t.states, t.entries, t.closed = nil, nil, t.closed || last
+	doc.Omitted = t.omitted
+	t.mu.Unlock()
+	doc.Lifecycle.States = append(doc.Lifecycle.States, states...)
+	for i := range entries {
+		doc.Transcript = append(doc.Transcript, entries[i].exchange(t.tokens))
+	}
+}
+
+// exchange encodes the entry for the file.
+func (e *entry) exchange(tokens []string) store.Exchange {
+	x := store.Exchange{
+		At: milliseconds(e.at), Direction: e.direction, PlayerID: e.playerID, Method: e.method, Try: e.try,
+		Error:  exchangeError(e.fault, tokens),
+		Timing: e.attempt.timing, Void: e.attempt.void, Stalled: protocol.Milliseconds(e.attempt.stalled), Local: e.attempt.local,
+	}
+	if e.message == nil {
+		return x
+	}
+	if m, ok := e.message.(interface{ Type() string }); ok {
+		x.MessageType = hidden(clip(m.Type()), tokens)
+	}
+	var problems []string
+	code := protocol.ErrInvalidFieldType
+	if m, ok := e.message.(interface{ Broken() []protocol.FieldError }); ok {
+		for _, f := range m.Broken() {
+			if f.Field != tokenMember {
+				x.UnreadableMembers = append(x.UnreadableMembers, f.Field)
+				problems = append(problems, strings.TrimSpace(f.Field+" cannot be read: "+f.Got))
+			}
+		}
+	}
+	raw, err := encodedWithoutToken(e.message)
+	switch {
+	case err != nil:
+		x.MessageOmitted = store.OmittedUnencoded
+		problems = append(problems, "the message has no encoding as JSON and is omitted")
+	case len(raw) > store.MaxMessage:
+		x.MessageOmitted, code = store.OmittedTooLarge, protocol.ErrMessageTooLarge
+		problems = append(problems, fmt.Sprintf("the message is omitted because it is too large: %d bytes", len(raw)))
+	default:
+		for _, token := range tokens {
+			raw = bytes.ReplaceAll(raw, []byte(token), []byte(protocol.HiddenToken))
+		}
+		x.Message = raw
+	}
+	if len(problems) > 0 {
+		if x.Error == nil {
+			x.Error = &store.ExchangeError{ErrorCode: string(code), ErrorName: code.Name()}
+		}
+		x.Error.Detail = strings.TrimPrefix(x.Error.Detail+"; "+hidden(strings.Join(problems, "; "), tokens), "; ")
+	}
+	return x
+}
+
+// tokenMember is the member of a message that no file holds.
+const tokenMember = "auth_token"
+
+// hidden returns a text without tokens, with at most store.MaxDetail bytes.
+func hidden(text string, tokens []string) string {
+	for _, token := range tokens {
+		text = strings.ReplaceAll(text, token, protocol.HiddenToken)
+	}
+	text = string(protocol.HideTokens([]byte(text)))
+	return strings.ToValidUTF8(text[:min(len(text), store.MaxDetail)], "")
+}
+
+// exchangeError encodes a fault for a file; nil for none.
+func exchangeError(fault *protocol.Error, tokens []string) *store.ExchangeError {
+	if fault == nil {
+		return nil
+	}
+	return &store.ExchangeError{ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), Detail: hidden(fault.Detail, tokens)}
+}
+
+// encodedWithoutToken encodes a message without its auth_token, even if its value
+// is no token, and hides tokens in other members.
+func encodedWithoutToken(message any) (jsontext.Value, error) {
+	// The memory carrier passes values, which may hold invalid UTF-8.
+	raw, err := json.Marshal(message, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	var members protocol.Object
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	members = slices.DeleteFunc(members, func(m protocol.Member[jsontext.Value]) bool { return m.Name == tokenMember })
+	raw, err = json.Marshal(members)
+	return protocol.HideTokens(raw), err
+}
+
+// milliseconds formats a time for match files: RFC 3339 in UTC.
+func milliseconds(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,53 @@
+package referee
+
+import "sync"
+
+// workers run jobs concurrently, on goroutines that wait for the next job after
+// each. A match is short and its stack is deep: growing a new stack for every
+// question costs more than the question.
+type workers struct {
+	jobs    chan func() // nil stops a worker
+	running sync.WaitGroup
+
+	mu      sync.Mutex // orders new workers before stop
+	stopped bool
+	count   int
+}
+
+func newWorkers() *workers { return &workers{jobs: make(chan func())} }
+
+// run starts a job. It returns false after stop.
+func (w *workers) run(job func()) bool {
+	select {
+	case w.jobs <- job:
+		return true
+	default:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return false
+	}
+	w.count++
+	w.running.Go(func() {
+		for ; job != nil; job = <-w.jobs {
+			job()
+		}
+	})
+	return true
+}
+
+// stop accepts no more jobs and waits for those that run.
+func (w *workers) stop() {
+	w.mu.Lock()
+	count := w.count
+	if w.stopped {
+		count = 0
+	}
+	w.stopped = true
+	w.mu.Unlock()
+	for range count {
+		w.jobs <- nil
+	}
+	w.running.Wait()
+}
