@@ -112,7 +112,7 @@ func TestLanguageModelPlaysALeague(t *testing.T) {
 			}
 			assert.Regexp(t, `^P0\d: 3 played, .*\nllama3\.2: 3 questions, 1 answered by chance; 100 tokens asked, 10 answered, in [\d.]+m?s\n$`,
 				p.stdout.String())
-			assert.Contains(t, p.stderr.String(), "the language model has not chosen, so chance has")
+			assert.Contains(t, p.stderr.String(), "the language model did not choose, the choice is random")
 			assert.NotContains(t, p.stderr.String(), key)
 			assert.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 				if err == nil && !d.IsDir() {

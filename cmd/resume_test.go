@@ -104,7 +104,7 @@ func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	m = k.manager(t, "--pace", "300ms")
 	require.Zero(t, m.ends(t), m.stderr.String())
 	line := strings.Count(before, "\n") + 1
-	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line was not finished \(8 bytes\); it is cut off\. Nobody had been told of it\.\n`, m.stderr.String())
+	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line is incomplete \(8 bytes\) and was removed\. No agent was told of its event\.\n`, m.stderr.String())
 	assert.Regexp(t, `\nLeague \S+ at \S+ resumes: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
 	assert.True(t, strings.HasPrefix(read(t, journal), before), "what was written stays")
 	for _, p := range agents {
@@ -138,7 +138,7 @@ func TestManagerOfACompletedLeague(t *testing.T) {
 		add(t, journal, "torn")
 		m := k.manager(t)
 		require.Zero(t, m.ends(t), m.stderr.String())
-		assert.Contains(t, m.stderr.String(), "the last line was not finished (4 bytes)")
+		assert.Contains(t, m.stderr.String(), "the last line is incomplete (4 bytes)")
 		assert.Equal(t, table, m.stdout.String())
 		assert.Equal(t, before, read(t, journal))
 	})
@@ -237,7 +237,7 @@ func TestManagerResumesAfterAFullDisk(t *testing.T) {
 	command := "evenodd " + strings.Join(k.args, " ") + " --pace 100ms --legs 5 --log-level error"
 	m := volume(t, "size=48k", command+`; echo "ended with $?" >&2; mount -o remount,size=10m "$DATA"; exec `+command)
 	agents := k.agents(t)
-	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: mend it and start again\nended with 1\n`)
+	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: repair the disk and start again\nended with 1\n`)
 	assert.Zero(t, m.ends(t), m.stderr.String())
 	assert.Regexp(t, `resumes: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
 	for _, p := range agents {

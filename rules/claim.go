@@ -2,32 +2,31 @@ package rules
 
 // Numbered is a game that a drawn number decides.
 type Numbered interface {
-	// CheckNumber tells why the game never draws a number; nil if it may.
+	// CheckNumber returns an error for a number that the game never draws.
 	CheckNumber(number int) error
-	// JudgeNumber decides a match by the legal moves of both seats and a number,
+	// JudgeNumber decides a match by the legal moves of both sides and a number,
 	// even one that the game never draws.
 	JudgeNumber(moves [2]string, number int) Verdict
 }
 
-// Follows judges a match of one turn by what a referee claims of it: the last
-// move of each seat ("" where it names none) and the number drawn (nil for none).
-// Decided tells whether these decide the match. The error tells what cannot be: a
-// move that is not legal, or a number that the game never draws, for which the
-// verdict is given all the same. A match of more turns is never decided by its last
-// moves.
+// Follows judges a match of one turn by a referee's claim: the last move of each side
+// ("" for none) and the number drawn (nil for none). Decided tells whether the claim
+// decides the match. The error names an illegal move, or a number that the game never
+// draws; in the second case there is a verdict as well. The last moves never decide a
+// match of several turns.
 func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided bool, err error) {
 	if game.Info().MaxTurns > 1 {
 		return Verdict{}, false, nil
 	}
 	position := game.Start()
 	complete := true
-	for _, seat := range position.ToMove() {
-		if moves[seat] == "" {
+	for _, side := range position.ToMove() {
+		if moves[side] == "" {
 			complete = false
 			continue
 		}
-		if err := position.Check(seat, moves[seat]); err != nil {
-			return Verdict{}, false, &IllegalMoveError{seat, moves[seat], err}
+		if err := position.Check(side, moves[side]); err != nil {
+			return Verdict{}, false, &IllegalMoveError{side, moves[side], err}
 		}
 	}
 	numbered, ok := game.(Numbered)
@@ -50,8 +49,8 @@ type IllegalMoveError struct {
 	Err  error // the rule
 }
 
-// Error says which rule the move breaks.
+// Error returns the text of the rule.
 func (e *IllegalMoveError) Error() string { return e.Err.Error() }
 
-// Unwrap is the rule.
+// Unwrap returns the rule.
 func (e *IllegalMoveError) Unwrap() error { return e.Err }

@@ -1,7 +1,6 @@
-// Package rules says what a game is: positions, moves and verdicts as plain
-// values (spec 003 §3.7). It knows no clock, no network and no source of
-// randomness: where a game has chance, the random bytes are given to it, so
-// that anyone can recompute what happened.
+// Package rules defines what a game is: positions, moves and verdicts as plain values
+// (spec 003 §3.7). It must not use a clock, a network or a source of randomness: a game
+// with chance receives the random bytes, so that anyone can recompute a result.
 package rules
 
 import (
@@ -13,17 +12,17 @@ import (
 // A Side is one side of a two-player game.
 type Side int
 
-// The seats. NoSide is the winner of a draw.
+// The sides. NoSide is the winner of a draw.
 const (
 	NoSide Side = iota - 1
 	SideA
 	SideB
 )
 
-// Other is the opposite seat.
+// Other returns the opposite side.
 func (s Side) Other() Side { return 1 - s }
 
-// Info describes a game as the games registry lists it (spec 003 §3.8.3).
+// Info describes a game, in the form of the games registry (spec 003 §3.8.3).
 type Info struct {
 	Type         string              // identifier, such as even_odd
 	DisplayName  string              // for people
@@ -31,62 +30,62 @@ type Info struct {
 	ValidChoices map[string][]string // by move type
 	MinPlayers   int
 	MaxPlayers   int
-	MaxMoves     int // the most times one seat is asked in a match
-	MaxTurns     int // the most positions of a match in which somebody is asked
+	MaxMoves     int // of one side in a match
+	MaxTurns     int // of a match; a turn is a position with at least one side to move
 }
 
-// A Game makes the first position of a match (init_game_state).
+// A Game creates the first position of a match (init_game_state).
 type Game interface {
 	Info() Info
 	Start() Position
 }
 
-// A Position is a moment of a match. It never changes: a move leads to another
-// position. A game of simultaneous choices is one position in which both seats
-// are to move; a game of alternating moves is a chain of positions with one.
+// A Position is the state of a match between moves. It is immutable: a move leads to
+// another position. A game of simultaneous choices has one position with both sides to
+// move. A game of alternating moves has a chain of positions with one side to move.
 type Position interface {
-	// ToMove lists the seats that are asked now, all at once and without
-	// seeing each other's move; none when the match is over.
+	// ToMove returns the sides to move. They move simultaneously, without knowing each
+	// other's move. It returns none when the match is over.
 	ToMove() []Side
-	// Ask says what kind of move the seat is asked for.
-	Ask(seat Side) Question
-	// Check tells why a move of the seat is not legal; nil when it is
-	// (validate_choice).
-	Check(seat Side, move string) error
-	// Play is the position after the moves of all seats in ToMove, which must
-	// be legal; the moves of other seats are ignored.
+	// Ask returns the question to a side.
+	Ask(side Side) Question
+	// Check returns an error for an illegal move of a side (validate_choice).
+	Check(side Side, move string) error
+	// Play returns the position after the moves of all sides in ToMove, which must be
+	// legal. It ignores the moves of other sides.
 	Play(moves [2]string) Position
 	// Judge decides a match that is over (draw_number, determine_winner).
 	Judge(chance Chance) Verdict
 }
 
-// A Question is what a seat is asked: the kind of move, what is allowed, and
-// what the player may need to see. No two questions to a seat in a match are the
-// same: one that is put again gets the same answer again.
+// A Question asks a side for a move: the kind of move, the legal moves, and the position.
+// The questions to a side in a match are all different, so that a player can answer a
+// repeated question with the same move.
 type Question struct {
 	MoveType string
 	Options  []string
 	Context  map[string]any
 }
 
-// Chance is what randomness a match has: the referee's nonce, which it was
-// bound to before the players chose, and the entropy of each player.
+// Chance holds the random values of a match, which come from commit–reveal: the nonce,
+// to which the referee commits before the players choose, and the entropy of each
+// player.
 type Chance struct {
 	Nonce    [32]byte
 	EntropyA [32]byte
 	EntropyB [32]byte
 }
 
-// A Verdict is how a match ended by the rules.
+// A Verdict is the result of a match by the rules.
 type Verdict struct {
 	Winner Side                       // NoSide for a draw
 	Number int                        // the number drawn; 0 in a game without one
 	Parity string                     // the parity of Number; "" without one
-	Moves  [2]string                  // the last move of each seat, as results list them
-	Reason func(ids [2]string) string // says for people why, naming the players
+	Moves  [2]string                  // the last move of each side
+	Reason func(ids [2]string) string // explains the result to people, with the ids of the players
 }
 
-// WinnerOf returns the id of the winner, given the ids of both seats; "" for a draw.
+// WinnerOf returns the id of the winner, given the ids of both sides; "" for a draw.
 func (v Verdict) WinnerOf(ids [2]string) string {
 	if v.Winner == NoSide {
 		return ""
@@ -94,10 +93,10 @@ func (v Verdict) WinnerOf(ids [2]string) string {
 	return ids[v.Winner]
 }
 
-// A Registry holds the games that are known, by type.
+// A Registry holds games by type.
 type Registry struct{ games map[string]Game }
 
-// NewRegistry makes a registry of the given games.
+// NewRegistry returns a registry of the given games.
 func NewRegistry(games ...Game) Registry {
 	r := Registry{games: make(map[string]Game, len(games))}
 	for _, g := range games {
@@ -106,7 +105,7 @@ func NewRegistry(games ...Game) Registry {
 	return r
 }
 
-// Game finds a game by its type; the error lists those that are known.
+// Game returns the game of a type; the error for an unknown type lists the known ones.
 func (r Registry) Game(gameType string) (Game, error) {
 	if g, ok := r.games[gameType]; ok {
 		return g, nil
@@ -118,7 +117,7 @@ func (r Registry) Game(gameType string) (Game, error) {
 	return nil, fmt.Errorf("unknown game %q; known: %s", gameType, known)
 }
 
-// Types lists the known game types in order.
+// Types returns the game types in alphabetical order.
 func (r Registry) Types() []string {
 	types := make([]string, 0, len(r.games))
 	for t := range r.games {

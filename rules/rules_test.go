@@ -17,7 +17,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// nim is a game of many alternating moves: seat A begins, a move takes one to
+// nim is a game of many alternating moves: side A begins, a move takes one to
 // three from a heap, and whoever takes the last one wins.
 type nim struct{ heap int }
 
@@ -52,11 +52,11 @@ func (p taking) Ask(rules.Side) rules.Question {
 	}
 }
 
-func (p taking) Check(seat rules.Side, move string) error {
-	if seat != p.toMove {
+func (p taking) Check(side rules.Side, move string) error {
+	if side != p.toMove {
 		return errors.New("it is the other's turn")
 	}
-	if !slices.Contains(p.Ask(seat).Options, move) {
+	if !slices.Contains(p.Ask(side).Options, move) {
 		return fmt.Errorf("of %d one can take 1 to %d", p.heap, min(p.heap, 3))
 	}
 	return nil
@@ -90,7 +90,7 @@ type game struct {
 }
 
 // play conducts a match of any game as a referee does: it asks who is to move
-// until nobody is, and judges. It fails when a position changes, when a seat is
+// until nobody is, and judges. It fails when a position changes, when a side is
 // asked more often than the game said, and when it is asked the same twice.
 func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Side, rules.Question) string) game {
 	var m game
@@ -98,31 +98,31 @@ func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rul
 	turns := 0
 	put := map[string]bool{}
 	for position := g.Start(); ; turns++ {
-		seats := position.ToMove()
-		if len(seats) == 0 {
+		sides := position.ToMove()
+		if len(sides) == 0 {
 			require.LessOrEqual(t, turns, g.Info().MaxTurns, "%s has at most %d turns", g.Info().Type, g.Info().MaxTurns)
 			m.verdict = position.Judge(chance)
 			return m
 		}
 		var moves [2]string
-		for _, seat := range seats {
-			question := position.Ask(seat)
+		for _, side := range sides {
+			question := position.Ask(side)
 			require.NotEmpty(t, question.Options)
 			require.Contains(t, g.Info().MoveTypes, question.MoveType)
-			key := fmt.Sprint(seat, question)
+			key := fmt.Sprint(side, question)
 			require.False(t, put[key], "the same question twice: %s", key)
 			put[key] = true
 			for _, option := range question.Options {
-				require.NoError(t, position.Check(seat, option), "every option is legal")
+				require.NoError(t, position.Check(side, option), "every option is legal")
 			}
-			require.Error(t, position.Check(seat, "no such move"))
-			moves[seat] = choose(seat, question)
-			m.asked[seat]++
-			require.LessOrEqual(t, m.asked[seat], most, "%s asks one seat at most %d times", g.Info().Type, most)
+			require.Error(t, position.Check(side, "no such move"))
+			moves[side] = choose(side, question)
+			m.asked[side]++
+			require.LessOrEqual(t, m.asked[side], most, "%s asks one side at most %d times", g.Info().Type, most)
 		}
 		next := position.Play(moves)
 		require.Equal(t, next, position.Play(moves), "the same moves lead to the same position")
-		require.Equal(t, seats, position.ToMove(), "a position does not change")
+		require.Equal(t, sides, position.ToMove(), "a position does not change")
 		position = next
 	}
 }
@@ -194,7 +194,7 @@ func TestEveryMatchEndsWithAVerdict(t *testing.T) {
 		g := rapid.SampledFrom([]rules.Game{evenodd.Game{}, tictactoe.Game{}, rockpaperscissors.Game{}, nim{1}, nim{5}, nim{12}}).Draw(t, "game")
 		nonce := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "nonce")
 		m := play(t, g, rules.Chance{Nonce: [32]byte(nonce)}, func(s rules.Side, q rules.Question) string {
-			return rapid.SampledFrom(q.Options).Draw(t, fmt.Sprintf("move of seat %d", s))
+			return rapid.SampledFrom(q.Options).Draw(t, fmt.Sprintf("move of side %d", s))
 		})
 		assert.Contains(t, []rules.Side{rules.NoSide, rules.SideA, rules.SideB}, m.verdict.Winner)
 		if m.verdict.Winner != rules.NoSide {
@@ -206,7 +206,7 @@ func TestEveryMatchEndsWithAVerdict(t *testing.T) {
 func TestTheOtherSeat(t *testing.T) {
 	assert.Equal(t, rules.SideB, rules.SideA.Other())
 	assert.Equal(t, rules.SideA, rules.SideB.Other())
-	assert.Equal(t, [2]rules.Side{0, 1}, [2]rules.Side{rules.SideA, rules.SideB}, "seats index moves and ids")
+	assert.Equal(t, [2]rules.Side{0, 1}, [2]rules.Side{rules.SideA, rules.SideB}, "sides index moves and ids")
 }
 
 func TestRegistryFindsGames(t *testing.T) {

@@ -72,15 +72,10 @@ func BareError(response protocol.Object) (status int, body []byte) {
 
 // HTTPStatus is the status of the answer to a message that was posted alone.
 func (q *Request) HTTPStatus() int {
-	switch q.refused {
-	case 0:
-		return httpOK
-	case MethodNotFound:
-		return httpNotFound
-	case 3001, 4001, 5001, QueryWithoutToken:
-		return httpUnauthorized
+	if q.refused != 0 {
+		return httpBadRequest
 	}
-	return httpBadRequest
+	return httpOK
 }
 
 // QueryWithoutToken is the JSON-RPC code for a query without a token, or with a wrong

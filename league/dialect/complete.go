@@ -14,7 +14,6 @@ import (
 // Facts are what an agent knows when it translates a request.
 type Facts struct {
 	Now      time.Time
-	Endpoint string // of the agent; "" for a manager
 	League   string // the id of the league that the agent is in or runs; "" for none
 	AgentID  string // "" before the agent is in a league
 	OurAgent bool   // the manager of that league proves itself, so it is one of our agents
@@ -24,7 +23,6 @@ type Facts struct {
 
 // A Match is what an agent knows of a match from the messages about it.
 type Match struct {
-	Round    int    // as announced; 0 for a match that was not
 	Game     string // as the invitation names it; "" if it does not
 	Lenient  bool   // the league accepts answers without token
 	Referee  string // the sender of the invitation
@@ -178,7 +176,7 @@ func (q *Request) addMissing(f *Facts) (changed bool) {
 	switch q.Kind {
 	case protocol.TypeGameInvitation:
 		add("league_id", league)
-		add("round_id", encoded(cmp.Or(f.Match.Round, roundOf(matchID))))
+		add("round_id", encoded(roundOf(matchID)))
 		add("game_type", protocol.Quote(f.Game))
 		add("role_in_match", protocol.Quote(protocol.RolePlayerA))
 		add("opponent_id", protocol.Quote(Unknown))

@@ -1,9 +1,7 @@
 package dialect
 
 import (
-	"bytes"
 	"cmp"
-	"regexp"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -40,13 +38,4 @@ func Nest(message jsontext.Value, league string) jsontext.Value {
 	Fill(&m, "league_id", protocol.Quote(cmp.Or(league, UsualLeague)))
 	Fill(&m, "round_id", encoded(roundOf(m.Text("match_id"))))
 	return m.Append(nil)
-}
-
-// missing matches the errors of validators that miss a member.
-var missing = regexp.MustCompile(`(?i)required|missing`)
-
-// AsksNested tells whether a rejection misses a nested member.
-func (m *Method) AsksNested(r *Reply) bool {
-	name := nested[m.Request]
-	return r.Verdict == Rejected && name != "" && bytes.Contains(r.Body, []byte(name)) && missing.Match(r.Body)
 }

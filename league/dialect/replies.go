@@ -40,8 +40,6 @@ type Reply struct {
 const (
 	httpOK              = 200
 	httpBadRequest      = 400
-	httpUnauthorized    = 401
-	httpNotFound        = 404
 	httpTooManyRequests = 429
 	httpBadGateway      = 502
 	httpUnavailable     = 503
@@ -191,10 +189,6 @@ func (m *Method) translate(reply protocol.Object) protocol.Object {
 		Fill(&message, "accept", message.Get("accepted"))
 		if status := strings.ToLower(message.Text("status")); status == "accepted" || status == "joined" {
 			Fill(&message, "accept", jsontext.Value("true"))
-		}
-	case protocol.MakeMove.Name:
-		if choice := message.Get("choice"); choice.Kind() == '"' {
-			Fill(&message, "move_data", protocol.Object{{Name: "choice", Value: choice}}.Append(nil))
 		}
 	case protocol.RegisterPlayer.Name:
 		admission(&message, "player_id")

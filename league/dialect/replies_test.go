@@ -38,7 +38,6 @@ func TestReplies(t *testing.T) {
 		{"nor is a yes", "handle_game_invitation", `{"result":{"accepted":"yes"}}`, 200, `{"accepted":"yes","accept":"yes"}`},
 		{"accepted", "handle_game_invitation", `{"result":{"accepted":true}}`, 200, `{"accepted":true,"accept":true}`},
 		{"a status that accepts", "handle_game_invitation", `{"result":{"status":"Accepted"}}`, 200, `{"status":"Accepted","accept":true}`},
-		{"a move", "make_move", `{"result":{"choice":"rock"}}`, 200, `{"choice":"rock","move_data":{"choice":"rock"}}`},
 
 		{"an acknowledgement", "notify_match_result", `{"jsonrpc":"2.0","result":{"status":"received","result":"WIN"},"id":3}`, 200, `{"status":"received","result":"WIN"}`},
 		{"an acknowledgement that is a word", "notify_match_result", `{"jsonrpc":"2.0","result":"ok","id":3}`, 200, `{"status":"ok"}`},

@@ -1,26 +1,19 @@
 package journal_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
-	"evenodd/league/journal/journalfile"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
-// when is the time of all events of these tests: nothing depends on it.
+// when is the time of all events of these tests. No result depends on it.
 const when = "2026-01-01T00:00:00.000Z"
 
 func ptr[T any](v T) *T { return &v }
@@ -59,33 +52,6 @@ func events() []journal.Data {
 	}
 }
 
-// written is a journal of all events, as bytes.
-func written(t testing.TB) []byte {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, torn, err := journalfile.Open(path, nil)
-	require.NoError(t, err)
-	require.Nil(t, torn)
-	for _, e := range events() {
-		require.NoError(t, j.Append(when, e))
-	}
-	require.NoError(t, j.Close())
-	raw, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return raw
-}
-
-// folded is the state after the first n events, as JSON: states hold what
-// cannot be compared otherwise.
-func folded(t *testing.T, raw []byte, n int) string {
-	t.Helper()
-	lines := bytes.SplitAfter(raw, []byte("\n"))
-	state, _, _, torn, err := journalfile.Replay("x", bytes.NewReader(bytes.Join(lines[:n], nil)), nil)
-	require.NoError(t, err)
-	require.Zero(t, torn)
-	return said(t, state)
-}
-
 func said(t *testing.T, s *journal.State) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{
@@ -96,159 +62,34 @@ func said(t *testing.T, s *journal.State) string {
 	return string(raw)
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
-	raw := written(t)
-	want := events()
-	var got []journal.Data
-	state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event, _ string) {
-		assert.Equal(t, number, e.Seq)
-		got = append(got, e.Data)
-	})
-	require.NoError(t, err)
-	assert.Zero(t, torn)
-	assert.EqualValues(t, len(raw), end)
-	assert.Equal(t, len(want), state.Events)
-	lines := bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
-	assert.Equal(t, journal.Hash(lines[len(lines)-1]), head)
-	a, err := json.Marshal(want)
-	require.NoError(t, err)
-	b, err := json.Marshal(got)
-	require.NoError(t, err)
-	assert.JSONEq(t, string(a), string(b))
-	assert.NotNil(t, state.Completed)
-	assert.True(t, state.Agents["P01"].Informed)
-}
-
-// A machine may lose power at any byte.
-func TestCutAfterEveryByteOfTheLastThreeEvents(t *testing.T) {
-	raw := written(t)
-	total := bytes.Count(raw, []byte("\n"))
-	start := 0
-	for range total - 3 {
-		start += bytes.IndexByte(raw[start:], '\n') + 1
-	}
-	for cut := start; cut <= len(raw); cut++ {
-		path := filepath.Join(t.TempDir(), "journal.jsonl")
-		require.NoError(t, os.WriteFile(path, raw[:cut], 0o600))
-		whole := bytes.Count(raw[:cut], []byte("\n"))
-		end := bytes.LastIndexByte(raw[:cut], '\n') + 1
-
-		j, state, torn, err := journalfile.Open(path, nil)
-		require.NoError(t, err)
-		require.Equal(t, folded(t, raw, whole), said(t, state), "cut after byte %d", cut)
-		if end == cut {
-			require.Nil(t, torn)
-		} else {
-			require.Equal(t, &journalfile.Torn{Path: path, Line: whole + 1, Bytes: cut - end}, torn)
-			require.Contains(t, torn.String(), fmt.Sprintf("line %d", whole+1))
-		}
-		seq, head := j.Last()
-		require.Equal(t, whole, seq)
-		lines := bytes.Split(raw[:end-1], []byte("\n"))
-		require.Equal(t, journal.Hash(lines[whole-1]), head)
-
-		require.NoError(t, j.Append(when, &journal.AgentSuspended{AgentID: "P01", Reason: "again"}))
-		require.NoError(t, j.Close())
-		again, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, string(raw[:end]), string(again[:end]), "what was whole stays")
-		_, state, torn, err = openAndClose(t, path)
-		require.NoError(t, err)
-		require.Nil(t, torn)
-		require.Equal(t, whole+1, state.Events)
-	}
-}
-
-func openAndClose(t *testing.T, path string) (*journalfile.File, *journal.State, *journalfile.Torn, error) {
-	t.Helper()
-	j, state, torn, err := journalfile.Open(path, nil)
-	if err == nil {
-		require.NoError(t, j.Close())
-	}
-	return j, state, torn, err
-}
-
-// Whatever single bit of a line that others follow is flipped, the journal is
-// refused, with the line or the next.
-func TestDamageFurtherUpIsRefused(t *testing.T) {
-	raw := written(t)
-	lines := bytes.SplitAfter(raw, []byte("\n"))
-	start := 0
-	for number, line := range lines[:len(lines)-2] {
-		for at := 0; at < len(line); at += 5 {
-			damaged := bytes.Clone(raw)
-			damaged[start+at] ^= 1
-			path := filepath.Join(t.TempDir(), "journal.jsonl")
-			require.NoError(t, os.WriteFile(path, damaged, 0o600))
-			_, _, _, err := openAndClose(t, path)
-			var damage *journalfile.DamageError
-			require.ErrorAs(t, err, &damage, "byte %d of line %d", at, number+1)
-			require.Equal(t, path, damage.Path)
-			require.True(t, damage.Line == number+1 || damage.Line == number+2, "line %d, not %d", damage.Line, number+1)
-			require.NotEmpty(t, damage.Reason)
-			after, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(damaged, after), "a damaged journal stays as it is")
-		}
-		start += len(line)
-	}
-}
-
-func TestLinesThatAreMissingOrMoved(t *testing.T) {
-	lines := bytes.SplitAfter(written(t), []byte("\n"))
-	without := bytes.Join(append(append([][]byte{}, lines[:4]...), lines[5:]...), nil)
-	swapped := append([][]byte{}, lines...)
-	swapped[4], swapped[5] = swapped[5], swapped[4]
-	long := bytes.Join([][]byte{lines[0], bytes.Repeat([]byte("x"), journalfile.MaxLine+1<<17), []byte("\n")}, nil)
-	for name, tt := range map[string]struct {
-		raw  []byte
-		line int
-	}{
-		"a line is missing":      {without, 5},
-		"two lines are swapped":  {bytes.Join(swapped, nil), 5},
-		"the first is missing":   {bytes.Join(lines[1:], nil), 1},
-		"a line is far too long": {long, 2},
-		"an empty line":          {append(bytes.Clone(lines[0]), '\n'), 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, _, _, _, err := journalfile.Replay("file", bytes.NewReader(tt.raw), nil)
-			var damage *journalfile.DamageError
-			require.ErrorAs(t, err, &damage)
-			assert.Equal(t, "file", damage.Path)
-			assert.Equal(t, tt.line, damage.Line)
-		})
-	}
-}
-
-// An event that was never possible changes nothing.
-func TestEventsThatCannotHaveHappened(t *testing.T) {
+func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 	tests := []struct {
 		name  string
 		after int // events
 		event journal.Data
 		want  string
 	}{
-		{"a second creation", 3, events()[0], "created once"},
-		{"an agent twice", 3, events()[2], "registered already"},
-		{"an agent of no role", 3, &journal.AgentRegistered{AgentID: "X", Role: "king"}, "player or referee"},
-		{"an agent that proves itself in no way", 3, &journal.AgentRegistered{AgentID: "X", Role: journal.RoleReferee, RefereeAuth: "some"}, "referee_auth"},
-		{"an agent that returns so", 3, &journal.AgentReturned{AgentID: "REF01", RefereeAuth: "some"}, "referee_auth"},
-		{"a stranger returns", 3, &journal.AgentReturned{AgentID: "P09"}, "not registered"},
+		{"a second created event", 3, events()[0], "created once"},
+		{"a second registration of an agent", 3, events()[2], "registered already"},
+		{"an agent with an unknown role", 3, &journal.AgentRegistered{AgentID: "X", Role: "king"}, "player or referee"},
+		{"a referee with an unknown referee_auth", 3, &journal.AgentRegistered{AgentID: "X", Role: journal.RoleReferee, RefereeAuth: "some"}, "referee_auth"},
+		{"a referee that returns with an unknown referee_auth", 3, &journal.AgentReturned{AgentID: "REF01", RefereeAuth: "some"}, "referee_auth"},
+		{"an unregistered agent returns", 3, &journal.AgentReturned{AgentID: "P09"}, "not registered"},
 		{"a round before the start", 3, events()[7], "before the start"},
-		{"another algorithm", 6, &journal.Started{Algorithm: "circle-v2", Players: []string{"P01", "P02"}, Referees: []string{"REF01"}}, "newer"},
-		{"players in disorder", 6, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P02", "P01"}, Referees: []string{"REF01"}}, "ascending"},
+		{"an unknown algorithm", 6, &journal.Started{Algorithm: "circle-v2", Players: []string{"P01", "P02"}, Referees: []string{"REF01"}}, "newer"},
+		{"players that are not in order of ids", 6, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P02", "P01"}, Referees: []string{"REF01"}}, "ascending"},
 		{"a match before its round", 7, events()[8], "not of an announced round"},
-		{"an attempt left out", 8, &journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: firstAttempt.MatchID, Number: 2}, RefereeID: "REF01"}, "follows attempt 0"},
+		{"an attempt number that is skipped", 8, &journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: firstAttempt.MatchID, Number: 2}, RefereeID: "REF01"}, "follows attempt 0"},
 		{"a player as referee", 8, &journal.MatchAssigned{Attempt: firstAttempt, RefereeID: "P01"}, "no referee"},
-		{"a result without a match", 8, events()[11], "was not assigned"},
+		{"a result of a match that was not assigned", 8, events()[11], "was not assigned"},
 		{"a second result", 12, events()[11], "second result"},
 		{"a result of a referee that declined", 10, events()[11], "was not assigned"},
 		{"a second commitment", 11, &journal.MatchAccepted{Attempt: firstAttempt, RefereeID: "REF01", DrawCommitment: strings.Repeat("00", 32)}, "second, different"},
 		{"a round without results", 11, events()[13], "no result"},
-		{"a dispute about nothing", 11, events()[12], "no result"},
-		{"an end before the end", 13, events()[14], "before its last round"},
+		{"a dispute about a match without a result", 11, events()[12], "no result"},
+		{"the end of the league before its last round", 13, events()[14], "before its last round"},
 		{"another champion", 14, &journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01"}}, "by the table it is P02"},
-		{"knowledge of an end that is not", 14, events()[15], "not"},
+		{"an agent is informed of an end that has not come", 14, events()[15], "not"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -263,9 +104,8 @@ func TestEventsThatCannotHaveHappened(t *testing.T) {
 	}
 }
 
-// Referees have said how they prove themselves since there were others; those of older
-// journals all did it by access tokens.
-func TestHowRefereesProveThemselves(t *testing.T) {
+// Referees in journals without referee_auth show players their access tokens.
+func TestRefereeAuthFollowsRegistrationAndReturn(t *testing.T) {
 	s := journal.NewState()
 	for i, step := range []struct {
 		event  journal.Data
@@ -287,8 +127,8 @@ func TestHowRefereesProveThemselves(t *testing.T) {
 	assert.ErrorContains(t, journal.NewState().Apply(&journal.Event{Seq: 1, At: when, Data: &created}), "auth")
 }
 
-// A journal of five lines must not take the memory of the machine.
-func TestALeagueThatDoesNotFitIsRefused(t *testing.T) {
+// A journal of a few lines must not cost unlimited time.
+func TestLeagueWithTooManyMatchesIsRejected(t *testing.T) {
 	s := journal.NewState()
 	for i, e := range events()[:6] {
 		if c, ok := e.(*journal.Created); ok {
@@ -299,194 +139,34 @@ func TestALeagueThatDoesNotFitIsRefused(t *testing.T) {
 	require.ErrorContains(t, s.Apply(&journal.Event{Seq: 7, Data: events()[6]}), "more than")
 }
 
-// Many report at once, and one write serves many; but nobody is told before
-// the event is in the file.
-func TestWhatIsSyncedIsInTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, _, err := journalfile.Open(path, nil)
+func TestEventWithInvalidMatchIDIsNotDecoded(t *testing.T) {
+	text, err := journal.Encode(&journal.Event{Seq: 1, At: when, Prev: journal.Origin, Data: events()[8]})
 	require.NoError(t, err)
-	require.NoError(t, j.Append(when, events()[0]))
-	require.NoError(t, j.Append(when, events()[2]))
-	const reporters, each = 64, 10
-	var order sync.Mutex
-	var reporting sync.WaitGroup
-	for r := range reporters {
-		reporting.Go(func() {
-			for k := range each {
-				reason := fmt.Sprintf("reporter %d event %d.", r, k)
-				order.Lock()
-				err := j.Append(when, &journal.AgentSuspended{AgentID: "P01", Reason: reason})
-				seq, _ := j.Last()
-				order.Unlock()
-				if !assert.NoError(t, err) || !assert.NoError(t, j.Sync(seq)) {
-					return
-				}
-				raw, err := os.ReadFile(path)
-				assert.NoError(t, err)
-				assert.Contains(t, string(raw), reason)
-			}
-		})
+	e, err := journal.Decode(text)
+	require.NoError(t, err)
+	assert.Equal(t, events()[8], e.Data)
+	for _, id := range []string{"R0M1", "R1", "final", ""} {
+		_, err := journal.Decode([]byte(strings.Replace(string(text), `"R1M1"`, `"`+id+`"`, 1)))
+		assert.ErrorContains(t, err, "match id", "%q", id)
 	}
-	reporting.Wait()
-	require.NoError(t, j.Close())
-	_, state, torn, err := openAndClose(t, path)
-	require.NoError(t, err)
-	assert.Nil(t, torn)
-	assert.Equal(t, 2+reporters*each, state.Events)
 }
 
-func TestACloseWritesWhatIsQueued(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, _, err := journalfile.Open(path, nil)
-	require.NoError(t, err)
-	require.NoError(t, j.Append(when, events()[0]))
-	require.NoError(t, j.Close())
-	require.NoError(t, j.Sync(1))
-	require.NoError(t, j.Failed(), "a journal that is closed has not failed")
-	require.ErrorContains(t, j.Append(when, events()[2]), "closed")
-	require.ErrorContains(t, j.Sync(2), "closed", "nobody waits for what was never queued")
-	_, state, _, err := openAndClose(t, path)
-	require.NoError(t, err)
-	assert.Equal(t, 1, state.Events)
-}
-
-// Who waits for an event that nobody appends is sent home when the journal is
-// closed.
-func TestACloseWakesThoseWhoWait(t *testing.T) {
-	j, _, _, err := journalfile.Open(filepath.Join(t.TempDir(), "journal.jsonl"), nil)
-	require.NoError(t, err)
-	var waiting sync.WaitGroup
-	for range 8 {
-		waiting.Go(func() { assert.ErrorContains(t, j.Sync(99), "closed") })
-	}
-	require.NoError(t, j.Close())
-	waiting.Wait()
-}
-
-func TestNoJournal(t *testing.T) {
-	var j *journalfile.File
-	require.NoError(t, j.Append(when, events()[0]))
-	require.NoError(t, j.Sync(1))
-	require.NoError(t, j.Failed())
-	require.NoError(t, j.Err())
-	require.NoError(t, j.Close())
-	seq, head := j.Last()
-	assert.Zero(t, seq)
-	assert.Empty(t, head)
-}
-
-func TestPathsThatAreNoJournal(t *testing.T) {
-	dir := t.TempDir()
-	_, _, _, err := openAndClose(t, dir)
-	require.Error(t, err)
-	blocked := filepath.Join(dir, "file", "journal.jsonl")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	_, _, _, err = openAndClose(t, blocked)
-	require.Error(t, err)
-	deep := filepath.Join(dir, "a", "b", "c", "journal.jsonl")
-	_, _, _, err = openAndClose(t, deep)
-	require.NoError(t, err, "folders are made")
-	if _, missing := os.Stat("/dev/full"); errors.Is(missing, fs.ErrNotExist) {
-		return
-	}
-	_, _, _, err = openAndClose(t, "/dev/full") // endless zeros
-	var damage *journalfile.DamageError
-	require.ErrorAs(t, err, &damage)
-}
-
-// FuzzReplay: no file makes the reader panic, and what it accepts is a prefix
-// that means the same when it is read again.
-func FuzzReplay(f *testing.F) {
-	raw := written(f)
-	f.Add(raw)
-	f.Add(raw[:len(raw)/2])
-	f.Add([]byte("{}\n"))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), nil)
-		if err != nil {
-			var damage *journalfile.DamageError
-			require.ErrorAs(t, err, &damage)
-			require.Equal(t, bytes.Count(raw[:end], []byte("\n"))+1, damage.Line)
-			return
+func TestRoundIsAvailableFromTheStart(t *testing.T) {
+	s := journal.NewState()
+	assert.Nil(t, s.Pairings(1))
+	assert.Zero(t, s.TotalRounds())
+	for i, e := range events() {
+		require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: when, Data: e}))
+		if s.Started == nil {
+			continue
 		}
-		require.Equal(t, len(raw), int(end)+torn)
-		require.Equal(t, state.Events, bytes.Count(raw[:end], []byte("\n")))
-		again, sameHead, _, _, err := journalfile.Replay("x", bytes.NewReader(raw[:end]), nil)
-		require.NoError(t, err)
-		require.Equal(t, head, sameHead)
-		if state.TotalMatches() < 1000 { // a mutated number of legs makes states that take long to print
-			require.Equal(t, said(t, state), said(t, again))
-		}
-	})
-}
-
-// BenchmarkAppendSync is what an event costs that must be on disk before
-// anybody is told, beside the floor: the same bytes with a write and a sync
-// each, by as many who wait for each other.
-func BenchmarkAppendSync(b *testing.B) {
-	event := events()[11]
-	size := 0
-	for line := range bytes.Lines(written(b)) {
-		if bytes.Contains(line, []byte("match_reported")) {
-			size = len(line)
-		}
+		assert.Equal(t, []int{1, 1}, []int{s.TotalRounds(), s.TotalMatches()})
+		assert.Equal(t, []pairing.Pairing{{A: 0, B: 1}}, s.Pairings(1), "event %d", i+1)
+		assert.Nil(t, s.Pairings(0))
+		assert.Nil(t, s.Pairings(2))
+		opponent, number, ok := s.Opponent(1, 1)
+		assert.Equal(t, []any{0, 1, true}, []any{opponent, number, ok})
+		_, _, ok = s.Opponent(1, 2)
+		assert.False(t, ok)
 	}
-	rate := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s") }
-	for _, reporters := range []int{1, 64} {
-		b.Run(fmt.Sprintf("floor/%d", reporters), func(b *testing.B) {
-			file, err := os.Create(filepath.Join(b.TempDir(), "floor"))
-			require.NoError(b, err)
-			defer file.Close()
-			line := append(bytes.Repeat([]byte("x"), size-1), '\n')
-			var mu sync.Mutex
-			share(b, reporters, func() error {
-				mu.Lock()
-				defer mu.Unlock()
-				_, err := file.Write(line)
-				return errors.Join(err, file.Sync())
-			})
-			rate(b)
-		})
-		b.Run(fmt.Sprintf("journal/%d", reporters), func(b *testing.B) {
-			j, _, _, err := journalfile.Open(filepath.Join(b.TempDir(), "journal.jsonl"), nil)
-			require.NoError(b, err)
-			var order sync.Mutex
-			share(b, reporters, func() error {
-				order.Lock()
-				err := j.Append(when, event)
-				seq, _ := j.Last()
-				order.Unlock()
-				return errors.Join(err, j.Sync(seq))
-			})
-			rate(b)
-			require.NoError(b, j.Close())
-		})
-	}
-}
-
-// share does the work b.N times, by so many at once.
-func share(b *testing.B, workers int, work func() error) {
-	b.Helper()
-	var left sync.Mutex
-	n := b.N
-	take := func() bool {
-		left.Lock()
-		defer left.Unlock()
-		n--
-		return n >= 0
-	}
-	b.ResetTimer()
-	var working sync.WaitGroup
-	for range workers {
-		working.Go(func() {
-			for take() {
-				if err := work(); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	working.Wait()
-	b.StopTimer()
 }

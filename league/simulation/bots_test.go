@@ -44,8 +44,8 @@ func (l *logbook) Write(b []byte) (int, error) {
 func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 	tests := []struct{ name, wrong, logged string }{
 		{"hangs", "sleep 1000", "did not answer in time"},
-		{"dies", "echo oh no >&2; exit 1", `its last words were \"oh no\"`},
-		{"prints nonsense", "echo banana; continue", "which is no legal choice"},
+		{"dies", "echo oh no >&2; exit 1", `the last line on standard error was \"oh no\"`},
+		{"prints nonsense", "echo banana; continue", "which is not a legal choice"},
 		{"prints without end", "exec cat /dev/zero", "a line of more than 64 KB"},
 	}
 	for _, tt := range tests {

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// OldMatches are the match files that were in a folder at one moment, by
-// league. An agent that gets a new place in a league finds out by them what an
-// older league of the same name left behind: all that was there before it asked,
-// unless somebody has added to it since.
+// OldMatches describe the match files in a folder at one moment. An agent that
+// registers in a new league recognizes by them the files of an older league with the
+// same id: files that were there before it registered, in folders that have not changed
+// since.
 type OldMatches struct {
 	folder  Folder
 	changed map[string]changes
 }
 
-// changes are when a league's match folder and the folder of its attempts last
-// got or lost a file. They are compared with each other alone: the time of a
-// disk need not be that of an agent.
+// changes are the modification times of a league's match folder and of the folder of
+// its attempts. They are compared only with each other, because the clock of the disk
+// may differ from the clock of the agent.
 type changes [2]time.Time
 
-// OldMatches looks at what is there now.
+// OldMatches describes the match files that are there now.
 func (f Folder) OldMatches() *OldMatches {
 	old := &OldMatches{folder: f, changed: map[string]changes{}}
 	entries, err := os.ReadDir(filepath.Join(string(f), "data", "matches"))
 	if err != nil {
-		return old // nothing can be told to be old
+		return old // no file is known to be old
 	}
 	for _, e := range entries {
 		if c, ok := f.changes(e.Name()); ok {
@@ -52,13 +52,13 @@ func (f Folder) changes(leagueID string) (c changes, ok bool) {
 	return c, true
 }
 
-// Archive moves a league's match files out of the way, into a folder below
-// archive/ whose name it returns. It is "" when there was nothing, or when the
-// folder has changed since: then the new league is being played already, and
-// who began it has moved the old files. Many agents may do it at once.
+// Archive moves a league's old match files into a folder below archive/ and returns
+// its name. It returns "" if there are none, or if the folder has changed since: then
+// the new league has begun, and another agent has moved the old files. Many agents may
+// call Archive at the same time.
 func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
 	if _, err := os.Lstat(o.folder.Journal(leagueID)); err == nil {
-		return "", nil // the league is kept here: its manager sees to its files
+		return "", nil // the journal is here, so the manager archives the files
 	}
 	before, known := o.changed[leagueID]
 	now, there := o.folder.changes(leagueID)
@@ -77,7 +77,7 @@ func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
 		case err == nil:
 			return into, nil
 		case missing(err):
-			return "", nil // another agent was faster
+			return "", nil // another agent has moved them
 		case !errors.Is(err, fs.ErrExist):
 			return "", err
 		}

@@ -13,7 +13,7 @@ type Standings struct {
 	Standings       []StandingRow `json:"standings"`
 }
 
-// A StandingRow is a line of the table with what broadcasts leave out.
+// A StandingRow is a row of the table, with the member that broadcasts omit.
 type StandingRow struct {
 	protocol.StandingRow
 	TechnicalLosses int `json:"technical_losses"`
@@ -36,7 +36,7 @@ type Agent struct {
 	DisplayName     string   `json:"display_name"`
 	Endpoint        string   `json:"endpoint"`
 	Version         string   `json:"version,omitzero"`          // of the agent
-	ProtocolVersion string   `json:"protocol_version,omitzero"` // "" where it named none
+	ProtocolVersion string   `json:"protocol_version,omitzero"` // "" if it named none
 	GameTypes       []string `json:"game_types,omitzero"`
 	MaxConcurrent   int      `json:"max_concurrent_matches,omitzero"` // of a referee
 	RegisteredAt    string   `json:"registered_at"`
@@ -74,13 +74,13 @@ type RoundMatch struct {
 	WinnerPlayerID *string `json:"winner_player_id"`
 }
 
-// Who wrote a match file.
+// The writers of a match file.
 const (
 	WrittenByReferee = "referee"
-	WrittenByManager = "manager" // from the report: the referee's own file is elsewhere, or there is none
+	WrittenByManager = "manager" // from the report, because the referee stores its files elsewhere or not at all
 )
 
-// A Match is the identity card of one match (spec 003 §9.4.3).
+// A Match is the file of one match (spec 003 §9.4.3).
 type Match struct {
 	SchemaVersion  string           `json:"schema_version"`
 	LastUpdated    string           `json:"last_updated"`
@@ -95,9 +95,9 @@ type Match struct {
 	PlayerA        MatchPlayer      `json:"player_A"`
 	PlayerB        MatchPlayer      `json:"player_B"`
 	Lifecycle      Lifecycle        `json:"lifecycle"`
-	Refusal        *ExchangeError   `json:"refusal,omitzero"`            // why the manager does not take the result, where it is DISPUTED
-	Transcript     []Exchange       `json:"transcript"`                  // empty where the manager wrote it
-	Omitted        int              `json:"transcript_omitted,omitzero"` // exchanges beyond what a transcript holds
+	Refusal        *ExchangeError   `json:"refusal,omitzero"`            // the error by which the manager rejected a DISPUTED result
+	Transcript     []Exchange       `json:"transcript"`                  // empty if the manager wrote the file
+	Omitted        int              `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result"` // null before FINISHED
 	Scoring        protocol.Scoring `json:"scoring"`
@@ -110,13 +110,13 @@ type MatchPlayer struct {
 	EntropyCommitment string `json:"entropy_commitment,omitzero"`
 }
 
-// A Lifecycle is the state of a match and when it entered each.
+// A Lifecycle is the current state of a match and all states with their times.
 type Lifecycle struct {
 	State  string       `json:"state"`
 	States []StateEntry `json:"states"`
 }
 
-// A StateEntry is one state a match was in, from a moment on.
+// A StateEntry is a state of a match and the time at which it began.
 type StateEntry struct {
 	State string `json:"state"`
 	At    string `json:"at"`
@@ -128,7 +128,7 @@ type MatchResult struct {
 	Score protocol.PerPlayer[int] `json:"score"`
 }
 
-// A History is a player's personal memory (spec 003 §9.4.4).
+// A History is the file of a player's matches (spec 003 §9.4.4).
 type History struct {
 	SchemaVersion string               `json:"schema_version"`
 	LastUpdated   string               `json:"last_updated"`
@@ -139,12 +139,12 @@ type History struct {
 	Matches       []HistoryMatch       `json:"matches"`
 }
 
-// A HistoryMatch is one match as the player saw it.
+// A HistoryMatch is one match as its player knows it.
 type HistoryMatch struct {
 	protocol.PlayedMatch
 	Attempt int `json:"attempt"`
-	// What bound the referee to its part in the draw before this player chose, as
-	// the invitation had it, and this player's own part; "" where there was none.
+	// DrawCommitment is the referee's commitment in the invitation, Entropy this player's
+	// part of the draw; "" for none.
 	DrawCommitment string `json:"draw_commitment,omitzero"`
 	Entropy        string `json:"entropy,omitzero"`
 }

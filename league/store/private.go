@@ -17,8 +17,8 @@ import (
 	"evenodd/league/store/atomicfile"
 )
 
-// An Identity is what an agent keeps, to come back as who it was. It is a
-// secret of that agent.
+// An Identity is what an agent needs to return to its league under the same id. It is
+// secret.
 type Identity struct {
 	SchemaVersion string `json:"schema_version"`
 	LastUpdated   string `json:"last_updated"`
@@ -28,11 +28,11 @@ type Identity struct {
 	AgentID       string `json:"agent_id"`
 	AuthToken     string `json:"auth_token"`
 	ManagerAuth   string `json:"manager_auth,omitzero"`
-	Secret        string `json:"secret"` // 64 hexadecimal digits: what the agent derives its own randomness from
+	Secret        string `json:"secret"` // 64 hexadecimal digits: the source of the agent's randomness
 }
 
-// An Application is a registration that was sent and whose answer was not kept
-// yet: repeated in the same conversation, it gets that answer.
+// An Application is a registration that was sent and whose answer is not stored yet.
+// Repeated in the same conversation, it gets the same answer.
 type Application struct {
 	SchemaVersion  string `json:"schema_version"`
 	LastUpdated    string `json:"last_updated"`
@@ -46,8 +46,8 @@ func (f Folder) Application(role, name string) string {
 	return strings.TrimSuffix(f.Identity(role, name), ".json") + ".registering.json"
 }
 
-// Identity is the path of an agent's identity: one for each role and name, and
-// what else tells agents apart, so that many share a folder.
+// Identity is the path of the identity of the agent with a role and a name. Many agents
+// share a folder.
 func (f Folder) Identity(role, name string) string {
 	readable := strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
@@ -55,12 +55,12 @@ func (f Folder) Identity(role, name string) string {
 		}
 		return '-'
 	}, name)
-	sum := sha256.Sum256([]byte(name)) // names that look alike in ASCII are still apart
+	sum := sha256.Sum256([]byte(name)) // different names may have the same readable form
 	return f.private(fmt.Sprintf("%s-%s-%x.json", role, readable[:min(len(readable), 40)], sum[:4]))
 }
 
-// makePrivate makes a folder for its owner's eyes only; the one that it is in is
-// for everybody.
+// makePrivate creates a folder that only its owner can read, in a folder that all can
+// read.
 func makePrivate(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -74,7 +74,7 @@ func makePrivate(dir string) error {
 // Identities are the paths of all identities of a role.
 func (f Folder) Identities(role string) []string {
 	var paths []string
-	entries, _ := os.ReadDir(f.private("")) // none, when there is no such folder
+	entries, _ := os.ReadDir(f.private("")) // a missing folder has none
 	for _, e := range entries {
 		if name := e.Name(); strings.HasPrefix(name, role+"-") && !strings.HasSuffix(name, ".registering.json") {
 			paths = append(paths, f.private(name))
@@ -83,22 +83,14 @@ func (f Folder) Identities(role string) []string {
 	return paths
 }
 
-// WritePrivate writes an Identity or an Application, for the owner's eyes only.
+// WritePrivate writes an Identity or an Application that only its owner can read.
 func WritePrivate(path string, document any) error {
-	raw, err := encode(document)
-	if err == nil {
-		err = makePrivate(filepath.Dir(path))
-	}
-	if err == nil {
-		err = atomicfile.WriteFile(path, raw, 0o600)
-	}
-	return err
+	return save(path, document, makePrivate, atomicfile.WriteFile, 0o600)
 }
 
-// Secret is what the tokens of a league are derived from: 32 bytes in a file
-// that only its owner can read. A league that has agents needs the one they got
-// their tokens from; a new league gets a new one, whatever an older league of
-// the name has left.
+// Secret returns the 32 bytes from which the tokens of a league are derived. Only the
+// owner can read their file. A league that has agents needs the secret of their tokens.
+// A new league gets a new secret, even if an older league with the same id left one.
 func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err error) {
 	path := f.private(leagueID + ".key")
 	if !hasAgents {
@@ -111,25 +103,25 @@ func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err er
 	raw, err := os.ReadFile(path)
 	switch {
 	case missing(err):
-		return secret, fmt.Errorf("%s is missing: without it the agents' tokens are not known; restore it, or begin again with --new-league", path)
+		return secret, fmt.Errorf("%s is missing: without it the tokens of the agents are unknown; restore it, or start a new league with --new-league", path)
 	case err != nil:
 		return secret, err
 	}
 	text := strings.TrimSpace(string(raw))
 	if n, err := hex.Decode(secret[:], []byte(text[:min(len(text), 2*len(secret))])); err != nil || n != len(secret) || len(text) != 2*n {
-		return secret, fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or begin again with --new-league", path)
+		return secret, fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or start a new league with --new-league", path)
 	}
 	return secret, nil
 }
 
-// Traces are files that a league has left outside its journal: what a league
-// that has none cannot have.
+// Traces are the files of a league outside its journal. A league without a journal has
+// none.
 func (f Folder) Traces(leagueID string) []string {
 	var found []string
 	for _, path := range []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID), f.Agents(leagueID)} {
 		info, err := os.Stat(path)
 		if err == nil && info.IsDir() {
-			entries, _ := os.ReadDir(path) // one that cannot be read is not empty, as far as is known
+			entries, _ := os.ReadDir(path) // an unreadable folder counts as not empty
 			if len(entries) == 0 {
 				continue
 			}
@@ -141,16 +133,16 @@ func (f Folder) Traces(leagueID string) []string {
 	return found
 }
 
-// A LockedError says that another process runs the league.
+// A LockedError means that another process runs the league.
 type LockedError struct{ Path string }
 
-// Error says what to do.
+// Error tells what to do.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("another manager runs this league (it holds %s): stop it first, or use another --data or --league-id", e.Path)
 }
 
-// Lock keeps other managers out of a league until the returned function is
-// called or the process is gone. A league that is locked is a *LockedError.
+// Lock locks a league for other managers until the returned function is called or the
+// process ends. A locked league is a *LockedError.
 func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 	path := f.private(leagueID + ".lock")
 	if err := makePrivate(filepath.Dir(path)); err != nil {
@@ -167,14 +159,13 @@ func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 	return lock.Close, nil
 }
 
-// Archive moves what there is of a league out of the way, the players' histories
-// included, into a folder below archive/ whose name it returns; "" when there
-// was nothing. What is there is laid out as it was, so that it can be audited.
-// The league must be locked.
+// Archive moves all files of a league, including the players' histories, into a folder
+// below archive/, and returns its name; "" if there are none. The folder has the same
+// structure, so that it can be audited. The caller must hold the league's lock.
 func (f Folder) Archive(leagueID, stamp string) (string, error) {
 	into := Folder(filepath.Join(string(f), "archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
 	type move struct{ from, to string }
-	// The key first: what is left behind without it begins nothing.
+	// The key comes first: the files that are left without it cannot be resumed.
 	moves := []move{
 		{f.private(leagueID + ".key"), into.private(leagueID + ".key")},
 		{filepath.Dir(f.Journal(leagueID)), filepath.Dir(into.Journal(leagueID))},
@@ -199,12 +190,12 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 			if err := os.MkdirAll(filepath.Dir(string(into)), 0o755); err != nil {
 				return "", err
 			}
-			if err := os.Mkdir(string(into), 0o755); err != nil { // an archive is never written over
+			if err := os.Mkdir(string(into), 0o755); err != nil { // an archive is never replaced
 				return "", err
 			}
 		}
 		moved = string(into)
-		open := func(dir string) error { return os.MkdirAll(dir, 0o755) }
+		open := makeFolder
 		if filepath.Base(filepath.Dir(m.to)) == "private" {
 			open = makePrivate
 		}

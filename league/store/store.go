@@ -1,11 +1,11 @@
-// Package store is the data layer of a league on disk (spec 003 §9.4, §10.5):
-// standings, rounds, matches and histories as JSON files in one folder, beside
-// what an agent keeps for itself. Files are replaced as a whole, so that a
-// reader never sees half of one; and none is read that is damaged or made by a
-// newer program.
+// Package store reads and writes the files of a league (spec 003 §9.4, §10.5):
+// standings, rounds, matches and histories as JSON in one folder, and the private
+// files of agents. A write replaces the whole file atomically. Files that are damaged
+// or made by a newer program are not read.
 //
-// Who writes what (spec 003 table 23): the manager agents.json, standings.json and
-// rounds.json, the referee a match's file, a player its history.
+// The manager writes agents.json, standings.json and rounds.json, the referee the file
+// of a match, and a player its history (spec 003 table 23). The package must not
+// decide what a file contains.
 package store
 
 import (
@@ -23,10 +23,10 @@ import (
 	"evenodd/league/store/atomicfile"
 )
 
-// SchemaVersion is that of every file written here.
+// SchemaVersion is the version of the files that this program writes.
 const SchemaVersion = "1.0.0"
 
-// A Folder is where the data of leagues is: the DIR of --data.
+// A Folder is the folder of the data of leagues: the DIR of --data.
 type Folder string
 
 // Standings is the path of a league's standings.json.
@@ -50,13 +50,13 @@ func (f Folder) Matches(leagueID string) string {
 	return filepath.Join(string(f), "data", "matches", leagueID)
 }
 
-// Match is the path of the file of a match whose result the manager has.
+// Match is the path of the file of a match whose result the manager has acknowledged.
 func (f Folder) Match(leagueID, matchID string) string {
 	return filepath.Join(f.Matches(leagueID), matchID+".json")
 }
 
-// Attempts is the folder of what referees write about matches before the
-// manager has acknowledged their report. What stays there was given up.
+// Attempts is the folder of the files of attempts whose result the manager has not
+// acknowledged. A file that stays there is of an abandoned attempt.
 func (f Folder) Attempts(leagueID string) string {
 	return filepath.Join(f.Matches(leagueID), "attempts")
 }
@@ -74,21 +74,22 @@ func (f Folder) History(playerID string) string {
 	return filepath.Join(f.Players(), playerID, "history.json")
 }
 
-// private is where secrets are: mode 0700, no part of an audit.
+// private is a path in the folder of secret files. Its mode is 0700, and audits do
+// not read it.
 func (f Folder) private(name string) string { return filepath.Join(string(f), "private", name) }
 
-// A header is what every file begins with.
+// A header is the beginning of every file.
 type header struct {
 	SchemaVersion string `json:"schema_version"`
 	LastUpdated   string `json:"last_updated"`
 }
 
-// Read reads a file of the data layer into a T. A file that is not there is
-// fs.ErrNotExist; any other error names the file, what is wrong and where.
+// Read reads a file of the data layer into a T. A missing file is fs.ErrNotExist. Every
+// other error names the file and what is wrong.
 func Read[T any](path string) (*T, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err // names the file itself
+		return nil, err // it names the file
 	}
 	return parse[T](path, raw)
 }
@@ -108,8 +109,7 @@ func parse[T any](path string, raw []byte) (*T, error) {
 	return doc, nil
 }
 
-// CheckSchema refuses the schema_version of a file that this program cannot
-// know.
+// CheckSchema returns an error for the schema_version of a newer program.
 func CheckSchema(version string) error {
 	major, _, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(major)
@@ -122,38 +122,33 @@ func CheckSchema(version string) error {
 	return nil
 }
 
-// Write replaces a file by a document, durably. Folders are made.
+// Write replaces a file by a document, durably. It creates missing folders.
 func Write(path string, document any) error {
-	raw, err := encode(document)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
-	}
-	if err == nil {
-		err = atomicfile.WriteFile(path, raw, 0o644)
-	}
-	return err
+	return save(path, document, makeFolder, atomicfile.WriteFile, 0o644)
 }
 
-// Add is Write for a file that must not be there; if it is, nothing happens
-// and the error is fs.ErrExist.
+// Add is Write for a new file. An existing file stays, and the error is fs.ErrExist.
 func Add(path string, document any) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fs.ErrExist
 	}
-	raw, err := encode(document)
+	return save(path, document, makeFolder, atomicfile.CreateFile, 0o644)
+}
+
+// save encodes a document, creates its folder and writes it.
+func save(path string, document any, makeFolder func(string) error, write func(string, []byte, fs.FileMode) error, mode fs.FileMode) error {
+	raw, err := json.Marshal(document, jsontext.WithIndent("  "))
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+		err = makeFolder(filepath.Dir(path))
 	}
 	if err == nil {
-		err = atomicfile.CreateFile(path, raw, 0o644)
+		err = write(path, append(raw, '\n'), mode)
 	}
 	return err
 }
 
-func encode(document any) ([]byte, error) {
-	raw, err := json.Marshal(document, jsontext.WithIndent("  "))
-	return append(raw, '\n'), err
-}
+// makeFolder creates a folder that all can read.
+func makeFolder(dir string) error { return os.MkdirAll(dir, 0o755) }
 
-// missing tells whether an error is that of a file that is not there.
+// missing tells whether an error is that of a missing file.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -14,7 +14,7 @@ import (
 	"evenodd/league/store"
 )
 
-func TestADocumentComesBack(t *testing.T) {
+func TestWrittenDocumentIsRead(t *testing.T) {
 	dir := store.Folder(t.TempDir())
 	want := &store.History{SchemaVersion: store.SchemaVersion, PlayerID: "P01", LeagueID: "L", Matches: []store.HistoryMatch{{Attempt: 2}}}
 	require.NoError(t, store.Write(dir.History("P01"), want))
@@ -26,7 +26,7 @@ func TestADocumentComesBack(t *testing.T) {
 	assert.Equal(t, fs.FileMode(0o644), info.Mode().Perm())
 }
 
-func TestAddNeverReplaces(t *testing.T) {
+func TestAddKeepsExistingFile(t *testing.T) {
 	path := store.Folder(t.TempDir()).Match("L", "R1M1")
 	require.NoError(t, store.Add(path, &store.Match{SchemaVersion: store.SchemaVersion, MatchID: "R1M1"}))
 	require.ErrorIs(t, store.Add(path, &store.Match{SchemaVersion: store.SchemaVersion, MatchID: "other"}), fs.ErrExist)
@@ -35,17 +35,17 @@ func TestAddNeverReplaces(t *testing.T) {
 	assert.Equal(t, "R1M1", got.MatchID)
 }
 
-func TestWhatCannotBeRead(t *testing.T) {
+func TestUnreadableFileIsRejected(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"nothing", "", "not a whole JSON document"},
-		{"half of it", `{"schema_version":"1.0.0","player_id":"P`, "not a whole JSON document"},
-		{"two of it", `{"schema_version":"1.0.0"}{}`, "not a whole JSON document"},
+		{"an empty file", "", "not a whole JSON document"},
+		{"half a document", `{"schema_version":"1.0.0","player_id":"P`, "not a whole JSON document"},
+		{"two documents", `{"schema_version":"1.0.0"}{}`, "not a whole JSON document"},
 		{"a name twice", `{"schema_version":"1.0.0","player_id":"a","player_id":"b"}`, "duplicate"},
 		{"no object", `[]`, "not a whole JSON document"},
 		{"null", `null`, "schema_version: must be a version"},
 		{"no version", `{"player_id":"P01"}`, "schema_version: must be a version"},
-		{"no version at all", `{"schema_version":"zero"}`, "schema_version: must be a version"},
-		{"a newer one", `{"schema_version":"2.3.4"}`, "made by a newer evenodd"},
+		{"a version that is no number", `{"schema_version":"zero"}`, "schema_version: must be a version"},
+		{"a newer version", `{"schema_version":"2.3.4"}`, "made by a newer evenodd"},
 		{"a member of another type", `{"schema_version":"1.0.0","matches":7}`, "matches"},
 	}
 	for _, tt := range tests {
@@ -73,7 +73,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-func TestSecretsAreTheOwners(t *testing.T) {
+func TestOnlyTheOwnerCanReadSecrets(t *testing.T) {
 	root := t.TempDir()
 	dir := store.Folder(root)
 	_, err := dir.Secret("L", true)
@@ -102,7 +102,7 @@ func TestSecretsAreTheOwners(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNone(t *testing.T) {
+func TestMissingOrInvalidKeyIsRejected(t *testing.T) {
 	good := strings.Repeat("ab", 32)
 	for name, tt := range map[string]struct {
 		text string
@@ -135,7 +135,7 @@ func TestKeysThatAreNone(t *testing.T) {
 	}
 }
 
-func TestIdentitiesOfNamesThatLookAlike(t *testing.T) {
+func TestSimilarNamesHaveDifferentIdentities(t *testing.T) {
 	dir := store.Folder("x")
 	seen := map[string]string{}
 	for _, name := range []string{"Ann", "ann", "Änn", "Ånn", "../Ann", "Ann ", strings.Repeat("é", 50)} {
@@ -147,7 +147,7 @@ func TestIdentitiesOfNamesThatLookAlike(t *testing.T) {
 	assert.NotEqual(t, dir.Identity("player", "Ann"), dir.Identity("referee", "Ann"))
 }
 
-func TestOneManagerALeague(t *testing.T) {
+func TestSecondManagerCannotLockLeague(t *testing.T) {
 	dir := store.Folder(t.TempDir())
 	unlock, err := dir.Lock("L")
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestOneManagerALeague(t *testing.T) {
 	require.NoError(t, again())
 }
 
-func TestArchive(t *testing.T) {
+func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	root := t.TempDir()
 	dir := store.Folder(root)
 	into, err := dir.Archive("L", "2026-01-01T12:00:00Z")

@@ -7,19 +7,18 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// perfect never makes a mistake in the games that it knows. Which of several best
-// moves it makes is left to chance.
+// perfect plays perfectly. It chooses among equally good moves at random.
 type perfect struct{}
 
 var _ Specialist = perfect{}
 
-// Name is what the strategy is asked for by.
+// Name returns the name of the strategy.
 func (perfect) Name() string { return "perfect" }
 
-// Games lists those it knows.
+// Games returns the game types that the strategy plays.
 func (perfect) Games() []string { return []string{tictactoe.Type} }
 
-// Choose makes one of the best moves.
+// Choose returns one of the best moves.
 func (p perfect) Choose(_ context.Context, v View) (string, error) {
 	if err := Fits(p, v.GameType); err != nil {
 		return "", err

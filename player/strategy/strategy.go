@@ -1,5 +1,6 @@
-// Package strategy decides. A strategy sees what a player may know before a
-// move, and names one; whether the move is legal the referee judges.
+// Package strategy contains the built-in strategies. A strategy receives the knowledge of
+// a player before a move and returns a move. It must not depend on the player or on a
+// carrier; the referee judges whether the move is legal.
 package strategy
 
 import (
@@ -14,7 +15,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A View is what a player knows when it is asked for a move.
+// A View is the knowledge of a player at a question for a move.
 type View struct {
 	GameType   string
 	MoveType   string
@@ -25,20 +26,19 @@ type View struct {
 	PlayerID   string
 	OpponentID string
 	Memory     *Memory    // of finished matches; read only
-	Random     *rand.Rand // this decision's own source
+	Random     *rand.Rand // of this decision alone
 
-	// Within is how long the referee waits for the move, as far as it said so; 0
-	// where it did not.
+	// Within is the time until the referee's deadline; 0 if unknown.
 	Within time.Duration
-	// Recent are the last finished matches, n at most, the oldest first; nil where
-	// nobody keeps them.
+	// Recent returns the last finished matches, n at most, oldest first; nil without a
+	// history.
 	Recent func(n int) []Past
-	// Table has the rows of the table after the last completed round, by rank, the
-	// first 100 at most; nil before the first. Read only.
+	// Table holds the first rows of the table after the last completed round, 100 at
+	// most; nil before that. Read only.
 	Table []protocol.StandingRow
 }
 
-// Past is a finished match as the player saw it. What did not happen is "" or 0.
+// Past is a finished match from the player's side. "" and 0 stand for missing values.
 type Past struct {
 	MatchID        string
 	OpponentID     string
@@ -48,25 +48,23 @@ type Past struct {
 	DrawnNumber    int
 }
 
-// A Strategy chooses moves. Those of this package hold no state: what they know
-// is in the view.
-// Safe for concurrent use.
+// A Strategy chooses moves. The strategies of this package have no state. Safe for
+// concurrent use.
 type Strategy interface {
 	Name() string
 	Choose(ctx context.Context, v View) (string, error)
 }
 
-// A Memory is what a player remembers of finished matches, counted as it goes.
-// Safe for concurrent use.
+// A Memory holds counts of finished matches. Safe for concurrent use.
 type Memory struct {
 	mu        sync.RWMutex
-	drawn     map[string]int          // how often each parity was drawn
-	opponents map[string]*observation // by opponent
-	all       observation             // every opponent together
+	drawn     map[string]int          // draws by parity
+	opponents map[string]*observation // by id
+	all       observation             // of all opponents
 }
 
 type observation struct {
-	choices []tally // few: a game has few moves, and most opponents are met once
+	choices []tally // a slice, because there are few
 	last    string
 }
 
@@ -95,13 +93,13 @@ func (o *observation) times(choice string) int {
 	return 0
 }
 
-// NewMemory is empty.
+// NewMemory returns an empty memory.
 func NewMemory() *Memory {
 	return &Memory{drawn: map[string]int{}, opponents: map[string]*observation{}}
 }
 
-// Remember takes in a finished match: what the opponent chose and the parity
-// that was drawn, "" for what did not happen.
+// Remember adds a finished match: the opponent's choice and the parity drawn, "" for
+// none.
 func (m *Memory) Remember(opponentID, choice, parity string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,23 +118,23 @@ func (m *Memory) Remember(opponentID, choice, parity string) {
 	m.all.see(choice)
 }
 
-// Drawn is how often a parity was drawn.
+// Drawn returns how often a parity was drawn.
 func (m *Memory) Drawn(parity string) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.drawn[parity]
 }
 
-// Chose is how often an opponent made a choice; for one that was never met,
-// how often all opponents together did.
+// Chose returns how often an opponent made a choice; for a new opponent, how often all
+// opponents together did.
 func (m *Memory) Chose(opponentID, choice string) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.about(opponentID).times(choice)
 }
 
-// Last is an opponent's last choice; for one that was never met, that of the
-// opponent met last. "" when nothing is known.
+// Last returns an opponent's last choice; for a new opponent, the last choice of any
+// opponent; "" if there is none.
 func (m *Memory) Last(opponentID string) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -150,7 +148,7 @@ func (m *Memory) about(opponentID string) *observation {
 	return &m.all
 }
 
-// named are the built-in strategies, in the order in which they are listed.
+// named returns the built-in strategies in the order of Names.
 func named() []Strategy {
 	return []Strategy{
 		simple{"random", func(v View) string { return anyOf(v, v.Options) }},
@@ -164,11 +162,11 @@ func named() []Strategy {
 	}
 }
 
-// A Specialist is a strategy that plays some games only, those of the types that
-// it lists. Every other strategy plays any game.
+// A Specialist is a strategy that plays only games of certain types. All other strategies
+// play any game.
 type Specialist interface{ Games() []string }
 
-// Playable are those of the game types that a strategy plays.
+// Playable returns the game types that a strategy plays, of those given.
 func Playable(s Strategy, types []string) []string {
 	specialist, ok := s.(Specialist)
 	if !ok {
@@ -177,7 +175,7 @@ func Playable(s Strategy, types []string) []string {
 	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !slices.Contains(specialist.Games(), t) })
 }
 
-// Fits is an error when a strategy plays none of the game types, if any are named.
+// Fits returns an error if a strategy plays none of the given game types.
 func Fits(s Strategy, types ...string) error {
 	if len(types) == 0 || len(Playable(s, types)) > 0 {
 		return nil
@@ -185,7 +183,7 @@ func Fits(s Strategy, types ...string) error {
 	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(Specialist).Games(), ", "), strings.Join(types, ", "))
 }
 
-// Names lists the strategies.
+// Names returns the names of the strategies.
 func Names() []string {
 	var names []string
 	for _, s := range named() {
@@ -194,14 +192,14 @@ func Names() []string {
 	return names
 }
 
-// New finds a strategy by name; the error lists those there are.
+// New returns the strategy with a name; the error for an unknown name lists all names.
 func New(name string) (Strategy, error) {
 	for _, s := range named() {
 		if s.Name() == name {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown strategy %q; there are: %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown strategy %q; choose one of: %s", name, strings.Join(Names(), ", "))
 }
 
 type simple struct {
@@ -220,7 +218,7 @@ func (s simple) Choose(_ context.Context, v View) (string, error) {
 
 func anyOf(v View, options []string) string { return options[v.Random.IntN(len(options))] }
 
-// preferred is the wanted move where the game has it, else any.
+// preferred returns the wanted move if it is legal, else a random one.
 func preferred(v View, want string) string {
 	if slices.Contains(v.Options, want) {
 		return want
@@ -228,11 +226,11 @@ func preferred(v View, want string) string {
 	return anyOf(v, v.Options)
 }
 
-// alternate goes through the options from round to round.
+// alternate takes the next option in each round.
 func alternate(v View) string { return v.Options[(max(v.RoundID, 1)-1)%len(v.Options)] }
 
-// frequency bets on what has been drawn most. The draws are independent, so it
-// gains nothing (spec 003 §3.6.2); it is here to be compared with.
+// frequency chooses the parity that was drawn most often. The draws are independent, so
+// this gains nothing (spec 003 §3.6.2); the strategy exists for comparison.
 func frequency(v View) string {
 	return anyOf(v, commonest(v.Options, v.Memory.Drawn))
 }
@@ -240,8 +238,8 @@ func frequency(v View) string {
 // mirror repeats the opponent's last choice.
 func mirror(v View) string { return preferred(v, v.Memory.Last(v.OpponentID)) }
 
-// contrarian avoids the opponent's commonest choice: distinct choices are
-// worth 1.5 points each, equal ones 1.
+// contrarian avoids the opponent's most frequent choice: different choices earn 1.5
+// points on average, equal ones 1.
 func contrarian(v View) string {
 	likely := commonest(v.Options, func(o string) int { return v.Memory.Chose(v.OpponentID, o) })
 	if len(likely) == len(v.Options) {
@@ -251,7 +249,7 @@ func contrarian(v View) string {
 	return anyOf(v, rest)
 }
 
-// commonest lists the options with the highest count.
+// commonest returns the options with the highest count.
 func commonest(options []string, count func(string) int) []string {
 	best, top := []string(nil), -1
 	for _, o := range options {

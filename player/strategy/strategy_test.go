@@ -73,7 +73,7 @@ func TestAnUnknownNameIsRefused(t *testing.T) {
 	for _, name := range []string{"", "Random", "llm", "even "} {
 		s, err := strategy.New(name)
 		require.EqualError(t, err, fmt.Sprintf(
-			"unknown strategy %q; there are: random, even, odd, alternate, frequency, mirror, contrarian, perfect", name))
+			"unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect", name))
 		assert.Nil(t, s)
 	}
 }

@@ -1,6 +1,6 @@
-// Package evenodd is the game Even/Odd (spec 003 chapter 3): two players
-// choose a parity at the same time, a number from 1 to 10 is drawn, and whoever
-// alone named its parity wins. Everything here is a pure function.
+// Package evenodd is the game Even/Odd (spec 003 chapter 3): two players choose a parity
+// at the same time, and a number from 1 to 10 is drawn. A player wins if it alone chose
+// the parity of the number. All functions are pure.
 package evenodd
 
 import (
@@ -49,10 +49,10 @@ func (Game) Info() rules.Info {
 	}
 }
 
-// Start is the position in which both choose.
+// Start returns the position in which both sides choose.
 func (Game) Start() rules.Position { return choosing{} }
 
-// Parity is the parity of a number.
+// Parity returns the parity of a number.
 func Parity(number int) string {
 	if number%2 == 0 {
 		return Even
@@ -60,8 +60,10 @@ func Parity(number int) string {
 	return Odd
 }
 
-// Number is the number drawn, 1 to 10, each equally likely: for i = 0, 1, … let
-// h = SHA-256("evenodd-number-v1" ‖ nonce ‖ entropy A ‖ entropy B ‖ i as 4
+// Number returns the number drawn, 1 to 10, each with the same probability. It is the
+// reveal of a commit–reveal scheme: the referee has committed to the nonce before the
+// players choose, and the players may have committed to their entropy. For i = 0, 1, …
+// let h = SHA-256("evenodd-number-v1" ‖ nonce ‖ entropy A ‖ entropy B ‖ i as 4
 // bytes big-endian); the first byte below 250 of h gives it modulo 10, plus 1.
 func Number(chance rules.Chance) int {
 	const label = "evenodd-number-v1"
@@ -92,7 +94,7 @@ func Winner(choiceA, choiceB string, number int) rules.Side {
 	return rules.NoSide
 }
 
-// CheckNumber tells why a number is never drawn; nil for 1 to 10.
+// CheckNumber returns an error for a number outside 1 to 10.
 func (Game) CheckNumber(number int) error {
 	if number < 1 || number > 10 {
 		return fmt.Errorf("the number is drawn from 1 to 10, not %d", number)
@@ -123,7 +125,7 @@ func (choosing) Check(_ rules.Side, move string) error {
 
 func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
 
-// Judge has nothing to judge before the choices.
+// Judge returns a verdict without winner: nothing is decided before the choices.
 func (choosing) Judge(rules.Chance) rules.Verdict {
 	return rules.Verdict{Winner: rules.NoSide, Reason: func([2]string) string { return "nobody has chosen" }}
 }
@@ -148,8 +150,7 @@ func (c chosen) judge(number int) rules.Verdict {
 	}
 }
 
-// reason says why a match ended as it did, in the words of spec 003 §4.6.1 and
-// 002 §5.3.1.
+// reason explains a result, in the words of spec 003 §4.6.1 and 002 §5.3.1.
 func reason(ids, moves [2]string, number int) string {
 	parity := Parity(number)
 	drawn := "number was " + strconv.Itoa(number) + " (" + parity + ")"

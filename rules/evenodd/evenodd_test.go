@@ -147,8 +147,8 @@ func TestCheckAcceptsExactlyEvenAndOdd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, seat := range []rules.Side{rules.SideA, rules.SideB} {
-				err := evenodd.Game{}.Start().Check(seat, tt.move)
+			for _, side := range []rules.Side{rules.SideA, rules.SideB} {
+				err := evenodd.Game{}.Start().Check(side, tt.move)
 				if tt.legal {
 					assert.NoError(t, err)
 				} else {

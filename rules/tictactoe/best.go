@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// Best lists the best moves of whoever has the mark, of a board as the context of
-// a question tells it: those that win soonest; where none wins, those that do not
-// lose; where all lose, those that lose last.
+// Best returns the best moves of the side with the mark, on a board in the form of a
+// question's context: the moves that win soonest; if none wins, the moves that draw; if
+// all lose, the moves that lose last.
 func Best(board, mark string) ([]string, error) {
 	mine, theirs, err := read(board, mark)
 	if err != nil {
 		return nil, err
 	}
 	if mine|theirs == 0 {
-		return full.names(), nil // nobody can be made to lose from the empty board
+		return full.names(), nil // every first move leads to a draw
 	}
 	var s solver
 	best, top := set(0), int8(-127)
@@ -32,7 +32,7 @@ func Best(board, mark string) ([]string, error) {
 	return best.names(), nil
 }
 
-// read makes sets of a board: those of whoever has the mark, and the other's.
+// read returns the cells of the side with the mark, and those of the other side.
 func read(board, mark string) (mine, theirs set, err error) {
 	if mark != string(marks[0]) && mark != string(marks[1]) {
 		return 0, 0, fmt.Errorf("mark must be X or O, not %.20q", mark)
@@ -60,15 +60,15 @@ func read(board, mark string) (mine, theirs set, err error) {
 // threes are the powers of three.
 var threes = [len(cells)]int{1, 3, 9, 27, 81, 243, 729, 2187, 6561}
 
-// A solver remembers what positions are worth while it looks for the best move:
-// by the marks that came since then, as digits of base three; 0 for not yet.
+// A solver stores the values of positions during a search, by the marks added since its
+// start as digits of base three; 0 for an unknown value.
 type solver [3 * 6561]int8
 
-// drawn is what a draw is worth in a solver's memory.
+// drawn is the stored value of a draw.
 const drawn = 100
 
-// worth is what a position is worth to whoever moves: nothing for a draw, more
-// the sooner it wins, less the sooner it loses. Digit is the mover's in the key.
+// worth returns the value of a position for the side to move: 0 for a draw, more for an
+// earlier win, less for an earlier loss. Digit is the mover's digit in the key.
 func (s *solver) worth(mover, other set, key, digit int) int8 {
 	free := full &^ (mover | other)
 	if other.row() != 0 {

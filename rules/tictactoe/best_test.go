@@ -58,23 +58,23 @@ func TestBestRefusesWhatIsNoPosition(t *testing.T) {
 }
 
 // TestBestNeverLoses plays all best moves against all moves there are, from both
-// seats: none of these matches is lost, and those between two that know are
+// sides: none of these matches is lost, and those between two that know are
 // drawn.
 func TestBestNeverLoses(t *testing.T) {
-	for _, seat := range []rules.Side{rules.SideA, rules.SideB} {
+	for _, side := range []rules.Side{rules.SideA, rules.SideB} {
 		for _, both := range []bool{false, true} {
 			ends := map[rules.Side]int{}
 			known := map[string][]string{}
 			var play func(p rules.Position)
 			play = func(p rules.Position) {
-				seats := p.ToMove()
-				if len(seats) == 0 {
+				sides := p.ToMove()
+				if len(sides) == 0 {
 					ends[p.Judge(rules.Chance{}).Winner]++
 					return
 				}
-				q := p.Ask(seats[0])
+				q := p.Ask(sides[0])
 				options := q.Options
-				if both || seats[0] == seat {
+				if both || sides[0] == side {
 					board := q.Context[tictactoe.ContextBoard].(string)
 					if options = known[board]; options == nil {
 						options = best(t, board, q.Context[tictactoe.ContextMark].(string))
@@ -83,17 +83,17 @@ func TestBestNeverLoses(t *testing.T) {
 				}
 				for _, cell := range options {
 					var now [2]string
-					now[seats[0]] = cell
+					now[sides[0]] = cell
 					play(p.Play(now))
 				}
 			}
 			play(tictactoe.Game{}.Start())
-			assert.Zero(t, ends[seat.Other()], "seat %d", seat)
+			assert.Zero(t, ends[side.Other()], "side %d", side)
 			assert.Positive(t, ends[rules.NoSide])
 			if both {
-				assert.Zero(t, ends[seat])
+				assert.Zero(t, ends[side])
 			} else {
-				assert.Positive(t, ends[seat])
+				assert.Positive(t, ends[side])
 			}
 		}
 	}

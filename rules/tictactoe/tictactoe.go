@@ -1,6 +1,6 @@
 // Package tictactoe is the game Tic-Tac-Toe (spec 003 §3.8.3): two players put
-// their marks on a board of nine cells in turn, and whoever first has three in a
-// row wins. Nothing is drawn. Everything here is a pure function.
+// their marks on a board of nine cells in turn, and the first with three in a row
+// wins. No number is drawn. All functions are pure.
 package tictactoe
 
 import (
@@ -18,10 +18,10 @@ const Type = "tic_tac_toe"
 // "8", row by row from the top left.
 const MoveType = "place_mark"
 
-// What the context of a question tells besides the options.
+// The members of the context of a question.
 const (
-	ContextBoard = "board"       // nine characters, one a cell: X, O, or . where it is empty
-	ContextMark  = "mark"        // of the player that is asked
+	ContextBoard = "board"       // nine characters, one for each cell: X, O, or . for an empty cell
+	ContextMark  = "mark"        // of the side to move
 	ContextMove  = "move_number" // in the match, from 1
 )
 
@@ -50,7 +50,7 @@ func (Game) Info() rules.Info {
 	}
 }
 
-// Start is the empty board.
+// Start returns the empty board.
 func (Game) Start() rules.Position { return position{} }
 
 // A set of cells is one bit for each.
@@ -61,7 +61,7 @@ const full set = 1<<9 - 1
 // rows are the sets of three that win.
 var rows = [8]set{0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124}
 
-// row is a row that lies in the set; 0 for none.
+// row returns a row in the set; 0 for none.
 func (s set) row() set {
 	for _, r := range rows {
 		if s&r == r {
@@ -75,7 +75,7 @@ func (s set) has(cell int) bool { return s>>cell&1 == 1 }
 
 func (s set) with(cell int) set { return s | 1<<cell }
 
-// names lists the cells of the set.
+// names returns the names of the cells in the set.
 func (s set) names() []string {
 	names := make([]string, 0, len(cells))
 	for cell, name := range cells {
@@ -86,23 +86,23 @@ func (s set) names() []string {
 	return names
 }
 
-// marks are those of the seats.
+// marks are the marks of the sides.
 var marks = [2]byte{'X', 'O'}
 
 // position is a board between two moves.
 type position struct {
-	taken [2]set // by seat
-	moves int    // that were made
+	taken [2]set // by side
+	moves int    // made so far
 	last  [2]string
 }
 
-// mover is the seat whose turn it is, as long as the match goes on.
+// mover returns the side to move, unless the match is over.
 func (p position) mover() rules.Side { return rules.Side(p.moves % 2) }
 
 func (p position) free() set { return full &^ (p.taken[0] | p.taken[1]) }
 
-// over tells whether somebody has won, or the board is full. Only the seat that
-// moved last can have won.
+// over tells whether a side has won or the board is full. Only the side that moved last
+// can have won.
 func (p position) over() bool { return p.free() == 0 || p.taken[p.mover().Other()].row() != 0 }
 
 func (p position) ToMove() []rules.Side {
@@ -112,22 +112,22 @@ func (p position) ToMove() []rules.Side {
 	return []rules.Side{p.mover()}
 }
 
-func (p position) Ask(seat rules.Side) rules.Question {
-	if p.over() || seat != p.mover() {
+func (p position) Ask(side rules.Side) rules.Question {
+	if p.over() || side != p.mover() {
 		return rules.Question{}
 	}
 	return rules.Question{
 		MoveType: MoveType, Options: p.free().names(),
-		Context: map[string]any{ContextBoard: p.board(), ContextMark: string(marks[seat]), ContextMove: p.moves + 1},
+		Context: map[string]any{ContextBoard: p.board(), ContextMark: string(marks[side]), ContextMove: p.moves + 1},
 	}
 }
 
-// board is the board as the context tells it.
+// board returns the board in the form of the context.
 func (p position) board() string {
 	board := []byte(strings.Repeat(".", len(cells)))
-	for seat, mark := range marks {
+	for side, mark := range marks {
 		for cell := range board {
-			if p.taken[seat].has(cell) {
+			if p.taken[side].has(cell) {
 				board[cell] = mark
 			}
 		}
@@ -135,12 +135,12 @@ func (p position) board() string {
 	return string(board)
 }
 
-func (p position) Check(seat rules.Side, move string) error {
+func (p position) Check(side rules.Side, move string) error {
 	cell, ok := cellOf(move)
 	switch {
 	case p.over():
 		return errors.New("the match is over")
-	case seat != p.mover():
+	case side != p.mover():
 		return errors.New("it is the other's turn")
 	case !ok:
 		return errors.New(`choice must be a cell from "0" to "8"`)
@@ -150,7 +150,7 @@ func (p position) Check(seat rules.Side, move string) error {
 	return nil
 }
 
-// cellOf is the cell with a name.
+// cellOf returns the cell with a name.
 func cellOf(name string) (cell int, ok bool) {
 	if len(name) != 1 || name[0] < '0' || name[0] > '8' {
 		return 0, false
@@ -159,22 +159,22 @@ func cellOf(name string) (cell int, ok bool) {
 }
 
 func (p position) Play(moves [2]string) rules.Position {
-	seat := p.mover()
-	cell, _ := cellOf(moves[seat]) // it is legal
-	p.taken[seat] = p.taken[seat].with(cell)
-	p.last[seat] = moves[seat]
+	side := p.mover()
+	cell, _ := cellOf(moves[side]) // legal
+	p.taken[side] = p.taken[side].with(cell)
+	p.last[side] = moves[side]
 	p.moves++
 	return p
 }
 
-// Judge finds the row that decided the match. There is no chance in it.
+// Judge finds the row that decides the match. The game has no chance.
 func (p position) Judge(rules.Chance) rules.Verdict {
-	for seat, taken := range p.taken {
+	for side, taken := range p.taken {
 		if row := taken.row(); row != 0 {
 			return rules.Verdict{
-				Winner: rules.Side(seat), Moves: p.last,
+				Winner: rules.Side(side), Moves: p.last,
 				Reason: func(ids [2]string) string {
-					return fmt.Sprintf("%s has three %c in a row: %s", ids[seat], marks[seat], strings.Join(row.names(), ", "))
+					return fmt.Sprintf("%s has three %c in a row: %s", ids[side], marks[side], strings.Join(row.names(), ", "))
 				},
 			}
 		}

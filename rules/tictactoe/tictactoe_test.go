@@ -19,11 +19,11 @@ func after(t *testing.T, moves string) rules.Position {
 	t.Helper()
 	p := tictactoe.Game{}.Start()
 	for i, cell := range strings.Split(moves, "") {
-		seat := rules.Side(i % 2)
-		require.Equal(t, []rules.Side{seat}, p.ToMove())
-		require.NoError(t, p.Check(seat, cell))
+		side := rules.Side(i % 2)
+		require.Equal(t, []rules.Side{side}, p.ToMove())
+		require.NoError(t, p.Check(side, cell))
 		var now [2]string
-		now[seat] = cell
+		now[side] = cell
 		p = p.Play(now)
 	}
 	return p
@@ -69,7 +69,7 @@ func TestWhatAPlayerIsTold(t *testing.T) {
 func TestIllegalMoves(t *testing.T) {
 	tests := []struct {
 		name, moves string
-		seat        rules.Side
+		side        rules.Side
 		move, want  string
 	}{
 		{"a cell that is taken", "4", rules.SideB, "4", "cell 4 is taken"},
@@ -84,7 +84,7 @@ func TestIllegalMoves(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.EqualError(t, after(t, test.moves).Check(test.seat, test.move), test.want)
+			assert.EqualError(t, after(t, test.moves).Check(test.side, test.move), test.want)
 		})
 	}
 }
@@ -167,16 +167,16 @@ func TestAPositionDoesNotChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := tictactoe.Game{}.Start()
 		for len(p.ToMove()) > 0 {
-			seat := p.ToMove()[0]
-			before := p.Ask(seat)
+			side := p.ToMove()[0]
+			before := p.Ask(side)
 			var now [2]string
-			now[seat] = rapid.SampledFrom(before.Options).Draw(t, "cell")
-			now[seat.Other()] = rapid.String().Draw(t, "what nobody asked for")
+			now[side] = rapid.SampledFrom(before.Options).Draw(t, "cell")
+			now[side.Other()] = rapid.String().Draw(t, "what nobody asked for")
 			next := p.Play(now)
-			assert.Equal(t, before, p.Ask(seat))
+			assert.Equal(t, before, p.Ask(side))
 			assert.Equal(t, next, p.Play(now))
 			stray := rapid.String().Draw(t, "any text")
-			assert.Equal(t, slices.Contains(before.Options, stray), p.Check(seat, stray) == nil)
+			assert.Equal(t, slices.Contains(before.Options, stray), p.Check(side, stray) == nil)
 			p = next
 		}
 	})

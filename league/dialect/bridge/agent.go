@@ -93,7 +93,7 @@ func (a *agent) facts(matchID string) *dialect.Facts {
 	defer a.mu.Unlock()
 	match := a.known.byID[matchID]
 	f := &dialect.Facts{
-		Now: a.options.Clock.Now(), Endpoint: a.options.Endpoint, League: a.options.League, Match: match,
+		Now: a.options.Clock.Now(), League: a.options.League, Match: match,
 		Game: cmp.Or(match.Game, a.game, a.options.Game, dialect.UsualGame),
 	}
 	if a.member != nil {

@@ -47,7 +47,6 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 	c := b.peers.newCall(endpoint, bearer, method, body, post)
 	if question := b.agent.questions.open(c); question != nil {
 		defer b.agent.questions.close(question)
-		c.posted = question.posted
 		r, err := c.make(ctx)
 		if err == nil && r.Verdict == dialect.Deferred {
 			return question.await(ctx)

@@ -22,14 +22,11 @@ type call struct {
 	readable         bool         // body could be cut
 	post             postFunc
 
-	posted <-chan struct{} // closed when an answer was posted later; nil if none can be
-
 	match      *assignedMatch  // nil unless the call assigns a match to a third-party referee
 	assignment protocol.Object // of that match
 
-	asksNested bool     // the last rejection misses nested members
-	numbered   bool     // the sender in asked is league_manager:LM01
-	tokens     [][]byte // of the call; nil until they are needed
+	numbered bool     // the sender in asked is league_manager:LM01
+	tokens   [][]byte // of the call; nil until they are needed
 }
 
 func (p *peers) newCall(endpoint, bearer, method string, body []byte, post postFunc) *call {
@@ -75,6 +72,11 @@ type reply struct {
 	excerpt  string // of the response, for the log; only in a rejection
 }
 
+// understood tells whether the agent understood the form.
+func (r *reply) understood() bool {
+	return r.Verdict == dialect.Understood || r.Verdict == dialect.Deferred
+}
+
 // send finds the form of the call. If the reply refuses the sender, it sends the call once
 // more with the only sender that some agents accept.
 func (c *call) send(ctx context.Context) (reply, error) {
@@ -95,7 +97,7 @@ func (c *call) send(ctx context.Context) (reply, error) {
 		}
 	}
 	r, _, err = c.attempt(ctx, r.form, time.Time{})
-	if err == nil && r.Verdict == dialect.Understood {
+	if err == nil && r.understood() {
 		c.learn(r.form)
 	}
 	return r, err
@@ -111,7 +113,7 @@ func (c *call) sendInForms(ctx context.Context) (reply, error) {
 	if only, refused := c.refusedLately(); refused {
 		return c.search(ctx, func(yield func(int, dialect.Form) bool) { yield(only.position, only.form) }, true)
 	}
-	return c.search(ctx, c.nestedNext(c.order()), false)
+	return c.search(ctx, c.order(), false)
 }
 
 // attempt sends the call in one form. Until, if it is not zero, is the deadline: late tells
@@ -178,6 +180,5 @@ func (c *call) read(f dialect.Form, status int, response []byte) reply {
 		r.excerpt = excerpt(withoutTokens(response, c.tokens))
 		r.Body = withoutTokens(r.Body, c.tokens)
 	}
-	c.asksNested = !f.Nested && c.method.AsksNested(&r.Reply)
 	return r
 }

@@ -57,7 +57,7 @@ func alike(t *testing.T, captured, ours any, at string) {
 
 // Whatever the referees of others have asked their players is answered as their
 // players have answered.
-func TestPlayersAnswerRefereesOfOthersAsTheyExpect(t *testing.T) {
+func TestPlayersAnswerCapturedRequestsAsCaptured(t *testing.T) {
 	for maker, files := range makers() {
 		for _, form := range []string{"as one writes it", "as another writes it"} {
 			t.Run(maker+" "+form, func(t *testing.T) {
@@ -110,7 +110,7 @@ func inOrder(t *testing.T, request object) string {
 
 // A referee of ours that a manager of others tells to begin a match plays it,
 // answers as the manager expects, and reports.
-func TestRefereesBeginMatchesOfOthers(t *testing.T) {
+func TestRefereeStartsMatchesOfCapturedManagers(t *testing.T) {
 	for maker, files := range makers() {
 		starts := 0
 		for _, e := range captured(t, maker, files...) {

@@ -125,7 +125,7 @@ func playedBy(t *testing.T, a *agent) (played []protocol.PlayedMatch) {
 }
 
 // A request that leaves out its game is about the game of the league.
-func TestMissingGameIsThatOfTheLeague(t *testing.T) {
+func TestMissingGameIsTheGameOfTheLeague(t *testing.T) {
 	const (
 		round = `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",` +
 			`"league_id":"league_of_others","round_id":1,"matches":[{"match_id":"R1M1","game_type":"tic_tac_toe","player_A_id":"P01","player_B_id":"P04","referee_endpoint":"http://localhost:8001/mcp"}]}`

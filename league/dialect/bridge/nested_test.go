@@ -6,14 +6,13 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
 )
 
 // An agent whose validator misses nested members gets them in the next try, and in the
 // first try of all later questions.
-func TestNestedMembersAreSentWhereTheAnswerMissesThem(t *testing.T) {
+func TestAgentThatRequiresNestedMembersGetsThem(t *testing.T) {
 	required := map[string][]string{
 		"GAME_INVITATION":    {"league_id", "round_id", "match_id", "game_invitation"},
 		"CHOOSE_PARITY_CALL": {"league_id", "round_id", "match_id", "parity_context"},
@@ -39,7 +38,7 @@ func TestNestedMembersAreSentWhereTheAnswerMissesThem(t *testing.T) {
 	last := protocol.ParseObject([]byte(s.bodies[len(s.bodies)-1])).Object("params")
 	assert.JSONEq(t, `{"game_type":"even_odd","match_id":"R1M1","role_in_match":"PLAYER_A","opponent_id":"P02"}`, string(last.Get("game_invitation")))
 	assert.Equal(t, "P02", last.Text("opponent_id"), "the members of the specification stay")
-	assert.Equal(t, 3, s.tries())
+	assert.Equal(t, formsOf("handle_game_invitation")-1, s.tries(), "the nested forms are the last")
 
 	call := strings.Replace(choiceCall, `"R1M1"`, `"R2M1","context":{"opponent_id":"P02","your_standings":{"wins":1,"losses":0,"draws":0}}`, 1)
 	assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", call))
@@ -50,29 +49,4 @@ func TestNestedMembersAreSentWhereTheAnswerMissesThem(t *testing.T) {
 	assert.Equal(t, 1, s.tries())
 	assert.Contains(t, callOf(t, p, s, "notify_match_result", gameOver), "acknowledged")
 	assert.Equal(t, 1, s.tries())
-}
-
-// A question alone finds the nested form, too; a rejection that misses something else is
-// no reason to try it early.
-func TestNestedFormComesLateUnlessItIsAskedFor(t *testing.T) {
-	last := formsOf("choose_parity") - 3
-	for answer, want := range map[string]int{
-		"3 validation errors for ChooseParityCall\\nleague_id\\n  Field required\\nparity_context\\n  Field required": 1,
-		"Missing required fields":     last,
-		"Unknown: parity_context":     last,
-		`Field required: \"message\"`: last,
-	} {
-		s := &stranger{answer: func(string, protocol.Object) (int, string) {
-			return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"` + answer + `"},"id":7}`
-		}}
-		callOf(t, newTestPeers(zerolog.Nop()), s, "choose_parity", choiceCall)
-		require.Len(t, s.bodies, formsOf("choose_parity"))
-		found := -1
-		for i := range s.bodies {
-			if found < 0 && strings.Contains(s.bodies[i], `"parity_context":{`) {
-				found = i
-			}
-		}
-		assert.Equal(t, want, found, answer)
-	}
 }

@@ -99,12 +99,10 @@ func (qs *questions) post(q *question, answer protocol.Object) bool {
 
 // opponent is the id of the other player in the match of a question.
 func (q *question) opponent() string {
-	for _, from := range []protocol.Object{q.message, q.message.Object("context"), q.message.Object("move_request").Object("context")} {
-		if id := from.Text("opponent_id"); id != "" {
-			return id
-		}
+	if id := q.message.Text("opponent_id"); id != "" {
+		return id
 	}
-	return ""
+	return q.message.Object("context").Text("opponent_id")
 }
 
 // servePostedAnswer accepts or rejects an answer that was posted from an address.

@@ -42,7 +42,7 @@ func invited(t testing.TB) *agent {
 
 // Whatever a method is called and whatever is around its message, it is
 // understood, and the answer has the same around it.
-func TestFormsOfACall(t *testing.T) {
+func TestCallInEachFormIsAnsweredInThatForm(t *testing.T) {
 	inResult := func(answer object) any { return answer["result"] }
 	tests := []struct {
 		name, path, body string
@@ -117,7 +117,7 @@ func contentOf(t *testing.T, answer object, failed bool) string {
 }
 
 // What is refused is refused in the form in which it was asked.
-func TestFormsOfARefusal(t *testing.T) {
+func TestRejectionHasTheFormOfTheRequest(t *testing.T) {
 	a := invited(t)
 	other := strings.Replace(choiceCall, "R1M1", "R7M7", 1)
 	inCall := ask(t, a, "/mcp", call("choose_parity", other))["error"].(object)
@@ -141,7 +141,7 @@ func TestFormsOfARefusal(t *testing.T) {
 		{"/", choiceCall, 404},
 		{"/mcp/", choiceCall, 404},
 		{"/anything", choiceCall, 404},
-		{"/run_match", `{"match_id":"R1M1"}`, 404},
+		{"/run_match", `{"match_id":"R1M1"}`, 400},
 	} {
 		status, _ := a.serve(t.Context(), "", test.path, test.body)
 		assert.Equal(t, test.status, status, "%s %s", test.path, test.body)
@@ -149,7 +149,7 @@ func TestFormsOfARefusal(t *testing.T) {
 }
 
 // What is no dialect that is known here reaches the codec as it came.
-func TestWhatIsNoDialectIsLeftAlone(t *testing.T) {
+func TestRequestWithoutKnownFormIsPassedOnUnchanged(t *testing.T) {
 	for _, body := range []string{
 		``, ` `, `nothing`, `[]`, `[1]`, `1`, `null`, `{}`, `{"a":1}`, `{"jsonrpc":"2.0"}`, `{`,
 		`{"jsonrpc":"1.0","method":"game_over","params":{},"id":1}`,
@@ -185,7 +185,7 @@ func TestWhatIsNoDialectIsLeftAlone(t *testing.T) {
 
 // A request in the protocol's own form that is wrong stays wrong, and so does all
 // else that is wrong in one of another form.
-func TestWhatIsWrongStaysWrong(t *testing.T) {
+func TestInvalidValuesAreRejectedInEveryForm(t *testing.T) {
 	without := func(message, member string) string {
 		o := read(t, []byte(message))
 		require.Contains(t, o, member)
@@ -227,7 +227,7 @@ func TestWhatIsWrongStaysWrong(t *testing.T) {
 }
 
 // What others write otherwise is read.
-func TestWordsOfOthers(t *testing.T) {
+func TestThirdPartyNamesAndTimesAreUnderstood(t *testing.T) {
 	tests := []struct{ name, method, params string }{
 		{"a compact time", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261120T170342Z", 1)},
 		{"a compact deadline", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:03:02Z", "20261120T170342Z", 1)},
@@ -256,7 +256,7 @@ func TestWordsOfOthers(t *testing.T) {
 }
 
 // Who is told that a match is over hears how it ended for the player.
-func TestAnEndIsAcknowledgedWithItsOutcome(t *testing.T) {
+func TestGameOverIsAcknowledgedWithTheResultOfThePlayer(t *testing.T) {
 	for _, test := range []struct{ body, outcome string }{
 		{gameOver, "LOSS"},
 		{strings.Replace(gameOver, `"winner_player_id":"P04"`, `"winner_player_id":"P01"`, 1), "WIN"},
@@ -270,7 +270,7 @@ func TestAnEndIsAcknowledgedWithItsOutcome(t *testing.T) {
 
 // A match without an envelope is one from beginning to end, and the player knows
 // its round from the announcement.
-func TestAMatchWithoutEnvelopes(t *testing.T) {
+func TestMatchWithoutEnvelopesIsPlayed(t *testing.T) {
 	w := newWorld(t)
 	a, p := w.player(ourPlayer, "P1")
 	ask(t, a, "/mcp", call("notify_round", `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z",
@@ -286,7 +286,7 @@ func TestAMatchWithoutEnvelopes(t *testing.T) {
 }
 
 // A notification of another form has its effect, and no answer.
-func TestNotificationsHaveNoAnswer(t *testing.T) {
+func TestNotificationHasNoAnswer(t *testing.T) {
 	a := invited(t)
 	status, answer := a.serve(t.Context(), "", "/mcp", `{"jsonrpc":"2.0","method":"game_over","params":`+gameOver+`}`)
 	assert.Equal(t, 200, status)
@@ -297,7 +297,7 @@ func TestNotificationsHaveNoAnswer(t *testing.T) {
 
 // An agent of others that ends its league in its own words is heard, once or
 // more.
-func TestAnEndOfALeagueInOtherWords(t *testing.T) {
+func TestIncompleteLeagueCompletedIsAccepted(t *testing.T) {
 	envelope := `"protocol":"league.v2","message_type":"LEAGUE_COMPLETED","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","league_id":"league_of_others"`
 	for _, test := range []struct{ name, params, champion string }{
 		{"as the protocol has it", `{` + envelope + `,"total_rounds":3,"total_matches":6,"champion":{"player_id":"P02","display_name":"Two","points":9},

@@ -11,9 +11,6 @@ import (
 )
 
 const (
-	// maxAfterReceived is the number of forms that a call tries after a reply RECEIVED.
-	// The agent has probably understood the question, and each further form repeats it.
-	maxAfterReceived = 3
 	// refusedFor is how long an agent that rejected all forms of a method is called in one
 	// form alone. A registration may only have come too early: for it, and for the start of
 	// a match, this time is refusedForShort.
@@ -26,11 +23,9 @@ type search struct {
 	*call
 	began    time.Time
 	window   time.Duration // 0 for no deadline
-	left     int           // the number of forms that may still be tried; negative for all
 	rejected uint64        // a set of forms
 	late     int           // the position, counted from 1, of the first form that was not answered in time; 0 for none
 	best     rejection
-	deferred *reply
 }
 
 // search tries one form after the other until the agent understands one, in half of the
@@ -39,19 +34,16 @@ type search struct {
 // tries that form first, with all of its window.
 //
 // An error of the protocol, and an HTTP status that asks to wait, end the search.
-// After RECEIVED the agent has a quarter of the window to post its answer before
-// maxAfterReceived other forms are tried, because it may say so to any request. If it
-// understands none of them, or one brings an error, the agent has the rest of the window
-// to post its answer. Otherwise search returns the most informative rejection. Alone is
-// set if there is only one form, because the agent has rejected all lately.
+// Without an understood form, search returns the most informative rejection. Alone is set
+// if there is only one form, because the agent has rejected all lately.
 func (c *call) search(ctx context.Context, forms iter.Seq2[int, dialect.Form], alone bool) (reply, error) {
-	s := &search{call: c, began: time.Now(), left: -1}
+	s := &search{call: c, began: time.Now()}
 	if end, limited := ctx.Deadline(); limited {
 		s.window = end.Sub(s.began)
 	}
 	exhausted, first := true, true
 	for position, f := range forms {
-		if s.left == 0 || !first && s.halfIsOver() {
+		if !first && s.halfIsOver() {
 			exhausted = false
 			break
 		}
@@ -60,14 +52,6 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, dialect.Form], a
 			return r, err
 		}
 		first = false
-	}
-	if s.deferred != nil {
-		if s.awaitPosted(ctx, s.window) {
-			c.learn(s.deferred.form)
-		} else {
-			c.noteRejected(s)
-		}
-		return *s.deferred, nil
 	}
 	best := c.fail(s, exhausted, alone)
 	if s.late != 0 || best.none() {
@@ -83,28 +67,20 @@ func (s *search) halfIsOver() bool { return s.window > 0 && time.Since(s.began) 
 
 // try tries one form. Done tells that the search is over.
 func (s *search) try(ctx context.Context, position int, f dialect.Form, first bool) (r reply, done bool, err error) {
-	s.left--
 	var until time.Time
 	if !first && s.window > 0 {
 		until = time.Now().Add(s.window / 4)
 	}
 	r, late, err := s.attempt(ctx, f, until)
-	broken := err != nil || r.Verdict == dialect.Refused || r.Verdict == dialect.Unavailable
 	switch {
-	case broken && s.deferred != nil && ctx.Err() == nil: // the answer may still be posted
-		s.left = 0
-		return r, false, nil
-	case broken:
+	case err != nil, r.Verdict == dialect.Refused, r.Verdict == dialect.Unavailable:
 		s.noteRejected(s)
 		return r, true, err
-	case r.Verdict == dialect.Understood, r.Verdict == dialect.Deferred && s.awaitPosted(ctx, s.window/4):
+	case r.understood():
 		s.learn(f)
 		return r, true, nil
 	case late && s.late == 0:
 		s.late = position + 1
-	case r.Verdict == dialect.Deferred && s.deferred == nil:
-		s.deferred = &r
-		s.left = maxAfterReceived
 	}
 	s.rejected |= 1 << position
 	r.position, r.first = position, first
@@ -112,22 +88,6 @@ func (s *search) try(ctx context.Context, position int, f dialect.Form, first bo
 		s.best = found
 	}
 	return r, false, nil
-}
-
-// awaitPosted waits for an answer that is posted later, and tells whether there is one.
-func (c *call) awaitPosted(ctx context.Context, most time.Duration) bool {
-	if c.posted == nil {
-		return false
-	}
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-c.posted:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // A placed form is a form with its position.
@@ -198,29 +158,4 @@ func (at *peer) mayNotice(f dialect.Form) bool {
 		known = known || other.learned && other.form.Nested
 	}
 	return known && f.SameWrapping(at.last)
-}
-
-// nestedNext yields forms in their order. If the response to one misses nested members, the
-// same form with them comes next.
-func (c *call) nestedNext(forms iter.Seq2[int, dialect.Form]) iter.Seq2[int, dialect.Form] {
-	if !c.method.HasNested() {
-		return forms
-	}
-	return func(yield func(int, dialect.Form) bool) {
-		var rest []placed
-		for position, f := range forms {
-			rest = append(rest, placed{position, f})
-		}
-		next := 0
-		for len(rest) > 0 {
-			p := rest[next]
-			rest, next, c.asksNested = slices.Delete(rest, next, next+1), 0, false
-			if !yield(p.position, p.form) {
-				return
-			}
-			if p.form.Nested = true; c.asksNested {
-				next = max(0, slices.IndexFunc(rest, func(other placed) bool { return other.form == p.form }))
-			}
-		}
-	}
 }

@@ -65,7 +65,7 @@ func (s *server) serveAgain(ctx context.Context, body, rejection []byte) []byte 
 	if !q.Complete(facts) {
 		return rejection
 	}
-	return s.answer(q, s.serveSpecForm(ctx, q.Method, q.Body()), facts)
+	return s.serveCompleted(ctx, q, q.Body(), facts)
 }
 
 // serveRequest serves a request in any form.
@@ -83,6 +83,11 @@ func (s *server) serveRequest(ctx context.Context, q *dialect.Request, body []by
 		s.options.Log.Warn().Str("sender", dialect.Short(q.Params.Text("sender"))).
 			Str("event_type", protocol.EventVersionAssumed).Msg(q.Warning)
 	}
+	return s.serveCompleted(ctx, q, body, facts)
+}
+
+// serveCompleted serves a request after its deviations were corrected.
+func (s *server) serveCompleted(ctx context.Context, q *dialect.Request, body []byte, facts *dialect.Facts) []byte {
 	response := s.serveSpecForm(ctx, q.Method, body)
 	if q.CompleteEnding(response, facts) {
 		response = s.next(ctx, q.Body())

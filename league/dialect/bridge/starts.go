@@ -23,9 +23,6 @@ type start struct {
 // maxWaiting bounds the matches that wait for a free slot. A round has no more.
 const maxWaiting = 100
 
-// maxMatchID is the longest id of a match that is remembered, in bytes.
-const maxMatchID = 200
-
 // serveStart makes our referee start the matches of a request in a form that the
 // specification does not have. Done is false for any other request.
 func (s *server) serveStart(ctx context.Context, q *dialect.Request) (response []byte, done bool) {
@@ -35,9 +32,6 @@ func (s *server) serveStart(ctx context.Context, q *dialect.Request) (response [
 	case announces && (m == nil || m.ours):
 		return nil, false
 	case m != nil && !m.referee:
-		if announces {
-			s.learnRounds(q.Params)
-		}
 		return nil, false
 	case announces:
 		return s.startRound(ctx, q, m)
@@ -47,17 +41,6 @@ func (s *server) serveStart(ctx context.Context, q *dialect.Request) (response [
 	facts := s.facts(q.MatchID())
 	q.AcceptAssignment(facts)
 	return s.answer(q, s.startMatch(ctx, q.Params.Text("match_id"), q.Body(), m), facts), true
-}
-
-// learnRounds learns the rounds of announced matches, for our player: some referees do not
-// name them.
-func (a *agent) learnRounds(announcement protocol.Object) {
-	round := max(1, announcement.Integer("round_id"))
-	for _, m := range dialect.Announced(announcement, maxMatches) {
-		if id := m.Text("match_id"); id != "" && len(id) <= maxMatchID {
-			a.learnMatch(id, func(m *dialect.Match) { m.Round = round })
-		}
-	}
 }
 
 // startRound starts the matches of an announced round that this referee conducts.

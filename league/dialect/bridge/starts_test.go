@@ -31,7 +31,7 @@ func between(w *world) {
 }
 
 // However a manager of others hands a match over, a referee of ours conducts it.
-func TestFormsOfAStart(t *testing.T) {
+func TestMatchIsStartedInEachForm(t *testing.T) {
 	tests := []struct{ name, path, body, status string }{
 		{"assign_match", "/mcp", call("assign_match", `{"match_id":"M","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp",
 			"player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`), "accepted"},
@@ -76,7 +76,7 @@ func TestFormsOfAStart(t *testing.T) {
 
 // A start that lacks what nobody can guess is refused, and so is one that shows no
 // credential where the manager has one.
-func TestStartsThatAreRefused(t *testing.T) {
+func TestInvalidOrUnauthenticatedStartIsRejected(t *testing.T) {
 	full := call("assign_match", `{"match_id":"R1M1","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp","player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`)
 	announced := call("notify_round", `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",
 		"league_id":"league_of_others","round_id":1,"matches":[{"match_id":"R1M1","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_id":"REF01","referee_endpoint":"http://localhost:8001/mcp"}]}`)
@@ -112,7 +112,7 @@ func TestStartsThatAreRefused(t *testing.T) {
 // A referee to which a round is announced conducts what it finds under its name or
 // its address, those for which it has no room later, and leaves the
 // rest alone. Its manager may call it within a report.
-func TestARoundThatIsAnnouncedToItsReferee(t *testing.T) {
+func TestRefereeStartsItsMatchesOfAnAnnouncedRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		between(w)
@@ -143,7 +143,7 @@ func TestARoundThatIsAnnouncedToItsReferee(t *testing.T) {
 }
 
 // Whoever announces nonsense fills no log.
-func TestABrokenRoundIsOneLine(t *testing.T) {
+func TestBrokenAnnouncementIsLoggedOnce(t *testing.T) {
 	w := newWorld(t)
 	var log bytes.Buffer
 	w.log = zerolog.New(&log)
@@ -155,7 +155,7 @@ func TestABrokenRoundIsOneLine(t *testing.T) {
 
 // Further matches wait for room also when the report of the one before is
 // refused.
-func TestMatchesWaitForRoom(t *testing.T) {
+func TestMatchesWaitForAFreeSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.refuses = true
@@ -171,7 +171,7 @@ func TestMatchesWaitForRoom(t *testing.T) {
 }
 
 // A manager of ours hears that a referee has no room, and finds another.
-func TestAStartOfOursIsNeverKeptWaiting(t *testing.T) {
+func TestStartOfOurManagerNeverWaits(t *testing.T) {
 	busy := `{"jsonrpc":"2.0","result":{"message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","match_id":"M"},"id":1}`
 	w := newWorld(t)
 	w.strict = true
@@ -195,7 +195,7 @@ func register(t *testing.T, calls caller, method string) {
 
 // Who posts to /run_match hears the result; also when its manager can take the
 // report only afterwards.
-func TestAMatchThatIsRunWhileItsManagerWaits(t *testing.T) {
+func TestRunMatchAnswersWithTheResult(t *testing.T) {
 	body := `{"match_id":"R1M1","round_id":1,"player_a_id":"P01","player_b_id":"P02","player_a_endpoint":"http://localhost:8101/mcp","player_b_endpoint":"http://localhost:8102/mcp"}`
 	t.Run("and answers the report meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestAMatchThatIsRunWhileItsManagerWaits(t *testing.T) {
 
 // Whoever has any number of matches run takes no more than some of the calls that
 // the referee answers at once.
-func TestFewWaitForTheEndOfAMatch(t *testing.T) {
+func TestWaitingRunMatchRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t) // without players: each is tried for a while
 		a := w.referee(ourReferee, "REF01", 1)
@@ -273,7 +273,7 @@ func TestFewWaitForTheEndOfAMatch(t *testing.T) {
 
 // A manager begins its league when the last agent registers, before it answers
 // that.
-func TestAStartWithinTheRegistration(t *testing.T) {
+func TestStartBeforeTheRegistrationIsReadIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		between(w)
@@ -295,7 +295,7 @@ func TestAStartWithinTheRegistration(t *testing.T) {
 }
 
 // Ids of other makers name files, rounds and conversations as well as ours.
-func TestIdsOfOtherMakers(t *testing.T) {
+func TestMatchWithThirdPartyIdsIsPlayed(t *testing.T) {
 	for _, ids := range []struct{ match, a, b string }{
 		{"match_63f3cb53", "player_d403b162", "player_95e1cf11"},
 		{"M1", "P1", "P2"},
@@ -327,7 +327,7 @@ func TestIdsOfOtherMakers(t *testing.T) {
 
 // Who asks for the whole schedule gets it, from the queries that the manager
 // answers.
-func TestTheWholeSchedule(t *testing.T) {
+func TestCreateScheduleReturnsAllRounds(t *testing.T) {
 	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	mux, lenient := transport.NewMux(zerolog.Nop()), false
 	stamp := protocol.NewStamp("league_manager", protocol.SystemClock())
@@ -356,7 +356,7 @@ func TestTheWholeSchedule(t *testing.T) {
 		{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02"},{"match_id":"R1M2","round_id":1,"player_A_id":"P03","player_B_id":"P04"},
 		{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P02"},{"match_id":"R2M2","round_id":2,"player_A_id":"P03","player_B_id":"P04"}]}`, string(answer))
 	status, answer = manager.serve(t.Context(), "", "/create_schedule", "")
-	assert.Equal(t, 401, status)
+	assert.Equal(t, 400, status)
 	assert.Equal(t, "AUTH_TOKEN_MISSING", read(t, answer)["error"])
 
 	lenient = true
@@ -366,5 +366,5 @@ func TestTheWholeSchedule(t *testing.T) {
 
 	player, _ := newWorld(t).player(ourPlayer, "P01")
 	status, _ = player.serve(t.Context(), "", "/create_schedule", "")
-	assert.Equal(t, 404, status, "a player has none")
+	assert.Equal(t, 400, status, "a player has none")
 }

@@ -95,7 +95,7 @@ const mostForms = 26
 
 // Whatever an endpoint does, a call of ours ends within its time, becomes few
 // requests, and reaches nobody else.
-func TestNoEndpointHoldsACallOrMultipliesIt(t *testing.T) {
+func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
 	calls := map[string]func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error{
 		"an invitation": func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error {
 			_, err := protocol.Invite.Call(ctx, c, protocol.Peer{Endpoint: at(8101)}, &protocol.GameInvitation{
@@ -158,7 +158,7 @@ func TestNoEndpointHoldsACallOrMultipliesIt(t *testing.T) {
 
 // What was tried at one endpoint is asked of no other, and what one has taught is
 // forgotten when there are too many.
-func TestTenThousandEndpointsAreNoBurden(t *testing.T) {
+func TestTenThousandEndpointsUseBoundedMemory(t *testing.T) {
 	d := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	message := `{"jsonrpc":"2.0","method":"handle_game_invitation","params":{"protocol":"league.v2","message_type":"GAME_INVITATION",` +
 		`"sender":"referee:REF01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"conv-1","match_id":"R1M1"},"id":1}`
@@ -210,7 +210,7 @@ func inUse() int64 {
 
 // An endpoint may send a referee that looks for its form to no other host: the
 // paths that are tried are its own.
-func TestTriesStayWithTheHost(t *testing.T) {
+func TestCallAttemptsStayAtTheHost(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		var mu sync.Mutex
 		hosts := map[string]bool{}

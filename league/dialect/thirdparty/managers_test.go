@@ -47,7 +47,7 @@ func bouts() []bout {
 // A league runs under the managers of all makers with a referee and players of
 // ours: each match that is started, in the way of each, is reported with a result
 // that follows from what was chosen and drawn.
-func TestAForeignManagerRunsALeagueWithOurRefereeAndPlayers(t *testing.T) {
+func TestThirdPartyManagerRunsALeagueWithOurAgents(t *testing.T) {
 	ways := map[string]func(*foreignLeague, []bout){
 		"maker-a": (*foreignLeague).announce,
 		"maker-b": (*foreignLeague).runMatches,
@@ -284,7 +284,7 @@ func (f *foreignLeague) sane(result any, a, b string) {
 
 // A manager may call the referee inside that referee's own report: it starts the
 // next match there, and acknowledges when that has begun.
-func TestAManagerThatStartsTheNextMatchInsideAReport(t *testing.T) {
+func TestManagerMayStartTheNextMatchInsideAReport(t *testing.T) {
 	for _, maker := range []string{"maker-c", "maker-e"} {
 		t.Run(maker, func(t *testing.T) {
 			inAWorld(t, func(w *world) {
@@ -322,7 +322,7 @@ func TestAManagerThatStartsTheNextMatchInsideAReport(t *testing.T) {
 
 // Managers that know agents by static files take no sender that is not of their
 // form: the number comes from the port.
-func TestAManagerThatWantsSendersOfItsFormGetsThem(t *testing.T) {
+func TestManagerGetsTheFormOfSenderThatItRequires(t *testing.T) {
 	form := regexp.MustCompile(`^(player:P0[1-4]|referee:REF0[12])$`)
 	refusals := map[string]func(id any) any{
 		"an error": func(id any) any {

@@ -94,7 +94,7 @@ func postsLater(o *outsider, out nethttp.ResponseWriter, _ string, id any, param
 // refuses what it does not know with HTTP 500, one that posts its answers later,
 // and drops the squatter that took the slot of the fourth player. Nobody loses
 // technically.
-func TestLeagueOfOutsiders(t *testing.T) {
+func TestLeagueOfUncapturedPlayersCompletes(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(4, 1, func(o *league.Options) { o.RegistrationGrace = 5 * time.Second })
 		require.NoError(t, w.referee(refereePort).Register(w.life))

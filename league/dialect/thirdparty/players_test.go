@@ -38,7 +38,7 @@ func leaguesOfForeigners() map[string][]seat {
 // A league under a manager and a referee of ours completes with players that
 // answer as those of other makers were captured to, without technical losses, and
 // an audit of its files finds nothing.
-func TestALeagueOfForeignPlayersCompletesWithoutTechnicalLosses(t *testing.T) {
+func TestLeagueOfThirdPartyPlayersHasNoTechnicalLosses(t *testing.T) {
 	for name, seats := range leaguesOfForeigners() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func (w *world) register(s seat) string {
 }
 
 // Some register before they listen.
-func TestAPlayerMayRegisterBeforeItListens(t *testing.T) {
+func TestPlayerMayRegisterBeforeItListens(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(2, 1)
 		require.NoError(t, w.referee(refereePort).Register(w.life))

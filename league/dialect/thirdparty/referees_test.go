@@ -61,7 +61,7 @@ func waysToStart() map[string]way {
 
 // A league of players of ours completes under a manager of ours with a referee of
 // each kind, and nobody loses technically.
-func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
+func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 	for name, how := range waysToStart() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +96,7 @@ func TestALeagueCompletesWithAForeignReferee(t *testing.T) {
 
 // A report that names no match is that of the match which is open, also where the
 // same two have met before.
-func TestReportsThatNameNoMatchAreToldApart(t *testing.T) {
+func TestReportsWithoutMatchAreFiledForTheOpenMatch(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(2, 1, admitting("maker-e"), func(o *league.Options) { o.Legs = 3 })
 		r := w.foreignReferee(waysToStart()["start_match_command"])
@@ -112,7 +112,7 @@ func TestReportsThatNameNoMatchAreToldApart(t *testing.T) {
 
 // Referees of ours and of another maker share a league: players of ours believe
 // each in its own way.
-func TestAForeignRefereeBesideOneOfOurs(t *testing.T) {
+func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
 	ways := waysToStart()
 	for _, name := range []string{"assign_match", "start_match_command", "ROUND_ANNOUNCEMENT", "POST /run_match"} {
 		t.Run(name, func(t *testing.T) {

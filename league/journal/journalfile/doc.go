@@ -1,4 +1,5 @@
 // Package journalfile reads and writes the file of a league's journal: one event a
-// line, appended, and durable before anybody is told of it. The events and their
-// fold are in package journal.
+// line, append-only, and durable before the manager tells any agent of the event.
+// Package journal defines the events and folds them. The package must not decide what
+// an event means.
 package journalfile

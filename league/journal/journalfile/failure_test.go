@@ -11,16 +11,16 @@ import (
 	"evenodd/league/journal"
 )
 
-// A disk that fails is told to everybody who waits for it, and nothing more is
-// taken: what was acknowledged is in the file, and what was not is nobody's.
-func TestADiskThatFails(t *testing.T) {
+// After a failed write, Append and Sync return the failure, and the file has all events
+// that were synced before.
+func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	j, _, _, err := Open(path, nil)
 	require.NoError(t, err)
 	created := &journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1, Tiebreakers: []string{"points"}}
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", created))
 	require.NoError(t, j.Sync(1))
-	require.NoError(t, j.file.Close(), "from now on nothing can be written")
+	require.NoError(t, j.file.Close(), "all writes fail from here on")
 
 	var told sync.WaitGroup
 	told.Go(func() { assert.ErrorContains(t, j.Failed(), "cannot write the journal") })
@@ -34,7 +34,7 @@ func TestADiskThatFails(t *testing.T) {
 	}
 	told.Wait()
 	require.ErrorContains(t, j.Append("2026-01-01T00:00:00.000Z", created), "cannot write the journal")
-	require.NoError(t, j.Sync(1), "the first was on disk before")
+	require.NoError(t, j.Sync(1), "the first event was on disk before")
 	require.ErrorContains(t, j.Close(), "cannot write the journal")
 
 	again, state, torn, err := Open(path, nil)

@@ -16,65 +16,65 @@ import (
 	"evenodd/player/strategy"
 )
 
-// botTimeout is how long a program may think when nobody says so.
+// botTimeout is the default limit of a decision.
 const botTimeout = 5 * time.Second
 
-// Pauses before a program that keeps failing is started again. The first time it
-// is at once: whoever failed once should not lose another match by waiting.
+// The pauses before a failing program is restarted. After the first failure there is no
+// pause, because waiting could cost another match.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = 4 * time.Second
 )
 
-// A bot decides by a program that answers lines with lines. Its failures are
-// errors: they cost the match that is asked about, in the open. To choose
-// something in its place would hide them from whoever wrote it.
+// A bot decides with a program that answers each line with a line. A failure of the
+// program is an error and costs the match: a default choice would hide the failure from
+// the program's author.
 //
-// Safe for concurrent use; questions are asked one after the other.
+// Safe for concurrent use. The program receives one question at a time.
 type bot struct {
 	name, path string
 	args       []string
 	limit      time.Duration
 	log        zerolog.Logger
-	says       *saying
+	output     *output
 	ending     sync.Once
-	closed     chan struct{} // by the first Close
+	closed     chan struct{} // closed by the first Close
 
-	turn chan struct{} // full while nobody uses what stands below
+	turn chan struct{} // a semaphore for the fields below; full while free
 
-	running  *process  // nil when it is to be started
-	failures int       // in a row that ended it
-	restAt   time.Time // of the last of them
+	running  *process  // nil before the next start
+	failures int       // in a row
+	failedAt time.Time // the last failure
 
 	questions, failed, starts int
 }
 
 var errClosed = errors.New("the player is stopping")
 
-// program finds the program that a strategy names.
+// program finds the executable that a strategy names.
 func program(name string) (path string, args []string, err error) {
 	list, err := words(strings.TrimPrefix(name, execPrefix))
 	switch {
 	case err != nil:
 		return "", nil, fmt.Errorf("strategy %s: %w", name, err)
 	case len(list) == 0 || list[0] == "":
-		return "", nil, errors.New("strategy exec: names no program; exec:./bot runs ./bot")
+		return "", nil, errors.New("strategy exec: needs a program, such as exec:./bot")
 	}
 	path, err = exec.LookPath(list[0])
 	switch {
 	case err == nil:
 		return path, list[1:], nil
 	case errors.Is(err, fs.ErrPermission):
-		return "", nil, fmt.Errorf("strategy %s: %s is not executable: chmod +x it, or name what runs it, as in exec:python3 bot.py", name, list[0])
+		return "", nil, fmt.Errorf("strategy %s: %s is not executable: run chmod +x, or name its interpreter, as in exec:python3 bot.py", name, list[0])
 	case strings.ContainsRune(list[0], '/') && errors.Is(err, fs.ErrNotExist):
-		return "", nil, fmt.Errorf("strategy %s: there is no program %s", name, list[0])
+		return "", nil, fmt.Errorf("strategy %s: program %s not found", name, list[0])
 	case errors.Is(err, exec.ErrNotFound):
-		return "", nil, fmt.Errorf("strategy %s: there is no program %s in PATH; one in this folder is exec:./%s", name, list[0], list[0])
+		return "", nil, fmt.Errorf("strategy %s: program %s not found in PATH; for a file in this folder use exec:./%s", name, list[0], list[0])
 	}
 	return "", nil, fmt.Errorf("strategy %s: %w", name, err)
 }
 
-// newBot starts a program.
+// newBot starts a program and returns its strategy.
 func newBot(name string, t Tools) (*bot, error) {
 	path, args, err := program(name)
 	if err != nil {
@@ -84,7 +84,7 @@ func newBot(name string, t Tools) (*bot, error) {
 		name: name, path: path, args: args, limit: t.Timeout, closed: make(chan struct{}), turn: make(chan struct{}, 1),
 		log: t.Log.With().Str("bot", name).Logger(),
 	}
-	b.says = newSaying(b.log)
+	b.output = newOutput(b.log)
 	if b.limit <= 0 {
 		b.limit = botTimeout
 	}
@@ -96,24 +96,25 @@ func newBot(name string, t Tools) (*bot, error) {
 }
 
 func (b *bot) start() (err error) {
-	b.running, err = launch(b.path, b.args, b.says)
+	b.running, err = launch(b.path, b.args, b.output)
 	if err == nil {
 		b.starts++
-		b.log.Debug().Int("pid", b.running.cmd.Process.Pid).Str("event_type", protocol.EventBotStarted).Msg("the bot is started")
+		b.log.Debug().Int("pid", b.running.cmd.Process.Pid).Str("event_type", protocol.EventBotStarted).Msg("started the bot")
 	}
 	return err
 }
 
-// Name is how the user named the program.
+// Name returns the name of the strategy with the command line.
 func (b *bot) Name() string { return b.name }
 
-// Choose asks the program. Once asked, it has its time also when the caller has
-// gone: it will be asked the same again, and its answers stay in step.
+// Choose asks the program. The program has its full time even if the caller gives up,
+// because the referee will repeat the question, and answers must stay in step with
+// questions.
 func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	if len(v.Options) == 0 {
 		return "", fmt.Errorf("%s: no move to choose from", b.name)
 	}
-	limit := patience(ctx, v, b.limit)
+	limit := timeFor(ctx, v, b.limit)
 	until := time.Now().Add(limit)
 	select {
 	case <-b.turn:
@@ -124,7 +125,7 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	}
 	defer func() { b.turn <- struct{}{} }()
 	select {
-	case <-b.closed: // while it waited for its turn
+	case <-b.closed: // during the wait
 		return "", errClosed
 	default:
 	}
@@ -142,10 +143,10 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	return choice, nil
 }
 
-// ask gets an answer from a program that runs. One that answers a question and
-// ends is as good as any: it is started again for the next.
+// ask returns the answer of the program, which it starts if necessary. A program may exit
+// after each answer; then it is restarted for the next question.
 func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice, reason string, err error) {
-	question, err := written(v, limit)
+	question, err := requestLine(v, limit)
 	if err != nil {
 		return "", "", fmt.Errorf("cannot be asked: %w", err)
 	}
@@ -163,37 +164,37 @@ func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice
 			return choice, reason, nil
 		case errors.As(err, &wrong):
 			return "", "", err
-		case errors.As(err, &ended) && ended.well && before > 0:
+		case errors.As(err, &ended) && ended.success && before > 0:
 			b.drop()
 			continue
 		}
 		b.drop()
 		b.failures++
-		b.restAt = time.Now()
+		b.failedAt = time.Now()
 		return "", "", err
 	}
 }
 
-// drop ends the process that runs.
+// drop stops the process.
 func (b *bot) drop() {
-	b.running.end(false)
+	b.running.stop(false)
 	b.running = nil
 }
 
-// ready has the program run, with nothing of it unread. It waits for the pause
-// of one that keeps failing, as long as there is time to ask it afterwards.
+// ready starts the program if necessary, and discards unread output. Before a restart
+// after failures it waits, if that leaves time for the question.
 func (b *bot) ready(until time.Time) error {
-	if b.running != nil && b.running.gone() {
+	if b.running != nil && b.running.exited() {
 		if b.running.answers == 0 {
 			b.failures++
-			b.restAt = time.Now()
+			b.failedAt = time.Now()
 		}
 		b.log.Warn().Str("state", b.running.cmd.ProcessState.String()).Str("last_words", b.running.lastError()).
-			Str("event_type", protocol.EventBotExited).Msg("the bot has ended by itself, and is started again")
+			Str("event_type", protocol.EventBotExited).Msg("the bot exited, restarting it")
 		b.drop()
 	}
 	if b.running != nil && !b.running.clear() {
-		b.log.Warn().Str("event_type", protocol.EventBotFlooded).Msg("the bot prints without end, and is started again")
+		b.log.Warn().Str("event_type", protocol.EventBotFlooded).Msg("the bot prints too much, restarting it")
 		b.drop()
 	}
 	if b.running != nil {
@@ -208,14 +209,14 @@ func (b *bot) ready(until time.Time) error {
 	return nil
 }
 
-// pause waits before a program that keeps failing is started again.
+// pause waits before the restart of a failing program.
 func (b *bot) pause(until time.Time) error {
-	rest := time.Until(b.restAt.Add(pauseAfter(b.failures, b.limit)))
+	rest := time.Until(b.failedAt.Add(pauseAfter(b.failures, b.limit)))
 	if rest <= 0 {
 		return nil
 	}
 	if time.Now().Add(rest).After(until) {
-		return fmt.Errorf("has failed %d times in a row, and rests for another %s", b.failures, rest.Round(time.Millisecond))
+		return fmt.Errorf("has failed %d times in a row; the next start is in %s", b.failures, rest.Round(time.Millisecond))
 	}
 	timer := time.NewTimer(rest)
 	defer timer.Stop()
@@ -227,8 +228,8 @@ func (b *bot) pause(until time.Time) error {
 	}
 }
 
-// pauseAfter is how long a program rests after so many failures: at most half of
-// the time it has for a question, so that there is time to answer one.
+// pauseAfter returns the pause after so many failures: at most half of the limit of a
+// decision, so that there is time for an answer.
 func pauseAfter(failures int, limit time.Duration) time.Duration {
 	if failures < 2 {
 		return 0
@@ -236,21 +237,21 @@ func pauseAfter(failures int, limit time.Duration) time.Duration {
 	return min(firstPause<<min(failures-2, 10), longestPause, limit/2)
 }
 
-// Close ends the program. A question that it thinks about is given up.
+// Close stops the program. It abandons a question in progress.
 func (b *bot) Close() {
 	b.ending.Do(func() {
 		close(b.closed)
 		<-b.turn
 		if b.running != nil {
-			b.running.end(true)
+			b.running.stop(true)
 			b.running = nil
 		}
-		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Str("event_type", protocol.EventBotStopped).Msg("the bot has ended")
+		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Str("event_type", protocol.EventBotStopped).Msg("stopped the bot")
 		b.turn <- struct{}{}
 	})
 }
 
-// Account tells how the program did.
+// Account summarizes the calls of the program.
 func (b *bot) Account() string {
 	<-b.turn
 	defer func() { b.turn <- struct{}{} }()

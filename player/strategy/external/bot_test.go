@@ -82,7 +82,7 @@ func TestABotIsAskedWhatAStrategyMayKnow(t *testing.T) {
 	require.NoError(t, err)
 	got, err := os.ReadFile(filepath.Join(filepath.Dir(b.args[0]), "question"))
 	require.NoError(t, err)
-	want, err := written(documented(), 3*time.Second)
+	want, err := requestLine(documented(), 3*time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(got))
 }
@@ -105,16 +105,16 @@ func TestWhatGoesWrongCostsOneQuestion(t *testing.T) {
 		{"it does not flush", twice + `{ printf even; sleep 1000; }`, "did not answer in time", 2},
 		{"it talks and hangs", twice + `echo Let me see; sleep 1000`, `did not answer in time; it printed "Let me see" instead`, 2},
 		{"it dies", twice + `echo "  File bot.py, line 3" >&2; echo "NameError: name" >&2; exit 3`,
-			`ended before it answered: exit status 3; its last words were "NameError: name"`, 2},
+			`ended before it answered: exit status 3; the last line on standard error was "NameError: name"`, 2},
 		{"it ends", twice + `exit 0`, "ended before it answered: exit status 0", 2},
 		{"it is killed", twice + `kill -9 $$`, "ended before it answered: signal: killed", 2},
 		{"it closes its output", twice + `exec >&-; sleep 1000`, "has closed its standard output", 2},
 		{"a line that is too long", twice + `head -c 70000 /dev/zero | tr '\0' x; echo; sleep 1000`, "printed a line of more than 64 KB", 2},
 		{"zeros without an end", twice + `exec cat /dev/zero`, "printed a line of more than 64 KB", 2},
 		{"lines without an end", twice + `while :; do echo no answer; done`, "printed 64 KB and no answer", 2},
-		{"bytes that are no text", twice + `printf '\377\376\n'; ` + later, "which is no legal choice", 1},
+		{"bytes that are no text", twice + `printf '\377\376\n'; ` + later, "which is not a legal choice", 1},
 		{"an illegal choice", twice + `echo evne; ` + later, `answered "evne"`, 1},
-		{"broken JSON", twice + `echo '{"choice"'; ` + later, "no JSON in one line", 1},
+		{"broken JSON", twice + `echo '{"choice"'; ` + later, "with invalid JSON", 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -295,10 +295,10 @@ func TestABotThatFailsAgainAndAgainRests(t *testing.T) {
 	b.failures = 10
 	v := view("R1M1")
 	v.Within = 10 * time.Millisecond
-	b.restAt = time.Now()
+	b.failedAt = time.Now()
 	_, err := b.Choose(t.Context(), v)
-	require.ErrorContains(t, err, "times in a row, and rests for another")
-	assert.Regexp(t, `rests for another (\d+ms|1s)`, err.Error())
+	require.ErrorContains(t, err, "times in a row; the next start is in")
+	assert.Regexp(t, `the next start is in (\d+ms|1s)`, err.Error())
 }
 
 func TestPauses(t *testing.T) {
@@ -326,12 +326,12 @@ func TestPatience(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		v := view("R1M1")
-		assert.Equal(t, time.Minute, patience(t.Context(), v, time.Minute), "nobody waits for it")
-		assert.Equal(t, 8*time.Second, patience(ctx, v, time.Minute), "the caller does")
-		assert.Equal(t, 5*time.Second, patience(ctx, v, 5*time.Second))
+		assert.Equal(t, time.Minute, timeFor(t.Context(), v, time.Minute), "nobody waits for it")
+		assert.Equal(t, 8*time.Second, timeFor(ctx, v, time.Minute), "the caller does")
+		assert.Equal(t, 5*time.Second, timeFor(ctx, v, 5*time.Second))
 		v.Within = 5 * time.Second
-		assert.Equal(t, 4*time.Second, patience(ctx, v, time.Minute), "the referee does")
+		assert.Equal(t, 4*time.Second, timeFor(ctx, v, time.Minute), "the referee does")
 		time.Sleep(11 * time.Second)
-		assert.Zero(t, patience(ctx, v, time.Minute))
+		assert.Zero(t, timeFor(ctx, v, time.Minute))
 	})
 }

@@ -1,7 +1,7 @@
-// Package external has the strategies that think outside this process: a
-// program of the user's in any language, and a language model. What they are
-// asked is what a strategy may know; how long they may take follows from how
-// long the referee waits.
+// Package external contains the strategies that decide outside this process: a program of
+// the user in any language (a bot), and a language model. They receive the same view as
+// a built-in strategy, and must answer before the referee's deadline. The package must
+// not depend on the player, and takes programs and URLs only from the user's settings.
 package external
 
 import (
@@ -15,34 +15,34 @@ import (
 	"evenodd/player/strategy"
 )
 
-// Tools are what strategies need that reach outside.
+// Tools configure external strategies.
 type Tools struct {
-	// Timeout is how long a question may take; 0 means 5 s for a program and 20 s
-	// for a model. The referee's deadline may make it less.
+	// Timeout limits the time of a decision; 0 means 5 s for a program and 20 s for a
+	// model. The referee's deadline may shorten it.
 	Timeout time.Duration
 	LLM     LLM
 	Log     zerolog.Logger
 }
 
-// What strategies of this package are called.
+// The names of the strategies of this package.
 const (
-	execPrefix = "exec:" // before the program and its arguments
-	// Model is the strategy that asks a language model.
+	execPrefix = "exec:" // before the command line
+	// Model is the strategy that calls a language model.
 	Model = "llm"
 )
 
-// Runs tells whether a strategy is a program of the user's.
+// Runs tells whether a strategy is a program of the user.
 func Runs(name string) bool { return strings.HasPrefix(name, execPrefix) }
 
-// Names lists what a strategy may be called, for people.
+// Names lists the names of all strategies for an error or a help text.
 func Names() string { return strings.Join(strategy.Names(), ", ") + ", llm, exec:PROGRAM" }
 
-// Check tells what is wrong with a strategy before anything is started: it is none,
-// or plays none of the game types. What thinks outside plays any game.
+// Check returns an error for an unknown strategy, one with wrong settings, or one that
+// plays none of the game types. It starts nothing. External strategies play any game.
 func Check(name string, t Tools, types ...string) error {
 	switch {
 	case t.Timeout < 0:
-		return fmt.Errorf("--bot-timeout %s: more than nothing", t.Timeout)
+		return fmt.Errorf("--bot-timeout %s: must be more than 0", t.Timeout)
 	case Runs(name):
 		_, _, err := program(name)
 		return err
@@ -51,13 +51,13 @@ func Check(name string, t Tools, types ...string) error {
 	}
 	s, err := strategy.New(name)
 	if err != nil {
-		return fmt.Errorf("unknown strategy %q; there are: %s", name, Names())
+		return fmt.Errorf("unknown strategy %q; choose one of: %s", name, Names())
 	}
 	return strategy.Fits(s, types...)
 }
 
-// Open makes the strategy of one player, and starts what it needs. That ends
-// with Close.
+// Open returns the strategy of one player, and starts its program if it has one. The
+// caller must call Close.
 func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 	if err := Check(name, t, types...); err != nil {
 		return nil, err
@@ -71,16 +71,15 @@ func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 	return strategy.New(name)
 }
 
-// Close ends what a strategy has started, and waits for its end. A strategy
-// that has started nothing needs none.
+// Close stops the program of a strategy and waits for its end. It does nothing for
+// built-in strategies.
 func Close(s strategy.Strategy) {
 	if c, ok := s.(interface{ Close() }); ok {
 		c.Close()
 	}
 }
 
-// Account tells what a strategy did outside, in a sentence; "" for one that did
-// nothing there.
+// Account summarizes the calls of an external strategy in a sentence; "" for others.
 func Account(s strategy.Strategy) string {
 	if a, ok := s.(interface{ Account() string }); ok {
 		return a.Account()
@@ -88,9 +87,9 @@ func Account(s strategy.Strategy) string {
 	return ""
 }
 
-// patience is how long a question may take: the limit, and never more than four
-// fifths of what the caller gives, so that the answer is there in time.
-func patience(ctx context.Context, v strategy.View, limit time.Duration) time.Duration {
+// timeFor returns the time for a decision: the limit, but at most four fifths of the time
+// that the caller gives, so that the answer arrives before the deadline.
+func timeFor(ctx context.Context, v strategy.View, limit time.Duration) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)*4/5)
 	}
@@ -100,7 +99,7 @@ func patience(ctx context.Context, v strategy.View, limit time.Duration) time.Du
 	return max(limit, 0)
 }
 
-// clip is a text of others, short enough to be logged.
+// clip shortens an untrusted text for the log.
 func clip(text string, length int) string {
 	if len(text) <= length {
 		return text
@@ -108,7 +107,7 @@ func clip(text string, length int) string {
 	return strings.ToValidUTF8(text[:length], "") + "…"
 }
 
-// counted is a number of things.
+// counted formats a number of things.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

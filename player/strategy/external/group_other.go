@@ -4,8 +4,9 @@ package external
 
 import "os/exec"
 
-// There are no process groups here: what a program starts may outlive it.
-func apart(*exec.Cmd) {}
+// newGroup does nothing: without process groups, processes that a program starts may
+// outlive it.
+func newGroup(*exec.Cmd) {}
 
 func terminate(c *exec.Cmd) { kill(c) }
 

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// apart gives a program a process group of its own: a Ctrl-C is for us, who let
-// the match end first, and what the program starts ends with it.
-func apart(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// newGroup gives a program its own process group. Ctrl-C then reaches only this process,
+// which finishes the match first, and a signal to the group reaches all processes that
+// the program has started.
+func newGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminate asks the group to end, and kill ends it. One that is gone is no
-// error.
+// terminate and kill send a signal to the group. The group may have exited already.
 func terminate(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
 
 func kill(c *exec.Cmd) { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

@@ -63,21 +63,21 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		tools Tools
 		want  string
 	}{
-		{"luck", Tools{}, `unknown strategy "luck"; there are: ` + Names()},
-		{"", Tools{}, `unknown strategy ""; there are: ` + Names()},
-		{"exec:", Tools{}, "names no program; exec:./bot runs ./bot"},
-		{"exec: ", Tools{}, "names no program"},
-		{`exec:""`, Tools{}, "names no program"},
-		{"exec:./nothing --level 3", Tools{}, "strategy exec:./nothing --level 3: there is no program ./nothing"},
-		{"exec:nothing-of-that-name", Tools{}, "there is no program nothing-of-that-name in PATH; one in this folder is exec:./nothing-of-that-name"},
-		{"exec:./main_test.go", Tools{}, "./main_test.go is not executable: chmod +x it, or name what runs it, as in exec:python3 bot.py"},
+		{"luck", Tools{}, `unknown strategy "luck"; choose one of: ` + Names()},
+		{"", Tools{}, `unknown strategy ""; choose one of: ` + Names()},
+		{"exec:", Tools{}, "needs a program, such as exec:./bot"},
+		{"exec: ", Tools{}, "needs a program"},
+		{`exec:""`, Tools{}, "needs a program"},
+		{"exec:./nothing --level 3", Tools{}, "strategy exec:./nothing --level 3: program ./nothing not found"},
+		{"exec:nothing-of-that-name", Tools{}, "program nothing-of-that-name not found in PATH; for a file in this folder use exec:./nothing-of-that-name"},
+		{"exec:./main_test.go", Tools{}, "./main_test.go is not executable: run chmod +x, or name its interpreter, as in exec:python3 bot.py"},
 		{"exec:./", Tools{}, "is a directory"},
-		{"exec:sh 'x", Tools{}, "a quote is not closed"},
-		{"exec:sh", Tools{Timeout: -1}, "--bot-timeout -1ns: more than nothing"},
-		{"llm", Tools{}, "say whom to ask with --llm-url and --llm-model"},
-		{"llm", Tools{LLM: LLM{URL: "http://localhost/v1"}}, "say whom to ask with --llm-url and --llm-model"},
-		{"llm", Tools{LLM: LLM{URL: "localhost:11434", Model: "m"}}, "--llm-url: a URL such as"},
-		{"llm", Tools{LLM: LLM{URL: "http://me:secret@localhost/v1", Model: "m"}}, "--llm-url: no user and no password"},
+		{"exec:sh 'x", Tools{}, "an open quote"},
+		{"exec:sh", Tools{Timeout: -1}, "--bot-timeout -1ns: must be more than 0"},
+		{"llm", Tools{}, "set --llm-url and --llm-model"},
+		{"llm", Tools{LLM: LLM{URL: "http://localhost/v1"}}, "set --llm-url and --llm-model"},
+		{"llm", Tools{LLM: LLM{URL: "localhost:11434", Model: "m"}}, "--llm-url: must be a URL such as"},
+		{"llm", Tools{LLM: LLM{URL: "http://me:secret@localhost/v1", Model: "m"}}, "--llm-url: must not contain a user or a password"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,18 +13,18 @@ import (
 	"evenodd/player/strategy"
 )
 
-// Bounds of what is heard from a program, in bytes.
+// The limits of an answer, in bytes.
 const (
 	maxLine   = 64 << 10
 	maxReason = 500
 )
 
-// maxHistory is how many finished matches a question tells of; the counts beside
-// are of all.
+// maxHistory is the number of finished matches in a question; the counts cover all
+// matches.
 const maxHistory = 100
 
 // A request is a question to a program, one line of JSON. testdata/bots/README.md
-// tells users what it means.
+// documents it for users.
 type request struct {
 	SchemaVersion string         `json:"schema_version"`
 	GameType      string         `json:"game_type"`
@@ -43,8 +43,8 @@ type request struct {
 	Standings     []standing     `json:"standings"`
 }
 
-// opponent is what is remembered of the opponent; of one that was never met,
-// what all others did.
+// opponent counts the choices of the opponent; for a new opponent, those of all
+// opponents.
 type opponent struct {
 	Choices map[string]int `json:"choices"`
 	Last    *string        `json:"last"`
@@ -71,12 +71,12 @@ type standing struct {
 	Points   int    `json:"points"`
 }
 
-// written is the question of a view as a line.
-func written(v strategy.View, limit time.Duration) ([]byte, error) {
+// requestLine returns the question of a view as a line.
+func requestLine(v strategy.View, limit time.Duration) ([]byte, error) {
 	q := &request{
 		SchemaVersion: "1.0.0", GameType: v.GameType, MatchID: v.MatchID, RoundID: v.RoundID,
 		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options,
-		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON reader keeps 53 bits
+		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
 		Drawn:    map[string]int{"even": v.Memory.Drawn("even"), "odd": v.Memory.Drawn("odd")},
 		Opponent: opponent{Choices: map[string]int{}, Last: orNull(v.Memory.Last(v.OpponentID))},
 		Context:  v.Context, History: []past{}, Standings: make([]standing, len(v.Table)),
@@ -108,19 +108,18 @@ func orNull(text string) *string {
 	return &text
 }
 
-// A wrongAnswerError is an answer all the same: the program said its one line, and
-// is asked the next question as if nothing had happened.
+// A wrongAnswerError is an answer that is not a legal choice. The program has answered in
+// one line, so it can receive the next question.
 type wrongAnswerError struct{ text string }
 
 func (e *wrongAnswerError) Error() string { return e.text }
 
 func wrong(format string, args ...any) error { return &wrongAnswerError{fmt.Sprintf(format, args...)} }
 
-// errChatter is a line that was not meant as an answer, such as the greeting of
-// a library.
+// errChatter reports a line that is not an answer, such as the greeting of a library.
 var errChatter = errors.New("no answer")
 
-// choiceIn reads a line of a program: {"choice": "even"}, or a word alone.
+// choiceIn reads an answer: {"choice": "even"}, or a single word.
 func choiceIn(line string, options []string) (choice, reason string, err error) {
 	text := strings.TrimSpace(line)
 	switch {
@@ -139,12 +138,12 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 		return "", "", err
 	}
 	if !slices.Contains(options, choice) {
-		return "", "", wrong("answered %q, which is no legal choice: %s", clip(choice, 60), strings.Join(options, ", "))
+		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", clip(choice, 60), strings.Join(options, ", "))
 	}
 	return choice, reason, nil
 }
 
-// choiceOf reads an answer in JSON. A number is taken as its text: the moves of
+// choiceOf reads an answer in JSON. It accepts a number as its text, because the moves of
 // some games are numbers.
 func choiceOf(text string) (choice, reason string, err error) {
 	var a struct {
@@ -152,15 +151,15 @@ func choiceOf(text string) (choice, reason string, err error) {
 		Reason jsontext.Value `json:"reason"`
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return "", "", wrong("answered what is no JSON in one line: %q", clip(text, 200))
+		return "", "", wrong("answered with invalid JSON: %q; an answer is one line", clip(text, 200))
 	}
 	switch a.Choice.Kind() {
 	case '"':
-		_ = json.Unmarshal(a.Choice, &choice) // a string, and sound: it was read as a part of the whole
+		_ = json.Unmarshal(a.Choice, &choice) // a valid string
 	case '0':
 		choice = string(a.Choice)
 	default:
-		return "", "", wrong(`answered without a "choice" that is a text: %q`, clip(text, 200))
+		return "", "", wrong(`answered without a "choice" that is a string: %q`, clip(text, 200))
 	}
 	if a.Reason.Kind() == '"' {
 		_ = json.Unmarshal(a.Reason, &reason)

@@ -39,7 +39,7 @@ func TestTheQuestionIsTheOneOfTheReadme(t *testing.T) {
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(page), "```json\n")
 	example, rest, _ := strings.Cut(rest, "```")
-	line, err := written(documented(), 5*time.Second)
+	line, err := requestLine(documented(), 5*time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, 1, strings.Count(string(line), "\n"), "one line")
 	var asked, shown map[string]any
@@ -59,9 +59,9 @@ func TestTheQuestionIsTheOneOfTheReadme(t *testing.T) {
 }
 
 func TestTheSameViewIsTheSameQuestion(t *testing.T) {
-	one, err := written(documented(), time.Second)
+	one, err := requestLine(documented(), time.Second)
 	require.NoError(t, err)
-	two, err := written(documented(), time.Second)
+	two, err := requestLine(documented(), time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, string(one), string(two), "and so a bot that is a function plays the same league again")
 }
@@ -82,16 +82,16 @@ func TestAnswers(t *testing.T) {
 		{"a number", `{"choice":4}`, cells, "4", ""},
 		{"a number alone", `8`, cells, "8", ""},
 
-		{"an illegal choice", `{"choice":"evne"}`, parities, "", `answered "evne", which is no legal choice: even, odd`},
+		{"an illegal choice", `{"choice":"evne"}`, parities, "", `answered "evne", which is not a legal choice; the legal choices are even, odd`},
 		{"in capitals", `EVEN`, parities, "", `answered "EVEN"`},
 		{"empty", `{"choice":""}`, parities, "", `answered ""`},
-		{"no choice", `{"choise":"even"}`, parities, "", `without a "choice" that is a text`},
+		{"no choice", `{"choise":"even"}`, parities, "", `without a "choice" that is a string`},
 		{"null", `{"choice":null}`, parities, "", `without a "choice"`},
 		{"a list", `{"choice":["even"]}`, parities, "", `without a "choice"`},
-		{"broken", `{"choice":"even"`, parities, "", "no JSON in one line"},
-		{"the first line of several", `{`, parities, "", "no JSON in one line"},
-		{"Python's way", `{'choice': 'even'}`, parities, "", "no JSON in one line"},
-		{"two at once", `{"choice":"even"}{"choice":"odd"}`, parities, "", "no JSON in one line"},
+		{"broken", `{"choice":"even"`, parities, "", "with invalid JSON"},
+		{"the first line of several", `{`, parities, "", "with invalid JSON"},
+		{"Python's way", `{'choice': 'even'}`, parities, "", "with invalid JSON"},
+		{"two at once", `{"choice":"even"}{"choice":"odd"}`, parities, "", "with invalid JSON"},
 		{"a word of another language", "pair", parities, "", `answered "pair"`},
 
 		{"nothing", "", parities, "", "-"},

@@ -19,11 +19,11 @@ import (
 	"evenodd/player/strategy"
 )
 
-// LLM is where a language model is asked.
+// LLM configures the language model.
 type LLM struct {
-	URL   string // of an endpoint such as OpenAI's, with the version: http://localhost:11434/v1
+	URL   string // of an endpoint with OpenAI's API, with the version: http://localhost:11434/v1
 	Model string
-	Key   string // "" for an endpoint that wants none; never logged
+	Key   string // "" for none; never logged
 
 	Transport http.RoundTripper // nil for the network
 }
@@ -32,31 +32,30 @@ func (l *LLM) check() error {
 	u, err := url.Parse(l.URL)
 	switch {
 	case l.URL == "" || l.Model == "":
-		return errors.New("strategy llm: say whom to ask with --llm-url and --llm-model, such as http://localhost:11434/v1 and llama3.2")
+		return errors.New("strategy llm: set --llm-url and --llm-model, for example http://localhost:11434/v1 and llama3.2")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return errors.New("--llm-url: a URL such as http://localhost:11434/v1")
+		return errors.New("--llm-url: must be a URL such as http://localhost:11434/v1")
 	case u.User != nil:
-		return errors.New("--llm-url: no user and no password; the key comes from EVENODD_LLM_KEY or OPENAI_API_KEY")
+		return errors.New("--llm-url: must not contain a user or a password; set the key with EVENODD_LLM_KEY or OPENAI_API_KEY")
 	}
 	return nil
 }
 
-// modelTimeout is how long a model may think when nobody says so.
+// modelTimeout is the default limit of a decision.
 const modelTimeout = 20 * time.Second
 
-// retryPause is how long to wait before the second try when the endpoint does
-// not say.
+// retryPause is the wait before a retry, unless the endpoint says otherwise.
 const retryPause = 500 * time.Millisecond
 
-// Bounds of what is read of an endpoint, in bytes.
+// The limits of a response, in bytes.
 const (
 	maxReply   = 1 << 20
 	maxRefusal = 4 << 10
 )
 
-// A model decides by asking a language model (spec 003 §3.6.3). It always has an
-// answer in time: where the model has none, chance decides, and the log and the
-// account say so. Safe for concurrent use.
+// A model decides with a language model (spec 003 §3.6.3). It always decides in time: if
+// the model does not answer, the choice is random, and the log and the account say so.
+// Safe for concurrent use.
 type model struct {
 	llm    LLM
 	limit  time.Duration
@@ -68,7 +67,7 @@ type model struct {
 	spent spent
 }
 
-// spent is what the model has cost.
+// spent counts the calls and their cost.
 type spent struct {
 	questions, byChance   int
 	prompted, completions int // tokens
@@ -84,13 +83,13 @@ func newModel(t Tools) (*model, error) {
 	if transport == nil {
 		usual, ok := http.DefaultTransport.(*http.Transport)
 		if !ok {
-			return nil, errors.New("strategy llm: this process has another HTTP transport than the usual one")
+			return nil, errors.New("strategy llm: this process does not have the standard HTTP transport")
 		}
-		transport = usual.Clone() // with connections of its own, which Close ends
+		transport = usual.Clone() // with separate connections, which Close ends
 	}
 	m.http = &http.Client{
 		Transport: transport,
-		// Whoever is redirected to would get the key.
+		// The target of a redirect would receive the key.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c := openai.DefaultConfig(t.LLM.Key)
@@ -101,12 +100,12 @@ func newModel(t Tools) (*model, error) {
 
 func (m *model) Name() string { return Model }
 
-// Choose asks the model, and lets chance decide where it does not.
+// Choose asks the model. If the model fails, it chooses at random.
 func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 	if len(v.Options) == 0 {
 		return "", fmt.Errorf("%s: no move to choose from", Model)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience(ctx, v, m.limit))
+	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx, v, m.limit))
 	defer cancel()
 	began := time.Now()
 	answer, usage, err := m.ask(ctx, prompt(v))
@@ -120,7 +119,7 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 		Int("prompt_tokens", usage.PromptTokens).Int("completion_tokens", usage.CompletionTokens).Logger()
 	if err != nil {
 		choice = v.Options[v.Random.IntN(len(v.Options))]
-		log.Warn().Str("error", m.discreet(err)).Str("choice", choice).Str("event_type", protocol.EventModelFailed).Msg("the language model has not chosen, so chance has")
+		log.Warn().Str("error", m.withoutKey(err)).Str("choice", choice).Str("event_type", protocol.EventModelFailed).Msg("the language model did not choose, the choice is random")
 		return choice, nil
 	}
 	log.Info().Str("choice", choice).Str("event_type", protocol.EventModelChose).Msg("the language model has chosen")
@@ -139,8 +138,8 @@ func (m *model) count(u openai.Usage, took time.Duration, byChance bool) {
 	}
 }
 
-// discreet is an error without the key: some endpoints quote it.
-func (m *model) discreet(err error) string {
+// withoutKey returns the text of an error without the key, which some endpoints quote.
+func (m *model) withoutKey(err error) string {
 	text := err.Error()
 	if m.llm.Key != "" {
 		text = strings.ReplaceAll(text, m.llm.Key, "(the key)")
@@ -148,8 +147,7 @@ func (m *model) discreet(err error) string {
 	return clip(strings.ToValidUTF8(text, "�"), 500)
 }
 
-// ask puts the question, and puts it once more where that may help and there is
-// time.
+// ask sends the question. It retries once after a temporary failure, if there is time.
 func (m *model) ask(ctx context.Context, question string) (answer string, usage openai.Usage, err error) {
 	request := openai.ChatCompletionRequest{
 		Model:    m.llm.Model,
@@ -163,17 +161,17 @@ func (m *model) ask(ctx context.Context, question string) (answer string, usage 
 		if err == nil {
 			return "", r.Usage, errors.New("the endpoint answered without a choice")
 		}
-		pause, passes := transient(ctx, err)
-		if again || !passes || wait(ctx, pause) != nil {
+		pause, temporary := transient(ctx, err)
+		if again || !temporary || wait(ctx, pause) != nil {
 			return "", r.Usage, err
 		}
-		m.log.Info().Str("error", m.discreet(err)).Str("event_type", protocol.EventModelRetried).Msg("asking the language model once more")
+		m.log.Info().Str("error", m.withoutKey(err)).Str("event_type", protocol.EventModelRetried).Msg("retrying the call of the language model")
 	}
 }
 
-// transient tells whether a failure may pass, and after which pause: the
-// endpoint is busy, or has broken the connection.
-func transient(ctx context.Context, err error) (pause time.Duration, passes bool) {
+// transient tells whether a failure is temporary, and how long to wait: the endpoint is
+// busy, or the connection broke.
+func transient(ctx context.Context, err error) (pause time.Duration, temporary bool) {
 	var refused *refusedError
 	var broken *url.Error
 	switch {
@@ -185,7 +183,7 @@ func transient(ctx context.Context, err error) (pause time.Duration, passes bool
 	return retryPause, errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// wait waits, where there is so much time; else it fails at once.
+// wait waits. It fails at once if the deadline is earlier.
 func wait(ctx context.Context, pause time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		return context.DeadlineExceeded
@@ -200,17 +198,17 @@ func wait(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// Close gives up the connections.
+// Close closes the connections.
 func (m *model) Close() {
 	m.http.CloseIdleConnections()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := &m.spent
 	m.log.Info().Int("questions", s.questions).Int("by_chance", s.byChance).Int("prompt_tokens", s.prompted).
-		Int("completion_tokens", s.completions).Dur("took_ms", s.time).Str("event_type", protocol.EventModelStopped).Msg("the language model is not asked any more")
+		Int("completion_tokens", s.completions).Dur("took_ms", s.time).Str("event_type", protocol.EventModelStopped).Msg("stopped calling the language model")
 }
 
-// Account tells what the model has cost.
+// Account summarizes the calls of the model.
 func (m *model) Account() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -219,10 +217,10 @@ func (m *model) Account() string {
 		m.llm.Model, counted(s.questions, "question"), s.byChance, s.prompted, s.completions, s.time.Round(time.Millisecond))
 }
 
-// A refusedError is an HTTP status that is no success.
+// A refusedError is an HTTP status other than 200.
 type refusedError struct {
 	status int
-	after  time.Duration // when to try again
+	after  time.Duration // before a retry
 	body   string
 }
 
@@ -230,18 +228,18 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("the endpoint answered HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
 }
 
-// bounded is an HTTP client that reads no more than is good, and takes nothing
-// but a success for one. The library does neither.
+// bounded is an HTTP client that limits the size of a response, and returns an error for
+// any status but 200. The library does neither.
 type bounded struct{ client *http.Client }
 
 // Do sends a request.
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
-	reply, err := b.client.Do(r) //nolint:gosec // the user named the URL
+	reply, err := b.client.Do(r) //nolint:gosec // the URL is a setting of the user
 	if err != nil {
 		return nil, err
 	}
 	if reply.StatusCode != http.StatusOK {
-		defer func() { _ = reply.Body.Close() }() // it was read as far as it is wanted
+		defer func() { _ = reply.Body.Close() }() // an error loses no data
 		text, _ := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
 		e := &refusedError{status: reply.StatusCode, after: retryPause, body: string(text)}
 		if s, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && s >= 0 {

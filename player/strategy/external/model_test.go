@@ -122,7 +122,7 @@ func TestAModel(t *testing.T) {
 		{"one that says nothing", []http.HandlerFunc{says("")}, "", 1, "the model named no option"},
 		{"no choices", []http.HandlerFunc{raw(200, `{"choices":[]}`)}, "", 1, "without a choice"},
 		{"another language", []http.HandlerFunc{raw(200, "<html>It works!</html>")}, "", 1, "invalid character"},
-		{"rate limited, once", []http.HandlerFunc{busy(429, "0"), says("odd")}, "odd", 2, "asking the language model once more"},
+		{"rate limited, once", []http.HandlerFunc{busy(429, "0"), says("odd")}, "odd", 2, "retrying the call of the language model"},
 		{"rate limited for long", []http.HandlerFunc{busy(429, "60")}, "", 1, "HTTP 429"},
 		{"rate limited again and again", []http.HandlerFunc{busy(429, "0")}, "", 2, "HTTP 429"},
 		{"broken, once", []http.HandlerFunc{raw(503, "loading the model"), says("odd")}, "odd", 2, "HTTP 503 Service Unavailable: loading the model"},
@@ -133,7 +133,7 @@ func TestAModel(t *testing.T) {
 		{"another place", []http.HandlerFunc{redirecting}, "", 1, "HTTP 307"},
 		{"hangs", []http.HandlerFunc{hanging}, "", 1, "deadline exceeded"},
 		{"hangs halfway", []http.HandlerFunc{hangingHalfway}, "", 1, "deadline exceeded"},
-		{"hangs up, once", []http.HandlerFunc{hangsUp, says("odd")}, "odd", 2, "once more"},
+		{"hangs up, once", []http.HandlerFunc{hangsUp, says("odd")}, "odd", 2, "retrying the call"},
 		{"hangs up halfway", []http.HandlerFunc{hangsUpHalfway}, "", 2, "unexpected EOF"},
 		{"10 MB", []http.HandlerFunc{says(strings.Repeat("even ", 2<<20))}, "", 1, "too large"},
 		{"10 MB of trouble", []http.HandlerFunc{raw(400, strings.Repeat("even ", 2<<20))}, "", 1, "HTTP 400"},
@@ -152,7 +152,7 @@ func TestAModel(t *testing.T) {
 			want, byChance := tt.want, 0
 			if want == "" {
 				want, byChance = chance(t), 1
-				assert.Contains(t, logged.String(), "the language model has not chosen, so chance has")
+				assert.Contains(t, logged.String(), "the language model did not choose, the choice is random")
 			}
 			assert.Equal(t, want, choice)
 			assert.EqualValues(t, tt.asked, e.asked.Load())

@@ -19,43 +19,42 @@ import (
 	"evenodd/league/protocol"
 )
 
-// How long a program may take to end: by itself when its standard input is
-// closed, then when it is asked to.
+// The time that a program has to exit: after its standard input is closed, and then after
+// SIGTERM.
 const (
 	untilTerm = time.Second
 	untilKill = 2 * time.Second
 )
 
-// aMoment is how long after the end of a program's output it may take to be
-// gone.
-const aMoment = time.Second
+// exitDelay is the time that a program may take to exit after the end of its output.
+const exitDelay = time.Second
 
-// unread is how many lines of a program wait to be read. What it says beyond
-// that waits in its pipe, and then it waits itself.
+// unread is the number of buffered lines. Further lines wait in the pipe; then the
+// program waits.
 const unread = 16
 
-// A process is one life of a program. One goroutine at a time asks it.
+// A process is a running program. One goroutine at a time may use it.
 type process struct {
 	cmd     *exec.Cmd
-	says    *saying
+	output  *output
 	stdin   *os.File
-	lines   chan string   // of its standard output; closed at its end
-	tooLong bool          // why lines was closed
-	ignored chan struct{} // closed when nobody reads lines any more
-	ended   chan struct{} // closed when it is gone, and everything it wrote was read
-	answers int           // it has given
+	lines   chan string   // of standard output; closed at its end
+	tooLong bool          // lines was closed because of a line that is too long
+	ignored chan struct{} // closed when no goroutine reads lines
+	ended   chan struct{} // closed after the exit, when all output was read
+	answers int           // so far
 
 	mu   sync.Mutex
-	last string // line on its standard error
+	last string // line of standard error
 }
 
 // launch starts a program.
-func launch(path string, args []string, says *saying) (*process, error) {
+func launch(path string, args []string, output *output) (*process, error) {
 	p := &process{
-		cmd:  exec.CommandContext(context.Background(), path, args...), //nolint:gosec // the user's own program; it is ended by end
-		says: says, lines: make(chan string, unread), ignored: make(chan struct{}), ended: make(chan struct{}),
+		cmd:    exec.CommandContext(context.Background(), path, args...), //nolint:gosec // the user's own program; stop ends it
+		output: output, lines: make(chan string, unread), ignored: make(chan struct{}), ended: make(chan struct{}),
 	}
-	var pipes [3][2]*os.File // each to read, and to write
+	var pipes [3][2]*os.File // the read end and the write end of each
 	var theirs, ours []*os.File
 	for i := range pipes {
 		r, w, err := os.Pipe()
@@ -71,7 +70,7 @@ func launch(path string, args []string, says *saying) (*process, error) {
 		}
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	apart(p.cmd)
+	newGroup(p.cmd)
 	err := p.cmd.Start()
 	closeAll(theirs)
 	if err != nil {
@@ -82,12 +81,12 @@ func launch(path string, args []string, says *saying) (*process, error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { p.readAnswers(ours[1]) })
 	reading.Go(func() { p.readErrors(ours[2]) })
-	go func() { // ends with the program, which end sees to
+	go func() { // ends with the program; stop waits for it
 		defer close(p.ended)
-		_ = p.cmd.Wait() // the state tells
-		kill(p.cmd)      // what it has started ends with it
+		_ = p.cmd.Wait() // ProcessState has the result
+		kill(p.cmd)      // the whole group
 		for _, f := range ours[1:] {
-			_ = f.SetReadDeadline(time.Now().Add(aMoment)) // who left the group may hold them open
+			_ = f.SetReadDeadline(time.Now().Add(exitDelay)) // a program that left the group may hold them open
 		}
 		reading.Wait()
 		closeAll(ours)
@@ -97,15 +96,14 @@ func launch(path string, args []string, says *saying) (*process, error) {
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		_ = f.Close() // nothing is lost that anybody wants
+		_ = f.Close() // an error loses no data
 	}
 }
 
-// readAnswers reads standard output until it ends, or has a line that is too
-// long.
-func (p *process) readAnswers(output io.Reader) {
+// readAnswers reads standard output to its end, or to a line that is too long.
+func (p *process) readAnswers(stdout io.Reader) {
 	defer close(p.lines)
-	lines := bufio.NewScanner(output)
+	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
 		select {
@@ -117,9 +115,9 @@ func (p *process) readAnswers(output io.Reader) {
 	p.tooLong = errors.Is(lines.Err(), bufio.ErrTooLong)
 }
 
-// readErrors has standard error in the log, as much of it as anybody reads.
-func (p *process) readErrors(output io.Reader) {
-	for lines := bufio.NewReaderSize(output, maxLogged); ; {
+// readErrors logs standard error, within the limits of the log.
+func (p *process) readErrors(stderr io.Reader) {
+	for lines := bufio.NewReaderSize(stderr, maxLogged); ; {
 		line, rest, err := lines.ReadLine()
 		if err != nil {
 			return
@@ -134,49 +132,49 @@ func (p *process) readErrors(output io.Reader) {
 		p.mu.Lock()
 		p.last = strings.ToValidUTF8(text, "�")
 		p.mu.Unlock()
-		p.says.write(zerolog.InfoLevel, "stderr", text, protocol.EventBotSaid, "the bot says")
+		p.output.log(zerolog.InfoLevel, "stderr", text, protocol.EventBotSaid, "the bot says")
 	}
 }
 
-// What of a program's words is logged: so many bytes of a line, and so many
-// lines a second, after a first burst.
+// The limits of the log of a program's output: bytes of a line, and lines per second after
+// a burst.
 const (
 	maxLogged       = 500
 	loggedPerSecond = 10
 	loggedAtOnce    = 100
 )
 
-// saying is the words of a program, in all its lives, as the log has them.
-type saying struct {
-	log      zerolog.Logger
-	allowed  *rate.Limiter
-	withheld atomic.Int64
+// output logs what a program writes, also after it was restarted.
+type output struct {
+	logger  zerolog.Logger
+	allowed *rate.Limiter
+	omitted atomic.Int64
 }
 
-func newSaying(log zerolog.Logger) *saying {
-	return &saying{log: log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
+func newOutput(log zerolog.Logger) *output {
+	return &output{logger: log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
 }
 
-func (s *saying) write(level zerolog.Level, stream, line, event, message string) {
-	if !s.allowed.Allow() {
-		s.withheld.Add(1)
+func (o *output) log(level zerolog.Level, stream, line, event, message string) {
+	if !o.allowed.Allow() {
+		o.omitted.Add(1)
 		return
 	}
-	e := s.log.WithLevel(level).Str(stream, clip(strings.ToValidUTF8(line, "�"), maxLogged))
-	if n := s.withheld.Swap(0); n > 0 {
+	e := o.logger.WithLevel(level).Str(stream, clip(strings.ToValidUTF8(line, "�"), maxLogged))
+	if n := o.omitted.Swap(0); n > 0 {
 		e.Int64("not_logged", n)
 	}
 	e.Str("event_type", event).Msg(message)
 }
 
-// clear takes away what the program said without being asked. It is false when
-// there is too much of it to be sure that the next line is an answer.
+// clear discards the lines that the program printed before a question. It returns false
+// if there are too many to be sure that the next line is an answer.
 func (p *process) clear() bool {
 	for range unread {
 		select {
 		case line, open := <-p.lines:
 			if !open {
-				return true // asking it tells
+				return true // ask returns the error
 			}
 			p.chatter(line)
 		default:
@@ -186,28 +184,28 @@ func (p *process) clear() bool {
 	return false
 }
 
-// chatter logs a line that is no answer.
+// chatter logs a line that is not an answer.
 func (p *process) chatter(line string) {
-	p.says.write(zerolog.WarnLevel, "stdout", line, protocol.EventBotChattered,
-		"the bot prints what is no answer: standard output is for answers, standard error for all else")
+	p.output.log(zerolog.WarnLevel, "stdout", line, protocol.EventBotChattered,
+		"the bot printed a line that is not an answer: print answers to standard output and everything else to standard error")
 }
 
-// ask says a question and waits for the answer, until a time or until closed. A
-// *wrongAnswerError leaves the process as it is; after any other error it is of no
-// use.
+// ask sends a question and waits for the answer until a time, or until closed is closed.
+// After a *wrongAnswerError the process can still be used; after any other error it
+// cannot.
 func (p *process) ask(question []byte, options []string, until time.Time, closed <-chan struct{}) (choice, reason string, err error) {
-	_ = p.stdin.SetWriteDeadline(until) // a pipe can
+	_ = p.stdin.SetWriteDeadline(until) // pipes support it
 	if _, err := p.stdin.Write(question); errors.Is(err, os.ErrDeadlineExceeded) {
 		return "", "", errors.New("hangs: it does not read its standard input")
-	} // another error is that of a program that is gone: it may have answered before
-	late := time.NewTimer(time.Until(until))
-	defer late.Stop()
+	} // after any other error the program has exited, maybe after an answer
+	timeout := time.NewTimer(time.Until(until))
+	defer timeout.Stop()
 	chatter, said := "", 0
 	for {
 		select {
 		case line, open := <-p.lines:
 			if !open {
-				return "", "", p.silence()
+				return "", "", p.endOfOutput()
 			}
 			choice, reason, err = choiceIn(line, options)
 			if !errors.Is(err, errChatter) {
@@ -218,7 +216,7 @@ func (p *process) ask(question []byte, options []string, until time.Time, closed
 			if said += len(line) + 1; said > maxLine {
 				return "", "", fmt.Errorf("printed %d KB and no answer, last %q", maxLine>>10, chatter)
 			}
-		case <-late.C:
+		case <-timeout.C:
 			if said > 0 {
 				return "", "", fmt.Errorf("did not answer in time; it printed %q instead", chatter)
 			}
@@ -229,29 +227,29 @@ func (p *process) ask(question []byte, options []string, until time.Time, closed
 	}
 }
 
-// An endedError is what became of a program that said nothing.
+// An endedError reports a program that exited without an answer.
 type endedError struct {
-	text string
-	well bool // it ended by itself, without an error
+	text    string
+	success bool // exit status 0
 }
 
 func (e *endedError) Error() string { return e.text }
 
-// silence tells why standard output has ended.
-func (p *process) silence() error {
+// endOfOutput returns the reason for the end of standard output.
+func (p *process) endOfOutput() error {
 	if p.tooLong {
 		return fmt.Errorf("printed a line of more than %d KB", maxLine>>10)
 	}
-	gone := time.NewTimer(aMoment)
-	defer gone.Stop()
+	timeout := time.NewTimer(exitDelay)
+	defer timeout.Stop()
 	select {
 	case <-p.ended:
-	case <-gone.C:
+	case <-timeout.C:
 		return errors.New("has closed its standard output")
 	}
-	e := &endedError{text: "ended before it answered: " + p.cmd.ProcessState.String(), well: p.cmd.ProcessState.Success()}
+	e := &endedError{text: "ended before it answered: " + p.cmd.ProcessState.String(), success: p.cmd.ProcessState.Success()}
 	if last := p.lastError(); last != "" {
-		e.text += fmt.Sprintf("; its last words were %q", last)
+		e.text += fmt.Sprintf("; the last line on standard error was %q", last)
 	}
 	return e
 }
@@ -262,8 +260,8 @@ func (p *process) lastError() string {
 	return p.last
 }
 
-// gone tells whether the program has ended.
-func (p *process) gone() bool {
+// exited tells whether the program has exited.
+func (p *process) exited() bool {
 	select {
 	case <-p.ended:
 		return true
@@ -272,9 +270,9 @@ func (p *process) gone() bool {
 	}
 }
 
-// end ends the program and waits until it is gone. Gently, it may end by itself
-// first.
-func (p *process) end(gently bool) {
+// stop ends the program and waits for its exit. Gently, it first closes standard input
+// and sends SIGTERM.
+func (p *process) stop(gently bool) {
 	close(p.ignored)
 	if gently {
 		_ = p.stdin.Close()
@@ -286,20 +284,20 @@ func (p *process) end(gently bool) {
 			return
 		}
 	}
-	if !p.gone() {
+	if !p.exited() {
 		kill(p.cmd)
 	}
 	<-p.ended
 }
 
-// wait waits for the end, so long at most.
+// wait waits for the exit, and tells whether it came in time.
 func (p *process) wait(length time.Duration) bool {
-	late := time.NewTimer(length)
-	defer late.Stop()
+	timeout := time.NewTimer(length)
+	defer timeout.Stop()
 	select {
 	case <-p.ended:
 		return true
-	case <-late.C:
+	case <-timeout.C:
 		return false
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"evenodd/player/strategy"
 )
 
-// promptHistory is how many finished matches a model is told of.
+// promptHistory is the number of finished matches in a prompt.
 const promptHistory = 10
 
-// maxSituation is how much of a position a model is told, in bytes.
+// maxSituation is the largest position in a prompt, in bytes.
 const maxSituation = 8 << 10
 
-// prompt is the question of spec 003 §3.6.3, with what the player remembers.
+// prompt returns the question of spec 003 §3.6.3, with the player's knowledge.
 func prompt(v strategy.View) string {
 	var b strings.Builder
-	say := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) } // a builder takes everything
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) } // writing to a builder never fails
 	if v.GameType == "even_odd" {
 		say("You are playing Even/Odd game.\n")
 	} else {
@@ -55,7 +55,7 @@ func prompt(v strategy.View) string {
 	return b.String()
 }
 
-// sayRank tells where a player stands in the table.
+// sayRank adds the rank of a player.
 func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
 	for i := range v.Table {
 		if r := &v.Table[i]; r.PlayerID == playerID {
@@ -72,7 +72,7 @@ func orNone(choice string) string {
 	return choice
 }
 
-// orList is a list for people: "even" or "odd".
+// orList formats a list: "even" or "odd".
 func orList(options []string) string {
 	quoted := make([]string, len(options))
 	for i, o := range options {
@@ -84,12 +84,12 @@ func orList(options []string) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }
 
-// chosen finds the one option that a model means, in whatever it says: the only
-// one it names, or the only one in its last line or its last sentence. Where
-// that is not clear it has chosen nothing; to guess would be chance in disguise.
+// chosen returns the option that an answer names: the only one in the text, or the only
+// one in its last line or in its last sentence. An ambiguous answer is an error, because
+// a guess would be a random choice.
 func chosen(answer string, options []string) (string, error) {
 	if _, after, thought := strings.Cut(answer, "</think>"); thought {
-		answer = after // what it weighed before is not its choice
+		answer = after // the reasoning is not the choice
 	}
 	for _, part := range []string{answer, lastPart(answer, "\n"), lastPart(answer, ".!?\n")} {
 		if named := optionsIn(part, options); len(named) == 1 {
@@ -102,19 +102,18 @@ func chosen(answer string, options []string) (string, error) {
 	return "", fmt.Errorf("the model named several options: %q", clip(strings.TrimSpace(answer), 200))
 }
 
-// lastPart is the last part of a text, as it is divided by marks, that says
-// anything.
+// lastPart returns the last part of a text, divided at the marks, that contains a word.
 func lastPart(text, marks string) string {
 	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(marks, r) })
 	for _, part := range slices.Backward(parts) {
-		if strings.ContainsFunc(part, wordly) {
+		if strings.ContainsFunc(part, inWord) {
 			return part
 		}
 	}
 	return ""
 }
 
-// optionsIn lists the options that a text names, as words of their own.
+// optionsIn returns the options that a text contains as whole words.
 func optionsIn(text string, options []string) (named []string) {
 	text = strings.ToLower(text)
 	for _, o := range options {
@@ -134,7 +133,7 @@ func names(text, word string) bool {
 		start, end := from+i, from+i+len(word)
 		before, _ := utf8.DecodeLastRuneInString(text[:start])
 		after, _ := utf8.DecodeRuneInString(text[end:])
-		if !wordly(before) && !wordly(after) {
+		if !inWord(before) && !inWord(after) {
 			return true
 		}
 		_, size := utf8.DecodeRuneInString(text[start:])
@@ -142,7 +141,7 @@ func names(text, word string) bool {
 	}
 }
 
-// wordly tells whether a character is part of a word.
-func wordly(r rune) bool {
+// inWord tells whether a character is part of a word.
+func inWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
 }

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// words splits a command line as a shell does, and does nothing else that a
-// shell does: quotes and backslashes keep words together.
+// words splits a command line into words, with the quotes and backslashes of a shell but
+// none of its expansions.
 func words(line string) ([]string, error) {
 	var (
-		list  []string
-		word  strings.Builder
-		begun bool // also for a word of nothing but quotes
-		quote rune // the one that is open
-		taken bool // by a backslash before
+		list    []string
+		word    strings.Builder
+		begun   bool // true also for an empty quoted word
+		quote   rune // the open one
+		escaped bool // by a backslash
 	)
 	for _, r := range line {
 		switch {
-		case taken:
+		case escaped:
 			if quote == '"' && r != '"' && r != '\\' {
 				word.WriteRune('\\')
 			}
 			word.WriteRune(r)
-			taken = false
+			escaped = false
 		case r == '\\' && quote != '\'':
-			taken, begun = true, true
+			escaped, begun = true, true
 		case r == quote:
 			quote = 0
 		case quote == 0 && (r == '"' || r == '\''):
@@ -40,8 +40,8 @@ func words(line string) ([]string, error) {
 			begun = true
 		}
 	}
-	if quote != 0 || taken {
-		return nil, errors.New("a quote is not closed, or a backslash stands last")
+	if quote != 0 || escaped {
+		return nil, errors.New("an open quote, or a backslash at the end")
 	}
 	if begun {
 		list = append(list, word.String())

@@ -25,7 +25,7 @@ const complete = `"match_id":"R1M1","round_id":1,"league_id":"l","game_type":"ev
 
 const flat = `"player_a_id":"P01","player_b_id":"P02",`
 
-func TestReportsAreCompleted(t *testing.T) {
+func TestReportIsCompleted(t *testing.T) {
 	for _, c := range []struct{ name, report, want string }{
 		{"as maker A", `{"sender":"referee:REF01","league_id":"l","round_id":1,"match_id":"R1M1","game_type":"even_odd","result":{"winner":"P01","score":{"P01":3,"P02":0},"details":{"drawn_number":10,"choices":{"P01":"even","P02":"odd"}}}}`,
 			`{` + complete + `,"result":{"winner":"P01","score":{"P01":3,"P02":0},"details":{"drawn_number":10,"choices":{"P01":"even","P02":"odd"}}}}`},
@@ -77,7 +77,7 @@ func TestReportsAreCompleted(t *testing.T) {
 
 // With two legs a pair meets twice; a report that comes again is of the match that it
 // was of.
-func TestReportsOfAPairThatMeetsTwice(t *testing.T) {
+func TestReportWithoutMatchIsAboutTheOpenMatchOfThePair(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	report := `{"result":{"winner":"DRAW","score":{"P01":"even","P02":"even"}}}`
@@ -94,7 +94,7 @@ func TestReportsOfAPairThatMeetsTwice(t *testing.T) {
 }
 
 // Reports of ours, and whatever else comes in, are left as they are.
-func TestNothingElseIsTouched(t *testing.T) {
+func TestOtherReportsStayUnchanged(t *testing.T) {
 	ours := string(asking("report_match_result", `{"match_id":"R1M1","result":{"winner":"P01"}}`))
 	assert.Equal(t, ours, string(newTestPeers(zerolog.Nop()).completed([]byte(ours))), "nothing was handed to others")
 	p := openMatches(t)
@@ -109,7 +109,7 @@ func TestNothingElseIsTouched(t *testing.T) {
 
 // What another referee reports of a match that was handed on to it is its own, and
 // says nothing of how the first one is told to start matches.
-func TestAMatchThatWasHandedOn(t *testing.T) {
+func TestReassignedMatchBelongsToTheNewReferee(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	handed(t, p, s.post, theAssignment)

@@ -130,7 +130,7 @@ func TestEveryFormIsFound(t *testing.T) {
 	}
 }
 
-func TestMixedNames(t *testing.T) { // as maker D has them
+func TestEachMethodHasItsOwnForm(t *testing.T) { // as maker D has them
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
 		switch asked.Text("method") {
@@ -155,7 +155,7 @@ func TestMixedNames(t *testing.T) { // as maker D has them
 	assert.Equal(t, 3, s.tries())
 }
 
-func TestAnswersAboutContentAreNoRefusalsOfTheForm(t *testing.T) {
+func TestErrorAboutContentEndsTheSearch(t *testing.T) {
 	for name, answer := range map[string]string{
 		"a code of the catalogue":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002"}},"id":7}`,
 		"such a code in the text":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E012: invalid token"},"id":7}`,
@@ -181,7 +181,7 @@ func TestAnswersAboutContentAreNoRefusalsOfTheForm(t *testing.T) {
 
 // An agent that rejects all forms is asked in the protocol's own alone for a while. A
 // call that has tried as many forms as it may leaves the others to the next one.
-func TestAgentThatRejectsAllFormsIsLeftAlone(t *testing.T) {
+func TestAgentThatRejectsAllFormsIsCalledInOneForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, refusal := range []struct {
 			status int
@@ -234,7 +234,7 @@ func repeated(texts []string) (n int) {
 
 // A manager that is not ready yet is asked in all forms again, long before anybody
 // gives up.
-func TestAManagerThatComesToItsSenses(t *testing.T) {
+func TestManagerThatRejectedAllFormsIsSearchedAgainAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, ready := newTestPeers(zerolog.Nop()), false
 		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
@@ -259,7 +259,7 @@ func TestAManagerThatComesToItsSenses(t *testing.T) {
 
 // Once a form is learned, a rejection is no reason to try another one, also where the
 // form is the protocol's own.
-func TestNoOtherFormIsTriedOnceOneIsLearned(t *testing.T) {
+func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
 	for _, name := range []string{"choose_parity", "parity_choose", "handle_message"} {
 		for rejection, status := range map[string]int{notFound: 200, `{"detail":"Not Found"}`: 404, `<html>`: 500, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Missing required fields"},"id":7}`: 200} {
 			p, rejects := newTestPeers(zerolog.Nop()), false
@@ -285,13 +285,13 @@ func TestNoOtherFormIsTriedOnceOneIsLearned(t *testing.T) {
 	}
 }
 
-func TestToolsAreAskedOnce(t *testing.T) {
+func TestToolIsCalledOnce(t *testing.T) {
 	p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, protocol.Object) (int, string) { return 200, notFound }}
 	assert.Equal(t, notFound, callOf(t, p, s, "ping", `{}`))
 	assert.Equal(t, 1, s.tries())
 }
 
-func TestTheTriesEndWithAnEndpointThatIsGone(t *testing.T) {
+func TestSearchEndsWithABrokenConnection(t *testing.T) {
 	p, broken := newTestPeers(zerolog.Nop()), errors.New("broken")
 	n := 0
 	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, []byte) (int, []byte, error) {
@@ -304,7 +304,7 @@ func TestTheTriesEndWithAnEndpointThatIsGone(t *testing.T) {
 	assert.Equal(t, 3, n)
 }
 
-func TestWhatIsKnownIsBounded(t *testing.T) {
+func TestRememberedEndpointsAreBounded(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
 		if asked.Text("method") == "GAME_OVER" {
@@ -323,7 +323,7 @@ func TestWhatIsKnownIsBounded(t *testing.T) {
 
 // Agents that speak the protocol's own form never take the place of others in the
 // table.
-func TestOursTakeNoOnesPlace(t *testing.T) {
+func TestOurAgentEvictsNoThirdPartyAgent(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 404, "" }}
 	call := func(i int) {
@@ -339,7 +339,7 @@ func TestOursTakeNoOnesPlace(t *testing.T) {
 	assert.NotNil(t, p.find("http://h0/mcp"))
 }
 
-func TestManagersThatKnowNumberedSendersAlone(t *testing.T) {
+func TestRegistrationIsRepeatedWithTheSenderThatAManagerKnows(t *testing.T) {
 	registration := `{"protocol":"league.v2","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:alice","player_meta":{"display_name":"Alice","contact_endpoint":"http://localhost:8103/mcp"}}`
 	referee := `{"protocol":"league.v2","message_type":"REFEREE_REGISTER_REQUEST","sender":"referee:ref","referee_meta":{"display_name":"Ref","contact_endpoint":"http://localhost:8002/mcp"}}`
 	for _, c := range []struct {

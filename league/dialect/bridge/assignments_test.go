@@ -46,7 +46,7 @@ func reportOf(t *testing.T, p *peers, report string) string {
 	return string(asked.Message)
 }
 
-func TestRefereesOfOtherMakersAreTold(t *testing.T) {
+func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 	by := func(method, answer string, reads ...string) func(string, protocol.Object) (int, string) {
 		return func(_ string, asked protocol.Object) (int, string) {
 			if asked.Text("method") != method {
@@ -140,7 +140,7 @@ func TestRefereesOfOtherMakersAreTold(t *testing.T) {
 
 // A referee of ours is handed its matches as they are, with what it proves itself by;
 // nobody else gets to see that.
-func TestAccessTokensGoToOursAlone(t *testing.T) {
+func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
 	ack := dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
@@ -162,7 +162,7 @@ func TestAccessTokensGoToOursAlone(t *testing.T) {
 	}
 }
 
-func TestARefereeThatIsBusyIsNotAskedOtherwise(t *testing.T) {
+func TestBusyRefereeGetsNoOtherForm(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(string, protocol.Object) (int, string) {
@@ -177,7 +177,7 @@ func TestARefereeThatIsBusyIsNotAskedOtherwise(t *testing.T) {
 
 // One that answers only when the match is over has taken it, when its time to say so
 // is nearly over.
-func TestARefereeThatAnswersAfterTheMatch(t *testing.T) {
+func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
@@ -196,7 +196,7 @@ func TestARefereeThatAnswersAfterTheMatch(t *testing.T) {
 }
 
 // A referee that asks to wait, or is behind a gateway that cannot reach it, is not asked in other forms.
-func TestARefereeThatAsksToWait(t *testing.T) {
+func TestRefereeThatAsksToWaitGetsNoOtherForm(t *testing.T) {
 	for status, answer := range map[int]string{429: "later", 502: "<html>", 503: "", 504: `{"detail":"who?"}`} {
 		p := newTestPeers(zerolog.Nop())
 		s := &stranger{answer: func(string, protocol.Object) (int, string) { return status, answer }}
@@ -206,7 +206,7 @@ func TestARefereeThatAsksToWait(t *testing.T) {
 	}
 }
 
-func TestARefereeThatIsGone(t *testing.T) {
+func TestUnreachableRefereeGetsNoOtherForm(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	_, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), func(context.Context, string, []byte) (int, []byte, error) {
 		return 0, nil, context.DeadlineExceeded
@@ -215,7 +215,7 @@ func TestARefereeThatIsGone(t *testing.T) {
 }
 
 // One that acknowledges whatever it is told is told otherwise when nothing came of it.
-func TestARefereeThatAcknowledgesAnything(t *testing.T) {
+func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 	var log bytes.Buffer
 	p := newTestPeers(zerolog.New(&log))
 	s := &stranger{answer: func(string, protocol.Object) (int, string) {
@@ -241,7 +241,7 @@ func TestARefereeThatAcknowledgesAnything(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(log.String(), theReferee), "the log has it once")
 }
 
-func TestMatchesThatAreHandedOutAtOnceMoveOnOnce(t *testing.T) {
+func TestFormIsDisprovedOnceForConcurrentMatches(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	for range 2 {
@@ -252,7 +252,7 @@ func TestMatchesThatAreHandedOutAtOnceMoveOnOnce(t *testing.T) {
 	assert.Contains(t, s.bodies[3], `"assign_match"`)
 }
 
-func TestHandoutsAreBounded(t *testing.T) {
+func TestRememberedAssignmentsAreBounded(t *testing.T) {
 	var h assignments
 	first := protocol.ParseObject([]byte(theAssignment))
 	h.add(theReferee, first)

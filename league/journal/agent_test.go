@@ -1,0 +1,235 @@
+package journal_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// firstAttempt is the first attempt at the first match.
+var firstAttempt = protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+
+// A testLeague is a state of two players and two referees, and the events that change
+// it.
+type testLeague struct {
+	t *testing.T
+	*journal.State
+	round int
+}
+
+func newTestLeague(t *testing.T, suspend, shutdown int) *testLeague {
+	l := &testLeague{t: t, State: journal.NewState()}
+	l.apply(&journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 99, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
+	})
+	for _, id := range []string{"P01", "P02"} {
+		l.apply(&journal.AgentRegistered{AgentID: id, Role: journal.RolePlayer, DisplayName: id, Endpoint: "x", Generation: 1})
+	}
+	for _, id := range []string{"REF01", "REF02"} {
+		l.apply(&journal.AgentRegistered{AgentID: id, Role: journal.RoleReferee, DisplayName: id, Endpoint: "x", Generation: 1})
+	}
+	assert.Equal(t, "REGISTERED", l.state("P02"))
+	l.apply(&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01", "REF02"}})
+	return l
+}
+
+func (l *testLeague) apply(d journal.Data) { l.t.Helper(); require.NoError(l.t, l.tryApply(d)) }
+
+func (l *testLeague) tryApply(d journal.Data) error {
+	return l.Apply(&journal.Event{Seq: l.Events + 1, At: when, Data: d})
+}
+
+func (l *testLeague) state(id string) string {
+	state, _ := l.Lifecycle(l.Agents[id])
+	return state
+}
+
+func (l *testLeague) announce() protocol.MatchID {
+	l.round++
+	l.apply(&journal.RoundAnnounced{RoundID: l.round, Referees: []string{"REF01"}})
+	return protocol.MatchID{Round: l.round, Number: 1}
+}
+
+func (l *testLeague) complete() {
+	l.apply(&journal.RoundCompleted{RoundID: l.round, Summary: l.Summary(l.round)})
+}
+
+// play plays a round whose match has a result, reported by REF01.
+func (l *testLeague) play(o protocol.GameResult) {
+	l.t.Helper()
+	id := l.announce()
+	l.apply(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"})
+	l.report(id, 1, "REF01", o)
+	l.complete()
+}
+
+func (l *testLeague) report(id protocol.MatchID, attempt int, referee string, o protocol.GameResult) {
+	l.t.Helper()
+	r := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee, GameResult: o}
+	r.Score = l.score(r)
+	l.apply(r)
+}
+
+func (l *testLeague) score(r *journal.MatchReported) protocol.PerPlayer[int] {
+	outcome, err := l.Outcome(r)
+	require.NoError(l.t, err)
+	_, a, b, _ := l.Find(r.MatchID)
+	pointsA, pointsB := l.Table.Points(outcome)
+	return protocol.Both(a, pointsA, b, pointsB)
+}
+
+func lostBy(id, winner string, faults ...string) protocol.GameResult {
+	o := protocol.GameResult{Status: protocol.StatusTechnicalLoss}
+	if winner != "" {
+		o.WinnerPlayerID = &winner
+	}
+	for _, f := range faults {
+		o.Faults = append(o.Faults, protocol.Member[string]{Name: id, Value: f})
+	}
+	return o
+}
+
+func TestFailuresOfPlayer(t *testing.T) {
+	draw := protocol.GameResult{Status: protocol.StatusDraw}
+	silent, away := lostBy("P02", "P01", "E001"), lostBy("P02", "P01", "E009")
+	for _, tt := range []struct {
+		name string
+		ends []protocol.GameResult
+		want int
+	}{
+		{"the player does not answer", []protocol.GameResult{silent}, 1},
+		{"the player is not reachable", []protocol.GameResult{away, silent}, 2},
+		{"a draw", []protocol.GameResult{silent, draw}, 0},
+		{"a defeat", []protocol.GameResult{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P01")}}, 0},
+		{"a win", []protocol.GameResult{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P02")}}, 0},
+		{"a wrong answer", []protocol.GameResult{silent, lostBy("P02", "P01", "E004")}, 0},
+		{"the opponent does not answer", []protocol.GameResult{silent, lostBy("P01", "P02", "E001")}, 0},
+		{"both players do not answer", []protocol.GameResult{silent, {
+			Status: protocol.StatusTechnicalLoss, Faults: protocol.PerPlayer[string]{{Name: "P01", Value: "E001"}, {Name: "P02", Value: "E001"}},
+		}}, 2},
+		{"both lose, and only the opponent has a fault", []protocol.GameResult{silent, lostBy("P01", "", "E001")}, 0},
+		{"a technical loss without a fault", []protocol.GameResult{silent, lostBy("P02", "P01")}, 1},
+		{"a technical win without a fault", []protocol.GameResult{silent, lostBy("P01", "P02")}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newTestLeague(t, 3, 10)
+			for _, o := range tt.ends {
+				l.play(o)
+			}
+			assert.Equal(t, tt.want, l.Agents["P02"].Failures)
+		})
+	}
+}
+
+// due names what an agent's failures require.
+func (l *testLeague) due(id string) string {
+	suspend, shutdown := l.Due(l.Agents[id])
+	switch {
+	case suspend && shutdown:
+		return "both"
+	case suspend:
+		return "suspend"
+	case shutdown:
+		return "shutdown"
+	}
+	return ""
+}
+
+func TestLifecycleOfPlayer(t *testing.T) {
+	l := newTestLeague(t, 2, 5)
+	silent := lostBy("P02", "P01", "E001")
+	l.play(silent)
+	assert.Empty(t, l.due("P02"))
+	l.play(silent)
+	assert.Equal(t, "suspend", l.due("P02"))
+	l.apply(&journal.AgentSuspended{AgentID: "P02", Reason: "away"})
+	assert.Equal(t, "SUSPENDED", l.state("P02"))
+	assert.Empty(t, l.due("P02"))
+
+	id := l.announce()
+	assert.Equal(t, []string{"P02"}, l.Forfeiting("P01", "P02"))
+	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, GameResult: silent, Score: protocol.Both("P01", 3, "P02", 0)}
+	wrong := *forfeit
+	wrong.Players = []string{"P01"}
+	assert.Error(t, l.tryApply(&wrong))
+	wrong = *forfeit
+	wrong.WinnerPlayerID = ptr("P02")
+	assert.Error(t, l.tryApply(&wrong))
+	wrong = *forfeit
+	wrong.Status = protocol.StatusWin
+	assert.Error(t, l.tryApply(&wrong))
+	l.apply(forfeit)
+	assert.Error(t, l.tryApply(forfeit), "once")
+	l.complete()
+	assert.Equal(t, []int{0, 3}, []int{l.Agents["P01"].Failures, l.Agents["P02"].Failures})
+	assert.Equal(t, 3, l.Recorded)
+	record := l.RoundRecords()[2].Matches[0]
+	assert.Equal(t, []any{"", 0, protocol.StatusTechnicalLoss}, []any{record.RefereeID, record.Attempt, record.Status})
+
+	l.apply(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1, Reason: "it answers again"})
+	assert.Equal(t, "ACTIVE", l.state("P02"))
+	assert.Empty(t, l.due("P02"), "no further failure since its return")
+	l.play(silent)
+	assert.Equal(t, "suspend", l.due("P02"), "one further failure is enough")
+	l.play(silent)
+	assert.Equal(t, "shutdown", l.due("P02"))
+	l.apply(&journal.AgentShutdown{AgentID: "P02", Reason: "gone"})
+	assert.Equal(t, "SHUTDOWN", l.state("P02"))
+	assert.Empty(t, l.due("P02"))
+	assert.Error(t, l.tryApply(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1}))
+	assert.Error(t, l.tryApply(&journal.AgentSuspended{AgentID: "P02", Reason: "again"}))
+	assert.Error(t, l.tryApply(&journal.AgentShutdown{AgentID: "P02", Reason: "again"}))
+}
+
+func TestNegativeLimitsSuspendNoAgent(t *testing.T) {
+	l := newTestLeague(t, -1, -1)
+	for range 30 {
+		l.play(lostBy("P02", "P01", "E001"))
+	}
+	assert.Empty(t, l.due("P02"))
+	l = newTestLeague(t, 0, 0)
+	suspend, shutdown := l.Limits()
+	assert.Equal(t, []int{journal.DefaultSuspendAfter, journal.DefaultShutdownAfter}, []int{suspend, shutdown})
+}
+
+// failReferees plays a round in which referees fail in the given order, and another
+// attempt of the reporter succeeds.
+func (l *testLeague) failReferees(reporter string, order ...string) {
+	l.t.Helper()
+	id := l.announce()
+	attempt := 0
+	assigned := func(referee string) {
+		attempt++
+		l.apply(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee})
+	}
+	for _, r := range order {
+		assigned(r)
+		l.apply(&journal.AgentFailed{AgentID: r, Attempt: protocol.Attempt{MatchID: id, Number: attempt}, Reason: "away"})
+	}
+	assigned(reporter)
+	l.report(id, attempt, reporter, protocol.GameResult{Status: protocol.StatusDraw})
+	assert.Empty(l.t, l.due("REF01"), "failures count when the round is completed")
+	l.complete()
+}
+
+func TestFailuresOfReferee(t *testing.T) {
+	l := newTestLeague(t, 2, 4)
+	assert.Error(t, l.tryApply(&journal.AgentFailed{AgentID: "P01", Attempt: firstAttempt}), "a player")
+	assert.Error(t, l.tryApply(&journal.AgentFailed{AgentID: "REF01", Attempt: firstAttempt}), "never assigned")
+	l.failReferees("REF01", "REF01", "REF01")
+	assert.Equal(t, 0, l.Agents["REF01"].Failures, "it has reported a result")
+	l.failReferees("REF02", "REF01", "REF02", "REF01")
+	assert.Equal(t, []int{2, 0}, []int{l.Agents["REF01"].Failures, l.Agents["REF02"].Failures})
+	assert.Equal(t, "suspend", l.due("REF01"))
+	l.apply(&journal.AgentSuspended{AgentID: "REF01", Reason: "away"})
+	l.apply(&journal.AgentReturned{AgentID: "REF01", Endpoint: "x", Generation: 1})
+	l.failReferees("REF02", "REF01", "REF01")
+	assert.Equal(t, "shutdown", l.due("REF01"))
+	l.apply(&journal.AgentShutdown{AgentID: "REF02", Reason: "gone"})
+	assert.Equal(t, "suspend", l.due("REF01"), "the last referee is not shut down")
+}

@@ -1,0 +1,410 @@
+package journalfile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
+	"evenodd/league/protocol"
+)
+
+// when is the time of all events of these tests. No result depends on it.
+const when = "2026-01-01T00:00:00.000Z"
+
+func ptr[T any](v T) *T { return &v }
+
+// firstAttempt is the first attempt at the first match.
+var firstAttempt = protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+
+// events are a whole league of two players: one match, one round.
+func events() []journal.Data {
+	return []journal.Data{
+		&journal.Created{
+			SchemaVersion: journal.SchemaVersion, LeagueID: "L", DisplayName: "A ✓ league\n", GameType: "even_odd", Legs: 1,
+			Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
+			Simulation: &journal.Simulation{Seed: 1<<64 - 1, Players: 2, Referees: 1, Strategies: []string{"random"}},
+		},
+		&journal.AgentRegistered{AgentID: "REF01", Role: journal.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2, Generation: 1},
+		&journal.AgentRegistered{AgentID: "P01", Role: journal.RolePlayer, DisplayName: "One", Endpoint: "http://1/mcp", Generation: 1},
+		&journal.AgentRegistered{AgentID: "P02", Role: journal.RolePlayer, DisplayName: "Two", Endpoint: "http://2/mcp", Generation: 1},
+		&journal.AgentSuspended{AgentID: "P02", Reason: "gone"},
+		&journal.AgentReturned{AgentID: "P02", Endpoint: "http://2b/mcp", Generation: 2},
+		&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}},
+		&journal.RoundAnnounced{RoundID: 1, Referees: []string{"REF01"}},
+		&journal.MatchAssigned{Attempt: firstAttempt, RefereeID: "REF01"},
+		&journal.MatchDeclined{Attempt: firstAttempt, RefereeID: "REF01", Reason: "busy"},
+		&journal.MatchAccepted{Attempt: firstAttempt, RefereeID: "REF01", DrawCommitment: strings.Repeat("ab", 32)},
+		&journal.MatchReported{
+			Attempt: firstAttempt, RefereeID: "REF01",
+			GameResult: protocol.GameResult{
+				Status: protocol.StatusWin, WinnerPlayerID: ptr("P02"), DrawnNumber: ptr(7), NumberParity: ptr("odd"),
+				Choices: protocol.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
+			},
+			Score: protocol.Both("P01", 0, "P02", 3),
+			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: protocol.PerPlayer[string]{{Name: "P01", Value: strings.Repeat("01", 32)}}},
+		},
+		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", GameResult: protocol.GameResult{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", nil)}},
+		&journal.RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},
+		&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P02", DisplayName: "Two", Points: 3}},
+		&journal.AgentInformed{AgentID: "P01"},
+	}
+}
+
+func said(t *testing.T, s *journal.State) string {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{
+		"events": s.Events, "created": s.Created, "agents": s.Agents, "started": s.Started, "rounds": s.Rounds,
+		"recorded": s.Recorded, "completed": s.Completed, "standings": s.Standings(), "records": s.RoundRecords(),
+	})
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// written returns the bytes of a journal of all events.
+func written(t testing.TB) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	j, _, torn, err := journalfile.Open(path, nil)
+	require.NoError(t, err)
+	require.Nil(t, torn)
+	for _, e := range events() {
+		require.NoError(t, j.Append(when, e))
+	}
+	require.NoError(t, j.Close())
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return raw
+}
+
+// folded returns the state after the first n events as JSON, because states cannot be
+// compared directly.
+func folded(t *testing.T, raw []byte, n int) string {
+	t.Helper()
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	state, _, _, torn, err := journalfile.Replay("x", bytes.NewReader(bytes.Join(lines[:n], nil)), nil)
+	require.NoError(t, err)
+	require.Zero(t, torn)
+	return said(t, state)
+}
+
+func TestReplayReadsWrittenEvents(t *testing.T) {
+	raw := written(t)
+	want := events()
+	var got []journal.Data
+	state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event, _ string) {
+		assert.Equal(t, number, e.Seq)
+		got = append(got, e.Data)
+	})
+	require.NoError(t, err)
+	assert.Zero(t, torn)
+	assert.EqualValues(t, len(raw), end)
+	assert.Equal(t, len(want), state.Events)
+	lines := bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
+	assert.Equal(t, journal.Hash(lines[len(lines)-1]), head)
+	a, err := json.Marshal(want)
+	require.NoError(t, err)
+	b, err := json.Marshal(got)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(a), string(b))
+	assert.NotNil(t, state.Completed)
+	assert.True(t, state.Agents["P01"].Informed)
+}
+
+// A machine can lose power at any byte.
+func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
+	raw := written(t)
+	total := bytes.Count(raw, []byte("\n"))
+	start := 0
+	for range total - 3 {
+		start += bytes.IndexByte(raw[start:], '\n') + 1
+	}
+	for cut := start; cut <= len(raw); cut++ {
+		path := filepath.Join(t.TempDir(), "journal.jsonl")
+		require.NoError(t, os.WriteFile(path, raw[:cut], 0o600))
+		whole := bytes.Count(raw[:cut], []byte("\n"))
+		end := bytes.LastIndexByte(raw[:cut], '\n') + 1
+
+		j, state, torn, err := journalfile.Open(path, nil)
+		require.NoError(t, err)
+		require.Equal(t, folded(t, raw, whole), said(t, state), "cut after byte %d", cut)
+		if end == cut {
+			require.Nil(t, torn)
+		} else {
+			require.Equal(t, &journalfile.Torn{Path: path, Line: whole + 1, Bytes: cut - end}, torn)
+			require.Contains(t, torn.String(), fmt.Sprintf("line %d", whole+1))
+		}
+		seq, head := j.Last()
+		require.Equal(t, whole, seq)
+		lines := bytes.Split(raw[:end-1], []byte("\n"))
+		require.Equal(t, journal.Hash(lines[whole-1]), head)
+
+		require.NoError(t, j.Append(when, &journal.AgentSuspended{AgentID: "P01", Reason: "again"}))
+		require.NoError(t, j.Close())
+		again, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(raw[:end]), string(again[:end]), "complete lines stay")
+		_, state, torn, err = openAndClose(t, path)
+		require.NoError(t, err)
+		require.Nil(t, torn)
+		require.Equal(t, whole+1, state.Events)
+	}
+}
+
+func openAndClose(t *testing.T, path string) (*journalfile.File, *journal.State, *journalfile.Torn, error) {
+	t.Helper()
+	j, state, torn, err := journalfile.Open(path, nil)
+	if err == nil {
+		require.NoError(t, j.Close())
+	}
+	return j, state, torn, err
+}
+
+// A flipped bit in a line before the last is reported with that line or the next.
+func TestDamagedLineIsReportedAndFileStays(t *testing.T) {
+	raw := written(t)
+	lines := bytes.SplitAfter(raw, []byte("\n"))
+	start := 0
+	for number, line := range lines[:len(lines)-2] {
+		for at := 0; at < len(line); at += 5 {
+			damaged := bytes.Clone(raw)
+			damaged[start+at] ^= 1
+			path := filepath.Join(t.TempDir(), "journal.jsonl")
+			require.NoError(t, os.WriteFile(path, damaged, 0o600))
+			_, _, _, err := openAndClose(t, path)
+			var damage *journalfile.DamageError
+			require.ErrorAs(t, err, &damage, "byte %d of line %d", at, number+1)
+			require.Equal(t, path, damage.Path)
+			require.True(t, damage.Line == number+1 || damage.Line == number+2, "line %d, not %d", damage.Line, number+1)
+			require.NotEmpty(t, damage.Reason)
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(damaged, after), "a damaged journal stays as it is")
+		}
+		start += len(line)
+	}
+}
+
+func TestMissingOrMovedLineIsReported(t *testing.T) {
+	lines := bytes.SplitAfter(written(t), []byte("\n"))
+	without := bytes.Join(append(append([][]byte{}, lines[:4]...), lines[5:]...), nil)
+	swapped := append([][]byte{}, lines...)
+	swapped[4], swapped[5] = swapped[5], swapped[4]
+	long := bytes.Join([][]byte{lines[0], bytes.Repeat([]byte("x"), journalfile.MaxLine+1<<17), []byte("\n")}, nil)
+	for name, tt := range map[string]struct {
+		raw  []byte
+		line int
+	}{
+		"a line is missing":      {without, 5},
+		"two lines are swapped":  {bytes.Join(swapped, nil), 5},
+		"the first is missing":   {bytes.Join(lines[1:], nil), 1},
+		"a line is far too long": {long, 2},
+		"an empty line":          {append(bytes.Clone(lines[0]), '\n'), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, _, _, err := journalfile.Replay("file", bytes.NewReader(tt.raw), nil)
+			var damage *journalfile.DamageError
+			require.ErrorAs(t, err, &damage)
+			assert.Equal(t, "file", damage.Path)
+			assert.Equal(t, tt.line, damage.Line)
+		})
+	}
+}
+
+func TestSyncReturnsAfterTheEventIsInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	j, _, _, err := journalfile.Open(path, nil)
+	require.NoError(t, err)
+	require.NoError(t, j.Append(when, events()[0]))
+	require.NoError(t, j.Append(when, events()[2]))
+	const reporters, each = 64, 10
+	var order sync.Mutex
+	var reporting sync.WaitGroup
+	for r := range reporters {
+		reporting.Go(func() {
+			for k := range each {
+				reason := fmt.Sprintf("reporter %d event %d.", r, k)
+				order.Lock()
+				err := j.Append(when, &journal.AgentSuspended{AgentID: "P01", Reason: reason})
+				seq, _ := j.Last()
+				order.Unlock()
+				if !assert.NoError(t, err) || !assert.NoError(t, j.Sync(seq)) {
+					return
+				}
+				raw, err := os.ReadFile(path)
+				assert.NoError(t, err)
+				assert.Contains(t, string(raw), reason)
+			}
+		})
+	}
+	reporting.Wait()
+	require.NoError(t, j.Close())
+	_, state, torn, err := openAndClose(t, path)
+	require.NoError(t, err)
+	assert.Nil(t, torn)
+	assert.Equal(t, 2+reporters*each, state.Events)
+}
+
+func TestCloseWritesQueuedEvents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	j, _, _, err := journalfile.Open(path, nil)
+	require.NoError(t, err)
+	require.NoError(t, j.Append(when, events()[0]))
+	require.NoError(t, j.Close())
+	require.NoError(t, j.Sync(1))
+	require.NoError(t, j.Failed(), "a closed journal has not failed")
+	require.ErrorContains(t, j.Append(when, events()[2]), "closed")
+	require.ErrorContains(t, j.Sync(2), "closed", "the event was never queued")
+	_, state, _, err := openAndClose(t, path)
+	require.NoError(t, err)
+	assert.Equal(t, 1, state.Events)
+}
+
+func TestCloseWakesCallersOfSync(t *testing.T) {
+	j, _, _, err := journalfile.Open(filepath.Join(t.TempDir(), "journal.jsonl"), nil)
+	require.NoError(t, err)
+	var waiting sync.WaitGroup
+	for range 8 {
+		waiting.Go(func() { assert.ErrorContains(t, j.Sync(99), "closed") })
+	}
+	require.NoError(t, j.Close())
+	waiting.Wait()
+}
+
+func TestNilFileStoresNothing(t *testing.T) {
+	var j *journalfile.File
+	require.NoError(t, j.Append(when, events()[0]))
+	require.NoError(t, j.Sync(1))
+	require.NoError(t, j.Failed())
+	require.NoError(t, j.Err())
+	require.NoError(t, j.Close())
+	seq, head := j.Last()
+	assert.Zero(t, seq)
+	assert.Empty(t, head)
+}
+
+func TestPathThatIsNoJournalIsRejected(t *testing.T) {
+	dir := t.TempDir()
+	_, _, _, err := openAndClose(t, dir)
+	require.Error(t, err)
+	blocked := filepath.Join(dir, "file", "journal.jsonl")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	_, _, _, err = openAndClose(t, blocked)
+	require.Error(t, err)
+	deep := filepath.Join(dir, "a", "b", "c", "journal.jsonl")
+	_, _, _, err = openAndClose(t, deep)
+	require.NoError(t, err, "missing folders are created")
+	if _, missing := os.Stat("/dev/full"); errors.Is(missing, fs.ErrNotExist) {
+		return
+	}
+	_, _, _, err = openAndClose(t, "/dev/full") // endless zeros
+	var damage *journalfile.DamageError
+	require.ErrorAs(t, err, &damage)
+}
+
+// FuzzReplay checks that no file makes Replay panic, and that the accepted lines give
+// the same state again.
+func FuzzReplay(f *testing.F) {
+	raw := written(f)
+	f.Add(raw)
+	f.Add(raw[:len(raw)/2])
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), nil)
+		if err != nil {
+			var damage *journalfile.DamageError
+			require.ErrorAs(t, err, &damage)
+			require.Equal(t, bytes.Count(raw[:end], []byte("\n"))+1, damage.Line)
+			return
+		}
+		require.Equal(t, len(raw), int(end)+torn)
+		require.Equal(t, state.Events, bytes.Count(raw[:end], []byte("\n")))
+		again, sameHead, _, _, err := journalfile.Replay("x", bytes.NewReader(raw[:end]), nil)
+		require.NoError(t, err)
+		require.Equal(t, head, sameHead)
+		if state.TotalMatches() < 1000 { // larger states take too long to print
+			require.Equal(t, said(t, state), said(t, again))
+		}
+	})
+}
+
+// BenchmarkAppendSync measures Append and Sync of an event. The floor is a write and a
+// sync of the same bytes, by as many goroutines.
+func BenchmarkAppendSync(b *testing.B) {
+	event := events()[11]
+	size := 0
+	for line := range bytes.Lines(written(b)) {
+		if bytes.Contains(line, []byte("match_reported")) {
+			size = len(line)
+		}
+	}
+	rate := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s") }
+	for _, reporters := range []int{1, 64} {
+		b.Run(fmt.Sprintf("floor/%d", reporters), func(b *testing.B) {
+			file, err := os.Create(filepath.Join(b.TempDir(), "floor"))
+			require.NoError(b, err)
+			defer file.Close()
+			line := append(bytes.Repeat([]byte("x"), size-1), '\n')
+			var mu sync.Mutex
+			share(b, reporters, func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				_, err := file.Write(line)
+				return errors.Join(err, file.Sync())
+			})
+			rate(b)
+		})
+		b.Run(fmt.Sprintf("journal/%d", reporters), func(b *testing.B) {
+			j, _, _, err := journalfile.Open(filepath.Join(b.TempDir(), "journal.jsonl"), nil)
+			require.NoError(b, err)
+			var order sync.Mutex
+			share(b, reporters, func() error {
+				order.Lock()
+				err := j.Append(when, event)
+				seq, _ := j.Last()
+				order.Unlock()
+				return errors.Join(err, j.Sync(seq))
+			})
+			rate(b)
+			require.NoError(b, j.Close())
+		})
+	}
+}
+
+// share does the work b.N times with a number of workers.
+func share(b *testing.B, workers int, work func() error) {
+	b.Helper()
+	var left sync.Mutex
+	n := b.N
+	take := func() bool {
+		left.Lock()
+		defer left.Unlock()
+		n--
+		return n >= 0
+	}
+	b.ResetTimer()
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() {
+			for take() {
+				if err := work(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	working.Wait()
+	b.StopTimer()
+}
