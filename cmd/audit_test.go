@@ -113,7 +113,7 @@ func TestAuditReportsWrongArguments(t *testing.T) {
 	require.ErrorContains(t, err, `no league "other"`)
 }
 
-// What strangers wrote does nothing to a terminal.
+// Text of untrusted callers cannot control a terminal.
 func TestOneLineReplacesControlCharacters(t *testing.T) {
 	assert.Equal(t, "a\uFFFDb\uFFFD[31mc\uFFFD", oneLine("a\nb\x1b[31mc\u202e"))
 }

@@ -31,7 +31,7 @@ func exampleBot(t *testing.T, name string) string {
 	return "exec:'" + path + "'"
 }
 
-// The examples play a whole league over HTTP, each beside a player of ours.
+// Each example bot plays a whole league over HTTP against one of our players.
 func TestExampleBotsPlayALeague(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]string{
@@ -49,7 +49,7 @@ func TestExampleBotsPlayALeague(t *testing.T) {
 			require.Zero(t, m.ends(t))
 			assert.Regexp(t, `^P0\d: 3 played, .*\nexec:.*`+name+`': 3 questions, 0 without an answer; started 1 time\n$`, agents[1].stdout.String())
 			assert.Regexp(t, said, agents[1].stderr.String())
-			assert.Regexp(t, `^P0\d: 3 played, .*\n$`, agents[2].stdout.String(), "a strategy of ours has nothing to account for")
+			assert.Regexp(t, `^P0\d: 3 played, .*\n$`, agents[2].stdout.String(), "a built-in strategy prints no account")
 		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// object is a JSON object as a stranger sees it.
+// object is a JSON object of any caller.
 type object = map[string]any
 
 // example is a request of the specification, from the golden files, with its
@@ -341,7 +341,7 @@ func TestWrongRequestsByHand(t *testing.T) {
 	})
 
 	queries := []struct{ name, old, new, code, called string }{
-		{"a player whom nobody knows", `"GET_STANDINGS"`, `"GET_PLAYER_STATS", "query_params": {"player_id": "P77"}`, "E005", "PLAYER_NOT_REGISTERED"},
+		{"an unknown player", `"GET_STANDINGS"`, `"GET_PLAYER_STATS", "query_params": {"player_id": "P77"}`, "E005", "PLAYER_NOT_REGISTERED"},
 		{"a question that nobody knows", `"GET_STANDINGS"`, `"GET_WEATHER"`, "E016", "INVALID_QUERY_TYPE"},
 		{"another league", `"league_2025_even_odd"`, `"league_of_others"`, "E017", "LEAGUE_NOT_FOUND"},
 	}
@@ -460,14 +460,14 @@ func TestLeagueIsStartedByStartLeague(t *testing.T) {
 		assert.Equal(t, want, started[field], field)
 	}
 
-	t.Run("whoever comes now is late", func(t *testing.T) {
+	t.Run("later registrations are rejected", func(t *testing.T) {
 		late := result(t, m.url, example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Omega", "player:alpha", "player:omega"))
 		assert.Equal(t, []any{"REJECTED", nil, "E019", "LATE_REGISTRATION", "the league has started"},
 			[]any{late["status"], late["player_id"], late["error_code"], late["error_name"], late["reason"]})
 		late = result(t, m.url, example(t, registerReferee, exampleReferee, here, "Referee Alpha", "Referee Omega", "conv-ref-alpha-reg-001", "conv-ref-omega"))
 		assert.Equal(t, []any{"REJECTED", nil, "E019"}, []any{late["status"], late["referee_id"], late["error_code"]})
 	})
-	t.Run("but who belongs to it may come back", func(t *testing.T) {
+	t.Run("registered agents may register again", func(t *testing.T) {
 		back := result(t, m.url, example(t, registerPlayer, examplePlayer, here, `"conversation_id"`, `"auth_token": "`+player+`", "conversation_id"`))
 		assert.Equal(t, []any{"ACCEPTED", "P01", player}, []any{back["status"], back["player_id"], back["auth_token"]})
 	})

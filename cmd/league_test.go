@@ -239,7 +239,7 @@ func (p *process) health(t *testing.T) string {
 	return string(body)
 }
 
-// byeOfThree is the player of three who sits out the first round.
+// byeOfThree returns the player without a match in the first round of three players.
 func byeOfThree(t *testing.T) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^R1M1,1,(P0\d),(P0\d),`).FindStringSubmatch(
@@ -268,7 +268,7 @@ func TestManagerAnswersQueriesAfterItsLeague(t *testing.T) {
 	assert.Equal(t, true, answer["success"])
 	last := answer["standings"].([]any)[2].(object)
 	assert.Equal(t, object{"rank": 3.0, "player_id": "P02", "display_name": "Stubborn P02", "played": 2.0,
-		"wins": 0.0, "draws": 0.0, "losses": 2.0, "points": 0.0}, last, "who joins no match loses all")
+		"wins": 0.0, "draws": 0.0, "losses": 2.0, "points": 0.0}, last, "a player that joins no match loses all")
 	status := result(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02", "GET_STANDINGS", "GET_STATUS"))
 	assert.Equal(t, []any{"LEAGUE_COMPLETED", 3.0, 3.0}, []any{status["state"], status["matches"], status["recorded"]})
 	leagueError(t, call(t, m.url, `{"jsonrpc": "2.0", "method": "start_league", "params": {"auth_token": "`+m.admin+`"}, "id": 1}`),

@@ -260,7 +260,7 @@ func TestLogsOfAWholeLeague(t *testing.T) {
 		for name, p := range processes {
 			told := strings.Count(p.stderr.String()+p.stdout.String(), m.admin)
 			if name == "manager" {
-				told-- // to whoever started it
+				told-- // for the operator
 			}
 			assert.Zero(t, told, "the admin token is told once, by the manager; %s", name)
 		}

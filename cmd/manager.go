@@ -118,12 +118,12 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer n.client.Close()
-	keep, err := openFiles(s, o.data, o.leagueID, o.newLeague)
+	stored, err := openFiles(s, o.data, o.leagueID, o.newLeague)
 	if err != nil {
 		return err
 	}
-	defer closeFiles(s, keep)
-	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, keep
+	defer closeFiles(s, stored)
+	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
@@ -232,28 +232,28 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, err
 	if !protocol.ValidLeagueID(leagueID) {
 		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
-	keep, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
+	files, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
 		_, _ = fmt.Fprintf(s.err, "The old league is in %s.\n", archived)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot store the league in %s: %w", data, err)
 	}
-	if keep.Torn != nil {
-		_, _ = fmt.Fprintln(s.err, keep.Torn)
+	if files.Torn != nil {
+		_, _ = fmt.Fprintln(s.err, files.Torn)
 	}
-	if keep.LostTail() {
+	if files.LostTail() {
 		_, _ = fmt.Fprintf(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal was restored. "+
 			"The league resumes from the events that are left, and the journal records this.\n", leagueID)
 	}
-	return keep, nil
+	return files, nil
 }
 
-func closeFiles(s streams, keep *league.Files) {
-	if keep == nil {
+func closeFiles(s streams, files *league.Files) {
+	if files == nil {
 		return
 	}
-	if err := keep.Close(); err != nil {
+	if err := files.Close(); err != nil {
 		_, _ = fmt.Fprintln(s.err, "evenodd:", err)
 	}
 }

@@ -157,12 +157,12 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	}
 	role, id, token := membership.RolePlayer, "unknown", strings.TrimSpace(os.Getenv("EVENODD_TOKEN")) // the manager knows the agent by its token
 	if token == "" || o.ofFolder {
-		who, err := o.identity()
+		identity, err := o.identity()
 		if err != nil {
 			return nil, err
 		}
-		role, id, token = who.Role, who.AgentID, who.AuthToken
-		q.LeagueID = cmp.Or(q.LeagueID, who.LeagueID)
+		role, id, token = identity.Role, identity.AgentID, identity.AuthToken
+		q.LeagueID = cmp.Or(q.LeagueID, identity.LeagueID)
 	}
 	if q.LeagueID == "" {
 		system, err := files.System()
@@ -190,12 +190,12 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 	}
 	for _, role := range []string{membership.RolePlayer, membership.RoleReferee} {
 		for _, path := range folder.Identities(role) {
-			who, err := store.Read[store.Identity](path)
-			if err != nil || who.AuthToken == "" || who.Role != role {
+			identity, err := store.Read[store.Identity](path)
+			if err != nil || identity.AuthToken == "" || identity.Role != role {
 				continue // not an identity, or damaged
 			}
-			if path == folder.Identity(role, who.DisplayName+" at "+o.manager) && (o.leagueID == "" || o.leagueID == who.LeagueID) {
-				found[who.AgentID] = who
+			if path == folder.Identity(role, identity.DisplayName+" at "+o.manager) && (o.leagueID == "" || o.leagueID == identity.LeagueID) {
+				found[identity.AgentID] = identity
 			}
 		}
 	}

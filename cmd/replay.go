@@ -279,8 +279,8 @@ func recomputeDraw(doc *store.Match) *recomputedDraw {
 			moves[i] = *choice
 		}
 	}
-	for _, seat := range start.ToMove() {
-		if start.Check(seat, moves[seat]) != nil {
+	for _, side := range start.ToMove() {
+		if start.Check(side, moves[side]) != nil {
 			return d
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"evenodd/league/store"
 )
 
-// A kept league is one of four players whose manager is started again and again
-// with the same command line.
+// A keptLeague is a league of four players in a data folder, whose manager is started
+// again with the same command line.
 type keptLeague struct {
 	data store.Folder
 	args []string

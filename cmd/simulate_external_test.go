@@ -77,8 +77,8 @@ func here(t *testing.T) []string {
 	return []string{"simulate", "--seed", "7", "--listen", "localhost:" + freePort(t), "--wait", "0s"}
 }
 
-// seats is what is told of players from outside.
-type seatsJSON struct {
+// externalJSON is the part of the output about external players.
+type externalJSON struct {
 	Standings []struct {
 		PlayerID string `json:"player_id"`
 		Name     string `json:"display_name"`
@@ -96,7 +96,7 @@ func TestExternalPlayerPlaysInASimulation(t *testing.T) {
 	g := newGuest(t, "odd")
 	code, stdout, stderr := run(t.Context(), append(here(t), "--player", g.url, "--players", "5", "--format", "json", "--strict", "--quiet")...)
 	require.Zero(t, code, stderr)
-	var league seatsJSON
+	var league externalJSON
 	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
 	require.Len(t, league.Standings, 5)
 	for _, row := range league.Standings {
@@ -143,7 +143,7 @@ Accepted, but not spec-compliant:
 	assert.Contains(t, stderr, "evenodd: 1 technical loss: P01 1\n")
 
 	_, stdout, _ = run(t.Context(), append(args, "--format", "json")...)
-	var league seatsJSON
+	var league externalJSON
 	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
 	require.Len(t, league.Losses, 1)
 	assert.Equal(t, []any{"R1M1", 1.0, "P01", "E004", "INVALID_PARITY_CHOICE", "choose_parity", 4.0}, []any{
@@ -205,7 +205,7 @@ func TestOurPlayersAsExternalPlayers(t *testing.T) {
 	code, stdout, stderr := run(t.Context(), args...)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stderr, "External players can register at http://"+place+"/mcp for 1m0s; --wait 0s skips this.\n")
-	var league seatsJSON
+	var league externalJSON
 	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
 	var names []string
 	for _, row := range league.Standings {

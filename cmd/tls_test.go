@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An authority signs certificates, and is believed by whoever has its file.
+// An authority signs certificates. Agents with its file trust it.
 type authority struct {
 	file string
 	cert *x509.Certificate
@@ -102,8 +102,8 @@ func TestLeagueOverTLS(t *testing.T) {
 	assert.NotContains(t, output(t, append(again, "--tls-ca", ca.file)...), "E009")
 }
 
-// Whoever is not believed, or called in the wrong way, is told from one that is
-// not there.
+// An untrusted certificate and a wrong scheme are reported differently from a missing
+// server.
 func TestTLSErrorsNameTheCause(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)

@@ -17,38 +17,39 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	if q.LeagueID != member.LeagueID {
 		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
 	}
-	answer := func(status, reason string) (*protocol.MatchAssignmentAck, error) {
-		return &protocol.MatchAssignmentAck{MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, Reason: reason}, nil
+	answer := func(status, reason string) *protocol.MatchAssignmentAck {
+		return &protocol.MatchAssignmentAck{MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, Reason: reason}
 	}
-	accept := func(m *match, attempt int) (*protocol.MatchAssignmentAck, error) {
-		ack, _ := answer(protocol.StatusAccepted, "")
+	accept := func(m *match, attempt int) *protocol.MatchAssignmentAck {
+		ack := answer(protocol.StatusAccepted, "")
 		ack.Attempt, ack.DrawCommitment = attempt, m.commitment
-		return ack, nil
+		return ack
 	}
 	game, err := r.options.Games.Game(q.GameType)
 	if err != nil {
-		return answer(protocol.StatusRejected, err.Error())
+		return answer(protocol.StatusRejected, err.Error()), nil
 	}
 	if r.options.Folder != "" {
 		r.recover(member, q.MatchID)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, nonce := r.matches[q.MatchID], protocol.Secret{}
+	var nonce protocol.Secret
+	known := r.matches[q.MatchID]
 	switch {
 	case r.life.Err() != nil:
-		return answer(protocol.StatusRejected, "this referee is stopping")
+		return answer(protocol.StatusRejected, "this referee is stopping"), nil
 	case known != nil && known.hasResult():
 		r.reportAgain(known)
-		return accept(known, known.attempt)
+		return accept(known, known.attempt), nil
 	case known != nil && (known.attempt > q.Attempt || known.attempt == q.Attempt && !known.returned):
-		return accept(known, q.Attempt)
+		return accept(known, q.Attempt), nil
 	case r.stopping:
-		return answer(protocol.StatusRejected, "this referee is stopping")
+		return answer(protocol.StatusRejected, "this referee is stopping"), nil
 	case r.busy >= r.options.MaxConcurrent:
-		return answer(protocol.StatusBusy, "conducting as many matches as it can")
+		return answer(protocol.StatusBusy, "conducting as many matches as it can"), nil
 	case known != nil && !known.abandon(): // it has just come to its result, and reports it
-		return accept(known, known.attempt)
+		return accept(known, known.attempt), nil
 	case known != nil && known.attempt == q.Attempt: // it was given up, and must not draw twice
 		nonce = known.nonce
 	default:
@@ -58,7 +59,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	r.matches[q.MatchID] = m
 	r.busy++
 	r.work(m.conduct)
-	return accept(m, q.Attempt)
+	return accept(m, q.Attempt), nil
 }
 
 // reportAgain reports a finished match concurrently; r.mu is held.

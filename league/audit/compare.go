@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -42,7 +43,7 @@ func compare(member jsontext.Pointer, got, want any, found *[]difference) {
 	case []any:
 		if got, ok := got.([]any); ok {
 			for i := range min(len(got), len(want)) {
-				compare(member.AppendToken(fmt.Sprint(i)), got[i], want[i], found)
+				compare(member.AppendToken(strconv.Itoa(i)), got[i], want[i], found)
 			}
 			if len(got) != len(want) {
 				*found = append(*found, difference{member, counted(len(got), "entry", "entries"), counted(len(want), "entry", "entries")})
