@@ -22,7 +22,7 @@ func order(tbl *table.Table) []int {
 }
 
 func TestTiebreakers(t *testing.T) {
-	type outcomes = []table.Outcome
+	type outcomes = []table.Result
 	tests := []struct {
 		name        string
 		tiebreakers []string
@@ -158,7 +158,7 @@ func TestStandingsOfALeague(t *testing.T) {
 type season struct {
 	players  int
 	scoring  table.Scoring
-	outcomes []table.Outcome
+	outcomes []table.Result
 }
 
 func drawSeason(t *rapid.T) season {
@@ -166,10 +166,10 @@ func drawSeason(t *rapid.T) season {
 	points := rapid.IntRange(-1, 3)
 	all := []string{"points", "wins", "draws", "head_to_head", "sonneborn_berger", "win_rate"}
 	tiebreakers := rapid.Permutation(all).Draw(t, "tiebreakers")
-	outcome := rapid.Custom(func(t *rapid.T) table.Outcome {
+	outcome := rapid.Custom(func(t *rapid.T) table.Result {
 		a := rapid.IntRange(0, players-1).Draw(t, "A")
 		b := (a + rapid.IntRange(1, players-1).Draw(t, "from A to B")) % players
-		return table.Outcome{
+		return table.Result{
 			A: a, B: b,
 			Winner:    rapid.SampledFrom([]int{a, b, table.None}).Draw(t, "winner"),
 			Technical: rapid.Bool().Draw(t, "technical"),
@@ -343,7 +343,7 @@ func (s season) points(player int) (total int64) {
 }
 
 // gained is what a player got for a match it played.
-func (s season) gained(o table.Outcome, player int) int64 {
+func (s season) gained(o table.Result, player int) int64 {
 	switch {
 	case o.Winner == player:
 		return int64(s.scoring.Win)

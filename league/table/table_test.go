@@ -11,15 +11,15 @@ import (
 )
 
 // The ways a match between a and b can end.
-func beat(a, b int) table.Outcome      { return table.Outcome{A: a, B: b, Winner: a} }
-func draw(a, b int) table.Outcome      { return table.Outcome{A: a, B: b, Winner: table.None} }
-func forfeitTo(a, b int) table.Outcome { return table.Outcome{A: a, B: b, Winner: a, Technical: true} }
-func bothFail(a, b int) table.Outcome {
-	return table.Outcome{A: a, B: b, Winner: table.None, Technical: true}
+func beat(a, b int) table.Result      { return table.Result{A: a, B: b, Winner: a} }
+func draw(a, b int) table.Result      { return table.Result{A: a, B: b, Winner: table.None} }
+func forfeitTo(a, b int) table.Result { return table.Result{A: a, B: b, Winner: a, Technical: true} }
+func bothFail(a, b int) table.Result {
+	return table.Result{A: a, B: b, Winner: table.None, Technical: true}
 }
 
 // tableOf is a table in which the outcomes are recorded.
-func tableOf(t require.TestingT, players int, scoring table.Scoring, outcomes ...table.Outcome) *table.Table {
+func tableOf(t require.TestingT, players int, scoring table.Scoring, outcomes ...table.Result) *table.Table {
 	tbl, err := table.New(players, scoring)
 	require.NoError(t, err)
 	for _, o := range outcomes {
@@ -34,46 +34,46 @@ func TestRecordCounts(t *testing.T) {
 	tests := []struct {
 		name     string
 		scoring  table.Scoring
-		outcomes []table.Outcome
+		outcomes []table.Result
 		a, b     table.Row // of players 0 and 1
 	}{
 		{"nobody has played", ours, nil,
 			table.Row{Player: 0},
 			table.Row{Player: 1}},
-		{"A wins", ours, []table.Outcome{beat(0, 1)},
+		{"A wins", ours, []table.Result{beat(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1}},
-		{"B wins", ours, []table.Outcome{{A: 0, B: 1, Winner: 1}},
+		{"B wins", ours, []table.Result{{A: 0, B: 1, Winner: 1}},
 			table.Row{Player: 0, Played: 1, Losses: 1},
 			table.Row{Player: 1, Played: 1, Wins: 1, Points: 3}},
-		{"swapped seats", ours, []table.Outcome{{A: 1, B: 0, Winner: 0}},
+		{"swapped seats", ours, []table.Result{{A: 1, B: 0, Winner: 0}},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1}},
-		{"draw", ours, []table.Outcome{draw(0, 1)},
+		{"draw", ours, []table.Result{draw(0, 1)},
 			table.Row{Player: 0, Played: 1, Draws: 1, Points: 1},
 			table.Row{Player: 1, Played: 1, Draws: 1, Points: 1}},
-		{"B fails: a win like any other for A", ours, []table.Outcome{forfeitTo(0, 1)},
+		{"B fails: a win like any other for A", ours, []table.Result{forfeitTo(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1}},
-		{"A fails", ours, []table.Outcome{forfeitTo(1, 0)},
+		{"A fails", ours, []table.Result{forfeitTo(1, 0)},
 			table.Row{Player: 0, Played: 1, Losses: 1, TechnicalLosses: 1},
 			table.Row{Player: 1, Played: 1, Wins: 1, Points: 3}},
-		{"both fail: a loss for both, no draw", ours, []table.Outcome{bothFail(0, 1)},
+		{"both fail: a loss for both, no draw", ours, []table.Result{bothFail(0, 1)},
 			table.Row{Player: 0, Played: 1, Losses: 1, TechnicalLosses: 1},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1}},
-		{"two legs", ours, []table.Outcome{beat(0, 1), draw(1, 0)},
+		{"two legs", ours, []table.Result{beat(0, 1), draw(1, 0)},
 			table.Row{Player: 0, Played: 2, Wins: 1, Draws: 1, Points: 4},
 			table.Row{Player: 1, Played: 2, Draws: 1, Losses: 1, Points: 1}},
-		{"other points: a loss", harsh, []table.Outcome{beat(0, 1)},
+		{"other points: a loss", harsh, []table.Result{beat(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 5},
 			table.Row{Player: 1, Played: 1, Losses: 1, Points: 1}},
-		{"other points: a technical loss costs more than a loss", harsh, []table.Outcome{forfeitTo(0, 1)},
+		{"other points: a technical loss costs more than a loss", harsh, []table.Result{forfeitTo(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 5},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1, Points: -1}},
-		{"other points: both fail", harsh, []table.Outcome{bothFail(0, 1)},
+		{"other points: both fail", harsh, []table.Result{bothFail(0, 1)},
 			table.Row{Player: 0, Played: 1, Losses: 1, TechnicalLosses: 1, Points: -1},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1, Points: -1}},
-		{"other points: a draw", harsh, []table.Outcome{draw(0, 1)},
+		{"other points: a draw", harsh, []table.Result{draw(0, 1)},
 			table.Row{Player: 0, Played: 1, Draws: 1, Points: 2},
 			table.Row{Player: 1, Played: 1, Draws: 1, Points: 2}},
 	}
@@ -91,14 +91,14 @@ func TestPoints(t *testing.T) {
 	scoring := table.Scoring{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}
 	tests := []struct {
 		name    string
-		outcome table.Outcome
+		outcome table.Result
 		a, b    int
 	}{
-		{"A wins", table.Outcome{A: 0, B: 1, Winner: 0}, 5, 1},
-		{"B wins", table.Outcome{A: 0, B: 1, Winner: 1}, 1, 5},
+		{"A wins", table.Result{A: 0, B: 1, Winner: 0}, 5, 1},
+		{"B wins", table.Result{A: 0, B: 1, Winner: 1}, 1, 5},
 		{"draw", draw(0, 1), 2, 2},
-		{"B fails", table.Outcome{A: 0, B: 1, Winner: 0, Technical: true}, 5, -1},
-		{"A fails", table.Outcome{A: 0, B: 1, Winner: 1, Technical: true}, -1, 5},
+		{"B fails", table.Result{A: 0, B: 1, Winner: 0, Technical: true}, 5, -1},
+		{"A fails", table.Result{A: 0, B: 1, Winner: 1, Technical: true}, -1, 5},
 		{"both fail", bothFail(0, 1), -1, -1},
 	}
 	for _, tt := range tests {
@@ -114,17 +114,17 @@ func TestPoints(t *testing.T) {
 func TestRecordRefuses(t *testing.T) {
 	tests := []struct {
 		name    string
-		outcome table.Outcome
+		outcome table.Result
 		want    string
 	}{
-		{"A below the first player", table.Outcome{A: -1, B: 1, Winner: 1}, "there is no player -1 among 3"},
-		{"A past the last player", table.Outcome{A: 3, B: 1, Winner: 1}, "there is no player 3 among 3"},
-		{"B below the first player", table.Outcome{A: 1, B: -1, Winner: 1}, "there is no player -1 among 3"},
-		{"B past the last player", table.Outcome{A: 1, B: 3, Winner: 1}, "there is no player 3 among 3"},
-		{"a player against itself", table.Outcome{A: 2, B: 2, Winner: 2}, "nobody plays against themselves"},
-		{"a winner who did not play", table.Outcome{A: 0, B: 1, Winner: 2}, "the winner 2 did not play"},
-		{"a winner who does not exist", table.Outcome{A: 0, B: 1, Winner: -2}, "the winner -2 did not play"},
-		{"a technical winner who did not play", table.Outcome{A: 0, B: 1, Winner: 2, Technical: true}, "the winner 2 did not play"},
+		{"A below the first player", table.Result{A: -1, B: 1, Winner: 1}, "there is no player -1 among 3"},
+		{"A past the last player", table.Result{A: 3, B: 1, Winner: 1}, "there is no player 3 among 3"},
+		{"B below the first player", table.Result{A: 1, B: -1, Winner: 1}, "there is no player -1 among 3"},
+		{"B past the last player", table.Result{A: 1, B: 3, Winner: 1}, "there is no player 3 among 3"},
+		{"a player against itself", table.Result{A: 2, B: 2, Winner: 2}, "a player needs an opponent"},
+		{"a winner who did not play", table.Result{A: 0, B: 1, Winner: 2}, "the winner 2 did not play"},
+		{"a winner who does not exist", table.Result{A: 0, B: 1, Winner: -2}, "the winner -2 did not play"},
+		{"a technical winner who did not play", table.Result{A: 0, B: 1, Winner: 2, Technical: true}, "the winner 2 did not play"},
 	}
 	scoring := table.Scoring{Win: 3, Draw: 1, Loss: 1, TechnicalLoss: 1, Tiebreakers: []string{"sonneborn_berger"}}
 	for _, tt := range tests {
@@ -173,7 +173,7 @@ func TestCloneGoesItsOwnWay(t *testing.T) {
 	// Sonneborn-Berger keeps results, so this is about those as well. Two
 	// results each leave room to append in place, if anything were shared.
 	scoring := table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"sonneborn_berger"}}
-	past := []table.Outcome{beat(1, 2), beat(1, 3), beat(1, 4), beat(0, 4), draw(0, 3), draw(0, 2)}
+	past := []table.Result{beat(1, 2), beat(1, 3), beat(1, 4), beat(0, 4), draw(0, 3), draw(0, 2)}
 	original := tableOf(t, 5, scoring, past...)
 	clone := original.Clone()
 	require.Equal(t, original.Standings(), clone.Standings())
