@@ -33,8 +33,12 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 	}
 	var found []difference
 	for _, m := range t.expected(e) {
+		got := lookup(request, m.pointer)
+		if text, ok := m.want.(string); ok && got == text {
+			continue // most members: without encoding
+		}
 		want := decoded(protocol.HideTokens(encoded(m.want))) // as the referee wrote it
-		compare(m.pointer, lookup(request, m.pointer), want, &found)
+		compare(m.pointer, got, want, &found)
 	}
 	for _, diff := range onePerObject(found) {
 		rule := RuleTranscript

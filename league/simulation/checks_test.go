@@ -202,7 +202,7 @@ func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method stri
 	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
 		try := tries
 		tries++
-		switch fate := plan.Fate(seed, faults.Message{Caller: "referee", Receiver: id, Method: method, About: m.MatchID, Try: try}); fate {
+		switch fate := plan.Fate(seed, faults.Message{Caller: "referee", Receiver: id, Method: method, About: m.MatchID, Repetition: try}); fate {
 		case faults.LostRequest, faults.LostAnswer, faults.Late:
 			code = string(protocol.ErrTimeout)
 		case faults.Garbled:

@@ -37,8 +37,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeParsed(t *testing.T) {
-	const after = "after @ stands a round, such as R2, or the first one and the one after the last, such as R2-R4"
+func TestInvalidSpecificationsAreRejected(t *testing.T) {
+	const after = "after @ write a round, such as R2, or the first round and the round after the last, such as R2-R4"
 	const kinds = "one of drop, delay, duplicate, garbage, crash, hang, deny, referee-crash, each with = and a value"
 	tests := []struct{ spec, want string }{
 		{"drop=1.1", `"drop=1.1": a probability from 0 to 1`},
@@ -81,11 +81,11 @@ func TestWhatCannotBeParsed(t *testing.T) {
 func TestCheck(t *testing.T) {
 	tests := []struct{ spec, want string }{
 		{"drop=1,crash=P04,referee-crash=REF02@R3", ""},
-		{"crash=P05", "faults: P05 does not take part: the last is P04"},
-		{"referee-crash=REF03", "faults: REF03 does not take part: the last is REF02"},
-		{"hang=P04@R4", "faults: P04: there is no round 4: the last is 3"},
-		{"deny=P04@R2-R4", "faults: P04: there is no round 4: the last is 3"},
-		{"referee-crash=REF01,referee-crash=REF02@R3", "faults: all referees crash, and nobody is left to conduct the matches: there are 2"},
+		{"crash=P05", "faults: P05 is not in the league: the last one is P04"},
+		{"referee-crash=REF03", "faults: REF03 is not in the league: the last one is REF02"},
+		{"hang=P04@R4", "faults: P04: the league has no round 4: the last one is 3"},
+		{"deny=P04@R2-R4", "faults: P04: the league has no round 4: the last one is 3"},
+		{"referee-crash=REF01,referee-crash=REF02@R3", "faults: every referee crashes (2), and none is left to conduct the matches"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.spec, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestWhenASpellIs(t *testing.T) {
+func TestRoundsOfASpell(t *testing.T) {
 	p, err := faults.Parse("crash=P03@R2-R4,crash=P03@R6,crash=P01")
 	require.NoError(t, err)
 	when := func(id string) string {
@@ -118,7 +118,7 @@ func TestWhenASpellIs(t *testing.T) {
 	assert.Empty(t, when("P02"))
 }
 
-func TestFatesAreAsOftenAsAsked(t *testing.T) {
+func TestFatesHaveTheGivenProbabilities(t *testing.T) {
 	p := &faults.Plan{Drop: 0.2, Garbage: 0.1, Delay: 0.4, Duplicate: 0.5}
 	const n = 20_000
 	counts := map[faults.Fate]float64{}
@@ -134,13 +134,13 @@ func TestFatesAreAsOftenAsAsked(t *testing.T) {
 	}
 }
 
-func TestAFateFollowsFromTheMessage(t *testing.T) {
+func TestFateDependsOnlyOnTheMessage(t *testing.T) {
 	p := &faults.Plan{Drop: 0.5}
 	base := faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1"}
 	fates := func(seed uint64, change func(*faults.Message)) (all [32]faults.Fate) {
 		for try := range all {
 			m := base
-			m.Try = try
+			m.Repetition = try
 			change(&m)
 			all[try] = p.Fate(seed, m)
 		}
@@ -155,25 +155,25 @@ func TestAFateFollowsFromTheMessage(t *testing.T) {
 		"receiver": func(m *faults.Message) { m.Receiver = "P02" },
 		"method":   func(m *faults.Message) { m.Method = "make_move" },
 		"match":    func(m *faults.Message) { m.About = "R1M2" },
-		"try":      func(m *faults.Message) { m.Try += 100 },
+		"try":      func(m *faults.Message) { m.Repetition += 100 },
 	} {
 		assert.NotEqual(t, first, fates(7, change), name)
 	}
 }
 
-func TestWhatIsInsistedOnArrivesInTheEnd(t *testing.T) {
+func TestMessageThatMustArriveArrivesInTheEnd(t *testing.T) {
 	p := &faults.Plan{Drop: 1}
-	m := faults.Message{Method: "register_player", Insisted: true}
-	for m.Try = range 8 {
+	m := faults.Message{Method: "register_player", MustArrive: true}
+	for m.Repetition = range 8 {
 		assert.True(t, p.Fate(7, m).Fails())
 	}
-	m.Try = 8
+	m.Repetition = 8
 	assert.Equal(t, faults.Whole, p.Fate(7, m))
-	m.Insisted = false
+	m.MustArrive = false
 	assert.True(t, p.Fate(7, m).Fails())
 }
 
-func TestRefereesDieEverywhere(t *testing.T) {
+func TestRefereesDieAtEveryStep(t *testing.T) {
 	seen := map[faults.Death]int{}
 	for i := range 400 {
 		seen[faults.DeathIn(7, fmt.Sprintf("R%dM1", i))]++
@@ -189,7 +189,7 @@ func TestFatesStayTheSame(t *testing.T) {
 	p := &faults.Plan{Drop: 0.3, Delay: 0.4, Duplicate: 0.3, Garbage: 0.2}
 	var got []string
 	for try := range 8 {
-		got = append(got, p.Fate(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1", Try: try}).String())
+		got = append(got, p.Fate(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1", Repetition: try}).String())
 	}
 	assert.Equal(t, []string{"answer lost", "whole", "whole", "request lost", "request lost", "whole", "garbled", "request lost"}, got)
 }
