@@ -59,7 +59,6 @@ func TestVerdictOnAReport(t *testing.T) {
 		{"a report with winner DRAW", ours, "REF01", report(func(q *protocol.MatchResultReport) {
 			q.Result = protocol.MatchResult{Winner: pointer("DRAW")}
 		}), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"another league", ours, "REF01", report(func(q *protocol.MatchResultReport) { q.LeagueID = "other" }), decide.NotPinged, decide.Verdict{}, protocol.ErrLeagueNotFound},
 		{"a referee without the match", ours, "REF02", report(), decide.NotPinged, decide.Verdict{}, protocol.ErrMatchNotFound},
 		{"a contradictory winner", ours, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
 			decide.Verdict{Rejected: "it contradicts itself: result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
