@@ -24,8 +24,8 @@ type conduct struct {
 }
 
 // about adds the match and its referee to a log line.
-func (c *conduct) about(line *zerolog.Event) *zerolog.Event {
-	return line.Stringer("match_id", c.id).Str("referee_id", c.referee.id)
+func (c *conduct) about(line *zerolog.Event) {
+	line.Stringer("match_id", c.id).Str("referee_id", c.referee.id)
 }
 
 // conductMatch gets a match played. The first accepted result counts. It returns when
@@ -79,7 +79,7 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 		c.slot = false
 	}
 	if event == reportLate {
-		c.about(m.options.Log.Warn()).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
+		m.options.Log.Warn().Func(c.about).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
 	}
 	if failed {
 		c.failed.add(c.referee)
@@ -210,7 +210,7 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 		return matchOver
 	}
 	if err != nil {
-		c.about(m.options.Log.Warn()).Err(err).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
+		m.options.Log.Warn().Func(c.about).Err(err).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
 		switch e := protocol.AsError(err); {
 		case protocol.Local(err):
 			return offerNotSent
@@ -227,7 +227,7 @@ func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchA
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ack.Status != protocol.StatusAccepted {
-		withReason(c.about(m.options.Log.Info()), ack.Reason).Str("status", ack.Status).Str("event_type", protocol.EventAssignmentRefused).
+		withReason(m.options.Log.Info().Func(c.about), ack.Reason).Str("status", ack.Status).Str("event_type", protocol.EventAssignmentRefused).
 			Msg("the referee does not take the match")
 		if event := decide.Decline(c.fact, at, c.referee.id, ack); event != nil {
 			_ = m.record(event) // an error ends the manager
@@ -237,7 +237,7 @@ func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchA
 	event, restarted := decide.Acceptance(c.fact, at, c.referee.id, ack)
 	switch {
 	case restarted:
-		c.about(m.options.Log.Warn()).Int("attempt", at.Number).Str("event_type", protocol.EventCommitmentChanged).
+		m.options.Log.Warn().Func(c.about).Int("attempt", at.Number).Str("event_type", protocol.EventCommitmentChanged).
 			Msg("the referee has begun this attempt again with another commitment: another attempt")
 		return offerRestarted
 	case event != nil && m.record(event) != nil:

@@ -118,7 +118,7 @@ func TestRoundsOfASpell(t *testing.T) {
 	assert.Empty(t, when("P02"))
 }
 
-func TestFatesHaveTheGivenProbabilities(t *testing.T) {
+func TestFaultsHaveTheGivenProbabilities(t *testing.T) {
 	p := &faults.Plan{Drop: 0.2, Garbage: 0.1, Delay: 0.4, Duplicate: 0.5}
 	const n = 20_000
 	counts := map[faults.MessageFault]float64{}
@@ -134,10 +134,10 @@ func TestFatesHaveTheGivenProbabilities(t *testing.T) {
 	}
 }
 
-func TestFateDependsOnlyOnTheMessage(t *testing.T) {
+func TestFaultDependsOnlyOnTheMessage(t *testing.T) {
 	p := &faults.Plan{Drop: 0.5}
 	base := faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1"}
-	faults := func(seed uint64, change func(*faults.Message)) (all [32]faults.MessageFault) {
+	decide := func(seed uint64, change func(*faults.Message)) (all [32]faults.MessageFault) {
 		for repetition := range all {
 			m := base
 			m.Repetition = repetition
@@ -147,17 +147,17 @@ func TestFateDependsOnlyOnTheMessage(t *testing.T) {
 		return all
 	}
 	same := func(*faults.Message) {}
-	first := faults(7, same)
-	assert.Equal(t, first, faults(7, same))
-	assert.NotEqual(t, first, faults(8, same))
+	first := decide(7, same)
+	assert.Equal(t, first, decide(7, same))
+	assert.NotEqual(t, first, decide(8, same))
 	for name, change := range map[string]func(*faults.Message){
-		"caller":   func(m *faults.Message) { m.Caller = "league_manager" },
-		"receiver": func(m *faults.Message) { m.Receiver = "P02" },
-		"method":   func(m *faults.Message) { m.Method = "make_move" },
-		"match":    func(m *faults.Message) { m.About = "R1M2" },
-		"repetition":      func(m *faults.Message) { m.Repetition += 100 },
+		"caller":     func(m *faults.Message) { m.Caller = "league_manager" },
+		"receiver":   func(m *faults.Message) { m.Receiver = "P02" },
+		"method":     func(m *faults.Message) { m.Method = "make_move" },
+		"match":      func(m *faults.Message) { m.About = "R1M2" },
+		"repetition": func(m *faults.Message) { m.Repetition += 100 },
 	} {
-		assert.NotEqual(t, first, faults(7, change), name)
+		assert.NotEqual(t, first, decide(7, change), name)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestRefereesDieAtEveryStep(t *testing.T) {
 }
 
 // Computed once: a seed gives the same faults in every version.
-func TestFatesStayTheSame(t *testing.T) {
+func TestFaultsStayTheSame(t *testing.T) {
 	p := &faults.Plan{Drop: 0.3, Delay: 0.4, Duplicate: 0.3, Garbage: 0.2}
 	var got []string
 	for repetition := range 8 {

@@ -139,7 +139,7 @@ func (s Period) overlaps(o Period) bool {
 func (p *Plan) Check(players, referees, rounds int) error {
 	var problems []error
 	for _, group := range []struct {
-		periods  []Period
+		periods []Period
 		parseID func(string) (int, bool)
 		count   int
 		last    string
