@@ -23,10 +23,10 @@ import (
 const leagueID = "league_of_tests"
 
 // options are those of a league that nobody calls.
-func options(keep *league.Files) league.Options {
+func options(files *league.Files) league.Options {
 	return league.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2, Referees: 1,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: keep, Clock: protocol.SystemClock(),
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: files, Clock: protocol.SystemClock(),
 	}
 }
 
@@ -34,12 +34,12 @@ func options(keep *league.Files) league.Options {
 func begun(t *testing.T) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	keep, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	assert.Empty(t, archived)
-	_, err = league.New(options(keep))
+	_, err = league.New(options(files))
 	require.NoError(t, err)
-	require.NoError(t, keep.Close())
+	require.NoError(t, files.Close())
 	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
@@ -52,9 +52,9 @@ func begun(t *testing.T) store.Folder {
 
 // open opens a league and closes it again.
 func open(folder store.Folder, leagueID string) error {
-	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	if err == nil {
-		err = keep.Close()
+		err = files.Close()
 	}
 	return err
 }
@@ -73,7 +73,7 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 	require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 }
 
-func TestALeagueThatIsKeptElsewhereToo(t *testing.T) {
+func TestLeagueOfAnotherManagerIsLocked(t *testing.T) {
 	folder := begun(t)
 	first, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestALeagueThatIsKeptElsewhereToo(t *testing.T) {
 	require.NoError(t, open(folder, leagueID))
 }
 
-func TestAKeepThatCannotBeOpened(t *testing.T) {
+func TestDamagedFilesAreNotOpened(t *testing.T) {
 	newer := func(s string) string { return strings.Replace(s, `"1.0.0"`, `"2.0.0"`, 1) }
 	for _, test := range []struct {
 		name string
@@ -134,30 +134,30 @@ func TestAKeepThatCannotBeOpened(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(before), string(after))
 
-			keep, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
+			files, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
 			require.NoError(t, err, "a new league begins all the same")
 			assert.DirExists(t, archived)
-			assert.Nil(t, keep.State.Created)
-			require.NoError(t, keep.Close())
+			assert.Nil(t, files.State.Created)
+			require.NoError(t, files.Close())
 		})
 	}
 }
 
-func TestAJournalThatIsNotThatOfTheLeague(t *testing.T) {
+func TestJournalOfAnotherLeagueIsRefused(t *testing.T) {
 	another := func(t *testing.T, change func(*league.Options)) (*league.Files, league.Options) {
 		t.Helper()
 		folder := store.Folder(t.TempDir())
-		keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+		files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
-		o := options(keep)
+		o := options(files)
 		change(&o)
 		_, err = league.New(o)
 		require.NoError(t, err)
-		require.NoError(t, keep.Close())
-		keep, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
+		require.NoError(t, files.Close())
+		files, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = keep.Close() })
-		return keep, options(keep)
+		t.Cleanup(func() { _ = files.Close() })
+		return files, options(files)
 	}
 	simulated := func(o *league.Options) { o.Simulation = &journal.Simulation{Seed: 7, Players: 2, Referees: 1} }
 	t.Run("of another league", func(t *testing.T) {
@@ -177,26 +177,26 @@ func TestAJournalThatIsNotThatOfTheLeague(t *testing.T) {
 		require.ErrorContains(t, err, "a simulated league goes on by simulate")
 	})
 	t.Run("of a game that nobody knows any more", func(t *testing.T) {
-		keep, o := another(t, func(*league.Options) {})
+		files, o := another(t, func(*league.Options) {})
 		o.Games = rules.NewRegistry()
 		_, err := league.New(o)
 		require.ErrorContains(t, err, evenodd.Type)
-		assert.Equal(t, 1, keep.State.Events, "and nothing is written")
+		assert.Equal(t, 1, files.State.Events, "and nothing is written")
 	})
 }
 
-func TestWhatWasTornOff(t *testing.T) {
+func TestIncompleteEndOfTheJournalIsCutOff(t *testing.T) {
 	folder := begun(t)
 	rewrite(t, folder.Journal(leagueID), func(s string) string { return s[:len(s)-10] })
 	torn, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
-	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
-	require.NotNil(t, keep.Torn)
+	require.NotNil(t, files.Torn)
 	end := bytes.IndexByte(torn, '\n') + 1
-	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *keep.Torn)
-	assert.Empty(t, keep.State.Agents)
-	require.NoError(t, keep.Close())
+	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *files.Torn)
+	assert.Empty(t, files.State.Agents)
+	require.NoError(t, files.Close())
 	whole, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
 	assert.Equal(t, string(torn[:end]), string(whole))

@@ -187,10 +187,10 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 	return fault
 }
 
-// Doubt records that a referee lost an attempt by a rejected report, with the result
+// LoseAttempt records that a referee lost an attempt by a rejected report, with the result
 // that the match gets if no other referee conducts it: the one that follows from the
 // choices and the number of the report, else the one that it claims.
-func (p *Reports) Doubt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.AttemptLost {
+func (p *Reports) LoseAttempt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.AttemptLost {
 	_, idA, idB, _ := s.Find(rejected.MatchID)
 	ids := [2]string{idA, idB}
 	r := rejected.GameResult
@@ -225,9 +225,9 @@ func (p *Reports) legal(r *journal.MatchReported, id string) *string {
 	return choice
 }
 
-// LastDoubt is the result of a match that no other referee can conduct: that of its
+// ResultOfLostAttempt is the result of a match that no other referee can conduct: that of its
 // last rejected report. Nil if no report was rejected, or the match has a result.
-func LastDoubt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
+func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
 	fact, _, _, _ := s.Find(id)
 	last := len(fact.LostAttempts) - 1
 	if last < 0 || fact.LostAttempts[last].Result == nil || fact.Report != nil {
