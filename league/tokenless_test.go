@@ -282,7 +282,7 @@ func TestARefereeThatHasLearnedToProveItself(t *testing.T) {
 		}
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
-		assert.False(t, state.Agents["REF01"].Proves())
+		assert.False(t, state.Agents["REF01"].ShowsAccessTokens())
 		returned := 0
 		for _, kind := range w.EventTypes(x.Folder) {
 			if kind == "agent_returned" {
@@ -332,8 +332,8 @@ func TestLeniencyIsKept(t *testing.T) {
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
 		assert.Equal(t, journal.AuthLenient, state.Created.Auth)
-		assert.True(t, state.Agents["REF01"].Proves())
-		assert.False(t, state.Agents["REF02"].Proves())
+		assert.True(t, state.Agents["REF01"].ShowsAccessTokens())
+		assert.False(t, state.Agents["REF02"].ShowsAccessTokens())
 	})
 }
 
