@@ -17,8 +17,8 @@ import (
 	"evenodd/league/store"
 )
 
-// After three reports that contradict themselves, another referee gets the match.
-func TestThreeContradictoryReportsCostTheMatch(t *testing.T) {
+// After three contradictory reports, another referee gets the match.
+func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
@@ -32,14 +32,14 @@ func TestThreeContradictoryReportsCostTheMatch(t *testing.T) {
 			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
 		}
 		x.Finish()
-		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
+		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
 		assert.Equal(t, "REF01", state.Rounds[0].Matches[0].LostAttempts[0].RefereeID)
 		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings, "the result is that of the other referee")
+		assert.Empty(t, audited.Findings, "the recorded result is that of the other referee")
 		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
 	})
 }
@@ -51,9 +51,8 @@ func rulesOf(findings []audit.Finding) (names []string) {
 	return names
 }
 
-// A referee that falls silent after a contradictory report loses the match ten
-// seconds later.
-func TestContradictoryReportFollowedBySilence(t *testing.T) {
+// A referee that does not correct a contradictory report within ten seconds loses the match.
+func TestMatchIsReassignedIfAContradictoryReportIsNotCorrected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", w.OnlyAccepting())
@@ -68,7 +67,7 @@ func TestContradictoryReportFollowedBySilence(t *testing.T) {
 	})
 }
 
-// A referee that lost its attempt by rejected reports cannot decide it any more.
+// A referee that lost its attempt by rejected reports cannot report it any more.
 func TestReportOfALostAttemptIsRejected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
@@ -95,8 +94,7 @@ func TestReportOfALostAttemptIsRejected(t *testing.T) {
 	})
 }
 
-// The reports of a former referee do not change how many reports of the present one
-// were rejected.
+// Rejected reports of a former referee do not count against the present one.
 func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 3, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
@@ -111,13 +109,13 @@ func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		}
 		w.Finish()
-		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "at once")
+		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "without a delay")
 	})
 }
 
-// A number outside 1 to 10 contradicts a report. Third-party referees report 0 for
-// nothing drawn: with a technical loss, and without the choices.
-func TestNumbersThatAreNeverDrawn(t *testing.T) {
+// A number outside 1 to 10 contradicts a report. Third-party referees report 0 if they drew
+// none, with a technical loss or without the choices.
+func TestReportWithImpossibleNumberIsRejected(t *testing.T) {
 	even, odd := "even", "odd"
 	both := protocol.Both("P01", &even, "P02", &odd)
 	one := protocol.Both("P01", &even, "P02", nil)
@@ -155,12 +153,12 @@ func TestNumbersThatAreNeverDrawn(t *testing.T) {
 						break
 					}
 					leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-					assert.Contains(t, protocol.AsError(err).Detail, "drawn_number: the number is drawn from 1 to 1", "carriers cut what follows")
+					assert.Contains(t, protocol.AsError(err).Detail, "drawn_number: the number is drawn from 1 to 1", "some carriers truncate the rest")
 				}
 				w.Finish()
 				r := w.Manager.Results()[0]
 				if test.rejected {
-					assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
+					assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
 					assert.Equal(t, "REF02", r.RefereeID)
 				} else {
 					assert.Equal(t, []any{"REF01", "P01", 0}, []any{r.RefereeID, r.Winner, r.Number})
@@ -170,7 +168,7 @@ func TestNumbersThatAreNeverDrawn(t *testing.T) {
 	}
 }
 
-// A better report that follows in time counts.
+// A corrected report within ten seconds counts.
 func TestCorrectedReportCounts(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
@@ -189,15 +187,15 @@ func TestCorrectedReportCounts(t *testing.T) {
 	})
 }
 
-// Where no other referee is left, the match ends by what the report says, and
-// the audit finds it.
-func TestContradictoryReportOfTheOnlyReferee(t *testing.T) {
+// Without another referee, the match ends by the reported details, and the audit reports a
+// finding.
+func TestContradictoryReportOfTheOnlyRefereeIsRecorded(t *testing.T) {
 	maybe, eleven, stranger := "maybe", 11, "P77"
 	for _, test := range []struct {
 		name   string
 		change func(q *protocol.MatchResultReport)
 		code   protocol.Code
-		want   string // status, winner, and choice of P01 that are recorded
+		want   string // recorded status, winner and choice of P01
 	}{
 		{"another winner", func(q *protocol.MatchResultReport) {}, protocol.ErrInvalidFieldType, "WIN P01 even"},
 		{"a number that is never drawn", func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &eleven }, protocol.ErrInvalidFieldType, "WIN P02 even"},
@@ -234,9 +232,9 @@ func TestContradictoryReportOfTheOnlyReferee(t *testing.T) {
 	}
 }
 
-// A third-party referee that blames both players, although both answer, has
-// perhaps never asked them: another referee gets the match.
-func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
+// A third-party referee reports that both players failed, but both answer pings: another
+// referee gets the match.
+func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
@@ -249,7 +247,7 @@ func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
 			_, err := w.Report(w.DoubleLossReport("REF01"))
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		}
-		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "once for the match")
+		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
 		x.Finish()
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
@@ -260,9 +258,9 @@ func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
 	})
 }
 
-// However a third-party referee writes that both players failed, the players are
-// pinged before.
-func TestDoubleTechnicalLossInAnyForm(t *testing.T) {
+// The manager pings the players before it accepts a double technical loss, in any form of
+// the report.
+func TestDoubleTechnicalLossIsRecognizedInAnyForm(t *testing.T) {
 	draw, zero := "DRAW", 0
 	for name, change := range map[string]func(q *protocol.MatchResultReport){
 		"without a status": func(q *protocol.MatchResultReport) {
@@ -292,12 +290,12 @@ func TestDoubleTechnicalLossInAnyForm(t *testing.T) {
 	}
 }
 
-// Reports that arrive while the players are pinged wait until the report that caused
-// the pings is judged. A referee that hangs up does not end the pings.
-func TestReportsDuringThePingsWait(t *testing.T) {
+// Reports that arrive during the pings wait for the verdict on the first report. The pings
+// continue if the referee closes its connection.
+func TestReportsWaitForPendingPings(t *testing.T) {
 	for _, test := range []struct {
 		name     string
-		patience time.Duration // of the first report
+		patience time.Duration // how long the first caller waits
 		then     func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
 	}{
 		{"a second copy", 5 * leaguetest.Second, (*leaguetest.World).DoubleLossReport},
@@ -324,7 +322,7 @@ func TestReportsDuringThePingsWait(t *testing.T) {
 				leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 				assert.Equal(t, 11*leaguetest.Second, w.Now(), "when both players have answered")
 				<-first
-				assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "once for the match")
+				assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
 				x.Finish()
 				assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 				require.NoError(t, x.CloseFiles())
@@ -335,8 +333,8 @@ func TestReportsDuringThePingsWait(t *testing.T) {
 	}
 }
 
-// The match file of a result that rests on a rejected report is written with it.
-func TestMatchFileOfARejectedReport(t *testing.T) {
+// A result from a rejected report has a match file immediately.
+func TestResultOfARejectedReportHasAMatchFile(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
@@ -357,8 +355,8 @@ func TestMatchFileOfARejectedReport(t *testing.T) {
 	})
 }
 
-// cutAfter leaves of a league what its manager has on disk when it dies after the
-// first event of a kind.
+// cutAfter cuts the files of a league after the first journal event of a type, as after a
+// crash.
 func cutAfter(t *testing.T, w *leaguetest.World, folder store.Folder, kind string) {
 	t.Helper()
 	var kept []byte
@@ -373,9 +371,8 @@ func cutAfter(t *testing.T, w *leaguetest.World, folder store.Folder, kind strin
 	require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
 }
 
-// A manager that dies after the doubt still knows that the result rests on a
-// rejected report, whatever the only referee reports then.
-func TestDoubtOutlastsTheManager(t *testing.T) {
+// After a restart, the manager still knows that the result comes from a rejected report.
+func TestRejectedReportSurvivesARestart(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		report func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
@@ -416,9 +413,8 @@ func TestDoubtOutlastsTheManager(t *testing.T) {
 	}
 }
 
-// A manager that has just restarted pings the players too before it records a double
-// technical loss.
-func TestDoubleTechnicalLossBeforeTheRoundIsTakenUpAgain(t *testing.T) {
+// A restarted manager also pings the players before it records a double technical loss.
+func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
@@ -440,7 +436,7 @@ func TestDoubleTechnicalLossBeforeTheRoundIsTakenUpAgain(t *testing.T) {
 	})
 }
 
-func TestDoubleTechnicalLossOfTheOnlyReferee(t *testing.T) {
+func TestDoubleTechnicalLossOfTheOnlyRefereeIsRecorded(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
@@ -459,9 +455,9 @@ func TestDoubleTechnicalLossOfTheOnlyReferee(t *testing.T) {
 	})
 }
 
-// A double loss is believed when a player is gone, and from referees that prove
-// themselves to the players.
-func TestDoubleTechnicalLossThatIsBelieved(t *testing.T) {
+// A double technical loss is accepted if a player does not answer, or from a referee that
+// authenticates itself to the players.
+func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		gone bool
