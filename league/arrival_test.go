@@ -20,7 +20,7 @@ import (
 )
 
 // notListening registers one of our players before its port is open; open opens the port.
-func notListening(w *leaguetest.World, id string, traits ...leaguetest.Option) (a *leaguetest.Agent, open func()) {
+func notListening(w *leaguetest.World, id string, traits ...leaguetest.Option) (a *leaguetest.Agent, openAndClose func()) {
 	a = w.NewPlayer(id, traits...)
 	a.Stop()
 	return a, func() { a.Stop = w.Network.Listen(a.Host, a.Mux, false) }
@@ -32,10 +32,10 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 		w.StartManager(2, 1)
 		w.Referee("REF01")
 		w.Player("P01", leaguetest.WithStrategy("even"))
-		late, open := notListening(w, "P02", leaguetest.WithStrategy("odd"))
+		late, openAndClose := notListening(w, "P02", leaguetest.WithStrategy("odd"))
 		require.NoError(t, late.Player.Register(w.Context))
 		assert.Zero(t, w.Now(), "the response comes at once")
-		w.RunAt(3*leaguetest.Second, open)
+		w.RunAt(3*leaguetest.Second, openAndClose)
 		w.WaitUntil(2 * leaguetest.Second)
 		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
 		assert.Equal(t, decide.StateWaitingForRegistrations, w.Manager.Status().State)

@@ -16,7 +16,7 @@ func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1, func(o *league.Options) { o.Retry = protocol.RetryPolicy{MaxRetries: 1, Delay: 0.5} })
 		w.Referee("REF01")
-		evens(w, 3)
+		evenPlayers(w, 3)
 		w.Finish()
 		calls := w.Calls(protocol.StartMatch.Name, "ref01")
 		require.Len(t, calls, 3)

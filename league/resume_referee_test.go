@@ -125,8 +125,8 @@ func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				atOnce := func(o *league.Options) { o.SuspendAfter = 1 }
-				x := w.StartManagerIn(folder, 4, 2, atOnce)
+				mostConcurrent := func(o *league.Options) { o.SuspendAfter = 1 }
+				x := w.StartManagerIn(folder, 4, 2, mostConcurrent)
 				r := w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
 				w.RefereeWithFiles("REF02", files, leaguetest.WithCapacity(1))
 				w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
@@ -137,7 +137,7 @@ func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
 				assert.NotContains(t, w.EventTypes(folder), "agent_suspended", "the round is not over")
 				if test.next {
 					x.Kill()
-					x = w.StartManagerIn(folder, 4, 2, atOnce)
+					x = w.StartManagerIn(folder, 4, 2, mostConcurrent)
 				}
 				w.WaitUntil(22 * leaguetest.Second) // in the second round, of which it has none
 				w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))

@@ -189,7 +189,7 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1, lenient)
 		outsider(w, "REF01", w.AcceptMatch)
 		w.Players(4)
-		drawn := "DRAW"
+		drawnReport := "DRAW"
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {
 				w.WaitUntil(w.Now() + 20*leaguetest.Second)
@@ -203,7 +203,7 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 				case "R1M2": // as maker D scores
 					q.Result = protocol.MatchResult{Score: protocol.Both(players[0], 0, players[1], 0)}
 				case "R2M1": // as maker E says
-					q.Result.Winner = &drawn
+					q.Result.Winner = &drawnReport
 				case "R2M2": // it speaks against itself
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Choices: protocol.Both(players[0], &even, players[1], &odd)}
 				case "R3M1":

@@ -433,7 +433,7 @@ func (w *traffic) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func TestNoMoreMatchesAtOnceThanAllowed(t *testing.T) {
+func TestConcurrentMatchesAreLimited(t *testing.T) {
 	for _, allowed := range []int{1, 2, 3} {
 		t.Run(fmt.Sprintf("%d at once", allowed), func(t *testing.T) {
 			o := options(12)
