@@ -130,10 +130,10 @@ func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 		w.WaitUntil(25 * leaguetest.Second) // round 4: three rounds have cost 6 s and more each
 		assert.Equal(t, "SUSPENDED 4 did not answer in its last 3 matches", agentLife(w, "P03"))
 		assert.Equal(t, protocol.AgentStates{Active: 6, Suspended: 1}, x.Manager.Status().Agents)
-		status := leaguetest.Decode[protocol.StatusData](ask(w, "P01", protocol.QueryStatus))
+		statusWith := leaguetest.Decode[protocol.StatusData](ask(w, "P01", protocol.QueryStatus))
 		assert.Equal(t, []protocol.InactiveAgent{{
 			AgentID: "P03", State: "SUSPENDED", Reason: "did not answer in its last 3 matches", Failures: 4,
-		}}, status.Inactive)
+		}}, statusWith.Inactive)
 		x.Finish()
 
 		assert.Equal(t, []int{0, 9, 15, 23, 28}, startSeconds(w), "a match with a dead player costs at most the 2 s of a ping")

@@ -20,7 +20,7 @@ import (
 )
 
 // notListening registers one of our players before its port is open; open opens the port.
-func notListening(w *leaguetest.World, id string, traits ...leaguetest.Option) (a *leaguetest.Agent, openAndClose func()) {
+func notListening(w *leaguetest.World, id string, traits ...leaguetest.Option) (a *leaguetest.Agent, open func()) {
 	a = w.NewPlayer(id, traits...)
 	a.Stop()
 	return a, func() { a.Stop = w.Network.Listen(a.Host, a.Mux, false) }
@@ -32,15 +32,15 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 		w.StartManager(2, 1)
 		w.Referee("REF01")
 		w.Player("P01", leaguetest.WithStrategy("even"))
-		late, openAndClose := notListening(w, "P02", leaguetest.WithStrategy("odd"))
+		late, open := notListening(w, "P02", leaguetest.WithStrategy("odd"))
 		require.NoError(t, late.Player.Register(w.Context))
 		assert.Zero(t, w.Now(), "the response comes at once")
-		w.RunAt(3*leaguetest.Second, openAndClose)
+		w.RunAt(3*leaguetest.Second, open)
 		w.WaitUntil(2 * leaguetest.Second)
 		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
 		assert.Equal(t, decide.StateWaitingForRegistrations, w.Manager.Status().State)
-		_, status := answer(w.Query("P01", protocol.QueryStatus))
-		assert.Contains(t, string(status), `"awaited":["P02"]`)
+		_, statusWith := answer(w.Query("P01", protocol.QueryStatus))
+		assert.Contains(t, string(statusWith), `"awaited":["P02"]`)
 		w.Finish()
 		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
 		first := w.Calls(protocol.NotifyRound.Name, "p02")[0].At
@@ -206,7 +206,7 @@ func TestRegistrationWithAForbiddenEndpointIsDropped(t *testing.T) {
 		at     string
 		reason string
 	}{
-		{"at a forbidden address", func(*leaguetest.World) protocol.Caller { return never{forbidden{}} }, "alpha", journal.DroppedForbidden},
+		{"at a forbidden address", func(*leaguetest.World) protocol.Caller { return failingCaller{forbidden{}} }, "alpha", journal.DroppedForbidden},
 		{"of a league manager", func(w *leaguetest.World) protocol.Caller { return w.Caller(leaguetest.ManagerHost, 64<<10) }, leaguetest.ManagerHost, journal.DroppedManager},
 	} {
 		t.Run(test.name, func(t *testing.T) {

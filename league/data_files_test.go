@@ -96,7 +96,7 @@ func TestMatchFileOfAThirdPartyRefereeIsWrittenWithItsReport(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		_, err := w.Report(w.WinReport("REF01"))

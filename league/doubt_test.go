@@ -120,11 +120,11 @@ func TestReportWithImpossibleNumberIsRejected(t *testing.T) {
 	both := protocol.Both("P01", &even, "P02", &odd)
 	one := protocol.Both("P01", &even, "P02", nil)
 	for _, test := range []struct {
-		name     string
-		number   int
-		choices  protocol.PerPlayer[*string]
-		status   string
-		rejected bool
+		name       string
+		number     int
+		choices    protocol.PerPlayer[*string]
+		statusWith string
+		rejected   bool
 	}{
 		{"0 with both choices", 0, both, protocol.StatusWin, true},
 		{"0 with both choices and no status", 0, both, "", true},
@@ -145,7 +145,7 @@ func TestReportWithImpossibleNumberIsRejected(t *testing.T) {
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
 				q := w.WinReport("REF01")
-				q.Result.Details = &protocol.ResultDetails{DrawnNumber: &test.number, Choices: test.choices, Status: test.status}
+				q.Result.Details = &protocol.ResultDetails{DrawnNumber: &test.number, Choices: test.choices, Status: test.statusWith}
 				for range 3 {
 					_, err := w.Report(q)
 					if !test.rejected {
@@ -238,7 +238,7 @@ func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Referee("REF02")
 		w.Players(2, leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
 		w.WaitUntil(leaguetest.Second)
@@ -273,7 +273,7 @@ func TestDoubleTechnicalLossIsRecognizedInAnyForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 2)
-				outsider(w, "REF01", w.AcceptMatch)
+				thirdPartyReferee(w, "REF01", w.AcceptMatch)
 				w.Referee("REF02")
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
@@ -306,15 +306,15 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 2, 2)
-				outsider(w, "REF01", w.AcceptMatch)
+				thirdPartyReferee(w, "REF01", w.AcceptMatch)
 				w.Referee("REF02")
 				w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
 				w.WaitUntil(10 * leaguetest.Second)
 				pings := w.CountCalls(protocol.Ping.Name, "p01")
 				first := w.InBackground(func() {
-					limited, stop := context.WithTimeout(w.Context, test.patience)
+					assertRateLimited, stop := context.WithTimeout(w.Context, test.patience)
 					defer stop()
-					_, err := protocol.ReportMatchResult.Call(limited, w.Untrusted, w.ManagerPeer(), w.DoubleLossReport("REF01"))
+					_, err := protocol.ReportMatchResult.Call(assertRateLimited, w.Untrusted, w.ManagerPeer(), w.DoubleLossReport("REF01"))
 					assert.Error(t, err)
 				})
 				w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
@@ -338,7 +338,7 @@ func TestResultOfARejectedReportHasAMatchFile(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		players := pairOf(w, "R1M1")
@@ -387,7 +387,7 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 					folder := leaguetest.TempFolder(t)
 					x := w.StartManagerIn(folder, 2, 1)
-					outsider(w, "REF01", w.AcceptMatch)
+					thirdPartyReferee(w, "REF01", w.AcceptMatch)
 					w.Players(2)
 					w.WaitUntil(leaguetest.Second)
 					for range test.times {
@@ -418,7 +418,7 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		x.Kill()
@@ -440,7 +440,7 @@ func TestDoubleTechnicalLossOfTheOnlyRefereeIsRecorded(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		_, err := w.Report(w.DoubleLossReport("REF01"))
@@ -469,7 +469,7 @@ func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
 				if test.ours {
 					w.Referee("REF01", w.OnlyAccepting())
 				} else {
-					outsider(w, "REF01", w.AcceptMatch)
+					thirdPartyReferee(w, "REF01", w.AcceptMatch)
 				}
 				players := w.Players(2)
 				w.WaitUntil(leaguetest.Second)

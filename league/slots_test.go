@@ -12,9 +12,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// TestAnEndpointThatNobodyCouldCall is refused at the door: in an assignment it
-// would break every match of the player.
-func TestAnEndpointThatNobodyCouldCall(t *testing.T) {
+func TestRegistrationWithAnInvalidEndpointIsRejected(t *testing.T) {
 	for _, endpoint := range []string{"http://:8101/mcp", "http://[fe80::1%25eth0]/mcp", "http:///mcp", "localhost:8101", "http://localhost:0/mcp", "http://localhost:65536/mcp"} {
 		t.Run(endpoint, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -29,9 +27,8 @@ func TestAnEndpointThatNobodyCouldCall(t *testing.T) {
 	}
 }
 
-// TestANameThatSteersATerminal is no name: it is printed on other agents'
-// screens.
-func TestANameThatSteersATerminal(t *testing.T) {
+// A display name is printed on terminals, so it must not contain control characters.
+func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
 	for _, name := range []string{"a\nb", "a\x1b[31mb", "a\u202eb", "a\x7fb", "a\u0085b"} {
 		t.Run(strconv.Quote(name), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -46,9 +43,9 @@ func TestANameThatSteersATerminal(t *testing.T) {
 	}
 }
 
-// TestARefereeThatIsGone loses its match to another after three glances, long
-// before the longest match is over.
-func TestARefereeThatIsGone(t *testing.T) {
+// The manager pings the referee of a match and reassigns the match after three unanswered
+// pings.
+func TestMatchOfAnUnreachableRefereeIsReassigned(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		gone := w.Referee("REF01", w.OnlyAccepting())
@@ -62,8 +59,7 @@ func TestARefereeThatIsGone(t *testing.T) {
 	})
 }
 
-// TestARefereeThatDoesNotTakeTheMatch cannot report it either.
-func TestARefereeThatDoesNotTakeTheMatch(t *testing.T) {
+func TestBusyRefereeMayNotReport(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusBusy)))
