@@ -190,7 +190,7 @@ func TestCorrectedReportCounts(t *testing.T) {
 // Without another referee, the match ends by the reported details, and the audit reports a
 // finding.
 func TestContradictoryReportOfTheOnlyRefereeIsRecorded(t *testing.T) {
-	maybe, eleven, stranger := "maybe", 11, "P77"
+	maybe, eleven, other := "maybe", 11, "P77"
 	for _, test := range []struct {
 		name   string
 		change func(q *protocol.MatchResultReport)
@@ -202,7 +202,7 @@ func TestContradictoryReportOfTheOnlyRefereeIsRecorded(t *testing.T) {
 		{"a choice that the rules do not allow", func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
 		}, protocol.ErrInvalidParityChoice, "WIN P02 "},
-		{"a winner that does not play", func(q *protocol.MatchResultReport) { q.Result.Winner = &stranger }, protocol.ErrInvalidFieldType, "WIN P01 even"},
+		{"a winner that does not play", func(q *protocol.MatchResultReport) { q.Result.Winner = &other }, protocol.ErrInvalidFieldType, "WIN P01 even"},
 		{"a winner of a draw", func(q *protocol.MatchResultReport) {
 			q.Result.Details.Status, q.Result.Details.DrawnNumber = protocol.StatusDraw, nil
 		}, protocol.ErrInvalidFieldType, "WIN P02 even"},
