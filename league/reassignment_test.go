@@ -224,3 +224,33 @@ func TestReportDuringTheAssignmentCompletesTheMatch(t *testing.T) {
 		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
 	})
 }
+
+// The manager pings the referee of a match and reassigns the match after three unanswered
+// pings.
+func TestMatchOfAnUnreachableRefereeIsReassigned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		gone := w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02")
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		gone.Stop()
+		w.Finish()
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+		assert.Less(t, w.Now(), 60*time.Second)
+	})
+}
+
+func TestBusyRefereeMayNotReport(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusBusy)))
+		w.Referee("REF02", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(10 * leaguetest.Second)
+		_, err := w.Report(w.WinReport("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
+		_, err = w.Report(w.WinReport("REF02"))
+		require.NoError(t, err)
+	})
+}

@@ -2,6 +2,7 @@ package league_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -271,4 +272,35 @@ func TestRefereeCapacityIsAtMostTen(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, protocol.StatusAccepted, r.Status)
 	})
+}
+
+func TestRegistrationWithAnInvalidEndpointIsRejected(t *testing.T) {
+	for _, endpoint := range []string{"http://:8101/mcp", "http://[fe80::1%25eth0]/mcp", "http:///mcp", "localhost:8101", "http://localhost:0/mcp", "http://localhost:65536/mcp"} {
+		t.Run(endpoint, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				q := w.Application("Alpha")
+				q.PlayerMeta.ContactEndpoint = endpoint
+				r, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
+			})
+		})
+	}
+}
+
+// A display name is printed on terminals, so it must not contain control characters.
+func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
+	for _, name := range []string{"a\nb", "a\x1b[31mb", "a\u202eb", "a\x7fb", "a\u0085b"} {
+		t.Run(strconv.Quote(name), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				w.PingOnly("alpha")
+				q := w.Application("Alpha")
+				q.PlayerMeta.DisplayName = name
+				_, err := w.Apply(q)
+				leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			})
+		})
+	}
 }

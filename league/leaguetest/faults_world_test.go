@@ -179,7 +179,7 @@ func (w *hostileWorld) request(method, url string, body io.Reader, header ...str
 	r, err := client.Do(q)
 	switch {
 	case ctx.Err() != nil:
-		return "no answer in 20 s"
+		return "no response in 20 s"
 	case err != nil:
 		return "the connection was closed"
 	}
@@ -196,13 +196,13 @@ func (w *hostileWorld) request(method, url string, body io.Reader, header ...str
 func rpcOf(raw []byte) string {
 	var batch []jsontext.Value
 	if json.Unmarshal(raw, &batch) == nil && len(batch) > 0 {
-		return ", " + strconv.Itoa(len(batch)) + " answers"
+		return ", " + strconv.Itoa(len(batch)) + " responses"
 	}
 	_, err := transport.DecodeResponse(raw, func(raw []byte) (any, error) { return raw, nil })
 	var answered *transport.Error
 	switch {
 	case len(raw) == 0:
-		return ", nothing"
+		return ", empty body"
 	case err == nil:
 		return ", a result"
 	case errors.As(err, &answered):
@@ -218,11 +218,11 @@ func answerOf(err error) string {
 	case e == nil && err == nil:
 		return "a result"
 	case e == nil:
-		return "given up"
+		return "cancelled"
 	case e.Code == protocol.ErrTimeout && !e.Remote:
-		return "no answer in time"
+		return "no response in time"
 	case e.Code == protocol.ErrConnection && !e.Remote:
-		return "no answer"
+		return "no response"
 	case e.Code == "":
 		return "error " + strconv.Itoa(e.RPC)
 	}
