@@ -177,12 +177,12 @@ func (s *State) Referee(round, number int) string {
 }
 
 // Outcome returns the result of a match as the table counts it.
-func (s *State) Outcome(d *MatchReported) (table.Outcome, error) {
+func (s *State) Outcome(d *MatchReported) (table.Result, error) {
 	_, idA, idB, ok := s.Find(d.MatchID)
 	if !ok {
-		return table.Outcome{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
+		return table.Result{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
 	}
-	o := table.Outcome{A: s.indexes[idA], B: s.indexes[idB], Winner: table.None}
+	o := table.Result{A: s.indexes[idA], B: s.indexes[idB], Winner: table.None}
 	switch d.Status {
 	case protocol.StatusWin, protocol.StatusDraw:
 	case protocol.StatusTechnicalLoss:

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// The tie-breaks a league may rank its players by. All are descending: the
-// higher value stands first.
+// The tie-breaks of a league. All are descending: the higher value ranks first.
 const (
 	// TiebreakPoints is the total of points.
 	TiebreakPoints = "points"
@@ -15,36 +14,34 @@ const (
 	TiebreakWins = "wins"
 	// TiebreakDraws is the number of draws.
 	TiebreakDraws = "draws"
-	// TiebreakHeadToHead is the points gained in matches among those who are
-	// still level after all earlier tie-breaks.
+	// TiebreakHeadToHead is the points from matches among the players that are still tied
+	// after all earlier tie-breaks.
 	TiebreakHeadToHead = "head_to_head"
-	// TiebreakSonnebornBerger is the points of every opponent beaten plus half
-	// the points of every opponent drawn with, once per match.
+	// TiebreakSonnebornBerger is the points of each defeated opponent plus half the points
+	// of each opponent of a draw, once per match.
 	TiebreakSonnebornBerger = "sonneborn_berger"
 	// TiebreakWinRate is wins per match played; 0 before the first match.
 	TiebreakWinRate = "win_rate"
 )
 
-// Scoring is how a league awards points and how it separates players.
+// Scoring defines the points of a match and the order of the players.
 type Scoring struct {
-	// Points for one match. TechnicalLoss goes to the player who failed; the
-	// opponent of a player who failed gets Win.
+	// Points for one match. A player that failed gets TechnicalLoss, its opponent Win.
 	Win, Draw, Loss, TechnicalLoss int
 
-	// Tiebreakers, the first deciding first, each at most once. Points are one
-	// of them and have no precedence of their own. None at all means those of
-	// DefaultScoring.
+	// Tiebreakers by priority, each at most once. Points are an ordinary tie-break. An empty
+	// list means the tie-breaks of DefaultScoring.
 	Tiebreakers []string
 }
 
-// DefaultScoring is that of spec 003 §3.4: 3 points for a win, 1 for a draw, 0
-// for a loss of any kind; ranked by points, wins, draws. (§3.4.2 says "draw
-// difference", which a player has with nobody; the number of draws is meant.)
+// DefaultScoring returns the scoring of spec 003 §3.4: 3 points for a win, 1 for a draw, 0
+// for a loss of any kind; ranked by points, wins, draws. (§3.4.2 says "draw difference",
+// which does not exist; it means the number of draws.)
 func DefaultScoring() Scoring {
 	return Scoring{Win: 3, Draw: 1, Tiebreakers: []string{TiebreakPoints, TiebreakWins, TiebreakDraws}}
 }
 
-// Equal tells whether two scorings rank alike.
+// Equal reports whether two scorings rank identically.
 func (s Scoring) Equal(o Scoring) bool {
 	named := func(list []string) []string {
 		if len(list) == 0 {
@@ -67,14 +64,13 @@ func (s Scoring) Validate() error {
 			return fmt.Errorf("unknown tie-breaker %q: known are %s", name, strings.Join(known, ", "))
 		}
 		if slices.Contains(s.Tiebreakers[:i], name) {
-			return fmt.Errorf("tie-breaker %q is repeated: each of %s may be named once", name, strings.Join(known, ", "))
+			return fmt.Errorf("tie-breaker %q is repeated: use each of %s at most once", name, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// needsResults reports whether the counters of a Row do not suffice to rank by
-// this scoring.
+// needsResults reports whether the tie-breaks need more than the counters of a Row.
 func (s Scoring) needsResults() bool {
 	return slices.Contains(s.Tiebreakers, TiebreakHeadToHead) ||
 		slices.Contains(s.Tiebreakers, TiebreakSonnebornBerger)

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// order compares two rows: negative if a stands before b, 0 if they are level.
+// order compares two rows: negative if a ranks before b, 0 if they are tied.
 type order func(a, b Row) int
 
-// Standings returns the rows of all players, best first, ranked 1 to n by the
-// league's tie-breakers. Players whom those cannot separate stand in ascending
-// order of index, so ranks are distinct. The slice is the caller's.
+// Standings returns the rows of all players, best first, with ranks 1 to n. Players that are
+// tied after all tie-breaks are ordered by index, so that ranks are distinct. The caller
+// owns the slice.
 func (t *Table) Standings() []Row {
 	rows := slices.Clone(t.rows)
 	var orders []order
@@ -24,9 +24,8 @@ func (t *Table) Standings() []Row {
 	return rows
 }
 
-// tiebreak returns the order a tie-breaker stands for. earlier are those that
-// decide before it; head_to_head asks whom they leave level, and sorts rows to
-// find out.
+// tiebreak returns the order of a tie-breaker. earlier are the orders with a higher
+// priority; head_to_head sorts rows to find the players that they leave tied.
 func (t *Table) tiebreak(name string, rows []Row, earlier []order) order {
 	switch name {
 	case TiebreakPoints:
@@ -51,21 +50,21 @@ func descending(values []int) order {
 	return func(a, b Row) int { return cmp.Compare(values[b.Player], values[a.Player]) }
 }
 
-// compareWinRate compares the fractions wins/played without rounding. Who has
-// not played counts as 0/1: with 0/0 the products would make them level with
-// everybody, and the order would depend on who is compared with whom.
+// compareWinRate compares the fractions wins/played without rounding. A player without
+// matches counts as 0/1: with 0/0 it would be tied with every player, and the order would
+// not be transitive.
 func compareWinRate(a, b Row) int {
 	return cmp.Compare(b.Wins*max(a.Played, 1), a.Wins*max(b.Played, 1))
 }
 
-// sort puts the best first; the lower index where nothing else decides.
+// sort sorts the best first, and by index if no order decides.
 func sort(rows []Row, orders []order) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(compare(a, b, orders), cmp.Compare(a.Player, b.Player))
 	})
 }
 
-// compare asks one order after the other until one decides.
+// compare returns the result of the first order that decides.
 func compare(a, b Row, orders []order) int {
 	for _, by := range orders {
 		if c := by(a, b); c != 0 {
@@ -75,8 +74,8 @@ func compare(a, b Row, orders []order) int {
 	return 0
 }
 
-// level numbers the groups of players whom the orders leave level: players
-// have the same number, by index, if they are in the same group. It sorts rows.
+// level numbers the groups of players that the orders leave tied. It returns the group
+// number by player, and sorts rows.
 func level(rows []Row, orders []order) (group []int) {
 	sort(rows, orders)
 	group = make([]int, len(rows))
@@ -90,7 +89,7 @@ func level(rows []Row, orders []order) (group []int) {
 	return group
 }
 
-// headToHead is, by player, the points gained against others of the same group.
+// headToHead returns, by player, the points from matches against players of the same group.
 func (t *Table) headToHead(group []int) []int {
 	gained := make([]int, len(t.rows))
 	for player, games := range t.games {
@@ -103,8 +102,8 @@ func (t *Table) headToHead(group []int) []int {
 	return gained
 }
 
-// sonnebornBerger is, by player, twice the Sonneborn-Berger score: doubled,
-// the half points of drawn opponents are integers.
+// sonnebornBerger returns, by player, twice the Sonneborn-Berger score, so that half points
+// are integers.
 func (t *Table) sonnebornBerger() []int {
 	doubled := make([]int, len(t.rows))
 	for player, games := range t.games {

@@ -1,10 +1,9 @@
-// Package table says who stands where: it counts the results of matches and
-// ranks the players by a league's scoring (spec 003 §3.4).
+// Package table counts the results of matches and ranks the players by the scoring of a
+// league (spec 003 §3.4).
 //
-// Players are indexes, 0 to n-1, into the league's list of players in
-// ascending order of id. The package knows no ids, rounds, games or time, and
-// not which matches are still to be played. Whether a result may count, and
-// that it counts only once, is for the caller to know.
+// Players are indexes, 0 to n-1, into the league's list of players in ascending order of id.
+// The package does not depend on ids, rounds, games, time or the schedule. The caller
+// decides whether a result counts, and records it once.
 package table
 
 import (
@@ -13,67 +12,65 @@ import (
 	"slices"
 )
 
-// None is the Winner of an Outcome that nobody won.
+// None is the Winner of a Result without a winner.
 const None = -1
 
-// Outcome is how a match ended.
-type Outcome struct {
+// Result is the result of a match.
+type Result struct {
 	// A and B are the indexes of the two players, in either order.
 	A, B int
 	// Winner is A, B or None.
 	Winner int
-	// Technical says that the match ended because somebody failed: with a
-	// Winner the other one did, with None both did, which is a loss for both.
-	// None without Technical is a draw.
+	// Technical means that a player failed: the player that is not the Winner, or both
+	// players if the Winner is None, which is a loss for both. Without Technical, None is a
+	// draw.
 	Technical bool
 }
 
-// Row is one player's line in the standings.
+// Row is the line of a player in the standings.
 type Row struct {
 	Player int // index of the player
 	Rank   int // from 1; 0 where rows are not ranked
 
 	Played          int // Wins + Draws + Losses
-	Wins            int // technical ones included
+	Wins            int // including technical wins
 	Draws           int
-	Losses          int // technical ones included
+	Losses          int // including technical losses
 	TechnicalLosses int
 	Points          int
 }
 
-// Table counts results as they come. The order in which they come changes
-// nothing. It is not safe for concurrent use.
+// Table counts results. Their order does not matter. It is not safe for concurrent use.
 type Table struct {
 	scoring Scoring
 	rows    []Row // by player, Rank 0
 
-	// games are the results of every player, kept only for tie-breaks that ask
-	// who beat whom; nil otherwise. Both players of a match have one each.
+	// games are the results by player, only for tie-breaks that compare opponents; otherwise
+	// nil. Each match has an entry for both players.
 	games [][]game
 }
 
-// game is a match as one of its players saw it.
+// game is a match from the point of view of one of its players.
 type game struct {
-	opponent int32 // 32 bits: two of these per match are most of a big league's table
-	result   result
+	opponent int32 // 32 bits, because a large league has many of them
+	result   playerResult
 }
 
-// result is what a match was to one of its players.
-type result uint8
+// playerResult is the result of a match for one of its players.
+type playerResult uint8
 
 const (
-	won result = iota
+	won playerResult = iota
 	drew
 	lost
-	failed // lost by technical loss
+	failed // technical loss
 )
 
-// New returns the table of a league in which nobody has played yet. players
-// may be 0. The error is that of a scoring that is not valid, or of a number
-// of players that is negative or beyond 32 bits.
+// New returns an empty table. players may be 0. An error reports an invalid scoring, or a
+// number of players that is negative or exceeds 32 bits.
 func New(players int, scoring Scoring) (*Table, error) {
 	if players < 0 || players > math.MaxInt32 {
-		return nil, fmt.Errorf("a table of %d players: want 0 to %d", players, math.MaxInt32)
+		return nil, fmt.Errorf("table of %d players: want 0 to %d", players, math.MaxInt32)
 	}
 	if err := scoring.Validate(); err != nil {
 		return nil, err
@@ -92,31 +89,31 @@ func New(players int, scoring Scoring) (*Table, error) {
 	return t, nil
 }
 
-// Record counts an outcome. It takes constant time, and allocates only for
-// tie-breaks that need more than counters. After an error, which says that no
-// match can end so, the table is as before.
-func (t *Table) Record(o Outcome) error {
+// Record counts a result. It takes constant time, and only allocates for tie-breaks that
+// need more than counters. An error reports an impossible result and leaves the table
+// unchanged.
+func (t *Table) Record(o Result) error {
 	if err := t.check(o); err != nil {
 		return err
 	}
-	a, b := o.results()
+	a, b := o.playerResults()
 	t.count(o.A, o.B, a)
 	t.count(o.B, o.A, b)
 	return nil
 }
 
-// Points is what an outcome is worth to its players by the table's scoring. It
-// counts nothing, and means nothing for an outcome that Record refuses.
-func (t *Table) Points(o Outcome) (a, b int) {
-	resultA, resultB := o.results()
+// Points returns the points of a result for both players. It does not count them. The points
+// of a result that Record refuses are undefined.
+func (t *Table) Points(o Result) (a, b int) {
+	resultA, resultB := o.playerResults()
 	return t.worth(resultA), t.worth(resultB)
 }
 
-// Row returns the counters of one player, in constant time and with Rank 0. It
-// panics if there is no such player.
+// Row returns the counters of a player, in constant time and with Rank 0. It panics if there
+// is no such player.
 func (t *Table) Row(player int) Row { return t.rows[player] }
 
-// Clone returns a copy that shares nothing that either could change.
+// Clone returns an independent copy.
 func (t *Table) Clone() *Table {
 	c := &Table{scoring: t.scoring, rows: slices.Clone(t.rows), games: slices.Clone(t.games)}
 	for player, games := range c.games {
@@ -125,24 +122,24 @@ func (t *Table) Clone() *Table {
 	return c
 }
 
-// check says why o cannot be the outcome of a match.
-func (t *Table) check(o Outcome) error {
+// check returns an error for an impossible result.
+func (t *Table) check(o Result) error {
 	for _, player := range [...]int{o.A, o.B} {
 		if player < 0 || player >= len(t.rows) {
-			return fmt.Errorf("outcome of players %d and %d: there is no player %d among %d", o.A, o.B, player, len(t.rows))
+			return fmt.Errorf("result of players %d and %d: there is no player %d among %d", o.A, o.B, player, len(t.rows))
 		}
 	}
 	if o.A == o.B {
-		return fmt.Errorf("outcome of players %d and %d: nobody plays against themselves", o.A, o.B)
+		return fmt.Errorf("result of players %d and %d: a player cannot play against itself", o.A, o.B)
 	}
 	if o.Winner != o.A && o.Winner != o.B && o.Winner != None {
-		return fmt.Errorf("outcome of players %d and %d: the winner %d did not play", o.A, o.B, o.Winner)
+		return fmt.Errorf("result of players %d and %d: the winner %d did not play", o.A, o.B, o.Winner)
 	}
 	return nil
 }
 
-// results is what the match was to either of its players.
-func (o Outcome) results() (a, b result) {
+// playerResults returns the result for each of its players.
+func (o Result) playerResults() (a, b playerResult) {
 	loss := lost
 	if o.Technical {
 		loss = failed
@@ -159,8 +156,8 @@ func (o Outcome) results() (a, b result) {
 	}
 }
 
-// worth is the points a result earns.
-func (t *Table) worth(r result) int {
+// worth returns the points for the result of a player.
+func (t *Table) worth(r playerResult) int {
 	return [...]int{
 		won:    t.scoring.Win,
 		drew:   t.scoring.Draw,
@@ -169,8 +166,8 @@ func (t *Table) worth(r result) int {
 	}[r]
 }
 
-// count adds one result to a player's row.
-func (t *Table) count(player, opponent int, r result) {
+// count adds a result to the row of a player.
+func (t *Table) count(player, opponent int, r playerResult) {
 	row := &t.rows[player]
 	row.Played++
 	row.Points += t.worth(r)
@@ -186,6 +183,6 @@ func (t *Table) count(player, opponent int, r result) {
 		row.TechnicalLosses++
 	}
 	if t.games != nil {
-		t.games[player] = append(t.games[player], game{opponent: int32(opponent), result: r}) //nolint:gosec // New has refused more players than fit
+		t.games[player] = append(t.games[player], game{opponent: int32(opponent), result: r}) //nolint:gosec // New limits the number of players
 	}
 }
