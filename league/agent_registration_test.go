@@ -164,7 +164,7 @@ func TestRejectionHasReasonAndCode(t *testing.T) {
 	})
 }
 
-func TestAnAgentJoinsOnlyItsLeague(t *testing.T) {
+func TestAgentJoinsOnlyItsLeague(t *testing.T) {
 	forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 		w.ScriptedManager()
 		a := c.make(w, leaguetest.WithLeague("another_league"))

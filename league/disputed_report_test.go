@@ -359,14 +359,14 @@ func TestResultOfARejectedReportHasAMatchFile(t *testing.T) {
 // crash.
 func cutAfter(t *testing.T, w *leaguetest.World, folder store.Folder, kind string) {
 	t.Helper()
-	var kept []byte
+	var cut []byte
 	for line := range bytes.Lines(leaguetest.ReadJournal(w, folder)) {
-		kept = append(kept, line...)
+		cut = append(cut, line...)
 		if bytes.Contains(line, []byte(`"type":"`+kind+`"`)) {
 			break
 		}
 	}
-	require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), kept, 0o644))
+	require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), cut, 0o644))
 	require.NoError(t, os.Remove(folder.Standings(leaguetest.LeagueID)))
 	require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
 }
@@ -461,12 +461,12 @@ func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		gone bool
-		ours bool
+		own  bool
 	}{{"a player is gone", true, false}, {"our referee", false, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 1)
-				if test.ours {
+				if test.own {
 					w.Referee("REF01", w.OnlyAccepting())
 				} else {
 					thirdPartyReferee(w, "REF01", w.AcceptMatch)

@@ -23,10 +23,10 @@ import (
 const leagueID = "league_of_tests"
 
 // options returns the options of a league without callers.
-func options(keep *league.Files) league.Options {
+func options(files *league.Files) league.Options {
 	return league.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2, Referees: 1,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: keep, Clock: protocol.SystemClock(),
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: files, Clock: protocol.SystemClock(),
 	}
 }
 
@@ -34,12 +34,12 @@ func options(keep *league.Files) league.Options {
 func folderWithLeague(t *testing.T) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	keep, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	assert.Empty(t, archived)
-	_, err = league.New(options(keep))
+	_, err = league.New(options(files))
 	require.NoError(t, err)
-	require.NoError(t, keep.Close())
+	require.NoError(t, files.Close())
 	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
@@ -52,9 +52,9 @@ func folderWithLeague(t *testing.T) store.Folder {
 
 // openAndClose opens the files of a league and closes them.
 func openAndClose(folder store.Folder, leagueID string) error {
-	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	if err == nil {
-		err = keep.Close()
+		err = files.Close()
 	}
 	return err
 }
@@ -134,11 +134,11 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(before), string(after))
 
-			keep, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
+			files, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
 			require.NoError(t, err, "a new league can still begin")
 			assert.DirExists(t, archived)
-			assert.Nil(t, keep.State.Created)
-			require.NoError(t, keep.Close())
+			assert.Nil(t, files.State.Created)
+			require.NoError(t, files.Close())
 		})
 	}
 }
@@ -147,17 +147,17 @@ func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 	another := func(t *testing.T, change func(*league.Options)) (*league.Files, league.Options) {
 		t.Helper()
 		folder := store.Folder(t.TempDir())
-		keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+		files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
-		o := options(keep)
+		o := options(files)
 		change(&o)
 		_, err = league.New(o)
 		require.NoError(t, err)
-		require.NoError(t, keep.Close())
-		keep, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
+		require.NoError(t, files.Close())
+		files, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = keep.Close() })
-		return keep, options(keep)
+		t.Cleanup(func() { _ = files.Close() })
+		return files, options(files)
 	}
 	simulated := func(o *league.Options) { o.Simulation = &journal.Simulation{Seed: 7, Players: 2, Referees: 1} }
 	t.Run("of another league", func(t *testing.T) {
@@ -177,11 +177,11 @@ func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 		require.ErrorContains(t, err, "a simulated league goes on by simulate")
 	})
 	t.Run("of an unknown game", func(t *testing.T) {
-		keep, o := another(t, func(*league.Options) {})
+		files, o := another(t, func(*league.Options) {})
 		o.Games = rules.NewRegistry()
 		_, err := league.New(o)
 		require.ErrorContains(t, err, evenodd.Type)
-		assert.Equal(t, 1, keep.State.Events, "nothing is written")
+		assert.Equal(t, 1, files.State.Events, "nothing is written")
 	})
 }
 
@@ -190,13 +190,13 @@ func TestIncompleteLastLineIsCutOff(t *testing.T) {
 	rewrite(t, folder.Journal(leagueID), func(s string) string { return s[:len(s)-10] })
 	torn, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
-	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
-	require.NotNil(t, keep.Torn)
+	require.NotNil(t, files.Torn)
 	end := bytes.IndexByte(torn, '\n') + 1
-	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *keep.Torn)
-	assert.Empty(t, keep.State.Agents)
-	require.NoError(t, keep.Close())
+	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *files.Torn)
+	assert.Empty(t, files.State.Agents)
+	require.NoError(t, files.Close())
 	whole, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
 	assert.Equal(t, string(torn[:end]), string(whole))

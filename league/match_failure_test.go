@@ -22,7 +22,7 @@ func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 		p01, p02 leaguetest.Reply
 		over     time.Duration
 		reason   string
-		told     map[string]int // GAME_ERRORs by player
+		sent     map[string]int // GAME_ERRORs by player
 	}{
 		{
 			"both silent at the invitation", invite, leaguetest.Silent, leaguetest.Silent, 26 * leaguetest.Second,
@@ -55,12 +55,12 @@ func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 				assert.Empty(t, record.Winner)
 				assert.Equal(t, test.reason, record.Reason)
 
-				told, last := map[string]int{}, map[string]protocol.Code{}
+				sent, last := map[string]int{}, map[string]protocol.Code{}
 				for _, c := range w.GameErrors() {
-					told[c.To]++
+					sent[c.To]++
 					last[c.To] = c.Code
 				}
-				assert.Equal(t, test.told, told)
+				assert.Equal(t, test.sent, sent)
 				var faults protocol.PerPlayer[string]
 				for _, id := range []string{"P01", "P02"} {
 					if code := last[strings.ToLower(id)]; code != "" {

@@ -354,7 +354,6 @@ func TestScheduleTooLargeForOneResponseHasPages(t *testing.T) {
 	})
 }
 
-// The expected referee of a match is the announced one, if nobody is suspended
 // The announcement names the expected referee, if no referee is suspended in between.
 func TestExpectedRefereeIsTheAnnouncedReferee(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

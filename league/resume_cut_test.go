@@ -30,10 +30,10 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 		t.Skip("a slow crash test with many manager restarts")
 	}
 	for _, test := range []struct {
-		name string
-		end  leaguetest.CrashPoint
-		last []string // the three events
-		told []int    // informed agents by number of the last three events that are left
+		name     string
+		end      leaguetest.CrashPoint
+		last     []string // the three events
+		informed []int    // informed agents by number of the last three events that are left
 	}{
 		{"a finished league", leaguetest.CrashPoint{}, []string{"agent_informed", "agent_informed", "agent_informed"}, []int{2, 3, 4, 5}},
 		{"the end of a round, and results before it", leaguetest.CrashPoint{Event: 23, When: leaguetest.AfterTelling}, nil, []int{0, 0, 0, 0}},
@@ -82,7 +82,7 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 					}
 					x.Finish()
 					x.Kill()
-					assert.Equal(t, 5-test.told[left], w.CountCalls(protocol.NotifyLeagueCompleted.Name))
+					assert.Equal(t, 5-test.informed[left], w.CountCalls(protocol.NotifyLeagueCompleted.Name))
 					state, _ := w.FoldJournal(folder)
 					require.NotNil(t, state.Completed)
 					for m := range state.Matches() {

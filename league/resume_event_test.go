@@ -133,7 +133,7 @@ func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 1, When: leaguetest.BeforeTelling}, folder, 4, 2, withPause)
-		lives := w.InBackground(func() {
+		ended := w.InBackground(func() {
 			for event := 2; ; event++ {
 				if <-x.Done; !x.Dead.Load() {
 					return
@@ -146,7 +146,7 @@ func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 		w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
 		w.RefereeWithFiles("REF02", files)
 		w.Players(4)
-		<-lives
+		<-ended
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
@@ -173,7 +173,7 @@ func TestLeagueSurvivesRepeatedManagerCrashesDuringMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 2, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
-		lives := w.InBackground(func() {
+		ended := w.InBackground(func() {
 			for n := 3; ; n++ {
 				if <-x.Done; !x.Dead.Load() {
 					return
@@ -186,7 +186,7 @@ func TestLeagueSurvivesRepeatedManagerCrashesDuringMatches(t *testing.T) {
 		w.RefereeWithFiles("REF01", files)
 		w.RefereeWithFiles("REF02", files)
 		w.Players(4, leaguetest.WithDelays(leaguetest.Second, 3*leaguetest.Second, 2*leaguetest.Second))
-		<-lives
+		<-ended
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)

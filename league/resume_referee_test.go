@@ -98,10 +98,10 @@ func TestReturningRefereeGetsItsMatchImmediately(t *testing.T) {
 				w.WaitUntil(back)
 				w.RefereeWithFiles("REF01", files)
 				synctest.Wait()
-				handed := w.Calls(protocol.StartMatch.Name)
-				assert.Equal(t, int(back/leaguetest.Second), int(handed[len(handed)-1].At/leaguetest.Second))
+				assigned := w.Calls(protocol.StartMatch.Name)
+				assert.Equal(t, int(back/leaguetest.Second), int(assigned[len(assigned)-1].At/leaguetest.Second))
 				x.Finish()
-				for _, e := range handed {
+				for _, e := range assigned {
 					assert.Equal(t, "ref01", e.To)
 					assert.Equal(t, 1, leaguetest.Decode[protocol.MatchAssignment](e.Message).Attempt)
 				}

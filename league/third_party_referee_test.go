@@ -47,13 +47,13 @@ func TestThirdPartyRefereeGetsNoAccessTokens(t *testing.T) {
 		thirdPartyReferee(w, "REF02", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
-		ours := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
-		theirs := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref02").Message)
-		assert.NotEmpty(t, ours.PlayerA.AccessToken)
-		assert.Empty(t, ours.RefereeID)
-		assert.Empty(t, theirs.PlayerA.AccessToken)
-		assert.Empty(t, theirs.PlayerB.AccessToken)
-		assert.Equal(t, "REF02", theirs.RefereeID)
+		own := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
+		thirdParty := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref02").Message)
+		assert.NotEmpty(t, own.PlayerA.AccessToken)
+		assert.Empty(t, own.RefereeID)
+		assert.Empty(t, thirdParty.PlayerA.AccessToken)
+		assert.Empty(t, thirdParty.PlayerB.AccessToken)
+		assert.Equal(t, "REF02", thirdParty.RefereeID)
 		announced := map[string]string{}
 		for _, m := range leaguetest.Decode[protocol.RoundAnnouncement](w.OnlyCall(protocol.NotifyRound.Name, "p01").Message).Matches {
 			announced[m.RefereeID] = m.RefereeAuth
@@ -157,8 +157,8 @@ func TestPlayersLearnThatTheirRefereeDoesNotAuthenticate(t *testing.T) {
 		invited := make(chan error, 2)
 		thirdPartyReferee(w, "REF02", func(c *leaguetest.Call) (jsontext.Value, error) {
 			q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
-			for _, seat := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
-				_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: seat.Endpoint}, &protocol.GameInvitation{
+			for _, side := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
+				_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: side.Endpoint}, &protocol.GameInvitation{
 					Envelope: protocol.NewStamp("referee:REF02", w.Clock).Envelope(protocol.TypeGameInvitation, "conv-outside"),
 					LeagueID: leaguetest.LeagueID, RoundID: 1, MatchID: q.MatchID, GameType: q.GameType, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02",
 				})
@@ -231,11 +231,11 @@ func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 		}, results)
 		require.NoError(t, x.CloseFiles())
 		audited := auditOf(w, x.Folder)
-		doubted := map[string]string{}
+		found := map[string]string{}
 		for _, f := range audited.Findings {
-			doubted[f.MatchID] = f.Rule
+			found[f.MatchID] = f.Rule
 		}
-		assert.Equal(t, map[string]string{"R1M1": audit.RuleDoubt, "R2M2": audit.RuleDoubt, "R3M1": audit.RuleDoubt}, doubted)
+		assert.Equal(t, map[string]string{"R1M1": audit.RuleDoubt, "R2M2": audit.RuleDoubt, "R3M1": audit.RuleDoubt}, found)
 		notes := map[string]int{}
 		for _, n := range audited.Notes {
 			notes[n.Rule]++

@@ -73,8 +73,8 @@ func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
 	inferred := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusDraw})
 	inferred.FromStandings = true
 	assert.True(t, h.add(inferred))
-	told := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
-	assert.True(t, h.add(told))
-	assert.False(t, h.add(told), "the same result counts once")
+	final := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
+	assert.True(t, h.add(final))
+	assert.False(t, h.add(final), "the same result counts once")
 	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)
 }

@@ -202,9 +202,9 @@ func TestGameErrorAndTranscriptHaveTheTiming(t *testing.T) {
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally))))
 		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
-		told := w.Calls(protocol.NotifyGameError.Name)
-		require.Len(t, told, 1)
-		context := leaguetest.Decode[protocol.GameError](told[0].Message).Context
+		sent := w.Calls(protocol.NotifyGameError.Name)
+		require.Len(t, sent, 1)
+		context := leaguetest.Decode[protocol.GameError](sent[0].Message).Context
 		assert.Equal(t, map[string]any{"queued_ms": 200.0, "connecting_ms": 0.0, "waiting_ms": 5000.0, "reading_ms": 0.0}, context["timing"])
 		assert.Equal(t, "2000-01-01T00:00:05Z", context["deadline"])
 		var timings []protocol.Timing

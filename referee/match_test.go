@@ -114,13 +114,13 @@ func TestDrawCanBeVerified(t *testing.T) {
 				for i, id := range []string{"P01", "P02"} {
 					joined := w.OnlyCall(protocol.Invite.Name, []string{"p01", "p02"}[i])
 					assert.Equal(t, commitment, leaguetest.Decode[protocol.GameInvitation](joined.Message).DrawCommitment)
-					revealed, told := over.Draw.Entropies.Get(id)
+					revealed, present := over.Draw.Entropies.Get(id)
 					if promised := leaguetest.Decode[protocol.GameJoinAck](joined.Answer).EntropyCommitment; promised != "" {
 						entropies[i], ok = protocol.ParseSecret(revealed)
 						require.True(t, ok)
 						assert.Equal(t, promised, protocol.EntropyCommitment("R1M1", id, entropies[i]))
 					} else {
-						assert.False(t, told)
+						assert.False(t, present)
 						assert.False(t, test.commits)
 					}
 				}

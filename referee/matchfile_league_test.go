@@ -63,13 +63,13 @@ func TestRestartedRefereeReportsItsResult(t *testing.T) {
 		}()
 		<-stopped
 		assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
-		told := w.GameOver("p02").GameResult
+		sent := w.GameOver("p02").GameResult
 		w.WaitUntil(4 * leaguetest.Second)
 		w.RefereeWithFiles("REF01", folder)
 		w.Finish()
 		results := w.Manager.Results()
 		require.Len(t, results, 1)
-		assert.Equal(t, told.Reason, results[0].Reason, "the result that the players got")
+		assert.Equal(t, sent.Reason, results[0].Reason, "the result that the players got")
 		assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})

@@ -20,7 +20,7 @@ import (
 func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		handed bool // the manager assigns the match again
+		assigned bool // the manager assigns the match again
 	}{{"after its re-registration", false}, {"and when it gets the match again", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -36,7 +36,7 @@ func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 
 				w.WaitUntil(30 * leaguetest.Second)
 				r = w.RefereeWithFiles("REF01", folder)
-				if test.handed {
+				if test.assigned {
 					again := w.HandOver(manager, r, "R1M1", 2)
 					assert.Equal(t, 1, again.Attempt)
 					assert.Equal(t, ack.DrawCommitment, again.DrawCommitment)

@@ -304,15 +304,15 @@ func (w *hostileWorld) failedCalls() string {
 // seenOfReferee returns the assignments, reports and results of an offending referee.
 func (w *hostileWorld) seenOfReferee(f *fault) []string {
 	var seen []string
-	var handed, reported counted
+	var assigned, reported counted
 	for _, e := range w.Calls(protocol.StartMatch.Name, w.offender.Host) {
 		if e.Err != nil {
-			handed.add(answerOf(e.Err))
+			assigned.add(answerOf(e.Err))
 			continue
 		}
-		handed.add(cmp.Or(leaguetest.Decode[protocol.MatchAssignmentAck](e.Answer).Status, "no status"))
+		assigned.add(cmp.Or(leaguetest.Decode[protocol.MatchAssignmentAck](e.Answer).Status, "no status"))
 	}
-	if s := handed.inOrder(); s != "" {
+	if s := assigned.inOrder(); s != "" {
 		seen = append(seen, "start_match: "+s)
 	}
 	for _, e := range w.Recorder.All(func(e *leaguetest.Exchange) bool {

@@ -17,15 +17,15 @@ func refereeFaults() []*fault {
 	referee := func(name, what string, parts ...leaguetest.Reply) *fault {
 		return &fault{name: name, does: what, of: ofReferee, traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(parts...)))}
 	}
-	// tells accepts every match, conducts none, and calls tell for each.
-	tells := func(name, what string, tell func(r *falseReferee)) *fault {
+	// scripted accepts every match, conducts none, and calls play for each.
+	scripted := func(name, what string, play func(r *falseReferee)) *fault {
 		return &fault{name: name, does: what, of: ofReferee, script: func(w *hostileWorld) []leaguetest.Option {
 			carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
 			return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
 				r := &falseReferee{w, carrier, leaguetest.Decode[protocol.MatchAssignment](c.Message)}
 				w.Background.Go(func() {
 					pause()
-					tell(r)
+					play(r)
 				})
 				return w.AcceptMatch(c)
 			}))
@@ -33,7 +33,7 @@ func refereeFaults() []*fault {
 	}
 	// wrongly changes the report of a draw and sends only that report.
 	wrongly := func(name, what string, change func(r *falseReferee, q *protocol.MatchResultReport)) *fault {
-		return tells(name, what, func(r *falseReferee) {
+		return scripted(name, what, func(r *falseReferee) {
 			q := r.draw()
 			change(r, q)
 			r.report(q)
@@ -60,30 +60,30 @@ func refereeFaults() []*fault {
 		{name: "rejects-and-conducts", does: "rejects every match, but conducts it", of: ofReferee, vague: true,
 			traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusRejected)))},
 
-		tells("accepts-and-never-reports", "accepts matches and does nothing", func(*falseReferee) {}),
-		tells("stops-after-the-invitation", "invites both players and then stops", func(r *falseReferee) { r.invite() }),
-		tells("stops-after-the-choices", "invites both players, asks both for their choices, and then stops", func(r *falseReferee) {
+		scripted("accepts-and-never-reports", "accepts matches and does nothing", func(*falseReferee) {}),
+		scripted("stops-after-the-invitation", "invites both players and then stops", func(r *falseReferee) { r.invite() }),
+		scripted("stops-after-the-choices", "invites both players, asks both for their choices, and then stops", func(r *falseReferee) {
 			r.invite()
 			r.ask()
 		}),
-		tells("game-over-before-the-choices", "invites both players, sends both a GAME_OVER with a loss, and reports nothing", func(r *falseReferee) {
+		scripted("game-over-before-the-choices", "invites both players, sends both a GAME_OVER with a loss, and reports nothing", func(r *falseReferee) {
 			r.invite()
 			r.end("P99")
 		}),
-		tells("two-game-overs", "asks for choices, sends a GAME_OVER for one player and then for the other one, and reports nothing", func(r *falseReferee) {
+		scripted("two-game-overs", "asks for choices, sends a GAME_OVER for one player and then for the other one, and reports nothing", func(r *falseReferee) {
 			r.invite()
 			r.ask()
 			r.end(r.about.PlayerA.PlayerID)
 			r.end(r.about.PlayerB.PlayerID)
 		}),
-		tells("asks-100-times", "asks both players for their choices 100 times, and sends a GAME_ERROR for each response", func(r *falseReferee) {
+		scripted("asks-100-times", "asks both players for their choices 100 times, and sends a GAME_ERROR for each response", func(r *falseReferee) {
 			r.invite()
 			for range 100 {
 				r.ask()
 				r.sendGameErrors()
 			}
 		}),
-		tells("invites-to-other-matches", "invites its players to 100 other matches, with the tokens of its own match", func(r *falseReferee) {
+		scripted("invites-to-other-matches", "invites its players to 100 other matches, with the tokens of its own match", func(r *falseReferee) {
 			id := r.about.MatchID
 			for n := range 100 {
 				r.about.MatchID = protocol.MatchID{Round: n + 4, Number: 1}.String()
@@ -91,14 +91,14 @@ func refereeFaults() []*fault {
 			}
 			r.about.MatchID = id
 		}),
-		tells("invites-other-players", "invites the players of the other match, with the tokens of its own match", func(r *falseReferee) {
+		scripted("invites-other-players", "invites the players of the other match, with the tokens of its own match", func(r *falseReferee) {
 			for _, p := range []string{"P01", "P02", "P03", "P04"} {
 				r.about.PlayerA.Endpoint, r.about.PlayerB.Endpoint = leaguetest.EndpointOf(strings.ToLower(p)), leaguetest.EndpointOf(strings.ToLower(p))
 				r.invite()
 				r.end("P99")
 			}
 		}),
-		tells("unreachable-after-the-assignment", "accepts its first match, and its server stops", func(r *falseReferee) { go r.w.offender.Stop() }),
+		scripted("unreachable-after-the-assignment", "accepts its first match, and its server stops", func(r *falseReferee) { go r.w.offender.Stop() }),
 		{name: "crashes-in-a-match", does: "crashes in the middle of its first match", of: ofReferee, slowly: true, during: func(w *hostileWorld) {
 			w.WaitUntil(w.begun + leaguetest.Second/2)
 			w.offender.Referee.Close()
@@ -117,19 +117,19 @@ func refereeFaults() []*fault {
 					return leaguetest.Delayed(8*leaguetest.Second, w.AcceptMatch)(c)
 				}))
 			}},
-		tells("reports-too-late", "accepts matches, and reports them ten minutes later, when another referee has conducted them", func(r *falseReferee) {
+		scripted("reports-too-late", "accepts matches, and reports them ten minutes later, when another referee has conducted them", func(r *falseReferee) {
 			time.Sleep(10 * time.Minute)
 			r.report(r.draw())
 		}),
-		tells("reports-twice", "reports each match twice", func(r *falseReferee) {
+		scripted("reports-twice", "reports each match twice", func(r *falseReferee) {
 			r.report(r.draw())
 			r.report(r.draw())
 		}),
-		tells("contradictory-reports", "reports a draw, and then a win in the same match", func(r *falseReferee) {
+		scripted("contradictory-reports", "reports a draw, and then a win in the same match", func(r *falseReferee) {
 			r.report(r.draw())
 			r.report(r.victory(r.about.PlayerA.PlayerID))
 		}),
-		tells("100-contradictory-reports", "reports each match 100 times with different results", func(r *falseReferee) {
+		scripted("100-contradictory-reports", "reports each match 100 times with different results", func(r *falseReferee) {
 			r.report(r.draw())
 			for n := range 99 {
 				q := r.victory(r.about.PlayerB.PlayerID)

@@ -138,10 +138,10 @@ func TestIllegalMoveCanBeCorrected(t *testing.T) {
 		assert.Equal(t, "P01", record.Winner)
 		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, askedFor(w))
 		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(10*time.Second, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 20*time.Second)}, w.GameErrors())
-		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
-		assert.Equal(t, "0", told.Context["invalid_choice"])
-		assert.Equal(t, []any{"1", "2", "3", "4", "5", "6", "7", "8"}, told.Context["valid_choices"])
-		assert.Contains(t, told.Context["detail"], "cell 0 is taken")
+		sent := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
+		assert.Equal(t, "0", sent.Context["invalid_choice"])
+		assert.Equal(t, []any{"1", "2", "3", "4", "5", "6", "7", "8"}, sent.Context["valid_choices"])
+		assert.Contains(t, sent.Context["detail"], "cell 0 is taken")
 	})
 }
 
@@ -160,8 +160,8 @@ func TestUnreadableMoveIsIllegal(t *testing.T) {
 		record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(number, leaguetest.Normally))))
 		assert.Equal(t, "P01", record.Winner)
 		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(0, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 30*time.Second)}, w.GameErrors())
-		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
-		assert.Contains(t, told.Context["detail"], "move_data must be an object with the choice as a string")
+		sent := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
+		assert.Contains(t, sent.Context["detail"], "move_data must be an object with the choice as a string")
 	})
 }
 

@@ -105,18 +105,18 @@ func TestRetryBacksOff(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				made := attempts{errors: tt.errors}
-				var told []time.Duration
+				var reported []time.Duration
 				var whole time.Duration
 				err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(err error, wait time.Duration) {
 					assert.Equal(t, whole, time.Since(begin), "called before the wait")
-					assert.Equal(t, tt.errors[len(told)], err, "with the reason of the wait")
-					told = append(told, wait)
+					assert.Equal(t, tt.errors[len(reported)], err, "with the reason of the wait")
+					reported = append(reported, wait)
 					whole += wait
 				})
 				require.NoError(t, err)
 				assert.Equal(t, len(tt.errors)+1, made.calls)
-				require.Len(t, told, len(tt.waits))
-				for i, wait := range told {
+				require.Len(t, reported, len(tt.waits))
+				for i, wait := range reported {
 					assert.GreaterOrEqual(t, wait, tt.waits[i])
 					assert.Less(t, wait, tt.waits[i]+tt.waits[i]/10, "at most 10% jitter")
 				}
@@ -173,11 +173,11 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 						made.errors = append(made.errors, errNever)
 					}
 					made.errors = append(made.errors, tt.err)
-					told := 0
-					err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { told++ })
+					reported := 0
+					err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { reported++ })
 					assert.Equal(t, tt.err, err, "the error is unchanged")
 					assert.Equal(t, before+1, made.calls)
-					assert.Equal(t, before, told)
+					assert.Equal(t, before, reported)
 				})
 			})
 		}

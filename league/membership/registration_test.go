@@ -27,10 +27,10 @@ type scriptedManager struct {
 	calls    []string // tokens of the calls
 }
 
-func (d *scriptedManager) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
+func (d *scriptedManager) apply(known *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	shown := "none"
-	if kept != nil {
-		shown = kept.AgentID + " " + kept.AuthToken
+	if known != nil {
+		shown = known.AgentID + " " + known.AuthToken
 	}
 	d.prepared = append(d.prepared, shown)
 	d.talks = append(d.talks, conversation)
@@ -65,7 +65,7 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 		}
 	}
 	type answers = []func() (*membership.Answer, error)
-	const kept, none = "P07 tok-P07", "none"
+	const known, none = "P07 tok-P07", "none"
 	tests := []struct {
 		name     string
 		known    bool // P07 with tok-P07 is stored
@@ -84,28 +84,28 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 		{name: "new, after retries", answers: answers{fails(unreachable{}), fails(errInternal), acceptedAs("P01", "tok-1", league, true)},
 			prepared: []string{none}, calls: 3, id: "P01", file: "tok-1"},
 		{name: "returns", known: true, answers: answers{acceptedAs("P07", "tok-P07", league, true)},
-			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
+			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
 		{name: "returns, after retries", known: true, answers: answers{fails(unreachable{}), fails(errNever), acceptedAs("P07", "tok-P07", league, true)},
-			prepared: []string{kept}, calls: 3, id: "P07", back: true, file: "tok-P07", secret: true},
+			prepared: []string{known}, calls: 3, id: "P07", back: true, file: "tok-P07", secret: true},
 		{name: "returns, with another token", known: true, answers: answers{acceptedAs("P07", "tok-new", league, true)},
-			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
+			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
 		{name: "returns, at a third-party manager that knows it", known: true, answers: answers{acceptedAs("P07", "tok-P07", league, false)},
-			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
+			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
 		{name: "a third-party manager that ignores tokens", known: true, answers: answers{acceptedAs("P07", "tok-new", league, false)},
-			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-new"},
+			prepared: []string{known}, calls: 1, id: "P07", file: "tok-new"},
 		{name: "granted another id", known: true, answers: answers{acceptedAs("P01", "tok-1", league, true)},
-			prepared: []string{kept}, calls: 1, id: "P01", file: "tok-1"},
+			prepared: []string{known}, calls: 1, id: "P01", file: "tok-1"},
 		{name: "in another league", known: true, answers: answers{acceptedAs("P07", "tok-1", "another", true)},
-			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-1"},
+			prepared: []string{known}, calls: 1, id: "P07", file: "tok-1"},
 		{name: "the token is unknown", known: true, answers: answers{fails(remote(protocol.ErrTokenInvalid)), acceptedAs("P01", "tok-1", league, true)},
-			prepared: []string{kept, none}, calls: 2, id: "P01", file: "tok-1"},
+			prepared: []string{known, none}, calls: 2, id: "P01", file: "tok-1"},
 		{name: "the token is rejected", known: true, answers: answers{rejected(protocol.ErrTokenInvalid), acceptedAs("P01", "tok-1", league, true)},
-			prepared: []string{kept, none}, calls: 2, id: "P01", file: "tok-1"},
+			prepared: []string{known, none}, calls: 2, id: "P01", file: "tok-1"},
 		{name: "the token is unknown, and a new registration is too late", known: true,
 			answers:  answers{fails(unreachable{}), fails(remote(protocol.ErrTokenInvalid)), fails(unreachable{}), rejected(protocol.ErrLateRegistration)},
-			prepared: []string{kept, none}, calls: 4, file: "tok-P07"},
+			prepared: []string{known, none}, calls: 4, file: "tok-P07"},
 		{name: "a new agent is told that its token is unknown", answers: answers{fails(remote(protocol.ErrTokenInvalid))}, prepared: []string{none}, calls: 1},
-		{name: "rejected", known: true, answers: answers{rejected(protocol.ErrInvalidEndpoint)}, prepared: []string{kept}, calls: 1, file: "tok-P07", secret: true},
+		{name: "rejected", known: true, answers: answers{rejected(protocol.ErrInvalidEndpoint)}, prepared: []string{known}, calls: 1, file: "tok-P07", secret: true},
 		{name: "one of its leagues", leagues: []string{"another", league}, answers: answers{acceptedAs("P01", "tok-1", league, true)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
 		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: answers{acceptedAs("P01", "tok-1", league, true)},

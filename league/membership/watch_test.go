@@ -57,7 +57,7 @@ func (e statusError) Error() string   { return fmt.Sprint("HTTP ", int(e)) }
 func (e statusError) HTTPStatus() int { return int(e) }
 
 // watch runs a watch for five minutes and returns the calls of its callbacks.
-func watch(t *testing.T, p *watched, m *membership.Membership, register func(context.Context) error) (told []string, err error) {
+func watch(t *testing.T, p *watched, m *membership.Membership, register func(context.Context) error) (events []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -71,12 +71,12 @@ func watch(t *testing.T, p *watched, m *membership.Membership, register func(con
 			if away {
 				text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
 			}
-			told = append(told, text)
+			events = append(events, text)
 		},
 		Unknown: register,
 	}
 	err = w.Run(ctx)
-	return told, err
+	return events, err
 }
 
 func reachable(context.Context) error          { return nil }
@@ -114,9 +114,9 @@ func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &watched{answers: tt.answers}
-				told, err := watch(t, p, granted(false), nil)
+				events, err := watch(t, p, granted(false), nil)
 				require.NoError(t, err)
-				assert.Equal(t, tt.want, told)
+				assert.Equal(t, tt.want, events)
 				assert.Equal(t, 5*time.Minute, time.Since(p.began), "it ends with its context")
 				assert.Equal(t, 15*time.Second, p.asked[0])
 				assert.Equal(t, "ping", p.said[0], "a third-party manager is pinged")
@@ -128,9 +128,9 @@ func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 func TestAuthenticatedManagerIsQueriedWithTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &watched{answers: []func(context.Context) error{reachable, says(remote(protocol.ErrRateLimited)), reachable}}
-		told, err := watch(t, p, granted(true), nil)
+		events, err := watch(t, p, granted(true), nil)
 		require.NoError(t, err)
-		assert.Empty(t, told)
+		assert.Empty(t, events)
 		assert.Equal(t, []time.Duration{5 * time.Second, 20 * time.Second, 35 * time.Second}, p.asked[:3])
 		assert.Equal(t, "league_query GET_STATUS player:P01 "+token+" "+league, p.said[0])
 	})
@@ -140,12 +140,12 @@ func TestUnknownAgentRegistersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &watched{answers: []func(context.Context) error{reachable, says(remote(protocol.ErrTokenInvalid)), reachable}}
 		var registered []time.Duration
-		told, err := watch(t, p, granted(true), func(context.Context) error {
+		events, err := watch(t, p, granted(true), func(context.Context) error {
 			registered = append(registered, time.Since(p.began))
 			return nil
 		})
 		require.NoError(t, err)
-		assert.Empty(t, told)
+		assert.Empty(t, events)
 		assert.Equal(t, []time.Duration{20 * time.Second}, registered)
 		assert.Equal(t, 5*time.Minute, time.Since(p.began), "the watch continues")
 	})

@@ -248,15 +248,15 @@ func TestPointsEqualsTheRecordedPoints(t *testing.T) {
 func TestStandingsEqualTheReferenceRanking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeason(t)
-		everybody := make([]int, s.players)
-		for player := range everybody {
-			everybody[player] = player
+		all := make([]int, s.players)
+		for player := range all {
+			all[player] = player
 		}
 		tiebreakers := s.scoring.Tiebreakers
 		if len(tiebreakers) == 0 {
 			tiebreakers = []string{"points", "wins", "draws"}
 		}
-		require.Equal(t, s.rank(everybody, tiebreakers), order(tableOf(t, s.players, s.scoring, s.results...)))
+		require.Equal(t, s.rank(all, tiebreakers), order(tableOf(t, s.players, s.scoring, s.results...)))
 	})
 }
 

@@ -29,7 +29,7 @@ func tableOf(t require.TestingT, players int, scoring table.Scoring, results ...
 }
 
 func TestRecordUpdatesCounters(t *testing.T) {
-	ours := table.DefaultScoring()
+	standard := table.DefaultScoring()
 	harsh := table.Scoring{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}
 	tests := []struct {
 		name    string
@@ -37,31 +37,31 @@ func TestRecordUpdatesCounters(t *testing.T) {
 		results []table.Result
 		a, b    table.Row // of players 0 and 1
 	}{
-		{"no matches", ours, nil,
+		{"no matches", standard, nil,
 			table.Row{Player: 0},
 			table.Row{Player: 1}},
-		{"A wins", ours, []table.Result{beat(0, 1)},
+		{"A wins", standard, []table.Result{beat(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1}},
-		{"B wins", ours, []table.Result{{A: 0, B: 1, Winner: 1}},
+		{"B wins", standard, []table.Result{{A: 0, B: 1, Winner: 1}},
 			table.Row{Player: 0, Played: 1, Losses: 1},
 			table.Row{Player: 1, Played: 1, Wins: 1, Points: 3}},
-		{"swapped sides", ours, []table.Result{{A: 1, B: 0, Winner: 0}},
+		{"swapped sides", standard, []table.Result{{A: 1, B: 0, Winner: 0}},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1}},
-		{"draw", ours, []table.Result{draw(0, 1)},
+		{"draw", standard, []table.Result{draw(0, 1)},
 			table.Row{Player: 0, Played: 1, Draws: 1, Points: 1},
 			table.Row{Player: 1, Played: 1, Draws: 1, Points: 1}},
-		{"B fails: an ordinary win for A", ours, []table.Result{forfeitTo(0, 1)},
+		{"B fails: an ordinary win for A", standard, []table.Result{forfeitTo(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1}},
-		{"A fails", ours, []table.Result{forfeitTo(1, 0)},
+		{"A fails", standard, []table.Result{forfeitTo(1, 0)},
 			table.Row{Player: 0, Played: 1, Losses: 1, TechnicalLosses: 1},
 			table.Row{Player: 1, Played: 1, Wins: 1, Points: 3}},
-		{"both fail: a loss for both", ours, []table.Result{bothFail(0, 1)},
+		{"both fail: a loss for both", standard, []table.Result{bothFail(0, 1)},
 			table.Row{Player: 0, Played: 1, Losses: 1, TechnicalLosses: 1},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1}},
-		{"two legs", ours, []table.Result{beat(0, 1), draw(1, 0)},
+		{"two legs", standard, []table.Result{beat(0, 1), draw(1, 0)},
 			table.Row{Player: 0, Played: 2, Wins: 1, Draws: 1, Points: 4},
 			table.Row{Player: 1, Played: 2, Draws: 1, Losses: 1, Points: 1}},
 		{"other points: a loss", harsh, []table.Result{beat(0, 1)},
