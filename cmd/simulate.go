@@ -149,17 +149,17 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if err := o.complete(files); err != nil {
 		return err
 	}
-	if o.Outside != nil {
+	if o.External != nil {
 		leave, err := o.reach(ctx, s)
 		if err != nil {
 			return err
 		}
 		defer leave()
 	}
-	if o.Keep, err = o.openFiles(s); err != nil {
+	if o.Files, err = o.openFiles(s); err != nil {
 		return err
 	}
-	defer closeFiles(s, o.Keep)
+	defer closeFiles(s, o.Files)
 	if o.newSeed && !o.resume {
 		o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is not secret; every JSON reader keeps 53 bits
 		if !o.quiet {
@@ -209,11 +209,11 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 // interrupted says how to continue the league.
 func (o *simulateOptions) interrupted() error {
 	switch {
-	case o.Outside != nil:
+	case o.External != nil:
 		return &interruptedError{"A league with external players cannot be resumed; start a new one."}
-	case o.Keep != nil:
+	case o.Files != nil:
 		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
-			o.Keep.State.Recorded, o.Keep.State.TotalMatches(), o.data, o.LeagueID)}
+			o.Files.State.Recorded, o.Files.State.TotalMatches(), o.data, o.LeagueID)}
 	}
 	return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
 }

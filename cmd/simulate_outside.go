@@ -25,13 +25,13 @@ func (o *simulateOptions) invite() error {
 	case o.Players < len(o.urls):
 		return usage("--players %d: must not be below the number of external players, %d", o.Players, len(o.urls))
 	}
-	o.Outside = &simulation.Outside{Wait: o.wait, Patience: o.patience}
+	o.External = &simulation.External{Wait: o.wait, Patience: o.patience}
 	for _, text := range o.urls {
 		whole, err := agentURL(text)
 		if err != nil {
 			return err
 		}
-		o.Outside.Players = append(o.Outside.Players, whole)
+		o.External.Players = append(o.External.Players, whole)
 	}
 	return nil
 }
@@ -43,9 +43,9 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	if err != nil {
 		return nil, err
 	}
-	o.Outside.Caller = n.caller
+	o.External.Caller = n.caller
 	if !o.quiet {
-		o.Outside.Note = func(text string) { _, _ = fmt.Fprintln(s.err, oneLine(text)) }
+		o.External.Note = func(text string) { _, _ = fmt.Fprintln(s.err, oneLine(text)) }
 	}
 	l, err := o.meet.listen(ctx)
 	switch {
@@ -62,7 +62,7 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	if !o.quiet && o.wait > 0 {
 		_, _ = fmt.Fprintf(s.err, "External players can register at %s for %s; --wait 0s skips this.\n", o.meet.url(l), o.wait)
 	}
-	o.Outside.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
+	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
 		return n.serve(own, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
 	}
 	return func() { _ = l.Close(); n.client.Close() }, nil

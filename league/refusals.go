@@ -57,17 +57,17 @@ func (l *refusalLog) write(ctx context.Context, r refused) {
 	if !ok {
 		return
 	}
-	line := l.log.Warn().Str("method", r.method).Str("sender", sender)
-	if address != "" {
-		line = line.Str("address", address)
-	}
-	if r.code != "" {
-		line = line.Str("error_code", string(r.code)).Str("error_name", r.code.Name())
-	}
-	if line = line.Str("defect", r.defect); omitted > 0 {
-		line = line.Int("omitted_before", omitted)
-	}
-	line.Str("event_type", protocol.EventRequestRefused).Msg("request refused")
+	l.log.Warn().Str("method", r.method).Str("sender", sender).Func(func(line *zerolog.Event) {
+		if address != "" {
+			line.Str("address", address)
+		}
+		if r.code != "" {
+			line.Str("error_code", string(r.code)).Str("error_name", r.code.Name())
+		}
+		if line.Str("defect", r.defect); omitted > 0 {
+			line.Int("omitted_before", omitted)
+		}
+	}).Str("event_type", protocol.EventRequestRefused).Msg("request refused")
 }
 
 // allow counts a line, and returns how many were omitted before it.

@@ -81,7 +81,7 @@ func (r *registrations) respond(ctx context.Context, method, sender string, a *d
 		err = r.durable() // a token that was given away must survive a crash
 	}
 	response.LeagueID = r.options.LeagueID
-	var no *decide.Rejection
+	var no *decide.RejectionError
 	switch {
 	case errors.As(err, &no):
 		why := no.Reason
@@ -98,7 +98,7 @@ func (r *registrations) respond(ctx context.Context, method, sender string, a *d
 
 // admit decides about an applicant. It makes no call to a new applicant, because most
 // agents open their port only after the response; pingSilent pings it afterwards. The
-// error is a *decide.Rejection, or one for a LEAGUE_ERROR.
+// error is a *decide.RejectionError, or one for a LEAGUE_ERROR.
 func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent, error) {
 	if !protocol.SupportedVersion(a.Version) {
 		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.Version, protocol.Version)

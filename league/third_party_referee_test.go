@@ -280,7 +280,7 @@ func TestReregistrationMayChangeRefereeAuthentication(t *testing.T) {
 		}
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
-		assert.False(t, state.Agents["REF01"].Proves())
+		assert.False(t, state.Agents["REF01"].ShowsAccessTokens())
 		returned := 0
 		for _, kind := range w.EventTypes(x.Folder) {
 			if kind == "agent_returned" {
@@ -329,8 +329,8 @@ func TestResumedLeagueKeepsItsAuthenticationMode(t *testing.T) {
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
 		assert.Equal(t, journal.AuthLenient, state.Created.Auth)
-		assert.True(t, state.Agents["REF01"].Proves())
-		assert.False(t, state.Agents["REF02"].Proves())
+		assert.True(t, state.Agents["REF01"].ShowsAccessTokens())
+		assert.False(t, state.Agents["REF02"].ShowsAccessTokens())
 	})
 }
 

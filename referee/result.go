@@ -2,9 +2,11 @@ package referee
 
 import (
 	"fmt"
+	"slices"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/table"
 	"evenodd/rules"
 )
 
@@ -66,8 +68,7 @@ func optional(choice string) *string {
 // false if another attempt has replaced this one.
 func (m *match) finish(position rules.Position) bool {
 	result, a := m.decide(position), m.assignment
-	score := protocol.Both(m.players[0], m.points(result, 0), m.players[1], m.points(result, 1))
-	report := m.reportOf(result, score, m.draw())
+	report := m.reportOf(result, m.score(result), m.draw())
 	report.RoundID, report.GameType = a.RoundID, a.GameType
 	m.mu.Lock()
 	if m.abandoned.Load() {
@@ -110,17 +111,14 @@ func (m *match) draw() *protocol.Draw {
 	return draw
 }
 
-// points returns the points of a side by the league's scoring. The manager
-// computes them again.
-func (m *match) points(result *protocol.GameResult, side int) int {
-	scoring := &m.assignment.Scoring
-	switch {
-	case m.sides[side].lost != "":
-		return scoring.TechnicalLoss
-	case result.Status == protocol.StatusDraw:
-		return scoring.Draw
-	case result.WinnerPlayerID != nil && *result.WinnerPlayerID == m.players[side]:
-		return scoring.Win
+// score returns the points of both players by the league's scoring. The manager computes
+// them again.
+func (m *match) score(result *protocol.GameResult) protocol.PerPlayer[int] {
+	s := m.assignment.Scoring
+	ended := table.Result{A: 0, B: 1, Winner: table.None, Technical: result.Status == protocol.StatusTechnicalLoss}
+	if winner := result.WinnerPlayerID; winner != nil {
+		ended.Winner = slices.Index(m.players[:], *winner)
 	}
-	return scoring.Loss
+	a, b := table.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}.Points(ended)
+	return protocol.Both(m.players[0], a, m.players[1], b)
 }

@@ -106,7 +106,7 @@ func TestBreaker(t *testing.T) {
 }
 
 // A breaker never decides a match.
-func TestEssentialCallsAreNeverHeldBack(t *testing.T) {
+func TestEssentialCallsPassAnOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, next, log := broken(errBroken)
 		for range 20 {
@@ -122,7 +122,7 @@ func TestEssentialCallsAreNeverHeldBack(t *testing.T) {
 	})
 }
 
-func TestWhatCountsAsAFailure(t *testing.T) {
+func TestFailuresThatOpenABreaker(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	tests := []struct {
@@ -159,7 +159,7 @@ type busyError struct{}
 func (busyError) Error() string             { return "busy" }
 func (busyError) RetryAfter() time.Duration { return time.Second }
 
-func TestFailuresMustFollowEachOther(t *testing.T) {
+func TestSuccessResetsTheFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, next, _ := broken(nil)
 		for range 10 {
@@ -174,7 +174,7 @@ func TestFailuresMustFollowEachOther(t *testing.T) {
 }
 
 // A trial that says nothing of the endpoint is as if it had not been.
-func TestATrialThatTellsNothing(t *testing.T) {
+func TestTrialWithoutVerdictIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, next, _ := broken(errBroken)
 		for range 5 {
@@ -192,7 +192,7 @@ func TestATrialThatTellsNothing(t *testing.T) {
 
 // However many endpoints fail, a breaker remembers a bounded number of them;
 // and what has not failed for long makes room.
-func TestManyEndpointsThatFail(t *testing.T) {
+func TestBreakerTracksBoundedEndpoints(t *testing.T) {
 	const many = 4096
 	synctest.Test(t, func(t *testing.T) {
 		b := transport.NewBreaker(failing{}, func(string) bool { return false }, zerolog.Nop())

@@ -145,7 +145,7 @@ const (
 )
 
 // Every conversation has the same outcome over every carrier.
-func TestAllCarriersAlike(t *testing.T) {
+func TestAllCarriersBehaveAlike(t *testing.T) {
 	answer := func(status string) pinged {
 		return func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 			return &protocol.Pong{Status: status}, nil

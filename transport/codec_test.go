@@ -266,7 +266,7 @@ func TestInvalidRequests(t *testing.T) {
 	}
 }
 
-func TestBodiesThatAreNoJSON(t *testing.T) {
+func TestBodiesThatAreNotJSON(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":1}`
 	tests := []struct{ name, body string }{
 		{"empty", ""},
@@ -351,7 +351,7 @@ func TestWellFormedCalls(t *testing.T) {
 	}
 }
 
-func TestDecodersGetTheParamsAsTheyStand(t *testing.T) {
+func TestDecodersGetRawParams(t *testing.T) {
 	tests := []struct{ name, member, want string }{
 		{"an object", `"params": {"a" : "\u0061", "b":1.0} ,`, `{"a" : "\u0061", "b":1.0}`},
 		{"an array", `"params":[ 1e3,null ],`, `[ 1e3,null ]`},
@@ -430,7 +430,7 @@ func changed(t *rapid.T, body string) string {
 }
 
 // Whatever comes in, the answer is nothing or JSON-RPC.
-func TestNoBodyBreaksTheMux(t *testing.T) {
+func TestArbitraryBodiesGetValidResponses(t *testing.T) {
 	seeds := rapid.SampledFrom([]string{
 		`{"jsonrpc":"2.0","method":"subtract","params":{"minuend":42,"subtrahend":23},"id":1}`,
 		`[{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":"a"},{"jsonrpc":"2.0","method":"sum","params":[]}]`,
@@ -451,7 +451,7 @@ func TestNoBodyBreaksTheMux(t *testing.T) {
 
 // A body in the form that EncodeRequest writes is read in a shorter way. That
 // must not show: white space, which means nothing, leads to the longer one.
-func TestTheShortWayMeansTheSame(t *testing.T) {
+func TestPlainFormMeansTheSame(t *testing.T) {
 	tests := []struct{ name, body string }{
 		{"a call", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":1}`},
 		{"a large id", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":123456789012345678}`},

@@ -12,7 +12,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A call is a call of one of the kit's agents.
+// A call is a request that one of the kit's agents received.
 type call struct {
 	Exchange
 
@@ -22,10 +22,10 @@ type call struct {
 	bearer string // credential beside the message; never shown
 
 	came members // the body as it came; nil when it was no JSON object
-	said members // the message as it came
+	sent members // the message as it came
 	form string  // how the form of the call differs from that of the specification; "" for not at all
 
-	// searching tells that the caller looks for the form that the callee understands: it
+	// searching tells that the caller searches for the form that the callee understands: it
 	// made a call of this kind in the form of the specification before.
 	searching bool
 
@@ -39,23 +39,23 @@ type call struct {
 	doneAt   time.Time
 }
 
-// read takes a call apart: as it came, and in the form of the specification.
+// read parses a call, as received and in the form of the specification.
 func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
 	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
 	c.kind = kindOf(c.method, c.params)
-	c.said, c.form = saidIn(c.came, c.kind)
-	if c.said == nil {
-		c.said = c.params
+	c.sent, c.form = sentIn(c.came, c.kind)
+	if c.sent == nil {
+		c.sent = c.params
 	}
 	return c
 }
 
-// saidIn finds the message in a call as it came, and says how the form of the call
+// sentIn finds the message in a call as received, and returns how the form of the call
 // differs from that of the specification; "" for not at all.
-func saidIn(came members, kind string) (said members, form string) {
+func sentIn(came members, kind string) (sent members, form string) {
 	name, _ := came.text("method")
 	params := objectOf(came["params"])
 	switch inner := objectOf(params["message"]); {
@@ -114,7 +114,7 @@ func (c *call) succeeded() bool {
 	return c.answered && c.Status == http.StatusOK
 }
 
-// end is when a call was answered; while it is not, now.
+// end is the time at which a call was answered; now while it is not.
 func (c *call) end() time.Time {
 	c.to.fakes.mu.Lock()
 	defer c.to.fakes.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *call) end() time.Time {
 	return c.doneAt
 }
 
-// exchange is a call for a finding. It may still be going on.
+// exchange returns a call as evidence. It may still be in progress.
 func (c *call) exchange() *Exchange {
 	if c == nil {
 		return nil
@@ -135,8 +135,7 @@ func (c *call) exchange() *Exchange {
 	return &x
 }
 
-// wrap is the response to a call in the form of the specification; nil where there is
-// none.
+// wrap returns the response to a call in the form of the specification; nil for none.
 func (c *call) wrap(p response) []byte {
 	response := map[string]any{"jsonrpc": "2.0", "id": c.id()}
 	switch {
@@ -155,7 +154,7 @@ func (c *call) refuse(code int, message string) response {
 	return response{failure: encoded(map[string]any{"code": code, "message": message})}
 }
 
-// id is the id of the call, null where it has none that JSON-RPC knows.
+// id is the id of the call; null if it has none that JSON-RPC allows.
 func (c *call) id() jsontext.Value {
 	if id := c.object["id"]; id.IsValid() && (id.Kind() == '"' || id.Kind() == '0') {
 		return id

@@ -9,8 +9,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A defect is what is wrong with an answer as a whole, whatever was asked. Requirements
-// that fail because of answers with the same defect have the same cause.
+// A defect is a fault of an answer as a whole, independent of the request. Requirements that
+// fail by answers with the same defect have the same cause.
 type defect struct {
 	key  string // equal for equal defects; "" for none
 	text string // one sentence
@@ -27,28 +27,19 @@ const (
 )
 
 // Defects that make several requirements fail and that no single answer shows.
-func wrappingDefect() defect {
-	return defect{"wrapping", "Its replies are not wrapped as JSON-RPC responses.", rankResult}
-}
-
-func idDefect() defect {
-	return defect{"id", "Its replies do not have the id of the request.", rankResult}
-}
-
-func envelopeDefect() defect {
-	return defect{"envelope", "Its messages do not have the whole envelope: protocol, message_type, sender, timestamp, conversation_id.", rankResult}
-}
+var (
+	wrappingDefect = defect{"wrapping", "Its replies are not wrapped as JSON-RPC responses.", rankResult}
+	idDefect       = defect{"id", "Its replies do not have the id of the request.", rankResult}
+	envelopeDefect = defect{"envelope", "Its messages do not have the whole envelope: protocol, message_type, sender, timestamp, conversation_id.", rankResult}
+	formDefect     = defect{"form", "Its calls are not in the form of the specification.", rankResult}
+)
 
 func calledFormDefect(form string) defect {
 	return defect{"called form", "It understands calls only in another form than the specification's: " + form + ".", rankResult}
 }
 
-func formDefect() defect {
-	return defect{"form", "Its calls are not in the form of the specification.", rankResult}
-}
-
-func unreportedDefect(contest string) defect {
-	return defect{"unreported", "It does not report every match: no report came of " + contest + ".", rankResult}
+func unreportedDefect(match string) defect {
+	return defect{"unreported", "It does not report every match: no report came of " + match + ".", rankResult}
 }
 
 // diagnose returns the defect of an answer; the zero value when it has a result.
@@ -143,7 +134,7 @@ func (x *exam) withdraw() {
 		}
 	}
 	for id, f := range x.findings {
-		if !x.understood && !strings.Contains(id, "-REG-") && !strings.HasSuffix(id, "-FRM-03") {
+		if !x.understood.Load() && !strings.Contains(id, "-REG-") && !strings.HasSuffix(id, "-FRM-03") {
 			skip(f, "the agent has understood no call")
 		}
 	}
@@ -155,8 +146,8 @@ func (x *exam) withdraw() {
 	}
 }
 
-// wantsMembership tells whether an error is about who asks or who is asked, not about
-// what is asked.
+// wantsMembership tells whether an error is about the identity of caller or agent, not
+// about the request.
 func wantsMembership(f *fault) bool {
 	switch protocol.Code(f.catalogued()) {
 	case protocol.ErrPlayerNotRegistered, protocol.ErrTokenMissing, protocol.ErrTokenInvalid, protocol.ErrNotAuthorized:

@@ -77,7 +77,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 		return r
 	}
 	if status, _ := last.result.text("status"); substance(method) != "" || status == protocol.StatusAcknowledged {
-		x.understand()
+		x.understood.Store(true)
 	}
 	if form := formOf(last); len(attempts) > 1 || form != method {
 		last.form = form
@@ -89,7 +89,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	x.record("understood call", f)
 	f = &fact{reply: last, problem: replyForm(last)}
 	if last.bare {
-		f.defect = wrappingDefect()
+		f.defect = wrappingDefect
 	}
 	x.record("form of reply", f)
 	return last

@@ -22,7 +22,7 @@ func message(messageType, sender, conversation, token string) map[string]any {
 // recordEnvelope records the envelope of a message of the agent, as the agent wrote it.
 func (x *exam) recordEnvelope(f *fact) {
 	if f.message["timestamp"] == nil && f.message["conversation_id"] == nil {
-		f.defect = envelopeDefect()
+		f.defect = envelopeDefect
 	}
 	x.record("envelope", f)
 }

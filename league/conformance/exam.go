@@ -110,15 +110,15 @@ type exam struct {
 	dialect    *bridge.Bridge // of the kit's manager, which learns the form that the agent understands
 	acceptance acceptance
 	ids        atomic.Int64 // of calls
+	understood atomic.Bool  // the agent has understood a call of a league; if it has not, it passes nothing: see withdraw
 	concurrent atomic.Bool  // many matches are played at once: an unanswered call says nothing about the next
 
-	mu         sync.Mutex
-	findings   map[string]*Finding // by the id of the requirement
-	blocked    map[string]bool     // requirements that cannot pass any more, because another one fails
-	understood bool                // the agent has understood a call that a league makes
-	silent     int                 // calls in a row without an answer
-	held       time.Duration       // sum of the pauses that the agent asked for
-	gaveUp     string              // why no further calls are made; "" while they are
+	mu       sync.Mutex
+	findings map[string]*Finding // by the id of the requirement
+	blocked  map[string]bool     // requirements that cannot pass any more, because another one fails
+	silent   int                 // calls in a row without an answer
+	held     time.Duration       // sum of the pauses that the agent asked for
+	gaveUp   string              // why no further calls are made; "" while they are
 }
 
 func newExam(ctx context.Context, o *Options) *exam {

@@ -26,10 +26,9 @@ const (
 type fakeManager struct {
 	*fakeAgent
 
-	examined   string // URL of the agent
-	referee    bool   // the agent is one
-	token      string
-	registered chan struct{} // closed when the agent has registered
+	examined string // URL of the agent
+	referee  bool   // the agent is one
+	token    string
 
 	mu       sync.Mutex
 	assigned string // id of the agent; "" before
@@ -38,7 +37,7 @@ type fakeManager struct {
 // openManager opens the manager of the kit; nil without a listener. Other answers all
 // calls but registrations and queries; nil rejects them.
 func (x *exam) openManager(ctx context.Context, other func(*call) response) *fakeManager {
-	g := &fakeManager{examined: x.options.URL, referee: x.options.Role == Referee, registered: make(chan struct{}), token: "tok-p01-" + rand.Text()}
+	g := &fakeManager{examined: x.options.URL, referee: x.options.Role == Referee, token: "tok-p01-" + rand.Text()}
 	if g.referee {
 		g.token = "tok-ref01-" + rand.Text()
 	}
@@ -50,15 +49,7 @@ func (x *exam) openManager(ctx context.Context, other func(*call) response) *fak
 
 // wait waits for the agent to register, and tells whether it did.
 func (g *fakeManager) wait(ctx context.Context, most time.Duration) bool {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-g.registered:
-		return true
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-	return false
+	return g.fakes.await(ctx, most, func() bool { return g.agentID() != "" })
 }
 
 // agentID returns the id of the agent; "" before it has registered.
@@ -107,7 +98,7 @@ func (g *fakeManager) register(c *call) response {
 	defer g.mu.Unlock()
 	if g.assigned == "" {
 		g.assigned = g.grant(c)
-		close(g.registered)
+		g.fakes.wake()
 	}
 	m["status"], m[idName(g.referee)], m["auth_token"] = protocol.StatusAccepted, g.assigned, g.token
 	return response{result: m}
@@ -131,35 +122,29 @@ func (g *fakeManager) grant(c *call) string {
 
 // query answers a LEAGUE_QUERY as before the first round.
 func (g *fakeManager) query(c *call) response {
-	result := c.reply(protocol.TypeLeagueQueryResponse, protocol.ManagerSender)
 	kind, _ := c.params.text("query_type")
-	result["query_type"], result["success"], result["league_id"] = kind, true, checkLeague
 	id := g.agentID()
-	nothing := map[string]any{"played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0}
-	switch kind {
-	case protocol.QueryStandings:
-		rows := []any{}
-		if id != "" && !g.referee {
-			rows = append(rows, map[string]any{
-				"rank": 1, "player_id": id, "display_name": id, "played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0,
-			})
-		}
-		result["data"] = map[string]any{"standings": rows}
-	case protocol.QuerySchedule:
-		result["data"] = map[string]any{"rounds": 0, "matches": []any{}}
-	case protocol.QueryNextMatch:
-		result["data"] = map[string]any{"next_match": nil}
-	case protocol.QueryPlayerStats:
-		result["data"] = map[string]any{"player_id": id, "stats": nothing}
-	case protocol.QueryStatus:
-		result["data"] = map[string]any{"state": "WAITING_FOR_PLAYERS", "current_round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 1, "referees": 1}
-	default:
-		result["success"] = false
-		result["error"] = map[string]any{
-			"error_code": string(protocol.ErrInvalidQueryType), "error_name": protocol.ErrInvalidQueryType.Name(),
-			"error_description": protocol.ErrInvalidQueryType.Name(),
-		}
+	rows := []any{}
+	if id != "" && !g.referee {
+		rows = append(rows, map[string]any{"rank": 1, "player_id": id, "display_name": id, "played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0})
 	}
+	data := map[string]map[string]any{
+		protocol.QueryStandings: {"standings": rows},
+		protocol.QuerySchedule:  {"rounds": 0, "matches": []any{}},
+		protocol.QueryNextMatch: {"next_match": nil},
+		protocol.QueryPlayerStats: {
+			"player_id": id, "stats": map[string]any{"played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0},
+		},
+		protocol.QueryStatus: {"state": "WAITING_FOR_PLAYERS", "current_round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 1, "referees": 1},
+	}[kind]
+	result := c.reply(protocol.TypeLeagueQueryResponse, protocol.ManagerSender)
+	result["query_type"], result["success"], result["league_id"] = kind, data != nil, checkLeague
+	if data != nil {
+		result["data"] = data
+		return response{result: result}
+	}
+	name := protocol.ErrInvalidQueryType.Name()
+	result["error"] = map[string]any{"error_code": string(protocol.ErrInvalidQueryType), "error_name": name, "error_description": name}
 	return response{result: result}
 }
 
@@ -185,7 +170,7 @@ func (g *fakeManager) applications() (own, others []*call) {
 func (x *exam) recordApplication(c *call) {
 	f := &fact{call: c}
 	if c.form != "" {
-		f.defect = formDefect()
+		f.defect = formDefect
 	}
 	x.record("registration/form", f)
 	x.record("registration/request", &fact{call: c, broken: x.acceptance.broken(c.kind, c.params)})

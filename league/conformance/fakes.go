@@ -152,8 +152,12 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, c := range calls {
 		a.began(c, status, answer)
-		defer a.completed(c)
 	}
+	defer func() {
+		for _, c := range calls {
+			a.completed(c)
+		}
+	}()
 	if status == 0 {
 		panic(http.ErrAbortHandler)
 	}

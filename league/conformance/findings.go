@@ -2,24 +2,10 @@ package conformance
 
 import "fmt"
 
-// understand notes that the agent has understood a call. An agent that has understood
-// none passes no requirement; see withdraw.
-func (x *exam) understand() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.understood = true
-}
-
-func (x *exam) hasUnderstood() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.understood
-}
-
-// pass finds that a requirement holds, as far as nothing else says otherwise.
+// pass finds that a requirement holds. Any failure stands.
 func (x *exam) pass(id string) { x.find(id, &Finding{Verdict: Pass}, nil) }
 
-// skip says why a requirement could not be examined; what was found before stands.
+// skip finds that a requirement could not be examined. Any finding before stands.
 func (x *exam) skip(id, why string, shown ...*Exchange) {
 	x.find(id, &Finding{Verdict: Skipped, Detail: why}, shown)
 }

@@ -18,28 +18,31 @@ import (
 // evenOdd tells whether the game is even_odd.
 func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
 
+// byGame is the first value in even_odd, and the second in all other games.
+func byGame[T any](x *exam, evenOdd, other T) T {
+	if x.evenOdd() {
+		return evenOdd
+	}
+	return other
+}
+
 // questionMethod is the method by which a player is asked for a choice.
 func (x *exam) questionMethod() string {
-	if x.evenOdd() {
-		return protocol.ChooseParity.Name
-	}
-	return protocol.MakeMove.Name
+	return byGame(x, protocol.ChooseParity.Name, protocol.MakeMove.Name)
 }
 
-// questionType is the message type of a question.
+// questionType is the message type of a question, and choiceType that of its reply.
 func (x *exam) questionType() string {
-	if x.evenOdd() {
-		return protocol.TypeChooseParityCall
-	}
-	return protocol.TypeGameMoveCall
+	return byGame(x, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall)
 }
 
-// choiceType is the message type of the reply to a question.
 func (x *exam) choiceType() string {
-	if x.evenOdd() {
-		return protocol.TypeChooseParityResponse
-	}
-	return protocol.TypeGameMoveResponse
+	return byGame(x, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse)
+}
+
+// illegalMove is the code of a choice that is not allowed.
+func (x *exam) illegalMove() protocol.Code {
+	return byGame(x, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
 }
 
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
@@ -62,31 +65,23 @@ func (x *exam) setChoice(m map[string]any, choice string) {
 	m["game_type"], m["move_data"] = x.game, map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
 }
 
-// illegalMove is the code of a choice that is not allowed.
-func (x *exam) illegalMove() protocol.Code {
-	if x.evenOdd() {
-		return protocol.ErrInvalidParityChoice
-	}
-	return protocol.ErrIllegalMove
-}
-
 // simultaneous tells whether both players choose at once, and neither knows the choice of
 // the other.
 func (x *exam) simultaneous() bool { return len(x.options.Game.Start().ToMove()) == 2 }
 
-// options are the choices that a seat has in a position.
-func options(game rules.Game, position rules.Position, seat rules.Side) []string {
-	question := position.Ask(seat)
+// options are the choices of a side in a position.
+func options(game rules.Game, position rules.Position, side rules.Side) []string {
+	question := position.Ask(side)
 	if len(question.Options) > 0 {
 		return question.Options
 	}
 	return game.Info().ValidChoices[question.MoveType]
 }
 
-// firstLegal is the first choice of a seat that the rules allow.
-func firstLegal(game rules.Game, position rules.Position, seat rules.Side) string {
-	for _, choice := range options(game, position, seat) {
-		if position.Check(seat, choice) == nil {
+// firstLegal is the first choice of a side that the rules allow.
+func firstLegal(game rules.Game, position rules.Position, side rules.Side) string {
+	for _, choice := range options(game, position, side) {
+		if position.Check(side, choice) == nil {
 			return choice
 		}
 	}
@@ -94,7 +89,7 @@ func firstLegal(game rules.Game, position rules.Position, seat rules.Side) strin
 }
 
 // pose fills a question of a position into a message.
-func (x *exam) pose(q map[string]any, position rules.Position, seat rules.Side, opponent string, round int) {
+func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, opponent string, round int) {
 	q["game_type"] = x.game
 	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(chooseLimit))
 	context := map[string]any{"opponent_id": opponent, "round_id": round}
@@ -103,13 +98,13 @@ func (x *exam) pose(q map[string]any, position rules.Position, seat rules.Side, 
 		q["context"] = context
 		return
 	}
-	question := position.Ask(seat)
+	question := position.Ask(side)
 	maps.Copy(context, question.Context)
-	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, seat), "context": context}
+	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, side), "context": context}
 }
 
 // playout finds choices by which a match ends with this winner, NoSide for a draw; false
-// when there are none. The moves are the last ones of each seat.
+// when there are none. The moves are the last of each side.
 func playout(position rules.Position, game rules.Game, winner rules.Side) (moves [2]string, ok bool) {
 	seats := position.ToMove()
 	if len(seats) == 0 {

@@ -34,29 +34,28 @@ const (
 	maxShown  = 2 << 10 // bytes shown of a body
 )
 
-// post sends a body as it is, and waits for the answer no longer than patience. It
-// always returns an answer: one of an agent that was given up says so. An agent that
-// limits the rate of calls is called again when it wants.
+// post sends a body as it is, and waits for the answer no longer than patience. It always
+// returns an answer, also if the agent was given up. It retries when an agent that limits
+// the rate of calls allows it.
 func (x *exam) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *answer {
-	for try := 1; ; try++ {
+	for attempt := 1; ; attempt++ {
 		a := x.exchange(ctx, http.MethodPost, url, body, header, patience)
 		x.countSilence(a)
-		if !x.putOff(ctx, read(a), try) {
+		if !x.putOff(ctx, read(a), attempt) {
 			return a
 		}
 	}
 }
 
-// The most that an agent may put off, which many do that limit the rate of one
-// address: the kit makes more calls than any league.
+// The limits of retries for an agent that limits the rate of calls: the kit makes more
+// calls than any league.
 const (
 	maxHeld = 5                // times that one call is made again
 	maxHold = 30 * time.Second // that all calls wait together
 )
 
-// putOff waits where an agent wants a call made again later, and tells whether it
-// is to be.
-func (x *exam) putOff(ctx context.Context, r *reply, try int) bool {
+// putOff waits as long as a rate limit asks for, and tells whether to retry the call.
+func (x *exam) putOff(ctx context.Context, r *reply, attempt int) bool {
 	limited := r.fault != nil && (r.fault.code == 22 || r.fault.catalogued() == string(protocol.ErrRateLimited))
 	after := r.header.Get("Retry-After")
 	if r.Status != http.StatusTooManyRequests && (r.Status != http.StatusServiceUnavailable || after == "") && !limited {
@@ -71,10 +70,10 @@ func (x *exam) putOff(ctx context.Context, r *reply, try int) bool {
 	x.held += wait
 	enough := x.held > maxHold
 	x.mu.Unlock()
-	return !enough && try <= maxHeld && rest(ctx, wait)
+	return !enough && attempt <= maxHeld && rest(ctx, wait)
 }
 
-// rest waits, and tells whether ctx is still on.
+// rest pauses, and tells whether ctx has not ended.
 func rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -86,8 +85,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// exchange is post for any HTTP method, once, and for calls that may well go
-// unanswered.
+// exchange is post for any HTTP method, without retries. Its calls may stay unanswered.
 func (x *exam) exchange(ctx context.Context, method, url string, body []byte, header http.Header, patience time.Duration) *answer {
 	a := &answer{Exchange: Exchange{To: url, request: body}}
 	if reason := x.givenUp(); reason != "" || x.life.Err() != nil {
@@ -101,8 +99,7 @@ func (x *exam) exchange(ctx context.Context, method, url string, body []byte, he
 		a.at, a.took = time.Now(), time.Since(started)
 		a.TookMS = a.took.Milliseconds()
 	}()
-	// An agent may close a connection between two calls, which only the next call finds
-	// out.
+	// An agent may close a connection between two calls; the next call fails then.
 	var reused atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused.Store(c.Reused) }})
 	q, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
@@ -140,8 +137,8 @@ func (x *exam) exchange(ctx context.Context, method, url string, body []byte, he
 	return a
 }
 
-// fail notes why there is no answer. Where the examination itself is over, the
-// agent had not its whole time.
+// fail sets why there is no answer. If the examination itself is over, the agent had not
+// its whole time.
 func (a *answer) fail(examination context.Context, err error, patience time.Duration) {
 	switch {
 	case examination.Err() != nil:
@@ -155,12 +152,12 @@ func (a *answer) fail(examination context.Context, err error, patience time.Dura
 
 const outOfTime = "the time of the examination was over"
 
-// tokens are the credentials of a message, by name. An agent that is in a league
-// shows its own, and a report is read by many. They stand in text as well, with
-// every quotation mark escaped, where a message came as the result of an MCP tool.
+// tokens finds the tokens of a message by the names of their members, because reports are
+// published. In the result of an MCP tool the message is a text, with escaped quotation
+// marks.
 var tokens = regexp.MustCompile(`(?i)(\\*"(?:auth_token|access_token|token)\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
 
-// shown is the exchange as it stands in a report.
+// shown returns the exchange for a report.
 func (x *Exchange) shown() Exchange {
 	e := *x
 	if e.Request == "" {
@@ -172,8 +169,7 @@ func (x *Exchange) shown() Exchange {
 	return e
 }
 
-// shown is a body for people: cut when it is long, and always text, without
-// tokens.
+// shown returns a body for a report: shortened, as valid UTF-8, and without tokens.
 func shown(body []byte) string {
 	text := tokens.ReplaceAllString(string(protocol.HideTokens(body)), "$1***")
 	if len(text) > maxShown {

@@ -133,7 +133,7 @@ func (x *managerExam) recordAnnouncements() map[int][]members {
 	for i, p := range x.players {
 		seen := map[int]bool{}
 		for _, c := range x.received(p.fakeAgent, protocol.TypeRoundAnnouncement) {
-			x.recordEnvelope(&fact{call: c, message: c.said, messageType: protocol.TypeRoundAnnouncement, sender: protocol.ManagerSender, at: c.at})
+			x.recordEnvelope(&fact{call: c, message: c.sent, messageType: protocol.TypeRoundAnnouncement, sender: protocol.ManagerSender, at: c.at})
 			x.record("announcement", &fact{call: c})
 			round, _ := c.params.integer("round_id")
 			seen[round] = true
@@ -291,7 +291,7 @@ func (x *managerExam) recordEnd(rounds int) {
 			continue
 		}
 		c := ends[0]
-		x.recordEnvelope(&fact{call: c, message: c.said, messageType: protocol.TypeLeagueCompleted, sender: protocol.ManagerSender, at: c.at})
+		x.recordEnvelope(&fact{call: c, message: c.sent, messageType: protocol.TypeLeagueCompleted, sender: protocol.ManagerSender, at: c.at})
 		rows := rowsOf(c.params["final_standings"])
 		total, _ := c.params.integer("total_rounds")
 		matches, _ := c.params.integer("total_matches")

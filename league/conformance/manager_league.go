@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 // An assignedMatch is a match that the manager has assigned to a referee of the kit.
@@ -33,32 +35,12 @@ type assignedMatch struct {
 	accepted       bool      // the report was accepted
 }
 
-// playerOf reads a player of an assignment, in all forms that are known.
-func playerOf(m members, letter, number string) (id, endpoint string) {
-	upper := strings.ToUpper(letter)
-	for _, name := range []string{"player_" + upper, "player_" + letter, "player" + number} {
-		if player := objectOf(m[name]); player != nil {
-			id, _ = player.text("player_id")
-			return id, player.firstText("endpoint", "contact_endpoint")
-		}
-		if id == "" {
-			id = m.firstText(name+"_id", name)
-		}
-		if endpoint == "" {
-			endpoint = m.firstText(name+"_endpoint", name+"_url")
-		}
-	}
+// playerOf reads a player of an assignment.
+func playerOf(m members, name string) (id, endpoint string) {
+	player := objectOf(m[name])
+	id, _ = player.text("player_id")
+	endpoint, _ = player.text("endpoint")
 	return id, endpoint
-}
-
-// firstText returns the first of the members that is a string with text.
-func (m members) firstText(names ...string) string {
-	for _, name := range names {
-		if text, _ := m.text(name); text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // assigned takes a match and answers at once. A goroutine conducts the match.
@@ -66,11 +48,11 @@ func (x *managerExam) assigned(c *call) response {
 	m := &assignedMatch{id: c.match(), call: c}
 	m.round, _ = c.params.integer("round_id")
 	m.attempt, _ = c.params.integer("attempt")
-	m.players[0], m.endpoints[0] = playerOf(c.params, "a", "1")
-	m.players[1], m.endpoints[1] = playerOf(c.params, "b", "2")
+	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
+	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
 	f := &fact{call: c}
 	if c.form != "" {
-		f.problem, f.defect = "it assigns a match as: "+c.form, formDefect()
+		f.problem, f.defect = "it assigns a match as: "+c.form, formDefect
 	}
 	x.record("form of assignment", f)
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
@@ -123,7 +105,7 @@ func (x *managerExam) take(m *assignedMatch) *assignedMatch {
 		return m
 	}
 	m.first = len(x.order) == 0
-	m.nonce = newSecret()
+	_, _ = rand.Read(m.nonce[:]) // never fails
 	m.commitment = protocol.DrawCommitment(x.league, m.id, m.attempt, m.referee.id, m.nonce)
 	x.decide(m, len(x.order))
 	x.matches[m.id] = m
@@ -154,11 +136,11 @@ func (x *managerExam) choicesFor(m *assignedMatch, winner rules.Side) (choices [
 		choices, _ = playout(x.options.Game.Start(), x.options.Game, winner)
 		return choices
 	}
-	m.number = drawnNumber(m.nonce, protocol.Secret{}, protocol.Secret{})
-	right := parityOf(m.number)
+	m.number = evenodd.Number(rules.Chance{Nonce: m.nonce})
+	right := evenodd.Parity(m.number)
 	choices = [2]string{right, right}
 	if winner != rules.NoSide {
-		choices[winner.Other()] = parityOf(m.number + 1)
+		choices[winner.Other()] = evenodd.Parity(m.number + 1)
 	}
 	return choices
 }
@@ -308,8 +290,8 @@ func (x *managerExam) conductAnnounced() {
 			}
 			m := &assignedMatch{round: round, announced: true, call: c}
 			m.id, _ = row.text("match_id")
-			m.players[0], _ = playerOf(row, "a", "1")
-			m.players[1], _ = playerOf(row, "b", "2")
+			m.players[0], _ = row.text("player_A_id")
+			m.players[1], _ = row.text("player_B_id")
 			if x.matchOf(m.id) == nil {
 				x.record("form of assignment", &fact{call: c, problem: "it assigns a match by the announcement alone"})
 				x.take(m)

@@ -235,7 +235,7 @@ func (x *managerExam) breaches() []breach {
 		)
 	}
 	version, timestamp, endpoint := [2]int{18, 18}, [2]int{21, 21}, [2]int{2003, 1002}
-	for _, b := range []breach{
+	return append(all, []breach{
 		{"with game_types an array of numbers", wrongType, protocol.ErrInvalidFieldType, invalid, set("game_types", []any{1, 2}), false},
 		{"with an empty display_name", "refusal/name", "", invalid, set("display_name", ""), false},
 		{"with a display_name of 51 characters", "refusal/name", "", invalid, set("display_name", strings.Repeat("n", 51)), false},
@@ -247,10 +247,7 @@ func (x *managerExam) breaches() []breach {
 		{"with contact_endpoint http://localhost:99999/mcp", "refusal/endpoint", protocol.ErrInvalidEndpoint, endpoint, set("contact_endpoint", "http://localhost:99999/mcp"), false},
 		{`with game_types ["chess"]`, "refusal/game", protocol.ErrUnsupportedGame, [2]int{2004, 1003}, set("game_types", []any{"chess"}), false},
 		{"with the display_name of a registered player", "refusal/duplicate name", protocol.ErrDuplicateName, [2]int{2002}, set("display_name", x.players[0].name), true},
-	} {
-		all = append(all, b)
-	}
-	return all
+	}...)
 }
 
 // applyWrongly sends all wrong registrations.

@@ -118,7 +118,7 @@ func (n *network) serve(h nethttp.Handler) string {
 }
 
 func (n *network) serveAt(l net.Listener, h nethttp.Handler) {
-	server := &nethttp.Server{Handler: h} //nolint:gosec // in virtual time
+	server := &nethttp.Server{Handler: h}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(l) }()
 	n.Cleanup(func() { _ = server.Close(); <-served })

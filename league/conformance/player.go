@@ -15,6 +15,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 // The time that the protocol gives a player to answer (003 §2.7).
@@ -38,7 +39,7 @@ type playerExam struct {
 	unanswered map[string]int             // calls of a method in a row without an answer
 	first      map[string]string          // the first value of a member of the player's replies
 	times      map[string][]time.Duration // of answers, by method
-	reused     bool                       // a connection was used for a second call
+	reused     atomic.Bool                // a connection was used for a second call
 
 	takesStandings bool // the player has answered standings with a result
 }
@@ -129,7 +130,7 @@ func (x *playerExam) meet(ctx context.Context) bool {
 		return false
 	case r.fault != nil && !x.registered && wantsMembership(r.fault):
 		x.record("first call", &fact{reply: r})
-		x.understand()
+		x.understood.Store(true)
 		x.record("rejected invitation", &fact{reply: r, problem: outsider + ": " + r.trouble() +
 			"; start it so that it registers with this examination, whose manager listens where evenodd check says"})
 		x.giveUp(outsider + "; let it register with this examination")
@@ -237,7 +238,7 @@ func (x *playerExam) endingAs(m *match, status, winner string, number int, own, 
 	q["match_id"], q["game_type"] = m.id, x.game
 	parity := ""
 	if number > 0 {
-		parity = parityOf(number)
+		parity = evenodd.Parity(number)
 	}
 	q["game_result"] = map[string]any{
 		"status": status, "winner_player_id": orNull(winner), "drawn_number": orNull(number), "number_parity": orNull(parity),
@@ -325,7 +326,9 @@ func (x *playerExam) count(method string, r *reply) {
 		x.unanswered[method]++
 	default:
 		x.unanswered[method] = 0
-		x.reused = x.reused || r.reused
+		if r.reused {
+			x.reused.Store(true)
+		}
 		x.times[method] = append(x.times[method], r.took)
 	}
 }

@@ -42,12 +42,6 @@ func sameMatch(f *fact) string {
 
 func understoodSameMatch(f *fact) string { return firstOf(f.reply.trouble(), sameMatch(f)) }
 
-func isReply(member, what string) func(*fact) string {
-	return func(f *fact) string {
-		return firstOf(f.reply.trouble(), when(f.reply.result[member] == nil, "the reply has no %s; its members are %s", what, listed(f.reply.result)))
-	}
-}
-
 // choiceIn returns the choice of a reply; "" if it has none that the rules allow.
 func (x *playerExam) choiceIn(r *reply, m *match) string {
 	if r.trouble() != "" {

@@ -41,7 +41,7 @@ func (x *playerExam) recordReply(r *reply, messageType string, m *match) {
 	}
 	f := &fact{reply: r, message: r.result, messageType: messageType, sender: "player:", conversation: m.conversation, at: r.at}
 	if r.result["sender"] == nil && r.result["timestamp"] == nil && r.result["conversation_id"] == nil {
-		f.defect = envelopeDefect()
+		f.defect = envelopeDefect
 	}
 	x.record("envelope", f)
 }
@@ -61,7 +61,7 @@ func (x *playerExam) playMatches(ctx context.Context) {
 		}
 		x.over(ctx, m)
 	}
-	if x.givenUp() == "" && !x.hasUnderstood() {
+	if x.givenUp() == "" && !x.understood.Load() {
 		x.giveUp("the agent has understood no message of a league")
 		return
 	}
@@ -76,11 +76,10 @@ func (x *playerExam) playMatches(ctx context.Context) {
 
 // playOnce plays a match in the form that the player has understood before. The fact is
 // that the player joins and chooses.
-func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match) (join, choice *reply) {
-	join, choice = x.inviteOnce(ctx, m), x.chooseOnce(ctx, m)
+func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match) {
+	join, choice := x.inviteOnce(ctx, m), x.chooseOnce(ctx, m)
 	x.call(ctx, protocol.NotifyMatchResult.Name, x.ending(m))
 	x.record(name, &fact{about: about, reply: choice, earlier: join, problem: firstOf(join.trouble(), x.choiceProblem(choice, m))})
-	return join, choice
 }
 
 // keepsCommitment returns that the player does not reveal the entropy that it has

@@ -34,7 +34,7 @@ func playerEnvelope() []rule {
 			"Add protocol, message_type, sender, timestamp and conversation_id to params.", on("registration/request", func(f *fact) string {
 				var missing []string
 				for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id"} {
-					if f.call.said[name] == nil {
+					if f.call.sent[name] == nil {
 						missing = append(missing, name)
 					}
 				}

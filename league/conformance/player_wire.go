@@ -249,10 +249,7 @@ func (x *playerExam) connect(ctx context.Context) {
 	x.record("connections/GET", &fact{reply: get, problem: firstOf(get.Error, when(!refused, "GET is answered with HTTP status %d", get.Status))})
 
 	x.over(ctx, m)
-	x.mu.Lock()
-	reused := x.reused
-	x.mu.Unlock()
-	x.record("connections/reuse", &fact{reply: r, problem: when(!reused, "every connection ends with its answer")})
+	x.record("connections/reuse", &fact{reply: r, problem: when(!x.reused.Load(), "every connection ends with its answer")})
 	if x.selects(func(r *rule) bool {
 		return slices.ContainsFunc(r.judges, func(j judge) bool { return j.fact == "connections/half a request" })
 	}) {

@@ -20,8 +20,7 @@ type refereeExam struct {
 	manager *fakeManager
 	fakes   *fakes
 
-	mu       sync.Mutex
-	hangUpOn map[string]bool // ids of matches whose next report gets no answer
+	hangUpOn sync.Map // ids of matches whose next report gets no answer
 
 	unreported atomic.Int64 // matches in a row that were not reported
 	untold     atomic.Int64 // matches in a row whose players got no GAME_OVER
@@ -33,7 +32,7 @@ type refereeExam struct {
 // examineReferee has all matches conducted before it judges them, so that the report does
 // not depend on their order.
 func examineReferee(ctx context.Context, e *exam) {
-	x := &refereeExam{exam: e, hangUpOn: map[string]bool{}, capacity: 1}
+	x := &refereeExam{exam: e, capacity: 1}
 	x.use(x.table())
 	x.manager = x.openManager(ctx, x.acceptReport)
 	if x.manager.fakeAgent != nil {
@@ -101,11 +100,7 @@ func (x *refereeExam) acceptReport(c *call) response {
 	if c.kind != protocol.TypeMatchResultReport {
 		return answerPing(c, "league_manager")
 	}
-	x.mu.Lock()
-	hangUp := x.hangUpOn[c.match()]
-	delete(x.hangUpOn, c.match())
-	x.mu.Unlock()
-	if hangUp {
+	if _, hangUp := x.hangUpOn.LoadAndDelete(c.match()); hangUp {
 		return response{}
 	}
 	m := c.reply(protocol.TypeMatchResultAck, protocol.ManagerSender)
@@ -170,7 +165,7 @@ const (
 // answered, or has invited a player: some referees answer when the match is over. It
 // retries while the referee is busy.
 func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
-	m.setStart(nil)
+	m.started.Store(nil)
 	m.handing.Go(func() {
 		var r *reply
 		for attempt := 0; ; attempt++ {
@@ -179,7 +174,7 @@ func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 				break
 			}
 		}
-		m.setStart(r)
+		m.started.Store(r)
 		x.fakes.wake()
 	})
 	x.fakes.await(ctx, x.patience(otherLimit), func() bool { return m.start() != nil || m.invited() })
@@ -195,7 +190,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 		invited := m.refusal() == "" &&
 			x.fakes.await(ctx, x.patience(untilInvited), func() bool { return m.invited() || m.refusal() != "" }) && m.invited()
 		if invited {
-			x.understand()
+			x.understood.Store(true)
 			x.record("conducted", &fact{})
 			return true, ""
 		}
@@ -280,9 +275,7 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		playing.Go(func() {
 			defer func() { <-slots }()
 			if m.name == lostReport {
-				x.mu.Lock()
-				x.hangUpOn[m.id] = true
-				x.mu.Unlock()
+				x.hangUpOn.Store(m.id, true)
 			}
 			x.conduct(ctx, m)
 			m.cut = m.cut || m.start() != nil && m.start().unasked
@@ -356,14 +349,14 @@ func (x *refereeExam) playCrowd(ctx context.Context) *crowd {
 			}
 			return w.together == len(w.matches)
 		})
-		m.setStart(x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m), otherLimit))
+		m.started.Store(x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m), otherLimit))
 	}
 	open()
 	for _, m := range w.matches {
 		x.await(ctx, m)
 		m.handing.Wait()
 	}
-	if status, _ := w.beyond.started.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
+	if status, _ := w.beyond.start().result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
 		x.await(ctx, w.beyond)
 	}
 	if ctx.Err() != nil {

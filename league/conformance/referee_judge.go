@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 // recordMatch records the facts of one match.
@@ -54,7 +55,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 
 // recordCall records a call to a player of a match, and its envelope.
 func (x *refereeExam) recordCall(name, kind string, m *refereedMatch, p *fakePlayer, c *call) {
-	x.recordEnvelope(&fact{call: c, message: c.said, messageType: kind, sender: "referee:", at: c.at})
+	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: kind, sender: "referee:", at: c.at})
 	x.record(name, &fact{about: m.name, call: c, of: m, player: p})
 }
 
@@ -119,7 +120,7 @@ func askedProblem(m *refereedMatch, p *fakePlayer, calls []*call, what string) s
 	times, counted := map[string]int{}, 0
 	for _, c := range calls {
 		// A match may have several questions, and a referee may try other members.
-		question := string(c.params["move_request"]) + strings.Join(c.said.names(), " ")
+		question := string(c.params["move_request"]) + strings.Join(c.sent.names(), " ")
 		times[question]++
 		counted = max(counted, times[question])
 	}
@@ -227,7 +228,7 @@ func (x *refereeExam) drawProblem(m *refereedMatch, e *ending, promised string) 
 	text, _ := draw.text("nonce")
 	nonce, ok := protocol.ParseSecret(text)
 	given, _ := m.start().result.text("draw_commitment")
-	number := drawnNumber(nonce, protocol.Secret{}, protocol.Secret{})
+	number := evenodd.Number(rules.Chance{Nonce: nonce})
 	return firstOf(
 		when(given != "" && given != promised, "the player was promised another draw than the manager"),
 		draw.has("commitment", promised),

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -27,23 +28,12 @@ type refereedMatch struct {
 	over    bool   // the manager has the report
 	cut     bool   // the time of the examination ended in it
 
-	handing sync.WaitGroup // of the calls that hand the match over
-	mu      sync.Mutex
-	started *reply
+	handing sync.WaitGroup        // of the calls that hand the match over
+	started atomic.Pointer[reply] // nil while there is no answer to the start
 }
 
 // start returns the answer to the start of the match; nil while there is none.
-func (m *refereedMatch) start() *reply {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.started
-}
-
-func (m *refereedMatch) setStart(r *reply) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.started = r
-}
+func (m *refereedMatch) start() *reply { return m.started.Load() }
 
 // startExchange is the evidence of the start.
 func (m *refereedMatch) startExchange() *Exchange {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/rules/evenodd"
 )
 
 // table is the catalogue of a referee. A MUST decides the winner, makes the manager reject
@@ -24,7 +25,7 @@ func refereeEnvelope() []rule {
 	return []rule{
 		should("R-REG-03", "Its registration has the whole envelope.", "003 §2.4.1",
 			"Add protocol, message_type, sender, timestamp and conversation_id to params.", on("registration/request", func(f *fact) string {
-				said := f.call.said
+				said := f.call.sent
 				return firstOf(said.has("protocol", protocol.Name), said.has("message_type", protocol.TypeRefereeRegisterRequest),
 					hasSender(&fact{message: said, sender: "referee:"}), timeProblem(said, "timestamp"), said.filled("conversation_id"))
 			})),
@@ -146,7 +147,7 @@ func (x *refereeExam) resultRules() []rule {
 				e := f.player.ending()
 				parity, _ := e.result.text("number_parity")
 				return firstOf(when(e.number < 1 || e.number > 10, "drawn_number is %s", valueOf(e.result, "drawn_number")),
-					when(parity != parityOf(e.number), "number_parity of %d is %s", e.number, quoted(parity)))
+					when(parity != evenodd.Parity(e.number), "number_parity of %d is %s", e.number, quoted(parity)))
 			})),
 		must("R-OVR-04", "Winner and status follow from the rules of the game.", "003 §3.1.1",
 			"In even_odd, the player that alone named the parity of the number has won; otherwise it is a DRAW with winner_player_id null.", on("decision", x.rightResult), played),
@@ -182,7 +183,7 @@ func (x *refereeExam) reportRules() []rule {
 		should("R-REP-05", "The score is 3 for a win, 1 each for a draw, and 0.", "003 §3.4.1", "Compute score from the result; on a draw 1 for each.", on("score", found)),
 		should("R-REP-06", "The report has details with drawn_number and choices.", "003 §4.6.2",
 			"Add details{drawn_number, choices}; drawn_number is null if no number was drawn.", on("report", func(f *fact) string {
-				details := objectOf(objectOf(f.call.said["result"])["details"])
+				details := objectOf(objectOf(f.call.sent["result"])["details"])
 				return firstOf(when(details["choices"] == nil, "details.choices is missing"), when(x.evenOdd() && details["drawn_number"] == nil, "details.drawn_number is missing"))
 			})),
 		should("R-REP-07", "It sends a report again, unchanged, if there was no answer.", "003 §2.9.4",

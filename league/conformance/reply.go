@@ -12,17 +12,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// members are those of a JSON object, as they stand in it.
+// members are the members of a JSON object, as received.
 type members map[string]jsontext.Value
 
-// A reply is the answer to a call, as far as it can be read. Its parts are judged
-// apart: an agent that does not wrap a message is told so, and still learns what is
-// wrong with the message.
+// A reply is the answer to a call, as far as it can be read. The kit judges its parts
+// separately, so that the report on an agent that does not wrap its messages also shows
+// the faults of the messages.
 type reply struct {
 	*answer
 
 	object members // the body; nil when it is no JSON object
-	result members // the message, by the names of the specification where the league finds it; nil when there is none
+	result members // the message, with the names of the specification if a league finds it; nil for none
 	fault  *fault  // nil when there is none
 	bare   bool    // the message is not wrapped as a JSON-RPC response
 
@@ -38,8 +38,7 @@ type fault struct {
 	data    members
 }
 
-// read takes an answer apart as it is, without looking for the message anywhere but
-// where the specification has it, or alone.
+// read parses an answer. It finds the message only in "result", or as the whole body.
 func read(a *answer) *reply {
 	r := &reply{answer: a, object: objectOf(a.body)}
 	r.result = objectOf(r.object["result"])
@@ -62,12 +61,12 @@ func faultOf(object members) *fault {
 	f.code, _ = e.integer("code")
 	f.message, _ = e.text("message")
 	if e == nil {
-		f.message, _ = object.text("error") // as 003 §5.2 has it
+		f.message, _ = object.text("error") // as in 003 §5.2
 	}
 	return f
 }
 
-// alone tells whether a message stands where the response should stand.
+// alone tells whether the body is a message instead of a response.
 func (r *reply) alone() bool {
 	for _, name := range []string{"jsonrpc", "result", "error"} {
 		if r.object[name] != nil {
@@ -77,8 +76,8 @@ func (r *reply) alone() bool {
 	return r.object != nil && r.Status < 400
 }
 
-// objectOf reads an object; nil when it is none. It takes duplicate names and
-// broken text, which are a requirement of their own.
+// objectOf parses an object; nil if it is none. It accepts duplicate names and invalid
+// UTF-8, which have a requirement of their own.
 func objectOf(raw []byte) members {
 	var m members
 	if len(raw) == 0 || json.Unmarshal(raw, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
@@ -87,7 +86,7 @@ func objectOf(raw []byte) members {
 	return m
 }
 
-// trouble says why there is no result; "" when there is one.
+// trouble returns why there is no result; "" if there is one.
 func (r *reply) trouble() string {
 	switch {
 	case r.Error != "":
@@ -135,8 +134,7 @@ func (m members) integer(name string) (int, bool) {
 	return n, err == nil
 }
 
-// has says what is wrong with a member that must be this very string; "" for
-// nothing.
+// has returns what is wrong with a member that must be this string.
 func (m members) has(name, want string) string {
 	switch got, ok := m.text(name); {
 	case m[name] == nil:
@@ -149,8 +147,7 @@ func (m members) has(name, want string) string {
 	return ""
 }
 
-// filled says what is wrong with a member that must be a string with something
-// in it.
+// filled returns what is wrong with a member that must be a string that is not empty.
 func (m members) filled(name string) string {
 	got, ok := m.text(name)
 	switch {
@@ -183,8 +180,7 @@ func jsonKind(v jsontext.Value) string {
 	return "missing"
 }
 
-// quoted shows what a stranger sent, short, and with nothing in it that could
-// steer a terminal.
+// quoted shows a text of the agent, shortened and without control characters.
 func quoted(s string) string {
 	const limit = 80
 	if len(s) > limit {
@@ -193,8 +189,7 @@ func quoted(s string) string {
 	return strconv.QuoteToGraphic(s)
 }
 
-// valueOf shows a member as it stands in the message, with nothing in it that
-// could steer a terminal.
+// valueOf shows a member as it is in the message, without control characters.
 func valueOf(m members, name string) string {
 	v := m[name]
 	if v == nil {
@@ -204,8 +199,8 @@ func valueOf(m members, name string) string {
 	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(shown[1 : len(shown)-1])
 }
 
-// sameJSON tells whether two values are the same: numbers to the letter, because
-// whoever reads one as a float has lost digits of it.
+// sameJSON tells whether two values are equal. Numbers must have the same digits: an agent
+// that reads a number as a float loses some.
 func sameJSON(a, b jsontext.Value) bool {
 	if a.Kind() == '"' && b.Kind() == '"' {
 		var x, y string
@@ -214,7 +209,7 @@ func sameJSON(a, b jsontext.Value) bool {
 	return bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b))
 }
 
-// jsonProblem says what is wrong with a body as JSON; "" for nothing.
+// jsonProblem returns why a body is not valid JSON.
 func jsonProblem(body []byte) string {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	err := d.SkipValue()
@@ -233,8 +228,7 @@ func jsonDetail(err error) string {
 	return strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// traces are what the errors of some languages look like when they were not
-// caught.
+// traces are texts in the stack traces of several languages.
 var traces = [...]string{
 	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ", `\n\tat `,
 	"stack backtrace:", `.py\", line `, `.py", line `, "node_modules",

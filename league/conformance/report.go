@@ -1,12 +1,11 @@
-// Package conformance examines an agent from outside, as a league would meet it, and
-// reports requirement by requirement whether it keeps to the protocol. What an agent
-// sends is judged as it is, then translated by league/dialect and judged by its
-// meaning, so that the kit understands what a league understands.
+// Package conformance examines an agent by calls over HTTP, and reports for each requirement
+// whether the agent keeps to the protocol. It judges each message of the agent as received,
+// and as translated by league/dialect, so that it understands what a league understands.
 //
-// The kit sends raw bytes as well, because a well-behaved client sees an agent only at
-// its best. It trusts nothing that comes back, and it ends in bounded time whatever the
-// agent does. It imports no role: it plays the manager, the referee and the players
-// that an examination needs.
+// The table of a role holds its requirements and their judges. Scenarios call the agent, and
+// record facts, by which the judges decide. The kit also sends invalid requests. It trusts no
+// answer, and ends in bounded time. It must not import a role or a carrier: it plays the
+// manager, the referee and the players of an examination itself.
 package conformance
 
 import (
@@ -22,7 +21,7 @@ const (
 	Manager = "manager"
 )
 
-// A Level says how binding a requirement is.
+// A Level is MUST or SHOULD.
 type Level string
 
 // The levels. A MUST that does not hold breaks a league: matches are lost, or the agent
@@ -43,7 +42,7 @@ const (
 	Skipped Verdict = "skipped" // it could not be examined; the detail says why
 )
 
-// A Requirement is one thing that the protocol wants of an agent.
+// A Requirement is one rule of the protocol for an agent.
 type Requirement struct {
 	ID    string `json:"id"`    // such as P-INV-03; never used for another
 	Level Level  `json:"level"` // MUST or SHOULD
@@ -73,8 +72,8 @@ type Finding struct {
 	Detail    string     `json:"detail,omitzero"`    // what was expected, and what was there instead
 	Cause     string     `json:"cause,omitzero"`     // the ID of the Cause, where the requirement does not hold
 	Exchanges []Exchange `json:"exchanges,omitzero"` // the evidence; none for requirements that pass
-	// CutOff tells that it was skipped because the examination ended early: the
-	// agent was given up, or the time was over. Nobody knows whether it holds.
+	// CutOff tells that the requirement was skipped because the examination ended early:
+	// the agent was given up, or the time was over.
 	CutOff bool `json:"-"`
 
 	defect defect
@@ -115,17 +114,16 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Conforms tells whether no MUST failed and none was cut off: an agent that ends the
-// examination early, such as a manager whose league never begins, has not shown that it
-// conforms. What cannot be examined of an agent of its kind, such as the registration of
-// one that does not register, does not matter. An agent of which nothing could be
-// examined conforms to nothing.
+// Conforms tells whether at least one requirement passed, no MUST failed, and no MUST was cut
+// off: an agent that ends the examination early, such as a manager whose league never begins,
+// has not shown that it conforms. Other skipped requirements do not matter, such as the
+// registration of an agent that does not register.
 func (r *Report) Conforms() bool {
 	cut := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.CutOff && f.Level == Must })
 	return r.Count(Fail) == 0 && r.Count(Pass) > 0 && !cut
 }
 
-// A Selection is which requirements are wanted.
+// A Selection selects requirements.
 type Selection struct {
 	Level Level    // Must: only those; Should and "": all
 	Only  []string // ids, or beginnings of ids such as P-INV; none means all

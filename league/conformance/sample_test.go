@@ -158,7 +158,7 @@ func handleChooseParity(params map[string]any) map[string]any {
 		"message_type":  "CHOOSE_PARITY_RESPONSE",
 		"match_id":      params["match_id"],
 		"player_id":     params["player_id"],
-		"parity_choice": []string{"even", "odd"}[rand.IntN(2)], //nolint:gosec // as the sample has it
+		"parity_choice": []string{"even", "odd"}[rand.IntN(2)],
 	}
 }
 

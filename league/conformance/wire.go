@@ -43,7 +43,7 @@ func (x *exam) inspect(r *reply, id jsontext.Value) {
 		f.defect = r.responseDefect()
 	}
 	x.record("form of response", f)
-	f = &fact{reply: r, problem: idProblem(r, id), defect: idDefect()}
+	f = &fact{reply: r, problem: idProblem(r, id), defect: idDefect}
 	if r.bare || r.object["result"] == nil && r.fault == nil {
 		f.defect = r.responseDefect()
 	}
@@ -53,7 +53,7 @@ func (x *exam) inspect(r *reply, id jsontext.Value) {
 // responseDefect is the defect of an answer that is no JSON-RPC response.
 func (r *reply) responseDefect() defect {
 	if r.defect.key == "" {
-		return wrappingDefect()
+		return wrappingDefect
 	}
 	return r.defect
 }
@@ -139,7 +139,7 @@ func (x *exam) callUnknownMethod(ctx context.Context) {
 		r := x.sendBody(ctx, unknownMethod, id, x.encode(id, unknownMethod, params))
 		x.record("wire/unknown method", &fact{reply: r})
 		if errorProblem(r, codeUnknownMethod) == "" {
-			x.understand()
+			x.understood.Store(true)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func PartOver(s *journal.State, id string) error {
 // Readmit decides about an agent that registers again. It returns the registration
 // that is dropped because it has the agent's new URL, and the event that records what
 // changes with the agent; nil for nothing. An expired token gets a successor. The
-// error is a *Rejection.
+// error is a *RejectionError.
 func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now time.Time) (*journal.RegistrationDropped, *journal.AgentReturned, error) {
 	if err := PartOver(s, by.AgentID); err != nil {
 		return nil, nil, err
@@ -47,7 +47,7 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 		generation++
 	}
 	auth := "" // as before
-	if proves := a.RefereeAuth == ""; !a.Player && proves != is.Proves() {
+	if proves := a.RefereeAuth == ""; !a.Player && proves != is.ShowsAccessTokens() {
 		auth = cmp.Or(a.RefereeAuth, protocol.RefereeAuthAccessToken)
 	}
 	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && (is.Suspended == "" || !by.Revive) {

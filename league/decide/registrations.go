@@ -34,23 +34,23 @@ func (a *Applicant) role() string {
 	return journal.RoleReferee
 }
 
-// A Rejection is the reason for which an applicant is not registered. Its sender
+// A RejectionError is the reason for which an applicant is not registered. Its sender
 // gets a response with status REJECTED, not a LEAGUE_ERROR.
-type Rejection struct {
+type RejectionError struct {
 	Reason *protocol.Error
 	Retry  time.Duration // when a slot, name or URL may become free; 0 if waiting does not help
 }
 
-func (r *Rejection) Error() string { return r.Reason.Error() }
+func (r *RejectionError) Error() string { return r.Reason.Error() }
 
-// Reject makes a Rejection that waiting does not change.
-func Reject(code protocol.Code, format string, args ...any) *Rejection {
-	return &Rejection{Reason: protocol.Fault(code, format, args...)}
+// Reject makes a RejectionError that waiting does not change.
+func Reject(code protocol.Code, format string, args ...any) *RejectionError {
+	return &RejectionError{Reason: protocol.Fault(code, format, args...)}
 }
 
 // mayBecomeFree adds to a rejection when the applicant may apply again, because of
 // an agent that can be replaced after the wait.
-func (r *Rejection) mayBecomeFree(because string, wait time.Duration) *Rejection {
+func (r *RejectionError) mayBecomeFree(because string, wait time.Duration) *RejectionError {
 	r.Retry = wait
 	r.Reason.Detail += fmt.Sprintf("; %s has not answered yet: try again in %d s", because, wholeSeconds(wait))
 	return r
@@ -144,7 +144,7 @@ func Repeated(s *journal.State, a *Applicant) string {
 
 // Admit decides about an applicant that has no token. It returns the events of its
 // registration: the registrations that are dropped for it, then its own. The error
-// is a *Rejection.
+// is a *RejectionError.
 func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (drop []*journal.RegistrationDropped, admitted *journal.AgentRegistered, err error) {
 	replaced, rejection := r.freeSlot(s, a, now)
 	r.waiting.update(a, rejection, now)
@@ -167,7 +167,7 @@ func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (dr
 // freeSlot returns the registrations to drop for the applicant, or the rejection: the
 // agents that have its name, its URL or the last slot can be dropped after their
 // grace period. A free slot belongs first to the applicants that have waited longer.
-func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) (replaced []string, no *Rejection) {
+func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) (replaced []string, no *RejectionError) {
 	switch {
 	case r.Closed || s.Started != nil:
 		return nil, Reject(protocol.ErrLateRegistration, "the league has started")
@@ -177,7 +177,7 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	rivals := r.rivalsOf(s, a, now)
 	for _, conflict := range []struct {
 		with      string
-		rejection func(*Applicant) *Rejection
+		rejection func(*Applicant) *RejectionError
 	}{{rivals.sameName, nameTaken}, {rivals.sameURL, urlTaken}} {
 		if conflict.with == "" || slices.Contains(replaced, conflict.with) {
 			continue
@@ -249,17 +249,17 @@ func (r *Registrations) rivalsOf(s *journal.State, a *Applicant, now time.Time) 
 	return n
 }
 
-func nameTaken(a *Applicant) *Rejection {
+func nameTaken(a *Applicant) *RejectionError {
 	no := Reject(protocol.ErrDuplicateName, "display_name %s is taken: choose another", strconv.Quote(a.Name))
 	_ = no.Reason.With("display_name", a.Name).With("suggestion", "Choose a different display_name")
 	return no
 }
 
-func urlTaken(a *Applicant) *Rejection {
+func urlTaken(a *Applicant) *RejectionError {
 	return Reject(protocol.ErrInvalidEndpoint, "another %s is registered at this contact_endpoint; to return as that agent, send its auth_token", a.role())
 }
 
-func leagueFull(a *Applicant, limit, count int) *Rejection {
+func leagueFull(a *Applicant, limit, count int) *RejectionError {
 	no := Reject(protocol.ErrLeagueFull, "the league is full: it takes %d %ss", limit, a.role())
 	_ = no.Reason.With("max_"+a.role()+"s", limit).With("current_"+a.role()+"s", count)
 	return no

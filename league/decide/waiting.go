@@ -48,7 +48,7 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 
 // update keeps the position of an applicant that may apply again, and removes any
 // other applicant: rejection nil means admitted.
-func (q *waitingQueue) update(a *Applicant, rejection *Rejection, now time.Time) {
+func (q *waitingQueue) update(a *Applicant, rejection *RejectionError, now time.Time) {
 	w := waiter{player: a.Player, url: protocol.CanonicalURL(a.Endpoint), name: a.Name}
 	i := slices.IndexFunc(*q, func(other waiter) bool { return other.player == w.player && other.url == w.url })
 	switch {
@@ -68,7 +68,7 @@ func (q *waitingQueue) update(a *Applicant, rejection *Rejection, now time.Time)
 // afterOthers adds to a rejection when the applicant may apply again, because a free
 // slot or name is kept for applicants that have waited longer: when the position of
 // one of them expires.
-func (r *Rejection) afterOthers(ahead []waiter, now time.Time) *Rejection {
+func (r *RejectionError) afterOthers(ahead []waiter, now time.Time) *RejectionError {
 	first := slices.MinFunc(ahead, func(a, b waiter) int { return a.expires.Compare(b.expires) })
 	r.Retry = max(time.Second, first.expires.Sub(now))
 	r.Reason.Detail += fmt.Sprintf("; %d other applicants have waited longer: try again in %d s", len(ahead), wholeSeconds(r.Retry))

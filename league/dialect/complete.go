@@ -59,7 +59,7 @@ func (q *Request) Complete(f *Facts) (changed bool) {
 	if q.ThirdParty || !p.Has("timestamp") && !p.Has("conversation_id") {
 		changed = q.addMissing(f) || changed
 	}
-	return changed || q.Kind == protocol.TypeMatchResultReport // see MatchFacts.CompleteReport
+	return changed || q.Kind == protocol.TypeMatchResultReport // Assigned.Complete may add to it
 }
 
 // correct replaces third-party names and values in a message.

@@ -14,16 +14,16 @@ import (
 type Verdict int
 
 const (
-	// Understood: a readable reply.
+	// Understood is a readable reply.
 	Understood Verdict = iota
-	// Refused: an error of the protocol. The agent understood the form, but it may also answer
+	// Refused is an error of the protocol. The agent understood the form, but it may also answer
 	// so to a form that it does not know.
 	Refused
-	// Deferred: RECEIVED. The agent understood the form, and posts its answer later.
+	// Deferred is RECEIVED. The agent understood the form, and posts its answer later.
 	Deferred
-	// Rejected: any other response, which may be due to the form.
+	// Rejected is any other response, which may be due to the form.
 	Rejected
-	// Unavailable: HTTP 429, 502, 503 or 504, in every form.
+	// Unavailable is HTTP 429, 502, 503 or 504, in every form.
 	Unavailable
 )
 

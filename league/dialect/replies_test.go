@@ -105,7 +105,7 @@ func jsonOf(v any) string {
 	return string(b)
 }
 
-// An exchange is one that was captured of agents of other makers.
+// An exchange is one that was captured of third-party agents.
 type exchange struct {
 	Path     string         `json:"path"`
 	Request  jsontext.Value `json:"request"`
@@ -129,7 +129,7 @@ func captured(t *testing.T) map[string][]exchange {
 	return all
 }
 
-// Every captured answer of a player or a manager is understood, as an agent of ours
+// Every captured answer of a player or a manager is understood, as our agent
 // would have said it.
 func TestCapturedReplies(t *testing.T) {
 	read := 0

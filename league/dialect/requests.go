@@ -123,4 +123,7 @@ func (q *Request) TellsEverything() bool {
 }
 
 // lowerCase tells whether the method was called by the message type in lower case.
-func (q *Request) lowerCase() bool { return q.wrapping == inCall && q.name == strings.ToLower(q.Kind) }
+func (q *Request) lowerCase() bool {
+	lower := strings.ToLower(q.Kind)
+	return q.wrapping == inCall && q.name == lower
+}

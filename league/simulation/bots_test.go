@@ -41,7 +41,7 @@ func (l *logbook) Write(b []byte) (int, error) {
 
 // A bot that goes wrong in the second round loses that match, whatever it does
 // there, and plays all others.
-func TestABotThatGoesWrongLosesThatMatch(t *testing.T) {
+func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 	tests := []struct{ name, wrong, logged string }{
 		{"hangs", "sleep 1000", "did not answer in time"},
 		{"dies", "echo oh no >&2; exit 1", `the last line on standard error was \"oh no\"`},
@@ -77,7 +77,7 @@ func TestABotThatGoesWrongLosesThatMatch(t *testing.T) {
 
 // The same seed gives the same league where the bots are functions of what they
 // are asked, whatever carries it.
-func TestLeaguesOfBotsAreTheSameAgain(t *testing.T) {
+func TestSameSeedGivesTheSameLeagueOfBots(t *testing.T) {
 	bot := scripted(t, `while read -r q; do
 		seed=${q#*'"seed":'}; seed=${seed%%,*}
 		if [ $((seed % 2)) = 0 ]; then echo even; else echo '{"choice":"odd"}'; fi; done`)
@@ -102,7 +102,7 @@ func TestLeaguesOfBotsAreTheSameAgain(t *testing.T) {
 
 // A league that goes on runs a program only where that is named again: the
 // folder may be somebody else's.
-func TestAFolderRunsNoProgram(t *testing.T) {
+func TestResumedFolderRunsNoProgram(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	bot := scripted(t, `: > '`+ran+`'; while read -r q; do echo even; done`)
 	folder := store.Folder(t.TempDir())
@@ -112,7 +112,7 @@ func TestAFolderRunsNoProgram(t *testing.T) {
 		keep, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, keep.Close()) }()
-		o.Keep = keep
+		o.Files = keep
 		_, err = simulation.Run(t.Context(), o)
 		return err
 	}
@@ -127,7 +127,7 @@ func TestAFolderRunsNoProgram(t *testing.T) {
 
 // What a bot is shown of the table follows from the seed, also where standings are
 // lost.
-func TestBotsThatReadTheTableChooseTheSameWithTheSameSeed(t *testing.T) {
+func TestBotsThatReadTheTableAreReproducible(t *testing.T) {
 	t.Parallel()
 	const reads = `while read -r q; do case "$q" in
 		*'"standings":[]'*) echo even;;

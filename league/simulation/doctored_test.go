@@ -21,7 +21,7 @@ import (
 
 // A check that finds nothing proves nothing: each must find what is done here
 // to a league that was in order.
-func TestTheChecksOfTheSwarmBite(t *testing.T) {
+func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 	victim := func(l *swarmLeague) *league.MatchRecord { // of a technical loss by one player
 		i := slices.IndexFunc(l.result.Results, func(m league.MatchRecord) bool { return len(losers(m)) == 1 })
 		return &l.result.Results[i]
@@ -107,7 +107,7 @@ func TestTheChecksOfTheSwarmBite(t *testing.T) {
 }
 
 // The audit is asked about the files that the league has written.
-func TestTheAuditOfTheSwarmReadsTheFiles(t *testing.T) {
+func TestSwarmAuditReadsTheFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(4)
 		folder := t.TempDir()
@@ -123,7 +123,7 @@ func TestTheAuditOfTheSwarmReadsTheFiles(t *testing.T) {
 }
 
 // The command to play a league again names all that it derives from.
-func TestALeagueOfTheSwarmCanBePlayedAgain(t *testing.T) {
+func TestSwarmLeagueIsReproducible(t *testing.T) {
 	o := swarmOptions(7)
 	assert.Equal(t, o.Faults, swarmOptions(7).Faults)
 	text := again(o)

@@ -37,7 +37,7 @@ func forEverybody(r *simulation.Result) *simulation.Result {
 	return r
 }
 
-func TestTheSameSeedGivesTheSameFaults(t *testing.T) {
+func TestSameSeedGivesTheSameFaults(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func TestTheSameSeedGivesTheSameFaults(t *testing.T) {
 
 // Without memory, who conducts a match changes nothing, and neither does that
 // referees die.
-func TestRefereesThatDieChangeNoResult(t *testing.T) {
+func TestDeadRefereesChangeNoResult(t *testing.T) {
 	o := faultyOptions(10)
 	o.Strategies = []string{"random"}
 	o.Faults = "drop=0.3,garbage=0.2"
@@ -79,7 +79,7 @@ func TestRefereesThatDieChangeNoResult(t *testing.T) {
 	}
 }
 
-func TestNoTimePassesInAFaultyLeague(t *testing.T) {
+func TestLeagueWithFaultsTakesNoTime(t *testing.T) {
 	for _, transport := range []string{simulation.Memory, simulation.Wire} {
 		t.Run(transport, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestNoTimePassesInAFaultyLeague(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfFaultIsMade(t *testing.T) {
+func TestEveryKindOfFaultOccurs(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	o := faultyOptions(20)
@@ -117,7 +117,7 @@ func TestEveryKindOfFaultIsMade(t *testing.T) {
 
 // A dead player loses by E009, one that hangs by E001, and one that refuses by
 // no failure at all; who is back plays.
-func TestWhatAgentsInABadWayLose(t *testing.T) {
+func TestPlayersWithFaultsLoseTheirMatches(t *testing.T) {
 	o := options(6)
 	o.Faults = "crash=P01@R2-R4,hang=P02@R2-R3,deny=P03@R5"
 	type loss struct {
@@ -133,7 +133,7 @@ func TestWhatAgentsInABadWayLose(t *testing.T) {
 	assert.Equal(t, map[loss]string{{"P01", 2}: "E009", {"P01", 3}: "E009", {"P02", 2}: "E001", {"P03", 5}: ""}, got)
 }
 
-func TestALeagueGetsStartedWhateverIsLost(t *testing.T) {
+func TestLeagueStartsDespiteLostMessages(t *testing.T) {
 	for _, all := range []string{"drop=1", "garbage=1", "delay=1,drop=0.9,garbage=0.9", "duplicate=1"} {
 		t.Run(all, func(t *testing.T) {
 			o := options(5)
@@ -157,7 +157,7 @@ func TestALeagueGetsStartedWhateverIsLost(t *testing.T) {
 }
 
 // Nor does it matter how long the process stood still meanwhile.
-func TestNobodyIsLateInAFaultyLeague(t *testing.T) {
+func TestLeagueWithFaultsHasNoTimeouts(t *testing.T) {
 	o := faultyOptions(9)
 	usual := run(t, o)
 	const nothing = 1e-6 // s
@@ -168,7 +168,7 @@ func TestNobodyIsLateInAFaultyLeague(t *testing.T) {
 }
 
 // Whether a suspended player is found to be back is decided anew in each round.
-func TestAPlayerThatIsBackIsFoundInTheEnd(t *testing.T) {
+func TestReturnedPlayerIsReadmitted(t *testing.T) {
 	found := 0
 	for seed := range uint64(8) {
 		o := options(12)
@@ -189,7 +189,7 @@ func TestAPlayerThatIsBackIsFoundInTheEnd(t *testing.T) {
 	assert.Greater(t, found, 5)
 }
 
-func TestMessagesThatArriveTwiceChangeNothing(t *testing.T) {
+func TestDuplicatedMessagesChangeNothing(t *testing.T) {
 	whole := run(t, options(9))
 	o := options(9)
 	o.Faults = "duplicate=1"
@@ -199,7 +199,7 @@ func TestMessagesThatArriveTwiceChangeNothing(t *testing.T) {
 }
 
 // A league that was interrupted goes on with its faults to the same end.
-func TestAFaultyLeagueGoesOn(t *testing.T) {
+func TestLeagueWithFaultsResumes(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		for _, after := range []int{1, 9, 20, 35} {
 			t.Run(fmt.Sprintf("seed %d, after %d results", seed, after), func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAFaultyLeagueGoesOn(t *testing.T) {
 				folder := store.Folder(t.TempDir())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				o.Keep = openKeep(t, folder, o.LeagueID)
+				o.Files = openKeep(t, folder, o.LeagueID)
 				o.Progress = func(recorded, _ int) {
 					if recorded == after {
 						cancel()
@@ -219,14 +219,14 @@ func TestAFaultyLeagueGoesOn(t *testing.T) {
 				}
 				_, err := simulation.Run(ctx, o)
 				require.ErrorIs(t, err, context.Canceled)
-				require.NoError(t, o.Keep.Close())
+				require.NoError(t, o.Files.Close())
 
 				o = simulation.Options{
 					Transport: simulation.Wire, LeagueID: o.LeagueID, Games: o.Games, Log: o.Log,
-					Players: 9, Referees: 3, Keep: openKeep(t, folder, o.LeagueID),
+					Players: 9, Referees: 3, Files: openKeep(t, folder, o.LeagueID),
 				}
 				again := forEverybody(run(t, o))
-				require.NoError(t, o.Keep.Close())
+				require.NoError(t, o.Files.Close())
 				assert.Equal(t, heavy, again.Faults)
 				assert.Equal(t, whole, again)
 			})

@@ -31,7 +31,7 @@ func marks(players int, strategies ...string) simulation.Options {
 	return o
 }
 
-func TestTheSameSeedGivesTheSameLeagueOfAnyGame(t *testing.T) {
+func TestSameSeedGivesTheSameLeagueInEveryGame(t *testing.T) {
 	hands := marks(6, everyday()...)
 	hands.GameType = rockpaperscissors.Type
 	for _, o := range []simulation.Options{marks(7, append(everyday(), "perfect")...), hands} {
@@ -84,7 +84,7 @@ func TestPerfectPlayersNeverLose(t *testing.T) {
 	assert.Equal(t, matches["true false"], matches["false true"])
 }
 
-func TestAStrategyThatDoesNotFitTheGame(t *testing.T) {
+func TestStrategyOfAnotherGameIsRejected(t *testing.T) {
 	o := options(4)
 	o.Strategies = []string{"random", "perfect"}
 	require.EqualError(t, o.Validate(), "strategy perfect plays tic_tac_toe, not even_odd")
@@ -96,7 +96,7 @@ func kept(t *testing.T, o simulation.Options) store.Folder {
 	folder := store.Folder(t.TempDir())
 	keep, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
 	require.NoError(t, err)
-	o.Keep = keep
+	o.Files = keep
 	run(t, o)
 	require.NoError(t, keep.Close())
 	return folder
@@ -111,9 +111,9 @@ func audited(t *testing.T, folder store.Folder, o simulation.Options) (findings,
 	return report.Leagues[0].Findings, report.Leagues[0].Notes
 }
 
-// TestTheAuditJudgesGamesOfManyMoves: a whole league is clean, and whatever is
+// TestAuditChecksGamesWithSeveralMoves: a whole league is clean, and whatever is
 // changed in the file of a match is found.
-func TestTheAuditJudgesGamesOfManyMoves(t *testing.T) {
+func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	o := marks(4, "perfect", "random")
 	folder := kept(t, o)
 	findings, notes := audited(t, folder, o)

@@ -12,18 +12,18 @@ import (
 	"evenodd/transport/memory"
 )
 
-// A network joins the agents of a simulation.
+// A network connects the agents of a simulation.
 type network interface {
 	protocol.Caller
-	reserve(ctx context.Context, name string) (place, error)
+	reserve(ctx context.Context, name string) (reservation, error)
 	close()
 }
 
-// A place is an endpoint that an agent may serve.
-type place struct {
+// A reservation is an endpoint for an agent, which either serves or releases it.
+type reservation struct {
 	endpoint string
 	serve    func(*transport.Mux) (stop func())
-	giveUp   func() error
+	release  func() error
 }
 
 func newNetwork(kind string) network {
@@ -36,18 +36,17 @@ func newNetwork(kind string) network {
 	return inMemory{memory.NewBus()}
 }
 
-// maxMessage is what agents of one process take from each other: a schedule of
-// 10,000 players fits.
+// maxMessage is the limit of a message in bytes: a schedule of 10,000 players fits.
 const maxMessage = 16 << 20
 
 type inMemory struct{ *memory.Bus }
 
-func (n inMemory) reserve(_ context.Context, name string) (place, error) {
+func (n inMemory) reserve(_ context.Context, name string) (reservation, error) {
 	endpoint := Memory + "://" + name + http.Path
-	return place{
+	return reservation{
 		endpoint: endpoint,
 		serve:    func(mux *transport.Mux) func() { return n.Listen(endpoint, mux) },
-		giveUp:   func() error { return nil },
+		release:  func() error { return nil },
 	}, nil
 }
 
@@ -55,14 +54,14 @@ func (inMemory) close() {}
 
 type loopback struct{ *http.Client }
 
-func (n loopback) reserve(ctx context.Context, _ string) (place, error) {
+func (n loopback) reserve(ctx context.Context, _ string) (reservation, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return place{}, err
+		return reservation{}, err
 	}
-	return place{
+	return reservation{
 		endpoint: "http://" + l.Addr().String() + http.Path,
-		giveUp:   l.Close,
+		release:  l.Close,
 		serve: func(mux *transport.Mux) func() {
 			server := http.NewServer(mux, http.Config{MaxBody: maxMessage, Limits: http.NoLimits()})
 			var serving sync.WaitGroup
@@ -71,7 +70,7 @@ func (n loopback) reserve(ctx context.Context, _ string) (place, error) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
 				n.Close()                // idle connections would keep the server waiting
-				_ = server.Shutdown(ctx) // what is still running then is broken off
+				_ = server.Shutdown(ctx) // cuts off the calls that still run then
 				serving.Wait()
 			}
 		},

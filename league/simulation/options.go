@@ -19,8 +19,8 @@ import (
 type Options struct {
 	Players     int      // 2 to 10,000
 	Referees    int      // from 1
-	Seed        uint64   // of everything that chance decides
-	Strategies  []string // taken in turn by the players, as external.Open has them; nil means random
+	Seed        uint64   // of all random decisions
+	Strategies  []string // of the players, in turn, as external.Open has them; nil means random
 	Legs        int      // how often each pair meets; 0 means 1
 	Transport   string   // Memory, Wire or HTTP
 	Concurrency int      // matches at once; 0 means 16
@@ -28,25 +28,23 @@ type Options struct {
 	GameType    string
 	Games       rules.Registry
 
-	// Tools are what strategies need that think outside this process.
-	Tools external.Tools
+	Tools external.Tools // for strategies outside this process
 
-	// Faults are what goes wrong, as faults.Parse reads it; "" for nothing. In
-	// such a league no time passes: what is lost has missed its deadline at once.
+	// Faults are the simulated faults, as faults.Parse reads them; "" for none. In a
+	// league with faults no time passes: a lost message has missed its deadline at once.
 	Faults   string
-	Injected func(Injection) // told of what goes wrong in matches, from any goroutine; may be nil
+	Injected func(Injection) // called for each fault in a match, from any goroutine; may be nil
 
-	// Outside are players that run elsewhere, and take the first seats; nil for
-	// none. A league with them takes real time, and what they do derives from no
-	// seed.
-	Outside *Outside
+	// External are players in other processes, which get the first ids; nil for none. A
+	// league with them takes real time, and their decisions derive from no seed.
+	External *External
 
-	// Rules are what else a league goes by: scoring, timeouts, retries and so
-	// on. What stands above takes the place of the same there.
+	// Rules are the other options of the manager: scoring, timeouts, retries and so on.
+	// The options above override them.
 	Rules league.Options
-	// Keep is where the league is kept; nil keeps nothing. One that is there
-	// already goes on, with the seed and all it began with.
-	Keep *league.Files
+	// Files are the files of the league; nil for none. A league that has begun goes on with
+	// its own seed and options.
+	Files *league.Files
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
@@ -61,7 +59,7 @@ const (
 	HTTP   = "http"
 )
 
-// Validate tells everything that is wrong with the options.
+// Validate returns all problems of the options.
 func (o *Options) Validate() error {
 	var problems []error
 	check := func(ok bool, format string, args ...any) {
@@ -75,7 +73,7 @@ func (o *Options) Validate() error {
 	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
-	problems = append(problems, o.checkOutside()...)
+	problems = append(problems, o.checkExternal()...)
 	for _, name := range o.Strategies {
 		if err := external.Check(name, o.Tools, o.GameType); err != nil {
 			problems = append(problems, err)
@@ -87,13 +85,13 @@ func (o *Options) Validate() error {
 	return errors.Join(problems...)
 }
 
-// plan is what goes wrong in the league; nil when nothing does.
+// plan is the plan of the faults; nil for none.
 func (o *Options) plan() (*faults.Plan, error) {
 	if o.Faults == "" {
 		return nil, nil //nolint:nilnil // no faults, no plan
 	}
 	if o.Transport == HTTP {
-		return nil, errors.New("faults are made on the transports memory and wire, not on http: there time is real, and so are its faults")
+		return nil, errors.New("faults need the transport memory or wire, because over http time is real")
 	}
 	plan, err := faults.Parse(o.Faults)
 	if err != nil {
@@ -101,7 +99,7 @@ func (o *Options) plan() (*faults.Plan, error) {
 	}
 	pairer, err := pairing.NewRoundRobin(o.Players, cmp.Or(o.Legs, 1))
 	if err != nil || o.Referees < 1 {
-		return nil, nil //nolint:nilerr,nilnil // Validate tells of that beside
+		return nil, nil //nolint:nilerr,nilnil // Validate reports that
 	}
 	err = plan.Check(o.Players, o.Referees, pairer.Rounds())
 	return plan, err

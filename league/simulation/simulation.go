@@ -1,8 +1,9 @@
-// Package simulation plays a whole league in one process: manager, referees
-// and players, the very code that runs apart, joined by channels or by HTTP on
-// loopback ports. Everything that chance decides derives from a seed and from
-// what is being decided, so that the same seed gives the same league whatever
-// carries it and however many matches run at once.
+// Package simulation plays a whole league in one process: the same manager, referees and
+// players that run as processes, connected by channels or by HTTP on loopback ports.
+// Every random decision derives from a seed and the key of the decision, so that the
+// same seed gives the same league, whatever the carrier and the number of matches at
+// once. Only commands may import this package, because it depends on all roles and
+// carriers.
 package simulation
 
 import (
@@ -32,30 +33,30 @@ type Result struct {
 	LeagueID  string
 	GameType  string
 	Seed      uint64
-	Faults    string // that went wrong, as Options have them
+	Faults    string // as in Options
 	Players   int
 	Rounds    int
 	Champion  protocol.Champion
 	Standings []Standing
 	Results   []league.MatchRecord
 
-	Losses   []Loss   // technical ones of a league with players from outside
-	Breaches []Breach // of the protocol, in such a league
+	Losses   []Loss   // technical ones, in a league with external players
+	Breaches []Breach // of the specification, in such a league
 }
 
 // A Standing is a row of the final table with the player's strategy.
 type Standing struct {
 	league.Standing
-	Strategy string // External for a player from outside
-	Endpoint string // of such a player
+	Strategy string // ExternalStrategy for an external player
+	Endpoint string // of an external player
 }
 
-// Run plays the league. It ends early with ctx.
+// Run plays the league, until ctx ends.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	return runOn(ctx, o, newNetwork(o.Transport))
 }
 
-// runOn plays the league on a network, and closes it.
+// runOn plays the league on a network, and closes the network.
 func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	defer n.close()
 	if len(o.Strategies) == 0 {
@@ -70,8 +71,8 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
-	if o.Outside != nil {
-		n = reaching{n, o.Outside}
+	if o.External != nil {
+		n = externalNetwork{n, o.External}
 	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n}
 	plan, err := o.plan()
@@ -79,38 +80,38 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 		return nil, err
 	}
 	if plan != nil {
-		s.faulty = newFaulty(n, plan, o.Seed, o.nextRound(), o.Injected)
+		s.faulty = newFaultyNetwork(n, plan, o.Seed, o.nextRound(), o.Injected)
 		s.clock = freeClock()
 	}
 	defer s.close()
 	return s.run(ctx)
 }
 
-// nextRound is the round that the league plays first.
+// nextRound is the first round that this process plays.
 func (o *Options) nextRound() int {
-	if o.Keep == nil {
+	if o.Files == nil {
 		return 1
 	}
-	if state := o.Keep.State; state.Open() {
+	if state := o.Files.State; state.Open() {
 		return state.Round
 	}
-	return o.Keep.State.Round + 1
+	return o.Files.State.Round + 1
 }
 
-// resume takes what the league derives from out of its journal, if it has begun.
+// resume takes the options of a league that has begun from its journal.
 func (o *Options) resume() error {
-	if o.Keep == nil || o.Keep.State.Created == nil {
+	if o.Files == nil || o.Files.State.Created == nil {
 		return nil
 	}
-	created := o.Keep.State.Created
+	created := o.Files.State.Created
 	from := created.Simulation
 	if from == nil {
-		return fmt.Errorf("the league %s in %s is a real one, no simulation", created.LeagueID, o.Keep.Folder)
+		return fmt.Errorf("the league %s in %s is not a simulation", created.LeagueID, o.Files.Folder)
 	}
-	if from.Outside > 0 || o.Outside != nil {
-		return fmt.Errorf("the league %s cannot go on: players that run elsewhere take part in it, and nobody knows what they remember", created.LeagueID)
+	if from.ExternalPlayers > 0 || o.External != nil {
+		return fmt.Errorf("the league %s cannot be resumed: it has external players, whose state is unknown", created.LeagueID)
 	}
-	for _, name := range from.Strategies { // a folder that somebody else made runs nothing on this machine
+	for _, name := range from.Strategies { // a folder from another machine must not run programs on this one
 		if external.Runs(name) && !slices.Contains(o.Strategies, name) {
 			return fmt.Errorf("the league %s was played by programs: name %q with --strategies as well, to run it", created.LeagueID, name)
 		}
@@ -120,50 +121,50 @@ func (o *Options) resume() error {
 	return o.Validate()
 }
 
-// folder is where the agents keep their files; "" for nowhere.
+// folder is where the agents store their files; "" for nowhere.
 func (o *Options) folder() store.Folder {
-	if o.Keep == nil {
+	if o.Files == nil {
 		return ""
 	}
-	return o.Keep.Folder
+	return o.Files.Folder
 }
 
-// past is what a player of a league that goes on has played: the journal knows
-// it better than the player's own file. What the player never learned is not
-// part of it.
+// past are the matches that a player of a resumed league has played. They come from the
+// journal, because the player's own file may lack the last ones, and exclude the results
+// that the player never received.
 func (s *simulated) past(id string) []store.HistoryMatch {
-	if s.options.Keep == nil {
+	if s.options.Files == nil {
 		return nil
 	}
 	past := []store.HistoryMatch{}
-	state := s.options.Keep.State
-	place, takesPart := state.PlayerIndex(id)
+	state := s.options.Files.State
+	index, takesPart := state.PlayerIndex(id)
 	for round := 1; takesPart && round <= state.Round; round++ {
-		_, number, ok := state.Opponent(round, place)
+		_, number, ok := state.Opponent(round, index)
 		if !ok {
 			continue
 		}
 		r := state.Rounds[round-1].Matches[number-1].Report
-		if r != nil && (s.faulty == nil || s.faulty.learns(r.MatchID, id)) {
+		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
 			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
 		}
 	}
 	return past
 }
 
-// simulated is a league while it runs.
+// simulated is a running league.
 type simulated struct {
 	options *Options
 	clock   *protocol.Clock
 	net     network
-	faulty  *faulty // net with faults; nil when there are none
+	faulty  *faultyNetwork // net with faults; nil for none
 	manager *league.Manager
 	address string // of the manager
 	stops   []func()
 
 	strategies []strategy.Strategy // of the players, to be closed
-	seats      *seats              // of the players from outside, nil when there are none
-	witness    *witness            // likewise
+	roster     *roster             // nil without external players
+	observer   *observer           // nil without external players
 }
 
 func (s *simulated) run(ctx context.Context) (*Result, error) {
@@ -171,20 +172,20 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if err := s.startManager(ctx); err != nil {
 		return nil, err
 	}
-	if o.Outside != nil {
-		s.watchOutside()
+	if o.External != nil {
+		s.observeExternal()
 	}
 	for i := range o.Referees {
 		if err := s.startReferee(ctx, i+1); err != nil {
 			return nil, err
 		}
 	}
-	if o.Outside != nil {
-		if err := s.seatOutside(ctx); err != nil {
+	if o.External != nil {
+		if err := s.registerExternal(ctx); err != nil {
 			return nil, err
 		}
 	}
-	for i := o.outside(); i < o.Players; i++ {
+	for i := o.externalPlayers(); i < o.Players; i++ {
 		if err := s.startPlayer(ctx, i+1); err != nil {
 			return nil, err
 		}
@@ -196,11 +197,11 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	return s.result(completed), nil
 }
 
-// join gives an agent a place on the network: build makes it for the endpoint,
-// and what it mounts is served there.
+// join connects an agent to the network: build makes the agent for an endpoint, and the
+// network serves its handlers there.
 func (s *simulated) join(ctx context.Context, name, sender string, build func(agentContext) (mount func(protocol.Mux), err error)) (endpoint string, err error) {
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
-	place, err := s.net.reserve(ctx, name)
+	at, err := s.net.reserve(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -211,17 +212,17 @@ func (s *simulated) join(ctx context.Context, name, sender string, build func(ag
 	if decorate := s.options.decorate; decorate != nil {
 		caller = decorate(caller)
 	}
-	mount, err := build(agentContext{endpoint: place.endpoint, caller: transport.Logged(caller, log), log: log})
+	mount, err := build(agentContext{endpoint: at.endpoint, caller: transport.Logged(caller, log), log: log})
 	if err != nil {
-		return "", errors.Join(err, place.giveUp())
+		return "", errors.Join(err, at.release())
 	}
 	mux := transport.NewMux(log)
 	mount(mux)
-	s.stops = append(s.stops, place.serve(mux))
-	return place.endpoint, nil
+	s.stops = append(s.stops, at.serve(mux))
+	return at.endpoint, nil
 }
 
-// agentContext is what an agent gets from the simulation.
+// agentContext has the parts that an agent gets from the simulation.
 type agentContext struct {
 	endpoint string
 	caller   protocol.Caller
@@ -238,19 +239,19 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
 		options.Schemes = []string{Memory, "http", "https"}
 		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
-		options.Files, options.Listening = o.Keep, true
-		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.outside()}
+		options.Files, options.Listening = o.Files, true
+		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers()}
 		if s.faulty != nil {
-			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.begin, glance
+			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.beginRound, glance
 		}
 		if options.Timeouts == (protocol.Timeouts{}) {
 			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
 		}
 		switch {
 		case s.faulty != nil:
-			options.Timeouts = unending(options.Timeouts)
-		case o.Outside != nil:
-			options.Timeouts = o.Outside.hurry(options.Timeouts)
+			options.Timeouts = withoutTimeouts(options.Timeouts)
+		case o.External != nil:
+			options.Timeouts = o.External.shorten(options.Timeouts)
 		}
 		manager, err := league.New(options)
 		if err != nil {
@@ -263,33 +264,33 @@ func (s *simulated) startManager(ctx context.Context) error {
 	return err
 }
 
-// unending are timeouts that are over by what is lost alone, and never because this
-// process stood still: then a try would be void, and the faults would come at others.
-func unending(t protocol.Timeouts) protocol.Timeouts {
-	const patience = 1000
-	t.GameJoinAck, t.Move, t.GameOver = patience*t.GameJoinAck, patience*t.Move, patience*t.GameOver
+// withoutTimeouts is t with timeouts that no stall of this process can exceed. A stall
+// would make a call attempt void, and then the faults would hit other attempts.
+func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
+	const factor = 1000
+	t.GameJoinAck, t.Move, t.GameOver = factor*t.GameJoinAck, factor*t.Move, factor*t.GameOver
 	return t
 }
 
-// out tells whether an agent's part in the league was over before: it is not let
-// in again, and nobody calls it any more.
-func (o *Options) out(id string) bool {
-	if o.Keep == nil {
+// isShutDown tells whether the manager has shut an agent down in an earlier process. The
+// agent cannot register again, and no agent calls it.
+func (o *Options) isShutDown(id string) bool {
+	if o.Files == nil {
 		return false
 	}
-	a := o.Keep.State.Agents[id]
+	a := o.Files.State.Agents[id]
 	return a != nil && a.Shutdown != ""
 }
 
-// died tells whether a referee has died in an earlier life of the league: of a
-// match that it was to get.
-func (s *simulated) died(id string) bool {
-	if s.faulty == nil || s.options.Keep == nil {
+// hasDied tells whether a referee has died in an earlier process of the league, because
+// it got a match.
+func (s *simulated) hasDied(id string) bool {
+	if s.faulty == nil || s.options.Files == nil {
 		return false
 	}
-	state := s.options.Keep.State
+	state := s.options.Files.State
 	for round := 1; round <= state.Round; round++ {
-		if !faults.In(s.faulty.plan.RefereeCrash, id, round) {
+		if !faults.Active(s.faulty.plan.RefereeCrash, id, round) {
 			continue
 		}
 		for i := range state.Rounds[round-1].Matches {
@@ -304,7 +305,7 @@ func (s *simulated) died(id string) bool {
 
 func (s *simulated) startReferee(ctx context.Context, n int) error {
 	o, id := s.options, protocol.RefereeID(n)
-	if s.died(id) || o.out(id) {
+	if s.hasDied(id) || o.isShutDown(id) {
 		return nil
 	}
 	var r *referee.Referee
@@ -315,8 +316,8 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 			Caller: a.caller, Clock: s.clock, Log: a.log,
 			Nonce: func(matchID string) protocol.Secret { return Nonce(o.Seed, matchID) },
 		}
-		if s.witness != nil {
-			options.Caller, options.Stalls, options.Warned = s.witness.caller(a.caller), s.witness.stalls.Longest, s.witness.warned
+		if s.observer != nil {
+			options.Caller, options.Stalls, options.Warned = s.observer.caller(a.caller), s.observer.stalls.Longest, s.observer.warned
 		}
 		r, err = referee.New(options)
 		if err != nil {
@@ -331,7 +332,7 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	if err := r.Register(ctx); err != nil {
 		return err
 	}
-	r.Rest(ctx) // what it had finished before is part of the players' past
+	r.Rest(ctx) // reports of an earlier process become part of the players' past
 	return ctx.Err()
 }
 
@@ -345,7 +346,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	}
 	s.strategies = append(s.strategies, decide)
 	if s.faulty != nil {
-		decide = &steady{Strategy: decide}
+		decide = &repeatable{Strategy: decide}
 	}
 	var p *player.Player
 	endpoint, err := s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
@@ -364,31 +365,31 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	if o.out(id) {
+	if o.isShutDown(id) {
 		return nil
 	}
 	if err := p.Register(ctx); err != nil {
 		return err
 	}
-	if s.seats != nil { // its id may be another than it asked for
-		s.seats.take(p.ID(), &taken{endpoint: endpoint, strategy: s.strategyOf(n)})
+	if s.roster != nil { // the manager may have given it another id
+		s.roster.add(p.ID(), &entry{endpoint: endpoint, strategy: s.strategyOf(n)})
 	}
 	return nil
 }
 
-// nameOf is the name of the n-th player: one that no outside player has taken.
+// nameOf is the name of the n-th player, which differs from those of external players.
 func (s *simulated) nameOf(n int) string {
 	name := fmt.Sprintf("Player %02d", n)
-	for s.seats != nil && s.seats.named(name) {
+	for s.roster != nil && s.roster.hasName(name) {
 		name += " (built-in)"
 	}
 	return name
 }
 
-// strategyOf is the strategy of the n-th player: they are taken in turn, by those
-// that need one.
+// strategyOf is the strategy of the n-th player. The built-in players take the strategies
+// in turn.
 func (s *simulated) strategyOf(n int) string {
-	return s.options.Strategies[(n-1-s.options.outside())%len(s.options.Strategies)]
+	return s.options.Strategies[(n-1-s.options.externalPlayers())%len(s.options.Strategies)]
 }
 
 func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
@@ -400,27 +401,27 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	}
 	for _, row := range s.manager.Standings() {
 		n, _ := protocol.ParsePlayerID(row.PlayerID)
-		if s.seats == nil {
+		if s.roster == nil {
 			r.Standings = append(r.Standings, Standing{Standing: row, Strategy: s.strategyOf(n)})
 			continue
 		}
-		r.Standings = append(r.Standings, s.seats.standing(row))
+		r.Standings = append(r.Standings, s.roster.standing(row))
 	}
-	if s.witness != nil {
-		r.Losses, r.Breaches = s.witness.losses(r.Results, s.seats), s.witness.breaches()
+	if s.observer != nil {
+		r.Losses, r.Breaches = s.observer.losses(r.Results, s.roster), s.observer.breaches()
 	}
 	return r
 }
 
-// close ends what was started, the last first: nobody is left who could call.
+// close stops all agents, the last one first, so that none is called after its end.
 func (s *simulated) close() {
 	if s.faulty != nil {
-		s.faulty.end()
+		s.faulty.stopping.Store(true)
 	}
 	for _, stop := range slices.Backward(s.stops) {
 		stop()
 	}
-	var ending sync.WaitGroup // at once: each may take its time
+	var ending sync.WaitGroup // at the same time, because each may be slow
 	for _, decide := range s.strategies {
 		ending.Go(func() { external.Close(decide) })
 	}

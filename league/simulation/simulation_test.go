@@ -50,7 +50,7 @@ func run(t *testing.T, o simulation.Options) *simulation.Result {
 
 var transports = []string{simulation.Memory, simulation.Wire, simulation.HTTP}
 
-func TestTheSameSeedGivesTheSameLeague(t *testing.T) {
+func TestSameSeedGivesTheSameLeague(t *testing.T) {
 	type way struct {
 		transport   string
 		concurrency int
@@ -83,7 +83,7 @@ func TestTheSameSeedGivesTheSameLeague(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotChangeALeague(t *testing.T) {
+func TestCarrierAndConcurrencyDoNotChangeALeague(t *testing.T) {
 	first := run(t, options(9))
 	t.Run("the number of referees", func(t *testing.T) {
 		withoutReferees := func(records []league.MatchRecord) []league.MatchRecord {
@@ -115,7 +115,7 @@ func TestWhatDoesNotChangeALeague(t *testing.T) {
 	})
 }
 
-func TestAnotherSeedGivesAnotherLeague(t *testing.T) {
+func TestDifferentSeedsGiveDifferentLeagues(t *testing.T) {
 	seen := map[uint64]*simulation.Result{}
 	for _, seed := range []uint64{0, 1, 2, 1 << 32, 1<<64 - 1} {
 		o := options(8)
@@ -313,7 +313,7 @@ func TestResultsNameTheLeague(t *testing.T) {
 	assert.Equal(t, o.Players, r.Players)
 }
 
-func TestStrategiesAreTakenInTurn(t *testing.T) {
+func TestPlayersGetStrategiesInTurn(t *testing.T) {
 	tests := []struct {
 		name       string
 		strategies []string
@@ -399,7 +399,7 @@ func TestDistinctChoicesAreWorthMore(t *testing.T) {
 	})
 }
 
-func TestProgressIsToldOnceAMatch(t *testing.T) {
+func TestProgressIsReportedOncePerMatch(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			o := options(8)
@@ -433,7 +433,7 @@ func (w *traffic) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func TestConcurrentMatchesAreLimited(t *testing.T) {
+func TestConcurrencyLimitsMatchesAtOnce(t *testing.T) {
 	for _, allowed := range []int{1, 2, 3} {
 		t.Run(fmt.Sprintf("%d at once", allowed), func(t *testing.T) {
 			o := options(12)
@@ -448,7 +448,7 @@ func TestConcurrentMatchesAreLimited(t *testing.T) {
 	}
 }
 
-func TestALeagueWaitsForNothing(t *testing.T) {
+func TestLeagueInMemoryTakesNoTime(t *testing.T) {
 	// In virtual time, which stands still while anybody has something to do: a
 	// league in one process never waits for a timer. And when it is over
 	// nothing of it is left, or the bubble would not end.
@@ -466,7 +466,7 @@ func TestALeagueWaitsForNothing(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftOfALeague(t *testing.T) {
+func TestLeagueLeavesNoGoroutines(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			o := options(6)
@@ -536,7 +536,7 @@ func (w *trigger) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func TestAnInterruptedLeagueEndsAtOnce(t *testing.T) {
+func TestInterruptedLeagueEndsAtOnce(t *testing.T) {
 	for _, moment := range moments {
 		for _, transport := range transports {
 			t.Run(moment.name+", "+transport, func(t *testing.T) {
@@ -564,7 +564,7 @@ func TestAnInterruptedLeagueEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestALeagueAfterItsDeadlineIsNotPlayed(t *testing.T) {
+func TestLeagueAfterItsDeadlineIsNotPlayed(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
@@ -581,7 +581,7 @@ func TestALeagueAfterItsDeadlineIsNotPlayed(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreRight(t *testing.T) {
+func TestValidOptions(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*simulation.Options)
@@ -610,7 +610,7 @@ func TestOptionsThatAreRight(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreWrong(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	const unknown = `unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect, llm, exec:PROGRAM`
 	tests := []struct {
 		name   string
@@ -649,7 +649,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 	}
 }
 
-func TestALeagueThatCannotBeginLeavesNothing(t *testing.T) {
+func TestLeagueThatCannotStartLeavesNothing(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*simulation.Options)
@@ -677,7 +677,7 @@ func TestALeagueThatCannotBeginLeavesNothing(t *testing.T) {
 
 // Agents of a simulation listen before they register: nobody pings them, and
 // nothing about it stands in the journal.
-func TestAgentsOfASimulationAreNotPinged(t *testing.T) {
+func TestSimulatedAgentsAreNotPinged(t *testing.T) {
 	folder := kept(t, options(4))
 	journal, err := os.ReadFile(folder.Journal(options(4).LeagueID))
 	require.NoError(t, err)

@@ -143,7 +143,7 @@ func playKept(t *testing.T, o simulation.Options, folder string) *swarmLeague {
 	}
 	keep, _, err := league.OpenFiles(store.Folder(folder), o.LeagueID, false, time.Now)
 	require.NoError(t, err, again(o))
-	o.Keep = keep
+	o.Files = keep
 	begin := time.Now()
 	l.result, err = simulation.Run(t.Context(), o)
 	l.took = time.Since(begin)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The tie-breaks of a league. All are descending: the higher value ranks first.
+// The tie-breakers by which a league may rank its players. The higher value ranks first.
 const (
 	// TiebreakPoints is the total of points.
 	TiebreakPoints = "points"
@@ -14,46 +14,61 @@ const (
 	TiebreakWins = "wins"
 	// TiebreakDraws is the number of draws.
 	TiebreakDraws = "draws"
-	// TiebreakHeadToHead is the points from matches among the players that are still tied
-	// after all earlier tie-breaks.
+	// TiebreakHeadToHead is the points from matches among the players that all earlier
+	// tie-breakers leave level.
 	TiebreakHeadToHead = "head_to_head"
-	// TiebreakSonnebornBerger is the points of each defeated opponent plus half the points
-	// of each opponent of a draw, once per match.
+	// TiebreakSonnebornBerger is the points of every opponent beaten plus half the
+	// points of every opponent drawn with, once per match.
 	TiebreakSonnebornBerger = "sonneborn_berger"
 	// TiebreakWinRate is wins per match played; 0 before the first match.
 	TiebreakWinRate = "win_rate"
 )
 
-// Scoring defines the points of a match and the order of the players.
+// Scoring is how a league awards points and separates players.
 type Scoring struct {
-	// Points for one match. A player that failed gets TechnicalLoss, its opponent Win.
+	// Points for one match. TechnicalLoss goes to the player that failed; the opponent
+	// of a player that failed gets Win.
 	Win, Draw, Loss, TechnicalLoss int
 
-	// Tiebreakers by priority, each at most once. Points are an ordinary tie-break. An empty
-	// list means the tie-breaks of DefaultScoring.
+	// Tiebreakers, the first deciding first, each at most once. Points are one of them
+	// and have no precedence of their own. An empty list means those of DefaultScoring.
 	Tiebreakers []string
 }
 
-// DefaultScoring returns the scoring of spec 003 §3.4: 3 points for a win, 1 for a draw, 0
-// for a loss of any kind; ranked by points, wins, draws. (§3.4.2 says "draw difference",
-// which does not exist; it means the number of draws.)
+// DefaultScoring is that of spec 003 §3.4: 3 points for a win, 1 for a draw, 0 for a loss
+// of any kind; ranked by points, wins, draws. (§3.4.2 says "draw difference", which does
+// not exist between players; the number of draws is meant.)
 func DefaultScoring() Scoring {
 	return Scoring{Win: 3, Draw: 1, Tiebreakers: []string{TiebreakPoints, TiebreakWins, TiebreakDraws}}
 }
 
-// Equal reports whether two scorings rank identically.
-func (s Scoring) Equal(o Scoring) bool {
-	named := func(list []string) []string {
-		if len(list) == 0 {
-			return DefaultScoring().Tiebreakers
-		}
-		return list
-	}
-	return s.Win == o.Win && s.Draw == o.Draw && s.Loss == o.Loss && s.TechnicalLoss == o.TechnicalLoss &&
-		slices.Equal(named(s.Tiebreakers), named(o.Tiebreakers))
+// Points are the points of a result for its players A and B. They mean nothing for a
+// result that Table.Record refuses.
+func (s Scoring) Points(r Result) (a, b int) {
+	endA, endB := r.ends()
+	return s.worth(endA), s.worth(endB)
 }
 
-// Validate reports the first tie-breaker that is unknown or repeated.
+// worth is the points of an end.
+func (s Scoring) worth(e end) int {
+	return [...]int{won: s.Win, drew: s.Draw, lost: s.Loss, failed: s.TechnicalLoss}[e]
+}
+
+// tiebreakers are the tie-breakers that rank.
+func (s Scoring) tiebreakers() []string {
+	if len(s.Tiebreakers) == 0 {
+		return DefaultScoring().Tiebreakers
+	}
+	return s.Tiebreakers
+}
+
+// Equal tells whether two scorings rank alike.
+func (s Scoring) Equal(o Scoring) bool {
+	return s.Win == o.Win && s.Draw == o.Draw && s.Loss == o.Loss && s.TechnicalLoss == o.TechnicalLoss &&
+		slices.Equal(s.tiebreakers(), o.tiebreakers())
+}
+
+// Validate returns an error for the first tie-breaker that is unknown or repeated.
 func (s Scoring) Validate() error {
 	known := []string{
 		TiebreakPoints, TiebreakWins, TiebreakDraws,
@@ -64,14 +79,14 @@ func (s Scoring) Validate() error {
 			return fmt.Errorf("unknown tie-breaker %q: known are %s", name, strings.Join(known, ", "))
 		}
 		if slices.Contains(s.Tiebreakers[:i], name) {
-			return fmt.Errorf("tie-breaker %q is repeated: use each of %s at most once", name, strings.Join(known, ", "))
+			return fmt.Errorf("tie-breaker %q is repeated: each of %s may be named once", name, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// needsResults reports whether the tie-breaks need more than the counters of a Row.
-func (s Scoring) needsResults() bool {
+// needsGames tells whether the counters of a Row do not suffice to rank by this scoring.
+func (s Scoring) needsGames() bool {
 	return slices.Contains(s.Tiebreakers, TiebreakHeadToHead) ||
 		slices.Contains(s.Tiebreakers, TiebreakSonnebornBerger)
 }

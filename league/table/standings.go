@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// order compares two rows: negative if a ranks before b, 0 if they are tied.
+// An order compares two rows: negative if a ranks before b, 0 if they are level.
 type order func(a, b Row) int
 
-// Standings returns the rows of all players, best first, with ranks 1 to n. Players that are
-// tied after all tie-breaks are ordered by index, so that ranks are distinct. The caller
-// owns the slice.
+// Standings returns the rows of all players, best first, ranked 1 to n by the league's
+// tie-breakers. Players that these cannot separate are in ascending order of index, so
+// that ranks are distinct. The slice is the caller's.
 func (t *Table) Standings() []Row {
 	rows := slices.Clone(t.rows)
 	var orders []order
@@ -24,8 +24,8 @@ func (t *Table) Standings() []Row {
 	return rows
 }
 
-// tiebreak returns the order of a tie-breaker. earlier are the orders with a higher
-// priority; head_to_head sorts rows to find the players that they leave tied.
+// tiebreak returns the order of a tie-breaker. Earlier are the orders that decide before
+// it: head_to_head needs the groups that they leave level, and sorts rows to find them.
 func (t *Table) tiebreak(name string, rows []Row, earlier []order) order {
 	switch name {
 	case TiebreakPoints:
@@ -51,20 +51,20 @@ func descending(values []int) order {
 }
 
 // compareWinRate compares the fractions wins/played without rounding. A player without
-// matches counts as 0/1: with 0/0 it would be tied with every player, and the order would
-// not be transitive.
+// matches counts as 0/1: as 0/0 it would be level with all others, and the order would
+// depend on the sequence of comparisons.
 func compareWinRate(a, b Row) int {
 	return cmp.Compare(b.Wins*max(a.Played, 1), a.Wins*max(b.Played, 1))
 }
 
-// sort sorts the best first, and by index if no order decides.
+// sort puts the best row first; the lower index decides between level rows.
 func sort(rows []Row, orders []order) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(compare(a, b, orders), cmp.Compare(a.Player, b.Player))
 	})
 }
 
-// compare returns the result of the first order that decides.
+// compare applies one order after the other until one decides.
 func compare(a, b Row, orders []order) int {
 	for _, by := range orders {
 		if c := by(a, b); c != 0 {
@@ -74,8 +74,8 @@ func compare(a, b Row, orders []order) int {
 	return 0
 }
 
-// level numbers the groups of players that the orders leave tied. It returns the group
-// number by player, and sorts rows.
+// level returns the group number of each player: players that the orders leave level are
+// in one group. It sorts rows.
 func level(rows []Row, orders []order) (group []int) {
 	sort(rows, orders)
 	group = make([]int, len(rows))
@@ -89,26 +89,26 @@ func level(rows []Row, orders []order) (group []int) {
 	return group
 }
 
-// headToHead returns, by player, the points from matches against players of the same group.
+// headToHead is, by player, the points from matches within the same group.
 func (t *Table) headToHead(group []int) []int {
 	gained := make([]int, len(t.rows))
 	for player, games := range t.games {
 		for _, g := range games {
 			if group[g.opponent] == group[player] {
-				gained[player] += t.worth(g.result)
+				gained[player] += t.scoring.worth(g.end)
 			}
 		}
 	}
 	return gained
 }
 
-// sonnebornBerger returns, by player, twice the Sonneborn-Berger score, so that half points
-// are integers.
+// sonnebornBerger is, by player, twice the Sonneborn-Berger score: then the half points
+// of drawn opponents are integers.
 func (t *Table) sonnebornBerger() []int {
 	doubled := make([]int, len(t.rows))
 	for player, games := range t.games {
 		for _, g := range games {
-			switch g.result {
+			switch g.end {
 			case won:
 				doubled[player] += 2 * t.rows[g.opponent].Points
 			case drew:

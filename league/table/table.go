@@ -1,9 +1,10 @@
-// Package table counts the results of matches and ranks the players by the scoring of a
-// league (spec 003 §3.4).
+// Package table ranks the players of a league: it counts the results of matches and
+// orders the players by the league's scoring and tie-breakers (spec 003 §3.4). It is the
+// only package that computes points and ranks.
 //
-// Players are indexes, 0 to n-1, into the league's list of players in ascending order of id.
-// The package does not depend on ids, rounds, games, time or the schedule. The caller
-// decides whether a result counts, and records it once.
+// Players are indexes, 0 to n-1, into the league's list of players in ascending order of
+// id. The package must not depend on ids, rounds, games or time. The caller decides
+// whether a result counts, and counts each result once.
 package table
 
 import (
@@ -15,105 +16,99 @@ import (
 // None is the Winner of a Result without a winner.
 const None = -1
 
-// Result is the result of a match.
+// A Result is how a match ended.
 type Result struct {
 	// A and B are the indexes of the two players, in either order.
 	A, B int
 	// Winner is A, B or None.
 	Winner int
-	// Technical means that a player failed: the player that is not the Winner, or both
-	// players if the Winner is None, which is a loss for both. Without Technical, None is a
-	// draw.
+	// Technical tells that the match ended because a player failed: with a Winner the
+	// other player failed, with None both did, which is a loss for both. None without
+	// Technical is a draw.
 	Technical bool
 }
 
-// Row is the line of a player in the standings.
+// A Row is the line of one player in the standings.
 type Row struct {
 	Player int // index of the player
 	Rank   int // from 1; 0 where rows are not ranked
 
 	Played          int // Wins + Draws + Losses
-	Wins            int // including technical wins
+	Wins            int // technical ones included
 	Draws           int
-	Losses          int // including technical losses
+	Losses          int // technical ones included
 	TechnicalLosses int
 	Points          int
 }
 
-// Table counts results. Their order does not matter. It is not safe for concurrent use.
+// A Table counts results. Their order changes nothing. Not safe for concurrent use.
 type Table struct {
 	scoring Scoring
 	rows    []Row // by player, Rank 0
 
-	// games are the results by player, only for tie-breaks that compare opponents; otherwise
-	// nil. Each match has an entry for both players.
+	// games are the matches of every player, only for tie-breakers that depend on the
+	// opponents; nil otherwise. A match is in the list of both its players.
 	games [][]game
 }
 
-// game is a match from the point of view of one of its players.
+// A game is a match from the side of one of its players.
 type game struct {
-	opponent int32 // 32 bits, because a large league has many of them
-	result   playerResult
+	opponent int32 // 32 bits: two of these per match are most of a big league's table
+	end      end
 }
 
-// playerResult is the result of a match for one of its players.
-type playerResult uint8
+// An end is what a result means to one of the two players.
+type end uint8
 
 const (
-	won playerResult = iota
+	won end = iota
 	drew
 	lost
-	failed // technical loss
+	failed // lost by technical loss
 )
 
-// New returns an empty table. players may be 0. An error reports an invalid scoring, or a
-// number of players that is negative or exceeds 32 bits.
+// New returns the table of a league in which no match has a result. players may be 0.
+// The error is that of an invalid scoring, or of a number of players that is negative or
+// beyond 32 bits.
 func New(players int, scoring Scoring) (*Table, error) {
 	if players < 0 || players > math.MaxInt32 {
-		return nil, fmt.Errorf("table of %d players: want 0 to %d", players, math.MaxInt32)
+		return nil, fmt.Errorf("a table of %d players: want 0 to %d", players, math.MaxInt32)
 	}
 	if err := scoring.Validate(); err != nil {
 		return nil, err
 	}
-	scoring.Tiebreakers = slices.Clone(scoring.Tiebreakers)
-	if len(scoring.Tiebreakers) == 0 {
-		scoring.Tiebreakers = DefaultScoring().Tiebreakers
-	}
+	scoring.Tiebreakers = slices.Clone(scoring.tiebreakers())
 	t := &Table{scoring: scoring, rows: make([]Row, players)}
 	for player := range t.rows {
 		t.rows[player].Player = player
 	}
-	if scoring.needsResults() {
+	if scoring.needsGames() {
 		t.games = make([][]game, players)
 	}
 	return t, nil
 }
 
-// Record counts a result. It takes constant time, and only allocates for tie-breaks that
-// need more than counters. An error reports an impossible result and leaves the table
-// unchanged.
-func (t *Table) Record(o Result) error {
-	if err := t.check(o); err != nil {
+// Record counts a result. It takes constant time, and allocates only for tie-breakers
+// that need more than counters. It returns an error, and changes nothing, if no match can
+// end so.
+func (t *Table) Record(r Result) error {
+	if err := t.check(r); err != nil {
 		return err
 	}
-	a, b := o.playerResults()
-	t.count(o.A, o.B, a)
-	t.count(o.B, o.A, b)
+	a, b := r.ends()
+	t.count(r.A, r.B, a)
+	t.count(r.B, r.A, b)
 	return nil
 }
 
-// Points returns the points of a result for both players. It does not count them. The points
-// of a result that Record refuses are undefined.
-func (t *Table) Points(o Result) (a, b int) {
-	resultA, resultB := o.playerResults()
-	return t.worth(resultA), t.worth(resultB)
-}
+// Points are the points of a result by the table's scoring. See Scoring.Points.
+func (t *Table) Points(r Result) (a, b int) { return t.scoring.Points(r) }
 
-// Row returns the counters of a player, in constant time and with Rank 0. It panics if there
-// is no such player.
+// Row returns the counters of one player, in constant time and with Rank 0. It panics if
+// there is no such player.
 func (t *Table) Row(player int) Row { return t.rows[player] }
 
-// Clone returns an independent copy.
+// Clone returns a copy that shares nothing with the table.
 func (t *Table) Clone() *Table {
 	c := &Table{scoring: t.scoring, rows: slices.Clone(t.rows), games: slices.Clone(t.games)}
 	for player, games := range c.games {
@@ -122,56 +117,46 @@ func (t *Table) Clone() *Table {
 	return c
 }
 
-// check returns an error for an impossible result.
-func (t *Table) check(o Result) error {
-	for _, player := range [...]int{o.A, o.B} {
+// check returns an error if r cannot be the result of a match.
+func (t *Table) check(r Result) error {
+	for _, player := range [...]int{r.A, r.B} {
 		if player < 0 || player >= len(t.rows) {
-			return fmt.Errorf("result of players %d and %d: there is no player %d among %d", o.A, o.B, player, len(t.rows))
+			return fmt.Errorf("result of players %d and %d: there is no player %d among %d", r.A, r.B, player, len(t.rows))
 		}
 	}
-	if o.A == o.B {
-		return fmt.Errorf("result of players %d and %d: a player cannot play against itself", o.A, o.B)
+	if r.A == r.B {
+		return fmt.Errorf("result of players %d and %d: a player needs an opponent", r.A, r.B)
 	}
-	if o.Winner != o.A && o.Winner != o.B && o.Winner != None {
-		return fmt.Errorf("result of players %d and %d: the winner %d did not play", o.A, o.B, o.Winner)
+	if r.Winner != r.A && r.Winner != r.B && r.Winner != None {
+		return fmt.Errorf("result of players %d and %d: the winner %d did not play", r.A, r.B, r.Winner)
 	}
 	return nil
 }
 
-// playerResults returns the result for each of its players.
-func (o Result) playerResults() (a, b playerResult) {
+// ends are what the result means to players A and B.
+func (r Result) ends() (a, b end) {
 	loss := lost
-	if o.Technical {
+	if r.Technical {
 		loss = failed
 	}
 	switch {
-	case o.Winner == o.A:
+	case r.Winner == r.A:
 		return won, loss
-	case o.Winner == o.B:
+	case r.Winner == r.B:
 		return loss, won
-	case o.Technical:
+	case r.Technical:
 		return failed, failed
 	default:
 		return drew, drew
 	}
 }
 
-// worth returns the points for the result of a player.
-func (t *Table) worth(r playerResult) int {
-	return [...]int{
-		won:    t.scoring.Win,
-		drew:   t.scoring.Draw,
-		lost:   t.scoring.Loss,
-		failed: t.scoring.TechnicalLoss,
-	}[r]
-}
-
-// count adds a result to the row of a player.
-func (t *Table) count(player, opponent int, r playerResult) {
+// count adds one end to a player's row.
+func (t *Table) count(player, opponent int, e end) {
 	row := &t.rows[player]
 	row.Played++
-	row.Points += t.worth(r)
-	switch r {
+	row.Points += t.scoring.worth(e)
+	switch e {
 	case won:
 		row.Wins++
 	case drew:
@@ -183,6 +168,6 @@ func (t *Table) count(player, opponent int, r playerResult) {
 		row.TechnicalLosses++
 	}
 	if t.games != nil {
-		t.games[player] = append(t.games[player], game{opponent: int32(opponent), result: r}) //nolint:gosec // New limits the number of players
+		t.games[player] = append(t.games[player], game{opponent: int32(opponent), end: e}) //nolint:gosec // New has refused more players than fit
 	}
 }

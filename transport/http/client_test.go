@@ -55,7 +55,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-func TestWhatTheClientSends(t *testing.T) {
+func TestClientRequestFormat(t *testing.T) {
 	type request struct {
 		header http.Header
 		length int64
@@ -95,7 +95,7 @@ func TestParamsThatCannotBeEncoded(t *testing.T) {
 
 // Answers that carry no answer: an error, but not one that the other side
 // meant as such.
-func TestAnswersThatCannotBeRead(t *testing.T) {
+func TestUnreadableResponses(t *testing.T) {
 	const response = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
 	const refusal = `{"jsonrpc":"2.0","error":{"code":4004,"message":"INVALID"},"id":1}`
 	large := `{"jsonrpc":"2.0","result":{"Text":"` + strings.Repeat("x", maxReply) + `"},"id":1}`
@@ -183,7 +183,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAnAnswerAtTheLimitIsRead(t *testing.T) {
+func TestResponseAtTheLimitIsRead(t *testing.T) {
 	const head, tail = `{"jsonrpc":"2.0","result":{"Text":"`, `"},"id":1}`
 	words := strings.Repeat("x", maxReply-len(head)-len(tail))
 	for _, tt := range []struct {
@@ -216,7 +216,7 @@ func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
 // A refusal by HTTP that holds a JSON-RPC error is that error.
 // A bare HTTP 404 or 405 says that there is no agent at a path. Some agents answer so to
 // a method that they do not know, in their own words or in JSON-RPC.
-func TestServerWithoutAnAgentAtThePath(t *testing.T) {
+func TestVacantPathIsReported(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		body   string
@@ -400,7 +400,7 @@ func breakOff(t *testing.T, answer string) (endpoint string) {
 	return "http://" + l.Addr().String() + "/mcp"
 }
 
-func TestConnectionsThatBreakOff(t *testing.T) {
+func TestBrokenConnections(t *testing.T) {
 	tests := []struct{ name, answer string }{
 		{"before the answer", ""},
 		{"in the middle of the status line", "HTTP/1.1 20"},
@@ -425,7 +425,7 @@ func TestConnectionsThatBreakOff(t *testing.T) {
 }
 
 // A call is never made twice: the carrier cannot know whether that is harmless.
-func TestACallIsMadeOnce(t *testing.T) {
+func TestCallIsNotRepeated(t *testing.T) {
 	var calls atomic.Int64
 	endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 1 {
@@ -444,7 +444,7 @@ func TestACallIsMadeOnce(t *testing.T) {
 	require.EqualValues(t, 2, calls.Load())
 }
 
-func TestTheCallerGivesUp(t *testing.T) {
+func TestCanceledCallReturns(t *testing.T) {
 	arrived, left := make(chan struct{}), make(chan struct{})
 	base, _ := start(t, serving(map[string]handler{"wait": func(ctx context.Context, _ string, _ *text) (any, error) {
 		close(arrived)
@@ -459,7 +459,7 @@ func TestTheCallerGivesUp(t *testing.T) {
 	<-left
 }
 
-func TestTheResultIsJudgedByTheCaller(t *testing.T) {
+func TestDecodeErrorIsReturned(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
 	want := &json.UnmarshalTypeError{}
 	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: base + "/mcp", Method: "echo", Params: &text{"hi"}, Decode: func([]byte) (any, error) { return nil, want }})

@@ -65,7 +65,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-func TestTheCallerGivesUpInTime(t *testing.T) {
+func TestCanceledCallReturnsAtOnce(t *testing.T) {
 	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Second, cancel)
@@ -78,7 +78,7 @@ func TestTheCallerGivesUpInTime(t *testing.T) {
 
 // A handler may take as long as a move, longer than a request may take to
 // arrive, and nothing tells it that its caller has left.
-func TestAMoveMayTakeItsTime(t *testing.T) {
+func TestHandlerMayTakeAsLongAsAMove(t *testing.T) {
 	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
 		for _, took := range []string{"30s", "16s", "59s"} {
 			answer, err := say(t.Context(), a.client, pipeEndpoint, "wait", took)
@@ -89,7 +89,7 @@ func TestAMoveMayTakeItsTime(t *testing.T) {
 	})
 }
 
-func TestAHandlerThatNeverEndsIsCutOff(t *testing.T) {
+func TestEndlessHandlerIsCutOff(t *testing.T) {
 	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
 		_, err := say(t.Context(), a.client, pipeEndpoint, "wait", "61s")
 		require.Error(t, err)
@@ -98,7 +98,7 @@ func TestAHandlerThatNeverEndsIsCutOff(t *testing.T) {
 	})
 }
 
-func TestADialThatNeverEndsEndsWithTheCall(t *testing.T) {
+func TestEndlessDialEndsWithTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newClient(t, nothingBut(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }))
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -129,7 +129,7 @@ func TestIdleConnectionsAreClosedByTheClient(t *testing.T) {
 }
 
 // Clients that send too slowly are cut off; virtual time tells exactly when.
-func TestSlowClients(t *testing.T) {
+func TestSlowClientsAreCutOff(t *testing.T) {
 	const header = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 	tests := []struct {
 		name    string
@@ -168,7 +168,7 @@ func TestSlowClients(t *testing.T) {
 
 // A refusal can be read even while the request is still being sent, and by a
 // client that will not use the connection again: it stays for a while.
-func TestTheRefusalOfALargeBodyCanBeRead(t *testing.T) {
+func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
 	tests := []struct{ name, header string }{
 		{"of known length", "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 100)},
 		{"of unknown length", "Transfer-Encoding: chunked\r\n\r\n2801\r\n" + strings.Repeat("x", maxBody+1)},
@@ -214,7 +214,7 @@ func TestShutdownLetsRunningCallsFinish(t *testing.T) {
 	})
 }
 
-func TestShutdownBreaksOffCallsThatNeverEnd(t *testing.T) {
+func TestShutdownCutsOffEndlessCalls(t *testing.T) {
 	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
 		var running sync.WaitGroup
 		start := time.Now()

@@ -25,7 +25,7 @@ func (l later) Serve(ctx context.Context, _ netip.Addr, path string, body []byte
 
 // What a dialect was given to answer with goes on answering when its own answer is
 // there.
-func TestADialectMayAskLater(t *testing.T) {
+func TestDialectMayCallAfterItsResponse(t *testing.T) {
 	l := later{make(chan string, 1)}
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: l})
 	body := `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
@@ -36,7 +36,7 @@ func TestADialectMayAskLater(t *testing.T) {
 
 // A path of a dialect's own may be asked without a body, and then needs no type of
 // one. The path of the protocol needs both.
-func TestAPathMaySayAll(t *testing.T) {
+func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 	with := func(config carrier.Config) func(path string, body string, kind []string) int {
 		base, _ := start(t, serving(nil), config)
 		return func(path, body string, kind []string) int {

@@ -81,7 +81,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaid(t *testing.T) {
+func TestErrorsNameTheCause(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
@@ -113,13 +113,13 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	}
 }
 
-func TestAHeaderWithoutEndIsNotRead(t *testing.T) {
+func TestEndlessHeaderIsNotRead(t *testing.T) {
 	endpoint := breakOff(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 70<<10)+"\r\nContent-Length: 0\r\n\r\n")
 	_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
 	require.ErrorContains(t, err, "header")
 }
 
-func TestFailuresOfThisSide(t *testing.T) {
+func TestLocalFailures(t *testing.T) {
 	for _, missing := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
 		t.Run(missing.Error(), func(t *testing.T) {
 			client := newClient(t, nothingBut(func(context.Context) error {
@@ -176,7 +176,7 @@ func TestForbiddenAddresses(t *testing.T) {
 
 // An endpoint that is slow takes no more than its share of the connections;
 // calls to it wait for each other, and no others.
-func TestASlowEndpointHasItsShare(t *testing.T) {
+func TestSlowEndpointDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := foreign(t, func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(time.Second)

@@ -27,7 +27,7 @@ const echoed = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
 // say1 is a call of echo that says hi.
 const say1 = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
 
-func TestOnlyJSONIsTaken(t *testing.T) {
+func TestOnlyJSONIsAccepted(t *testing.T) {
 	refused := func(data string) string {
 		return `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"` + data + `"},"id":null}`
 	}
@@ -63,7 +63,7 @@ func TestOnlyJSONIsTaken(t *testing.T) {
 }
 
 // DNS rebinding: a page whose own name resolves to this machine asks for that name.
-func TestHosts(t *testing.T) {
+func TestRequestsForOtherHostsAreRefused(t *testing.T) {
 	const refused = http.StatusMisdirectedRequest
 	names := []string{"Agent.Example", "::1"}
 	tests := []struct {
@@ -233,7 +233,7 @@ func (v *visitor) calls(t *testing.T, method, words string) (status int, retryAf
 	return v.gets(t)
 }
 
-func TestCallersThatAreTooFast(t *testing.T) {
+func TestRateLimit(t *testing.T) {
 	tests := []struct {
 		name    string
 		limited func(time.Duration) error
@@ -272,7 +272,7 @@ func TestCallersThatAreTooFast(t *testing.T) {
 
 // However many addresses call, a bounded number is known: those that were quiet
 // while thousands of others called begin anew.
-func TestManyAddresses(t *testing.T) {
+func TestLeastRecentlyUsedCallersAreEvicted(t *testing.T) {
 	const others = 2*4096 + 2
 	config := carrier.Config{Limits: carrier.Limits{Rate: 1e-6, Burst: 1}}
 	besieged(t, config, []string{""}, func(t *testing.T, l *crossing) {
@@ -294,7 +294,7 @@ func TestManyAddresses(t *testing.T) {
 }
 
 // A batch counts as what it holds.
-func TestBatchesAreNoWayAroundTheLimit(t *testing.T) {
+func TestRateLimitCountsCallsOfABatch(t *testing.T) {
 	config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 10}}
 	besieged(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
 		v := l.visit(t)
@@ -315,7 +315,7 @@ func TestBatchesAreNoWayAroundTheLimit(t *testing.T) {
 
 // Few strangers may send what is large at once: a thousand times a megabyte is
 // more than an agent's machine has. Whoever is trusted does not wait for them.
-func TestLargeRequestsOfStrangers(t *testing.T) {
+func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20, Trusts: func(bearer string) bool { return bearer == "manager" }})
 	large := say1 + strings.Repeat(" ", 100<<10)
 	send1 := func(body io.Reader, bearer string) int {
@@ -351,7 +351,7 @@ func TestLargeRequestsOfStrangers(t *testing.T) {
 }
 
 // Whom a limit counts as one.
-func TestWhoIsOneCaller(t *testing.T) {
+func TestAddressesThatCountAsOneCaller(t *testing.T) {
 	tests := []struct {
 		name, first, second string
 		same                bool
@@ -444,7 +444,7 @@ func TestTooManyConnections(t *testing.T) {
 }
 
 // Bodies that do not end are cut off, however they are sent.
-func TestBodiesThatDoNotEnd(t *testing.T) {
+func TestEndlessBodiesAreCutOff(t *testing.T) {
 	const head = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\n"
 	tests := []struct {
 		name, header, piece string
@@ -487,7 +487,7 @@ func TestBodiesThatDoNotEnd(t *testing.T) {
 
 // A body may be large; room is made for it as it arrives, because to say that
 // it comes costs nothing.
-func TestLargeBodiesAreTaken(t *testing.T) {
+func TestLargeBodiesAreAccepted(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20})
 	got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(callOf(1<<20)), nil)
 	assert.Equal(t, http.StatusOK, got.status)

@@ -69,7 +69,7 @@ func TestServerAnswersPosts(t *testing.T) {
 	}
 }
 
-func TestServerAnswersNotificationsWithNothing(t *testing.T) {
+func TestNotificationsGetNoBody(t *testing.T) {
 	base, _ := start(t, serving(map[string]handler{
 		"fail":  func(context.Context, string, *text) (any, error) { return nil, errors.New("no") },
 		"panic": func(context.Context, string, *text) (any, error) { panic("no") },
@@ -140,7 +140,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-func TestBearerComesOnlyByItsScheme(t *testing.T) {
+func TestOnlyBearerSchemeIsRead(t *testing.T) {
 	base, _ := start(t, serving(map[string]handler{
 		"who": func(_ context.Context, bearer string, _ *text) (any, error) { return bearer, nil },
 	}), carrier.Config{MaxBody: maxBody})

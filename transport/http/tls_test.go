@@ -72,7 +72,7 @@ func TestTLS(t *testing.T) {
 }
 
 // Who begins TLS and does not go on is cut off like who sends half a header.
-func TestAHandshakeThatDoesNotEnd(t *testing.T) {
+func TestUnfinishedHandshakeIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, _ := secrets(t)
 		l := pipenet.Listen("agent.test:80")

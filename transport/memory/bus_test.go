@@ -118,7 +118,7 @@ func isUnreachable(t require.TestingT, err error) {
 	require.Equal(t, endpoint, unreachable.Endpoint)
 }
 
-func TestValuesAreHandedOver(t *testing.T) {
+func TestValuesArePassedUnchanged(t *testing.T) {
 	bus := memory.NewBus()
 	sent, answered := &question{Number: 1}, &reply{2}
 	var received *question
@@ -233,7 +233,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 	})
 }
 
-func TestSlowHandlersBlockNobody(t *testing.T) {
+func TestSlowHandlersDoNotBlockOthers(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
 		start := time.Now()
@@ -305,7 +305,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-func TestHandlersSeeTheDeadline(t *testing.T) {
+func TestHandlersSeeTheEndOfTheCall(t *testing.T) {
 	for _, tt := range limits() {
 		t.Run(tt.name, func(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
@@ -328,7 +328,7 @@ func TestHandlersSeeTheDeadline(t *testing.T) {
 	}
 }
 
-func TestTheCallerGivesUp(t *testing.T) {
+func TestCanceledCallReturns(t *testing.T) {
 	for _, tt := range limits() {
 		t.Run(tt.name, func(t *testing.T) {
 			timedModes(t, func(t *testing.T, bus *memory.Bus) {
@@ -345,7 +345,7 @@ func TestTheCallerGivesUp(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestCallWithoutAListenerIsUnreachable(t *testing.T) {
 	modes(t, func(t *testing.T, bus *memory.Bus) {
 		_, err := ask(context.Background(), bus, "ask", &question{})
 		isUnreachable(t, err)
@@ -382,7 +382,7 @@ func TestStopWaitsForRunningHandlers(t *testing.T) {
 }
 
 // A handler whose caller has long gone is waited for too.
-func TestStopWaitsForForsakenHandlers(t *testing.T) {
+func TestStopWaitsForHandlersWithoutCaller(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		stop := listen(t, bus, serving(map[string]handler{"wait": wait}))
 		start := time.Now()
@@ -439,7 +439,7 @@ func TestLateRepliesAreDropped(t *testing.T) {
 
 // Callers that leave at any time, handlers that take any time: whoever gets an
 // answer gets its own.
-func TestNoAnswerIsEverAnothers(t *testing.T) {
+func TestEveryCallGetsItsOwnAnswer(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		listen(t, bus, serving(map[string]handler{"wait": wait}))
 		var own, late atomic.Int64
@@ -467,7 +467,7 @@ func TestNoAnswerIsEverAnothers(t *testing.T) {
 	})
 }
 
-func TestReplacingAListener(t *testing.T) {
+func TestNewListenerReplacesTheOldOne(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		number := func(n int, took time.Duration) *transport.Mux {
 			return serving(map[string]handler{"who": func(context.Context, string, *question) (any, error) {

@@ -24,7 +24,7 @@ const (
 		`"timeouts":{},"retry_policy":{},"scoring":{"win_points":3,"draw_points":1,"loss_points":0},"referee_id":"REF01"}`
 )
 
-// handed is what a manager reads of a match that it hands out.
+// handed assigns a match, and returns the acknowledgement that the manager reads.
 func handed(t *testing.T, p *peers, post postFunc, assignment string) protocol.Object {
 	t.Helper()
 	status, answer, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", assignment), post)
@@ -122,7 +122,7 @@ func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 		}, "ACCEPTED"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s := newTestPeers(zerolog.Nop()), &stranger{answer: referee.answer}
+			p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: referee.answer}
 			ack := handed(t, p, s.post, theAssignment)
 			assert.Equal(t, referee.status, ack.Text("status"))
 			assert.Equal(t, "R1M1", ack.Text("match_id"))
@@ -138,18 +138,18 @@ func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 	}
 }
 
-// A referee of ours is handed its matches as they are, with what it proves itself by;
-// nobody else gets to see that.
+// Our referee gets the assignment unchanged, with the access tokens. No other referee gets
+// access tokens.
 func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
 	ack := dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
-	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, ack }}
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, ack }}
 	assert.Equal(t, strings.Repeat("a", 64), handed(t, p, s.post, withToken).Text("draw_commitment"))
 	assert.Equal(t, []string{string(asking("start_match", withToken))}, s.bodies)
-	assert.True(t, !p.assigned.any.Load())
+	assert.False(t, p.assigned.any.Load())
 
-	s = &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s = &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		if asked.Text("method") == "assign_match" {
 			return 200, `{"result":{"status":"accepted"}}`
 		}
@@ -165,7 +165,7 @@ func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 func TestBusyRefereeGetsNoOtherForm(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(string, protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
 		return 200, dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`
 	}}
 	for _, assignment := range []string{withToken, theAssignment, theAssignment} {
@@ -199,7 +199,7 @@ func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 func TestRefereeThatAsksToWaitGetsNoOtherForm(t *testing.T) {
 	for status, answer := range map[int]string{429: "later", 502: "<html>", 503: "", 504: `{"detail":"who?"}`} {
 		p := newTestPeers(zerolog.Nop())
-		s := &stranger{answer: func(string, protocol.Object) (int, string) { return status, answer }}
+		s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return status, answer }}
 		got, body, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), s.post)
 		require.NoError(t, err)
 		assert.Equal(t, []any{status, answer, 1}, []any{got, string(body), s.tries()})
@@ -214,11 +214,11 @@ func TestUnreachableRefereeGetsNoOtherForm(t *testing.T) {
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// One that acknowledges whatever it is told is told otherwise when nothing came of it.
+// A referee that acknowledges every form gets the next form if no report follows.
 func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 	var log bytes.Buffer
 	p := newTestPeers(zerolog.New(&log))
-	s := &stranger{answer: func(string, protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
 		return 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
 	}}
 	forms := formsOf("start_match")
@@ -243,7 +243,7 @@ func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 
 func TestFormIsDisprovedOnceForConcurrentMatches(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	for range 2 {
 		handed(t, p, s.post, theAssignment)
 		handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))

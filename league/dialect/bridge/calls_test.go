@@ -20,15 +20,15 @@ import (
 
 const there = "http://127.0.0.1:8101/mcp"
 
-// A stranger is an agent of another maker: it answers, and remembers what it was
+// A thirdPartyAgent is a fake: it answers, and remembers what it was
 // asked.
-type stranger struct {
+type thirdPartyAgent struct {
 	answer func(url string, asked protocol.Object) (status int, answer string)
 	urls   []string
 	bodies []string
 }
 
-func (s *stranger) post(ctx context.Context, url string, body []byte) (int, []byte, error) {
+func (s *thirdPartyAgent) post(ctx context.Context, url string, body []byte) (int, []byte, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, nil, err
 	}
@@ -37,7 +37,7 @@ func (s *stranger) post(ctx context.Context, url string, body []byte) (int, []by
 	return status, []byte(answer), nil
 }
 
-func (s *stranger) tries() int {
+func (s *thirdPartyAgent) tries() int {
 	n := len(s.bodies)
 	s.urls, s.bodies = nil, nil
 	return n
@@ -61,7 +61,7 @@ const (
 	notFound   = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`
 )
 
-func callOf(t *testing.T, p *peers, s *stranger, method, message string) string {
+func callOf(t *testing.T, p *peers, s *thirdPartyAgent, method, message string) string {
 	t.Helper()
 	status, answer, err := p.call(t.Context(), there, "", method, asking(method, message), s.post)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestEveryFormIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			p, s := newTestPeers(zerolog.New(&log)), &stranger{answer: answer}
+			p, s := newTestPeers(zerolog.New(&log)), &thirdPartyAgent{answer: answer}
 			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
 			assert.LessOrEqual(t, s.tries(), formsOf("handle_game_invitation"))
 			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
@@ -132,7 +132,7 @@ func TestEveryFormIsFound(t *testing.T) {
 
 func TestEachMethodHasItsOwnForm(t *testing.T) { // as maker D has them
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		switch asked.Text("method") {
 		case "game_invitation":
 			return 200, joins
@@ -172,7 +172,7 @@ func TestErrorAboutContentEndsTheSearch(t *testing.T) {
 			if strings.Contains(name, "HTTP") {
 				status = 400
 			}
-			s := &stranger{answer: func(string, protocol.Object) (int, string) { return status, answer }}
+			s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return status, answer }}
 			callOf(t, p, s, "choose_parity", choiceCall)
 			assert.Equal(t, 1, s.tries())
 		})
@@ -198,7 +198,7 @@ func TestAgentThatRejectsAllFormsIsCalledInOneForm(t *testing.T) {
 			{200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`}, {200, `{"jsonrpc":"2.0","result":null,"id":7}`},
 		} {
 			p := newTestPeers(zerolog.Nop())
-			s := &stranger{answer: func(string, protocol.Object) (int, string) { return refusal.status, refusal.answer }}
+			s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return refusal.status, refusal.answer }}
 			ask := func() []any {
 				status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
 				require.NoError(t, err)
@@ -237,7 +237,7 @@ func repeated(texts []string) (n int) {
 func TestManagerThatRejectedAllFormsIsSearchedAgainAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, ready := newTestPeers(zerolog.Nop()), false
-		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 			if ready && asked.Text("method") == "REFEREE_REGISTER_REQUEST" {
 				return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","referee_id":"REF01"},"id":7}`
 			}
@@ -263,7 +263,7 @@ func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
 	for _, name := range []string{"choose_parity", "parity_choose", "handle_message"} {
 		for rejection, status := range map[string]int{notFound: 200, `{"detail":"Not Found"}`: 404, `<html>`: 500, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Missing required fields"},"id":7}`: 200} {
 			p, rejects := newTestPeers(zerolog.Nop()), false
-			s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 				if asked.Text("method") == name && !rejects {
 					return 200, chooses
 				}
@@ -286,7 +286,7 @@ func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
 }
 
 func TestToolIsCalledOnce(t *testing.T) {
-	p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, protocol.Object) (int, string) { return 200, notFound }}
+	p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, notFound }}
 	assert.Equal(t, notFound, callOf(t, p, s, "ping", `{}`))
 	assert.Equal(t, 1, s.tries())
 }
@@ -306,7 +306,7 @@ func TestSearchEndsWithABrokenConnection(t *testing.T) {
 
 func TestRememberedEndpointsAreBounded(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		if asked.Text("method") == "GAME_OVER" {
 			return 200, `{"jsonrpc":"2.0","id":1,"result":{"status":"received"}}`
 		}
@@ -321,11 +321,11 @@ func TestRememberedEndpointsAreBounded(t *testing.T) {
 	assert.NotNil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers+99)))
 }
 
-// Agents that speak the protocol's own form never take the place of others in the
+// Agents that need only the specification's form evict no other agent from the
 // table.
 func TestOurAgentEvictsNoThirdPartyAgent(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 404, "" }}
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 404, "" }}
 	call := func(i int) {
 		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
 		require.NoError(t, err)
@@ -358,7 +358,7 @@ func TestRegistrationIsRepeatedWithTheSenderThatAManagerKnows(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newTestPeers(zerolog.Nop())
-			s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+			s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 				if sender := asked.Object("params").Text("sender"); c.sender != "" && sender == c.sender {
 					return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","player_id":"P03","referee_id":"REF02"},"id":7}`
 				}
@@ -389,7 +389,7 @@ func TestNumberedManagerIsRememberedPerEndpoint(t *testing.T) {
 		table   = `{"protocol":"league.v2","message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager","round_id":1,"standings":[]}`
 	)
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		switch {
 		case slices.Contains([]string{"start_match", "assign_match", "start_match_command"}, asked.Text("method")):
 			return 404, unknown
@@ -430,7 +430,7 @@ func TestManagerMessageIsNotRepeatedForAnotherReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTestPeers(zerolog.Nop())
-			s := &stranger{answer: func(string, protocol.Object) (int, string) { return 400, refusal }}
+			s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 400, refusal }}
 			method, message, tries := "notify_round", `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`, 1
 			switch name {
 			case "a sender that is refused again":
@@ -449,7 +449,7 @@ func TestManagerMessageIsNotRepeatedForAnotherReason(t *testing.T) {
 // The other sender costs one more attempt, also if the refusal did not end the search.
 func TestNumberedManagerCostsOneMoreAttempt(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		if asked.Object("params").Text("sender") == "league_manager:LM01" {
 			return 200, `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`
 		}
@@ -464,7 +464,7 @@ func TestNumberedManagerCostsOneMoreAttempt(t *testing.T) {
 // A player whose only name for standings is the tool notify_standings gets them there.
 func TestStandingsReachTheToolNotifyStandings(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		switch name := asked.Object("params").Text("name"); {
 		case asked.Text("method") != "tools/call":
 			return 200, notFound
@@ -489,14 +489,14 @@ func BenchmarkCall(b *testing.B) {
 			_, _, _ = post(b.Context(), there, body)
 		}
 	})
-	b.Run("dialect", func(b *testing.B) {
+	b.Run("learned form", func(b *testing.B) {
 		p := newTestPeers(zerolog.Nop())
 		b.ReportAllocs()
 		for b.Loop() {
 			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
 		}
 	})
-	b.Run("dialect of another maker", func(b *testing.B) {
+	b.Run("third-party form", func(b *testing.B) {
 		p := newTestPeers(zerolog.Nop())
 		answer = []byte(`{"jsonrpc":"2.0","id":1,"result":{"message_type":"CHOOSE_PARITY_RESPONSE","choice":"even"}}`)
 		for b.Loop() {

@@ -32,7 +32,7 @@ func idsAt(t *testing.T, maker string) map[int]string {
 	return ids
 }
 
-// alike checks that all that stands in a captured answer stands in ours too: the
+// alike checks that our answer has all members of a captured answer: the
 // same members, of the same types.
 func alike(t *testing.T, captured, ours any, at string) {
 	t.Helper()
@@ -55,7 +55,7 @@ func alike(t *testing.T, captured, ours any, at string) {
 	}
 }
 
-// Whatever the referees of others have asked their players is answered as their
+// Our players answer what third-party referees asked their players as their
 // players have answered.
 func TestPlayersAnswerCapturedRequestsAsCaptured(t *testing.T) {
 	for maker, files := range makers() {
@@ -108,7 +108,7 @@ func inOrder(t *testing.T, request object) string {
 	return `{"jsonrpc":"2.0","method":` + text(t, request["method"]) + `,"params":{` + strings.Join(first, ",") + `},"id":` + text(t, request["id"]) + `}`
 }
 
-// A referee of ours that a manager of others tells to begin a match plays it,
+// Our referee that a third-party manager tells to begin a match plays it,
 // answers as the manager expects, and reports.
 func TestRefereeStartsMatchesOfCapturedManagers(t *testing.T) {
 	for maker, files := range makers() {

@@ -19,7 +19,7 @@ func TestAgentThatRequiresNestedMembersGetsThem(t *testing.T) {
 		"GAME_OVER":          {"league_id", "round_id", "match_id"},
 	}
 	answers := map[string]string{"GAME_INVITATION": joins, "CHOOSE_PARITY_CALL": chooses, "GAME_OVER": `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`}
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		method := asked.Text("method")
 		if required[method] == nil {
 			return 200, `{"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7}`

@@ -82,18 +82,18 @@ func (p *poster) postBody(from netip.Addr, body string) object {
 // match plays R1M1 between two posters, and returns the report.
 func (w *world) match(lenient bool, a, b *poster) object {
 	w.t.Helper()
-	w.strangers = map[string]func([]byte) (int, string){"localhost:8101": a.serve, "localhost:8102": b.serve}
+	w.thirdPartyAgents = map[string]func([]byte) (int, string){"localhost:8101": a.serve, "localhost:8102": b.serve}
 	ref := w.referee(ourReferee, "REF01", 2)
 	auth := ""
 	if lenient {
 		auth = `,"auth":"lenient"`
 	}
-	seat := func(p *poster, port int) string {
+	entrant := func(p *poster, port int) string {
 		return fmt.Sprintf(`{"player_id":%q,"endpoint":"http://localhost:%d/mcp","display_name":"x","standings":{"wins":0,"losses":0,"draws":0},"access_token":%q}`, p.id, port, p.token)
 	}
 	ack := ask(w.t, ref, "/mcp", `{"jsonrpc":"2.0","method":"start_match","params":{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT","sender":"league_manager",`+
 		`"timestamp":"2026-11-20T17:02:32Z","conversation_id":"conv-r1m1-a1","league_id":"league_of_others","round_id":1,"match_id":"R1M1","attempt":1,"game_type":"even_odd",`+
-		`"player_A":`+seat(a, 8101)+`,"player_B":`+seat(b, 8102)+`,`+
+		`"player_A":`+entrant(a, 8101)+`,"player_B":`+entrant(b, 8102)+`,`+
 		`"timeouts":{"game_join_ack_timeout_sec":5,"move_timeout_sec":30,"game_over_timeout_sec":5,"generic_response_timeout_sec":10},`+
 		`"retry_policy":{"max_retries":0,"delay_sec":2},"scoring":{"win_points":3,"draw_points":1,"loss_points":0,"technical_loss_points":0}`+auth+`},"id":1}`)
 	require.Equal(w.t, "ACCEPTED", ack["result"].(object)["status"])
@@ -110,7 +110,7 @@ func (w *world) posters(reply func(p *poster, messageType string, answer object)
 
 const receivedReply = `{"jsonrpc":"2.0","result":{"status":"RECEIVED"},"id":1}`
 
-// later replies with what says that the answer comes later, and posts it after a
+// later replies that the answer comes later, and posts it after a
 // second.
 func later(status int, reply string, post func(p *poster, answer object)) func(*poster, string, object) (int, string) {
 	return func(p *poster, _ string, answer object) (int, string) {
@@ -321,8 +321,7 @@ func TestPlayersOnOneHostMayPostAnswersWithoutTokenInALenientLeague(t *testing.T
 	})
 }
 
-// An agent may say RECEIVED to anything: after a quarter of the window other forms are
-// tried, and the posted answer still counts.
+// The player may post its answer until the end of the window, and gets the question once.
 func TestAnswerPostedLateInTheWindowIsTheReply(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		posted := map[string]bool{}
@@ -335,7 +334,7 @@ func TestAnswerPostedLateInTheWindowIsTheReply(t *testing.T) {
 		})
 		details := w.match(false, a, b)
 		assert.NotEqual(t, "TECHNICAL_LOSS", details["status"], details["reason"])
-		assert.Equal(t, 1, a.asked["CHOOSE_PARITY_CALL"], "4 s are within a quarter of its window")
+		assert.Equal(t, 1, a.asked["CHOOSE_PARITY_CALL"], "no other form is tried")
 		time.Sleep(3 * time.Second)
 	})
 }

@@ -10,12 +10,12 @@ import (
 	"evenodd/league/protocol"
 )
 
-// open has the given matches handed out to a referee that takes them: R1M1 of P01 and
+// open assigns the given matches to a referee that accepts them: R1M1 of P01 and
 // P02, R1M2 of P03 and P04.
 func openMatches(t *testing.T) *peers {
 	t.Helper()
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	handed(t, p, s.post, theAssignment)
 	handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
 	return p
@@ -79,7 +79,7 @@ func TestReportIsCompleted(t *testing.T) {
 // was of.
 func TestReportWithoutMatchIsAboutTheOpenMatchOfThePair(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	report := `{"result":{"winner":"DRAW","score":{"P01":"even","P02":"even"}}}`
 	matchOf := func() string { return protocol.ParseObject([]byte(reportOf(t, p, report))).Text("match_id") }
 	handed(t, p, s.post, theAssignment)
@@ -93,7 +93,7 @@ func TestReportWithoutMatchIsAboutTheOpenMatchOfThePair(t *testing.T) {
 	assert.Empty(t, matchOf(), "two are open: nobody guesses")
 }
 
-// Reports of ours, and whatever else comes in, are left as they are.
+// Reports of our referees, and whatever else comes in, are left as they are.
 func TestOtherReportsStayUnchanged(t *testing.T) {
 	ours := string(asking("report_match_result", `{"match_id":"R1M1","result":{"winner":"P01"}}`))
 	assert.Equal(t, ours, string(newTestPeers(zerolog.Nop()).completed([]byte(ours))), "nothing was handed to others")
@@ -111,7 +111,7 @@ func TestOtherReportsStayUnchanged(t *testing.T) {
 // says nothing of how the first one is told to start matches.
 func TestReassignedMatchBelongsToTheNewReferee(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	handed(t, p, s.post, theAssignment)
 	report := `{"sender":"referee:REF02","match_id":"R1M1","result":{"winner":null,"score":{"P01":1,"P02":1},"details":{"status":"DRAW"}}}`
 	assert.Equal(t, report, reportOf(t, p, report), "it is left as it is")

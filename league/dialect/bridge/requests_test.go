@@ -32,7 +32,7 @@ func call(method, params string) string {
 	return `{"jsonrpc": "2.0", "method": "` + method + `", "params": ` + params + `, "id": "x-1"}`
 }
 
-// invited is a player of ours that was invited to R1M1.
+// invited is our player that was invited to R1M1.
 func invited(t testing.TB) *agent {
 	t.Helper()
 	a, _ := newWorld(t).player(ourPlayer, "P01")
@@ -255,15 +255,15 @@ func TestThirdPartyNamesAndTimesAreUnderstood(t *testing.T) {
 	})
 }
 
-// Who is told that a match is over hears how it ended for the player.
+// The acknowledgement of GAME_OVER has the result of the player.
 func TestGameOverIsAcknowledgedWithTheResultOfThePlayer(t *testing.T) {
-	for _, test := range []struct{ body, outcome string }{
+	for _, test := range []struct{ body, result string }{
 		{gameOver, "LOSS"},
 		{strings.Replace(gameOver, `"winner_player_id":"P04"`, `"winner_player_id":"P01"`, 1), "WIN"},
 		{strings.NewReplacer(`"winner_player_id":"P04"`, `"winner_player_id":null`, "WIN", "DRAW").Replace(gameOver), "DRAW"},
 	} {
 		answer := ask(t, invited(t), "/mcp", call("notify_match_result", test.body))
-		assert.Equal(t, test.outcome, answer["result"].(object)["result"])
+		assert.Equal(t, test.result, answer["result"].(object)["result"])
 		assert.Equal(t, "R1M1", answer["result"].(object)["match_id"])
 	}
 }
@@ -295,7 +295,7 @@ func TestNotificationHasNoAnswer(t *testing.T) {
 	assert.Equal(t, "E008", again["error"].(object)["data"].(object)["error_code"], "the match is over")
 }
 
-// An agent of others that ends its league in its own words is heard, once or
+// A third-party agent that ends its league in its own words is heard, once or
 // more.
 func TestIncompleteLeagueCompletedIsAccepted(t *testing.T) {
 	envelope := `"protocol":"league.v2","message_type":"LEAGUE_COMPLETED","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","league_id":"league_of_others"`

@@ -124,7 +124,7 @@ func TestEachKindOfServerIsUnderstoodInOneCall(t *testing.T) {
 			t.Run(how+"; "+what, func(t *testing.T) {
 				p := newTestPeers(zerolog.Nop())
 				var asking1 askedQuestion
-				s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+				s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 					id, whole := asked.Get("id"), true
 					if id != nil {
 						whole = id.Kind() == '0'
@@ -197,7 +197,7 @@ func TestEveryWrappingOfAnAnnouncementStartsAMatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTestPeers(zerolog.Nop())
-			s := &stranger{answer: func(url string, asked protocol.Object) (int, string) {
+			s := &thirdPartyAgent{answer: func(url string, asked protocol.Object) (int, string) {
 				if url != theReferee || !announced(message(asked)) {
 					return 422, `{"detail":[]}`
 				}
@@ -210,7 +210,7 @@ func TestEveryWrappingOfAnAnnouncementStartsAMatch(t *testing.T) {
 }
 
 // delayed answers in virtual time.
-func delayed(s *stranger, delay func(asked protocol.Object) time.Duration) postFunc {
+func delayed(s *thirdPartyAgent, delay func(asked protocol.Object) time.Duration) postFunc {
 	return func(ctx context.Context, url string, body []byte) (int, []byte, error) {
 		select {
 		case <-time.After(delay(protocol.ParseObject(body))):
@@ -235,7 +235,7 @@ func limited(t *testing.T, p *peers, length time.Duration, method, message strin
 func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
-		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 			if asked.Object("params").Text("name") == "receive_game_invitation" {
 				return 200, joins
 			}
@@ -263,7 +263,7 @@ func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
 func TestTimeoutIsNoRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
-		s := &stranger{answer: func(string, protocol.Object) (int, string) { return 200, chooses }}
+		s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, chooses }}
 		answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(protocol.Object) time.Duration { return 29 * time.Second }))
 		require.NoError(t, err)
 		assert.Equal(t, chooses, answer)
@@ -279,7 +279,7 @@ func TestTimeoutIsNoRejection(t *testing.T) {
 func TestHangingFormDoesNotEndTheSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
-		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 			if asked.Text("method") == "handle_message" {
 				return 200, chooses
 			}
@@ -303,7 +303,7 @@ func TestHangingFormDoesNotEndTheSearch(t *testing.T) {
 func TestSlowPlayerIsUnderstoodInTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
-		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 			if asked.Text("method") == "parity_choose" {
 				return 200, chooses
 			}
@@ -332,7 +332,7 @@ func TestSlowPlayerIsUnderstoodInTheNextCall(t *testing.T) {
 func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
 	for _, status := range []int{429, 502, 503, 504} {
 		p, waits := newTestPeers(zerolog.Nop()), false
-		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 			switch {
 			case asked.Text("method") == "choose_parity":
 				return 404, ""
@@ -376,7 +376,7 @@ func TestMostInformativeRejectionIsReturned(t *testing.T) {
 	for best := range wanted {
 		for at := range formsOf("choose_parity") {
 			p, n := newTestPeers(zerolog.Nop()), 0
-			s := &stranger{answer: func(string, protocol.Object) (int, string) {
+			s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
 				r := ranking[best+1+n%(len(ranking)-best-1)]
 				switch n {
 				case at:
@@ -399,7 +399,7 @@ func TestMostInformativeRejectionIsReturned(t *testing.T) {
 func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
 	for answer, status := range map[string]int{"Internal Server Error": 500, "<html>": 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`: 200} {
 		p := newTestPeers(zerolog.Nop())
-		s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 			if asked.Text("method") == "choose_parity" && asked.Object("params").Text("match_id") == "R1M1" && asked.Object("params").Get("MatchId") == nil {
 				return status, answer
 			}
@@ -419,7 +419,7 @@ func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
 // the search.
 func TestMostInformativeRejectionIsReturnedAgain(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		if asked.Text("method") == "mcp_message" {
 			return 400, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no player is registered here"}}`
 		}
@@ -446,7 +446,7 @@ func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
 	p := newTestPeers(zerolog.New(&log))
 	rejection := "\x1b[2J" + `{"headers":"Bearer ` + bearer + `","tok-p01-0123456789012345678901234567890123456789012":1,"body":` + message
 	status := 500
-	s := &stranger{answer: func(string, protocol.Object) (int, string) { return status, rejection }}
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return status, rejection }}
 	for range 3 {
 		_, answer, err := p.call(t.Context(), there, bearer, "choose_parity", asking("choose_parity", message), s.post)
 		require.NoError(t, err)
@@ -481,7 +481,7 @@ func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
 	assert.Equal(t, `"`+strings.Repeat(`\u00e9`, 100)+`"`, r.excerpt, "of a long one the first 200 bytes")
 }
 
-func callAndIgnore(t *testing.T, p *peers, s *stranger, message string) {
+func callAndIgnore(t *testing.T, p *peers, s *thirdPartyAgent, message string) {
 	t.Helper()
 	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", message), s.post)
 	require.NoError(t, err)
@@ -495,7 +495,7 @@ func TestStatusThatAcceptsAnInvitationIsUnderstoodAtOnce(t *testing.T) {
 		`{"status":"ok","accept":false}`:               "false",
 		`{"jsonrpc":"2.0","result":{"accepted":true}}`: "true",
 	} {
-		p, s := newTestPeers(zerolog.Nop()), &stranger{answer: func(string, protocol.Object) (int, string) { return 200, answer }}
+		p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, answer }}
 		assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":`+accepted, answer)
 		assert.Equal(t, 1, s.tries(), answer)
 	}
@@ -533,7 +533,7 @@ func TestDeferredAnswers(t *testing.T) {
 // so to what it does not know.
 func TestErrorOfTheProtocolTeachesNoForm(t *testing.T) {
 	p, knows := newTestPeers(zerolog.Nop()), false
-	s := &stranger{answer: func(_ string, asked protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		switch {
 		case asked.Text("method") != "choose_parity" && knows:
 			return 200, chooses
@@ -555,7 +555,7 @@ func TestErrorOfTheProtocolTeachesNoForm(t *testing.T) {
 func TestRejectedNoticeIsAnErrorOfJSONRPC(t *testing.T) {
 	for answer, status := range map[string]int{`{"detail":"Not Found"}`: 404, "<html>": 500, "<html lang=en>": 200} {
 		p, rejects := newTestPeers(zerolog.Nop()), true
-		s := &stranger{answer: func(string, protocol.Object) (int, string) {
+		s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
 			if rejects {
 				return status, answer
 			}
@@ -582,7 +582,7 @@ func TestRejectedNoticeIsAnErrorOfJSONRPC(t *testing.T) {
 
 func TestRegistrationIsRepeatedWithANumberedSender(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &stranger{answer: func(string, protocol.Object) (int, string) {
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
 		return 200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"unknown player alice"},"id":7}`
 	}}
 	callOf(t, p, s, "register_player", `{"sender":"player:alice","player_meta":{"contact_endpoint":"http://localhost:8103/mcp"}}`)

@@ -20,7 +20,8 @@ type server struct {
 // look at its head.
 func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) []byte {
 	method := dialect.OurMethod(body)
-	if method != "" && !(method == protocol.NotifyRound.Name && s.inThirdPartyLeague()) { // such a manager starts matches by announcements
+	startsMatches := method == protocol.NotifyRound.Name && s.inThirdPartyLeague()
+	if method != "" && !startsMatches {
 		response := s.serveSpecForm(ctx, method, body)
 		switch {
 		case dialect.RefusesField(response):

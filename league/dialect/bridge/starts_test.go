@@ -30,7 +30,7 @@ func between(w *world) {
 	}
 }
 
-// However a manager of others hands a match over, a referee of ours conducts it.
+// Our referee conducts a match that a third-party manager assigns in any form.
 func TestMatchIsStartedInEachForm(t *testing.T) {
 	tests := []struct{ name, path, body, status string }{
 		{"assign_match", "/mcp", call("assign_match", `{"match_id":"M","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp",
@@ -170,7 +170,7 @@ func TestMatchesWaitForAFreeSlot(t *testing.T) {
 	})
 }
 
-// A manager of ours hears that a referee has no room, and finds another.
+// Our manager gets BUSY from a referee without a free slot, and finds another.
 func TestStartOfOurManagerNeverWaits(t *testing.T) {
 	busy := `{"jsonrpc":"2.0","result":{"message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","match_id":"M"},"id":1}`
 	w := newWorld(t)
@@ -294,7 +294,7 @@ func TestStartBeforeTheRegistrationIsReadIsServed(t *testing.T) {
 	})
 }
 
-// Ids of other makers name files, rounds and conversations as well as ours.
+// Third-party ids name files, rounds and conversations, as our ids do.
 func TestMatchWithThirdPartyIdsIsPlayed(t *testing.T) {
 	for _, ids := range []struct{ match, a, b string }{
 		{"match_63f3cb53", "player_d403b162", "player_95e1cf11"},

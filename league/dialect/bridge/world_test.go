@@ -27,7 +27,7 @@ import (
 	"evenodd/transport"
 )
 
-// object is a JSON object as a stranger sees it.
+// object is a JSON object as a third-party agent sees it.
 type object = map[string]any
 
 // An exchange is one of the captured ones.
@@ -63,10 +63,10 @@ type world struct {
 	refuses  bool              // it refuses all reports
 	strict   bool              // the manager says that it will prove itself
 
-	onRegister func()                                                   // what it does inside a registration of a referee
-	folder     string                                                   // where referees keep what they keep; "" for nowhere
-	strangers  map[string]func(body []byte) (status int, answer string) // agents of no dialect, by host and port
-	referees   []*referee.Referee
+	onRegister       func()                                                   // what it does inside a registration of a referee
+	folder           string                                                   // where referees keep what they keep; "" for nowhere
+	thirdPartyAgents map[string]func(body []byte) (status int, answer string) // agents of no dialect, by host and port
+	referees         []*referee.Referee
 }
 
 type agent struct {
@@ -95,7 +95,7 @@ func (w *world) post(bearer string) func(ctx context.Context, to string, body []
 			}
 			return 200, answer, nil
 		}
-		if answers := w.strangers[u.Host]; answers != nil {
+		if answers := w.thirdPartyAgents[u.Host]; answers != nil {
 			status, answer := answers(body)
 			return status, []byte(answer), nil
 		}
@@ -122,7 +122,7 @@ func (a *agent) serveFrom(ctx context.Context, from netip.Addr, bearer, path, bo
 	})
 }
 
-// manager is a manager of another maker, which proves itself to nobody.
+// manager is a third-party manager, which proves itself to nobody.
 func (w *world) manager(body []byte) []byte {
 	var q struct {
 		Method string `json:"method"`
@@ -216,7 +216,7 @@ func (w *world) enter(endpoint string) (*agent, caller) {
 	return a, caller{w, d}
 }
 
-// player is a player of ours, in the league.
+// player is our player, in the league.
 func (w *world) player(endpoint, id string) (*agent, *player.Player) {
 	a, calls := w.enter(endpoint)
 	decide, err := strategy.New("even")
@@ -231,7 +231,7 @@ func (w *world) player(endpoint, id string) (*agent, *player.Player) {
 	return a, p
 }
 
-// referee is a referee of ours, in the league.
+// referee is our referee, in the league.
 func (w *world) referee(endpoint, id string, atOnce int) *agent {
 	a, calls := w.enter(endpoint)
 	r, err := referee.New(referee.Options{

@@ -11,7 +11,7 @@ import (
 )
 
 // Tested against every exchange that was captured: the answer is understood when
-// an agent of ours asks for it through its dialect. The one who gives it refuses
+// our agent asks for it through its dialect. The one who gives it refuses
 // everything that it was never seen to be asked.
 func TestEachCapturedReplyIsUnderstood(t *testing.T) {
 	// What no agent of ours asks for: a schedule is made inside of one (003 §5.5.1).
@@ -44,7 +44,7 @@ func TestEachCapturedReplyIsUnderstood(t *testing.T) {
 	assert.Equal(t, never, asked)
 }
 
-// asker is the carrier of an agent of ours.
+// asker is the carrier of our agent.
 func (w *world) asker(endpoint string) protocol.Caller {
 	_, c := w.edge(endpoint, large)
 	return c
@@ -57,7 +57,7 @@ type askers struct {
 	all              []*exchange
 }
 
-// voiced is the envelope of a message of ours.
+// voiced is the envelope of our message.
 func (a *askers) voiced(sender, messageType string, e *exchange) protocol.Envelope {
 	conversation := text(e.Request, "params", "conversation_id")
 	if conversation == "" {
@@ -76,7 +76,7 @@ func (a *askers) match(e *exchange) string {
 	return "R1M1"
 }
 
-// ask makes the call of ours that the exchange is about.
+// ask makes our call that the exchange is about.
 func (a *askers) ask(e *exchange) {
 	t := a.w.t
 	to := protocol.Peer{Endpoint: e.endpoint()}
@@ -188,12 +188,12 @@ func (a *askers) admitted(e *exchange, token, league string) {
 
 // start hands a match to a referee.
 func (a *askers) start(e *exchange, to protocol.Peer) {
-	seat := func(id string, port int) protocol.AssignedPlayer {
+	entrant := func(id string, port int) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{PlayerID: id, Endpoint: at(port), DisplayName: id, AccessToken: "secret-" + id}
 	}
 	q := &protocol.MatchAssignment{
 		Envelope: a.voiced(protocol.ManagerSender, protocol.TypeMatchAssignment, e), LeagueID: leagueID, RoundID: 1, MatchID: a.match(e), Attempt: 1,
-		GameType: "even_odd", PlayerA: seat("P01", 8101), PlayerB: seat("P02", 8102),
+		GameType: "even_odd", PlayerA: entrant("P01", 8101), PlayerB: entrant("P02", 8102),
 		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
 	}
 	r, err := protocol.StartMatch.Call(a.w.life, a.manager, to, q)

@@ -86,7 +86,7 @@ func written(tree any) string {
 	return string(raw)
 }
 
-// answerAsManager has a manager of ours answer what another's was asked: who
+// answerAsManager has our manager answer what another's was asked: who
 // registers, who reports, and what the schedule is.
 func (w *world) answerAsManager(some []*exchange) (answered int) {
 	players, referees := 0, 0
@@ -104,7 +104,7 @@ func (w *world) answerAsManager(some []*exchange) (answered int) {
 		} else {
 			players++
 		}
-		w.stranger(portOf(endpoint), accepting(matches))
+		w.thirdPartyAgent(portOf(endpoint), accepting(matches))
 	}
 	w.manager(players, referees, admitting(some[0].maker, "maker-b")) // of which somebody without a name asks for the schedule
 	now := map[string]string{}                                        // what was said, and what is said here
@@ -145,7 +145,7 @@ func meet(now map[string]string, report any, a *protocol.MatchAssignment) {
 	}
 }
 
-// accepting is somebody who takes every match, and knows nothing else.
+// accepting is a referee that accepts every match, and knows nothing else.
 func accepting(assigned chan<- *protocol.MatchAssignment) nethttp.HandlerFunc {
 	return func(out nethttp.ResponseWriter, in *nethttp.Request) {
 		var q struct {
@@ -164,7 +164,7 @@ func accepting(assigned chan<- *protocol.MatchAssignment) nethttp.HandlerFunc {
 	}
 }
 
-// answerAsPlayer has a player of ours, registered as the one that was captured,
+// answerAsPlayer has our player, registered as the one that was captured,
 // answer what that was asked.
 func (w *world) answerAsPlayer(all []*exchange, port int) (answered int) {
 	w.replay("", all, managerPort, managerPort)
@@ -179,7 +179,7 @@ func (w *world) answerAsPlayer(all []*exchange, port int) (answered int) {
 	return answered
 }
 
-// answerAsReferee has a referee of ours, registered as the one that was captured,
+// answerAsReferee has our referee, registered as the one that was captured,
 // answer what that was asked, with players as they were captured.
 func (w *world) answerAsReferee(all []*exchange, port int) (answered int) {
 	boss := w.replay("", all, managerPort, managerPort)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An exchange is one that was captured between agents of another maker.
+// An exchange is one that was captured between third-party agents.
 type exchange struct {
 	N        int    `json:"n"`
 	Port     int    `json:"server_port"`

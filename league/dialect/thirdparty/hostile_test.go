@@ -31,10 +31,10 @@ func (x *trap) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
 	x.answer(out, in)
 }
 
-// elsewhere is a port that nobody was told to call.
+// elsewhere is a port that no agent names.
 const elsewhere = 8666
 
-// traps are what endpoints may do to whoever looks for the form they understand.
+// traps are attacks of an endpoint on the search for its form.
 func traps() map[string]func(out nethttp.ResponseWriter, in *nethttp.Request) {
 	saying := func(status int, kind, body string) func(nethttp.ResponseWriter, *nethttp.Request) {
 		return func(out nethttp.ResponseWriter, _ *nethttp.Request) {
@@ -93,8 +93,8 @@ func flush(out nethttp.ResponseWriter) {
 // mostForms is how many requests one call may become.
 const mostForms = 26
 
-// Whatever an endpoint does, a call of ours ends within its time, becomes few
-// requests, and reaches nobody else.
+// In spite of every trap, our call ends within its time, becomes few requests, and
+// reaches no other host.
 func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
 	calls := map[string]func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error{
 		"an invitation": func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error {
@@ -130,10 +130,10 @@ func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
 				t.Parallel()
 				inAWorld(t, func(w *world) {
 					x := &trap{answer: answer}
-					w.stranger(8101, x)
+					w.thirdPartyAgent(8101, x)
 					other := &trap{answer: func(out nethttp.ResponseWriter, _ *nethttp.Request) { out.WriteHeader(nethttp.StatusOK) }}
-					w.stranger(elsewhere, other)
-					w.stranger(8102, other)
+					w.thirdPartyAgent(elsewhere, other)
+					w.thirdPartyAgent(8102, other)
 					_, c := w.edge(at(8001), usual)
 					const patience = 5 * time.Second
 					for n := range 3 {
@@ -221,7 +221,7 @@ func TestCallAttemptsStayAtTheHost(t *testing.T) {
 			out.Header().Set("Location", at(elsewhere))
 			out.WriteHeader(nethttp.StatusMethodNotAllowed)
 		}}
-		w.stranger(8101, x)
+		w.thirdPartyAgent(8101, x)
 		_, c := w.edge("", usual)
 		for _, endpoint := range []string{at(8101), "http://localhost:8101/a/b/c?x=http://localhost:8666/mcp", "http://localhost:8101/../mcp"} {
 			_, err := protocol.StartMatch.Call(w.life, c, protocol.Peer{Endpoint: endpoint}, &protocol.MatchAssignment{

@@ -18,9 +18,9 @@ import (
 	"evenodd/referee"
 )
 
-// A foreignLeague is run by a manager of another maker, which answers as it was
-// captured and starts matches in its way, with a referee and players of ours.
-type foreignLeague struct {
+// A thirdPartyLeague is run by a third-party manager, which answers as it was
+// captured and starts matches in its way, with a referee and our players.
+type thirdPartyLeague struct {
 	*world
 
 	maker   string
@@ -34,7 +34,7 @@ type foreignLeague struct {
 	reports chan any // as they came
 }
 
-// A bout is a match of a foreign league: between the a-th and the b-th player.
+// A bout is a match of a third-party league: between the a-th and the b-th player.
 type bout struct {
 	round, n, a, b int
 }
@@ -48,19 +48,19 @@ func bouts() []bout {
 // ours: each match that is started, in the way of each, is reported with a result
 // that follows from what was chosen and drawn.
 func TestThirdPartyManagerRunsALeagueWithOurAgents(t *testing.T) {
-	ways := map[string]func(*foreignLeague, []bout){
-		"maker-a": (*foreignLeague).announce,
-		"maker-b": (*foreignLeague).runMatches,
-		"maker-c": (*foreignLeague).assign,
-		"maker-d": (*foreignLeague).announceBriefly,
-		"maker-e": (*foreignLeague).assign,
+	ways := map[string]func(*thirdPartyLeague, []bout){
+		"maker-a": (*thirdPartyLeague).announce,
+		"maker-b": (*thirdPartyLeague).runMatches,
+		"maker-c": (*thirdPartyLeague).assign,
+		"maker-d": (*thirdPartyLeague).announceBriefly,
+		"maker-e": (*thirdPartyLeague).assign,
 	}
 	require.Len(t, ways, len(makers))
 	for maker, start := range ways {
 		t.Run(maker, func(t *testing.T) {
 			t.Parallel()
 			inAWorld(t, func(w *world) {
-				f := w.foreignLeague(maker)
+				f := w.thirdPartyLeague(maker)
 				all := bouts()
 				for round := 1; round <= 3; round++ {
 					start(f, slices.DeleteFunc(slices.Clone(all), func(b bout) bool { return b.round != round }))
@@ -75,10 +75,10 @@ func TestThirdPartyManagerRunsALeagueWithOurAgents(t *testing.T) {
 	}
 }
 
-// foreignLeague has everybody registered.
-func (w *world) foreignLeague(maker string) *foreignLeague {
+// thirdPartyLeague has everybody registered.
+func (w *world) thirdPartyLeague(maker string) *thirdPartyLeague {
 	w.t.Helper()
-	f := &foreignLeague{world: w, maker: maker, all: captured(w.t, maker), reports: make(chan any, 100)}
+	f := &thirdPartyLeague{world: w, maker: maker, all: captured(w.t, maker), reports: make(chan any, 100)}
 	f.boss = w.replay(maker, f.all, managerPort, managerPort)
 	f.boss.told = func(method string, request any) {
 		if strings.Contains(method, "report") {
@@ -107,7 +107,7 @@ func (w *world) foreignLeague(maker string) *foreignLeague {
 }
 
 // matchID is a match as the maker names it.
-func (f *foreignLeague) matchID(b bout) string {
+func (f *thirdPartyLeague) matchID(b bout) string {
 	switch f.maker {
 	case "maker-c":
 		return fmt.Sprintf("match_63f3cb%02d", b.n)
@@ -118,7 +118,7 @@ func (f *foreignLeague) matchID(b bout) string {
 }
 
 // envelope is what the maker puts before a message.
-func (f *foreignLeague) envelope(messageType string) map[string]any {
+func (f *thirdPartyLeague) envelope(messageType string) map[string]any {
 	return map[string]any{
 		"protocol": "league.v2", "message_type": messageType, "sender": "league_manager",
 		"timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), "conversation_id": "conv-round",
@@ -127,7 +127,7 @@ func (f *foreignLeague) envelope(messageType string) map[string]any {
 }
 
 // tell calls a method of the referee, which must not be refused.
-func (f *foreignLeague) tell(method string, params map[string]any) {
+func (f *thirdPartyLeague) tell(method string, params map[string]any) {
 	f.t.Helper()
 	status, answer := f.post(f.life, at(f.judge), map[string]any{"jsonrpc": "2.0", "method": method, "params": params, "id": 7})
 	assert.Equal(f.t, nethttp.StatusOK, status)
@@ -137,7 +137,7 @@ func (f *foreignLeague) tell(method string, params map[string]any) {
 
 // announce starts the matches of a round by announcing it to the referee, with
 // all that it must know.
-func (f *foreignLeague) announce(round []bout) {
+func (f *thirdPartyLeague) announce(round []bout) {
 	params := f.envelope("ROUND_ANNOUNCEMENT")
 	params["round_id"], params["matches"] = round[0].round, f.entries(round, true)
 	f.tell("notify_round", params)
@@ -146,14 +146,14 @@ func (f *foreignLeague) announce(round []bout) {
 
 // announceBriefly does so where everybody knows where players are: P01 at 8101,
 // and so on.
-func (f *foreignLeague) announceBriefly(round []bout) {
+func (f *thirdPartyLeague) announceBriefly(round []bout) {
 	params := f.envelope("ROUND_ANNOUNCEMENT")
 	params["round_id"], params["matches"] = round[0].round, f.entries(round, false)
 	f.tell("round_announcement", params)
 	f.collect(round)
 }
 
-func (f *foreignLeague) entries(round []bout, endpoints bool) []any {
+func (f *thirdPartyLeague) entries(round []bout, endpoints bool) []any {
 	entries := []any{map[string]any{ // of another referee
 		"match_id": "R9M9", "game_type": "even_odd", "player_A_id": f.ids[0], "player_B_id": f.ids[1],
 		"referee_endpoint": "http://localhost:8009/mcp",
@@ -172,14 +172,14 @@ func (f *foreignLeague) entries(round []bout, endpoints bool) []any {
 }
 
 // started is the request by which the maker started a match.
-func (f *foreignLeague) started() *exchange {
+func (f *thirdPartyLeague) started() *exchange {
 	i := slices.IndexFunc(f.all, func(e *exchange) bool { return e.Port < 8100 && e.Port != managerPort })
 	require.GreaterOrEqual(f.t, i, 0, "no start was captured")
 	return f.all[i]
 }
 
 // startOf is that request for another match.
-func (f *foreignLeague) startOf(e *exchange, b bout) map[string]any {
+func (f *thirdPartyLeague) startOf(e *exchange, b bout) map[string]any {
 	params := e.Request
 	if e.Path == "/mcp" {
 		params = member(e.Request, "params")
@@ -209,7 +209,7 @@ func (f *foreignLeague) startOf(e *exchange, b bout) map[string]any {
 }
 
 // assign starts matches one by one by a method of the maker's own.
-func (f *foreignLeague) assign(round []bout) {
+func (f *thirdPartyLeague) assign(round []bout) {
 	e := f.started()
 	for _, b := range round {
 		f.tell(e.method(), f.startOf(e, b))
@@ -219,7 +219,7 @@ func (f *foreignLeague) assign(round []bout) {
 
 // runMatches starts them by a path of the maker's own, which answers when the
 // match is over.
-func (f *foreignLeague) runMatches(round []bout) {
+func (f *thirdPartyLeague) runMatches(round []bout) {
 	e := f.started()
 	for _, b := range round {
 		status, answer := f.post(f.life, strings.TrimSuffix(at(f.judge), "/mcp")+e.Path, f.startOf(e, b))
@@ -237,7 +237,7 @@ func (f *foreignLeague) runMatches(round []bout) {
 }
 
 // collect takes one report of each match, and returns their results.
-func (f *foreignLeague) collect(round []bout) []any {
+func (f *thirdPartyLeague) collect(round []bout) []any {
 	f.t.Helper()
 	reports := map[string]any{}
 	for range round {
@@ -257,7 +257,7 @@ func (f *foreignLeague) collect(round []bout) []any {
 
 // sane: the winner follows from what was chosen and drawn, and the points from
 // who has won.
-func (f *foreignLeague) sane(result any, a, b string) {
+func (f *thirdPartyLeague) sane(result any, a, b string) {
 	f.t.Helper()
 	number, _ := member(result, "details", "drawn_number").(float64)
 	assert.True(f.t, number >= 1 && number <= 10, "drawn was %v in %s", number, written(result))
@@ -288,7 +288,7 @@ func TestManagerMayStartTheNextMatchInsideAReport(t *testing.T) {
 	for _, maker := range []string{"maker-c", "maker-e"} {
 		t.Run(maker, func(t *testing.T) {
 			inAWorld(t, func(w *world) {
-				f := w.foreignLeague(maker)
+				f := w.thirdPartyLeague(maker)
 				queue := bouts()
 				var mu sync.Mutex
 				next := func() (b bout, more bool) {
@@ -346,7 +346,7 @@ func TestManagerGetsTheFormOfSenderThatItRequires(t *testing.T) {
 						boss.answers[e.method()] = append(boss.answers[e.method()], e)
 					}
 				}
-				w.stranger(managerPort, nethttp.HandlerFunc(func(out nethttp.ResponseWriter, in *nethttp.Request) {
+				w.thirdPartyAgent(managerPort, nethttp.HandlerFunc(func(out nethttp.ResponseWriter, in *nethttp.Request) {
 					request := readAll(in)
 					if contact(request) != "" && !form.MatchString(text(request, "params", "sender")) {
 						say(out, nethttp.StatusOK, refusal(member(request, "id")))

@@ -17,14 +17,14 @@ import (
 
 // An outsider is a third-party player over HTTP: a minimal server that somebody
 // wrote after the exercise.
-type outsider struct {
+type uncapturedPlayer struct {
 	w      *world
 	port   int
-	handle func(o *outsider, out nethttp.ResponseWriter, method string, id any, params map[string]any)
+	handle func(o *uncapturedPlayer, out nethttp.ResponseWriter, method string, id any, params map[string]any)
 }
 
 // register registers the player, which must not listen yet.
-func (o *outsider) register(name string) {
+func (o *uncapturedPlayer) register(name string) {
 	_, answer := o.w.post(o.w.life, at(managerPort), map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": map[string]any{
 			"protocol": "league.v2", "message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:" + strings.ToLower(name),
@@ -35,7 +35,7 @@ func (o *outsider) register(name string) {
 	require.Equal(o.w.t, protocol.StatusAccepted, text(answer, "result", "status"), "%v", answer)
 }
 
-func (o *outsider) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
+func (o *uncapturedPlayer) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
 	var call struct {
 		ID     any            `json:"id"`
 		Method string         `json:"method"`
@@ -49,7 +49,7 @@ func (o *outsider) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
 }
 
 // reply is the right reply to a question; nil for anything else.
-func (o *outsider) reply(params map[string]any) map[string]any {
+func (o *uncapturedPlayer) reply(params map[string]any) map[string]any {
 	answer := map[string]any{
 		"protocol": "league.v2", "sender": "player:me", "timestamp": protocol.FormatTimestamp(time.Now()),
 		"conversation_id": params["conversation_id"], "match_id": params["match_id"], "player_id": params["player_id"], "auth_token": params["auth_token"],
@@ -67,7 +67,7 @@ func (o *outsider) reply(params map[string]any) map[string]any {
 
 // only500 answers HTTP 500 to everything that is not called by its message type,
 // as a server does that looks the method up in a table.
-func only500(o *outsider, out nethttp.ResponseWriter, method string, id any, params map[string]any) {
+func only500(o *uncapturedPlayer, out nethttp.ResponseWriter, method string, id any, params map[string]any) {
 	answer := o.reply(params)
 	if answer == nil || method != params["message_type"] {
 		out.Header().Set("Content-Type", "text/html")
@@ -78,7 +78,7 @@ func only500(o *outsider, out nethttp.ResponseWriter, method string, id any, par
 }
 
 // postsLater says RECEIVED to everything, and posts its answers to the referee.
-func postsLater(o *outsider, out nethttp.ResponseWriter, _ string, id any, params map[string]any) {
+func postsLater(o *uncapturedPlayer, out nethttp.ResponseWriter, _ string, id any, params map[string]any) {
 	if answer := o.reply(params); answer != nil {
 		o.w.running.Go(func() {
 			time.Sleep(time.Second)
@@ -98,13 +98,13 @@ func TestLeagueOfUncapturedPlayersCompletes(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(4, 1, func(o *league.Options) { o.RegistrationGrace = 5 * time.Second })
 		require.NoError(t, w.referee(refereePort).Register(w.life))
-		(&outsider{w: w, port: 8199}).register("Squatter") // nothing ever listens there
-		refuses := &outsider{w: w, port: 8101, handle: only500}
-		later := &outsider{w: w, port: 8102, handle: postsLater}
-		for name, o := range map[string]*outsider{"Refuses": refuses, "Later": later} {
+		(&uncapturedPlayer{w: w, port: 8199}).register("Squatter") // nothing ever listens there
+		refuses := &uncapturedPlayer{w: w, port: 8101, handle: only500}
+		later := &uncapturedPlayer{w: w, port: 8102, handle: postsLater}
+		for name, o := range map[string]*uncapturedPlayer{"Refuses": refuses, "Later": later} {
 			o.register(name)
 			time.Sleep(20 * time.Millisecond)
-			w.stranger(o.port, o)
+			w.thirdPartyAgent(o.port, o)
 		}
 		require.NoError(t, w.player(8103).Register(w.life))
 		synctest.Wait()

@@ -14,16 +14,16 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// A seat is a player of a maker, as it was captured at its port.
-type seat struct {
+// An entrant is a player of a maker, as it was captured at its port.
+type entrant struct {
 	maker string
 	port  int
 }
 
 // The players that were captured in a match, and a league of each maker's: where
 // there were only two of them, two play for another at its port too.
-func leaguesOfForeigners() map[string][]seat {
-	return map[string][]seat{
+func leaguesOfThirdParties() map[string][]entrant {
+	return map[string][]entrant{
 		"maker-a": {{"maker-a", 8101}, {"maker-a", 8104}, {"maker-a", 8102}, {"maker-a", 8103}},
 		"maker-b": {{"maker-b", 8101}, {"maker-b", 8102}, {"maker-b", 8103}, {"maker-b", 8104}},
 		"maker-c": {{"maker-c", 8102}, {"maker-c", 8104}, {"maker-c", 8103}, {"maker-c", 8101}},
@@ -35,17 +35,17 @@ func leaguesOfForeigners() map[string][]seat {
 	}
 }
 
-// A league under a manager and a referee of ours completes with players that
-// answer as those of other makers were captured to, without technical losses, and
+// A league under a manager and our referee completes with players that
+// answer as third-party agents were captured to, without technical losses, and
 // an audit of its files finds nothing.
 func TestLeagueOfThirdPartyPlayersHasNoTechnicalLosses(t *testing.T) {
-	for name, seats := range leaguesOfForeigners() {
+	for name, entrants := range leaguesOfThirdParties() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := store.Folder(t.TempDir())
 			inAWorld(t, func(w *world) {
 				w.folder = folder
-				w.playForeigners(seats)
+				w.playThirdParty(entrants)
 			})
 			audited(t, folder)
 		})
@@ -62,37 +62,37 @@ func audited(t *testing.T, folder store.Folder) {
 	assert.True(t, report.OK)
 }
 
-func (w *world) playForeigners(seats []seat) {
+func (w *world) playThirdParty(entrants []entrant) {
 	w.t.Helper()
-	m := w.manager(len(seats), 1)
+	m := w.manager(len(entrants), 1)
 	require.NoError(w.t, w.referee(refereePort).Register(w.life))
-	foreigners := map[string]*replay{} // by id
-	for _, s := range seats {
+	thirdParties := map[string]*replay{} // by id
+	for _, s := range entrants {
 		if s.maker == "" {
 			require.NoError(w.t, w.player(s.port).Register(w.life))
 			continue
 		}
 		r := w.replay(s.maker, captured(w.t, s.maker), playedAt(w.t, s), s.port)
-		foreigners[w.register(s)] = r
+		thirdParties[w.register(s)] = r
 	}
 	await(w, m.over)
 	require.NoError(w.t, m.failed)
 	standings := m.Standings()
-	require.Len(w.t, standings, len(seats))
+	require.Len(w.t, standings, len(entrants))
 	for _, row := range standings {
-		assert.Equal(w.t, len(seats)-1, row.Played, "%s", row.PlayerID)
+		assert.Equal(w.t, len(entrants)-1, row.Played, "%s", row.PlayerID)
 		assert.Zero(w.t, row.TechnicalLosses, "%s of %d", row.PlayerID, row.Played)
 	}
-	for id, r := range foreigners {
+	for id, r := range thirdParties {
 		// The tries until it is understood come once for each question and notice,
 		// not in every match. It may reject four notices of the manager in all forms.
-		assert.LessOrEqual(w.t, r.asked(), 4*mostForms+20+5*(len(seats)-1), "%s was asked %v", id, r.heard())
-		assert.Equal(w.t, len(seats)-1, r.asked("choose_parity"), "%s was asked %v", id, r.heard())
+		assert.LessOrEqual(w.t, r.asked(), 4*mostForms+20+5*(len(entrants)-1), "%s was asked %v", id, r.heard())
+		assert.Equal(w.t, len(entrants)-1, r.asked("choose_parity"), "%s was asked %v", id, r.heard())
 	}
 }
 
 // playedAt is the port of an agent of the same maker that was captured in a match.
-func playedAt(t *testing.T, s seat) int {
+func playedAt(t *testing.T, s entrant) int {
 	t.Helper()
 	all := captured(t, s.maker)
 	var others []int
@@ -111,7 +111,7 @@ func playedAt(t *testing.T, s seat) int {
 
 // register sends the registration that was captured of a player, and returns the
 // id that it got.
-func (w *world) register(s seat) string {
+func (w *world) register(s entrant) string {
 	w.t.Helper()
 	for _, e := range captured(w.t, s.maker) {
 		if portOf(contact(e.Request)) != s.port || e.method() != protocol.RegisterPlayer.Name {
@@ -131,7 +131,7 @@ func TestPlayerMayRegisterBeforeItListens(t *testing.T) {
 		m := w.manager(2, 1)
 		require.NoError(t, w.referee(refereePort).Register(w.life))
 		require.NoError(t, w.player(8101).Register(w.life))
-		s := seat{"maker-d", 8102}
+		s := entrant{"maker-d", 8102}
 		w.running.Go(func() {
 			time.Sleep(2 * time.Second)
 			w.replay(s.maker, captured(t, s.maker), s.port, s.port)

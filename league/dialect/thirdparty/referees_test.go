@@ -20,7 +20,7 @@ import (
 	"evenodd/transport/http"
 )
 
-// A way is how a referee of another maker wants a match to be started.
+// A way is how a third-party referee wants a match to be started.
 type way struct {
 	method string // or a path
 	tool   string // the name of a tool, where the method is tools/call
@@ -59,7 +59,7 @@ func waysToStart() map[string]way {
 	return ways
 }
 
-// A league of players of ours completes under a manager of ours with a referee of
+// A league of our players completes under our manager with a referee of
 // each kind, and nobody loses technically.
 func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 	for name, how := range waysToStart() {
@@ -70,7 +70,7 @@ func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 			inAWorld(t, func(w *world) {
 				w.folder = folder
 				m := w.manager(4, 1, admitting(how.maker))
-				r := w.foreignReferee(how)
+				r := w.thirdPartyReferee(how)
 				for port := 8101; port <= 8104; port++ {
 					require.NoError(t, w.player(port).Register(w.life))
 				}
@@ -99,7 +99,7 @@ func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 func TestReportsWithoutMatchAreFiledForTheOpenMatch(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(2, 1, admitting("maker-e"), func(o *league.Options) { o.Legs = 3 })
-		r := w.foreignReferee(waysToStart()["start_match_command"])
+		r := w.thirdPartyReferee(waysToStart()["start_match_command"])
 		for port := 8101; port <= 8102; port++ {
 			require.NoError(t, w.player(port).Register(w.life))
 		}
@@ -110,7 +110,7 @@ func TestReportsWithoutMatchAreFiledForTheOpenMatch(t *testing.T) {
 	})
 }
 
-// Referees of ours and of another maker share a league: players of ours believe
+// Our referees and third-party share a league: our players believe
 // each in its own way.
 func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
 	ways := waysToStart()
@@ -122,7 +122,7 @@ func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
 			inAWorld(t, func(w *world) {
 				w.folder = folder
 				m := w.manager(6, 2, admitting(ways[name].maker))
-				theirs := w.foreignReferee(ways[name])
+				theirs := w.thirdPartyReferee(ways[name])
 				ours := w.referee(8005)
 				require.NoError(t, ours.Register(w.life))
 				for port := 8101; port <= 8106; port++ {
@@ -143,10 +143,10 @@ func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
 	}
 }
 
-// A foreignReferee plays matches that are started in its way as its maker's did:
+// A thirdPartyReferee plays matches that are started in its way as its maker's did:
 // it asks as they were captured to ask, finds the answers where they were, and
 // reports as they did.
-type foreignReferee struct {
+type thirdPartyReferee struct {
 	*world
 
 	way
@@ -160,11 +160,11 @@ type foreignReferee struct {
 	asked  []string
 }
 
-// foreignReferee registers one.
-func (w *world) foreignReferee(how way) *foreignReferee {
+// thirdPartyReferee registers one.
+func (w *world) thirdPartyReferee(how way) *thirdPartyReferee {
 	w.t.Helper()
-	r := &foreignReferee{world: w, way: how, all: captured(w.t, how.maker), done: map[string]bool{}, points: map[string]int{}}
-	w.stranger(refereePort, r)
+	r := &thirdPartyReferee{world: w, way: how, all: captured(w.t, how.maker), done: map[string]bool{}, points: map[string]int{}}
+	w.thirdPartyAgent(refereePort, r)
 	e := r.find("register_referee")
 	_, answer := w.post(w.life, at(managerPort), replaced(e.Request, map[string]string{contact(e.Request): at(refereePort)}))
 	require.Equal(w.t, protocol.StatusAccepted, text(answer, "result", "status"), "%s", written(answer))
@@ -173,7 +173,7 @@ func (w *world) foreignReferee(how way) *foreignReferee {
 }
 
 // find is the first exchange by one of some methods.
-func (r *foreignReferee) find(methods ...string) *exchange {
+func (r *thirdPartyReferee) find(methods ...string) *exchange {
 	i := slices.IndexFunc(r.all, func(e *exchange) bool { return slices.Contains(methods, e.method()) })
 	if i < 0 {
 		return nil
@@ -183,7 +183,7 @@ func (r *foreignReferee) find(methods ...string) *exchange {
 
 // results tell which matches were played, whether their reports were taken, and
 // who has how many points, when it has read all answers to them.
-func (r *foreignReferee) results() (done map[string]bool, points map[string]int) {
+func (r *thirdPartyReferee) results() (done map[string]bool, points map[string]int) {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +197,7 @@ type task struct {
 }
 
 // ServeHTTP starts matches.
-func (r *foreignReferee) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
+func (r *thirdPartyReferee) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
 	request := readAll(in)
 	method, params := text(request, "method"), member(request, "params")
 	if in.URL.Path != http.Path {
@@ -228,7 +228,7 @@ func (r *foreignReferee) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Reque
 }
 
 // elsewise answers what starts nothing.
-func (r *foreignReferee) elsewise(out nethttp.ResponseWriter, method string, request any) {
+func (r *thirdPartyReferee) elsewise(out nethttp.ResponseWriter, method string, request any) {
 	switch {
 	case r.acks:
 		r.say(out, request, map[string]any{"status": "ok"})
@@ -245,7 +245,7 @@ func (r *foreignReferee) elsewise(out nethttp.ResponseWriter, method string, req
 	}
 }
 
-func (r *foreignReferee) say(out nethttp.ResponseWriter, request any, result map[string]any) {
+func (r *thirdPartyReferee) say(out nethttp.ResponseWriter, request any, result map[string]any) {
 	switch {
 	case strings.HasPrefix(r.method, "/"):
 		say(out, nethttp.StatusOK, result)
@@ -260,7 +260,7 @@ func (r *foreignReferee) say(out nethttp.ResponseWriter, request any, result map
 
 // tasks are the matches that a request starts: those of an announcement that are
 // this referee's.
-func (r *foreignReferee) tasks(params any) []task {
+func (r *thirdPartyReferee) tasks(params any) []task {
 	entries, announced := member(params, "matches").([]any)
 	if !announced {
 		entries = []any{params}
@@ -292,20 +292,20 @@ func (r *foreignReferee) tasks(params any) []task {
 const matchTime = 20 * time.Second
 
 // play plays a match and reports it.
-func (r *foreignReferee) play(x task) {
-	for _, seat := range [][2]string{{x.atA, x.b}, {x.atB, x.a}} {
+func (r *thirdPartyReferee) play(x task) {
+	for _, entrant := range [][2]string{{x.atA, x.b}, {x.atB, x.a}} {
 		e := r.find("handle_game_invitation", "game_invitation")
-		answer := r.ask(e, seat[0], x, map[string]string{cmp.Or(text(e.Request, "params", "opponent_id"), text(e.Request, "params", "opponent")): seat[1]})
+		answer := r.ask(e, entrant[0], x, map[string]string{cmp.Or(text(e.Request, "params", "opponent_id"), text(e.Request, "params", "opponent")): entrant[1]})
 		assert.Equal(r.t, true, found(e.Response, answer, "accept"), "%s", written(answer))
 	}
 	choices := map[string]string{}
-	for _, seat := range [][3]string{{x.atA, x.a, x.b}, {x.atB, x.b, x.a}} {
+	for _, entrant := range [][3]string{{x.atA, x.a, x.b}, {x.atB, x.b, x.a}} {
 		e := r.find("choose_parity")
-		answer := r.ask(e, seat[0], x, map[string]string{
-			text(e.Request, "params", "player_id"): seat[1], text(e.Request, "params", "context", "opponent_id"): seat[2],
+		answer := r.ask(e, entrant[0], x, map[string]string{
+			text(e.Request, "params", "player_id"): entrant[1], text(e.Request, "params", "context", "opponent_id"): entrant[2],
 		})
-		choices[seat[1]], _ = cmp.Or(found(e.Response, answer, "parity_choice"), found(e.Response, answer, "choice")).(string)
-		assert.Contains(r.t, []string{"even", "odd"}, choices[seat[1]], "%s", written(answer))
+		choices[entrant[1]], _ = cmp.Or(found(e.Response, answer, "parity_choice"), found(e.Response, answer, "choice")).(string)
+		assert.Contains(r.t, []string{"even", "odd"}, choices[entrant[1]], "%s", written(answer))
 	}
 	if r.late {
 		time.Sleep(matchTime)
@@ -324,7 +324,7 @@ func (r *foreignReferee) play(x task) {
 }
 
 // report tells the manager how a match ended.
-func (r *foreignReferee) report(x task, o outcome) {
+func (r *thirdPartyReferee) report(x task, o result) {
 	e := r.find("report_match_result", "match_result_report")
 	params, _ := replaced(member(e.Request, "params"), r.now(e, x)).(map[string]any)
 	if _, there := params["round_id"]; there {
@@ -341,7 +341,7 @@ func (r *foreignReferee) report(x task, o outcome) {
 }
 
 // now is what stands in this match for what stood in the captured one.
-func (r *foreignReferee) now(e *exchange, x task) map[string]string {
+func (r *thirdPartyReferee) now(e *exchange, x task) map[string]string {
 	return map[string]string{
 		text(e.Request, "params", "match_id"): x.id, text(e.Request, "params", "sender"): "referee:" + r.id,
 		text(e.Request, "params", "auth_token"): r.token, text(e.Request, "params", "conversation_id"): "conv-of-" + x.id,
@@ -349,7 +349,7 @@ func (r *foreignReferee) now(e *exchange, x task) map[string]string {
 }
 
 // ask asks a player as one was captured to be asked.
-func (r *foreignReferee) ask(e *exchange, endpoint string, x task, more map[string]string) any {
+func (r *thirdPartyReferee) ask(e *exchange, endpoint string, x task, more map[string]string) any {
 	now := r.now(e, x)
 	for was, is := range more {
 		now[was] = is
@@ -362,7 +362,7 @@ func (r *foreignReferee) ask(e *exchange, endpoint string, x task, more map[stri
 	return r.send(endpoint, e, params)
 }
 
-func (r *foreignReferee) send(endpoint string, e *exchange, params map[string]any) any {
+func (r *thirdPartyReferee) send(endpoint string, e *exchange, params map[string]any) any {
 	_, answer := r.post(r.life, endpoint, map[string]any{"jsonrpc": "2.0", "method": e.method(), "params": params, "id": 7})
 	return answer
 }
@@ -377,16 +377,16 @@ func found(of, answer any, name string) any {
 	return nil
 }
 
-// An outcome is how a match of a foreign referee ended.
-type outcome struct {
+// A result is how a match of a third-party referee ended.
+type result struct {
 	a, b    string
 	choices map[string]string
 	number  int
 	winner  string // "" for a draw
 }
 
-func outcomeOf(x task, choices map[string]string, number int) outcome {
-	o := outcome{a: x.a, b: x.b, choices: choices, number: number}
+func outcomeOf(x task, choices map[string]string, number int) result {
+	o := result{a: x.a, b: x.b, choices: choices, number: number}
 	right := []string{"even", "odd"}[number%2]
 	for id, other := range map[string]string{x.a: x.b, x.b: x.a} {
 		if choices[id] == right && choices[other] != right {
@@ -396,7 +396,7 @@ func outcomeOf(x task, choices map[string]string, number int) outcome {
 	return o
 }
 
-func (o *outcome) score() map[string]int {
+func (o *result) score() map[string]int {
 	switch o.winner {
 	case "":
 		return map[string]int{o.a: 1, o.b: 1}
@@ -407,7 +407,7 @@ func (o *outcome) score() map[string]int {
 }
 
 // game is the outcome as players are told.
-func (o *outcome) game() map[string]any {
+func (o *result) game() map[string]any {
 	result := map[string]any{
 		"status": "DRAW", "winner_player_id": nil, "drawn_number": o.number, "number_parity": []string{"even", "odd"}[o.number%2],
 		"choices": o.choices, "reason": "as it was drawn",
@@ -419,7 +419,7 @@ func (o *outcome) game() map[string]any {
 }
 
 // reported is the outcome as a maker's referees reported theirs.
-func (o *outcome) reported(maker string) map[string]any {
+func (o *result) reported(maker string) map[string]any {
 	var winner any
 	if o.winner != "" {
 		winner = o.winner

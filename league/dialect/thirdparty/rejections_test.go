@@ -34,7 +34,7 @@ func TestDecisiveRejectionHasItsHTTPStatusAndItsJSONRPCCode(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inAWorld(t, func(w *world) {
-				w.stranger(8101, nethttp.HandlerFunc(func(out nethttp.ResponseWriter, in *nethttp.Request) {
+				w.thirdPartyAgent(8101, nethttp.HandlerFunc(func(out nethttp.ResponseWriter, in *nethttp.Request) {
 					readAll(in)
 					if c.kind != "" {
 						out.Header().Set("Content-Type", c.kind)

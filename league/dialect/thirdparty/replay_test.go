@@ -11,7 +11,7 @@ import (
 	"evenodd/transport/http"
 )
 
-// A replay is an agent of another maker that answers as it was captured: what it
+// A replay is a third-party agent that answers as it was captured: what it
 // answered to a method, with match, conversation and id as they are asked now, and
 // its own ids as they were. It refuses what it was never seen to be asked.
 type replay struct {
@@ -38,7 +38,7 @@ func (w *world) replay(maker string, captured []*exchange, was, port int) *repla
 			r.answers[e.method()] = append(r.answers[e.method()], e)
 		}
 	}
-	w.stranger(port, r)
+	w.thirdPartyAgent(port, r)
 	return r
 }
 

@@ -46,7 +46,7 @@ const (
 // at is the endpoint of an agent, as the captured ones have it.
 func at(port int) string { return "http://localhost:" + strconv.Itoa(port) + http.Path }
 
-// A world is agents of ours and of others that talk HTTP over pipes, in a bubble
+// A world is Our agents and third-party agents that talk HTTP over pipes, in a bubble
 // of virtual time.
 type world struct {
 	t       *testing.T
@@ -146,7 +146,7 @@ func (w *world) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	}
 }
 
-// serve has an agent of ours answer at a port.
+// serve has our agent answer at a port.
 func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
 	c.Hosts = []string{"localhost"}
 	server := http.NewServer(mux, c)
@@ -159,15 +159,15 @@ func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
 	})
 }
 
-// stranger has somebody who is not ours answer at a port.
-func (w *world) stranger(port int, handle nethttp.Handler) {
+// thirdPartyAgent serves a third-party agent at a port.
+func (w *world) thirdPartyAgent(port int, handle nethttp.Handler) {
 	server := &nethttp.Server{Handler: handle, ReadHeaderTimeout: 5 * time.Second}
 	l := w.listen(port)
 	w.running.Go(func() { _ = server.Serve(l) })
 	w.atEnd(func() { _ = server.Close() })
 }
 
-// edge is the dialect of an agent of ours, and its carrier.
+// edge is the dialect of our agent, and its carrier.
 func (w *world) edge(endpoint string, maxReply int64) (*bridge.Bridge, *http.Client) {
 	d := bridge.New(bridge.Options{Endpoint: endpoint, Clock: w.clock, Log: zerolog.Nop()})
 	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: w.dial, Dialect: d})
@@ -182,7 +182,7 @@ const (
 	large = 1 << 20
 )
 
-// A manager of ours, and how its league went.
+// Our manager, and how its league went.
 type manager struct {
 	*league.Manager
 	over   chan struct{} // closed when the league is
@@ -256,7 +256,7 @@ func (w *world) player(port int) *player.Player {
 	return p
 }
 
-// post makes a POST as somebody who is not ours; a nil body is none.
+// post makes a POST as a third-party agent; a nil body is none.
 func (w *world) post(ctx context.Context, url string, body any) (status int, answer any) {
 	w.t.Helper()
 	var text []byte

@@ -1,7 +1,7 @@
-// Package faults says what goes wrong in a simulated league: messages that are
-// lost, late, doubled or garbled, agents that die, hang or refuse. Everything
-// derives from a seed and from what is decided, so that the same faults come
-// whatever runs at once. It is pure: it knows no agent and no carrier.
+// Package faults decides the faults of a simulated league: messages that are lost, late,
+// doubled or garbled, and agents that die, hang or refuse. Every decision derives from a
+// seed and its key, so that the same faults occur whatever runs at once. The package is
+// pure: it must not depend on agents, carriers, the clock or a global random source.
 package faults
 
 import (
@@ -9,30 +9,30 @@ import (
 	"encoding/binary"
 )
 
-// A Plan is what goes wrong, and how often.
+// A Plan has the probabilities of faults in messages, and the faults of agents.
 type Plan struct {
-	Drop      float64 // of all messages, 0 to 1: the request or the answer is lost
-	Delay     float64 // those that take up to twice the time they may
-	Duplicate float64 // those that arrive twice
-	Garbage   float64 // those whose answer cannot be read
+	Drop      float64 // probability, 0 to 1, that the request or the answer is lost
+	Delay     float64 // probability that the answer takes up to twice its time limit
+	Duplicate float64 // probability that the request arrives twice
+	Garbage   float64 // probability that the answer cannot be read
 
-	Crash        []Spell // players at whom nobody listens
-	Hang         []Spell // players who never answer
-	Deny         []Spell // players who refuse every invitation
-	RefereeCrash []Spell // referees that die of the first match they get from a round on
+	Crash        []Period // players that do not listen
+	Hang         []Period // players that never answer
+	Deny         []Period // players that refuse every invitation
+	RefereeCrash []Period // referees that die with the first match they get from a round on
 }
 
-// A Spell is how long an agent is in a bad way.
-type Spell struct {
+// A Period is the time in which an agent has a fault.
+type Period struct {
 	ID    string
-	From  int // the first round of it, from 1
-	Until int // the first round after it; 0 for none
+	From  int // the first round, from 1
+	Until int // the first round after the fault; 0 for none
 }
 
-// In tells whether one of some spells is an agent's in a round. Before the
-// first round everybody is well: agents have to register.
-func In(spells []Spell, id string, round int) bool {
-	for _, s := range spells {
+// Active tells whether an agent has a period in a round. No agent has one before the first
+// round, because agents must register.
+func Active(periods []Period, id string, round int) bool {
+	for _, s := range periods {
 		if s.ID == id && round >= s.From && (s.Until == 0 || round < s.Until) {
 			return true
 		}
@@ -40,48 +40,47 @@ func In(spells []Spell, id string, round int) bool {
 	return false
 }
 
-// A Message is what a fate is decided of. It names neither the attempt nor the
-// referee of a match: whoever conducts it however often, it goes as it goes.
+// A Message is the key of a fault. It has neither the attempt nor the referee of a match,
+// so that the match has the same faults in every attempt and with every referee.
 type Message struct {
-	Caller   string // what kind of agent it is from
-	Receiver string // a player's id, or what kind of agent it is to
-	Method   string
-	About    string // a match, or a conversation; "" for none
-	Try      int    // how often the same was said before
-	Insisted bool   // it is said until it is heard, and nobody may wait for that for ever
+	Caller     string // the kind of the sending agent
+	Receiver   string // a player's id, or the kind of another agent
+	Method     string
+	About      string // a match or a conversation; "" for none
+	Repetition int    // 0 for the first time
+	MustArrive bool   // it is repeated until it arrives, and must arrive in the end
 }
 
-// A Fate is what becomes of a message.
-type Fate int
+// A MessageFault is the fault of a message.
+type MessageFault int
 
-// The fates of messages.
+// The faults of messages.
 const (
-	Whole       Fate = iota // it arrives, and so does its answer
-	LostRequest             // the receiver never sees it
-	LostAnswer              // it is received, and the caller never knows
-	Late                    // the answer comes when nobody waits for it any more
-	Garbled                 // the answer cannot be read
-	Doubled                 // it is received twice
+	NoFault     MessageFault = iota // no fault: request and answer arrive
+	LostRequest                     // the request does not arrive
+	LostAnswer                      // the request arrives, but the answer does not
+	Late                            // the answer arrives after the time limit
+	Garbled                         // the answer cannot be read
+	Doubled                         // the request arrives twice
 )
 
-// String names the fate.
-func (f Fate) String() string {
+// String names the fault.
+func (f MessageFault) String() string {
 	return [...]string{"whole", "request lost", "answer lost", "late", "garbled", "doubled"}[f]
 }
 
 // Fails tells whether the caller gets no answer.
-func (f Fate) Fails() bool { return f != Whole && f != Doubled }
+func (f MessageFault) Fails() bool { return f != NoFault && f != Doubled }
 
-// patience is how often what is insisted on may be lost.
-const patience = 8
+// maxFailures is how often a message that must arrive may fail.
+const maxFailures = 8
 
-// Fate decides about a message. A message that takes less than its time is as
-// good as one that takes none.
-func (p *Plan) Fate(seed uint64, m Message) Fate {
-	if m.Insisted && m.Try >= patience {
-		return Whole
+// FaultOf decides the fault of a message. A delay within the time limit is no fault.
+func (p *Plan) FaultOf(seed uint64, m Message) MessageFault {
+	if m.MustArrive && m.Repetition >= maxFailures {
+		return NoFault
 	}
-	at := chances(seed, "message", m.Caller, m.Receiver, m.Method, m.About, uint64(m.Try)) //nolint:gosec // never negative
+	at := draws(seed, "message", m.Caller, m.Receiver, m.Method, m.About, uint64(m.Repetition)) //nolint:gosec // never negative
 	switch {
 	case at[0] < p.Drop/2:
 		return LostRequest
@@ -89,18 +88,18 @@ func (p *Plan) Fate(seed uint64, m Message) Fate {
 		return LostAnswer
 	case at[1] < p.Garbage:
 		return Garbled
-	case at[2] < p.Delay/2: // it takes 0 to 2 times what it may
+	case at[2] < p.Delay/2: // the delay is 0 to 2 times the limit
 		return Late
 	case at[3] < p.Duplicate:
 		return Doubled
 	}
-	return Whole
+	return NoFault
 }
 
-// A Death is where in a match a referee dies.
+// A Death is the step of a match at which a referee dies.
 type Death int
 
-// The places at which a referee dies.
+// The steps at which a referee dies.
 const (
 	BeforeAccepting Death = iota
 	BeforeInviting        // it has accepted the match
@@ -108,18 +107,18 @@ const (
 	BeforeReporting       // the players know the result
 )
 
-// DeathIn decides where a referee dies that gets a match.
+// DeathIn decides the step of a match at which its referee dies.
 func DeathIn(seed uint64, matchID string) Death {
-	return Death(chances(seed, "death", "", "", "", matchID, 0)[0] * 4)
+	return Death(draws(seed, "death", "", "", "", matchID, 0)[0] * 4)
 }
 
-// chances are four numbers of [0, 1) for one decision.
-func chances(seed uint64, what, caller, receiver, method, about string, try uint64) (at [4]float64) {
+// draws are four numbers in [0, 1) for one decision.
+func draws(seed uint64, kind, caller, receiver, method, about string, repetition uint64) (at [4]float64) {
 	var buffer [256]byte
 	text := append(buffer[:0], "evenodd-faults-v1/"...)
 	text = binary.BigEndian.AppendUint64(text, seed)
-	text = binary.BigEndian.AppendUint64(text, try)
-	for _, part := range [...]string{what, caller, receiver, method, about} {
+	text = binary.BigEndian.AppendUint64(text, repetition)
+	for _, part := range [...]string{kind, caller, receiver, method, about} {
 		text = binary.BigEndian.AppendUint16(text, uint16(len(part))) //nolint:gosec // ids are short
 		text = append(text, part...)
 	}

@@ -89,7 +89,7 @@ func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityR
 func (o outside) with(players int, endpoints ...string) simulation.Options {
 	options := options(players)
 	options.Rules = league.Options{Timeouts: protocol.DefaultTimeouts(), Retry: protocol.RetryPolicy{MaxRetries: 1}}
-	options.Outside = &simulation.Outside{Players: endpoints, Caller: o}
+	options.External = &simulation.External{Players: endpoints, Caller: o}
 	return options
 }
 
@@ -98,7 +98,7 @@ const (
 	beta  = "http://localhost:8102/mcp"
 )
 
-func TestStrangersTakeTheFirstSeats(t *testing.T) {
+func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 	o := outside{alpha: {}, beta: {}}
 	options := o.with(4, alpha, beta)
 	options.Strategies = []string{"odd", "mirror"}
@@ -110,8 +110,8 @@ func TestStrangersTakeTheFirstSeats(t *testing.T) {
 		rows[row.PlayerID] = row
 	}
 	for id, want := range map[string][3]string{
-		"P01": {"localhost:8101", simulation.External, alpha},
-		"P02": {"localhost:8102", simulation.External, beta},
+		"P01": {"localhost:8101", simulation.ExternalStrategy, alpha},
+		"P02": {"localhost:8102", simulation.ExternalStrategy, beta},
 		"P03": {"Player 03", "odd", ""},
 		"P04": {"Player 04", "mirror", ""},
 	} {
@@ -134,7 +134,7 @@ func TestStrangersTakeTheFirstSeats(t *testing.T) {
 	}, result.Breaches, "of GAME_JOIN_ACK")
 }
 
-func TestWhyAStrangerLost(t *testing.T) {
+func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 	no := false
 	tests := []struct {
 		name   string
@@ -177,7 +177,7 @@ func TestWhyAStrangerLost(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := outside{alpha: tt.player}
 			options := o.with(2, alpha)
-			options.Outside.Patience = 20 * time.Millisecond
+			options.External.Patience = 20 * time.Millisecond
 			result, err := simulation.Run(t.Context(), options)
 			require.NoError(t, err)
 			require.Len(t, result.Losses, 1)
@@ -197,7 +197,7 @@ func TestWhyAStrangerLost(t *testing.T) {
 
 // No call to somebody outside may take longer than there is patience: not only
 // the questions of a match.
-func TestPatienceWithStrangers(t *testing.T) {
+func TestPatienceLimitsCallsToExternalPlayers(t *testing.T) {
 	calls := 0
 	var mu sync.Mutex
 	o := outside{alpha: {watches: func(ctx context.Context, method string) {
@@ -209,7 +209,7 @@ func TestPatienceWithStrangers(t *testing.T) {
 		assert.LessOrEqual(t, time.Until(deadline), time.Minute, method)
 	}}}
 	options := o.with(2, alpha)
-	options.Outside.Patience = time.Minute
+	options.External.Patience = time.Minute
 	options.Rules.Timeouts = protocol.Timeouts{GameJoinAck: 3600, Move: 3600, GameOver: 3600, Generic: 3600}
 	_, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
@@ -239,13 +239,13 @@ func TestBreachesAreBounded(t *testing.T) {
 	assert.Equal(t, simulation.Breach{PlayerID: "P01", Problem: "other things", Count: 10}, result.Breaches[0])
 }
 
-func TestManagerIsNoGuest(t *testing.T) {
+func TestManagerIsNotAnExternalPlayer(t *testing.T) {
 	options := outside{alpha: {pong: &protocol.Pong{Status: "ok", Role: "league_manager"}}}.with(2, alpha)
 	_, err := simulation.Run(t.Context(), options)
 	require.EqualError(t, err, "a league manager answers at "+alpha+": give the player's own URL")
 }
 
-func TestNobodyListensAtAStrangersURL(t *testing.T) {
+func TestMissingExternalPlayerIsReported(t *testing.T) {
 	o := outside{}
 	_, err := simulation.Run(t.Context(), o.with(4, alpha, beta))
 	require.EqualError(t, err, "nobody listens at "+alpha+": start the agent, and look at its port\n"+
@@ -254,7 +254,7 @@ func TestNobodyListensAtAStrangersURL(t *testing.T) {
 
 // Where nobody can register, one that does not listen yet is waited for, and no
 // longer than that.
-func TestAStrangerThatIsLate(t *testing.T) {
+func TestSimulationWaitsForALateExternalPlayer(t *testing.T) {
 	var mu sync.Mutex
 	knocks := 0
 	var notes []string
@@ -265,8 +265,8 @@ func TestAStrangerThatIsLate(t *testing.T) {
 		return knocks > 2
 	}}}
 	options := o.with(2, alpha)
-	options.Outside.Wait = time.Hour
-	options.Outside.Note = func(text string) { notes = append(notes, text) }
+	options.External.Wait = time.Hour
+	options.External.Note = func(text string) { notes = append(notes, text) }
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
 	assert.Len(t, result.Results, 1)
@@ -305,11 +305,11 @@ func (r *reception) register(t *testing.T, name, sender, endpoint string) *proto
 	return answer
 }
 
-func TestStrangersThatRegisterByThemselves(t *testing.T) {
+func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	o := outside{alpha: {}, "http://127.0.0.1:8102/mcp": {}}
 	options := o.with(4, alpha, beta)
 	r := newReception()
-	options.Outside.Serve, options.Outside.Wait = r.serve, time.Hour
+	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var result *simulation.Result
 	var failed error
 	over := make(chan struct{})
@@ -357,12 +357,12 @@ func TestStrangersThatRegisterByThemselves(t *testing.T) {
 
 // A guest whose own registration is refused plays all the same, and built-in
 // players give way to the names of guests.
-func TestGuestWhoseRegistrationIsRefusedIsRegisteredByTheSimulation(t *testing.T) {
+func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T) {
 	options := outside{alpha: {}, beta: {}}.with(3, alpha, beta)
 	r := newReception()
-	options.Outside.Serve, options.Outside.Wait = r.serve, time.Hour
+	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var notes []string
-	options.Outside.Note = func(text string) { notes = append(notes, text) }
+	options.External.Note = func(text string) { notes = append(notes, text) }
 	var result *simulation.Result
 	var failed error
 	over := make(chan struct{})
@@ -387,11 +387,11 @@ func TestGuestWhoseRegistrationIsRefusedIsRegisteredByTheSimulation(t *testing.T
 }
 
 // A guest that nobody can register ends the simulation with both reasons.
-func TestGuestThatCannotBeRegisteredAtAll(t *testing.T) {
+func TestPlayerThatCannotBeRegisteredIsReported(t *testing.T) {
 	const file = "http://user:secret@localhost:8101/mcp" // no endpoint may hold a password
 	options := outside{file: {}}.with(2, file)
 	r := newReception()
-	options.Outside.Serve, options.Outside.Wait = r.serve, time.Hour
+	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var failed error
 	over := make(chan struct{})
 	go func() {
@@ -407,10 +407,10 @@ func TestGuestThatCannotBeRegisteredAtAll(t *testing.T) {
 
 // A guest that registers by itself opens its port afterwards, and must do so in
 // time.
-func TestGuestMustListenInTime(t *testing.T) {
+func TestExternalPlayerMustListenInTime(t *testing.T) {
 	options := outside{alpha: {listens: func() bool { return false }}}.with(2, alpha)
 	r := newReception()
-	options.Outside.Serve, options.Outside.Wait = r.serve, 300*time.Millisecond
+	options.External.Serve, options.External.Wait = r.serve, 300*time.Millisecond
 	var failed error
 	over := make(chan struct{})
 	go func() {
@@ -425,7 +425,7 @@ func TestGuestMustListenInTime(t *testing.T) {
 
 // One that does not register in time is registered in its place, and then is too
 // late to do so.
-func TestAStrangerThatDoesNotRegister(t *testing.T) {
+func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
 	var r *reception
 	once := sync.OnceFunc(func() {
 		late := r.register(t, "Alpha", "player:alpha", alpha)
@@ -439,7 +439,7 @@ func TestAStrangerThatDoesNotRegister(t *testing.T) {
 	}}}
 	options := o.with(2, alpha)
 	r = newReception()
-	options.Outside.Serve, options.Outside.Wait = r.serve, time.Nanosecond
+	options.External.Serve, options.External.Wait = r.serve, time.Nanosecond
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{result.Standings[0].DisplayName, result.Standings[1].DisplayName})
@@ -447,7 +447,7 @@ func TestAStrangerThatDoesNotRegister(t *testing.T) {
 
 // A league with strangers is kept, and audited, but cannot go on: nobody knows
 // what they remember.
-func TestALeagueWithStrangersIsKept(t *testing.T) {
+func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
 	options := outside{alpha: {}}.with(3, alpha)
 	folder := kept(t, options)
 	findings, _ := audited(t, folder, options)
@@ -456,22 +456,22 @@ func TestALeagueWithStrangersIsKept(t *testing.T) {
 	keep, _, err := league.OpenFiles(folder, options.LeagueID, false, time.Now)
 	require.NoError(t, err)
 	defer keep.Close()
-	options.Keep, options.Outside = keep, nil
+	options.Files, options.External = keep, nil
 	_, err = simulation.Run(t.Context(), options)
-	require.EqualError(t, err, "the league league_2025_even_odd cannot go on: players that run elsewhere take part in it, and nobody knows what they remember")
+	require.EqualError(t, err, "the league league_2025_even_odd cannot be resumed: it has external players, whose state is unknown")
 }
 
-func TestStrangersThatCannotBe(t *testing.T) {
+func TestInvalidExternalPlayersAreRejected(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*simulation.Options)
 		want   string
 	}{
-		{"too many", func(o *simulation.Options) { o.Outside.Players = []string{alpha, beta, "http://localhost:1/mcp"} }, "3 players from outside in a league of 2"},
-		{"one twice", func(o *simulation.Options) { o.Outside.Players = []string{alpha, "http://127.0.0.1:8101/mcp/"} }, "http://127.0.0.1:8101/mcp/ is named twice: a player has one seat"},
-		{"over HTTP", func(o *simulation.Options) { o.Transport = simulation.HTTP }, "where players run elsewhere, all others are joined by the transports memory or wire, not by http"},
-		{"with faults", func(o *simulation.Options) { o.Faults = "drop=0.1" }, "no faults are made where players run elsewhere: there time is real, and so are its faults"},
-		{"no patience", func(o *simulation.Options) { o.Outside.Patience = -1 }, "nobody waits for less than no time"},
+		{"too many", func(o *simulation.Options) { o.External.Players = []string{alpha, beta, "http://localhost:1/mcp"} }, "3 external players in a league of 2"},
+		{"one twice", func(o *simulation.Options) { o.External.Players = []string{alpha, "http://127.0.0.1:8101/mcp/"} }, "http://127.0.0.1:8101/mcp/ is named twice: name each player once"},
+		{"over HTTP", func(o *simulation.Options) { o.Transport = simulation.HTTP }, "a league with external players uses the transport memory or wire for all other agents, not http"},
+		{"with faults", func(o *simulation.Options) { o.Faults = "drop=0.1" }, "a league with external players has no simulated faults, because its time is real"},
+		{"no patience", func(o *simulation.Options) { o.External.Patience = -1 }, "a time to wait for external players must not be negative"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

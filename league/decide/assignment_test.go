@@ -1,0 +1,137 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+func TestChoiceOfReferees(t *testing.T) {
+	suspended := func(id string) journal.Data { return &journal.AgentSuspended{AgentID: id, Reason: "slept"} }
+	for _, test := range []struct {
+		name   string
+		before []journal.Data
+		round  int
+		want   []string
+	}{
+		{"the lowest load for the capacity, then the lower id", nil, 1, []string{"REF01", "REF02"}},
+		{"then the fewest matches in the league", nil, 2, []string{"REF01", "REF02"}},
+		{"no suspended referee", []journal.Data{suspended("REF01")}, 1, []string{"REF02", "REF02"}},
+		{"suspended referees if there is no other", []journal.Data{suspended("REF01"), suspended("REF02")}, 1, []string{"REF01", "REF02"}},
+		{"a forfeited match is no load", []journal.Data{suspended("P01")}, 1, []string{"REF01", "REF01"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.want, decide.ChooseReferees(started(t, test.before...), test.round))
+		})
+	}
+}
+
+func TestNextReferee(t *testing.T) {
+	none := func(string) bool { return false }
+	failed := func(ids ...string) func(string) bool {
+		return func(id string) bool {
+			for _, f := range ids {
+				if f == id {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	s := started(t, announced())
+	assert.Equal(t, "REF01", decide.NextReferee(s, "REF01", 0, none), "the announced one")
+	assert.Equal(t, "REF01", decide.NextReferee(s, "REF01", 1, none), "the players would refuse REF02")
+	assert.Equal(t, "REF01", decide.NextReferee(s, "REF02", 1, none), "the next in turn")
+	assert.Equal(t, "REF02", decide.NextReferee(s, "REF01", 1, failed("REF01")), "there is no other")
+	assert.Empty(t, decide.NextReferee(s, "REF01", 1, failed("REF01", "REF02")))
+}
+
+func TestAttemptThatARefereeGets(t *testing.T) {
+	at := func(n int, id string, declined, accepted bool) journal.Attempt {
+		return journal.Attempt{Number: n, Referee: id, Declined: declined, Accepted: accepted}
+	}
+	for _, test := range []struct {
+		name     string
+		attempts []journal.Attempt
+		fresh    bool
+		number   int
+		again    bool
+	}{
+		{"the first", nil, false, 1, false},
+		{"its own last one", []journal.Attempt{at(1, "REF01", false, true)}, false, 1, true},
+		{"a new one, because the last was given up", []journal.Attempt{at(1, "REF01", false, true)}, true, 2, false},
+		{"one that it declined before others did", []journal.Attempt{at(1, "REF01", true, false), at(2, "REF02", true, false)}, false, 1, true},
+		{"a new one, because another referee may play", []journal.Attempt{at(1, "REF01", true, false), at(2, "REF02", false, false)}, false, 3, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			number, again := decide.AttemptFor(&journal.Match{Attempts: test.attempts}, "REF01", test.fresh)
+			assert.Equal(t, test.number, number)
+			assert.Equal(t, test.again, again)
+		})
+	}
+}
+
+func TestAcceptanceBindsTheRefereeToItsDraw(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	fact, _, _, _ := s.Find(first())
+	ack := &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, Attempt: 1, DrawCommitment: "first"}
+	event, restarted := decide.Acceptance(fact, attempt(1), "REF01", ack)
+	assert.False(t, restarted)
+	require.NotNil(t, event)
+	assert.Equal(t, "first", event.DrawCommitment)
+	apply(t, s, event)
+	event, restarted = decide.Acceptance(fact, attempt(1), "REF01", ack)
+	assert.False(t, restarted)
+	assert.Nil(t, event, "the same acceptance again")
+	ack.DrawCommitment = "second"
+	event, restarted = decide.Acceptance(fact, attempt(1), "REF01", ack)
+	assert.True(t, restarted, "it would draw again")
+	assert.Nil(t, event)
+}
+
+func TestSuspensionByFailuresInARow(t *testing.T) {
+	s := started(t)
+	for failures, want := range []journal.Data{
+		nil, nil,
+		&journal.AgentSuspended{AgentID: "P01", Reason: "did not answer in its last 2 matches"},
+		&journal.AgentShutdown{AgentID: "P01", Reason: "did not answer in its last 3 matches"},
+	} {
+		s.Agents["P01"].Failures = failures
+		assert.Equal(t, want, decide.Suspension(s, "P01"))
+	}
+	apply(t, s, &journal.AgentSuspended{AgentID: "P01", Reason: "slept"})
+	require.NotNil(t, decide.Revival(s, "P01"))
+	assert.Nil(t, decide.Revival(s, "P02"), "it is not suspended")
+}
+
+func TestForfeitOfAbsentPlayers(t *testing.T) {
+	s := started(t, &journal.AgentSuspended{AgentID: "P01", Reason: "slept"}, announced())
+	f, err := decide.Forfeit(s, first())
+	require.NoError(t, err)
+	require.NotNil(t, f)
+	assert.Equal(t, []string{"P01"}, f.Players)
+	assert.Equal(t, "P01 is suspended: it slept - P02 wins by default", f.Reason)
+	assert.Equal(t, protocol.Both("P01", 0, "P02", 3), f.Score)
+	apply(t, s, f)
+	f, err = decide.Forfeit(s, first())
+	require.NoError(t, err)
+	assert.Nil(t, f, "it has a result")
+	f, err = decide.Forfeit(s, protocol.MatchID{Round: 1, Number: 2})
+	require.NoError(t, err)
+	assert.Nil(t, f, "both players are present")
+}
+
+func TestRefereeFailureCountsUntilItSuspends(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	for range 2 { // created suspends after 2 failures
+		event := decide.RefereeFailure(s, first(), "REF01", "it slept")
+		require.NotNil(t, event)
+		apply(t, s, event)
+	}
+	assert.Nil(t, decide.RefereeFailure(s, first(), "REF01", "it slept"))
+}

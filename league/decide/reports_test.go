@@ -1,0 +1,125 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/rules/evenodd"
+)
+
+func reports() *decide.Reports {
+	return &decide.Reports{LeagueID: leagueID, GameType: "even_odd", Game: evenodd.Game{}}
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// report is a report of the first match: P01 chose even, P02 odd, and the number 8 makes
+// P01 the winner.
+func report(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultReport {
+	q := &protocol.MatchResultReport{
+		LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", Attempt: 1,
+		Result: protocol.MatchResult{Winner: pointer("P01"), Details: &protocol.ResultDetails{
+			Status: protocol.StatusWin, DrawnNumber: pointer(8), Choices: protocol.Both("P01", pointer("even"), "P02", pointer("odd")),
+		}},
+	}
+	for _, c := range change {
+		c(q)
+	}
+	return q
+}
+
+func doubleLoss(q *protocol.MatchResultReport) {
+	q.Result = protocol.MatchResult{Details: &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}}
+}
+
+func winner(id *string) func(*protocol.MatchResultReport) {
+	return func(q *protocol.MatchResultReport) { q.Result.Winner = id }
+}
+
+func TestVerdictOnAReport(t *testing.T) {
+	assigned := func(id string) journal.Data { return &journal.MatchAssigned{Attempt: attempt(1), RefereeID: id} }
+	ours, thirdParty := []journal.Data{announced(), assigned("REF01")}, []journal.Data{announced(), assigned("REF02")}
+	commitment := append(ours[:2:2], &journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01", DrawCommitment: "promised"})
+	for _, test := range []struct {
+		name    string
+		before  []journal.Data
+		referee string
+		q       *protocol.MatchResultReport
+		pings   decide.Pings
+		want    decide.Verdict // without Result and Err
+		code    protocol.Code
+	}{
+		{"a credible report", ours, "REF01", report(), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"a report without details", ours, "REF01", report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"a report with winner DRAW", ours, "REF01", report(func(q *protocol.MatchResultReport) {
+			q.Result = protocol.MatchResult{Winner: pointer("DRAW")}
+		}), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"another league", ours, "REF01", report(func(q *protocol.MatchResultReport) { q.LeagueID = "other" }), decide.NotPinged, decide.Verdict{}, protocol.ErrLeagueNotFound},
+		{"a referee without the match", ours, "REF02", report(), decide.NotPinged, decide.Verdict{}, protocol.ErrMatchNotFound},
+		{"a contradictory winner", ours, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
+			decide.Verdict{Rejected: "it contradicts itself: result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
+		{"a winner that did not play", ours, "REF01", report(winner(pointer("P03"))), decide.NotPinged,
+			decide.Verdict{Rejected: "it contradicts itself: result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
+		{"an illegal choice", ours, "REF01", report(func(q *protocol.MatchResultReport) {
+			q.Result.Details.Choices = protocol.Both("P01", pointer("seven"), "P02", pointer("odd"))
+		}), decide.NotPinged, decide.Verdict{Rejected: `it contradicts itself: result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
+		{"no draw after a commitment", commitment, "REF01", report(), decide.NotPinged,
+			decide.Verdict{Rejected: "it contradicts itself: draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
+		{"a double loss of our referee", ours, "REF01", report(doubleLoss), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"a double loss of a third-party referee", thirdParty, "REF02", report(doubleLoss), decide.NotPinged, decide.Verdict{PingFirst: true}, ""},
+		{"any report while pings have no answer", thirdParty, "REF02", report(), decide.PingsSent, decide.Verdict{PingFirst: true}, ""},
+		{"a double loss while a player is away", thirdParty, "REF02", report(doubleLoss), decide.PlayerAway, decide.Verdict{Accepted: true}, ""},
+		{"a double loss although both players answer", thirdParty, "REF02", report(doubleLoss), decide.BothAnswer,
+			decide.Verdict{Rejected: "it says that P01 and P02 both failed, but both answer", RefereeOut: true}, protocol.ErrInvalidMatchState},
+		{"a double loss right after a restart", thirdParty, "REF02", report(doubleLoss), decide.NotRunning, decide.Verdict{}, protocol.ErrInvalidMatchState},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := reports().Judge(started(t, test.before...), test.q, test.referee, test.pings)
+			if test.code == "" {
+				require.NoError(t, v.Err)
+			} else {
+				require.Error(t, v.Err)
+				assert.Equal(t, test.code, protocol.AsError(v.Err).Code)
+			}
+			v.Result, v.Err = nil, nil
+			assert.Equal(t, test.want, v)
+		})
+	}
+}
+
+func TestRepeatedReportIsAcknowledgedAndADifferentOneIsRefused(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	v := reports().Judge(s, report(), "REF01", decide.NotPinged)
+	require.True(t, v.Accepted)
+	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), v.Result.Score)
+	apply(t, s, v.Result)
+	v = reports().Judge(s, report(), "REF01", decide.NotPinged)
+	assert.True(t, v.Repeated)
+	require.NoError(t, v.Err)
+	v = reports().Judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	assert.True(t, v.Disputed)
+	assert.Equal(t, protocol.ErrDuplicateReport, protocol.AsError(v.Err).Code)
+}
+
+func TestLostAttemptGetsTheResultOfItsChoices(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	v := reports().Judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	require.NotEmpty(t, v.Rejected)
+	lost := reports().LoseAttempt(s, v.Result, v.Rejected)
+	assert.Equal(t, "P01", *lost.Result.WinnerPlayerID, "the number 8 is even")
+	r, err := decide.ResultOfLostAttempt(s, first())
+	require.NoError(t, err)
+	assert.Nil(t, r, "no attempt is lost")
+	apply(t, s, lost)
+	v = reports().Judge(s, report(), "REF01", decide.NotPinged)
+	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code, "a lost attempt gets no second chance")
+	r, err = decide.ResultOfLostAttempt(s, first())
+	require.NoError(t, err)
+	apply(t, s, r)
+	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), r.Score)
+}

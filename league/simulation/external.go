@@ -1,0 +1,276 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/transport"
+)
+
+// External are players of a simulated league that run in other processes. Most agents do
+// not register with an unknown league, so the simulation registers them. A player may
+// also register by itself.
+type External struct {
+	Players []string        // their endpoints
+	Caller  protocol.Caller // reaches them
+	// Serve answers calls at the default endpoint of a manager, where agents look for one,
+	// until stop is called. It is nil when another process uses that endpoint.
+	Serve    func(mux *transport.Mux, stamp func() *protocol.Stamp) (stop func())
+	Wait     time.Duration     // for the players to listen and to register by themselves
+	Patience time.Duration     // the limit of every call to them, if the rules allow more; 0: as the rules say
+	Note     func(text string) // tells the user what the simulation waits for; may be nil
+}
+
+// ExternalStrategy is shown as the strategy of an external player.
+const ExternalStrategy = "external"
+
+// externalPlayers is the number of external players.
+func (o *Options) externalPlayers() int {
+	if o.External == nil {
+		return 0
+	}
+	return len(o.External.Players)
+}
+
+// checkExternal returns the problems of the options of external players.
+func (o *Options) checkExternal() (problems []error) {
+	if o.External == nil {
+		return nil
+	}
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if n := o.externalPlayers(); n > o.Players {
+		wrong("%d external players in a league of %d", n, o.Players)
+	}
+	if o.Transport == HTTP {
+		wrong("a league with external players uses the transport memory or wire for all other agents, not http")
+	}
+	if o.Faults != "" {
+		wrong("a league with external players has no simulated faults, because its time is real")
+	}
+	if o.External.Wait < 0 || o.External.Patience < 0 {
+		wrong("a time to wait for external players must not be negative")
+	}
+	for i, endpoint := range o.External.Players {
+		for _, other := range o.External.Players[:i] {
+			if protocol.SameEndpoint(endpoint, other) {
+				wrong("%s is named twice: name each player once", endpoint)
+			}
+		}
+	}
+	return problems
+}
+
+// shorten reduces the timeouts of a league to Patience.
+func (e *External) shorten(t protocol.Timeouts) protocol.Timeouts {
+	if e.Patience > 0 {
+		most := e.Patience.Seconds()
+		t.GameJoinAck, t.Move = min(t.GameJoinAck, most), min(t.Move, most)
+		t.GameOver, t.Generic = min(t.GameOver, most), min(t.Generic, most)
+	}
+	return t
+}
+
+func (e *External) note(format string, args ...any) {
+	if e.Note != nil {
+		e.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// An externalNetwork also reaches external players.
+type externalNetwork struct {
+	network
+	external *External
+}
+
+func (n externalNetwork) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	if strings.HasPrefix(q.Endpoint, Memory+"://") {
+		return n.network.Call(ctx, q)
+	}
+	if most := n.external.Patience; most > 0 && !isQuestion(q.Method) && (q.Limit == 0 || q.Limit > most) {
+		q.Limit = most
+	}
+	return n.external.Caller.Call(ctx, q)
+}
+
+// isQuestion tells whether a call is a question of a match, whose window the referee
+// has shortened itself.
+func isQuestion(method string) bool {
+	return method == protocol.Invite.Name || method == protocol.ChooseParity.Name || method == protocol.MakeMove.Name
+}
+
+// observeExternal starts to observe the referees, and the stalls of this process,
+// because time is real.
+func (s *simulated) observeExternal() {
+	s.roster = newRoster(s.options.External.Players)
+	s.observer = newObserver(referee.WatchStalls())
+	s.stops = append(s.stops, s.observer.stalls.Stop)
+}
+
+// registerExternal waits until external players have registered by themselves, and
+// registers the others.
+func (s *simulated) registerExternal(ctx context.Context) error {
+	e := s.options.External
+	if e.Serve != nil {
+		s.stops = append(s.stops, e.Serve(s.registrationDesk(), s.manager.Stamp))
+	}
+	if err := s.awaitExternal(ctx); err != nil {
+		return err
+	}
+	missing, err := s.roster.close(ctx)
+	if err != nil {
+		return err
+	}
+	for _, endpoint := range missing {
+		if err := s.registerFor(ctx, endpoint); err != nil {
+			if own := s.roster.refusal(endpoint); own != "" {
+				return fmt.Errorf("%s cannot take part: its own registration was refused: %s; and so was the simulation's: %w", endpoint, own, err)
+			}
+			return fmt.Errorf("%s cannot take part: %w", endpoint, err)
+		}
+	}
+	return ctx.Err()
+}
+
+// awaitExternal waits until the external players have registered and listen, for as long
+// as Wait: some agents register before they listen.
+func (s *simulated) awaitExternal(ctx context.Context) error {
+	e := s.options.External
+	bound, cancel := context.WithTimeout(ctx, e.Wait)
+	defer cancel()
+	for _, endpoint := range e.Players {
+		if e.Wait > 0 && !s.listens(ctx, endpoint) {
+			e.note("Nobody listens at %s yet: waiting for it, %s at most.", endpoint, e.Wait)
+		}
+	}
+	if e.Serve != nil {
+		s.roster.await(bound)
+	}
+	var problems []error
+	for _, endpoint := range e.Players {
+		for !s.listens(ctx, s.roster.address(endpoint)) {
+			if s.clock.Sleep(bound, 100*time.Millisecond) != nil {
+				problems = append(problems, fmt.Errorf("nobody listens at %s: start the agent, and look at its port", endpoint))
+				break
+			}
+		}
+		if pong, err := s.ping(ctx, endpoint); err == nil && pong.Role == protocol.ManagerSender {
+			problems = append(problems, fmt.Errorf("a league manager answers at %s: give the player's own URL", endpoint))
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(problems...)
+}
+
+// listens tells whether an agent listens at an endpoint. Any answer counts, and so does
+// a slow agent.
+func (s *simulated) listens(ctx context.Context, endpoint string) bool {
+	_, err := s.ping(ctx, endpoint)
+	return !protocol.Unreachable(err)
+}
+
+func (s *simulated) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+	pong, _, err := protocol.Ping.CallWithin(ctx, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, 2*time.Second)
+	return pong, err
+}
+
+// registrationDesk is the manager for external agents: it registers only the expected
+// players.
+func (s *simulated) registrationDesk() *transport.Mux {
+	log := s.options.Log.With().Str("agent_id", protocol.ManagerSender).Logger()
+	mux := transport.NewMux(log)
+	s.manager.Mount(mux)
+	protocol.RegisterPlayer.Handle(mux, s.manager.Stamp(), s.registerItself)
+	protocol.RegisterReferee.Handle(mux, s.manager.Stamp(), func(context.Context, string, *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+		return &protocol.RefereeRegisterResponse{Registration: s.rejected("this is a simulated league, which has referees of its own")}, nil
+	})
+	return mux
+}
+
+func (s *simulated) rejected(why string) protocol.Registration {
+	return protocol.Registration{
+		Status: protocol.StatusRejected, LeagueID: s.options.LeagueID, Reason: &why,
+		ErrorCode: string(protocol.ErrNotAuthorized), ErrorName: protocol.ErrNotAuthorized.Name(),
+	}
+}
+
+// registerItself passes the registration of an external player on to the manager.
+func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+	endpoint := q.PlayerMeta.ContactEndpoint
+	number, why := s.roster.begin(endpoint, q.PlayerMeta.DisplayName, q.AuthToken)
+	if why != "" {
+		return &protocol.LeagueRegisterResponse{Registration: s.rejected(why)}, nil
+	}
+	passed := *q
+	if _, ok := protocol.ParsePlayerID(protocol.AgentOf(q.Sender)); !ok { // it asks for no id
+		passed.Sender = protocol.PlayerSender(protocol.PlayerID(number + 1))
+	}
+	var id, refusal string
+	defer func() { s.roster.finish(endpoint, id, refusal) }()
+	r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &passed)
+	if err != nil {
+		refusal = err.Error()
+		return nil, err
+	}
+	if err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken); err != nil {
+		refusal = err.Error()
+		s.options.External.note("The registration of %s under the name %q was refused: %s. The simulation registers it instead.",
+			endpoint, q.PlayerMeta.DisplayName, refusal)
+		return r, nil
+	}
+	id = *r.PlayerID
+	return r, nil
+}
+
+// registerFor registers a player that does not register by itself. Only the simulation
+// knows its token.
+func (s *simulated) registerFor(ctx context.Context, endpoint string) error {
+	number, _ := s.roster.number(endpoint)
+	stamp := protocol.NewStamp(protocol.PlayerSender(protocol.PlayerID(number+1)), s.clock)
+	host := endpoint
+	if u, err := url.Parse(endpoint); err == nil {
+		host = u.Host
+	}
+	for n := 1; ; n++ {
+		name := nameFor(host, n)
+		r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &protocol.LeagueRegisterRequest{
+			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(membership.RolePlayer, name)),
+			PlayerMeta: protocol.PlayerMeta{
+				DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
+				GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,
+			},
+		})
+		if err != nil {
+			return err
+		}
+		if r.ErrorCode == string(protocol.ErrDuplicateName) && n <= s.options.externalPlayers() {
+			continue // another player has this name
+		}
+		if err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken); err != nil {
+			return err
+		}
+		s.roster.add(*r.PlayerID, &entry{endpoint: endpoint, strategy: ExternalStrategy, external: true})
+		return nil
+	}
+}
+
+// nameFor is the n-th name for a player at a host: a name has 50 characters at most.
+func nameFor(host string, n int) string {
+	const most = 40
+	if runes := []rune(host); len(runes) > most {
+		host = string(runes[:most])
+	}
+	if n > 1 {
+		host += " (" + strconv.Itoa(n) + ")"
+	}
+	return host
+}
