@@ -19,7 +19,7 @@ import (
 
 func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 	for _, test := range []struct {
-		name   string
+		name     string
 		assigned bool // the manager assigns the match again
 	}{{"after its re-registration", false}, {"and when it gets the match again", true}} {
 		t.Run(test.name, func(t *testing.T) {
