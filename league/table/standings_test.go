@@ -27,7 +27,7 @@ func TestTiebreakers(t *testing.T) {
 		name        string
 		tiebreakers []string
 		players     int
-		results    results
+		results     results
 		want        []int // players, best first
 	}{
 		{"before the first match: by index", []string{"points", "wins", "draws"}, 4,
@@ -155,8 +155,8 @@ func TestStandingsHaveCountersAndRanks(t *testing.T) {
 
 // season is a random league. It has few players and points, so that ties are common.
 type season struct {
-	players  int
-	scoring  table.Scoring
+	players int
+	scoring table.Scoring
 	results []table.Result
 }
 

@@ -32,10 +32,10 @@ func TestRecordUpdatesCounters(t *testing.T) {
 	standard := table.DefaultScoring()
 	harsh := table.Scoring{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}
 	tests := []struct {
-		name     string
-		scoring  table.Scoring
+		name    string
+		scoring table.Scoring
 		results []table.Result
-		a, b     table.Row // of players 0 and 1
+		a, b    table.Row // of players 0 and 1
 	}{
 		{"no matches", standard, nil,
 			table.Row{Player: 0},
@@ -90,9 +90,9 @@ func TestRecordUpdatesCounters(t *testing.T) {
 func TestPointsOfAResult(t *testing.T) {
 	scoring := table.Scoring{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}
 	tests := []struct {
-		name    string
+		name   string
 		result table.Result
-		a, b    int
+		a, b   int
 	}{
 		{"A wins", table.Result{A: 0, B: 1, Winner: 0}, 5, 1},
 		{"B wins", table.Result{A: 0, B: 1, Winner: 1}, 1, 5},
@@ -113,9 +113,9 @@ func TestPointsOfAResult(t *testing.T) {
 
 func TestImpossibleResultIsRejected(t *testing.T) {
 	tests := []struct {
-		name    string
+		name   string
 		result table.Result
-		want    string
+		want   string
 	}{
 		{"A below the first player", table.Result{A: -1, B: 1, Winner: 1}, "there is no player -1 among 3"},
 		{"A past the last player", table.Result{A: 3, B: 1, Winner: 1}, "there is no player 3 among 3"},
