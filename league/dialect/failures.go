@@ -50,7 +50,7 @@ func (m *Method) failure(o protocol.Object) Failure {
 			return described(cmp.Or(inner.Text("message"), inner.Text("error")), inner)
 		}
 		return described(cmp.Or(protocol.Unquote(content(o)), words), nil)
-	case messageType != "" && !m.Registers():
+	case messageType != "" && !m.Registers:
 		return Failure{}
 	case o.Get("success").Kind() == 'f', failedStatus.MatchString(o.Text("status")):
 		return described(cmp.Or(words, "status "+o.Text("status")), o)

@@ -89,11 +89,7 @@ func (s *server) serveRequest(ctx context.Context, q *dialect.Request, body []by
 
 // serveCompleted serves a request after its deviations were corrected.
 func (s *server) serveCompleted(ctx context.Context, q *dialect.Request, body []byte, facts *dialect.Facts) []byte {
-	response := s.serveSpecForm(ctx, q.Method, body)
-	if q.CompleteEnding(response, facts) {
-		response = s.next(ctx, q.Body())
-	}
-	return s.answer(q, response, facts)
+	return s.answer(q, s.serveSpecForm(ctx, q.Method, body), facts)
 }
 
 // answer translates a response into the form of the request, and learns from it.
