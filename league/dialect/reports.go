@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,13 +65,10 @@ func (a *Assigned) HasPlayers(report protocol.Object) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return id != "" && !slices.Contains(a.players[:], id) })
 }
 
-// resultIn is the result in a report: under result, under game_result, or beside the
-// envelope.
+// resultIn is the result in a report: under result, or beside the envelope.
 func resultIn(report protocol.Object) protocol.Object {
-	for _, name := range []string{"result", "game_result"} {
-		if r := report.Object(name); r != nil {
-			return r
-		}
+	if r := report.Object("result"); r != nil {
+		return r
 	}
 	return report
 }
@@ -100,7 +98,7 @@ var (
 func (a *Assigned) completeResult(report *protocol.Object) {
 	result := report.Object("result")
 	if result == nil {
-		result = slices.Clone(resultIn(*report))
+		result = slices.Clone(*report)
 		a.readSides(&result)
 		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil {
 			return
@@ -138,35 +136,24 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 	report.Set("result", result.Append(nil))
 }
 
-// readSides adds the choices, the status and the winner that a flat report has by side:
-// player_a_choice, player_a_result.
+// readSides reads the choices and the status that a flat report has by side:
+// player_a_choice, player_a_result. Without a number there is no winner_id.
 func (a *Assigned) readSides(result *protocol.Object) {
 	var choices protocol.Object
-	playerBy := map[string]string{} // by result
 	for i, side := range []string{"player_a", "player_b"} {
-		id := result.Text(side + "_id")
-		if !slices.Contains(a.players[:], id) {
-			id = a.players[i]
-		}
-		Fill(&choices, id, result.Get(side+"_choice"))
-		playerBy[strings.ToUpper(result.Text(side+"_result"))] = id
+		Fill(&choices, cmp.Or(result.Text(side+"_id"), a.players[i]), result.Get(side+"_choice"))
 	}
 	if len(choices) > 0 {
 		Fill(result, "choices", choices.Append(nil))
 	}
-	for _, status := range []string{protocol.StatusTechnicalLoss, protocol.StatusDraw, protocol.StatusWin} {
-		if playerBy[status] == "" {
-			continue
-		}
+	switch status := strings.ToUpper(result.Text("player_a_result")); status {
+	case "LOSS":
+		Fill(result, "status", protocol.Quote(protocol.StatusWin))
+	case protocol.StatusTechnicalLoss:
+		result.Add("winner", jsontext.Value("null"))
+		fallthrough
+	case protocol.StatusWin, protocol.StatusDraw:
 		Fill(result, "status", protocol.Quote(status))
-		if slices.ContainsFunc(winnerNames, result.Has) {
-			return
-		}
-		winner := jsontext.Value("null")
-		if id := playerBy[protocol.StatusWin]; id != "" {
-			winner = protocol.Quote(id)
-		}
-		result.Set("winner", winner)
 	}
 }
 
