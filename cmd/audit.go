@@ -3,6 +3,8 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -98,18 +100,14 @@ func printJSON(w io.Writer, document any) error {
 // printAudit writes one line for each finding and each note, and a summary of each
 // league.
 func printAudit(w io.Writer, r *audit.Report) error {
+	var text strings.Builder
 	for i := range r.Leagues {
 		l := &r.Leagues[i]
-		for _, list := range [][]audit.Finding{l.Findings, l.Notes} {
-			for _, f := range list {
-				if _, err := fmt.Fprintln(w, oneLine(f.String())); err != nil {
-					return err
-				}
-			}
+		for _, f := range slices.Concat(l.Findings, l.Notes) {
+			fmt.Fprintln(&text, oneLine(f.String()))
 		}
-		if _, err := fmt.Fprintln(w, l.Summary()); err != nil {
-			return err
-		}
+		fmt.Fprintln(&text, l.Summary())
 	}
-	return nil
+	_, err := io.WriteString(w, text.String())
+	return err
 }

@@ -57,31 +57,24 @@ func sanitize(r *conformance.Report, admin string) {
 	}
 }
 
-// word returns the word for a verdict.
-func word(v conformance.Verdict) string {
-	switch v {
-	case conformance.Pass:
-		return "pass"
-	case conformance.Fail:
-		return "FAIL"
-	case conformance.Warn:
-		return "warning"
-	}
-	return "skipped"
-}
-
-// style returns the style of a verdict. It shows only on a terminal.
-func style(v conformance.Verdict) lipgloss.Style {
+// word returns the word for a verdict, in the style that a terminal shows.
+func word(v conformance.Verdict) (string, lipgloss.Style) {
 	plain := lipgloss.NewStyle()
 	switch v {
 	case conformance.Pass:
-		return plain.Foreground(lipgloss.Green)
+		return "pass", plain.Foreground(lipgloss.Green)
 	case conformance.Fail:
-		return plain.Foreground(lipgloss.Red).Bold(true)
+		return "FAIL", plain.Foreground(lipgloss.Red).Bold(true)
 	case conformance.Warn:
-		return plain.Foreground(lipgloss.Yellow)
+		return "warning", plain.Foreground(lipgloss.Yellow)
 	}
-	return plain.Faint(true)
+	return "skipped", plain.Faint(true)
+}
+
+// column returns the word for a verdict as wide as the longest one.
+func column(v conformance.Verdict) string {
+	text, style := word(v)
+	return style.Render(fmt.Sprintf("%-7s", text))
 }
 
 // printReport writes a report for people: a line for each requirement that is met or
@@ -127,7 +120,7 @@ func (p *reportPrinter) line(format string, args ...any) {
 
 // finding writes the verdict on a requirement, and the reason.
 func (p *reportPrinter) finding(f *conformance.Finding) {
-	p.line("%s %-*s  %-6s  %s", style(f.Verdict).Render(fmt.Sprintf("%-7s", word(f.Verdict))), p.wide, f.ID, f.Level, f.Text)
+	p.line("%s %-*s  %-6s  %s", column(f.Verdict), p.wide, f.ID, f.Level, f.Text)
 	if f.Detail != "" {
 		p.line("        %s", oneLine(f.Detail))
 	}
@@ -173,7 +166,7 @@ func (p *reportPrinter) closing(r *conformance.Report) {
 		if n := len(c.Requirements) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
 		}
-		p.line("%s %-*s  %s%s", style(verdict).Render(fmt.Sprintf("%-7s", word(verdict))), p.wide, c.ID, brief(oneLine(c.Text), shownInList), more)
+		p.line("%s %-*s  %s%s", column(verdict), p.wide, c.ID, brief(oneLine(c.Text), shownInList), more)
 	}
 	if n := len(r.Causes) - maxClosing; n > 0 {
 		p.line("        … and %d more", n)

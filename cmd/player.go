@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -151,19 +152,18 @@ func playerPreset(files *config.Loader, id string) (player.Options, error) {
 }
 
 func printPlayer(s streams, r player.Record, account string) error {
-	_, err := fmt.Fprintf(s.out, "%s: %d played, %d won, %d drawn, %d lost", r.PlayerID,
+	text := fmt.Sprintf("%s: %d played, %d won, %d drawn, %d lost", r.PlayerID,
 		r.Stats.TotalMatches, r.Stats.Wins, r.Stats.Draws, r.Stats.Losses)
-	if t := r.League; err == nil && t != nil {
-		_, err = fmt.Fprintf(s.out, " (in the whole league %d played, %d won, %d drawn, %d lost)", t.TotalMatches, t.Wins, t.Draws, t.Losses)
+	if t := r.League; t != nil {
+		text += fmt.Sprintf(" (in the whole league %d played, %d won, %d drawn, %d lost)", t.TotalMatches, t.Wins, t.Draws, t.Losses)
 	}
-	if err == nil && r.Rank > 0 {
-		_, err = fmt.Fprintf(s.out, "; rank %d of %d with %d points", r.Rank, r.Players, r.Points)
+	if r.Rank > 0 {
+		text += fmt.Sprintf("; rank %d of %d with %d points", r.Rank, r.Players, r.Points)
 	}
-	if err == nil {
-		_, err = fmt.Fprintf(s.out, ". Champion: %s (%s)\n", r.Champion.DisplayName, r.Champion.PlayerID)
+	text += fmt.Sprintf(". Champion: %s (%s)\n", r.Champion.DisplayName, r.Champion.PlayerID)
+	if account != "" {
+		text += account + "\n"
 	}
-	if err == nil && account != "" {
-		_, err = fmt.Fprintln(s.out, account)
-	}
+	_, err := io.WriteString(s.out, text)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -101,12 +102,11 @@ func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 }
 
 func printReferee(s streams, r referee.Record) error {
-	_, err := fmt.Fprintf(s.out, "%s: %d matches conducted. Champion: %s (%s)\n",
+	text := fmt.Sprintf("%s: %d matches conducted. Champion: %s (%s)\n",
 		r.RefereeID, r.Conducted, r.Champion.DisplayName, r.Champion.PlayerID)
 	for _, id := range slices.Sorted(maps.Keys(r.Warnings)) {
-		if err == nil {
-			_, err = fmt.Fprintf(s.out, "%s: %d replies did not conform to the protocol\n", id, r.Warnings[id])
-		}
+		text += fmt.Sprintf("%s: %d replies did not conform to the protocol\n", id, r.Warnings[id])
 	}
+	_, err := io.WriteString(s.out, text)
 	return err
 }

@@ -23,6 +23,11 @@ type conduct struct {
 	returned <-chan struct{} // closed when the referee registers again after the last offer
 }
 
+// about adds the match and its referee to a log line.
+func (c *conduct) about(line *zerolog.Event) {
+	line.Stringer("match_id", c.id).Str("referee_id", c.referee.id)
+}
+
 // conductMatch gets a match played. The first accepted result counts. It returns when
 // there is a result, when work ends, or when stop ends before a referee has the match.
 func (m *Manager) conductMatch(stop, work context.Context, x *match) {
@@ -50,7 +55,7 @@ func (m *Manager) takeUpMatch(x *match) *conduct {
 	defer m.mu.Unlock()
 	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
 	for _, at := range x.fact.Attempts {
-		failed := at.Failed || x.fact.HasLost(at.Number)
+		failed := at.Failed || x.fact.IsLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
 		}
@@ -73,6 +78,9 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 		<-c.referee.slots
 		c.slot = false
 	}
+	if event == reportLate {
+		m.options.Log.Warn().Func(c.about).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
+	}
 	if failed {
 		c.failed.add(c.referee)
 		m.failed(c.id, c.referee, event.failure(c.id.String()))
@@ -94,7 +102,7 @@ func (m *Manager) choose(stop, work context.Context, c *conduct) handoverEvent {
 		return matchOver
 	}
 	if c.referee == nil {
-		if m.nextReferee(c) == nil && m.recordDoubt(c.match) {
+		if m.nextReferee(c) == nil && m.recordLostAttempt(c.match) {
 			return matchOver
 		}
 		if c.referee = m.awaitReferee(stop, c); c.referee == nil {
@@ -201,9 +209,8 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 	if ctx.Err() != nil || c.over() {
 		return matchOver
 	}
-	log := m.options.Log.With().Stringer("match_id", c.id).Str("referee_id", c.referee.id).Logger()
 	if err != nil {
-		log.Warn().Err(err).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
+		m.options.Log.Warn().Func(c.about).Err(err).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
 		switch e := protocol.AsError(err); {
 		case protocol.Local(err):
 			return offerNotSent
@@ -212,15 +219,15 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 		}
 		return offerUnanswered
 	}
-	return m.answerOf(c, at, ack, log)
+	return m.answerOf(c, at, ack)
 }
 
 // answerOf records the answer of a referee to an offer.
-func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchAssignmentAck, log zerolog.Logger) handoverEvent {
+func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchAssignmentAck) handoverEvent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ack.Status != protocol.StatusAccepted {
-		withReason(log.Info(), ack.Reason).Str("status", ack.Status).Str("event_type", protocol.EventAssignmentRefused).
+		withReason(m.options.Log.Info().Func(c.about), ack.Reason).Str("status", ack.Status).Str("event_type", protocol.EventAssignmentRefused).
 			Msg("the referee does not take the match")
 		if event := decide.Decline(c.fact, at, c.referee.id, ack); event != nil {
 			_ = m.record(event) // an error ends the manager
@@ -230,7 +237,7 @@ func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchA
 	event, restarted := decide.Acceptance(c.fact, at, c.referee.id, ack)
 	switch {
 	case restarted:
-		log.Warn().Int("attempt", at.Number).Str("event_type", protocol.EventCommitmentChanged).
+		m.options.Log.Warn().Func(c.about).Int("attempt", at.Number).Str("event_type", protocol.EventCommitmentChanged).
 			Msg("the referee has begun this attempt again with another commitment: another attempt")
 		return offerRestarted
 	case event != nil && m.record(event) != nil:
@@ -249,7 +256,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
-	proves := m.state.Agents[referee.id].Proves()
+	proves := m.state.Agents[referee.id].ShowsAccessTokens()
 	m.mu.Unlock()
 	if proves {
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)

@@ -22,24 +22,24 @@ import (
 
 const leagueID = "league_of_tests"
 
-// options are those of a league that nobody calls.
-func options(keep *league.Files) league.Options {
+// options returns the options of a league without callers.
+func options(files *league.Files) league.Options {
 	return league.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2, Referees: 1,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: keep, Clock: protocol.SystemClock(),
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: files, Clock: protocol.SystemClock(),
 	}
 }
 
-// begun is a folder with a league in it, in which a player has registered.
-func begun(t *testing.T) store.Folder {
+// folderWithLeague returns a data folder with a league in which one player has registered.
+func folderWithLeague(t *testing.T) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	keep, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	assert.Empty(t, archived)
-	_, err = league.New(options(keep))
+	_, err = league.New(options(files))
 	require.NoError(t, err)
-	require.NoError(t, keep.Close())
+	require.NoError(t, files.Close())
 	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
@@ -50,11 +50,11 @@ func begun(t *testing.T) store.Folder {
 	return folder
 }
 
-// open opens a league and closes it again.
-func open(folder store.Folder, leagueID string) error {
-	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+// openAndClose opens the files of a league and closes them.
+func openAndClose(folder store.Folder, leagueID string) error {
+	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	if err == nil {
-		err = keep.Close()
+		err = files.Close()
 	}
 	return err
 }
@@ -63,7 +63,7 @@ func keyOf(folder store.Folder) string {
 	return filepath.Join(string(folder), "private", leagueID+".key")
 }
 
-// rewrite changes a file.
+// rewrite changes the content of a file.
 func rewrite(t *testing.T, path string, change func(string) string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -73,8 +73,8 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 	require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 }
 
-func TestALeagueThatIsKeptElsewhereToo(t *testing.T) {
-	folder := begun(t)
+func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
+	folder := folderWithLeague(t)
 	first, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	for _, fresh := range []bool{false, true} {
@@ -82,14 +82,14 @@ func TestALeagueThatIsKeptElsewhereToo(t *testing.T) {
 		var locked *store.LockedError
 		require.ErrorAs(t, err, &locked)
 		assert.Contains(t, locked.Path, leagueID)
-		assert.FileExists(t, folder.Journal(leagueID), "it stays where it is")
+		assert.FileExists(t, folder.Journal(leagueID), "the journal is not moved")
 	}
-	require.NoError(t, open(folder, "another_league"), "another league is free")
+	require.NoError(t, openAndClose(folder, "another_league"), "another league is not locked")
 	require.NoError(t, first.Close())
-	require.NoError(t, open(folder, leagueID))
+	require.NoError(t, openAndClose(folder, leagueID))
 }
 
-func TestAKeepThatCannotBeOpened(t *testing.T) {
+func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 	newer := func(s string) string { return strings.Replace(s, `"1.0.0"`, `"2.0.0"`, 1) }
 	for _, test := range []struct {
 		name string
@@ -119,12 +119,12 @@ func TestAKeepThatCannotBeOpened(t *testing.T) {
 		}, []string{"journal.jsonl line 1", "event 2 stands where event 1 belongs"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			folder := begun(t)
+			folder := folderWithLeague(t)
 			test.harm(t, folder)
 			before, err := os.ReadFile(folder.Journal(leagueID))
 			require.NoError(t, err)
-			for range 2 { // and it is not locked afterwards
-				err := open(folder, leagueID)
+			for range 2 { // twice: the error leaves no lock behind
+				err := openAndClose(folder, leagueID)
 				require.Error(t, err)
 				for _, what := range test.says {
 					assert.Contains(t, err.Error(), what)
@@ -134,30 +134,30 @@ func TestAKeepThatCannotBeOpened(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(before), string(after))
 
-			keep, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
-			require.NoError(t, err, "a new league begins all the same")
+			files, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
+			require.NoError(t, err, "a new league can still begin")
 			assert.DirExists(t, archived)
-			assert.Nil(t, keep.State.Created)
-			require.NoError(t, keep.Close())
+			assert.Nil(t, files.State.Created)
+			require.NoError(t, files.Close())
 		})
 	}
 }
 
-func TestAJournalThatIsNotThatOfTheLeague(t *testing.T) {
+func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 	another := func(t *testing.T, change func(*league.Options)) (*league.Files, league.Options) {
 		t.Helper()
 		folder := store.Folder(t.TempDir())
-		keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+		files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
-		o := options(keep)
+		o := options(files)
 		change(&o)
 		_, err = league.New(o)
 		require.NoError(t, err)
-		require.NoError(t, keep.Close())
-		keep, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
+		require.NoError(t, files.Close())
+		files, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = keep.Close() })
-		return keep, options(keep)
+		t.Cleanup(func() { _ = files.Close() })
+		return files, options(files)
 	}
 	simulated := func(o *league.Options) { o.Simulation = &journal.Simulation{Seed: 7, Players: 2, Referees: 1} }
 	t.Run("of another league", func(t *testing.T) {
@@ -176,29 +176,29 @@ func TestAJournalThatIsNotThatOfTheLeague(t *testing.T) {
 		_, err := league.New(o)
 		require.ErrorContains(t, err, "a simulated league goes on by simulate")
 	})
-	t.Run("of a game that nobody knows any more", func(t *testing.T) {
-		keep, o := another(t, func(*league.Options) {})
+	t.Run("of an unknown game", func(t *testing.T) {
+		files, o := another(t, func(*league.Options) {})
 		o.Games = rules.NewRegistry()
 		_, err := league.New(o)
 		require.ErrorContains(t, err, evenodd.Type)
-		assert.Equal(t, 1, keep.State.Events, "and nothing is written")
+		assert.Equal(t, 1, files.State.Events, "nothing is written")
 	})
 }
 
-func TestWhatWasTornOff(t *testing.T) {
-	folder := begun(t)
+func TestIncompleteLastLineIsCutOff(t *testing.T) {
+	folder := folderWithLeague(t)
 	rewrite(t, folder.Journal(leagueID), func(s string) string { return s[:len(s)-10] })
 	torn, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
-	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
-	require.NotNil(t, keep.Torn)
+	require.NotNil(t, files.Torn)
 	end := bytes.IndexByte(torn, '\n') + 1
-	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *keep.Torn)
-	assert.Empty(t, keep.State.Agents)
-	require.NoError(t, keep.Close())
+	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *files.Torn)
+	assert.Empty(t, files.State.Agents)
+	require.NoError(t, files.Close())
 	whole, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
 	assert.Equal(t, string(torn[:end]), string(whole))
-	require.NoError(t, open(folder, leagueID))
+	require.NoError(t, openAndClose(folder, leagueID))
 }

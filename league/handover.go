@@ -5,6 +5,7 @@ package league
 //
 //	state      event                                   next state
 //	choosing   a referee is chosen                     offering
+//
 //	offering   the referee accepts                     awaiting
 //	           no answer, but it may hold the match    awaiting
 //	           it begins the attempt again             offering, later choosing

@@ -64,7 +64,7 @@ func (m *Manager) openOffer(q *protocol.MatchResultReport) <-chan struct{} {
 		referee, _, _ = m.owner(q.AuthToken)
 	}
 	// A referee that was busy before, and accepts the match now, does not hold it yet.
-	if referee == nil || !x.fact.Holds(referee.id) && x.fact.Attempt(x.handover.attempt, referee.id) == nil {
+	if referee == nil || !x.fact.IsAssignedTo(referee.id) && x.fact.Attempt(x.handover.attempt, referee.id) == nil {
 		return nil
 	}
 	// A third-party referee gives no commitment, and may report before it answers.
@@ -86,7 +86,9 @@ func (m *Manager) runningMatch(q *protocol.MatchResultReport) *match {
 
 // thirdParty tells whether a referee is a third-party agent: it shows players no access
 // tokens. M.mu is held.
-func (m *Manager) thirdParty(refereeID string) bool { return !m.state.Agents[refereeID].Proves() }
+func (m *Manager) thirdParty(refereeID string) bool {
+	return !m.state.Agents[refereeID].ShowsAccessTokens()
+}
 
 // errPingFirst is no error of a report: the players of its match must be pinged before
 // it can be judged.
@@ -116,7 +118,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 		m.dispute(q, v.Result)
 	case v.Rejected != "" && x != nil:
 		if x.reject(v.Result, v.Rejected) || v.RefereeOut {
-			m.doubt(x, v.Result.Number)
+			m.loseAttempt(x, v.Result.Number)
 		}
 	}
 	if !v.Accepted {
@@ -127,7 +129,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	} else if err != nil {
 		return nil, nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
-	m.logDoubts(q, v.Result)
+	m.warnAbout(q, v.Result)
 	m.progress()
 	return x, v.Result, nil
 }
@@ -150,9 +152,9 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReporte
 	}
 }
 
-// logDoubts warns when a referee counts points otherwise than the league, and when its
+// warnAbout warns when a referee counts points otherwise than the league, and when its
 // result cannot be checked because it reports no draw.
-func (m *Manager) logDoubts(q *protocol.MatchResultReport, r *journal.MatchReported) {
+func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchReported) {
 	var got [2]int
 	differs := false
 	for i, counted := range r.Score {
@@ -227,28 +229,28 @@ func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost, rejected bool)
 	defer m.mu.Unlock()
 	attempt := c.fact.LastAttempt(c.referee.id)
 	if _, rejected = c.rejected[attempt]; rejected && timeOver {
-		m.doubt(c.match, attempt)
+		m.loseAttempt(c.match, attempt)
 	}
-	return c.fact.HasLost(attempt), rejected
+	return c.fact.IsLost(attempt), rejected
 }
 
-// doubt records, once, that an attempt is lost by rejected reports, unless the match has
+// loseAttempt records, once, that an attempt is lost by rejected reports, unless the match has
 // a result. M.mu is held.
-func (m *Manager) doubt(x *match, attempt int) {
-	if x.fact.Report != nil || x.fact.HasLost(attempt) {
+func (m *Manager) loseAttempt(x *match, attempt int) {
+	if x.fact.Report != nil || x.fact.IsLost(attempt) {
 		return
 	}
 	c := x.rejected[attempt]
 	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
 		Str("event_type", protocol.EventReportRejected).Msg("report rejected; assigning the match to another referee")
-	_ = m.record(m.reports.Doubt(m.state, c.report, c.reason)) // an error ends the manager
+	_ = m.record(m.reports.LoseAttempt(m.state, c.report, c.reason)) // an error ends the manager
 }
 
-// recordDoubt ends a match with the result of its last rejected report, because no other
+// recordLostAttempt ends a match with the result of its last rejected report, because no other
 // referee can conduct it. It tells whether it did.
-func (m *Manager) recordDoubt(x *match) bool {
+func (m *Manager) recordLostAttempt(x *match) bool {
 	m.mu.Lock()
-	r, err := decide.LastDoubt(m.state, x.id)
+	r, err := decide.ResultOfLostAttempt(m.state, x.id)
 	if r != nil && err == nil {
 		err = m.record(r)
 	}

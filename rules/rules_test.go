@@ -177,7 +177,7 @@ func numbered(c rules.Chance) []any {
 	return []any{number, "odd", "incorrect"}
 }
 
-func TestNimKnowsWhoseTurnItIs(t *testing.T) {
+func TestNimAlternatesSides(t *testing.T) {
 	start := nim{2}.Start()
 	assert.Equal(t, []rules.Side{rules.SideA}, start.ToMove())
 	require.NoError(t, start.Check(rules.SideA, "2"))
@@ -203,7 +203,7 @@ func TestEveryMatchEndsWithAVerdict(t *testing.T) {
 	})
 }
 
-func TestTheOtherSeat(t *testing.T) {
+func TestOtherSide(t *testing.T) {
 	assert.Equal(t, rules.SideB, rules.SideA.Other())
 	assert.Equal(t, rules.SideA, rules.SideB.Other())
 	assert.Equal(t, [2]rules.Side{0, 1}, [2]rules.Side{rules.SideA, rules.SideB}, "sides index moves and ids")

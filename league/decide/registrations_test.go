@@ -1,7 +1,6 @@
 package decide_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -158,7 +157,7 @@ func TestReadmission(t *testing.T) {
 			drop, event, err := r.Readmit(s, applicant("Agent P01", test.endpoint), test.by, begin.Add(test.after))
 			var no *decide.RejectionError
 			if test.code != "" {
-				require.True(t, errors.As(err, &no))
+				require.ErrorAs(t, err, &no)
 				assert.Equal(t, test.code, no.Reason.Code)
 				return
 			}

@@ -53,13 +53,13 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 	case s.Started == nil:
 		v.Err = protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 		return v
-	case !ok || id.Round != q.RoundID || !fact.Holds(refereeID):
+	case !ok || id.Round != q.RoundID || !fact.IsAssignedTo(refereeID):
 		v.Err = protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 		return v
 	}
 	r := p.read(q, attemptOf(q, id, fact, refereeID), refereeID, [2]string{idA, idB})
 	contradiction := p.check(s, r, fact, [2]string{idA, idB})
-	thirdParty := !s.Agents[refereeID].Proves()
+	thirdParty := !s.Agents[refereeID].ShowsAccessTokens()
 	doubleLoss := contradiction == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && thirdParty
 	v.Result = r
 	switch {
@@ -69,7 +69,7 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 		v.Disputed = true
 		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
 			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
-	case fact.HasLost(r.Number):
+	case fact.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", refereeID, r.Number, r.MatchID)
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
@@ -187,10 +187,10 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 	return fault
 }
 
-// Doubt records that a referee lost an attempt by a rejected report, with the result
+// LoseAttempt records that a referee lost an attempt by a rejected report, with the result
 // that the match gets if no other referee conducts it: the one that follows from the
 // choices and the number of the report, else the one that it claims.
-func (p *Reports) Doubt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.AttemptLost {
+func (p *Reports) LoseAttempt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.AttemptLost {
 	_, idA, idB, _ := s.Find(rejected.MatchID)
 	ids := [2]string{idA, idB}
 	r := rejected.GameResult
@@ -225,9 +225,9 @@ func (p *Reports) legal(r *journal.MatchReported, id string) *string {
 	return choice
 }
 
-// LastDoubt is the result of a match that no other referee can conduct: that of its
+// ResultOfLostAttempt is the result of a match that no other referee can conduct: that of its
 // last rejected report. Nil if no report was rejected, or the match has a result.
-func LastDoubt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
+func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
 	fact, _, _, _ := s.Find(id)
 	last := len(fact.LostAttempts) - 1
 	if last < 0 || fact.LostAttempts[last].Result == nil || fact.Report != nil {

@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// A Clock is an agent's time: what now is, and how to wait between two things.
-// Agents are given one, so that a test or a simulation can give them a time of
-// its own; only deadlines of calls are those of their contexts. Safe for
-// concurrent use.
+// A Clock is the time of an agent: the current time, and a way to wait. A test or a
+// simulation can replace it. Safe for concurrent use.
 type Clock struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
@@ -21,13 +19,13 @@ type cachedSecond struct {
 	text   string
 }
 
-// NewClock makes a clock of the two functions. Sleep must return ctx.Err()
+// NewClock returns a clock that uses the two functions. Sleep must return ctx.Err()
 // when ctx ends first.
 func NewClock(now func() time.Time, sleep func(context.Context, time.Duration) error) *Clock {
 	return &Clock{now: now, sleep: sleep}
 }
 
-// SystemClock is the time of the machine.
+// SystemClock returns a clock with the time of the machine.
 func SystemClock() *Clock {
 	return NewClock(time.Now, func(ctx context.Context, d time.Duration) error {
 		t := time.NewTimer(d)
@@ -41,20 +39,20 @@ func SystemClock() *Clock {
 	})
 }
 
-// Now is the present moment.
+// Now returns the current time.
 func (c *Clock) Now() time.Time { return c.now() }
 
-// Sleep waits for d, or until ctx ends, and then returns its error.
+// Sleep waits for d. If ctx ends first, it returns the error of ctx.
 func (c *Clock) Sleep(ctx context.Context, d time.Duration) error { return c.sleep(ctx, d) }
 
-// Timestamp is now as the protocol writes it.
+// Timestamp returns the current time in the form of the protocol.
 func (c *Clock) Timestamp() string { return c.Format(c.now()) }
 
-// Format is FormatTimestamp, once for each second around now: every message
-// carries a timestamp, and many a deadline.
+// Format returns FormatTimestamp of t. It caches the texts of the last seconds, because
+// every message contains a timestamp.
 func (c *Clock) Format(t time.Time) string {
 	second := t.Unix()
-	slot := &c.cache[uint64(second)%uint64(len(c.cache))] //nolint:gosec // only a place in the cache
+	slot := &c.cache[uint64(second)%uint64(len(c.cache))] //nolint:gosec // an index in the cache
 	if s := slot.Load(); s != nil && s.second == second {
 		return s.text
 	}

@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// Secret is 32 random bytes: the nonce of a referee or the entropy of a
-// player. The zero value is the entropy of a player who committed to none.
+// Secret holds 32 random bytes: the nonce of a referee or the entropy of a player. The
+// zero value is the entropy of a player that committed to none.
 type Secret [32]byte
 
-// Hex writes s in lower case.
+// Hex returns the hexadecimal digits in lower case.
 func (s Secret) Hex() string { return hexadecimal(s) }
 
-// ParseSecret reads 64 hexadecimal digits, in lower case as Hex writes them.
+// ParseSecret reads the text of Hex.
 func ParseSecret(text string) (s Secret, ok bool) {
 	if !isDigest(text) {
 		return s, false
@@ -24,9 +24,10 @@ func ParseSecret(text string) (s Secret, ok bool) {
 	return s, err == nil
 }
 
-// DrawCommitment binds a referee to its nonce before the players choose. It is
-// given in MATCH_ASSIGNMENT_ACK and GAME_INVITATION; the nonce is revealed
-// with the result, so that anyone can recompute the draw.
+// DrawCommitment returns the commitment of a referee to its nonce. The draw uses
+// commit–reveal: the referee sends the commitment in MATCH_ASSIGNMENT_ACK and
+// GAME_INVITATION before the players choose, and reveals the nonce with the result, so
+// that anyone can recompute the draw.
 func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, nonce Secret) string {
 	b := make([]byte, 0, 160)
 	b = append(b, "evenodd-draw-v1"...)
@@ -38,8 +39,8 @@ func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, non
 	return digest(b)
 }
 
-// EntropyCommitment binds a player to the entropy it will reveal with its
-// choice, so that neither side alone steers the draw.
+// EntropyCommitment returns the commitment of a player to its entropy, which it reveals
+// with its choice (commit–reveal), so that neither side alone controls the draw.
 func EntropyCommitment(matchID, playerID string, entropy Secret) string {
 	b := make([]byte, 0, 96)
 	b = append(b, "evenodd-entropy-v1"...)

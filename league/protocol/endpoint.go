@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CanonicalURL is one spelling for all URLs of the same endpoint: scheme and host in
-// lower case, localhost for a loopback address, the port given, no slash at the
-// end, and neither query nor fragment. Text that is no URL stays as it is.
+// CanonicalURL returns the same text for all URLs of an endpoint: scheme and host in lower
+// case, localhost for a loopback address, an explicit port, no slash at the end, and
+// neither query nor fragment. It returns a text that is not a URL unchanged.
 func CanonicalURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -22,10 +22,10 @@ func CanonicalURL(text string) string {
 	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(host), port) + strings.TrimSuffix(u.Path, "/")
 }
 
-// SameEndpoint tells whether two URLs are of one endpoint.
+// SameEndpoint tells whether two URLs have the same endpoint.
 func SameEndpoint(a, b string) bool { return CanonicalURL(a) == CanonicalURL(b) }
 
-// HostPort is where connections to a URL go.
+// HostPort returns the host and port of a URL for a connection.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -93,35 +93,35 @@ var catalogue = map[Code]catalogued{
 	ErrLeagueComplete:       {"LEAGUE_ALREADY_COMPLETE", 31},
 }
 
-// Name is the catalogue's name of the code, such as TIMEOUT_ERROR.
+// Name returns the name of the code in the catalogue, such as TIMEOUT_ERROR.
 func (c Code) Name() string { return catalogue[c].name }
 
-// Retryable tells whether the same call may be made again: a timeout or a
-// broken connection (spec 003 §2.9.4), and a caller that was too fast.
+// Retryable tells whether the caller may repeat the call: after a timeout, a connection
+// error (spec 003 §2.9.4) or a rate limit.
 func (c Code) Retryable() bool {
 	return c == ErrTimeout || c == ErrConnection || c == ErrRateLimited
 }
 
-// An Error is what went wrong between two agents: an error of the catalogue,
-// or one of JSON-RPC itself (Code is then empty). It crosses the wire as a
-// JSON-RPC error whose data is a whole LEAGUE_ERROR.
+// An Error is the error of a call between two agents: an error of the catalogue, or one
+// of JSON-RPC itself with an empty Code. It is sent as a JSON-RPC error whose data is a
+// complete LEAGUE_ERROR.
 type Error struct {
-	Code    Code           // of the catalogue; "" when the error names none
+	Code    Code           // of the catalogue; "" for none
 	RPC     int            // the JSON-RPC code; 0 for an error message in place of a result whose code is not of the catalogue
 	Detail  string         // one sentence for people
-	Context map[string]any // what helps to mend it; never a token
-	Remote  bool           // the other side answered with this error
+	Context map[string]any // details that help to correct the call; never a token
+	Remote  bool           // the other side returned this error
 
-	message *LeagueError // the error as a message, once it is about to travel
+	message *LeagueError // the message of an error that is about to be sent
 	cause   error
 }
 
-// Fault makes an error of the catalogue.
+// Fault returns an error of the catalogue.
 func Fault(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, RPC: catalogue[code].rpc, Detail: fmt.Sprintf(format, args...)}
 }
 
-// With adds a member to the error's context, and returns the error.
+// With adds a member to the context of the error and returns the error.
 func (e *Error) With(key string, value any) *Error {
 	if e.Context == nil {
 		e.Context = map[string]any{}
@@ -130,19 +130,19 @@ func (e *Error) With(key string, value any) *Error {
 	return e
 }
 
-// Coded gives the error another JSON-RPC code than the catalogue's.
+// Coded sets a JSON-RPC code other than that of the catalogue, and returns the error.
 func (e *Error) Coded(rpc int) *Error {
 	e.RPC = rpc
 	return e
 }
 
-// Because gives the error a cause.
+// Because sets the cause and returns the error.
 func (e *Error) Because(cause error) *Error {
 	e.cause = cause
 	return e
 }
 
-// Error says what went wrong, code first.
+// Error returns the code, the name and the detail.
 func (e *Error) Error() string {
 	switch {
 	case e.Code == "" && e.RPC == 0:
@@ -157,11 +157,11 @@ func (e *Error) Error() string {
 	return string(e.Code) + " " + e.Code.Name() + ": " + e.Detail
 }
 
-// Unwrap is what caused the error on this side, if anything.
+// Unwrap returns the local cause of the error; nil for none.
 func (e *Error) Unwrap() error { return e.cause }
 
-// RPCError is the error as JSON-RPC writes it; carriers find it by this
-// method.
+// RPCError returns the members of the JSON-RPC error. Carriers use it to encode the
+// error.
 func (e *Error) RPCError() (code int, message string, data any) {
 	message = e.Code.Name()
 	if message == "" {
@@ -173,10 +173,9 @@ func (e *Error) RPCError() (code int, message string, data any) {
 	return e.RPC, message, e.message
 }
 
-// travelling is a copy of e that carries its LEAGUE_ERROR, as an answer to the
-// request whose envelope is given. Its receiver sees a remote error, also where
-// the carrier hands it over as it is.
-func (e *Error) travelling(stamp *Stamp, request *Envelope, code int) *Error {
+// toSend returns a copy of e with its LEAGUE_ERROR, as the response to a request. The
+// copy is a remote error, because some carriers pass it to the caller unchanged.
+func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
 	out := *e
 	out.RPC, out.Remote = code, true
 	if out.Code == "" {
@@ -210,9 +209,9 @@ func (e *Error) travelling(stamp *Stamp, request *Envelope, code int) *Error {
 	return &out
 }
 
-// AsError reads any error of a call as an Error: what the other side answered,
-// E001 when time ran out, E022 for HTTP 429, E009 when nothing readable came
-// back. It returns nil for nil, and for the end of the caller's own context.
+// AsError converts any error of a call to an Error: the error that the other side
+// returned, E001 for a timeout, E022 for HTTP 429, and E009 for everything else. It
+// returns nil for nil and for a canceled context.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -256,10 +255,10 @@ func fromRemote(code int, message string, data any) *Error {
 	return e
 }
 
-// catalogued tells whether the code of an error message is one of the catalogue:
-// it has the catalogue's name beside it, or no name in a whole message of this
-// protocol. Third-party agents number their errors otherwise, and so does 004 §6.1.
-// Beside is the message of the JSON-RPC error; "" for none.
+// catalogued tells whether the code of an error message belongs to the catalogue: the
+// message has the catalogue's name of the code, or no name but a complete envelope.
+// Third-party agents and 004 §6.1 use the same codes for other errors. Beside is the
+// message of the JSON-RPC error; "" for none.
 func (l *LeagueError) catalogued(beside string) bool {
 	whole := l.Protocol == Name && (l.MessageType == TypeLeagueError || l.MessageType == TypeGameError)
 	own, name := Code(l.ErrorCode).Name(), l.name()
@@ -268,8 +267,8 @@ func (l *LeagueError) catalogued(beside string) bool {
 
 var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
-// name is the name of the error; "" for none. The examples of the specification
-// have it as error_description.
+// name returns the name of the error; "" for none. The examples of the specification
+// contain it as error_description.
 func (l *LeagueError) name() string {
 	if l.ErrorName == "" && errorName.MatchString(l.ErrorDescription) {
 		return l.ErrorDescription
@@ -277,7 +276,7 @@ func (l *LeagueError) name() string {
 	return l.ErrorName
 }
 
-// text is what the message says for people; "" for nothing but the name.
+// text returns the description; "" for one that only repeats the name.
 func (l *LeagueError) text() string {
 	if l.ErrorDescription == l.name() {
 		return ""
@@ -285,8 +284,8 @@ func (l *LeagueError) text() string {
 	return l.ErrorDescription
 }
 
-// foreign is an error of another catalogue for people: its own code, name and text.
-func (l *LeagueError) foreign(beside string) string {
+// uncatalogued describes an error of another catalogue by its code, name and text.
+func (l *LeagueError) uncatalogued(beside string) string {
 	said, name := l.ErrorCode, l.name()
 	if name == "" && errorName.MatchString(beside) {
 		name = beside
@@ -304,19 +303,19 @@ func (l *LeagueError) foreign(beside string) string {
 	return said
 }
 
-// describe copies what an error message says into e, and reports whether its code
-// is one of the catalogue. Any other code goes into the detail.
+// describe copies the contents of an error message to e, and tells whether its code
+// belongs to the catalogue. Any other code becomes part of the detail.
 func (l *LeagueError) describe(e *Error, beside string) bool {
 	switch {
 	case l.ErrorCode == "":
 		return false
 	case !l.catalogued(beside):
-		e.Detail = clip(l.foreign(beside))
+		e.Detail = clip(l.uncatalogued(beside))
 		return false
 	case l.text() != "":
 		e.Detail = clip(l.text())
 	case e.Detail == Code(l.ErrorCode).Name():
-		e.Detail = "" // it would be said twice
+		e.Detail = "" // Error writes the name already
 	}
 	e.Code, e.Context = Code(l.ErrorCode), l.Context
 	if detail, ok := l.Context["detail"].(string); ok {
@@ -327,8 +326,8 @@ func (l *LeagueError) describe(e *Error, beside string) bool {
 
 const tooManyRequests = 429 // of HTTP
 
-// HTTPStatus returns the HTTP status of the answer by which a call failed; 0
-// where there was no answer, or where HTTP did not carry it.
+// HTTPStatus returns the HTTP status of a failed call; 0 without a response, and for
+// other carriers.
 func HTTPStatus(err error) int {
 	var answered interface{ HTTPStatus() int }
 	if errors.As(err, &answered) {
@@ -337,22 +336,22 @@ func HTTPStatus(err error) int {
 	return 0
 }
 
-// Unreachable tells whether a call failed because nobody listens at the
-// endpoint: a refused connection or an unknown host.
+// Unreachable tells whether a call failed because the connection was refused or the host
+// is unknown.
 func Unreachable(err error) bool {
 	var u interface{ Unreachable() bool }
 	return errors.As(err, &u) && u.Unreachable()
 }
 
-// Answered tells whether the other side answered a call: with a result, with an
-// error, or with a response that cannot be read.
+// Answered tells whether the other side responded to a call: with a result, an error, or
+// an unreadable response.
 func Answered(err error) bool {
 	if err == nil {
 		return true
 	}
 	e := AsError(err)
 	if e == nil || Forbidden(err) || Local(err) {
-		return false // the call was not made, or its caller gave up
+		return false // there was no call, or the caller canceled it
 	}
 	if e.Remote || e.Code != ErrTimeout && e.Code != ErrConnection {
 		return true
@@ -360,14 +359,14 @@ func Answered(err error) bool {
 	return HTTPStatus(err) > 0
 }
 
-// Vacant tells whether a server answered a call that it has no agent at this path.
+// Vacant tells whether a server responded that it has no agent at this path.
 func Vacant(err error) bool {
 	var v interface{ Vacant() bool }
 	return errors.As(err, &v) && v.Vacant()
 }
 
-// RateLimited refuses a caller that asks too often (E022), and says how long to
-// wait: in context.retry_after_sec, in whole seconds.
+// RateLimited returns E022, with the time to wait in whole seconds in
+// context.retry_after_sec.
 func RateLimited(wait time.Duration) *Error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	return Fault(ErrRateLimited, "too many requests: wait %d seconds", seconds).With(retryAfter, seconds)
@@ -375,8 +374,8 @@ func RateLimited(wait time.Duration) *Error {
 
 const retryAfter = "retry_after_sec"
 
-// RetryAfter is how long the caller is asked to wait, an hour at most, by the
-// error or by the carrier it came with; 0 when nothing is said of it.
+// RetryAfter returns the time that the other side asks to wait, an hour at most, from the
+// error or from the carrier; 0 for none.
 func (e *Error) RetryAfter() time.Duration {
 	var seconds float64
 	var carried interface{ RetryAfter() time.Duration }
@@ -392,15 +391,15 @@ func (e *Error) RetryAfter() time.Duration {
 	return Seconds(max(0, min(seconds, time.Hour.Seconds())))
 }
 
-// Forbidden tells whether a call was not made because the endpoint is at an
-// address that this side does not call.
+// Forbidden tells whether a call was not made because this side does not call the address
+// of the endpoint (SSRF protection).
 func Forbidden(err error) bool {
 	var f interface{ Forbidden() bool }
 	return errors.As(err, &f) && f.Forbidden()
 }
 
-// Local tells whether a call failed by this side's own fault: it had no file
-// descriptor, no port, no memory. What another agent answered is never that.
+// Local tells whether a call failed because this side lacked a file descriptor, a port or
+// memory. A response of the other side is never a local error.
 func Local(err error) bool {
 	if e := AsError(err); e == nil || e.Remote {
 		return false
@@ -409,13 +408,13 @@ func Local(err error) bool {
 	return errors.As(err, &l) && l.Local()
 }
 
-// TooFast answers a caller that asks too often, whose request nobody has read.
+// TooFast returns the error for a caller over its rate limit, whose request was not read.
 func TooFast(stamp *Stamp, wait time.Duration) error {
-	return RateLimited(wait).travelling(stamp, &Envelope{}, catalogue[ErrRateLimited].rpc)
+	return RateLimited(wait).toSend(stamp, &Envelope{}, catalogue[ErrRateLimited].rpc)
 }
 
-// TooLarge answers a request of more than limit bytes, which nobody has read.
+// TooLarge returns the error for a request of more than limit bytes, which was not read.
 func TooLarge(stamp *Stamp, limit int64) error {
 	return Fault(ErrMessageTooLarge, "a request has at most %d bytes", limit).
-		travelling(stamp, &Envelope{}, catalogue[ErrMessageTooLarge].rpc)
+		toSend(stamp, &Envelope{}, catalogue[ErrMessageTooLarge].rpc)
 }

@@ -25,20 +25,20 @@ func (k kind) String() string {
 	return [...]string{"string", "integer", "number", "boolean", "object", "array"}[k]
 }
 
-// A field is what the documents say of one member of a message. The slow pass
-// over a broken message, the JSON Schemas and the tests all read this table.
+// A field holds the rules for a member of a message. The validator, the checks of values
+// and the JSON Schemas derive from this table.
 type field struct {
 	name     string
 	kind     kind
-	optional bool     // may be absent, and null stands for that
+	optional bool     // may be absent or null
 	null     bool     // may be null
-	values   []string // the only strings allowed; of an integer, those allowed in its place
+	values   []string // the only legal strings; for an integer, the strings that may replace it
 	form     *form    // rule for a string
 	min, max int      // characters of a string, value of a number, length of an array; max 0: no limit
-	rule     string   // what an integer must be where a league allows less than max; "" says min and max
+	rule     string   // the text of the rule for an integer if a league allows less than max; "" for min and max
 	fields   []field  // members of an object
 	required uint64   // the fields that are required, one bit each
-	items    *field   // elements of an array, or all members of an object keyed by player
+	items    *field   // the elements of an array, or all members of an object keyed by player
 }
 
 // breach is the kind of error that a wrong value of the field is.
@@ -54,9 +54,8 @@ func (f *field) breach() breach {
 
 const maxInteger = 1<<31 - 1 // 002 §14.4
 
-// MaxConcurrentMatches is how many matches a referee may offer to conduct at once
-// (002 §3.1.2). The table of fields has no such limit, because the referees of a
-// simulation offer as many as it needs.
+// MaxConcurrentMatches is the largest capacity of a referee (002 §3.1.2). The table of
+// fields does not contain it, because referees of a simulation may have more.
 const MaxConcurrentMatches = 10
 
 var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
@@ -98,7 +97,7 @@ func (f field) orNull() field            { f.null = true; return f }
 func (f field) or(words ...string) field { f.values = words; return f }
 func (f field) saying(rule string) field { f.rule = rule; return f }
 
-// envelopeFields begin every message.
+// envelopeFields returns the first fields of every message.
 func envelopeFields(messageType string) []field {
 	return []field{
 		word("protocol", Name),
@@ -155,7 +154,7 @@ var shapes = func() map[string]*field {
 	return all
 }()
 
-// bodies lists the members of every message type behind the envelope.
+// bodies holds the fields of every message type after the envelope.
 var bodies = map[string][]field{
 	TypeRefereeRegisterRequest: {object("referee_meta",
 		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),

@@ -10,8 +10,8 @@ import (
 
 // A form is a rule for the text of a string.
 type form struct {
-	rule    string // what the string must be, for people
-	pattern string // for the schema; "" when format says it
+	rule    string // for error texts
+	pattern string // for the schema; "" if format suffices
 	format  string // JSON Schema format, if any
 	valid   func(string) bool
 	max     int // characters
@@ -30,7 +30,7 @@ var (
 	}
 	versionForm = matching("a version of the form MAJOR.MINOR.PATCH",
 		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`)
-	// Names go to the terminals of others: nothing in them may steer one.
+	// Other agents print names on terminals, so a name must not control a terminal.
 	nameForm = &form{
 		rule:    "1 to 50 characters without control characters",
 		pattern: "^[^\x00-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]*$",
@@ -45,7 +45,7 @@ var (
 		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
 		valid: absoluteURL, max: formLimit,
 	}
-	// urlPattern is a scheme, perhaps a user, a host, perhaps a port, and whatever follows.
+	// urlPattern is a scheme, an optional user, a host, an optional port, and any rest.
 	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
 )
 
@@ -55,7 +55,7 @@ func matching(rule, pattern string) *form {
 	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, max: formLimit}
 }
 
-// versionNumbers are the three numbers a version begins with.
+// versionNumbers returns the first three numbers of a version.
 func versionNumbers(version string) (n [3]int) {
 	version, _, _ = strings.Cut(version, "-")
 	version, _, _ = strings.Cut(version, "+")
@@ -65,7 +65,7 @@ func versionNumbers(version string) (n [3]int) {
 	return n
 }
 
-// ValidURL tells whether s can be an endpoint in a message.
+// ValidURL tells whether s is a valid endpoint in a message.
 func ValidURL(s string) bool { return absoluteURL(s) }
 
 func absoluteURL(s string) bool {
@@ -114,12 +114,12 @@ var hexDigit = [256]byte{
 	'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1,
 }
 
-// ValidName tells whether s can be a display name: 1 to 50 characters, none of
-// which could steer a terminal (002 §3.1.2).
+// ValidName tells whether s is a valid display name: 1 to 50 characters, none of which
+// controls a terminal (002 §3.1.2).
 func ValidName(s string) bool { return name(s, 50) && harmless(s) }
 
-// harmless tells whether nothing in s steers a terminal: no control characters,
-// no line or paragraph separators, no changes of direction.
+// harmless tells whether s cannot control a terminal: it has no control characters, no
+// line or paragraph separators, and no changes of text direction.
 func harmless(s string) bool {
 	for _, r := range s {
 		if r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A broken request is one that cannot be read as its method's.
+// A broken request has fields that break a rule, or cannot be decoded.
 type broken struct {
 	envelope *Envelope
 	err      error
@@ -19,20 +19,20 @@ type broken struct {
 // A validated request was decoded from JSON.
 type validated[Q any] struct{ request *Q }
 
-// Conversation is the request's conversation id.
+// Conversation returns the conversation id of the request.
 func (v validated[Q]) Conversation() string { return envelopeOf(v.request).ConversationID }
 
-// Type is the request's message type.
+// Type returns the message type of the request.
 func (v validated[Q]) Type() string { return envelopeOf(v.request).MessageType }
 
-// Handle serves the method, under all its names, with h. Requests reach h
-// judged; the envelope of the result is filled in, and an error of h becomes a
-// LEAGUE_ERROR of the agent that the stamp belongs to.
+// Handle registers h for all names of the method. H receives valid requests only. Handle
+// fills in the envelope of the result, and converts an error of h to a LEAGUE_ERROR of
+// the agent that the stamp belongs to.
 func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
 	decode := func(raw []byte) (any, error) {
 		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
 		if err != nil {
-			if jsontext.Value(raw).IsValid() { // handle refuses it: a carrier may decode twice
+			if jsontext.Value(raw).IsValid() { // handle returns the error, because a carrier may decode twice
 				return broken{peek(raw), err}, nil
 			}
 			return nil, m.refuse(err, stamp, peek(raw))
@@ -64,7 +64,7 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 			return nil, refuse(ctx, failed, asked)
 		}
 		conversation := asked.ConversationID
-		if conversation == "" { // a tool was asked without an envelope
+		if conversation == "" { // the request of a tool has no envelope
 			conversation = "conv-" + m.Name
 		}
 		answered := envelopeOf(r)
@@ -84,8 +84,8 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 
 func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 
-// refuse makes an error travel with this method's JSON-RPC code. What a handler
-// did not mean for others stays here: the caller is told of an internal error.
+// refuse returns the error to send, with this method's JSON-RPC code. For an error that is
+// not an *Error the caller receives an internal error without details.
 func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -95,12 +95,12 @@ func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	if own, ok := m.codes[e.Code]; ok {
 		code = own
 	}
-	if asked.MessageType == "" { // a tool has no message type: its name says what was asked
+	if asked.MessageType == "" { // a tool has no message type
 		named := *asked
 		named.MessageType = cmp.Or(m.Request, m.Name)
 		asked = &named
 	}
-	return e.travelling(stamp, asked, code)
+	return e.toSend(stamp, asked, code)
 }
 
 // admit finds the request in what a carrier passed, and validates it unless that was
@@ -165,10 +165,10 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 	return q, nil
 }
 
-// peek is what can be known of the envelope of a refused request.
+// peek returns the readable part of the envelope of a refused request.
 func peek(raw []byte) *Envelope {
 	var e Envelope
-	_ = decodeLeniently(raw, &e) // what cannot be read stays empty
+	_ = decodeLeniently(raw, &e) // unreadable members stay empty
 	e.MessageType = clip(e.MessageType)
 	if !short(e.ConversationID, 128) {
 		e.ConversationID = clip(e.ConversationID)

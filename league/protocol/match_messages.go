@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Record is how a player stands: matches won, lost and drawn, and points.
+// A Record holds the matches won, lost and drawn by a player, and its points.
 type Record struct {
 	Wins   int  `json:"wins"`
 	Losses int  `json:"losses"`
@@ -13,8 +13,8 @@ type Record struct {
 	Points *int `json:"points,omitzero"`
 }
 
-// An AssignedPlayer is a seat of a MATCH_ASSIGNMENT. The access token is that
-// of this referee towards this player in this attempt.
+// An AssignedPlayer is a side of a MATCH_ASSIGNMENT. The access token is for this
+// referee's calls of this player in this attempt.
 type AssignedPlayer struct {
 	PlayerID    string `json:"player_id,omitzero"`
 	Endpoint    string `json:"endpoint,omitzero"`
@@ -31,9 +31,9 @@ type Timeouts struct {
 	Generic     float64 `json:"generic_response_timeout_sec"`
 }
 
-// RetryPolicy is how often and after how many seconds a call is made again
-// (spec 003 §2.9.4). Backoff is how the delay grows from one retry to the next:
-// BackoffFixed, also when it is empty, BackoffLinear or BackoffExponential.
+// RetryPolicy holds the number of retries and the delay before them in seconds (spec 003
+// §2.9.4). Backoff is BackoffFixed, BackoffLinear or BackoffExponential; empty means
+// BackoffFixed.
 type RetryPolicy struct {
 	MaxRetries int     `json:"max_retries"`
 	Delay      float64 `json:"delay_sec"`
@@ -47,7 +47,7 @@ const (
 	BackoffExponential = "exponential"
 )
 
-// Pause is the delay before the n-th retry, from 1.
+// Pause returns the delay before the n-th retry, from 1.
 func (p RetryPolicy) Pause(n int) time.Duration {
 	factor := 1.0
 	switch p.Backoff {
@@ -59,9 +59,9 @@ func (p RetryPolicy) Pause(n int) time.Duration {
 	return Seconds(p.Delay * factor)
 }
 
-// LongestMatch is the most time one attempt at a match can take from
-// assignment to report when every call waits as long as it may. Turns is how
-// often, one after another, somebody is asked for a move.
+// LongestMatch returns the longest time of an attempt at a match, from assignment to
+// report, if every call takes its whole timeout. Turns is the number of questions for a
+// move, one after the other.
 func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
 	calls := float64(retry.MaxRetries + 1)
 	waits := 0.0
@@ -72,16 +72,16 @@ func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
 	return Seconds(seconds)
 }
 
-// Seconds makes a duration of the protocol's seconds.
+// Seconds converts the protocol's seconds to a duration.
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// DefaultTimeouts are the response times of spec 003 table 5.
+// DefaultTimeouts returns the response times of spec 003 table 5.
 func DefaultTimeouts() Timeouts { return Timeouts{GameJoinAck: 5, Move: 30, GameOver: 5, Generic: 10} }
 
-// DefaultRetryPolicy is spec 003 §2.9.4: three retries, 2 s apart.
+// DefaultRetryPolicy returns that of spec 003 §2.9.4: three retries, 2 s apart.
 func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }
 
-// Scoring is what outcomes are worth (spec 003 table 8).
+// Scoring holds the points for each result (spec 003 table 8).
 type Scoring struct {
 	Win           int `json:"win_points"`
 	Draw          int `json:"draw_points"`
@@ -89,9 +89,10 @@ type Scoring struct {
 	TechnicalLoss int `json:"technical_loss_points"`
 }
 
-// MatchAssignment hands one attempt at a match to a referee; the parameters of
-// start_match. No document of the specification defines it. A referee that shows no
-// access tokens gets none, and is told its id: some find their matches by that.
+// MatchAssignment assigns an attempt at a match to a referee, as the request of
+// start_match. The specification does not define it. For a third-party referee, which
+// sends no access tokens, it contains the referee's id in their place, because some find
+// their matches by it.
 type MatchAssignment struct {
 	Envelope
 	LeagueID    string         `json:"league_id,omitzero"`
@@ -109,16 +110,16 @@ type MatchAssignment struct {
 	Auth        string         `json:"auth,omitzero"`
 }
 
-// RepliesStrict in an assignment has the referee refuse every reply that is not
-// as the protocol has it; without it a reply counts whose meaning is clear.
+// RepliesStrict in an assignment makes the referee refuse every reply that is not
+// spec-compliant. Without it a reply counts if its meaning is clear.
 const RepliesStrict = "strict"
 
-// AuthLenient in an assignment says that the league takes answers without a token
-// from the address of the player that was asked.
+// AuthLenient in an assignment makes the league accept answers without a token from the
+// address of the player.
 const AuthLenient = "lenient"
 
-// MatchAssignmentAck answers it at once; the result comes as
-// MATCH_RESULT_REPORT. Status is ACCEPTED, BUSY (ask later, or another) or
+// MatchAssignmentAck answers MATCH_ASSIGNMENT at once; the result follows as
+// MATCH_RESULT_REPORT. Status is ACCEPTED, BUSY (retry later, or use another referee) or
 // REJECTED, with a reason.
 type MatchAssignmentAck struct {
 	Envelope
@@ -153,7 +154,7 @@ type GameJoinAck struct {
 	EntropyCommitment string `json:"entropy_commitment,omitzero"`
 }
 
-// A ChoiceContext tells a player what it may want to know before it chooses.
+// A ChoiceContext contains information for a player's choice.
 type ChoiceContext struct {
 	OpponentID    string  `json:"opponent_id,omitzero"`
 	RoundID       int     `json:"round_id,omitzero"`
@@ -179,7 +180,7 @@ type ChooseParityResponse struct {
 	Entropy      string `json:"entropy,omitzero"`
 }
 
-// A MoveRequest says what kind of move is asked, and what is allowed.
+// A MoveRequest contains the kind of move and the legal moves.
 type MoveRequest struct {
 	MoveType     string         `json:"move_type,omitzero"`
 	ValidOptions []string       `json:"valid_options,omitzero"`
@@ -212,18 +213,17 @@ type GameMoveResponse struct {
 	Entropy  string   `json:"entropy,omitzero"`
 }
 
-// A Draw reveals how a number came about: hexadecimal digests and secrets, so
-// that anyone can recompute it.
+// A Draw reveals the commitment and the secrets of a draw in hexadecimal, so that anyone
+// can recompute the number (commit–reveal).
 type Draw struct {
 	Commitment string            `json:"commitment"`
 	Nonce      string            `json:"nonce"`
 	Entropies  PerPlayer[string] `json:"entropies,omitzero"`
 }
 
-// A GameResult is how a match ended. Winner, number and parity are null where
-// there is none; a choice that was never made is null. Faults is, of each player
-// that lost technically by a failure, the code of the one that decided it, such
-// as E001; a refused invitation is none.
+// A GameResult is the result of a match. Winner, number and parity are null if there is
+// none; a missing choice is null. Faults has the error code, such as E001, of each player
+// with a technical loss after a failure; a refused invitation is not a failure.
 type GameResult struct {
 	Status         string             `json:"status,omitzero"`
 	WinnerPlayerID *string            `json:"winner_player_id"`
@@ -234,7 +234,7 @@ type GameResult struct {
 	Faults         PerPlayer[string]  `json:"faults,omitzero"`
 }
 
-// Moves are the choices of two players; "" for one that was never made.
+// Moves returns the choices of two players; "" for a missing one.
 func (r *GameResult) Moves(ids [2]string) (moves [2]string) {
 	for i, id := range ids {
 		if choice, _ := r.Choices.Get(id); choice != nil {
@@ -254,7 +254,7 @@ type GameOver struct {
 	Reason     string      `json:"reason,omitzero"`
 }
 
-// ResultDetails are the particulars of a reported result.
+// ResultDetails are the details of a reported result.
 type ResultDetails struct {
 	DrawnNumber *int               `json:"drawn_number"`
 	Choices     PerPlayer[*string] `json:"choices"`
@@ -263,8 +263,8 @@ type ResultDetails struct {
 	Faults      PerPlayer[string]  `json:"faults,omitzero"` // as in GameResult
 }
 
-// A MatchResult is what a referee reports. Winner is null for a draw and for a
-// double loss.
+// A MatchResult is the result in a report. Winner is null for a draw and for a double
+// technical loss.
 type MatchResult struct {
 	Winner  *string        `json:"winner"`
 	Score   PerPlayer[int] `json:"score"`
@@ -299,8 +299,8 @@ type MatchResultReport struct {
 	Draw     *Draw       `json:"draw,omitzero"`
 }
 
-// RetryInfo says what comes after a GAME_ERROR: the number of the retry that
-// is coming, from 1; when; and the seconds left to answer.
+// RetryInfo describes the retry after a GAME_ERROR: its number, from 1; its time; and the
+// seconds left to answer.
 type RetryInfo struct {
 	RetryCount    int      `json:"retry_count"`
 	MaxRetries    int      `json:"max_retries"`
@@ -308,8 +308,8 @@ type RetryInfo struct {
 	TimeRemaining *float64 `json:"time_remaining,omitzero"`
 }
 
-// GameError is GAME_ERROR, in both shapes the documents have (spec 003 §2.9.2
-// and §4.10.2).
+// GameError is GAME_ERROR, in both forms of the specification (spec 003 §2.9.2 and
+// §4.10.2).
 type GameError struct {
 	Envelope
 	MatchID          string         `json:"match_id,omitzero"`

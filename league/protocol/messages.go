@@ -37,7 +37,7 @@ const (
 	TypeMatchResultAck       = "MATCH_RESULT_ACK"
 )
 
-// Words of the protocol.
+// The values of fields.
 const (
 	StatusAccepted     = "ACCEPTED"
 	StatusRejected     = "REJECTED"
@@ -76,17 +76,17 @@ type Envelope struct {
 
 func (e *Envelope) envelope() *Envelope { return e }
 
-// Conversation is the id that ties the messages of one exchange together.
+// Conversation returns the id that all messages of an exchange share.
 func (e *Envelope) Conversation() string { return e.ConversationID }
 
-// Type is the message type.
+// Type returns the message type.
 func (e *Envelope) Type() string { return e.MessageType }
 
-// Broken lists the members of a reply that were there but could not be read,
-// with what they were. Empty for everything this side made itself.
+// Broken returns the members of a reply that could not be decoded, with their values. It
+// is empty for messages of this side.
 func (e *Envelope) Broken() []FieldError { return e.broken }
 
-// BrokenField finds a member of a reply that could not be read.
+// BrokenField returns a member of a reply that could not be decoded.
 func (e *Envelope) BrokenField(name string) (FieldError, bool) {
 	for _, f := range e.broken {
 		if f.Field == name {
@@ -101,7 +101,7 @@ type message interface {
 	envelope() *Envelope
 }
 
-// RefereeMeta is what a referee says of itself (002 §3.1.2).
+// RefereeMeta describes a referee in its registration (002 §3.1.2).
 type RefereeMeta struct {
 	DisplayName          string   `json:"display_name,omitzero"`
 	Version              string   `json:"version,omitzero"`
@@ -111,7 +111,7 @@ type RefereeMeta struct {
 	MaxConcurrentMatches int      `json:"max_concurrent_matches,omitzero"`
 }
 
-// PlayerMeta is what a player says of itself (002 §3.3.2).
+// PlayerMeta describes a player in its registration (002 §3.3.2).
 type PlayerMeta struct {
 	DisplayName     string   `json:"display_name,omitzero"`
 	Version         string   `json:"version,omitzero"`
@@ -120,9 +120,9 @@ type PlayerMeta struct {
 	ContactEndpoint string   `json:"contact_endpoint,omitzero"`
 }
 
-// RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1). RefereeAuth
-// is RefereeAuthAccessToken from a referee that shows players their access tokens;
-// those of other makers do not say it, and do not show any.
+// RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1). RefereeAuth is
+// RefereeAuthAccessToken from a referee that sends players their access tokens.
+// Third-party referees omit it, and send none.
 type RefereeRegisterRequest struct {
 	Envelope
 	RefereeMeta RefereeMeta `json:"referee_meta,omitzero"`
@@ -135,8 +135,8 @@ type LeagueRegisterRequest struct {
 	PlayerMeta PlayerMeta `json:"player_meta,omitzero"`
 }
 
-// Registration is what both registration responses have in common. A refusal
-// has status REJECTED, a null id, a reason for people and an error code.
+// Registration holds the fields of both registration responses. A refusal has status
+// REJECTED, a null id, a reason and an error code.
 type Registration struct {
 	Status      string  `json:"status,omitzero"`
 	LeagueID    string  `json:"league_id,omitzero"`
@@ -145,8 +145,8 @@ type Registration struct {
 	ErrorName   string  `json:"error_name,omitzero"`
 	ManagerAuth string  `json:"manager_auth,omitzero"`
 
-	// Of a refusal: the error data of 004 §2.1 and §2.2, and the seconds after which
-	// the same registration may succeed.
+	// For a refusal: the error data of 004 §2.1 and §2.2, and the seconds after which the
+	// same registration may succeed.
 	Context       map[string]any `json:"context,omitzero"`
 	RetryAfterSec int            `json:"retry_after_sec,omitzero"`
 }
@@ -165,8 +165,8 @@ type LeagueRegisterResponse struct {
 	Registration
 }
 
-// An AnnouncedMatch is one match of a ROUND_ANNOUNCEMENT. One that players
-// forfeit, because they are suspended or shut down, is not played.
+// An AnnouncedMatch is a match of a ROUND_ANNOUNCEMENT. A match that a suspended or shut
+// down player forfeits is not played.
 type AnnouncedMatch struct {
 	MatchID         string   `json:"match_id,omitzero"`
 	GameType        string   `json:"game_type,omitzero"`
@@ -186,7 +186,7 @@ type RoundAnnouncement struct {
 	Matches  []AnnouncedMatch `json:"matches,omitzero"`
 }
 
-// An Ack is any acknowledgement of 004; the envelope's type says of what.
+// An Ack is any acknowledgement of 004; the message type in the envelope tells which.
 type Ack struct {
 	Envelope
 	Status    string `json:"status,omitzero"`
@@ -196,7 +196,7 @@ type Ack struct {
 	MatchID   string `json:"match_id,omitzero"`
 }
 
-// A StandingRow is one line of the table (spec 003 §4.7.1).
+// A StandingRow is a row of the table (spec 003 §4.7.1).
 type StandingRow struct {
 	Rank        int    `json:"rank,omitzero"`
 	PlayerID    string `json:"player_id,omitzero"`
@@ -208,8 +208,7 @@ type StandingRow struct {
 	Points      int    `json:"points"`
 }
 
-// MaxStandings is how many rows a broadcast has at most (002 §14.1); the rest
-// is asked for.
+// MaxStandings limits the rows of a broadcast (002 §14.1); agents query the other rows.
 const MaxStandings = 100
 
 // StandingsUpdate is LEAGUE_STANDINGS_UPDATE (spec 003 §4.7.1).
@@ -221,7 +220,7 @@ type StandingsUpdate struct {
 	TotalPlayers int           `json:"total_players,omitzero"`
 }
 
-// A RoundSummary counts how the matches of a round ended (002 §4.2.2).
+// A RoundSummary counts the results of a round (002 §4.2.2).
 type RoundSummary struct {
 	TotalMatches    int `json:"total_matches"`
 	Wins            int `json:"wins"`
@@ -229,10 +228,9 @@ type RoundSummary struct {
 	TechnicalLosses int `json:"technical_losses"`
 }
 
-// RoundCompleted is ROUND_COMPLETED (spec 003 §4.8.1). NextRoundID is null
-// after the last round. JournalHead is the hash of the last event of the
-// manager's journal: with it in the hands of all agents nobody can cut the tail
-// off unseen.
+// RoundCompleted is ROUND_COMPLETED (spec 003 §4.8.1). NextRoundID is null after the last
+// round. JournalHead is the hash of the last event of the manager's journal. All agents
+// receive it, so that a truncated journal can be detected.
 type RoundCompleted struct {
 	Envelope
 	LeagueID         string        `json:"league_id,omitzero"`
@@ -244,7 +242,7 @@ type RoundCompleted struct {
 	JournalHead      string        `json:"journal_head,omitzero"`
 }
 
-// A Champion is who won a league.
+// A Champion is the winner of a league.
 type Champion struct {
 	PlayerID    string `json:"player_id,omitzero"`
 	DisplayName string `json:"display_name,omitzero"`

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Method is one row of the method table: what is called, with which message,
-// what comes back, and how long that may take. Q is the request, R the result.
+// A Method is a row of the method table: its names, messages and timeout. Q is the type
+// of the request, R that of the result.
 type Method[Q, R any] struct {
 	Name       string        // the JSON-RPC method that is sent
 	Aliases    []string      // names in the specification's examples: accepted as the method as well
@@ -156,8 +156,8 @@ var methodOfType = func() map[string]*MethodRow {
 	return methods
 }()
 
-// MethodFor names the method of a message by its message_type (spec 003
-// §5.11.2: mcp_message); an agent gives it to its mux as the fallback.
+// MethodFor returns the method of a message by its message_type (spec 003 §5.11.2:
+// mcp_message). An agent uses it as the fallback of its mux.
 func MethodFor(params any) (method string, ok bool) {
 	var messageType string
 	switch p := params.(type) {
@@ -179,8 +179,7 @@ func MethodFor(params any) (method string, ok bool) {
 	return row.Name, true
 }
 
-// A Broadcast is one message for many receivers: judged once, and encoded once
-// for all of them.
+// A Broadcast is a message for many receivers. It is validated once and encoded once.
 type Broadcast[Q any] struct {
 	message *Q
 	valid   atomic.Bool
@@ -189,24 +188,24 @@ type Broadcast[Q any] struct {
 	err     error
 }
 
-// Many makes a broadcast of a message, which must not change any more.
+// Many returns a broadcast of a message, which must not change afterwards.
 func Many[Q any](q *Q) *Broadcast[Q] { return &Broadcast[Q]{message: q} }
 
-// Message is what all receivers get.
+// Message returns the message.
 func (b *Broadcast[Q]) Message() *Q { return b.message }
 
-// Encoded is the message as JSON, made by the first receiver that needs it.
+// Encoded returns the JSON of the message. The first call encodes it.
 func (b *Broadcast[Q]) Encoded() ([]byte, error) {
 	b.once.Do(func() { b.encoded, b.err = json.Marshal(b.message) })
 	return b.encoded, b.err
 }
 
-// Conversation is the message's conversation id.
+// Conversation returns the conversation id of the message.
 func (b *Broadcast[Q]) Conversation() string {
 	return any(b.message).(message).envelope().ConversationID
 }
 
-// Type is the message's type.
+// Type returns the type of the message.
 func (b *Broadcast[Q]) Type() string { return any(b.message).(message).envelope().MessageType }
 
 // Call sends q to the peer and waits for the result, for the method's timeout at
@@ -257,9 +256,9 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 	return r, timing, nil
 }
 
-// decodeResult reads a reply. Replies are judged by their meaning, so members
-// that cannot be read are noted in the envelope instead of failing the whole;
-// an error in place of a result (spec 003 §8.10) is an error.
+// decodeResult reads a result. The caller judges results by their meaning, so unreadable
+// members are listed in the envelope and do not make the result an error. An error
+// message in place of a result (spec 003 §8.10) is an error.
 func decodeResult[R any](raw []byte) (any, error) {
 	r := new(R)
 	if json.Unmarshal(raw, r) != nil {
@@ -281,8 +280,8 @@ func decodeResult[R any](raw []byte) (any, error) {
 	return r, nil
 }
 
-// decodeLeniently reads an object member by member into v, which must be a
-// message; a member that cannot be read leaves no trace there but a note.
+// decodeLeniently reads an object into a message, member by member. It lists unreadable
+// members in the envelope.
 func decodeLeniently[V any](raw []byte, v *V) error {
 	members := ParseObject(raw)
 	if members == nil {
@@ -292,11 +291,11 @@ func decodeLeniently[V any](raw []byte, v *V) error {
 	for _, m := range members {
 		one := append(append(append([]byte{'{'}, Quote(m.Name)...), ':'), m.Value...)
 		one = append(one, '}')
-		if json.Unmarshal(one, new(V)) != nil { // would leave half a value behind
+		if json.Unmarshal(one, new(V)) != nil { // decoding into v could leave half a value
 			broken = append(broken, FieldError{Field: m.Name, Rule: "of the right type", Got: shown(m.Name, m.Value), kind: breachValue})
 			continue
 		}
-		_ = json.Unmarshal(one, v) // just read
+		_ = json.Unmarshal(one, v) // cannot fail
 	}
 	envelopeOf(v).broken = broken
 	return nil

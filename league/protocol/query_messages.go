@@ -7,10 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// QueryParams are the parameters of a query; which count depends on its type.
-// Offset and Limit page through standings, at most 100 rows at once, and through
-// schedules, at most as many matches as fit into MaxSchedule bytes. Limit 0 means
-// as many as that.
+// QueryParams are the parameters of a query; the type of the query determines which ones
+// it uses. Offset and Limit select a page of the standings, at most 100 rows, or of the
+// schedule, at most MaxSchedule bytes. Limit 0 means the largest page.
 type QueryParams struct {
 	PlayerID string     `json:"player_id,omitzero"`
 	RoundID  QueryRound `json:"round_id,omitzero"`
@@ -57,8 +56,8 @@ func (r *QueryRound) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// MaxSchedule is how many bytes of JSON the matches of one answer to GET_SCHEDULE
-// have at most: agents read 64 KB of an answer.
+// MaxSchedule limits the matches in an answer to GET_SCHEDULE, in bytes of JSON, because
+// agents read at most 64 KB of an answer.
 const MaxSchedule = 60_000
 
 // LeagueQuery is LEAGUE_QUERY (spec 003 §4.9.1).
@@ -69,7 +68,7 @@ type LeagueQuery struct {
 	QueryParams QueryParams `json:"query_params,omitzero"`
 }
 
-// A QueryError says why a query could not be answered (002 §8.2.1).
+// A QueryError is the reason for a refused query (002 §8.2.1).
 type QueryError struct {
 	ErrorCode        string `json:"error_code"`
 	ErrorName        string `json:"error_name"`
@@ -83,8 +82,7 @@ type StandingsData struct {
 	Offset       int           `json:"offset,omitzero"`
 }
 
-// AgentStates counts the agents of a league by the state of their life (spec 003
-// §2.8).
+// AgentStates counts the agents of a league by their state (spec 003 §2.8).
 type AgentStates struct {
 	Registered int `json:"REGISTERED"`
 	Active     int `json:"ACTIVE"`
@@ -92,7 +90,7 @@ type AgentStates struct {
 	Shutdown   int `json:"SHUTDOWN"`
 }
 
-// An InactiveAgent is one that is suspended or shut down, and why.
+// An InactiveAgent is a suspended or shut down agent, with the reason.
 type InactiveAgent struct {
 	AgentID  string `json:"agent_id"`
 	State    string `json:"state"`
@@ -100,11 +98,11 @@ type InactiveAgent struct {
 	Failures int    `json:"failures"` // in a row
 }
 
-// MaxInactive is how many inactive agents stand in an answer to GET_STATUS.
+// MaxInactive limits the inactive agents in an answer to GET_STATUS.
 const MaxInactive = 100
 
-// StatusData answers GET_STATUS: the manager's state (004 §9.2), counts, and who
-// gets nothing to do, in order of ids.
+// StatusData answers GET_STATUS: the manager's state (004 §9.2), counts, and the inactive
+// agents in order of ids.
 type StatusData struct {
 	State    string   `json:"state,omitzero"`
 	Rounds   *int     `json:"rounds,omitzero"`
@@ -119,10 +117,9 @@ type StatusData struct {
 	Awaited     []string        `json:"awaited,omitzero"` // ids of agents that have not answered yet, before the start; MaxInactive at most
 }
 
-// A NextMatch is the next match of a player. Until its round is announced the
-// referee is the one that the manager would choose now, and RefereeExpected is
-// true; the endpoint is null for a match without a referee, because a player
-// forfeits it.
+// A NextMatch is the next match of a player. Before the announcement of its round the
+// referee is the manager's current choice, and RefereeExpected is true. The endpoint is
+// null for a forfeited match, which has no referee.
 type NextMatch struct {
 	MatchID         string  `json:"match_id"`
 	RoundID         int     `json:"round_id"`
@@ -131,7 +128,7 @@ type NextMatch struct {
 	RefereeExpected bool    `json:"referee_expected,omitzero"`
 }
 
-// NextMatchData answers GET_NEXT_MATCH; null when no match is left.
+// NextMatchData answers GET_NEXT_MATCH; null if no match is left.
 type NextMatchData struct {
 	NextMatch *NextMatch `json:"next_match"`
 }
@@ -147,8 +144,8 @@ type ScheduledMatch struct {
 	WinnerPlayerID  *string `json:"winner_player_id"`
 }
 
-// ScheduleData answers GET_SCHEDULE: the matches of one round, or of all rounds,
-// from the offset on. TotalMatches counts those before and after this page too.
+// ScheduleData answers GET_SCHEDULE: a page of the matches of one round or of all rounds.
+// TotalMatches counts the matches of all pages.
 type ScheduleData struct {
 	RoundID      QueryRound       `json:"round_id"`
 	Rounds       int              `json:"rounds"`
@@ -157,8 +154,8 @@ type ScheduleData struct {
 	Offset       int              `json:"offset,omitzero"`
 }
 
-// AgentLife is the state of an agent's life (spec 003 §2.8), why it is in it
-// where there is more to say, and how often it has failed in a row.
+// AgentLife is the state of an agent (spec 003 §2.8), the reason for it, and the number of
+// failures in a row.
 type AgentLife struct {
 	State       string `json:"state"`
 	StateReason string `json:"state_reason,omitzero"`
@@ -172,16 +169,15 @@ type PlayerStatsData struct {
 	AgentLife
 }
 
-// RefereeStatsData answers GET_PLAYER_STATS about a referee, which has no place
-// in the table.
+// RefereeStatsData answers GET_PLAYER_STATS about a referee, which has no rank.
 type RefereeStatsData struct {
 	RefereeID   string `json:"referee_id"`
 	DisplayName string `json:"display_name"`
 	AgentLife
 }
 
-// LeagueQueryResponse is LEAGUE_QUERY_RESPONSE. The data of GET_STANDINGS and
-// GET_STATUS stands at the top level as well (004 §7.1).
+// LeagueQueryResponse is LEAGUE_QUERY_RESPONSE. It contains the data of GET_STANDINGS and
+// GET_STATUS at the top level as well (004 §7.1).
 type LeagueQueryResponse struct {
 	Envelope
 	QueryType    string      `json:"query_type,omitzero"`
@@ -193,8 +189,8 @@ type LeagueQueryResponse struct {
 	StatusData
 }
 
-// A ToolRequest asks one of the debugging and control tools of spec 003
-// §8.11; only the token is required.
+// A ToolRequest is the request of a debugging or control tool (spec 003 §8.11). Only the
+// token is required.
 type ToolRequest struct {
 	Envelope
 	LeagueID string `json:"league_id,omitzero"`
@@ -221,8 +217,7 @@ type LeagueStarted struct {
 	Matches  int    `json:"matches"`
 }
 
-// MatchState answers get_match_state. Choices and draw are told of finished
-// matches only.
+// MatchState answers get_match_state. Only finished matches have a result and a draw.
 type MatchState struct {
 	Envelope
 	MatchID    string      `json:"match_id"`
@@ -234,7 +229,7 @@ type MatchState struct {
 	Draw       *Draw       `json:"draw,omitzero"`
 }
 
-// A PlayedMatch is one match of a player's history, as it saw it.
+// A PlayedMatch is a match of a player's history, from the player's side.
 type PlayedMatch struct {
 	MatchID        string `json:"match_id"`
 	OpponentID     string `json:"opponent_id"`
@@ -242,7 +237,7 @@ type PlayedMatch struct {
 	MyChoice       string `json:"my_choice,omitzero"`
 	OpponentChoice string `json:"opponent_choice,omitzero"`
 	DrawnNumber    int    `json:"drawn_number,omitzero"`
-	FromStandings  bool   `json:"from_standings,omitzero"` // no GAME_OVER could be read: the result follows from the standings
+	FromStandings  bool   `json:"from_standings,omitzero"` // without readable GAME_OVER; the result follows from the standings
 }
 
 // PlayerStats are a player's own counts (spec 003 §9.4.4).
@@ -262,7 +257,7 @@ type PlayerState struct {
 	Stats    PlayerStats   `json:"stats"`
 	Matches  []PlayedMatch `json:"matches"`
 
-	// LeagueStats, of a player that came back, counts its matches in the whole
-	// league as the manager last told them: Stats and Matches are its own memory.
+	// LeagueStats counts the matches of a returning player in the whole league, according
+	// to the manager. Stats and Matches are the player's own history.
 	LeagueStats *PlayerStats `json:"league_stats,omitzero"`
 }

@@ -187,9 +187,9 @@ func TestSamplesSurviveDecodingAndEncoding(t *testing.T) {
 	}
 }
 
-// TestSchemasNameWhatSamplesSay keeps the table of fields complete: nothing
+// TestSchemasAndSamplesHaveTheSameFields keeps the table of fields complete: nothing
 // that we may send is unknown to it, and nothing in it is beyond our types.
-func TestSchemasNameWhatSamplesSay(t *testing.T) {
+func TestSchemasAndSamplesHaveTheSameFields(t *testing.T) {
 	for _, messageType := range protocol.MessageTypes() {
 		t.Run(messageType, func(t *testing.T) {
 			said := map[string]bool{}

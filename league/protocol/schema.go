@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// MessageTypes lists all message types that have a schema, in order.
+// MessageTypes returns all message types that have a schema, in alphabetical order.
 func MessageTypes() []string { return slices.Sorted(maps.Keys(bodies)) }
 
-// Schema is the JSON Schema (draft 2020-12) of a message type, as a value to
-// be encoded; false when there is no such type. Members that the documents do
-// not name are allowed, because later versions may add some (002 §14.5).
+// Schema returns the JSON Schema (draft 2020-12) of a message type as a value to encode;
+// false for an unknown type. It allows additional members, because later versions may add
+// some (002 §14.5).
 func Schema(messageType string) (map[string]any, bool) {
 	shape, ok := shapes[messageType]
 	if !ok {
@@ -71,7 +71,7 @@ func (f *field) schema() map[string]any {
 	return s
 }
 
-// integerOrWord is the schema of an integer that words may stand in place of.
+// integerOrWord returns the schema of an integer that certain strings may replace.
 func (f *field) integerOrWord() map[string]any {
 	integer, word := *f, *f
 	integer.values, word.kind = nil, kindString

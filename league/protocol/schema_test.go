@@ -50,7 +50,7 @@ func TestSchemasAreDraft2020(t *testing.T) {
 	}
 }
 
-func TestThereIsNoSchemaOfAStranger(t *testing.T) {
+func TestUnknownMessageTypeHasNoSchema(t *testing.T) {
 	_, ok := protocol.Schema("NO_SUCH_MESSAGE")
 	assert.False(t, ok)
 	broken := protocol.Examine("NO_SUCH_MESSAGE", []byte(`{}`))

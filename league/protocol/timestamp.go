@@ -11,11 +11,11 @@ const (
 	timestampLimit  = 40 // characters; no fraction of a second needs more
 )
 
-// FormatTimestamp writes t as the protocol sends it: UTC, whole seconds,
+// FormatTimestamp formats t as the protocol requires: UTC, whole seconds,
 // YYYY-MM-DDTHH:MM:SSZ (spec 003 §4.12.3).
 func FormatTimestamp(t time.Time) string { return t.UTC().Format(timestampLayout) }
 
-// ParseTimestamp reads a timestamp as the protocol accepts it: Z or +00:00,
+// ParseTimestamp reads a timestamp that the protocol accepts: Z or +00:00,
 // with or without fractions of a second (spec 003 §2.4.2). Local zones and
 // times without a zone are errors.
 func ParseTimestamp(s string) (time.Time, error) {
@@ -32,8 +32,7 @@ func ParseTimestamp(s string) (time.Time, error) {
 // ValidTimestamp tells whether ParseTimestamp accepts s.
 func ValidTimestamp(s string) bool { return validTimestamp(s) }
 
-// validTimestamp is ParseTimestamp without the value, and without cost for the
-// common form.
+// validTimestamp tells whether ParseTimestamp accepts s, quickly for the usual form.
 func validTimestamp(s string) bool {
 	if len(s) == 20 && s[4] == '-' && s[7] == '-' && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' {
 		month, day := two(s, 5), two(s, 8)
@@ -48,7 +47,7 @@ func validTimestamp(s string) bool {
 
 func within(n, limit int) bool { return n >= 0 && n <= limit }
 
-// two reads two digits at i; -1 when they are none.
+// two reads two digits at i; -1 for other characters.
 func two(s string, i int) int {
 	a, b := s[i]-'0', s[i+1]-'0'
 	if a > 9 || b > 9 {
@@ -57,8 +56,7 @@ func two(s string, i int) int {
 	return int(a)*10 + int(b)
 }
 
-// clip shortens what a stranger sent before it goes into an error text, and
-// makes it text.
+// clip shortens an untrusted text for an error text, and removes invalid UTF-8.
 func clip(s string) string {
 	const limit = 60
 	if len(s) <= limit {

@@ -11,20 +11,19 @@ import (
 	"sync"
 )
 
-// NoToken stands in auth_token of a reply to a caller that has not shown an
-// access token: a player's own token is never worth sending to a referee.
+// NoToken is the auth_token of a reply to a caller without an access token, because a
+// player never sends its own token to a referee.
 const NoToken = "none"
 
-// A TokenKey makes what proves a relation to the holder of a token: access
-// tokens and the manager's credential are keyed with the token's SHA-256.
-// Whoever holds the token can make one. Safe for concurrent use.
+// A TokenKey derives access tokens and the manager's credential from an agent's token:
+// both are HMACs with the SHA-256 of the token as key. Safe for concurrent use.
 type TokenKey struct {
 	mu   sync.Mutex
 	mac  hash.Hash
 	text []byte // what is signed, kept for the next time
 }
 
-// KeyOf is the key of a token.
+// KeyOf returns the key of a token.
 func KeyOf(token string) *TokenKey {
 	key := sha256.Sum256([]byte(token))
 	return newKey(key[:])
@@ -59,23 +58,23 @@ const (
 	MaxTokenLength = 43
 )
 
-// DeriveToken makes an agent's token, tok-p01-…, from the manager's secret.
-// A new generation makes the old token worthless.
+// DeriveToken derives an agent's token, tok-p01-…, from the manager's secret. A new
+// generation invalidates the old token.
 func DeriveToken(secret [32]byte, leagueID, agentID string, generation int) string {
 	return "tok-" + strings.ToLower(agentID) + "-" +
 		newKey(secret[:]).sign(leagueID, agentID, strconv.Itoa(generation))
 }
 
-// AccessToken is the token that stands between one referee and one player in
-// one attempt at a match: sent by the referee, checked by the player, sent
-// back by it, and worth nothing elsewhere.
+// AccessToken returns the token of one referee for one player in one attempt at a match.
+// The referee sends it, and the player checks it and sends it back. It is valid for
+// nothing else.
 func (k *TokenKey) AccessToken(leagueID, matchID string, attempt int, refereeID string) string {
 	return k.sign(leagueID, matchID, strconv.Itoa(attempt), refereeID)
 }
 
-// ManagerCredential is what a manager shows an agent to prove itself: the
-// bearer credential beside start_match, notify_round, update_standings,
-// notify_round_completed and notify_league_completed.
+// ManagerCredential returns the bearer credential that authenticates the manager to an
+// agent in start_match, notify_round, update_standings, notify_round_completed and
+// notify_league_completed.
 func (k *TokenKey) ManagerCredential(leagueID string) string {
 	return k.sign(leagueID, "manager")
 }
@@ -88,11 +87,11 @@ func SameToken(a, b string) bool {
 // HiddenToken replaces a token in files and logs.
 const HiddenToken = "***"
 
-// HideTokens puts HiddenToken in the place of whatever looks like a token of a
-// league: what others send may hold one where none belongs, and files and logs
-// are read by many. It returns text itself when there is none.
+// HideTokens replaces everything that looks like a token by HiddenToken, because messages
+// of other agents may contain a token in any field, and many people read files and logs.
+// It returns text itself if there is none.
 func HideTokens(text []byte) []byte {
-	var hidden []byte // what is done of text; nil while it is the same
+	var hidden []byte // the result so far; nil while it equals text
 	done := 0
 	for i := 0; i+4 <= len(text); i++ {
 		if prefix := string(text[i : i+4]); prefix != "tok-" && prefix != "adm-" {

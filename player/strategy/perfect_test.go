@@ -12,7 +12,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-func TestASpecialistPlaysItsOwnGames(t *testing.T) {
+func TestSpecialistPlaysItsOwnGames(t *testing.T) {
 	both := []string{"even_odd", "tic_tac_toe"}
 	assert.Equal(t, []string{"tic_tac_toe"}, strategy.Playable(named(t, "perfect"), both))
 	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, both)
@@ -32,7 +32,7 @@ func marks(q rules.Question, n uint64) strategy.View {
 	}
 }
 
-func TestPerfectCannotPlayWhatItDoesNotKnow(t *testing.T) {
+func TestPerfectRefusesOtherGames(t *testing.T) {
 	_, err := named(t, "perfect").Choose(t.Context(), parities(strategy.NewMemory(), 1))
 	require.EqualError(t, err, "strategy perfect plays tic_tac_toe, not even_odd")
 

@@ -59,7 +59,7 @@ func choices(t *testing.T, name string, view func(n uint64) strategy.View) map[s
 	return counts
 }
 
-func TestTheNames(t *testing.T) {
+func TestNames(t *testing.T) {
 	all := append(slices.Clone(everyName), "perfect")
 	assert.Equal(t, all, strategy.Names())
 	for _, name := range all {
@@ -69,7 +69,7 @@ func TestTheNames(t *testing.T) {
 	assert.Equal(t, all, strategy.Names())
 }
 
-func TestAnUnknownNameIsRefused(t *testing.T) {
+func TestUnknownNameIsRefused(t *testing.T) {
 	for _, name := range []string{"", "Random", "llm", "even "} {
 		s, err := strategy.New(name)
 		require.EqualError(t, err, fmt.Sprintf(
@@ -78,7 +78,7 @@ func TestAnUnknownNameIsRefused(t *testing.T) {
 	}
 }
 
-func TestWithoutAMoveThereIsNothingToChoose(t *testing.T) {
+func TestViewWithoutOptionsIsAnError(t *testing.T) {
 	for _, name := range everyName {
 		v := parities(strategy.NewMemory(), 1)
 		v.Options = nil
@@ -121,7 +121,7 @@ func TestEveryChoiceIsLegal(t *testing.T) {
 	})
 }
 
-func TestRandomChoosesEachMoveAsOften(t *testing.T) {
+func TestRandomIsUniform(t *testing.T) {
 	tests := []struct {
 		name    string
 		options []string
@@ -216,7 +216,7 @@ func TestAlternateGoesThroughTheOptionsByRound(t *testing.T) {
 // either means that a strategy leaves the choice to chance.
 const either = "either"
 
-func TestStrategiesThatRemember(t *testing.T) {
+func TestStrategiesWithMemory(t *testing.T) {
 	tests := []struct {
 		name     string
 		strategy string
@@ -271,7 +271,7 @@ func TestStrategiesThatRemember(t *testing.T) {
 	}
 }
 
-func TestStrategiesThatRememberInGamesOfMoreMoves(t *testing.T) {
+func TestStrategiesWithMemoryInGamesOfMoreMoves(t *testing.T) {
 	thrice := []string{"rock", "paper", "scissors"}
 	tests := []struct {
 		name     string
@@ -306,7 +306,7 @@ func TestStrategiesThatRememberInGamesOfMoreMoves(t *testing.T) {
 	}
 }
 
-func TestMemoryCountsWhatHappened(t *testing.T) {
+func TestMemoryCounts(t *testing.T) {
 	// Against a memory that keeps everything and counts when it is asked.
 	type diary []past
 	about := func(d diary, opponent string) (seen []string) {

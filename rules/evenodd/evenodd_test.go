@@ -39,7 +39,7 @@ func verdict(a, b string, chance rules.Chance) rules.Verdict {
 	return evenodd.Game{}.Start().Play([2]string{a, b}).Judge(chance)
 }
 
-func TestTheExamplesOfTheSpecification(t *testing.T) {
+func TestExamplesOfTheSpecification(t *testing.T) {
 	tests := []struct { // spec 003 table 7
 		a, b   string
 		number int
@@ -94,7 +94,7 @@ func TestWinnerOfAllChoicesAndNumbers(t *testing.T) {
 	}
 }
 
-func TestReasonsAreThoseOfTheSpecification(t *testing.T) {
+func TestReasonsFollowTheSpecification(t *testing.T) {
 	tests := []struct { // 003 §4.6.1, 002 §5.3.1
 		name   string
 		a, b   string
@@ -188,7 +188,7 @@ func number(c rules.Chance) int {
 	}
 }
 
-func TestNumberIsTheOneOfTheProtocol(t *testing.T) {
+func TestNumberFollowsTheProtocol(t *testing.T) {
 	secret := rapid.Custom(func(t *rapid.T) [32]byte {
 		return [32]byte(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "bytes"))
 	})
@@ -262,7 +262,7 @@ func TestDrawsAreUniform(t *testing.T) {
 	assert.Greater(t, p, 0.001, "χ² = %.2f, counts %v", chi2, seen[1:])
 }
 
-func TestEveryPartyHasItsPartInTheDraw(t *testing.T) {
+func TestEveryPartyAffectsTheDraw(t *testing.T) {
 	// Whatever two of the three have fixed, the third one's part can still lead
 	// to every number: nobody steers alone.
 	parts := map[string]func(*rules.Chance) *[32]byte{
@@ -283,7 +283,7 @@ func TestEveryPartyHasItsPartInTheDraw(t *testing.T) {
 	}
 }
 
-func TestPositionsNeverChange(t *testing.T) {
+func TestPositionsAreImmutable(t *testing.T) {
 	start := evenodd.Game{}.Start()
 	assert.Equal(t, []rules.Side{rules.SideA, rules.SideB}, start.ToMove(), "both at once")
 
@@ -308,7 +308,7 @@ func TestPositionsNeverChange(t *testing.T) {
 	}
 }
 
-func TestAfterTheChoicesNobodyIsAsked(t *testing.T) {
+func TestNoQuestionAfterTheChoices(t *testing.T) {
 	chosen := evenodd.Game{}.Start().Play([2]string{"even", "odd"})
 	assert.Empty(t, chosen.ToMove())
 	assert.Empty(t, chosen.Ask(rules.SideA).Options)
@@ -316,7 +316,7 @@ func TestAfterTheChoicesNobodyIsAsked(t *testing.T) {
 	assert.Equal(t, chosen, chosen.Play([2]string{"odd", "even"}), "a choice is final")
 }
 
-func TestBeforeTheChoicesNobodyHasWon(t *testing.T) {
+func TestNoWinnerBeforeTheChoices(t *testing.T) {
 	v := evenodd.Game{}.Start().Judge(rules.Chance{})
 	assert.Equal(t, rules.NoSide, v.Winner)
 	assert.Zero(t, v.Number, "nothing is drawn before both have chosen")
@@ -352,7 +352,7 @@ func TestInfoIsTheRegistryEntryOfTheSpecification(t *testing.T) {
 	}
 }
 
-func TestInfoIsTheCallers(t *testing.T) {
+func TestInfoIsACopy(t *testing.T) {
 	info := evenodd.Game{}.Info()
 	info.ValidChoices[evenodd.MoveType][0] = "changed"
 	info.MoveTypes[0] = "changed"

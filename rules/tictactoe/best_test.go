@@ -41,7 +41,7 @@ func TestBestMoves(t *testing.T) {
 	}
 }
 
-func TestBestRefusesWhatIsNoPosition(t *testing.T) {
+func TestBestRefusesInvalidPositions(t *testing.T) {
 	for _, test := range []struct{ board, mark, want string }{
 		{".........", "Y", "mark must be X or O"},
 		{".........", "", "mark must be X or O"},
@@ -118,7 +118,7 @@ func worth(board string, mover, other byte) int {
 }
 
 // The best moves of every position are among those that keep what it is worth.
-func TestBestKeepsWhatAPositionIsWorth(t *testing.T) {
+func TestBestIsConsistentAlongAMatch(t *testing.T) {
 	boards := 0
 	var visit func(board string, mover, other byte)
 	seen := map[string]bool{}

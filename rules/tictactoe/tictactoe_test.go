@@ -57,7 +57,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-func TestWhatAPlayerIsTold(t *testing.T) {
+func TestQuestions(t *testing.T) {
 	q := after(t, "40").Ask(rules.SideA)
 	assert.Equal(t, "place_mark", q.MoveType)
 	assert.Equal(t, []string{"1", "2", "3", "5", "6", "7", "8"}, q.Options)
@@ -163,7 +163,7 @@ func TestEveryPosition(t *testing.T) {
 	assert.Equal(t, map[string]int{"X": 626, "O": 316, "draw": 16}, ends)
 }
 
-func TestAPositionDoesNotChange(t *testing.T) {
+func TestPositionsAreImmutable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := tictactoe.Game{}.Start()
 		for len(p.ToMove()) > 0 {

@@ -62,7 +62,7 @@ func (b *tame) answers(t *testing.T, want string) {
 	assert.Equal(t, want, choice)
 }
 
-func TestABotIsStartedOnce(t *testing.T) {
+func TestBotIsStartedOnce(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `n=0; while read -r q; do n=$((n+1)); [ $((n%2)) = 1 ] && echo even || echo '{"choice":"odd"}'; done`, 0)
 	for range 5 {
@@ -72,7 +72,7 @@ func TestABotIsStartedOnce(t *testing.T) {
 	assert.Regexp(t, `^exec:sh .*: 10 questions, 0 without an answer; started 1 time$`, b.Account())
 }
 
-func TestABotIsAskedWhatAStrategyMayKnow(t *testing.T) {
+func TestBotReceivesTheView(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `read -r q; echo "$q" > "$1/question"; echo odd`, 3*time.Second)
 	v := documented()
@@ -89,7 +89,7 @@ func TestABotIsAskedWhatAStrategyMayKnow(t *testing.T) {
 
 // What a bot does wrong in its first life, or with its first question. It costs
 // that question; the next is answered.
-func TestWhatGoesWrongCostsOneQuestion(t *testing.T) {
+func TestBotFailureCostsOneQuestion(t *testing.T) {
 	t.Parallel()
 	const (
 		later = `while read -r q; do echo even; done`
@@ -136,7 +136,7 @@ func TestWhatGoesWrongCostsOneQuestion(t *testing.T) {
 }
 
 // What is not as it should be, and costs nothing.
-func TestWhatIsForgiven(t *testing.T) {
+func TestToleratedAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, script string
@@ -163,7 +163,7 @@ func TestWhatIsForgiven(t *testing.T) {
 	}
 }
 
-func TestAnAnswerTooMuchIsNotTheNextOne(t *testing.T) {
+func TestSurplusAnswerIsDiscarded(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `read -r q; echo even; echo even; : > "$1/alive"; while read -r q; do echo odd; done`, 0)
 	b.answers(t, "even")
@@ -174,7 +174,7 @@ func TestAnAnswerTooMuchIsNotTheNextOne(t *testing.T) {
 	assert.Contains(t, b.log.String(), `"stdout":"even"`)
 }
 
-func TestABotThatFloodsTheLogIsCutShort(t *testing.T) {
+func TestLogOfABotIsLimited(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `i=0; while [ $i -lt 5000 ]; do echo "line $i of very many" >&2; i=$((i+1)); done
 		head -c 100000 /dev/zero | tr '\0' x >&2; while read -r q; do echo even; done`, 0)
@@ -188,7 +188,7 @@ func TestABotThatFloodsTheLogIsCutShort(t *testing.T) {
 	}
 }
 
-func TestQuestionsWaitForEachOther(t *testing.T) {
+func TestQuestionsAreSequential(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `while read -r q; do echo "$q" | sed 's/.*"valid_options":\["\([^"]*\)".*/\1/'; done`, 30*time.Second)
 	var asking sync.WaitGroup
@@ -215,7 +215,7 @@ func alive(t *testing.T, b *tame) *os.File {
 	return f
 }
 
-func TestABotEndsWithThePlayer(t *testing.T) {
+func TestCloseStopsTheBot(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, script string
@@ -250,7 +250,7 @@ func TestABotEndsWithThePlayer(t *testing.T) {
 	}
 }
 
-func TestClosingEndsAQuestion(t *testing.T) {
+func TestCloseAbandonsAQuestion(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `read -r q; : > "$1/alive"; sleep 1000`, time.Hour)
 	failed := make(chan error)
@@ -264,7 +264,7 @@ func TestClosingEndsAQuestion(t *testing.T) {
 	assert.ErrorIs(t, <-failed, errClosed)
 }
 
-func TestABotKeepsItsTimeWhenTheCallerHasGone(t *testing.T) {
+func TestBotHasItsFullTimeAfterTheCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `read -r q; : > "$1/alive"; echo even; while read -r q; do echo odd; done`, long)
 	ctx, leave := context.WithCancel(t.Context())
@@ -285,7 +285,7 @@ func TestABotKeepsItsTimeWhenTheCallerHasGone(t *testing.T) {
 	b.answers(t, "odd")
 }
 
-func TestABotThatFailsAgainAndAgainRests(t *testing.T) {
+func TestFailingBotIsRestartedAfterAPause(t *testing.T) {
 	t.Parallel()
 	b := opened(t, `exit 1`, 2*time.Second)
 	for range 2 {
@@ -321,7 +321,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-func TestPatience(t *testing.T) {
+func TestTimeForADecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()

@@ -57,7 +57,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeOpened(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	tests := []struct {
 		name  string
 		tools Tools

@@ -34,7 +34,7 @@ func documented() strategy.View {
 	return v
 }
 
-func TestTheQuestionIsTheOneOfTheReadme(t *testing.T) {
+func TestQuestionMatchesTheReadme(t *testing.T) {
 	page, err := os.ReadFile("../../../testdata/bots/README.md")
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(page), "```json\n")
@@ -58,7 +58,7 @@ func TestTheQuestionIsTheOneOfTheReadme(t *testing.T) {
 	assert.Equal(t, "a text, for the log at level debug", reason)
 }
 
-func TestTheSameViewIsTheSameQuestion(t *testing.T) {
+func TestSameViewGivesSameQuestion(t *testing.T) {
 	one, err := requestLine(documented(), time.Second)
 	require.NoError(t, err)
 	two, err := requestLine(documented(), time.Second)

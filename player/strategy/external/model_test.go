@@ -97,7 +97,7 @@ func asking(t *testing.T, l LLM, limit time.Duration) (*model, *log) {
 	return s.(*model), logged
 }
 
-func TestAModel(t *testing.T) {
+func TestModel(t *testing.T) {
 	t.Parallel()
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -178,7 +178,7 @@ func chance(t *testing.T) string {
 	return choice
 }
 
-func TestAModelThatIsNotThere(t *testing.T) {
+func TestUnreachableModel(t *testing.T) {
 	t.Parallel()
 	e := httptest.NewServer(nil)
 	e.Close()
@@ -189,7 +189,7 @@ func TestAModelThatIsNotThere(t *testing.T) {
 	assert.Contains(t, logged.String(), "connection refused")
 }
 
-func TestTheAccountOfAModel(t *testing.T) {
+func TestAccountOfAModel(t *testing.T) {
 	t.Parallel()
 	e := serving(t, says("odd"), says("who knows"), says("even"))
 	m, logged := asking(t, LLM{URL: e.URL + "/v1/", Model: "llama3.2", Key: key}, 0)
@@ -227,7 +227,7 @@ func (s *silence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: s.status, Header: http.Header{"Retry-After": {s.after}}, Body: http.NoBody, Request: r}, nil
 }
 
-func TestAModelAnswersBeforeTheDeadline(t *testing.T) {
+func TestModelAnswersBeforeTheDeadline(t *testing.T) {
 	tests := []struct {
 		name    string
 		limit   time.Duration
@@ -261,7 +261,7 @@ func TestAModelAnswersBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-func TestAModelWhoseCallerHasGone(t *testing.T) {
+func TestModelWithCanceledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m, _ := asking(t, LLM{URL: "http://model/v1", Model: "m", Transport: &silence{}}, 0)
@@ -270,7 +270,7 @@ func TestAModelWhoseCallerHasGone(t *testing.T) {
 	assert.Equal(t, chance(t), choice)
 }
 
-func TestThePrompt(t *testing.T) {
+func TestPrompt(t *testing.T) {
 	v := view("R3M1")
 	assert.Equal(t, `You are playing Even/Odd game.
 Choose "even" or "odd".
@@ -302,7 +302,7 @@ Choose "pass".
 Your choice (one word only):`, prompt(v))
 }
 
-func TestWhatAModelMeans(t *testing.T) {
+func TestChosenOption(t *testing.T) {
 	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8", "10"}
 	tests := []struct {
 		answer  string
