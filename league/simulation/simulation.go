@@ -279,7 +279,7 @@ func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
 // agent cannot register again, and no agent calls it.
 func (o *Options) isShutDown(id string) bool {
 	a := o.state().Agents[id]
-	return a != nil && a.Shutdown != ""
+	return a != nil && a.ShutdownReason != ""
 }
 
 // hasDied tells whether a referee has died in an earlier process of the league, because
