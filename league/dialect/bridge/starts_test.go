@@ -34,9 +34,9 @@ func between(w *world) {
 func TestMatchIsStartedInEachForm(t *testing.T) {
 	tests := []struct{ name, path, body, status string }{
 		{"assign_match", "/mcp", call("assign_match", `{"match_id":"M","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp",
-			"player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`), "accepted"},
+			"player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"start_match_command", "/mcp", call("start_match_command", `{"match_id":"M","player_a":"P01","player_a_url":"http://localhost:8101/mcp",
-			"player_b":"P02","player_b_url":"http://localhost:8102/mcp"}`), "STARTED"},
+			"player_b":"P02","player_b_url":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"START_MATCH", "/mcp", call("START_MATCH", `{"match_id":"M","player_A_id":"P01","player_A_endpoint":"http://localhost:8101/mcp",
 			"player_B_id":"P02","player_B_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"a round with a word", "/mcp", call("START_MATCH", `{"protocol":"league.v2","message_type":"START_MATCH","sender":"league_manager:MANAGER","timestamp":"2026-11-22T04:22:19Z",
@@ -163,7 +163,7 @@ func TestMatchesWaitForAFreeSlot(t *testing.T) {
 		a := w.referee(ourReferee, "REF01", 1)
 		for _, id := range []string{"a", "b", "b", "c"} {
 			answer := ask(t, a, "/mcp", call("assign_match", `{"match_id":"`+id+`","player1_id":"P01","player2_id":"P02"}`))
-			assert.Equal(t, "accepted", answer["result"].(object)["status"])
+			assert.Equal(t, "ACCEPTED", answer["result"].(object)["status"])
 		}
 		synctest.Wait()
 		assert.Subset(t, w.reported(), []string{"a", "b", "c"}) // in whatever form, and as often as it takes
