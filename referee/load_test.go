@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,28 +192,19 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 	}
 }
 
-// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
-// tests.
-func longTest(t *testing.T) {
-	t.Helper()
-	if os.Getenv("EVENODD_TEST_ALL") == "" {
-		t.Skip("takes long: 'make test-all' runs it")
-	}
-}
-
 // TestNobodyLosesByALoadedReferee plays 200 matches at once with players that
 // answer when nine tenths of their time are over. It is about real time: of the 5 s
 // that a join may take, because in shorter ones what is left is less than a busy
 // machine may take for itself.
 func TestNobodyLosesByALoadedReferee(t *testing.T) {
-	longTest(t)
+	leaguetest.LongTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
 	assert.Zero(t, l.run(), "no player was late")
 }
 
 // TestWhoIsTooLateLosesAtALoadedReferee: the same players, a little slower.
 func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
-	longTest(t)
+	leaguetest.LongTest(t)
 	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
 	assert.Equal(t, loadMatches, l.run())
 }
