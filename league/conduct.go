@@ -55,7 +55,7 @@ func (m *Manager) takeUpMatch(x *match) *conduct {
 	defer m.mu.Unlock()
 	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
 	for _, at := range x.fact.Attempts {
-		failed := at.Failed || x.fact.HasLost(at.Number)
+		failed := at.Failed || x.fact.IsLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
 		}
@@ -256,7 +256,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
-	proves := m.state.Agents[referee.id].Proves()
+	proves := m.state.Agents[referee.id].ShowsAccessTokens()
 	m.mu.Unlock()
 	if proves {
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)

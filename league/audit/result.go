@@ -15,7 +15,7 @@ func (a *auditor) noteTokenless() {
 		return
 	}
 	for _, id := range a.state.Started.Referees {
-		if !a.state.Agents[id].Proves() {
+		if !a.state.Agents[id].ShowsAccessTokens() {
 			a.note(RuleOneResult, location{file: a.journal, line: 1, agentID: id},
 				"the league is lenient: results in the name of %s need no token, so that anybody may have sent them", clip(id))
 		}

@@ -53,13 +53,13 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 	case s.Started == nil:
 		v.Err = protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 		return v
-	case !ok || id.Round != q.RoundID || !fact.Holds(refereeID):
+	case !ok || id.Round != q.RoundID || !fact.IsAssignedTo(refereeID):
 		v.Err = protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 		return v
 	}
 	r := p.read(q, attemptOf(q, id, fact, refereeID), refereeID, [2]string{idA, idB})
 	contradiction := p.check(s, r, fact, [2]string{idA, idB})
-	thirdParty := !s.Agents[refereeID].Proves()
+	thirdParty := !s.Agents[refereeID].ShowsAccessTokens()
 	doubleLoss := contradiction == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && thirdParty
 	v.Result = r
 	switch {
@@ -69,7 +69,7 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 		v.Disputed = true
 		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
 			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
-	case fact.HasLost(r.Number):
+	case fact.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", refereeID, r.Number, r.MatchID)
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
