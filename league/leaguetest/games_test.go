@@ -348,7 +348,7 @@ func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
 	return h[n-1], err
 }
 
-func TestConcurrentMovesOfManyTurns(t *testing.T) {
+func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = manyHands{}
 		folder := leaguetest.TempFolder(t)
@@ -367,7 +367,7 @@ func TestConcurrentMovesOfManyTurns(t *testing.T) {
 	})
 }
 
-func TestConcurrentMovesOfOneTurn(t *testing.T) {
+func TestPlayersMoveConcurrentlyInASingleTurn(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = rockpaperscissors.Game{}
 		folder := leaguetest.TempFolder(t)
