@@ -135,11 +135,11 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 		b.failed++
 		return "", fmt.Errorf("the bot %s %w", b.name, err)
 	}
-	line := b.log.Debug().Str("match_id", v.MatchID).Str("choice", choice)
-	if reason != "" {
-		line = line.Str("reason", reason)
-	}
-	line.Str("event_type", protocol.EventBotChose).Msg("the bot has chosen")
+	b.log.Debug().Str("match_id", v.MatchID).Str("choice", choice).Func(func(e *zerolog.Event) {
+		if reason != "" {
+			e.Str("reason", reason)
+		}
+	}).Str("event_type", protocol.EventBotChose).Msg("the bot has chosen")
 	return choice, nil
 }
 
