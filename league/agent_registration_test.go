@@ -73,8 +73,8 @@ func TestRegistrationIsRetriedUntilItIsAnswered(t *testing.T) {
 		{"the manager closes connections", []leaguetest.Reply{leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally},
 			[]time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second}},
 		{"the manager hangs", []leaguetest.Reply{leaguetest.Silent, leaguetest.Normally}, []time.Duration{12 * leaguetest.Second}},
-		{"the manager answers garbage", []leaguetest.Reply{leaguetest.FailWith(leaguetest.ErrGarbage), leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second}},
-		{"the manager is asked too often", []leaguetest.Reply{leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second}},
+		{"the manager sends invalid responses", []leaguetest.Reply{leaguetest.FailWith(leaguetest.ErrGarbage), leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second}},
+		{"the manager answers RATE_LIMITED", []leaguetest.Reply{leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
@@ -133,7 +133,7 @@ func TestRejectedRegistrationIsNotRetried(t *testing.T) {
 		part leaguetest.Reply
 		want membership.RefusedError
 	}{
-		{"the league is full", rejected("no room"), membership.RefusedError{Code: "E020", Reason: "no room"}},
+		{"the league is full", rejected("no free slot"), membership.RefusedError{Code: "E020", Reason: "no free slot"}},
 		{"without a reason", rejected(nil), membership.RefusedError{Code: "E020", Reason: "no reason given"}},
 		{"accepted without a token", leaguetest.EditAnswer("auth_token", nil), membership.RefusedError{Reason: "the manager accepted, but gave no id or no token"}},
 	} {

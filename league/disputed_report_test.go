@@ -266,9 +266,9 @@ func TestDoubleTechnicalLossIsRecognizedInAnyForm(t *testing.T) {
 		"without a status": func(q *protocol.MatchResultReport) {
 			q.Result.Details = &protocol.ResultDetails{Choices: protocol.PerPlayer[*string]{}}
 		},
-		"as a draw":        func(q *protocol.MatchResultReport) { q.Result.Winner = &draw },
-		"with a number 0":  func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &zero },
-		"after a bad copy": func(q *protocol.MatchResultReport) { q.RoundID = 7 },
+		"as a draw":                         func(q *protocol.MatchResultReport) { q.Result.Winner = &draw },
+		"with a number 0":                   func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &zero },
+		"after a report with a wrong round": func(q *protocol.MatchResultReport) { q.RoundID = 7 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -298,8 +298,8 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 		patience time.Duration // how long the first caller waits
 		then     func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
 	}{
-		{"a second copy", 5 * leaguetest.Second, (*leaguetest.World).DoubleLossReport},
-		{"a second copy after the first hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLossReport},
+		{"the same report again", 5 * leaguetest.Second, (*leaguetest.World).DoubleLossReport},
+		{"the same report again after the first caller hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLossReport},
 		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).WinReport},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -462,7 +462,7 @@ func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
 		name string
 		gone bool
 		own  bool
-	}{{"a player is gone", true, false}, {"our referee", false, true}} {
+	}{{"a player is unreachable", true, false}, {"our referee", false, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 1)

@@ -102,7 +102,7 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 		{"the key is damaged", func(t *testing.T, folder store.Folder) {
 			rewrite(t, keyOf(folder), func(s string) string { return s[:40] })
 		}, []string{leagueID + ".key", "64 hexadecimal digits", "restore it"}},
-		{"the key is something else", func(t *testing.T, folder store.Folder) {
+		{"the key is no key", func(t *testing.T, folder store.Folder) {
 			rewrite(t, keyOf(folder), func(s string) string { return strings.Repeat("x", 64) })
 		}, []string{leagueID + ".key", "64 hexadecimal digits"}},
 		{"the journal is of a newer program", func(t *testing.T, folder store.Folder) {
@@ -114,7 +114,7 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 		{"the journal was changed", func(t *testing.T, folder store.Folder) {
 			rewrite(t, folder.Journal(leagueID), func(s string) string { return strings.Replace(s, `"legs":1`, `"legs":2`, 1) })
 		}, []string{"journal.jsonl line 2", "does not follow the line before"}},
-		{"the journal begins in the middle", func(t *testing.T, folder store.Folder) {
+		{"the journal starts in the middle", func(t *testing.T, folder store.Folder) {
 			rewrite(t, folder.Journal(leagueID), func(s string) string { return s[strings.Index(s, "\n")+1:] })
 		}, []string{"journal.jsonl line 1", "event 2 stands where event 1 belongs"}},
 	} {
@@ -170,7 +170,7 @@ func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 		_, err := league.New(o)
 		require.ErrorContains(t, err, "a simulated league goes on by simulate")
 	})
-	t.Run("a real one, for a simulation", func(t *testing.T) {
+	t.Run("a real league, for a simulation", func(t *testing.T) {
 		_, o := another(t, func(*league.Options) {})
 		simulated(&o)
 		_, err := league.New(o)

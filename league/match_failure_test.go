@@ -25,20 +25,20 @@ func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 		sent     map[string]int // GAME_ERRORs by player
 	}{
 		{
-			"both silent at the invitation", invite, leaguetest.Silent, leaguetest.Silent, 26 * leaguetest.Second,
+			"both do not answer the invitation", invite, leaguetest.Silent, leaguetest.Silent, 26 * leaguetest.Second,
 			"P01 did not send GAME_JOIN_ACK in time, P02 did not send GAME_JOIN_ACK in time - both lose",
 			map[string]int{"p01": 4, "p02": 4},
 		},
 		{
-			"both refuse", invite, refuse, refuse, 0,
+			"both reject the invitation", invite, refuse, refuse, 0,
 			"P01 refused the invitation, P02 refused the invitation - both lose", map[string]int{},
 		},
 		{
-			"one is silent, one refuses: the phase ends when both failures are known", invite, leaguetest.Silent, refuse, 26 * leaguetest.Second,
+			"one does not answer, one rejects: the phase ends when both failures are known", invite, leaguetest.Silent, refuse, 26 * leaguetest.Second,
 			"P01 did not send GAME_JOIN_ACK in time, P02 refused the invitation - both lose", map[string]int{"p01": 4},
 		},
 		{
-			"both silent at the choice", choose, leaguetest.Silent, leaguetest.Silent, 126 * leaguetest.Second,
+			"both do not choose", choose, leaguetest.Silent, leaguetest.Silent, 126 * leaguetest.Second,
 			"P01 did not send CHOOSE_PARITY_RESPONSE in time, P02 did not send CHOOSE_PARITY_RESPONSE in time - both lose",
 			map[string]int{"p01": 4, "p02": 4},
 		},
@@ -182,7 +182,7 @@ func TestReportIsRetriedUntilTheManagerAnswers(t *testing.T) {
 		calls  int
 	}{
 		{
-			"the manager is away for six calls",
+			"the manager is unreachable for six calls",
 			leaguetest.FirstN(6, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
 			[]time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second}, 7,
 		},
@@ -194,13 +194,13 @@ func TestReportIsRetriedUntilTheManagerAnswers(t *testing.T) {
 			"the manager answers once with a server error", leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.Normally), []time.Duration{2 * leaguetest.Second}, 2,
 		},
 		{
-			"the manager is asked too often", leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally), []time.Duration{2 * leaguetest.Second}, 2,
+			"the manager answers RATE_LIMITED", leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally), []time.Duration{2 * leaguetest.Second}, 2,
 		},
 		{
-			"the manager refuses", leaguetest.RefuseWith(protocol.ErrDuplicateReport), nil, 1,
+			"the manager rejects the report", leaguetest.RefuseWith(protocol.ErrDuplicateReport), nil, 1,
 		},
 		{
-			"the manager is away, then refuses",
+			"the manager is unreachable, then rejects the report",
 			leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.RefuseWith(protocol.ErrMatchNotFound)), []time.Duration{2 * leaguetest.Second}, 2,
 		},
 	} {

@@ -65,7 +65,7 @@ func evenPlayers(w *leaguetest.World, players int) {
 	}
 }
 
-func TestQueriesBeforeTheStart(t *testing.T) {
+func TestQueriesAreAnsweredBeforeTheStart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Player("P02")
@@ -86,7 +86,7 @@ func TestQueriesBeforeTheStart(t *testing.T) {
 	})
 }
 
-func TestQueriesDuringALeague(t *testing.T) {
+func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1)
 		w.Referee("REF01")
@@ -133,7 +133,7 @@ func TestQueriesDuringALeague(t *testing.T) {
 	})
 }
 
-func TestQueriesAfterALeague(t *testing.T) {
+func TestQueriesAreAnsweredAfterTheLeague(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01")
@@ -314,7 +314,7 @@ func pages(w *leaguetest.World, limit int) (matches []protocol.ScheduledMatch, p
 	}
 }
 
-func TestScheduleOfAllRounds(t *testing.T) {
+func TestScheduleOfAllRoundsIsAvailable(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1)
 		w.Referee("REF01")
@@ -390,7 +390,7 @@ func TestExpectedRefereeIsTheAnnouncedReferee(t *testing.T) {
 	})
 }
 
-func TestExpectedRefereeTwoRoundsAhead(t *testing.T) {
+func TestExpectedRefereeIsKnownTwoRoundsAhead(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 2, func(o *league.Options) { o.Pace = 10 * time.Second })
 		w.Referee("REF01")

@@ -42,10 +42,10 @@ func TestConcurrentMatchesAreLimited(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		concurrency int // of the league
-		first       int // what REF01 can do
-		second      int // what REF02 can do
+		first       int // capacity of REF01
+		second      int // capacity of REF02
 		most        [3]int
-		took        int // seconds: a match takes one
+		took        int // seconds; a match takes one second
 	}{
 		{"capacity of two referees", 0, 1, 1, [3]int{1, 1, 2}, 10},
 		{"capacity of two unequal referees", 0, 1, 2, [3]int{1, 2, 3}, 5},
@@ -98,19 +98,19 @@ func TestUnacceptedMatchIsReassigned(t *testing.T) {
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it refuses: another takes it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusRejected))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			"it rejects: another referee gets it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusRejected))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it is gone: another takes it, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			"it is unreachable: another referee gets it, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it hangs: another takes it after 10 s, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.Silent)), leaguetest.Options(leaguetest.WithCapacity(1)),
+			"it hangs: another referee gets it after 10 s, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.Silent)), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 10s"}, 2, "REF02",
 		},
 		{
-			"it answers with an error: another takes it, as a new attempt",
+			"it answers with an error: another referee gets it, as a new attempt",
 			leaguetest.Options(leaguetest.On(start, leaguetest.RefuseWith(protocol.ErrInvalidMatchState))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},

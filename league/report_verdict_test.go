@@ -49,7 +49,7 @@ func TestReportThatContradictsTheRulesIsRejected(t *testing.T) {
 		"a missing choice": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = q.Result.Details.Choices[:1]
 		}, "no choice reported for P02", ""},
-		"nothing but a draw": {func(q *protocol.MatchResultReport) { q.Result.Details = nil },
+		"no details": {func(q *protocol.MatchResultReport) { q.Result.Details = nil },
 			"no choice reported for P01", ""},
 		"another number": {func(q *protocol.MatchResultReport) {
 			*q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1

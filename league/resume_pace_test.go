@@ -21,20 +21,12 @@ func TestResultsAreSentBeforeThePause(t *testing.T) {
 		w.Players(4)
 		w.Finish()
 		for _, host := range []string{"p01", "p02", "p03", "p04"} {
-			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRound.Name, host)))
-			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.UpdateStandings.Name, host)), "the standings at the end of each round")
-			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
+			assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, host)))
+			assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, host)), "the standings at the end of each round")
+			assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
 		}
-		assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
+		assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
 	})
-}
-
-func secondsOf(calls []leaguetest.Exchange) []int {
-	list := make([]int, len(calls))
-	for i := range calls {
-		list[i] = int(calls[i].At / leaguetest.Second)
-	}
-	return list
 }
 
 // A restarted manager repeats the results of the last round before its first pause.
@@ -50,9 +42,9 @@ func TestRestartedManagerRepeatsTheResultsBeforeThePause(t *testing.T) {
 		w.WaitUntil(50 * leaguetest.Second)
 		x = w.StartManagerIn(folder, 4, 1, paced)
 		x.Finish()
-		assert.Equal(t, []int{30, 80, 110}, secondsOf(w.Calls(protocol.NotifyRound.Name, "p01")))
-		assert.Equal(t, []int{30, 50, 80, 110}, secondsOf(w.Calls(protocol.UpdateStandings.Name, "p01")))
-		assert.Equal(t, []int{30, 50, 80, 110}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
+		assert.Equal(t, []int{30, 80, 110}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+		assert.Equal(t, []int{30, 50, 80, 110}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, "p01")))
+		assert.Equal(t, []int{30, 50, 80, 110}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
 		require.NoError(t, x.CloseFiles())
 		w.CheckFiles(folder)
 	})

@@ -80,7 +80,7 @@ func TestReturningRefereeGetsItsMatchImmediately(t *testing.T) {
 		name    string
 		manager bool // the manager dies too
 		away    int  // seconds
-	}{{"after a moment", false, 2}, {"after ten seconds", false, 10}, {"and so does its manager", true, 3}} {
+	}{{"after two seconds", false, 2}, {"after ten seconds", false, 10}, {"with its manager", true, 3}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)

@@ -219,7 +219,7 @@ func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
 	})
 }
 
-func TestPlayerStartsWithItsPast(t *testing.T) {
+func TestPlayerStartsWithTheGivenHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		past := []store.HistoryMatch{
@@ -312,8 +312,8 @@ func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
 	}{
 		{"one of several", []string{"another", leaguetest.LeagueID}, "", true},
 		{"none of several", []string{"another", "a_third"}, "", false},
-		{"the only one", []string{"another"}, leaguetest.LeagueID, true},
-		{"not the only one", []string{leaguetest.LeagueID}, "another", false},
+		{"the only allowed league", []string{"another"}, leaguetest.LeagueID, true},
+		{"not the only allowed league", []string{leaguetest.LeagueID}, "another", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -403,7 +403,7 @@ func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 }
 
 // Two leagues may give the same id to players in one folder. Each has its own history file.
-func TestTwoLeaguesInOneFolder(t *testing.T) {
+func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	other := &store.History{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2000-01-01T00:00:00Z", PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another",

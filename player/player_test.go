@@ -164,7 +164,7 @@ func TestUnregisteredPlayerRefusesCalls(t *testing.T) {
 	})
 }
 
-func TestStatesOfAPlayer(t *testing.T) { // 004 §9.2
+func TestPlayerStateFollowsTheSpecification(t *testing.T) { // 004 §9.2
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.NewPlayer("P01", leaguetest.WithStrategy("even"))

@@ -154,7 +154,7 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 	}
 }
 
-func TestTranscriptOfAnUnreachablePlayer(t *testing.T) {
+func TestTranscriptHasAllAttemptsForAnUnreachablePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		manager := w.ScriptedManager()

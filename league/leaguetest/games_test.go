@@ -312,9 +312,11 @@ type manyHands struct{ rockpaperscissors.Game }
 
 func (manyHands) Info() rules.Info {
 	info := rockpaperscissors.Game{}.Info()
-	info.Type, info.MaxMoves, info.MaxTurns = "many_hands", 5, 5
+	info.Type, info.MaxMoves = "many_hands", 5
 	return info
 }
+
+func (manyHands) MaxTurns() int { return 5 }
 
 func (g manyHands) Start() rules.Position { return showing{g.Game.Start(), 1} }
 
@@ -348,7 +350,7 @@ func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
 	return h[n-1], err
 }
 
-func TestConcurrentMovesOfManyTurns(t *testing.T) {
+func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = manyHands{}
 		folder := leaguetest.TempFolder(t)
@@ -367,7 +369,7 @@ func TestConcurrentMovesOfManyTurns(t *testing.T) {
 	})
 }
 
-func TestConcurrentMovesOfOneTurn(t *testing.T) {
+func TestPlayersMoveConcurrentlyInASingleTurn(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = rockpaperscissors.Game{}
 		folder := leaguetest.TempFolder(t)

@@ -172,7 +172,7 @@ func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 	assert.Equal(t, k.Secret(), again.Secret())
 }
 
-func TestStoreWithoutFolder(t *testing.T) {
+func TestStoreWithoutFolderKeepsTheIdentityInMemory(t *testing.T) {
 	var zero membership.IdentityStore
 	for name, k := range map[string]*membership.IdentityStore{"zero": &zero, "made": storeOf(t, "", membership.RolePlayer, "Alpha")} {
 		t.Run(name, func(t *testing.T) {

@@ -140,7 +140,7 @@ func TestRetryAddsJitter(t *testing.T) {
 	})
 }
 
-func TestRetryWithoutCallback(t *testing.T) {
+func TestRetryNeedsNoCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := attempts{errors: []error{unreachable{}}}
 		require.NoError(t, membership.Retry(t.Context(), protocol.SystemClock(), made.call, nil))
@@ -471,7 +471,7 @@ func TestRegistrationIsAcceptedOnlyWithIDAndToken(t *testing.T) {
 	}
 }
 
-func TestSlugOfADisplayName(t *testing.T) {
+func TestSlugHasLowerCaseLettersAndDigits(t *testing.T) {
 	tests := []struct{ name, display, want string }{
 		{"words", "Agent Alpha", "agent-alpha"},
 		{"digits", "Player 8101", "player-8101"},

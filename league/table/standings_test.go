@@ -21,7 +21,7 @@ func order(tbl *table.Table) []int {
 	return players
 }
 
-func TestTiebreakers(t *testing.T) {
+func TestTiebreakersOrderThePlayers(t *testing.T) {
 	type results = []table.Result
 	tests := []struct {
 		name        string

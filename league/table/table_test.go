@@ -186,7 +186,7 @@ func TestCloneIsIndependent(t *testing.T) {
 	assert.Equal(t, tableOf(t, 5, scoring, append(past[:6:6], beat(2, 0), beat(4, 2))...).Standings(), clone.Standings())
 }
 
-func TestCloneWithoutResults(t *testing.T) {
+func TestCloneOfATableWithCountersOnlyIsIndependent(t *testing.T) {
 	original := tableOf(t, 2, table.DefaultScoring(), beat(0, 1))
 	clone := original.Clone()
 	require.NoError(t, clone.Record(beat(1, 0)))
