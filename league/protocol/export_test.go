@@ -13,7 +13,7 @@ func IsRequest(messageType string) bool { return methodOfType[messageType] != ni
 
 // ValueHolds is the check of a request that comes as a value.
 func ValueHolds(messageType string, q any) bool {
-	return allHold(methodOfType[messageType].checks, reflect.ValueOf(q).UnsafePointer())
+	return methodOfType[messageType].check.holds(reflect.ValueOf(q).Elem())
 }
 
 // ExamineValid is Examine of text that is known to be JSON.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -129,11 +130,15 @@ type MethodRow struct {
 	Aliases, ThirdParty []string
 	Request, Result     string
 
-	checks []valueCheck // of a request that is a value
+	check valueCheck // of a request that is a value
 }
 
 func (m *Method[Q, R]) row() MethodRow {
-	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result, checksOfRequest[Q](m.Request)}
+	row := MethodRow{Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result}
+	if m.Request != "" {
+		row.check = checkOf(reflect.TypeFor[Q](), shapes[m.Request])
+	}
+	return row
 }
 
 var methodRows = []MethodRow{
