@@ -92,7 +92,14 @@ func short(s string, limit int) bool {
 }
 
 // isDigest tells whether s is a SHA-256 digest in lower-case hexadecimal digits.
-func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+func isDigest(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(s) == 64
+}
 
 // ValidName tells whether s is a valid display name: 1 to 50 characters, none of which
 // controls a terminal (002 §3.1.2).
