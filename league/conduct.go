@@ -24,8 +24,8 @@ type conduct struct {
 }
 
 // about adds the match and its referee to a log line.
-func (c *conduct) about(line *zerolog.Event) *zerolog.Event {
-	return line.Stringer("match_id", c.id).Str("referee_id", c.referee.id)
+func (c *conduct) about(line *zerolog.Event) {
+	line.Stringer("match_id", c.id).Str("referee_id", c.referee.id)
 }
 
 // conductMatch gets a match played. The first accepted result counts. It returns when
@@ -53,9 +53,9 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 func (m *Manager) takeUpMatch(x *match) *conduct {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
+	c := &conduct{match: x, referee: m.agents[decide.Holder(m.state, x.id)]}
 	for _, at := range x.fact.Attempts {
-		failed := at.Failed || x.fact.HasLost(at.Number)
+		failed := at.Failed || x.fact.IsLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
 		}
@@ -79,7 +79,7 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 		c.slot = false
 	}
 	if event == reportLate {
-		c.about(m.options.Log.Warn()).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
+		m.options.Log.Warn().Func(c.about).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
 	}
 	if failed {
 		c.failed.add(c.referee)
@@ -166,7 +166,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return limit
 	}
 	const margin = 30 * time.Second
-	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.Info().MaxTurns) + margin
+	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.MaxTurns()) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the
@@ -210,7 +210,7 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 		return matchOver
 	}
 	if err != nil {
-		c.about(m.options.Log.Warn()).Err(err).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
+		m.options.Log.Warn().Func(c.about).Err(err).Str("event_type", protocol.EventAssignmentFailed).Msg("the match could not be handed over")
 		switch e := protocol.AsError(err); {
 		case protocol.Local(err):
 			return offerNotSent
@@ -227,7 +227,7 @@ func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchA
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ack.Status != protocol.StatusAccepted {
-		withReason(c.about(m.options.Log.Info()), ack.Reason).Str("status", ack.Status).Str("event_type", protocol.EventAssignmentRefused).
+		withReason(m.options.Log.Info().Func(c.about), ack.Reason).Str("status", ack.Status).Str("event_type", protocol.EventAssignmentRefused).
 			Msg("the referee does not take the match")
 		if event := decide.Decline(c.fact, at, c.referee.id, ack); event != nil {
 			_ = m.record(event) // an error ends the manager
@@ -237,7 +237,7 @@ func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchA
 	event, restarted := decide.Acceptance(c.fact, at, c.referee.id, ack)
 	switch {
 	case restarted:
-		c.about(m.options.Log.Warn()).Int("attempt", at.Number).Str("event_type", protocol.EventCommitmentChanged).
+		m.options.Log.Warn().Func(c.about).Int("attempt", at.Number).Str("event_type", protocol.EventCommitmentChanged).
 			Msg("the referee has begun this attempt again with another commitment: another attempt")
 		return offerRestarted
 	case event != nil && m.record(event) != nil:
@@ -256,7 +256,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
-	proves := m.state.Agents[referee.id].Proves()
+	proves := m.state.Agents[referee.id].ShowsAccessTokens()
 	m.mu.Unlock()
 	if proves {
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)

@@ -16,24 +16,21 @@ import (
 	"evenodd/league/protocol"
 )
 
-// forget makes a record short.
+// forget empties a record.
 func forget(r *leaguetest.Recorder) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.Exchanges = nil
 }
 
-// A journal may end anywhere in its last line, or have lost whole lines: from
-// wherever it ends, the league goes on to the same results.
-func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a crash test with many lives of a manager, which runs without -short")
-	}
+// A crash may cut the journal after any byte, or lose whole lines. The league resumes from
+// each such journal to the same results.
+func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		end  leaguetest.CrashPoint
-		last []string // the three events
-		told []int    // how many agents know of the end when so many of the three are left
+		name     string
+		end      leaguetest.CrashPoint
+		last     []string // the three events
+		informed []int    // informed agents by number of the last three events that are left
 	}{
 		{"a finished league", leaguetest.CrashPoint{}, []string{"agent_informed", "agent_informed", "agent_informed"}, []int{2, 3, 4, 5}},
 		{"the end of a round, and results before it", leaguetest.CrashPoint{Event: 23, When: leaguetest.AfterTelling}, nil, []int{0, 0, 0, 0}},
@@ -64,6 +61,10 @@ func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
 				var results []league.MatchRecord
 				invitations := 0
 				for n := range len(last) + 1 {
+					atEnd := n == len(last) || last[n] == '\n' || n > 0 && last[n-1] == '\n' // of a line
+					if !leaguetest.All() && n%16 > 0 && !atEnd {
+						continue
+					}
 					cut := append(bytes.Clone(whole), last[:n]...)
 					left := bytes.Count(last[:n], []byte("\n"))
 					torn := len(cut) - 1 - bytes.LastIndexByte(cut, '\n')
@@ -82,7 +83,7 @@ func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
 					}
 					x.Finish()
 					x.Kill()
-					assert.Equal(t, 5-test.told[left], w.CountCalls(protocol.NotifyLeagueCompleted.Name))
+					assert.Equal(t, 5-test.informed[left], w.CountCalls(protocol.NotifyLeagueCompleted.Name))
 					state, _ := w.FoldJournal(folder)
 					require.NotNil(t, state.Completed)
 					for m := range state.Matches() {

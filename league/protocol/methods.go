@@ -129,13 +129,22 @@ type MethodRow struct {
 	Aliases, ThirdParty []string
 	Request, Result     string
 
-	check valueCheck // of a request that is a value
+	check  valueCheck // of a request that is a value
+	decode func(raw []byte) error
 }
+
+// Check returns the error with which an agent rejects the params of a request; nil if it
+// accepts them.
+func (r MethodRow) Check(raw []byte) error { return r.decode(raw) }
 
 func (m *Method[Q, R]) row() MethodRow {
 	row := MethodRow{Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result}
 	if m.Request != "" {
 		row.check = checkOf(reflect.TypeFor[Q](), shapes[m.Request])
+	}
+	row.decode = func(raw []byte) error {
+		_, err := decodeRequest[Q](m.Name, m.Request, raw, SystemClock())
+		return err
 	}
 	return row
 }
