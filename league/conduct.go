@@ -53,7 +53,7 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 func (m *Manager) takeUpMatch(x *match) *conduct {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
+	c := &conduct{match: x, referee: m.agents[decide.Holder(m.state, x.id)]}
 	for _, at := range x.fact.Attempts {
 		failed := at.Failed || x.fact.IsLost(at.Number)
 		if x.handover.fresh = failed; failed {
@@ -166,7 +166,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return limit
 	}
 	const margin = 30 * time.Second
-	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.Info().MaxTurns) + margin
+	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.MaxTurns()) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the

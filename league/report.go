@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -181,8 +183,10 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	if thirdParty {
 		m.writeMatch(r, x.a, x.b)
 	}
-	withReason(m.options.Log.Info(), r.Reason).Str("conversation_id", r.Conversation()).
-		Stringer("match_id", r.MatchID).Str("status", r.Status).Str("event_type", protocol.EventResultRecorded).Msg("result recorded")
+	about := func(line *zerolog.Event) {
+		line.Str("conversation_id", r.Conversation()).Stringer("match_id", r.MatchID).Str("status", r.Status)
+	}
+	withReason(m.options.Log.Info(), r.Reason).Func(about).Str("event_type", protocol.EventResultRecorded).Msg("result recorded")
 	if m.options.EveryMatch {
 		m.mu.Lock()
 		there := m.present(m.players)

@@ -167,7 +167,7 @@ func (a *auditor) checkNonceIsNew(matchID, nonce string, at location) {
 func (a *auditor) checkVerdict(m *scheduledMatch, game rules.Game, chance rules.Chance, file *matchFile, at location) {
 	r := m.Report
 	var moves [2][]string
-	if game.Info().MaxTurns > 1 {
+	if game.MaxTurns() > 1 {
 		if file == nil || !file.complete {
 			a.note(RuleVerdict, at, "no transcript has all moves of %s: its result cannot be judged again", m.id)
 			return

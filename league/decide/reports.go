@@ -160,7 +160,6 @@ func inferStatus(d *protocol.ResultDetails, won bool) string {
 // check completes a result that was read: it adds the parity and the score. It returns
 // an error if the result contradicts itself, the rules or the draw; nil if it counts.
 func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journal.Match, ids [2]string) *protocol.Error {
-	r.Score = protocol.Both(ids[0], 0, ids[1], 0)
 	var err error
 	if w := r.WinnerPlayerID; w != nil && !slices.Contains(ids[:], *w) {
 		r.WinnerPlayerID = nil
@@ -175,13 +174,13 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 		r.NumberParity = &parity
 	}
 	if err == nil {
-		var score protocol.PerPlayer[int]
-		if score, err = s.Score(r); err == nil {
-			r.Score = score
+		if r.Score, err = s.Score(r); err == nil {
+			return nil
 		}
 	}
+	r.Score = protocol.Both(ids[0], 0, ids[1], 0)
 	var fault *protocol.Error
-	if err != nil && !errors.As(err, &fault) {
+	if !errors.As(err, &fault) {
 		fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	return fault
@@ -213,7 +212,7 @@ func (p *Reports) LoseAttempt(s *journal.State, rejected *journal.MatchReported,
 // legal is the choice of a player in a report; nil for none and for an illegal one.
 func (p *Reports) legal(r *journal.MatchReported, id string) *string {
 	choice, _ := r.Choices.Get(id)
-	if choice == nil || p.Game.Info().MaxTurns > 1 {
+	if choice == nil || p.Game.MaxTurns() > 1 {
 		return choice
 	}
 	position := p.Game.Start()

@@ -312,9 +312,11 @@ type manyHands struct{ rockpaperscissors.Game }
 
 func (manyHands) Info() rules.Info {
 	info := rockpaperscissors.Game{}.Info()
-	info.Type, info.MaxMoves, info.MaxTurns = "many_hands", 5, 5
+	info.Type, info.MaxMoves = "many_hands", 5
 	return info
 }
+
+func (manyHands) MaxTurns() int { return 5 }
 
 func (g manyHands) Start() rules.Position { return showing{g.Game.Start(), 1} }
 
