@@ -26,9 +26,6 @@ func clearRecord(r *leaguetest.Recorder) {
 // A crash may cut the journal after any byte, or lose whole lines. The league resumes from
 // each such journal to the same results.
 func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a slow crash test with many manager restarts")
-	}
 	for _, test := range []struct {
 		name     string
 		end      leaguetest.CrashPoint
@@ -64,6 +61,10 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 				var results []league.MatchRecord
 				invitations := 0
 				for n := range len(last) + 1 {
+					atEnd := n == len(last) || last[n] == '\n' || n > 0 && last[n-1] == '\n' // of a line
+					if !leaguetest.All() && n%16 > 0 && !atEnd {
+						continue
+					}
 					cut := append(bytes.Clone(whole), last[:n]...)
 					left := bytes.Count(last[:n], []byte("\n"))
 					torn := len(cut) - 1 - bytes.LastIndexByte(cut, '\n')

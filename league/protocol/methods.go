@@ -130,10 +130,19 @@ type MethodRow struct {
 	Request, Result     string
 
 	checks []valueCheck // of a request that is a value
+	decode func(raw []byte) error
 }
 
+// Check returns the error with which an agent rejects the params of a request; nil if it
+// accepts them.
+func (r MethodRow) Check(raw []byte) error { return r.decode(raw) }
+
 func (m *Method[Q, R]) row() MethodRow {
-	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result, checksOfRequest[Q](m.Request)}
+	decode := func(raw []byte) error {
+		_, err := decodeRequest[Q](m.Name, m.Request, raw, SystemClock())
+		return err
+	}
+	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result, checksOfRequest[Q](m.Request), decode}
 }
 
 var methodRows = []MethodRow{

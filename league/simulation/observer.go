@@ -19,15 +19,16 @@ import (
 
 // A Loss is a technical loss of a player, with what is known of its cause.
 type Loss struct {
-	MatchID  string
-	RoundID  int
-	PlayerID string
-	Code     protocol.Code // of the failure that decided it; "" for a refusal and a forfeit
-	Reason   string        // of the result
-	Detail   string        // the problem of the last answer; "" for unknown
-	Method   string        // of the last question; "" for none
-	Failures int           // GAME_ERRORs to the player in this match
-	Answer   string        // the last one, as JSON without its token, or an error; NoAnswer, or Unusable
+	MatchID  string        `json:"match_id"`
+	RoundID  int           `json:"round_id"`
+	PlayerID string        `json:"player_id"`
+	Code     protocol.Code `json:"error_code,omitzero"` // of the failure that decided it; "" for a refusal and a forfeit
+	Name     string        `json:"error_name,omitzero"` // of Code
+	Reason   string        `json:"reason"`              // of the result
+	Detail   string        `json:"detail,omitzero"`     // the problem of the last answer; "" for unknown
+	Method   string        `json:"method,omitzero"`     // of the last question; "" for none
+	Failures int           `json:"failures,omitzero"`   // GAME_ERRORs to the player in this match
+	Answer   string        `json:"answer,omitzero"`     // the last one, as JSON without its token, or an error; NoAnswer, or Unusable
 }
 
 // Loss.Answer without an answer, and with one that cannot be read.
@@ -39,9 +40,9 @@ const (
 // A Breach is a deviation of a player's replies from the specification, although their
 // meaning was clear.
 type Breach struct {
-	PlayerID string
-	Problem  string
-	Count    int
+	PlayerID string `json:"player_id"`
+	Problem  string `json:"problem"`
+	Count    int    `json:"count"`
 }
 
 // An observer decorates the callers of referees. It remembers the last exchange with
@@ -219,7 +220,7 @@ func (o *observer) losses(results []league.MatchRecord, players *roster) (all []
 			}
 			loss := Loss{MatchID: m.MatchID, RoundID: m.RoundID, PlayerID: id, Reason: m.Reason}
 			code, _ := m.Faults.Get(id)
-			loss.Code = protocol.Code(code)
+			loss.Code, loss.Name = protocol.Code(code), protocol.Code(code).Name()
 			if s := known[playerInMatch{m.MatchID, id}]; s != nil {
 				loss.Detail, loss.Method, loss.Failures, loss.Answer = s.detail, s.method, s.failures, s.answer
 			}
