@@ -108,7 +108,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	x := m.runningMatch(q)
 	v := m.reports.Judge(m.state, q, referee.id, x.pinged())
 	if v.Result == nil || v.Repeated || v.Disputed { // the league does not wait for it
-		if err := referee.throttle.allowAsk(); err != nil {
+		if err := referee.queries.allow(); err != nil {
 			return nil, nil, err
 		}
 	}

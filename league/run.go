@@ -136,7 +136,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		m.options.Over()
 	}
 	last.post()
-	tellCompleted(ctx, m.directory, completed)
+	m.tellCompleted(ctx, completed)
 	return completed, context.Cause(ctx)
 }
 
@@ -184,7 +184,7 @@ func (m *Manager) Linger(ctx context.Context) {
 		select {
 		case a := <-m.late:
 			telling.Go(func() { // a slow agent delays no other
-				(&farewell{m.directory, ctx, protocol.Many(completed), newBarrier(1)}).deliver(a, false)
+				m.tellEnd(ctx, a, protocol.Many(completed))
 				a.told.Store(false)
 			})
 		case <-ctx.Done():
