@@ -23,56 +23,56 @@ import (
 
 const module = "evenodd"
 
-// A never is an import that must not be, and why. Paths of ours are written
-// without the module; the root is "main".
-type never struct {
+// An importRule forbids imports, with the reason. Paths of this module omit its name; the
+// root is "main".
+type importRule struct {
 	name   string
 	reason string
 	breaks func(importer, imported string) bool
 }
 
-func nevers() []never {
+func importRules() []importRule {
 	carriers := []string{"transport/http", "transport/memory", "transport/nats", "transport/mcp"}
-	return []never{
-		{"the language is a leaf", "every agent speaks league/protocol; whatever it imports, all of them import",
+	return []importRule{
+		{"the protocol imports nothing", "every agent imports league/protocol, and with it all that league/protocol imports",
 			func(p, i string) bool { return in(p, "league/protocol") && ours(i) }},
-		{"rules are pure", "a game is decided by values alone, so that audit and simulation can decide it again",
+		{"rules are pure", "the result of a game follows from values alone, so that audit and simulation can compute it again",
 			func(p, i string) bool {
 				return in(p, "rules") && (ours(i) && i != "rules" || impure(i))
 			}},
-		{"a game knows no other game", "games are added without touching each other",
+		{"a game knows no other game", "adding a game changes no other game",
 			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
-		{"arithmetic is pure", "who meets whom, who stands where and who is stronger follow from values alone",
+		{"pairings and tables are pure", "pairings, ranks and statistics follow from values alone",
 			func(p, i string) bool { return in(p, "league/pairing", "league/table", "league/stats") && ours(i) }},
 		{"the fold is pure", "a league's state follows from its events alone; league/store gives it the types of documents, and its file is league/journal/journalfile",
 			func(p, i string) bool {
 				pure := slices.Contains([]string{"league/protocol", "league/pairing", "league/table", "league/store"}, i)
 				return p == "league/journal" && (ours(i) && !pure || impure(i) || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
 			}},
-		{"decisions are pure", "a decision follows from the league's state and the values that are passed, so that a table test and the audit can make it again",
+		{"decisions are pure", "a decision follows from the league's state and its arguments, so that a table test and the audit can repeat it",
 			func(p, i string) bool {
 				pure := i == "league/journal" || in(i, "league/protocol", "league/table", "league/pairing", "rules")
 				return in(p, "league/decide") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
 			}},
-		{"faults are decided by values", "what goes wrong follows from the seed and from what is decided, so that the same faults come whatever runs at once",
+		{"faults are pure", "faults follow from the seed and the decision, so that concurrency does not change them",
 			func(p, i string) bool {
 				return in(p, "league/simulation/faults") && (ours(i) && i != "league/protocol" || impure(i))
 			}},
-		{"carriers do not understand", "transport carries values; what they mean is the protocol's business, and other languages can travel on it",
+		{"carriers do not know the protocol", "transport carries values and does not interpret them, so that it can carry other protocols",
 			func(p, i string) bool { return in(p, "transport") && ours(i) && !in(i, "transport") }},
-		{"carriers are apart", "a process links only the carriers it uses",
+		{"carriers do not import each other", "a process links only the carriers it uses",
 			func(p, i string) bool {
 				return slices.ContainsFunc(carriers, func(c string) bool { return in(p, c) && !in(i, c) && in(i, carriers...) })
 			}},
-		{"roles do not see carriers", "a role that knows HTTP from memory behaves differently on them; it takes a protocol.Caller",
+		{"roles do not import carriers", "a role that can distinguish HTTP from memory may behave differently; it uses a protocol.Caller",
 			func(p, i string) bool { return role(p) && in(i, "transport") }},
-		{"roles do not speak HTTP", "only carriers, pages, the kit that examines agents and the wiring know HTTP; a strategy may ask a language model",
+		{"roles do not use HTTP", "only carriers, pages, the conformance kit and cmd use HTTP; a strategy may call a language model",
 			func(p, i string) bool {
 				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/web", "league/conformance", "cmd", "player/strategy/external")
 			}},
-		{"programs are run in one place", "whoever runs a program must end it, with all it has started",
+		{"one package starts programs", "the package that starts a program must end it, with all processes that it started",
 			func(p, i string) bool { return i == "os/exec" && p != "player/strategy/external" }},
-		{"roles are apart", "manager, referee and player are separate programs that talk by messages; what they share is league/protocol, league/membership, league/store and the arithmetic of league/table",
+		{"roles do not import each other", "manager, referee and player are separate programs that exchange messages; they share league/protocol, league/membership, league/store and league/table",
 			func(p, i string) bool {
 				if !role(p) {
 					return false
@@ -82,7 +82,7 @@ func nevers() []never {
 					!in(p, "player") && in(i, "player") ||
 					!in(p, "league") && in(i, "league") && !shared
 			}},
-		{"dialects translate", "third-party forms are translated at the edge of a process: the code behind it sees the specification's form. The conformance kit is such an edge",
+		{"dialects stay at the edge", "third-party forms are translated at the edge of a process: the code behind it sees the specification's form. The conformance kit is such an edge",
 			func(p, i string) bool {
 				return in(p, "league/dialect") && ours(i) && !in(i, "league/protocol", "league/dialect") ||
 					in(i, "league/dialect") && !in(p, "cmd", "league/dialect", "league/conformance")
@@ -93,52 +93,52 @@ func nevers() []never {
 			}},
 		{"roles are not configured by files", "options are passed down, so that a test or a simulation needs no file and no environment",
 			func(p, i string) bool { return role(p) && in(i, "config") }},
-		{"config knows no agent", "settings are values; whoever needs them takes them",
+		{"config does not import agents", "settings are values that cmd passes to agents",
 			func(p, i string) bool {
 				return in(p, "config") && ours(i) && !in(i, "config", "league/protocol", "league/store/atomicfile")
 			}},
 		{"viper stays in config", "settings come from one place",
 			func(p, i string) bool { return in(i, "github.com/spf13/viper") && !in(p, "config") }},
-		{"cobra stays in cmd", "the command line is one front among others",
+		{"cobra stays in cmd", "the command line is one user interface of several",
 			func(p, i string) bool { return in(i, "github.com/spf13/cobra") && !in(p, "cmd") }},
-		{"tests stay in tests", "what is shipped needs no test library",
+		{"only tests import test packages", "the binary needs no test library",
 			func(_, i string) bool {
 				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "transport/internal/pipenet", "league/leaguetest") || i == "testing"
 			}},
-		{"simulation is a command", "it joins all roles and carriers; whoever imports it gets them all",
+		{"only cmd imports the simulation", "the simulation imports all roles and carriers, and so does each of its importers",
 			func(p, i string) bool {
 				return in(i, "league/simulation") && !in(p, "cmd", "league/simulation")
 			}},
-		{"commands are for main", "nothing is built on the command line",
+		{"only main imports cmd", "no package depends on the command line",
 			func(p, i string) bool { return in(i, "cmd") && !in(p, "main", "cmd") }},
-		{"the core does not log", "values in, values out; its callers say what they did",
+		{"pure packages do not log", "their callers log what they did",
 			func(p, i string) bool {
 				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/pairing", "league/table", "league/simulation/faults")
 			}},
 	}
 }
 
-// impure tells whether a package knows the clock, the network, chance or files.
+// impure reports whether a package is about time, network, randomness or files.
 func impure(path string) bool {
 	return slices.Contains([]string{"time", "os", "math/rand", "math/rand/v2", "crypto/rand"}, path) || in(path, "net")
 }
 
-// in tells whether a path is one of the rooms, or a room within.
-func in(path string, rooms ...string) bool {
-	return slices.ContainsFunc(rooms, func(room string) bool { return path == room || strings.HasPrefix(path, room+"/") })
+// in reports whether a path is one of the packages or below one.
+func in(path string, packages ...string) bool {
+	return slices.ContainsFunc(packages, func(pkg string) bool { return path == pkg || strings.HasPrefix(path, pkg+"/") })
 }
 
-// ours tells whether a path is of this module.
+// ours reports whether a path belongs to this module.
 func ours(path string) bool {
 	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "transport")
 }
 
-// role tells whether a room belongs to a manager, a referee or a player.
+// role reports whether a package belongs to a manager, a referee or a player.
 func role(path string) bool {
 	return in(path, "league", "referee", "player") && !in(path, "league/simulation", "league/web", "league/conformance")
 }
 
-// shortened is an import path without the module.
+// shortened returns an import path without the module name.
 func shortened(importPath string) string {
 	if importPath == module {
 		return "main"
@@ -146,31 +146,31 @@ func shortened(importPath string) string {
 	return strings.TrimPrefix(importPath, module+"/")
 }
 
-func TestNevers(t *testing.T) {
-	// -e: a package that does not build has imports all the same.
+func TestImportRules(t *testing.T) {
+	// -e lists packages that do not build too.
 	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", "./...")
 	out, err := list.Output()
 	require.NoError(t, err)
-	type room struct {
+	type pkg struct {
 		ImportPath string
 		Imports    []string // of what is shipped, not of tests
 	}
-	var rooms []room
+	var packages []pkg
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var r room
+		var r pkg
 		if err := d.Decode(&r); err == io.EOF {
 			break
 		} else {
 			require.NoError(t, err)
 		}
-		rooms = append(rooms, r)
-		require.True(t, ours(shortened(r.ImportPath)), "%s is no room of the house: ours() must know it", r.ImportPath)
+		packages = append(packages, r)
+		require.True(t, ours(shortened(r.ImportPath)), "%s is unknown: add it to ours()", r.ImportPath)
 	}
-	require.GreaterOrEqual(t, len(rooms), 10, "go list found the module")
+	require.GreaterOrEqual(t, len(packages), 10, "go list found the module")
 
-	for _, n := range nevers() {
+	for _, n := range importRules() {
 		t.Run(n.name, func(t *testing.T) {
-			for _, r := range rooms {
+			for _, r := range packages {
 				if shortened(r.ImportPath) == "league/leaguetest" { // a harness that only tests import may import all
 					continue
 				}
@@ -184,13 +184,13 @@ func TestNevers(t *testing.T) {
 	}
 }
 
-// A rule that forbids nothing is none.
-func TestEveryNeverBites(t *testing.T) {
+// Each import rule must forbid at least one of these imports.
+func TestEveryImportRuleCanFail(t *testing.T) {
 	tests := []struct {
 		name, importer, imported string
-		broken                   string // the never; "" when the import is fine
+		broken                   string // the rule; "" if the import is allowed
 	}{
-		{"protocol imports transport", "league/protocol", "transport", "the language is a leaf"},
+		{"protocol imports transport", "league/protocol", "transport", "the protocol imports nothing"},
 		{"protocol imports json", "league/protocol", "github.com/go-json-experiment/json", ""},
 		{"rules look at the clock", "rules/evenodd", "time", "rules are pure"},
 		{"rules ask the network", "rules", "net/url", "rules are pure"},
@@ -198,7 +198,7 @@ func TestEveryNeverBites(t *testing.T) {
 		{"rules import the protocol", "rules/evenodd", "league/protocol", "rules are pure"},
 		{"a game imports the rules", "rules/evenodd", "rules", ""},
 		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
-		{"the table imports the protocol", "league/table", "league/protocol", "arithmetic is pure"},
+		{"the table imports the protocol", "league/table", "league/protocol", "pairings and tables are pure"},
 		{"the pairing does sums", "league/pairing", "math", ""},
 		{"the fold reads a file", "league/journal", "os", "the fold is pure"},
 		{"the fold knows its file", "league/journal", "league/journal/journalfile", "the fold is pure"},
@@ -210,75 +210,75 @@ func TestEveryNeverBites(t *testing.T) {
 		{"decisions write files", "league/decide", "league/store", "decisions are pure"},
 		{"decisions compare times", "league/decide", "time", ""},
 		{"decisions read the state", "league/decide", "league/journal", ""},
-		{"faults ask for chance", "league/simulation/faults", "math/rand/v2", "faults are decided by values"},
-		{"faults know the simulation", "league/simulation/faults", "league/simulation", "faults are decided by values"},
+		{"faults ask for chance", "league/simulation/faults", "math/rand/v2", "faults are pure"},
+		{"faults know the simulation", "league/simulation/faults", "league/simulation", "faults are pure"},
 		{"faults name players", "league/simulation/faults", "league/protocol", ""},
-		{"a carrier imports the protocol", "transport/nats", "league/protocol", "carriers do not understand"},
+		{"a carrier imports the protocol", "transport/nats", "league/protocol", "carriers do not know the protocol"},
 		{"a carrier imports the codec", "transport/http", "transport", ""},
-		{"a carrier imports another", "transport/mcp", "transport/http", "carriers are apart"},
-		{"the manager imports a carrier", "league", "transport/http", "roles do not see carriers"},
-		{"a strategy imports the codec", "player/strategy", "transport", "roles do not see carriers"},
+		{"a carrier imports another", "transport/mcp", "transport/http", "carriers do not import each other"},
+		{"the manager imports a carrier", "league", "transport/http", "roles do not import carriers"},
+		{"a strategy imports the codec", "player/strategy", "transport", "roles do not import carriers"},
 		{"the simulation imports carriers", "league/simulation", "transport/memory", ""},
 		{"the kit imports a carrier", "league/conformance", "transport/http", ""},
-		{"a player speaks HTTP", "player", "net/http", "roles do not speak HTTP"},
-		{"the dialects speak HTTP", "league/dialect", "net/http", "roles do not speak HTTP"},
-		{"the codec speaks HTTP", "transport", "net/http", "roles do not speak HTTP"},
+		{"a player speaks HTTP", "player", "net/http", "roles do not use HTTP"},
+		{"the dialects speak HTTP", "league/dialect", "net/http", "roles do not use HTTP"},
+		{"the codec speaks HTTP", "transport", "net/http", "roles do not use HTTP"},
 		{"a strategy asks a model", "player/strategy/external", "net/http", ""},
-		{"a strategy of counts speaks HTTP", "player/strategy", "net/http", "roles do not speak HTTP"},
+		{"a strategy of counts speaks HTTP", "player/strategy", "net/http", "roles do not use HTTP"},
 		{"a strategy runs a program", "player/strategy/external", "os/exec", ""},
-		{"a command runs a program", "cmd", "os/exec", "programs are run in one place"},
+		{"a command runs a program", "cmd", "os/exec", "one package starts programs"},
 		{"the page speaks HTTP", "league/web", "net/http", ""},
-		{"a referee imports a player", "referee", "player/strategy", "roles are apart"},
-		{"a player imports a referee", "player", "referee", "roles are apart"},
-		{"a player imports the manager", "player", "league", "roles are apart"},
+		{"a referee imports a player", "referee", "player/strategy", "roles do not import each other"},
+		{"a player imports a referee", "player", "referee", "roles do not import each other"},
+		{"a player imports the manager", "player", "league", "roles do not import each other"},
 		{"a referee imports the table", "referee", "league/table", ""},
-		{"a referee imports the journal", "referee", "league/journal", "roles are apart"},
-		{"the manager imports a referee", "league", "referee", "roles are apart"},
-		{"the store imports a player", "league/store", "player", "roles are apart"},
+		{"a referee imports the journal", "referee", "league/journal", "roles do not import each other"},
+		{"the manager imports a referee", "league", "referee", "roles do not import each other"},
+		{"the store imports a player", "league/store", "player", "roles do not import each other"},
 		{"a player imports its strategies", "player", "player/strategy", ""},
 		{"a referee imports the protocol", "referee", "league/protocol", ""},
 		{"a player imports membership", "player", "league/membership", ""},
 		{"a referee imports the store", "referee", "league/store", ""},
 		{"the manager imports the table", "league", "league/table", ""},
-		{"the dialects import a carrier", "league/dialect", "transport", "dialects translate"},
-		{"the manager knows dialects", "league", "league/dialect", "dialects translate"},
+		{"the dialects import a carrier", "league/dialect", "transport", "dialects stay at the edge"},
+		{"the manager knows dialects", "league", "league/dialect", "dialects stay at the edge"},
 		{"a command hands dialects on", "cmd", "league/dialect", ""},
 		{"the conformance kit reads every form", "league/conformance", "league/dialect", ""},
-		{"the simulation knows dialects", "league/simulation", "league/dialect", "dialects translate"},
+		{"the simulation knows dialects", "league/simulation", "league/dialect", "dialects stay at the edge"},
 		{"the dialects import the protocol", "league/dialect", "league/protocol", ""},
 		{"the bridge imports the dialects", "league/dialect/bridge", "league/dialect", ""},
-		{"the bridge imports the manager", "league/dialect/bridge", "league", "dialects translate"},
+		{"the bridge imports the manager", "league/dialect/bridge", "league", "dialects stay at the edge"},
 		{"the translation holds a lock", "league/dialect", "sync", "the translation is pure"},
 		{"the translation logs", "league/dialect", "github.com/rs/zerolog", "the translation is pure"},
 		{"the translation reads addresses", "league/dialect", "net/url", ""},
 		{"the bridge holds a lock", "league/dialect/bridge", "sync", ""},
 		{"a referee reads settings", "referee", "config", "roles are not configured by files"},
 		{"the simulation reads settings", "league/simulation", "config", ""},
-		{"config imports the manager", "config", "league", "config knows no agent"},
+		{"config imports the manager", "config", "league", "config does not import agents"},
 		{"config imports the protocol", "config", "league/protocol", ""},
 		{"config writes files whole", "config", "league/store/atomicfile", ""},
-		{"config imports the store", "config", "league/store", "config knows no agent"},
+		{"config imports the store", "config", "league/store", "config does not import agents"},
 		{"a command reads files itself", "cmd", "github.com/spf13/viper", "viper stays in config"},
 		{"config reads files", "config", "github.com/spf13/viper", ""},
 		{"config has a command", "config", "github.com/spf13/cobra", "cobra stays in cmd"},
 		{"cmd has a command", "cmd", "github.com/spf13/cobra", ""},
-		{"the manager asserts", "league", "github.com/stretchr/testify/assert", "tests stay in tests"},
-		{"a command imports testing", "cmd", "testing", "tests stay in tests"},
-		{"a carrier travels through pipes", "transport/http", "transport/internal/pipenet", "tests stay in tests"},
-		{"a referee imports the harness", "referee", "league/leaguetest", "tests stay in tests"},
-		{"the manager simulates", "league", "league/simulation", "simulation is a command"},
+		{"the manager asserts", "league", "github.com/stretchr/testify/assert", "only tests import test packages"},
+		{"a command imports testing", "cmd", "testing", "only tests import test packages"},
+		{"a carrier travels through pipes", "transport/http", "transport/internal/pipenet", "only tests import test packages"},
+		{"a referee imports the harness", "referee", "league/leaguetest", "only tests import test packages"},
+		{"the manager simulates", "league", "league/simulation", "only cmd imports the simulation"},
 		{"a command simulates", "cmd", "league/simulation", ""},
-		{"config imports commands", "config", "cmd", "commands are for main"},
+		{"config imports commands", "config", "cmd", "only main imports cmd"},
 		{"main imports commands", "main", "cmd", ""},
-		{"rules log", "rules", "github.com/rs/zerolog", "the core does not log"},
-		{"the table logs", "league/table", "github.com/rs/zerolog", "the core does not log"},
+		{"rules log", "rules", "github.com/rs/zerolog", "pure packages do not log"},
+		{"the table logs", "league/table", "github.com/rs/zerolog", "pure packages do not log"},
 		{"a referee logs", "referee", "github.com/rs/zerolog", ""},
 	}
 	bitten := map[string]bool{}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var broken []string
-			for _, n := range nevers() {
+			for _, n := range importRules() {
 				if n.breaks(tt.importer, tt.imported) {
 					broken = append(broken, n.name)
 				}
@@ -291,8 +291,8 @@ func TestEveryNeverBites(t *testing.T) {
 			bitten[tt.broken] = true
 		})
 	}
-	for _, n := range nevers() {
-		assert.True(t, bitten[n.name], "no case shows that %q forbids anything", n.name)
+	for _, n := range importRules() {
+		assert.True(t, bitten[n.name], "no case shows that the rule %q forbids an import", n.name)
 	}
 }
 
@@ -311,7 +311,7 @@ func parsed(t *testing.T, name string, text any) source {
 	return source{filepath.ToSlash(name), files, file}
 }
 
-// sources are all Go files of the module.
+// sources returns all Go files of the module.
 func sources(t *testing.T) []source {
 	t.Helper()
 	var all []source
@@ -332,12 +332,12 @@ func sources(t *testing.T) []source {
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// at is a position for people.
+// at returns a position as file:line.
 func (s source) at(node ast.Node) string {
 	return fmt.Sprintf("%s:%d", s.path, s.files.Position(node.Pos()).Line)
 }
 
-// nameOf is the name under which the file knows an import; "" if it does not.
+// nameOf returns the name under which the file imports a package, "" if it does not.
 func (s source) nameOf(importPath string) string {
 	for _, i := range s.file.Imports {
 		switch p, err := strconv.Unquote(i.Path.Value); {
@@ -351,7 +351,7 @@ func (s source) nameOf(importPath string) string {
 	return ""
 }
 
-// uses finds the members of a package that the file uses.
+// uses returns the members of a package that the file uses.
 func (s source) uses(importPath string, members ...string) (found []*ast.SelectorExpr) {
 	name := s.nameOf(importPath)
 	if name == "" {
@@ -368,7 +368,7 @@ func (s source) uses(importPath string, members ...string) (found []*ast.Selecto
 	return found
 }
 
-// faults are what must not stand in a file that is shipped.
+// faults returns what must not be in non-test code.
 func (s source) faults() (faults []string) {
 	for _, declared := range s.file.Decls {
 		switch d := declared.(type) {
@@ -400,7 +400,8 @@ func (s source) faults() (faults []string) {
 	return faults
 }
 
-// impurities are the uses of the clock and of goroutines in a pure package that handles times.
+// impurities returns the uses of the clock and of goroutines in a pure package that
+// handles times.
 func (s source) impurities() (found []string) {
 	for _, sel := range s.uses("time", "Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker") {
 		found = append(found, s.at(sel)+": time."+sel.Sel.Name+" reads the clock; the caller passes the time")
@@ -462,8 +463,8 @@ func (s source) contextAssertions() (found []*ast.TypeAssertExpr) {
 	return found
 }
 
-// shared tells whether a type, or a value that says its type, is a primitive
-// of synchronisation or holds one: a variable of it is there to be changed.
+// shared reports whether a type, or a value that states its type, is or contains a
+// synchronisation primitive: such a variable exists to be changed.
 func (s source) shared(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.ChanType:
@@ -558,8 +559,7 @@ func TestSourceFaultsAreFound(t *testing.T) {
 	}
 }
 
-// sleepers are the tests that sleep though no file of their package knows
-// virtual time: they would wait for the clock on the wall.
+// sleepers returns the tests that sleep in packages without virtual time.
 func sleepers(tests []source) (found []string) {
 	virtual := map[string]bool{}
 	for _, s := range tests {
@@ -619,7 +619,7 @@ func unnamedLogLines(s source) (found []string) {
 	return found
 }
 
-// namesEvent tells whether a chain of calls has .Str("event_type", …).
+// namesEvent reports whether a chain of calls contains .Str("event_type", …).
 func namesEvent(chain ast.Expr) bool {
 	call, ok := chain.(*ast.CallExpr)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page on adding a game shows sources as they are, and names what there is.
-func TestThePageOnAddingAGameIsTrue(t *testing.T) {
+// docs/adding-a-game.md shows sources unchanged and names existing things.
+func TestAddingAGamePageShowsTheSources(t *testing.T) {
 	text, err := os.ReadFile("docs/adding-a-game.md")
 	require.NoError(t, err)
 	page := string(text)
@@ -20,7 +20,7 @@ func TestThePageOnAddingAGameIsTrue(t *testing.T) {
 	require.Len(t, blocks, 2)
 	for _, b := range blocks {
 		named := file.FindAllStringSubmatch(page[:b[0]], -1)
-		require.NotEmpty(t, named, "a source is shown without its name")
+		require.NotEmpty(t, named, "the page shows a source without its name")
 		path := named[len(named)-1][1]
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestThePageOnAddingAGameIsTrue(t *testing.T) {
 	}
 	whole, err := os.ReadFile("rules/rockpaperscissors/rockpaperscissors.go")
 	require.NoError(t, err)
-	assert.Equal(t, string(whole), page[blocks[0][2]:blocks[0][3]], "the whole file")
+	assert.Equal(t, string(whole), page[blocks[0][2]:blocks[0][3]], "the complete file")
 	for _, named := range file.FindAllStringSubmatch(page, -1) {
 		assert.FileExists(t, named[1])
 	}
@@ -37,9 +37,8 @@ func TestThePageOnAddingAGameIsTrue(t *testing.T) {
 	}
 }
 
-// The third game is there to show it: nothing but its package and the list of
-// games knows of it.
-func TestAGameIsAPackageAndALine(t *testing.T) {
+// Only its own package and the list of games know Rock Paper Scissors.
+func TestGameIsOnePackageAndOneLine(t *testing.T) {
 	var knowing []string
 	for _, s := range sources(t) {
 		text, err := os.ReadFile(s.path)
@@ -47,7 +46,7 @@ func TestAGameIsAPackageAndALine(t *testing.T) {
 		name := regexp.MustCompile(`(?i)rock_?paper_?scissors`)
 		if !s.isTest() && name.Match(text) && !strings.HasPrefix(s.path, "rules/rockpaperscissors/") {
 			knowing = append(knowing, s.path)
-			assert.Len(t, name.FindAll(text, -1), 2, "%s: its import and its line", s.path)
+			assert.Len(t, name.FindAll(text, -1), 2, "%s: one import and one line", s.path)
 		}
 	}
 	assert.Equal(t, []string{"cmd/games.go"}, knowing)

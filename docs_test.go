@@ -15,13 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every claim of the page on security names tests that hold it, and they are
-// there.
+// Each claim in docs/security.md names existing tests.
 func TestSecurityClaimsHaveTests(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
 	require.NoError(t, err)
-	claims, _, found := strings.Cut(string(page), "\n## What stays possible")
-	require.True(t, found, "the section on what no test can hold")
+	claims, _, found := strings.Cut(string(page), "\n## Remaining risks")
+	require.True(t, found, "the section on remaining risks")
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)` in ([\\w/]+)")
 	count := 0
 	for line := range strings.Lines(claims) {
@@ -29,7 +28,7 @@ func TestSecurityClaimsHaveTests(t *testing.T) {
 			continue
 		}
 		tests := named.FindAllStringSubmatch(line, -1)
-		assert.NotEmpty(t, tests, "no test holds: %s", line)
+		assert.NotEmpty(t, tests, "no test for: %s", line)
 		for _, test := range tests {
 			count++
 			assert.True(t, hasTest(t, test[2], test[1]), "%s has no %s", test[2], test[1])
@@ -38,14 +37,14 @@ func TestSecurityClaimsHaveTests(t *testing.T) {
 	assert.Greater(t, count, 30)
 }
 
-// The map has a row for every room, and for every library that go.mod requires;
-// no row is of one that is not there.
-func TestTheMapHasEveryRoomAndLibrary(t *testing.T) {
+// ARCHITECTURE.md has one row for each package and for each library that go.mod requires,
+// and no others.
+func TestArchitectureListsEveryPackageAndLibrary(t *testing.T) {
 	page, err := os.ReadFile("ARCHITECTURE.md")
 	require.NoError(t, err)
 	_, page, found := bytes.Cut(page, []byte("\n## Packages\n"))
 	require.True(t, found)
-	rooms, rest, found := strings.Cut(string(page), "\n## ")
+	rows, rest, found := strings.Cut(string(page), "\n## ")
 	require.True(t, found)
 	_, libraries, found := strings.Cut(rest, "\n## Libraries\n")
 	require.True(t, found)
@@ -54,13 +53,13 @@ func TestTheMapHasEveryRoomAndLibrary(t *testing.T) {
 	packages, err := list.Output()
 	require.NoError(t, err)
 	for name := range strings.FieldsSeq(string(packages)) {
-		room := shortened(name)
-		assert.True(t, strings.Contains(rooms, "`"+room+"`") || strings.Contains(rooms, "`"+path.Base(room)+"`"), "no row for %s", room)
+		pkg := shortened(name)
+		assert.True(t, strings.Contains(rows, "`"+pkg+"`") || strings.Contains(rows, "`"+path.Base(pkg)+"`"), "no row for %s", pkg)
 	}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|").FindAllStringSubmatch(rooms, -1) {
-		for _, room := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
-			_, err := os.Stat(room[1])
-			assert.NoError(t, err, "the map has a room that is not there")
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|").FindAllStringSubmatch(rows, -1) {
+		for _, pkg := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			_, err := os.Stat(pkg[1])
+			assert.NoError(t, err, "ARCHITECTURE.md lists a package that does not exist")
 		}
 	}
 
@@ -85,7 +84,7 @@ func TestTheMapHasEveryRoomAndLibrary(t *testing.T) {
 	assert.ElementsMatch(t, required, named)
 }
 
-// hasTest tells whether a test stands in a folder.
+// hasTest reports whether a folder contains a test.
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))

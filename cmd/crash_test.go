@@ -377,7 +377,7 @@ func (c *processLeague) interrupted(l *ledger) int {
 		match, a, b, _ := l.state.Find(matchID)
 		involved := []*restarted{c.manager}
 		for i, p := range c.referees {
-			if match.Holds(protocol.RefereeID(i + 1)) {
+			if match.IsAssignedTo(protocol.RefereeID(i + 1)) {
 				involved = append(involved, p)
 			}
 		}

@@ -160,6 +160,18 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	assert.Contains(t, r.does(t, later[1]+" --data "+r.data), "R1M1")
 }
 
+// The README shows the output of the command above the table.
+func TestReadmeShowsTheOutputOfSimulate(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	shown := regexp.MustCompile("(?s)```text\n\\$ evenodd (.*?)\n(.*?)```").FindStringSubmatch(string(text))
+	require.NotNil(t, shown)
+	code, stdout, _ := run(t.Context(), strings.Fields(shown[1])...)
+	assert.Zero(t, code)
+	assert.Equal(t, shown[2], stdout)
+}
+
 // check judges what a command prints.
 func (r *reader) check(t *testing.T, command, stdout string) {
 	t.Helper()

@@ -261,7 +261,7 @@ func recomputeDraw(doc *store.Match) *recomputedDraw {
 	}
 	d.CommitmentHolds = protocol.DrawCommitment(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) == doc.Draw.Commitment
 	game, err := games().Game(doc.GameType)
-	if err != nil || game.Info().MaxTurns != 1 || doc.Result == nil || doc.Result.Status == protocol.StatusTechnicalLoss {
+	if err != nil || game.MaxTurns() != 1 || doc.Result == nil || doc.Result.Status == protocol.StatusTechnicalLoss {
 		return d
 	}
 	start := game.Start()

@@ -21,9 +21,9 @@ import (
 	"evenodd/league/store"
 )
 
-// decisions are what the journal says of the lives of agents and of forfeits, in
-// order: "P03 agent_suspended", "R4M3 match_forfeited".
-func decisions(w *leaguetest.World, folder store.Folder) []string {
+// agentDecisions lists the journal's agent state changes and forfeits in order, for example
+// "P03 agent_suspended", "R4M3 match_forfeited".
+func agentDecisions(w *leaguetest.World, folder store.Folder) []string {
 	w.T.Helper()
 	list := []string{}
 	_, _, err := journalfile.Lines(strings.NewReader(string(leaguetest.ReadJournal(w, folder))), func(_ int, text []byte) error {
@@ -46,7 +46,7 @@ func decisions(w *leaguetest.World, folder store.Folder) []string {
 	return list
 }
 
-// resultsOf are the results of a player's matches in order.
+// resultsOf returns the match id and the referee of each match of a player, in order.
 func resultsOf(w *leaguetest.World, id string) []string {
 	var list []string
 	for _, r := range w.Manager.Results() {
@@ -57,8 +57,8 @@ func resultsOf(w *leaguetest.World, id string) []string {
 	return list
 }
 
-// lifeOf is the state of an agent as the manager tells it.
-func lifeOf(w *leaguetest.World, id string) string {
+// agentLife returns state, failures and reason of an agent from get_player_stats.
+func agentLife(w *leaguetest.World, id string) string {
 	q := w.Query("P01", protocol.QueryPlayerStats)
 	q.QueryParams.PlayerID = id
 	_, data := answer(q)
@@ -66,8 +66,8 @@ func lifeOf(w *leaguetest.World, id string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", life.State, life.Failures, life.StateReason))
 }
 
-// starts are the seconds at which the rounds were handed out.
-func starts(w *leaguetest.World) (list []int) {
+// startSeconds returns the seconds at which matches were assigned.
+func startSeconds(w *leaguetest.World) (list []int) {
 	for _, e := range w.Calls(protocol.StartMatch.Name) {
 		if second := int(e.At / leaguetest.Second); !slices.Contains(list, second) {
 			list = append(list, second)
@@ -77,9 +77,9 @@ func starts(w *leaguetest.World) (list []int) {
 	return list
 }
 
-// mortal is a player that takes a time for its choice, and that breaks every
-// connection, and answers no ping, as long as it is away.
-func mortal(away *atomic.Bool, choice time.Duration) leaguetest.Option {
+// withOutage makes a player that waits before each choice. While away is set, it breaks
+// every connection and answers no ping.
+func withOutage(away *atomic.Bool, choice time.Duration) leaguetest.Option {
 	return func(a *leaguetest.Agent) {
 		fails := func(before time.Duration, how leaguetest.Reply) leaguetest.Reply {
 			return func(c *leaguetest.Call) (jsontext.Value, error) {
@@ -103,14 +103,14 @@ func mortal(away *atomic.Bool, choice time.Duration) leaguetest.Option {
 	}
 }
 
-// sixWithAMortal are six players of which P03 is mortal; each takes 3 s for its
-// choice.
-func sixWithAMortal(w *leaguetest.World) (away *atomic.Bool) {
+// sixWithOutage starts six players that take 3 s for each choice. P03 fails while away is
+// set.
+func sixWithOutage(w *leaguetest.World) (away *atomic.Bool) {
 	w.T.Helper()
 	away = new(atomic.Bool)
 	for n := 1; n <= 6; n++ {
 		if n == 3 {
-			w.Player(protocol.PlayerID(n), mortal(away, 3*leaguetest.Second))
+			w.Player(protocol.PlayerID(n), withOutage(away, 3*leaguetest.Second))
 		} else {
 			w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		}
@@ -118,28 +118,28 @@ func sixWithAMortal(w *leaguetest.World) (away *atomic.Bool) {
 	return away
 }
 
-func TestLifecycleOfAPlayerThatDies(t *testing.T) {
+func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 6, 1)
 		w.RefereeWithFiles("REF01", folder)
-		away := sixWithAMortal(w)
+		away := sixWithOutage(w)
 		w.WaitUntil(1 * leaguetest.Second)
 		away.Store(true)
-		assert.Equal(t, "ACTIVE 0", lifeOf(w, "P03"))
+		assert.Equal(t, "ACTIVE 0", agentLife(w, "P03"))
 		w.WaitUntil(25 * leaguetest.Second) // round 4: three rounds have cost 6 s and more each
-		assert.Equal(t, "SUSPENDED 4 did not answer in its last 3 matches", lifeOf(w, "P03"))
+		assert.Equal(t, "SUSPENDED 4 did not answer in its last 3 matches", agentLife(w, "P03"))
 		assert.Equal(t, protocol.AgentStates{Active: 6, Suspended: 1}, x.Manager.Status().Agents)
-		status := leaguetest.Decode[protocol.StatusData](ask(w, "P01", protocol.QueryStatus))
+		statusWith := leaguetest.Decode[protocol.StatusData](ask(w, "P01", protocol.QueryStatus))
 		assert.Equal(t, []protocol.InactiveAgent{{
 			AgentID: "P03", State: "SUSPENDED", Reason: "did not answer in its last 3 matches", Failures: 4,
-		}}, status.Inactive)
+		}}, statusWith.Inactive)
 		x.Finish()
 
-		assert.Equal(t, []int{0, 9, 15, 23, 28}, starts(w), "its matches cost no more than the 2 s of a ping")
+		assert.Equal(t, []int{0, 9, 15, 23, 28}, startSeconds(w), "a match with a dead player costs at most the 2 s of a ping")
 		assert.Equal(t, []string{"R1M2 REF01", "R2M1 REF01", "R3M2 REF01", "R4M3 forfeited", "R5M3 forfeited"}, resultsOf(w, "P03"))
-		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, decisions(w, folder))
-		assert.Len(t, w.Calls(protocol.NotifyRound.Name, "p03"), 3, "it is not told of rounds any more")
+		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
+		assert.Len(t, w.Calls(protocol.NotifyRound.Name, "p03"), 3, "a suspended player gets no round announcements")
 		checkForfeits(w, folder)
 		state := x.CloseAudited()
 		last := state.Standings()[5]
@@ -150,7 +150,8 @@ func TestLifecycleOfAPlayerThatDies(t *testing.T) {
 	})
 }
 
-// checkForfeits holds what was said of P03's forfeit in the fourth round together.
+// checkForfeits compares the records of P03's forfeit in round 4: journal, announcement and
+// schedule.
 func checkForfeits(w *leaguetest.World, folder store.Folder) {
 	t := w.T
 	state, _ := w.FoldJournal(folder)
@@ -160,7 +161,7 @@ func checkForfeits(w *leaguetest.World, folder store.Folder) {
 	if idA == "P03" {
 		other = idB
 	}
-	assert.Empty(t, m.Attempts, "no referee has heard of it")
+	assert.Empty(t, m.Attempts, "the match was not assigned to any referee")
 	assert.Equal(t, []string{"P03"}, m.Forfeited)
 	assert.Equal(t, "P03 is suspended: it did not answer in its last 3 matches - "+other+" wins by default", m.Report.Reason)
 	assert.Equal(t, protocol.PerPlayer[string]{{Name: "P03", Value: "E009"}}, m.Report.Faults)
@@ -180,7 +181,7 @@ func checkForfeits(w *leaguetest.World, folder store.Folder) {
 		[]any{scheduled.Status, *scheduled.WinnerPlayerID, scheduled.RefereeEndpoint})
 }
 
-func TestLifecycleOfAPlayerThatAnswersAgain(t *testing.T) {
+func TestSuspendedPlayerReturnsBeforeTheNextRound(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		back   time.Duration
@@ -194,16 +195,16 @@ func TestLifecycleOfAPlayerThatAnswersAgain(t *testing.T) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 6, 1)
 				w.RefereeWithFiles("REF01", folder)
-				away := sixWithAMortal(w)
+				away := sixWithOutage(w)
 				w.WaitUntil(1 * leaguetest.Second)
 				away.Store(true)
 				w.WaitUntil(test.back)
 				away.Store(false)
 				w.WaitUntil(max(test.back, 28*leaguetest.Second))
 				if test.back < 26*leaguetest.Second {
-					assert.Equal(t, "ACTIVE 4 it answers again", lifeOf(w, "P03"))
+					assert.Equal(t, "ACTIVE 4 it answers again", agentLife(w, "P03"))
 				} else {
-					assert.Equal(t, "SUSPENDED 5 did not answer in its last 3 matches", lifeOf(w, "P03"))
+					assert.Equal(t, "SUSPENDED 5 did not answer in its last 3 matches", agentLife(w, "P03"))
 				}
 				x.Finish()
 				assert.Equal(t, test.played, resultsOf(w, "P03")[4])
@@ -213,16 +214,15 @@ func TestLifecycleOfAPlayerThatAnswersAgain(t *testing.T) {
 	}
 }
 
-// While a round lasts long, a suspended agent is asked every 15 s whether it is
-// back.
-func TestLifecycleOfAPlayerThatAnswersInALongRound(t *testing.T) {
+// The manager pings a suspended agent every 15 s during a round.
+func TestSuspendedPlayerReturnsDuringALongRound(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1, func(o *league.Options) { o.SuspendAfter = 1 })
 		w.Referee("REF01")
 		away := new(atomic.Bool)
 		for n := 1; n <= 4; n++ {
 			if n == 3 {
-				w.Player("P03", mortal(away, 25*leaguetest.Second))
+				w.Player("P03", withOutage(away, 25*leaguetest.Second))
 			} else {
 				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 25*leaguetest.Second, 0))
 			}
@@ -230,17 +230,17 @@ func TestLifecycleOfAPlayerThatAnswersInALongRound(t *testing.T) {
 		w.WaitUntil(1 * leaguetest.Second)
 		away.Store(true)
 		w.WaitUntil(40 * leaguetest.Second) // in the second round
-		assert.Equal(t, "SUSPENDED 2 did not answer in its last match", lifeOf(w, "P03"))
+		assert.Equal(t, "SUSPENDED 2 did not answer in its last match", agentLife(w, "P03"))
 		away.Store(false)
 		w.WaitUntil(46 * leaguetest.Second)
-		assert.Equal(t, "ACTIVE 2 it answers again", lifeOf(w, "P03"))
+		assert.Equal(t, "ACTIVE 2 it answers again", agentLife(w, "P03"))
 		w.Finish()
 	})
 }
 
-// A player that hangs in its matches, but is there, is suspended and comes back
-// after every further failure, until its part in the league is over.
-func TestLifecycleOfAPlayerThatHangs(t *testing.T) {
+// P02 answers pings but never invitations: each failure suspends it until the next ping, and
+// ten failed matches end its participation.
+func TestPlayerThatNeverJoinsIsShutDownAfterTenMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Legs = 4 })
@@ -252,12 +252,12 @@ func TestLifecycleOfAPlayerThatHangs(t *testing.T) {
 		x.Finish()
 		want := slices.Repeat([]string{"P02 agent_suspended", "P02 agent_returned"}, 7)
 		want = append(want, "P02 agent_shutdown", "R11M2 match_forfeited", "R12M2 match_forfeited")
-		assert.Equal(t, want, decisions(w, folder))
+		assert.Equal(t, want, agentDecisions(w, folder))
 		played := slices.DeleteFunc(resultsOf(w, "P02"), func(r string) bool { return strings.HasSuffix(r, "forfeited") })
 		assert.Len(t, played, 10)
-		assert.Equal(t, "SHUTDOWN 12 did not answer in its last 10 matches", lifeOf(w, "P02"))
+		assert.Equal(t, "SHUTDOWN 12 did not answer in its last 10 matches", agentLife(w, "P02"))
 		assert.Len(t, w.Calls(protocol.NotifyRound.Name, "p02"), 10)
-		assert.Len(t, w.Calls(protocol.NotifyLeagueCompleted.Name, "p02"), 1, "it is told the end")
+		assert.Len(t, w.Calls(protocol.NotifyLeagueCompleted.Name, "p02"), 1, "it still learns that the league is over")
 
 		q := w.Application("Agent P02")
 		q.Sender, q.AuthToken = protocol.PlayerSender("P02"), w.Token("P02")
@@ -271,8 +271,9 @@ func TestLifecycleOfAPlayerThatHangs(t *testing.T) {
 	})
 }
 
-// A player that answers nonsense is there. It loses, and stays.
-func TestLifecycleOfAPlayerThatAnswersWrongly(t *testing.T) {
+// A player that sends invalid replies counts as reachable: it loses its matches and is not
+// suspended.
+func TestPlayerWithInvalidRepliesIsNotSuspended(t *testing.T) {
 	for name, wrong := range map[string]leaguetest.Option{
 		"an illegal choice": leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("parity_choice", "Even")),
 		"a refusal":         leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false)),
@@ -285,13 +286,13 @@ func TestLifecycleOfAPlayerThatAnswersWrongly(t *testing.T) {
 				w.Player("P02", wrong)
 				w.Finish()
 				assert.Len(t, w.Calls(protocol.StartMatch.Name), 5)
-				assert.Equal(t, "SHUTDOWN 0 it knows that the league is over", lifeOf(w, "P02"))
+				assert.Equal(t, "SHUTDOWN 0 it knows that the league is over", agentLife(w, "P02"))
 			})
 		})
 	}
 }
 
-func TestLifecycleWithoutLimits(t *testing.T) {
+func TestNegativeLimitsDisableSuspension(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter, o.ShutdownAfter = 12, -1, -1 })
 		w.Referee("REF01")
@@ -299,12 +300,12 @@ func TestLifecycleWithoutLimits(t *testing.T) {
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
 		w.Finish()
 		assert.Len(t, w.Calls(protocol.StartMatch.Name), 12)
-		assert.Equal(t, "SHUTDOWN 12 it knows that the league is over", lifeOf(w, "P02"))
+		assert.Equal(t, "SHUTDOWN 12 it knows that the league is over", agentLife(w, "P02"))
 	})
 }
 
-// Both players of a match may be away: both lose it.
-func TestLifecycleOfTwoPlayersThatDie(t *testing.T) {
+// If both players of a match are suspended, both lose.
+func TestMatchOfTwoSuspendedPlayersIsADoubleLoss(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.SuspendAfter, o.EveryMatch = 1, true })
@@ -312,7 +313,7 @@ func TestLifecycleOfTwoPlayersThatDie(t *testing.T) {
 		away := new(atomic.Bool)
 		for n := 1; n <= 4; n++ {
 			if n%2 == 0 {
-				w.Player(protocol.PlayerID(n), mortal(away, leaguetest.Second))
+				w.Player(protocol.PlayerID(n), withOutage(away, leaguetest.Second))
 			} else {
 				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, leaguetest.Second, 0))
 			}
@@ -333,9 +334,8 @@ func TestLifecycleOfTwoPlayersThatDie(t *testing.T) {
 	})
 }
 
-// A referee that hangs when it is handed a match: its matches go to another, and
-// it gets none after the round, until it answers again.
-func TestLifecycleOfARefereeThatHangs(t *testing.T) {
+// A suspended referee gets no matches; its matches go to another referee.
+func TestHangingRefereeIsSuspendedUntilItAnswers(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 2, func(o *league.Options) { o.SuspendAfter, o.Legs = 2, 3 })
@@ -343,7 +343,7 @@ func TestLifecycleOfARefereeThatHangs(t *testing.T) {
 		w.RefereeWithFiles("REF02", folder, leaguetest.WithCapacity(1))
 		w.Players(4, leaguetest.WithDelays(0, leaguetest.Second, 0))
 		w.WaitUntil(22*leaguetest.Second + leaguetest.Second/2) // the third round: it has failed in two
-		assert.Equal(t, []string{"REF01 agent_failed", "REF01 agent_failed", "REF01 agent_suspended", "REF01 agent_returned"}, decisions(w, folder), "it answers pings")
+		assert.Equal(t, []string{"REF01 agent_failed", "REF01 agent_failed", "REF01 agent_suspended", "REF01 agent_returned"}, agentDecisions(w, folder), "it answers pings")
 		r.Stop()
 		x.Finish()
 		state := x.CloseAudited()
@@ -356,8 +356,8 @@ func TestLifecycleOfARefereeThatHangs(t *testing.T) {
 	})
 }
 
-// Without a referee a league waits, and goes on when one answers.
-func TestLifecycleOfAllReferees(t *testing.T) {
+// Without a reachable referee the league waits. It continues when a referee answers.
+func TestLeagueWaitsUntilARefereeAnswers(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 2)
@@ -372,7 +372,7 @@ func TestLifecycleOfAllReferees(t *testing.T) {
 		assigned := count(w.EventTypes(folder), "match_assigned")
 		w.WaitUntil(20 * time.Minute)
 		assert.Equal(t, recorded, x.Manager.Status().Recorded)
-		assert.Equal(t, assigned, count(w.EventTypes(folder), "match_assigned"), "no attempt is spent on nobody")
+		assert.Equal(t, assigned, count(w.EventTypes(folder), "match_assigned"), "no attempt is used up while no referee answers")
 		w.Open(leaguetest.NewAgent("REF02", nil), referees[1].Mux)
 		x.Finish()
 		assert.Less(t, w.Now(), 21*time.Minute)
@@ -380,15 +380,14 @@ func TestLifecycleOfAllReferees(t *testing.T) {
 	})
 }
 
-// A manager that was killed counts on, and forfeits what is to be forfeited.
-func TestLifecycleUnderTheNextManager(t *testing.T) {
+func TestNextManagerContinuesSuspensions(t *testing.T) {
 	for _, moment := range []time.Duration{10 * leaguetest.Second, 16 * leaguetest.Second, 22 * leaguetest.Second} {
 		t.Run(moment.String(), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 6, 1)
 				w.RefereeWithFiles("REF01", folder)
-				away := sixWithAMortal(w)
+				away := sixWithOutage(w)
 				w.WaitUntil(1 * leaguetest.Second)
 				away.Store(true)
 				w.WaitUntil(moment)
@@ -396,22 +395,21 @@ func TestLifecycleUnderTheNextManager(t *testing.T) {
 				w.WaitUntil(moment + leaguetest.Second)
 				x = w.StartManagerIn(folder, 6, 1)
 				x.Finish()
-				assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, decisions(w, folder))
+				assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
 				x.CloseAudited()
 			})
 		})
 	}
 }
 
-// An attempt that was given up stays given up under the next manager.
-func TestLifecycleOfAnAttemptThatFailedBefore(t *testing.T) {
+func TestFailedAttemptStaysFailedAfterARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
 		w.RefereeWithFiles("REF01", folder, leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 		w.Players(2)
 		w.WaitUntil(11 * leaguetest.Second)
-		assert.Equal(t, []string{"REF01 agent_failed"}, decisions(w, folder))
+		assert.Equal(t, []string{"REF01 agent_failed"}, agentDecisions(w, folder))
 		x.Kill()
 		x = w.StartManagerIn(folder, 2, 1)
 		x.Finish()
@@ -420,14 +418,14 @@ func TestLifecycleOfAnAttemptThatFailedBefore(t *testing.T) {
 	})
 }
 
-// A manager that dies between an announcement and its forfeits makes up for them.
-func TestLifecycleOfAManagerThatDiesAtABarrier(t *testing.T) {
+// The manager dies after round_announced and before the forfeits of that round.
+func TestNextManagerRecordsMissingForfeits(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		const before = 1 + 7 + 7 + 7 + 1 + 3*(2+3*3) + 1 // events: it began; three rounds; P03 is suspended
+		const before = 1 + 7 + 7 + 7 + 1 + 3*(2+3*3) + 1 // events: start, three rounds, suspension of P03
 		x := w.StartMortalManager(leaguetest.CrashPoint{Event: before + 1, When: leaguetest.BeforeTelling}, folder, 6, 1)
 		w.RefereeWithFiles("REF01", folder)
-		away := sixWithAMortal(w)
+		away := sixWithOutage(w)
 		w.WaitUntil(1 * leaguetest.Second)
 		away.Store(true)
 		w.WaitUntil(24 * leaguetest.Second)
@@ -437,13 +435,12 @@ func TestLifecycleOfAManagerThatDiesAtABarrier(t *testing.T) {
 		require.Equal(t, []string{"agent_suspended", "round_announced"}, kinds[len(kinds)-2:])
 		x = w.StartManagerIn(folder, 6, 1)
 		x.Finish()
-		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, decisions(w, folder))
+		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
 		x.CloseAudited()
 	})
 }
 
-// With one slot, a player that keeps everybody waiting comes last.
-func TestLifecycleLeavesTheSlowForLast(t *testing.T) {
+func TestMatchesOfSlowPlayersAreAssignedLast(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1, func(o *league.Options) { o.Concurrency = 1 })
 		w.Referee("REF01")
@@ -465,13 +462,12 @@ func TestLifecycleLeavesTheSlowForLast(t *testing.T) {
 	})
 }
 
-// A broadcast to nobody does not wait for its answers.
-func TestLifecycleWithoutPlayers(t *testing.T) {
+func TestBroadcastWithoutActivePlayersDoesNotWait(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter = 5, 1 })
 		w.Referee("REF01")
 		away := new(atomic.Bool)
-		w.Players(2, mortal(away, leaguetest.Second))
+		w.Players(2, withOutage(away, leaguetest.Second))
 		w.WaitUntil(leaguetest.Second / 2)
 		away.Store(true)
 		w.Finish()
@@ -479,9 +475,9 @@ func TestLifecycleWithoutPlayers(t *testing.T) {
 	})
 }
 
-// Where failures never count, they are recorded all the same: the next manager
-// knows which attempts were given up.
-func TestFailuresOfARefereeThatNeverCount(t *testing.T) {
+// Even without limits the failures are recorded, because the next manager must know which
+// attempts failed.
+func TestFailuresAreRecordedWithoutLimits(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2, func(o *league.Options) { o.SuspendAfter, o.ShutdownAfter = -1, -1 })
@@ -494,35 +490,35 @@ func TestFailuresOfARefereeThatNeverCount(t *testing.T) {
 	})
 }
 
-// An exhausted carrier has nothing left to call a method with, for a while.
-type exhausted struct {
+// outOfDescriptors is a caller that has no file descriptors left for one method until a
+// given time.
+type outOfDescriptors struct {
 	next   protocol.Caller
 	method string
 	until  time.Duration
 	now    func() time.Duration
 }
 
-func (c *exhausted) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (c *outOfDescriptors) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	if r.Method == c.method && c.now() < c.until {
 		return nil, nil, leaguetest.NoDescriptors{}
 	}
 	return c.next.Call(ctx, r)
 }
 
-// A match that the manager has not got the means to hand over is no failure of
-// the referee.
-func TestLifecycleUnderAManagerThatCannotCall(t *testing.T) {
+// A local fault of the manager does not count against the referee.
+func TestLocalFaultOfTheManagerIsNoRefereeFailure(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 2, func(o *league.Options) {
 			o.SuspendAfter = 1
-			o.Caller = &exhausted{o.Caller, protocol.StartMatch.Name, 10 * leaguetest.Second, w.Now}
+			o.Caller = &outOfDescriptors{o.Caller, protocol.StartMatch.Name, 10 * leaguetest.Second, w.Now}
 		})
 		w.RefereeWithFiles("REF01", folder)
 		w.RefereeWithFiles("REF02", folder)
 		w.Players(4)
 		x.Finish()
-		assert.Empty(t, decisions(w, folder))
+		assert.Empty(t, agentDecisions(w, folder))
 		assert.Less(t, w.Now(), time.Minute)
 		x.CloseAudited()
 	})

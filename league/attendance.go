@@ -85,7 +85,7 @@ func (d *directory) watch(ctx context.Context) {
 // present are the agents of a list that are told about the league. Suspended agents are
 // not: each could delay a broadcast for as long as it may take. The lock is held.
 func (d *directory) present(of []*agent) []*agent {
-	return slices.DeleteFunc(slices.Clone(of), func(a *agent) bool { return d.state.Agents[a.id].Absent() })
+	return slices.DeleteFunc(slices.Clone(of), func(a *agent) bool { return d.state.Agents[a.id].Inactive() })
 }
 
 // failed records that a referee failed with a match.

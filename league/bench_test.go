@@ -20,22 +20,22 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// A desk is all that a manager talks to, without agents: everybody answers at
-// once, and referees only take their assignments down.
-type desk struct {
+// benchAgents replaces all agents of a manager: every call is answered immediately, and
+// assignments only go to a channel.
+type benchAgents struct {
 	handlers map[string]func(context.Context, string, any) (any, error)
 	assigned chan *protocol.MatchAssignment
 }
 
-func (d *desk) Handle(method string, _ func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
+func (d *benchAgents) Handle(method string, _ func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
 	d.handlers[method] = handle
 }
 
-func (d *desk) Fallback(func(any) (string, bool)) {}
+func (d *benchAgents) Fallback(func(any) (string, bool)) {}
 
-func (d *desk) OnUnread(func(context.Context, string, error)) {}
+func (d *benchAgents) OnUnread(func(context.Context, string, error)) {}
 
-func (d *desk) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (d *benchAgents) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	switch r.Method {
 	case protocol.Ping.Name:
 		return &protocol.Pong{}, nil, nil
@@ -49,19 +49,19 @@ func (d *desk) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.C
 
 const reporters = 64 // matches in a round
 
-// stage starts a league of so many players and one referee that is not at work:
-// all matches of a round wait for their reports.
-func stage(b *testing.B, folder store.Folder) (*desk, *protocol.Stamp, string) {
+// startBenchLeague starts a league with one referee. All matches of a round wait for their
+// reports.
+func startBenchLeague(b *testing.B, folder store.Folder) (*benchAgents, *protocol.Stamp, string) {
 	b.Helper()
-	d := &desk{handlers: map[string]func(context.Context, string, any) (any, error){}, assigned: make(chan *protocol.MatchAssignment, reporters)}
+	d := &benchAgents{handlers: map[string]func(context.Context, string, any) (any, error){}, assigned: make(chan *protocol.MatchAssignment, reporters)}
 	clock := protocol.SystemClock()
-	keep, _, err := league.OpenFiles(folder, "bench", false, time.Now)
+	files, _, err := league.OpenFiles(folder, "bench", false, time.Now)
 	require.NoError(b, err)
 	m, err := league.New(league.Options{
 		LeagueID: "bench", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}),
 		Players: 2 * reporters, Referees: 1, MaxConcurrentMatches: reporters, Legs: 100,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Files: keep, Caller: d, Clock: clock, Log: zerolog.Nop(),
+		Files: files, Caller: d, Clock: clock, Log: zerolog.Nop(),
 	})
 	require.NoError(b, err)
 	m.Mount(d)
@@ -82,18 +82,18 @@ func stage(b *testing.B, folder store.Folder) (*desk, *protocol.Stamp, string) {
 	}
 	ctx, stop := context.WithCancel(b.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _, _ = m.Run(ctx) }) // it is broken off
+	running.Go(func() { _, _ = m.Run(ctx) }) // cancelled by the cleanup
 	b.Cleanup(func() {
 		stop()
 		running.Wait()
-		require.NoError(b, keep.Close())
+		require.NoError(b, files.Close())
 	})
 	return d, stamp, answer.(*protocol.RefereeRegisterResponse).AuthToken
 }
 
-// BenchmarkReports is how many results a manager acknowledges in a second, each
-// when it is on disk, from one referee's reports after another or from 64 at
-// once; the floor appends a line of the same size to a file and syncs it.
+// BenchmarkReports measures how many durable results per second a manager acknowledges, from
+// 1 and from 64 concurrent reporters. The floor appends a line of the same size to a file
+// and syncs it.
 func BenchmarkReports(b *testing.B) {
 	for _, at := range []int{1, reporters} {
 		b.Run(fmt.Sprintf("floor/reporters=%d", at), func(b *testing.B) {
@@ -111,7 +111,7 @@ func BenchmarkReports(b *testing.B) {
 			require.NoError(b, file.Close())
 		})
 		b.Run(fmt.Sprintf("manager/reporters=%d", at), func(b *testing.B) {
-			d, stamp, token := stage(b, store.Folder(b.TempDir()))
+			d, stamp, token := startBenchLeague(b, store.Folder(b.TempDir()))
 			b.ResetTimer()
 			b.StopTimer()
 			for left := b.N; left > 0; left -= reporters {
@@ -130,7 +130,7 @@ func BenchmarkReports(b *testing.B) {
 	}
 }
 
-func (d *desk) report(q *protocol.MatchResultReport) error {
+func (d *benchAgents) report(q *protocol.MatchResultReport) error {
 	_, err := d.handlers[protocol.ReportMatchResult.Name](context.Background(), "", q)
 	return err
 }
@@ -152,7 +152,7 @@ func reportOf(q *protocol.MatchAssignment, stamp *protocol.Stamp, token string) 
 
 func perSecond(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "acknowledged/s") }
 
-// together does the work n times, by so many at once.
+// together calls work n times on the given number of workers.
 func together(b *testing.B, workers, n int, work func(i int) error) {
 	b.Helper()
 	waiting := make(chan int, n)

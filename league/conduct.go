@@ -53,9 +53,9 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match) {
 func (m *Manager) takeUpMatch(x *match) *conduct {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := &conduct{match: x, failed: failures{}, referee: m.agents[decide.Holder(m.state, x.id)]}
+	c := &conduct{match: x, referee: m.agents[decide.Holder(m.state, x.id)]}
 	for _, at := range x.fact.Attempts {
-		failed := at.Failed || x.fact.HasLost(at.Number)
+		failed := at.Failed || x.fact.IsLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
 		}
@@ -165,7 +165,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return limit
 	}
 	const margin = 30 * time.Second
-	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.Info().MaxTurns) + margin
+	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.MaxTurns()) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the
@@ -255,7 +255,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
-	proves := m.state.Agents[referee.id].Proves()
+	proves := m.state.Agents[referee.id].ShowsAccessTokens()
 	m.mu.Unlock()
 	if proves {
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)

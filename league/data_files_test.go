@@ -15,8 +15,8 @@ import (
 	"evenodd/league/store"
 )
 
-// standings.json has each result 200 ms after it, and the whole round before
-// anybody hears that it is over.
+// standings.json contains a result within 200 ms, and all results of a round before the
+// players get ROUND_COMPLETED.
 func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
@@ -49,7 +49,7 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 	})
 }
 
-// agents.json lists who is registered, where, and in which state.
+// agents.json lists the registered agents with endpoint and state.
 func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
@@ -91,13 +91,12 @@ func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 	})
 }
 
-// The file of a match that a third-party referee conducted is there with its
-// report: that referee keeps none here.
+// A third-party referee writes no match file here, so the manager writes it with the report.
 func TestMatchFileOfAThirdPartyRefereeIsWrittenWithItsReport(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		_, err := w.Report(w.WinReport("REF01"))

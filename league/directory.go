@@ -178,7 +178,7 @@ func (d *directory) tokenless(q *protocol.MatchResultReport) *agent {
 		id = fact.Attempts[len(fact.Attempts)-1].Referee
 	}
 	a := d.agents[id]
-	if a == nil || a.player || d.state.Agents[id].Proves() {
+	if a == nil || a.player || d.state.Agents[id].ShowsAccessTokens() {
 		return nil
 	}
 	return a

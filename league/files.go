@@ -76,7 +76,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 // checkTraces returns an error when the journal is missing while other files of its
 // league are there: a new journal would hide the loss.
 func (f *Files) checkTraces(leagueID string) error {
-	traces := f.Folder.Traces(leagueID)
+	traces := f.Folder.LeagueFiles(leagueID)
 	if f.State.Events > 0 || len(traces) == 0 {
 		return nil
 	}

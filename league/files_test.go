@@ -22,7 +22,7 @@ import (
 
 const leagueID = "league_of_tests"
 
-// options are those of a league that nobody calls.
+// options returns the options of a league without callers.
 func options(files *league.Files) league.Options {
 	return league.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2, Referees: 1,
@@ -30,8 +30,8 @@ func options(files *league.Files) league.Options {
 	}
 }
 
-// begun is a folder with a league in it, in which a player has registered.
-func begun(t *testing.T) store.Folder {
+// folderWithLeague returns a data folder with a league in which one player has registered.
+func folderWithLeague(t *testing.T) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
 	files, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
@@ -50,8 +50,8 @@ func begun(t *testing.T) store.Folder {
 	return folder
 }
 
-// open opens a league and closes it again.
-func open(folder store.Folder, leagueID string) error {
+// openAndClose opens the files of a league and closes them.
+func openAndClose(folder store.Folder, leagueID string) error {
 	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	if err == nil {
 		err = files.Close()
@@ -63,7 +63,7 @@ func keyOf(folder store.Folder) string {
 	return filepath.Join(string(folder), "private", leagueID+".key")
 }
 
-// rewrite changes a file.
+// rewrite changes the content of a file.
 func rewrite(t *testing.T, path string, change func(string) string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -73,8 +73,8 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 	require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 }
 
-func TestLeagueOfAnotherManagerIsLocked(t *testing.T) {
-	folder := begun(t)
+func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
+	folder := folderWithLeague(t)
 	first, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	for _, fresh := range []bool{false, true} {
@@ -82,14 +82,14 @@ func TestLeagueOfAnotherManagerIsLocked(t *testing.T) {
 		var locked *store.LockedError
 		require.ErrorAs(t, err, &locked)
 		assert.Contains(t, locked.Path, leagueID)
-		assert.FileExists(t, folder.Journal(leagueID), "it stays where it is")
+		assert.FileExists(t, folder.Journal(leagueID), "the journal is not moved")
 	}
-	require.NoError(t, open(folder, "another_league"), "another league is free")
+	require.NoError(t, openAndClose(folder, "another_league"), "another league is not locked")
 	require.NoError(t, first.Close())
-	require.NoError(t, open(folder, leagueID))
+	require.NoError(t, openAndClose(folder, leagueID))
 }
 
-func TestDamagedFilesAreNotOpened(t *testing.T) {
+func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 	newer := func(s string) string { return strings.Replace(s, `"1.0.0"`, `"2.0.0"`, 1) }
 	for _, test := range []struct {
 		name string
@@ -102,7 +102,7 @@ func TestDamagedFilesAreNotOpened(t *testing.T) {
 		{"the key is damaged", func(t *testing.T, folder store.Folder) {
 			rewrite(t, keyOf(folder), func(s string) string { return s[:40] })
 		}, []string{leagueID + ".key", "64 hexadecimal digits", "restore it"}},
-		{"the key is something else", func(t *testing.T, folder store.Folder) {
+		{"the key is no key", func(t *testing.T, folder store.Folder) {
 			rewrite(t, keyOf(folder), func(s string) string { return strings.Repeat("x", 64) })
 		}, []string{leagueID + ".key", "64 hexadecimal digits"}},
 		{"the journal is of a newer program", func(t *testing.T, folder store.Folder) {
@@ -114,17 +114,17 @@ func TestDamagedFilesAreNotOpened(t *testing.T) {
 		{"the journal was changed", func(t *testing.T, folder store.Folder) {
 			rewrite(t, folder.Journal(leagueID), func(s string) string { return strings.Replace(s, `"legs":1`, `"legs":2`, 1) })
 		}, []string{"journal.jsonl line 2", "does not follow the line before"}},
-		{"the journal begins in the middle", func(t *testing.T, folder store.Folder) {
+		{"the journal starts in the middle", func(t *testing.T, folder store.Folder) {
 			rewrite(t, folder.Journal(leagueID), func(s string) string { return s[strings.Index(s, "\n")+1:] })
 		}, []string{"journal.jsonl line 1", "event 2 stands where event 1 belongs"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			folder := begun(t)
+			folder := folderWithLeague(t)
 			test.harm(t, folder)
 			before, err := os.ReadFile(folder.Journal(leagueID))
 			require.NoError(t, err)
-			for range 2 { // and it is not locked afterwards
-				err := open(folder, leagueID)
+			for range 2 { // twice: the error leaves no lock behind
+				err := openAndClose(folder, leagueID)
 				require.Error(t, err)
 				for _, what := range test.says {
 					assert.Contains(t, err.Error(), what)
@@ -135,7 +135,7 @@ func TestDamagedFilesAreNotOpened(t *testing.T) {
 			assert.Equal(t, string(before), string(after))
 
 			files, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
-			require.NoError(t, err, "a new league begins all the same")
+			require.NoError(t, err, "a new league can still begin")
 			assert.DirExists(t, archived)
 			assert.Nil(t, files.State.Created)
 			require.NoError(t, files.Close())
@@ -143,7 +143,7 @@ func TestDamagedFilesAreNotOpened(t *testing.T) {
 	}
 }
 
-func TestJournalOfAnotherLeagueIsRefused(t *testing.T) {
+func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 	another := func(t *testing.T, change func(*league.Options)) (*league.Files, league.Options) {
 		t.Helper()
 		folder := store.Folder(t.TempDir())
@@ -170,23 +170,23 @@ func TestJournalOfAnotherLeagueIsRefused(t *testing.T) {
 		_, err := league.New(o)
 		require.ErrorContains(t, err, "a simulated league goes on by simulate")
 	})
-	t.Run("a real one, for a simulation", func(t *testing.T) {
+	t.Run("a real league, for a simulation", func(t *testing.T) {
 		_, o := another(t, func(*league.Options) {})
 		simulated(&o)
 		_, err := league.New(o)
 		require.ErrorContains(t, err, "a simulated league goes on by simulate")
 	})
-	t.Run("of a game that nobody knows any more", func(t *testing.T) {
+	t.Run("of an unknown game", func(t *testing.T) {
 		files, o := another(t, func(*league.Options) {})
 		o.Games = rules.NewRegistry()
 		_, err := league.New(o)
 		require.ErrorContains(t, err, evenodd.Type)
-		assert.Equal(t, 1, files.State.Events, "and nothing is written")
+		assert.Equal(t, 1, files.State.Events, "nothing is written")
 	})
 }
 
-func TestIncompleteEndOfTheJournalIsCutOff(t *testing.T) {
-	folder := begun(t)
+func TestIncompleteLastLineIsCutOff(t *testing.T) {
+	folder := folderWithLeague(t)
 	rewrite(t, folder.Journal(leagueID), func(s string) string { return s[:len(s)-10] })
 	torn, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
@@ -200,5 +200,5 @@ func TestIncompleteEndOfTheJournalIsCutOff(t *testing.T) {
 	whole, err := os.ReadFile(folder.Journal(leagueID))
 	require.NoError(t, err)
 	assert.Equal(t, string(torn[:end]), string(whole))
-	require.NoError(t, open(folder, leagueID))
+	require.NoError(t, openAndClose(folder, leagueID))
 }

@@ -114,7 +114,12 @@ func (h *handover) delays(attempt int) <-chan struct{} {
 // again has not failed any more.
 type failures map[*agent]<-chan struct{}
 
-func (f failures) add(referee *agent) { f[referee] = *referee.returned.Load() }
+func (f *failures) add(referee *agent) {
+	if *f == nil {
+		*f = failures{}
+	}
+	(*f)[referee] = *referee.returned.Load()
+}
 
 func (f failures) has(referee *agent) bool {
 	since, failed := f[referee]

@@ -19,7 +19,7 @@ type match struct {
 
 	fact     *journal.Match // in the state
 	handover handover
-	rejected map[int]rejection // by attempt
+	rejected map[int]rejection // by attempt; nil before the first
 	recheck  chan struct{}     // tells that a report was rejected
 	pings    *pings            // of the players; nil before the first
 }
@@ -57,6 +57,9 @@ type rejection struct {
 // reject keeps a rejected report, and tells whether the referee has sent too many.
 func (x *match) reject(r *journal.MatchReported, reason string) (tooMany bool) {
 	n := x.rejected[r.Number].count + 1
+	if x.rejected == nil {
+		x.rejected = map[int]rejection{}
+	}
 	x.rejected[r.Number] = rejection{r, reason, n, time.Now()}
 	select {
 	case x.recheck <- struct{}{}:

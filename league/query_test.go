@@ -18,8 +18,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// answer is the response to a query that must be answered, with its data as
-// JSON, as every carrier of bytes has it.
+// answer sends a query that must succeed, and returns the response and its data as JSON.
 func answer(q *leaguetest.Query) (*protocol.LeagueQueryResponse, jsontext.Value) {
 	q.W.T.Helper()
 	r, err := q.Send()
@@ -30,9 +29,7 @@ func answer(q *leaguetest.Query) (*protocol.LeagueQueryResponse, jsontext.Value)
 	return r, leaguetest.Encode(r.Data)
 }
 
-// A token may also stand beside a query, as whoever reads the schedule over HTTP
-// shows it.
-func TestATokenBesideAQuery(t *testing.T) {
+func TestBearerTokenAuthenticatesAQuery(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Player("P01")
@@ -52,29 +49,29 @@ func TestATokenBesideAQuery(t *testing.T) {
 	})
 }
 
-// ask sends a query without parameters.
+// ask sends a query without parameters and returns its data.
 func ask(w *leaguetest.World, id, queryType string) jsontext.Value {
 	w.T.Helper()
 	_, data := answer(w.Query(id, queryType))
 	return data
 }
 
-// evens is a league in which everybody chooses even, so that all matches are
-// draws, and takes a second for it.
-func evens(w *leaguetest.World, players int) {
+// evenPlayers starts players that all choose even after a second, so that all matches are
+// draws.
+func evenPlayers(w *leaguetest.World, players int) {
 	w.T.Helper()
 	for i := range players {
 		w.Player(protocol.PlayerID(i+1), leaguetest.WithStrategy("even"), leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
 	}
 }
 
-func TestQueriesBeforeTheStart(t *testing.T) {
+func TestQueriesAreAnsweredBeforeTheStart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Player("P02")
 		w.Player("P01")
 		w.Referee("REF01")
-		synctest.Wait() // they have answered the manager's pings
+		synctest.Wait() // the agents have answered the manager's pings
 		assert.JSONEq(t, `{"current_round":0,"total_players":2,"standings":[
 			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":0,"wins":0,"draws":0,"losses":0,"points":0},
 			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,
@@ -89,12 +86,12 @@ func TestQueriesBeforeTheStart(t *testing.T) {
 	})
 }
 
-func TestQueriesDuringALeague(t *testing.T) {
+func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1)
 		w.Referee("REF01")
-		evens(w, 3)
-		w.WaitUntil(1500 * time.Millisecond) // the second round is being played: P01 against P03
+		evenPlayers(w, 3)
+		w.WaitUntil(1500 * time.Millisecond) // in the second round: P01 against P03
 		assert.JSONEq(t, `{"current_round":2,"state":"RUNNING_LEAGUE","rounds":3,"matches":3,"recorded":1,
 			"players":3,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":0,"ACTIVE":4,"SUSPENDED":0,"SHUTDOWN":0}}`,
 			string(ask(w, "P01", protocol.QueryStatus)))
@@ -106,7 +103,7 @@ func TestQueriesDuringALeague(t *testing.T) {
 
 		assert.JSONEq(t, `{"round_id":2,"rounds":3,"total_matches":1,"matches":[{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P03",
 			"referee_endpoint":"http://ref01:8000/mcp","status":"SCHEDULED","winner_player_id":null}]}`,
-			string(ask(w, "P01", protocol.QuerySchedule)), "without a round it is the current one")
+			string(ask(w, "P01", protocol.QuerySchedule)), "without round_id it is the current round")
 		round := func(n protocol.QueryRound) string {
 			q := w.Query("P01", protocol.QuerySchedule)
 			q.QueryParams.RoundID = n
@@ -116,7 +113,7 @@ func TestQueriesDuringALeague(t *testing.T) {
 		assert.JSONEq(t, `{"round_id":1,"rounds":3,"total_matches":1,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
 			"referee_endpoint":"http://ref01:8000/mcp","status":"DRAW","winner_player_id":null}]}`, round(1))
 		assert.JSONEq(t, `{"round_id":3,"rounds":3,"total_matches":1,"matches":[{"match_id":"R3M1","round_id":3,"player_A_id":"P02","player_B_id":"P03",
-			"referee_endpoint":null,"status":"SCHEDULED","winner_player_id":null}]}`, round(3), "nobody knows its referee yet")
+			"referee_endpoint":null,"status":"SCHEDULED","winner_player_id":null}]}`, round(3), "its referee is not assigned yet")
 
 		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P03","referee_endpoint":"http://ref01:8000/mcp"}}`,
 			string(ask(w, "P01", protocol.QueryNextMatch)))
@@ -127,16 +124,16 @@ func TestQueriesDuringALeague(t *testing.T) {
 		other.QueryParams.PlayerID = "P03"
 		_, data := answer(other)
 		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01","referee_endpoint":"http://ref01:8000/mcp"}}`,
-			string(data), "anybody may ask about anybody")
+			string(data), "agents may query other agents")
 		assert.JSONEq(t, `{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1,
 			"technical_losses":0,"state":"ACTIVE","failures":0}`, string(ask(w, "P01", protocol.QueryPlayerStats)))
 
-		w.WaitUntil(2500 * time.Millisecond) // the last round: P01 has played all its matches
+		w.WaitUntil(2500 * time.Millisecond) // in the last round: P01 has played all its matches
 		assert.JSONEq(t, `{"next_match":null}`, string(ask(w, "P01", protocol.QueryNextMatch)))
 	})
 }
 
-func TestQueriesAfterALeague(t *testing.T) {
+func TestQueriesAreAnsweredAfterTheLeague(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01")
@@ -165,7 +162,7 @@ func TestQueriesAfterALeague(t *testing.T) {
 	})
 }
 
-func TestStandingsAndStatusStandTwiceInTheirAnswers(t *testing.T) {
+func TestStandingsAndStatusAreAlsoTopLevelMembers(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01")
@@ -191,7 +188,7 @@ func TestStandingsAndStatusStandTwiceInTheirAnswers(t *testing.T) {
 	})
 }
 
-func TestStandingsByPages(t *testing.T) {
+func TestStandingsHavePages(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Players(5)
@@ -217,7 +214,7 @@ func TestStandingsByPages(t *testing.T) {
 	})
 }
 
-func TestAQueryThatCannotBeAnswered(t *testing.T) {
+func TestUnanswerableQueryGetsAnError(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		asker  string
@@ -225,12 +222,12 @@ func TestAQueryThatCannotBeAnswered(t *testing.T) {
 		change func(*protocol.LeagueQuery)
 		code   protocol.Code
 	}{
-		{"of another league", "P01", protocol.QueryStatus, func(q *protocol.LeagueQuery) { q.LeagueID = "another" }, protocol.ErrLeagueNotFound},
-		{"of no known type", "P01", "GET_RICH", nil, protocol.ErrInvalidQueryType},
-		{"statistics of nobody", "P01", protocol.QueryPlayerStats, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
-		{"next match of nobody", "P01", protocol.QueryNextMatch, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
+		{"another league", "P01", protocol.QueryStatus, func(q *protocol.LeagueQuery) { q.LeagueID = "another" }, protocol.ErrLeagueNotFound},
+		{"an unknown type", "P01", "GET_RICH", nil, protocol.ErrInvalidQueryType},
+		{"statistics of an unknown player", "P01", protocol.QueryPlayerStats, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
+		{"next match of an unknown player", "P01", protocol.QueryNextMatch, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
 		{"statistics of a referee", "REF01", protocol.QueryPlayerStats, nil, protocol.ErrPlayerNotRegistered},
-		{"a round there is not", "P01", protocol.QuerySchedule, func(q *protocol.LeagueQuery) { q.QueryParams.RoundID = 2 }, protocol.ErrMatchNotFound},
+		{"an unknown round", "P01", protocol.QuerySchedule, func(q *protocol.LeagueQuery) { q.QueryParams.RoundID = 2 }, protocol.ErrMatchNotFound},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -256,7 +253,7 @@ func TestAQueryThatCannotBeAnswered(t *testing.T) {
 	}
 }
 
-func TestAQueryIsRefused(t *testing.T) {
+func TestInvalidQueryIsRejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(w *leaguetest.World, q *protocol.LeagueQuery)
@@ -269,8 +266,8 @@ func TestAQueryIsRefused(t *testing.T) {
 		{"a negative offset", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.QueryParams.Offset = -1 }, protocol.ErrInvalidFieldType, -32602},
 		{"no token", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken = "" }, protocol.ErrTokenMissing, 6001},
 		{"a wrong token", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken += "x" }, protocol.ErrTokenInvalid, 6001},
-		{"a token of nobody", func(w *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken = w.Token("P09") }, protocol.ErrTokenInvalid, 6001},
-		{"a sender that is not its owner", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.Sender = "player:P02" }, protocol.ErrNotAuthorized, 14},
+		{"a token of an unregistered agent", func(w *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken = w.Token("P09") }, protocol.ErrTokenInvalid, 6001},
+		{"a sender that is not the owner of the token", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.Sender = "player:P02" }, protocol.ErrNotAuthorized, 14},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -297,14 +294,14 @@ func TestGetStandingsNeedsAToken(t *testing.T) {
 	})
 }
 
-// pages asks for the schedule of all rounds, page by page.
+// pages reads the schedule of all rounds page by page.
 func pages(w *leaguetest.World, limit int) (matches []protocol.ScheduledMatch, pages int) {
 	w.T.Helper()
 	for {
 		q := w.Query("P01", protocol.QuerySchedule)
 		q.QueryParams = protocol.QueryParams{RoundID: protocol.AllRounds, Offset: len(matches), Limit: limit}
 		r, raw := answer(q)
-		assert.Less(w.T, len(leaguetest.Encode(r)), 64<<10, "agents read no more of an answer")
+		assert.Less(w.T, len(leaguetest.Encode(r)), 64<<10, "agents read at most 64 KiB of a response")
 		data := leaguetest.Decode[protocol.ScheduleData](raw)
 		assert.Equal(w.T, protocol.AllRounds, data.RoundID)
 		assert.Equal(w.T, len(matches), data.Offset)
@@ -313,16 +310,16 @@ func pages(w *leaguetest.World, limit int) (matches []protocol.ScheduledMatch, p
 			assert.Len(w.T, matches, data.TotalMatches)
 			return matches, pages
 		}
-		require.NotEmpty(w.T, data.Matches, "a page that leads nowhere")
+		require.NotEmpty(w.T, data.Matches, "a page must have a match")
 	}
 }
 
-func TestScheduleOfAllRounds(t *testing.T) {
+func TestScheduleOfAllRoundsIsAvailable(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1)
 		w.Referee("REF01")
-		evens(w, 3)
-		w.WaitUntil(1500 * time.Millisecond) // the second round is being played
+		evenPlayers(w, 3)
+		w.WaitUntil(1500 * time.Millisecond) // in the second round
 		q := w.Query("REF01", protocol.QuerySchedule)
 		q.QueryParams.RoundID = protocol.AllRounds
 		_, data := answer(q)
@@ -340,7 +337,7 @@ func TestScheduleOfAllRounds(t *testing.T) {
 	})
 }
 
-func TestScheduleThatIsTooLargeForOneAnswerComesInPages(t *testing.T) {
+func TestScheduleTooLargeForOneResponseHasPages(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		const players = 33
 		w.StartManager(players, 1, func(o *league.Options) { o.Pace = time.Hour })
@@ -357,9 +354,8 @@ func TestScheduleThatIsTooLargeForOneAnswerComesInPages(t *testing.T) {
 	})
 }
 
-// The expected referee of a match is the announced one, if nobody is suspended
-// in between.
-func TestExpectedRefereeIsTheOneThatIsAnnounced(t *testing.T) {
+// The announcement names the expected referee, if no referee is suspended in between.
+func TestExpectedRefereeIsTheAnnouncedReferee(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		const pace = 10 * time.Second
 		w.StartManager(5, 3, func(o *league.Options) { o.Pace = pace })
@@ -394,7 +390,7 @@ func TestExpectedRefereeIsTheOneThatIsAnnounced(t *testing.T) {
 	})
 }
 
-func TestExpectedRefereeTwoRoundsAhead(t *testing.T) {
+func TestExpectedRefereeIsKnownTwoRoundsAhead(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 2, func(o *league.Options) { o.Pace = 10 * time.Second })
 		w.Referee("REF01")
@@ -403,7 +399,7 @@ func TestExpectedRefereeTwoRoundsAhead(t *testing.T) {
 		w.WaitUntil(5 * time.Second)
 		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01",
 			"referee_endpoint":"http://ref02:8000/mcp","referee_expected":true}}`,
-			string(ask(w, "P03", protocol.QueryNextMatch)), "P03 has a bye in round 1, which REF01 will conduct")
+			string(ask(w, "P03", protocol.QueryNextMatch)), "P03 has a bye in round 1, which REF01 conducts")
 	})
 }
 
@@ -419,14 +415,14 @@ func TestStatusListsTheGamesOfTheManager(t *testing.T) {
 	})
 }
 
-func TestNextMatchNamesTheRefereeThatHasIt(t *testing.T) {
+func TestNextMatchNamesTheAssignedReferee(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.RefuseWith(protocol.ErrInvalidMatchState)))
 		w.Referee("REF02")
-		evens(w, 2)
+		evenPlayers(w, 2)
 		w.WaitUntil(500 * time.Millisecond)
 		assert.JSONEq(t, `{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://ref02:8000/mcp"}}`,
-			string(ask(w, "P01", protocol.QueryNextMatch)), "REF01 was announced, and declined")
+			string(ask(w, "P01", protocol.QueryNextMatch)), "REF01 was announced, but declined")
 	})
 }

@@ -2,6 +2,7 @@ package league_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-func TestIDsAreGivenInOrderOfArrival(t *testing.T) {
+func TestIDsAreAssignedInOrderOfRegistration(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		for i := 1; i <= 3; i++ {
@@ -29,7 +30,7 @@ func TestIDsAreGivenInOrderOfArrival(t *testing.T) {
 	})
 }
 
-func TestAnAcceptedRegistration(t *testing.T) {
+func TestAcceptedRegistrationHasIDAndToken(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.PingOnly("alpha")
@@ -54,17 +55,17 @@ func TestAnAcceptedRegistration(t *testing.T) {
 	})
 }
 
-func TestAnIDThatIsAskedFor(t *testing.T) {
+func TestRequestedIDIsGrantedIfFree(t *testing.T) {
 	for _, test := range []struct{ name, wanted, got string }{
-		{"a free one is granted", "P07", "P07"},
-		{"also beyond a hundred", "P100", "P100"},
-		{"one that is taken is not", "P02", "P01"},
-		{"nor one with too few digits", "P7", "P01"},
-		{"nor one with too many", "P007", "P01"},
-		{"nor zero", "P00", "P01"},
-		{"nor that of a referee", "REF07", "P01"},
-		{"nor one in lower case", "p07", "P01"},
-		{"nor a name", "alpha", "P01"},
+		{"a free id is granted", "P07", "P07"},
+		{"ids beyond 100 are granted", "P100", "P100"},
+		{"a taken id is not granted", "P02", "P01"},
+		{"an id with too few digits is not granted", "P7", "P01"},
+		{"an id with too many digits is not granted", "P007", "P01"},
+		{"zero is not granted", "P00", "P01"},
+		{"a referee id is not granted", "REF07", "P01"},
+		{"an id in lower case is not granted", "p07", "P01"},
+		{"a name is not granted", "alpha", "P01"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
@@ -82,7 +83,7 @@ func TestAnIDThatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestARegistrationIsRefused(t *testing.T) {
+func TestInvalidRegistrationIsRejected(t *testing.T) {
 	version := func(v string) func(*protocol.PlayerMeta) {
 		return func(m *protocol.PlayerMeta) { m.ProtocolVersion = v }
 	}
@@ -95,21 +96,21 @@ func TestARegistrationIsRefused(t *testing.T) {
 		change func(*protocol.PlayerMeta)
 		code   protocol.Code // "" for accepted
 	}{
-		{name: "not at all"},
+		{name: "valid: accepted"},
 		{name: "version 1.9.9", change: version("1.9.9"), code: protocol.ErrProtocolVersion},
 		{name: "version 2.2.0", change: version("2.2.0"), code: protocol.ErrProtocolVersion},
 		{name: "version 3.0.0", change: version("3.0.0"), code: protocol.ErrProtocolVersion},
-		{name: "not for version 2.0.0", change: version("2.0.0")},
-		{name: "not for version 2.0.9", change: version("2.0.9")},
-		{name: "not for no version", change: version("")},
+		{name: "version 2.0.0: accepted", change: version("2.0.0")},
+		{name: "version 2.0.9: accepted", change: version("2.0.9")},
+		{name: "no version: accepted", change: version("")},
 		{name: "another game", change: func(m *protocol.PlayerMeta) { m.GameTypes = []string{"chess", "go"} }, code: protocol.ErrUnsupportedGame},
-		{name: "not for more games", change: func(m *protocol.PlayerMeta) { m.GameTypes = []string{"chess", evenodd.Type} }},
-		{name: "a name that is taken", change: func(m *protocol.PlayerMeta) { m.DisplayName = "Agent P01" }, code: protocol.ErrDuplicateName},
+		{name: "more games: accepted", change: func(m *protocol.PlayerMeta) { m.GameTypes = []string{"chess", evenodd.Type} }},
+		{name: "a taken name", change: func(m *protocol.PlayerMeta) { m.DisplayName = "Agent P01" }, code: protocol.ErrDuplicateName},
 		{
 			name: "too late, while the league runs", code: protocol.ErrLateRegistration,
 			before: func(w *leaguetest.World) {
 				w.Referee("REF01")
-				evens(w, 2)
+				evenPlayers(w, 2)
 				w.StartLeague()
 			},
 		},
@@ -122,15 +123,20 @@ func TestARegistrationIsRefused(t *testing.T) {
 			},
 		},
 		{name: "a full league", before: func(w *leaguetest.World) { w.Players(4) }, code: protocol.ErrLeagueFull},
-		{name: "not for one that does not listen yet", change: contact(leaguetest.EndpointOf("nowhere"))},
-		{name: "an endpoint that is taken", change: contact("HTTP://P01:8000/mcp/?x=1"), code: protocol.ErrInvalidEndpoint},
+		{name: "an endpoint that does not listen yet: accepted", change: contact(leaguetest.EndpointOf("nowhere"))},
+		{name: "a taken endpoint", change: contact("HTTP://P01:8000/mcp/?x=1"), code: protocol.ErrInvalidEndpoint},
 		{name: "no URL", change: contact("alpha"), code: protocol.ErrInvalidEndpoint},
 		{name: "no scheme", change: contact("//alpha:8000/mcp"), code: protocol.ErrInvalidEndpoint},
 		{name: "no host", change: contact("http:///mcp"), code: protocol.ErrInvalidEndpoint},
+		{name: "no scheme and no path", change: contact("localhost:8101"), code: protocol.ErrInvalidEndpoint},
+		{name: "no host but a port", change: contact("http://:8101/mcp"), code: protocol.ErrInvalidEndpoint},
+		{name: "an IPv6 zone", change: contact("http://[fe80::1%25eth0]/mcp"), code: protocol.ErrInvalidEndpoint},
+		{name: "port 0", change: contact("http://localhost:0/mcp"), code: protocol.ErrInvalidEndpoint},
+		{name: "port 65536", change: contact("http://localhost:65536/mcp"), code: protocol.ErrInvalidEndpoint},
 		{name: "another scheme", change: contact("ftp://alpha:8000/mcp"), code: protocol.ErrInvalidEndpoint},
 		{name: "a password", change: contact("http://me:secret@alpha:8000/mcp"), code: protocol.ErrInvalidEndpoint},
 		{
-			name: "not for one that knows no ping",
+			name: "an endpoint without ping: accepted",
 			before: func(w *leaguetest.World) {
 				a := leaguetest.NewAgent("other", []leaguetest.Option{leaguetest.On("something_else", leaguetest.Silent)})
 				w.Open(a, w.ScriptMux(a.Script))
@@ -154,7 +160,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 				before := w.Manager.Status().Players
 				r, err := w.Apply(q)
 				require.NoError(t, err)
-				assert.Zero(t, w.Now().Round(leaguetest.Second), "the response comes at once")
+				assert.Zero(t, w.Now().Round(leaguetest.Second), "without a delay")
 				if test.code == "" {
 					assert.Equal(t, protocol.StatusAccepted, r.Status)
 					return
@@ -175,7 +181,7 @@ func TestARegistrationIsRefused(t *testing.T) {
 	}
 }
 
-func TestARefereeIsRefused(t *testing.T) {
+func TestInvalidRefereeRegistrationIsRejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*protocol.RefereeRegisterRequest)
@@ -211,7 +217,7 @@ func TestARefereeIsRefused(t *testing.T) {
 	}
 }
 
-func TestEqualNames(t *testing.T) {
+func TestEqualNamesAreAcceptedWithSameNames(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, func(o *league.Options) { o.SameNames = true })
 		w.Referee("REF01", leaguetest.WithName("Twin"))
@@ -221,7 +227,7 @@ func TestEqualNames(t *testing.T) {
 	})
 }
 
-func TestAMalformedRegistrationIsAnError(t *testing.T) {
+func TestMalformedRegistrationIsAnError(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*protocol.LeagueRegisterRequest)
@@ -235,11 +241,11 @@ func TestAMalformedRegistrationIsAnError(t *testing.T) {
 		{"no games", func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.GameTypes = nil }, protocol.ErrMissingField, -32602, "player_meta.game_types"},
 		{"a local time", func(q *protocol.LeagueRegisterRequest) { q.Timestamp = "2000-01-01T00:00:00" }, protocol.ErrInvalidTimestamp, 21, "timestamp"},
 		{"a name of 51 characters", func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = strings.Repeat("é", 51) }, protocol.ErrInvalidFieldType, -32602, "player_meta.display_name"},
-		{"a sender of no kind", func(q *protocol.LeagueRegisterRequest) { q.Sender = "alpha" }, protocol.ErrInvalidFieldType, -32602, "sender"},
-		{"the protocol before what is missing", func(q *protocol.LeagueRegisterRequest) {
+		{"a sender without a role", func(q *protocol.LeagueRegisterRequest) { q.Sender = "alpha" }, protocol.ErrInvalidFieldType, -32602, "sender"},
+		{"wrong protocol and missing field: wrong protocol", func(q *protocol.LeagueRegisterRequest) {
 			q.Protocol, q.ConversationID = "league.v1", ""
 		}, protocol.ErrProtocolVersion, 18, "conversation_id"},
-		{"what is missing before the time", func(q *protocol.LeagueRegisterRequest) {
+		{"missing field and invalid time: missing field", func(q *protocol.LeagueRegisterRequest) {
 			q.Timestamp, q.ConversationID = "now", ""
 		}, protocol.ErrMissingField, -32602, "timestamp"},
 	} {
@@ -251,14 +257,14 @@ func TestAMalformedRegistrationIsAnError(t *testing.T) {
 				test.change(q)
 				_, err := w.Apply(q)
 				leaguetest.AssertRefused(t, err, test.code, test.rpc)
-				assert.Contains(t, fmt.Sprint(protocol.AsError(err).Context["fields"]), test.field, "all broken fields are listed")
+				assert.Contains(t, fmt.Sprint(protocol.AsError(err).Context["fields"]), test.field, "the error lists all defective fields")
 				assert.Zero(t, w.Manager.Status().Players)
 			})
 		})
 	}
 }
 
-func TestARefereeOffersAtMostTenMatchesAtOnce(t *testing.T) {
+func TestRefereeCapacityIsAtMostTen(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.PingOnly("whistle")
@@ -271,4 +277,20 @@ func TestARefereeOffersAtMostTenMatchesAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, protocol.StatusAccepted, r.Status)
 	})
+}
+
+// A display name is printed on terminals, so it must not contain control characters.
+func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
+	for _, name := range []string{"a\nb", "a\x1b[31mb", "a\u202eb", "a\x7fb", "a\u0085b"} {
+		t.Run(strconv.Quote(name), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				w.PingOnly("alpha")
+				q := w.Application("Alpha")
+				q.PlayerMeta.DisplayName = name
+				_, err := w.Apply(q)
+				leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			})
+		})
+	}
 }

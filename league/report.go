@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -66,7 +68,7 @@ func (m *Manager) openOffer(q *protocol.MatchResultReport) <-chan struct{} {
 		referee, _, _ = m.owner(q.AuthToken)
 	}
 	// A referee that was busy before, and accepts the match now, does not hold it yet.
-	if referee == nil || !x.fact.Holds(referee.id) && x.fact.Attempt(x.handover.attempt, referee.id) == nil {
+	if referee == nil || !x.fact.IsAssignedTo(referee.id) && x.fact.Attempt(x.handover.attempt, referee.id) == nil {
 		return nil
 	}
 	// A third-party referee gives no commitment, and may report before it answers.
@@ -88,7 +90,9 @@ func (m *Manager) runningMatch(q *protocol.MatchResultReport) *match {
 
 // thirdParty tells whether a referee is a third-party agent: it shows players no access
 // tokens. M.mu is held.
-func (m *Manager) thirdParty(refereeID string) bool { return !m.state.Agents[refereeID].Proves() }
+func (m *Manager) thirdParty(refereeID string) bool {
+	return !m.state.Agents[refereeID].ShowsAccessTokens()
+}
 
 // errPingFirst is no error of a report: the players of its match must be pinged before
 // it can be judged.
@@ -182,8 +186,10 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	if thirdParty {
 		m.writeMatch(r, x.a, x.b)
 	}
-	withReason(m.options.Log.Info(), r.Reason).Str("conversation_id", r.Conversation()).
-		Stringer("match_id", r.MatchID).Str("status", r.Status).Str("event_type", protocol.EventResultRecorded).Msg("result recorded")
+	about := func(line *zerolog.Event) {
+		line.Str("conversation_id", r.Conversation()).Stringer("match_id", r.MatchID).Str("status", r.Status)
+	}
+	withReason(m.options.Log.Info(), r.Reason).Func(about).Str("event_type", protocol.EventResultRecorded).Msg("result recorded")
 	if m.options.EveryMatch {
 		m.mu.Lock()
 		there := m.present(m.players)
@@ -236,13 +242,13 @@ func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost bool, last time
 	if timeOver {
 		m.loseAttempt(c.match, attempt)
 	}
-	return c.fact.HasLost(attempt), c.rejected[attempt].at
+	return c.fact.IsLost(attempt), c.rejected[attempt].at
 }
 
 // loseAttempt records, once, that an attempt is lost by rejected reports, unless the match has
 // a result. M.mu is held.
 func (m *Manager) loseAttempt(x *match, attempt int) {
-	if x.fact.Report != nil || x.fact.HasLost(attempt) {
+	if x.fact.Report != nil || x.fact.IsLost(attempt) {
 		return
 	}
 	c := x.rejected[attempt]

@@ -12,7 +12,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestAReportIsRecordedOnce(t *testing.T) {
+func TestReportIsIdempotent(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartReporting()
 		for range 2 {
@@ -28,7 +28,7 @@ func TestAReportIsRecordedOnce(t *testing.T) {
 	})
 }
 
-func TestAReportIsRefused(t *testing.T) {
+func TestInvalidReportIsRejected(t *testing.T) {
 	winner := func(id string) func(*leaguetest.World, *protocol.MatchResultReport) {
 		return func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.Result.Winner = &id }
 	}
@@ -41,11 +41,11 @@ func TestAReportIsRefused(t *testing.T) {
 		{"a match of another referee", func(w *leaguetest.World, q *protocol.MatchResultReport) {
 			*q = *w.WinReport("REF02")
 		}, protocol.ErrMatchNotFound, 5002},
-		{"a match of a round to come", func(_ *leaguetest.World, q *protocol.MatchResultReport) {
+		{"a match of a later round", func(_ *leaguetest.World, q *protocol.MatchResultReport) {
 			q.MatchID, q.RoundID = "R2M1", 2
 		}, protocol.ErrMatchNotFound, 5002},
-		{"a match there is not", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.MatchID = "R1M3" }, protocol.ErrMatchNotFound, 5002},
-		{"a match of no name", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.MatchID = "the first" }, protocol.ErrMatchNotFound, 5002},
+		{"an unknown match", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.MatchID = "R1M3" }, protocol.ErrMatchNotFound, 5002},
+		{"an invalid match id", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.MatchID = "the first" }, protocol.ErrMatchNotFound, 5002},
 		{"a match of another round", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.RoundID = 2 }, protocol.ErrMatchNotFound, 5002},
 		{"another league", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.LeagueID = "another" }, protocol.ErrLeagueNotFound, 6003},
 		{"a player reports", func(w *leaguetest.World, q *protocol.MatchResultReport) {
@@ -53,13 +53,13 @@ func TestAReportIsRefused(t *testing.T) {
 		}, protocol.ErrRefereeNotRegistered, 13},
 		{"no token", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.AuthToken = "" }, protocol.ErrTokenMissing, 5001},
 		{"a wrong token", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.AuthToken = "tok-ref01-x" }, protocol.ErrTokenInvalid, 5001},
-		{"the token of another", func(w *leaguetest.World, q *protocol.MatchResultReport) { q.AuthToken = w.Token("REF02") }, protocol.ErrNotAuthorized, 14},
+		{"the token of another referee", func(w *leaguetest.World, q *protocol.MatchResultReport) { q.AuthToken = w.Token("REF02") }, protocol.ErrNotAuthorized, 14},
 		{"a winner that did not play", winner("P03"), protocol.ErrInvalidFieldType, -32602},
 		{"a winner of a draw", func(_ *leaguetest.World, q *protocol.MatchResultReport) {
 			q.Result.Details.Status = protocol.StatusDraw
 		}, protocol.ErrInvalidFieldType, -32602},
 		{"a win without a winner", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.Result.Winner = nil }, protocol.ErrInvalidFieldType, -32602},
-		{"a status there is not", func(_ *leaguetest.World, q *protocol.MatchResultReport) {
+		{"an unknown status", func(_ *leaguetest.World, q *protocol.MatchResultReport) {
 			q.Result.Details.Status = "VICTORY"
 		}, protocol.ErrInvalidFieldType, -32602},
 		{"a negative score", func(_ *leaguetest.World, q *protocol.MatchResultReport) {
@@ -79,13 +79,13 @@ func TestAReportIsRefused(t *testing.T) {
 				assert.Zero(t, w.Manager.Status().Recorded)
 
 				_, err = w.Report(w.WinReport("REF01"))
-				require.NoError(t, err, "the right report is still taken")
+				require.NoError(t, err, "a correct report is still accepted")
 			})
 		})
 	}
 }
 
-func TestAReportBeforeTheStart(t *testing.T) {
+func TestReportBeforeTheStartIsRejected(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Referee("REF01")
@@ -95,7 +95,7 @@ func TestAReportBeforeTheStart(t *testing.T) {
 	})
 }
 
-func TestASecondReportOfAMatch(t *testing.T) {
+func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 	number, odd := 7, "odd"
 	for _, test := range []struct {
 		name   string
@@ -155,45 +155,45 @@ func TestASecondReportOfAMatch(t *testing.T) {
 	}
 }
 
-func TestReportsOfOtherMakers(t *testing.T) {
+func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 	word := func(s string) *string { return &s }
 	number := 8
 	choices := protocol.Both("P01", word("even"), "P02", word("odd"))
 	for _, test := range []struct {
-		name    string
-		winner  *string
-		a, b    int // the score as reported
-		details *protocol.ResultDetails
-		status  string
-		points  [2]int
-		failed  int // technical losses
+		name       string
+		winner     *string
+		a, b       int // the score as reported
+		details    *protocol.ResultDetails
+		statusWith string
+		points     [2]int
+		failed     int // technical losses
 	}{
-		{name: "winner DRAW, no details", winner: word("DRAW"), a: 1, b: 1, status: protocol.StatusDraw, points: [2]int{1, 1}},
-		{name: "winner null, no details", a: 1, b: 1, status: protocol.StatusDraw, points: [2]int{1, 1}},
-		{name: "winner null, 0:0", status: protocol.StatusDraw, points: [2]int{1, 1}},
+		{name: "winner DRAW, no details", winner: word("DRAW"), a: 1, b: 1, statusWith: protocol.StatusDraw, points: [2]int{1, 1}},
+		{name: "winner null, no details", a: 1, b: 1, statusWith: protocol.StatusDraw, points: [2]int{1, 1}},
+		{name: "winner null, 0:0", statusWith: protocol.StatusDraw, points: [2]int{1, 1}},
 		{
 			name: "winner DRAW with choices, no number", winner: word("DRAW"), a: 1, b: 1,
-			details: &protocol.ResultDetails{Choices: choices}, status: protocol.StatusDraw, points: [2]int{1, 1},
+			details: &protocol.ResultDetails{Choices: choices}, statusWith: protocol.StatusDraw, points: [2]int{1, 1},
 		},
 		{
 			name: "winner null with number and choices", a: 1, b: 1,
-			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: protocol.Both("P01", word("even"), "P02", word("even"))}, status: protocol.StatusDraw, points: [2]int{1, 1},
+			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: protocol.Both("P01", word("even"), "P02", word("even"))}, statusWith: protocol.StatusDraw, points: [2]int{1, 1},
 		},
-		{name: "a winner, no details", winner: word("P02"), b: 3, status: protocol.StatusWin, points: [2]int{0, 3}},
+		{name: "a winner, no details", winner: word("P02"), b: 3, statusWith: protocol.StatusWin, points: [2]int{0, 3}},
 		{
 			name: "a winner with number and choices, no status", winner: word("P01"), a: 3,
-			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: choices}, status: protocol.StatusWin, points: [2]int{3, 0},
+			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: choices}, statusWith: protocol.StatusWin, points: [2]int{3, 0},
 		},
 		{
 			name: "a winner with choices, but no number", winner: word("P01"), a: 3,
-			details: &protocol.ResultDetails{Choices: protocol.Both("P01", word("even"), "P02", nil)},
-			status:  protocol.StatusTechnicalLoss, points: [2]int{3, 0}, failed: 1,
+			details:    &protocol.ResultDetails{Choices: protocol.Both("P01", word("even"), "P02", nil)},
+			statusWith: protocol.StatusTechnicalLoss, points: [2]int{3, 0}, failed: 1,
 		},
 		{
-			name:    "nobody wins by technical loss",
-			details: &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}, status: protocol.StatusTechnicalLoss, failed: 2,
+			name:    "a technical loss without a winner",
+			details: &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}, statusWith: protocol.StatusTechnicalLoss, failed: 2,
 		},
-		{name: "a score that is not the league's", winner: word("P01"), a: 2, b: 1, status: protocol.StatusWin, points: [2]int{3, 0}},
+		{name: "a score that differs from the league's points", winner: word("P01"), a: 2, b: 1, statusWith: protocol.StatusWin, points: [2]int{3, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
@@ -202,7 +202,7 @@ func TestReportsOfOtherMakers(t *testing.T) {
 				q.Result.Details = test.details
 				_, err := w.Report(q)
 				require.NoError(t, err)
-				assert.Equal(t, test.status, w.Manager.Results()[0].Status)
+				assert.Equal(t, test.statusWith, w.Manager.Results()[0].Status)
 				points, failed := map[string]int{}, 0
 				for _, row := range w.Manager.Standings() {
 					points[row.PlayerID] = row.Points
@@ -215,7 +215,7 @@ func TestReportsOfOtherMakers(t *testing.T) {
 	}
 }
 
-func TestTheStandingsOfTheSpecification(t *testing.T) { // 003 §8.7 and §8.8
+func TestStandingsUpdateMatchesTheSpecification(t *testing.T) { // 003 §8.7 and §8.8
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1)
 		w.Referee("REF01", w.OnlyAccepting())

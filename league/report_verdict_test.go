@@ -14,9 +14,9 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// drawn is the report of REF01 about R1M1, with a draw, as the rules have it:
-// P01 chose even and P02 odd.
-func drawn(w *leaguetest.World) *protocol.MatchResultReport {
+// drawnReport returns REF01's report about R1M1 with a draw that its choices and its nonce
+// determine.
+func drawnReport(w *leaguetest.World) *protocol.MatchResultReport {
 	nonce := w.Nonce("R1M1")
 	position := evenodd.Game{}.Start().Play([2]string{"even", "odd"})
 	verdict := position.Judge(rules.Chance{Nonce: nonce})
@@ -28,8 +28,8 @@ func drawn(w *leaguetest.World) *protocol.MatchResultReport {
 	return q
 }
 
-// A result that cannot be is refused, whoever says so: the match is played again.
-func TestAResultThatCannotBe(t *testing.T) {
+// The manager rejects an impossible result; the referee may correct it.
+func TestReportThatContradictsTheRulesIsRejected(t *testing.T) {
 	maybe := "maybe"
 	loser := func(q *protocol.MatchResultReport) *string {
 		id := map[string]string{"P01": "P02", "P02": "P01"}[*q.Result.Winner]
@@ -40,16 +40,16 @@ func TestAResultThatCannotBe(t *testing.T) {
 		detail string
 		code   protocol.Code // "" for E002
 	}{
-		"a choice that there is not": {func(q *protocol.MatchResultReport) {
+		"an illegal choice": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
 		}, "result.details.choices: P01", protocol.ErrInvalidParityChoice},
-		"choices that are not told": {func(q *protocol.MatchResultReport) {
+		"missing choices": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner, q.Result.Details.Choices = loser(q), nil
 		}, "no choice reported for P01", ""},
-		"a choice that is not told": {func(q *protocol.MatchResultReport) {
+		"a missing choice": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = q.Result.Details.Choices[:1]
 		}, "no choice reported for P02", ""},
-		"nothing but a draw": {func(q *protocol.MatchResultReport) { q.Result.Details = nil },
+		"no details": {func(q *protocol.MatchResultReport) { q.Result.Details = nil },
 			"no choice reported for P01", ""},
 		"another number": {func(q *protocol.MatchResultReport) {
 			*q.Result.Details.DrawnNumber = *q.Result.Details.DrawnNumber%10 + 1
@@ -58,30 +58,30 @@ func TestAResultThatCannotBe(t *testing.T) {
 		"another winner": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner = loser(q)
 		}, "result.winner: by the rules of even_odd it is P0", ""},
-		"a draw of equal parts": {func(q *protocol.MatchResultReport) {
+		"a draw for equal choices": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
 		}, "result.winner: by the rules of even_odd it is P0", ""},
-		"a nonce that was not promised": {func(q *protocol.MatchResultReport) { q.Draw.Nonce = strings.Repeat("0", 64) },
+		"a nonce that does not belong to the commitment": {func(q *protocol.MatchResultReport) { q.Draw.Nonce = strings.Repeat("0", 64) },
 			"draw.nonce: it does not belong to the commitment", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartReporting()
-				q := drawn(w)
+				q := drawnReport(w)
 				test.change(q)
 				_, err := w.Report(q)
 				assert.Equal(t, cmp.Or(test.code, protocol.ErrInvalidFieldType), protocol.AsError(err).Code)
 				assert.Contains(t, protocol.AsError(err).Detail, test.detail)
 				assert.Zero(t, w.Manager.Status().Recorded)
-				_, err = w.Report(drawn(w))
-				require.NoError(t, err, "the truth is taken")
+				_, err = w.Report(drawnReport(w))
+				require.NoError(t, err, "a correct report is accepted")
 			})
 		})
 	}
 }
 
-// A referee that was bound to a draw must reveal it, and no other.
-func TestAResultWithoutThePromisedDraw(t *testing.T) {
+// A referee that committed to a draw must reveal that draw.
+func TestReportWithoutTheCommittedDrawIsRejected(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01", leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.Normally))
@@ -90,7 +90,7 @@ func TestAResultWithoutThePromisedDraw(t *testing.T) {
 		_, err := w.Report(w.WinReport("REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		assert.Contains(t, protocol.AsError(err).Detail, "draw: it is missing")
-		forged := drawn(w)
+		forged := drawnReport(w)
 		nonce := leaguetest.SecretOf("another")
 		forged.Draw = &protocol.Draw{Commitment: protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", nonce), Nonce: protocol.Secret(nonce).Hex()}
 		_, err = w.Report(forged)

@@ -16,21 +16,21 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestTheSameRegistrationAgain(t *testing.T) {
+func TestRepeatedRegistrationGetsTheSameResponse(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		before func(w *leaguetest.World) // between the two
 		change func(q *protocol.LeagueRegisterRequest)
-		code   protocol.Code // "" for the same answer
+		code   protocol.Code // "" for the same response
 	}{
-		{name: "gets the same answer"},
-		{name: "gets it also after the start", before: func(w *leaguetest.World) { w.StartLeague() }},
+		{name: "gets the same response"},
+		{name: "gets the same response after the start", before: func(w *leaguetest.World) { w.StartLeague() }},
 		{
-			name: "is refused once the token was used", before: func(w *leaguetest.World) { ask(w, "P03", protocol.QueryStatus) },
+			name: "is rejected after the token was used", before: func(w *leaguetest.World) { ask(w, "P03", protocol.QueryStatus) },
 			code: protocol.ErrDuplicateName,
 		},
 		{
-			name: "is late once the token was used and the league has begun",
+			name: "is late after the token was used and the league has started",
 			before: func(w *leaguetest.World) {
 				ask(w, "P03", protocol.QueryStatus)
 				w.StartLeague()
@@ -38,11 +38,11 @@ func TestTheSameRegistrationAgain(t *testing.T) {
 			code: protocol.ErrLateRegistration,
 		},
 		{
-			name: "is another one with another conversation", code: protocol.ErrDuplicateName,
+			name: "is a new application with another conversation", code: protocol.ErrDuplicateName,
 			change: func(q *protocol.LeagueRegisterRequest) { q.ConversationID = "conv-another" },
 		},
 		{
-			name: "is another one from another endpoint", code: protocol.ErrDuplicateName,
+			name: "is a new application from another endpoint", code: protocol.ErrDuplicateName,
 			change: func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("beta") },
 		},
 	} {
@@ -78,29 +78,29 @@ func TestTheSameRegistrationAgain(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatComesBackWithItsToken(t *testing.T) {
+func TestAgentWithItsTokenIsReadmitted(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		id      string // whose token it shows
+		id      string // the owner of its token
 		started bool
 		moved   bool // to another endpoint
-		gone    bool // nobody is at the old one
-		mute    bool // nobody is at the new one
+		gone    bool // the old endpoint does not answer
+		mute    bool // the new endpoint does not answer
 		code    protocol.Code
 	}{
 		{name: "gets its own id", id: "P02"},
-		{name: "also after the start", id: "P02", started: true},
-		{name: "may not move while it still answers", id: "P02", moved: true, code: protocol.ErrInvalidEndpoint},
-		{name: "may move when it no longer does", id: "P02", moved: true, gone: true},
-		{name: "also after the start ", id: "P02", started: true, moved: true, gone: true},
-		{name: "also to where it does not listen yet", id: "P02", moved: true, gone: true, mute: true},
+		{name: "gets its own id after the start", id: "P02", started: true},
+		{name: "may not move while the old endpoint answers", id: "P02", moved: true, code: protocol.ErrInvalidEndpoint},
+		{name: "may move when the old endpoint does not answer", id: "P02", moved: true, gone: true},
+		{name: "may move after the start", id: "P02", started: true, moved: true, gone: true},
+		{name: "may move to an endpoint that does not listen yet", id: "P02", moved: true, gone: true, mute: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1)
 				w.Referee("REF01")
 				players := w.Players(2)
-				synctest.Wait() // they have answered the manager's pings
+				synctest.Wait() // the agents have answered the manager's pings
 				q := w.Application("Agent P02")
 				q.Sender = "player:whoever"
 				q.AuthToken = w.Token(test.id)
@@ -120,7 +120,7 @@ func TestAnAgentThatComesBackWithItsToken(t *testing.T) {
 				began := w.Now()
 				r, err := w.Apply(q)
 				require.NoError(t, err)
-				assert.Equal(t, began, w.Now(), "the response comes at once")
+				assert.Equal(t, began, w.Now(), "without a delay")
 				assert.Equal(t, string(test.code), r.ErrorCode)
 				if test.code != "" {
 					assert.Equal(t, protocol.StatusRejected, r.Status)
@@ -135,22 +135,22 @@ func TestAnAgentThatComesBackWithItsToken(t *testing.T) {
 	}
 }
 
-// notTo is a carrier that does not call one endpoint.
-type notTo struct {
+// refusingCaller refuses to call one endpoint.
+type refusingCaller struct {
 	protocol.Caller
 	endpoint string
 }
 
-func (n notTo) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (n refusingCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	if r.Endpoint == n.endpoint {
 		return nil, nil, forbidden{}
 	}
 	return n.Caller.Call(ctx, r)
 }
 
-// An agent that returns may move only to where it might register, and keeps its
-// endpoint if it is refused.
-func TestAgentMayMoveOnlyToAnEndpointThatItMightRegister(t *testing.T) {
+// A returning agent may move only to an endpoint that it could register. If it is rejected,
+// it keeps its endpoint.
+func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
 	for _, test := range []struct{ name, to, reason string }{
 		{"of another player", leaguetest.EndpointOf("p01"), "another player is registered at this contact_endpoint"},
 		{"of a league manager", leaguetest.EndpointOf(leaguetest.ManagerHost), "a league manager answers at contact_endpoint"},
@@ -161,7 +161,7 @@ func TestAgentMayMoveOnlyToAnEndpointThatItMightRegister(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1, func(o *league.Options) {
-					o.Caller = notTo{o.Caller, leaguetest.EndpointOf("secret")}
+					o.Caller = refusingCaller{o.Caller, leaguetest.EndpointOf("secret")}
 					o.CheckHost = func(_ context.Context, hostPort string) error {
 						if hostPort == "nowhere:8000" {
 							return errors.New("host nowhere does not exist")
@@ -173,7 +173,7 @@ func TestAgentMayMoveOnlyToAnEndpointThatItMightRegister(t *testing.T) {
 				player := w.Players(2)[1]
 				_, err := w.Apply(w.Application("Silent"))
 				require.NoError(t, err)
-				synctest.Wait() // they have answered the manager's pings
+				synctest.Wait() // the agents have answered the manager's pings
 				player.Stop()
 				q := w.Application("Agent P02")
 				q.AuthToken, q.PlayerMeta.ContactEndpoint = w.Token("P02"), test.to
@@ -190,8 +190,8 @@ func TestAgentMayMoveOnlyToAnEndpointThatItMightRegister(t *testing.T) {
 	}
 }
 
-// An agent may move to the URL of a registration that can be dropped.
-func TestAgentThatMovesReplacesASilentRegistration(t *testing.T) {
+// An agent may move to the endpoint of a registration that can be dropped.
+func TestMovingAgentReplacesAnUnconfirmedRegistration(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		player := w.Players(1)[0]
@@ -209,8 +209,8 @@ func TestAgentThatMovesReplacesASilentRegistration(t *testing.T) {
 	})
 }
 
-// An agent whose registration is dropped while it returns is unknown.
-func TestAgentThatIsDroppedWhileItReturns(t *testing.T) {
+// An agent whose registration is dropped during its re-registration is unknown.
+func TestAgentDroppedDuringReregistrationIsUnknown(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *league.Options) {
 			o.MaxPlayers, o.RegistrationGrace = 1, 10*leaguetest.Second
@@ -236,12 +236,12 @@ func TestAgentThatIsDroppedWhileItReturns(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatMovedIsFoundAtItsNewPlace(t *testing.T) {
+func TestMovedAgentIsCalledAtItsNewEndpoint(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Referee("REF01")
 		player := w.Players(2)[1]
-		synctest.Wait() // they have answered the manager's pings
+		synctest.Wait() // the agents have answered the manager's pings
 		player.Stop()
 		w.Open(leaguetest.NewAgent("elsewhere", nil), player.Mux)
 		q := w.Application("Agent P02")
@@ -258,15 +258,15 @@ func TestAnAgentThatMovedIsFoundAtItsNewPlace(t *testing.T) {
 	})
 }
 
-func TestAWrongTokenAtTheRegistration(t *testing.T) {
+func TestRegistrationWithAWrongTokenIsRejected(t *testing.T) {
 	for _, test := range []struct {
 		name, token string
 		code        protocol.Code
 		rpc         int
 	}{
-		{"nobody's", "tok-p02-AAAA", protocol.ErrTokenInvalid, 12},
-		{"of no form", "open-sesame", protocol.ErrTokenInvalid, 12},
-		{"a referee's", "", protocol.ErrNotAuthorized, 14},
+		{"unknown", "tok-p02-AAAA", protocol.ErrTokenInvalid, 12},
+		{"malformed", "open-sesame", protocol.ErrTokenInvalid, 12},
+		{"of a referee", "", protocol.ErrNotAuthorized, 14},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -286,7 +286,7 @@ func TestAWrongTokenAtTheRegistration(t *testing.T) {
 	}
 }
 
-func TestStartLeague(t *testing.T) {
+func TestStartLeagueNeedsAdminTokenAndAgents(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		start := func(token string) (*protocol.LeagueStarted, error) {
@@ -308,7 +308,7 @@ func TestStartLeague(t *testing.T) {
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
 		w.Player("P02")
 		w.Player("P03", leaguetest.WithDelays(leaguetest.Second, 0, 0))
-		synctest.Wait() // they have answered the manager's pings
+		synctest.Wait() // the agents have answered the manager's pings
 		_, err = start(w.Token("P01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
 
@@ -329,7 +329,7 @@ func TestStartLeague(t *testing.T) {
 	})
 }
 
-func TestPingNeedsNothing(t *testing.T) {
+func TestPingNeedsNoToken(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01")

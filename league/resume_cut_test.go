@@ -16,24 +16,24 @@ import (
 	"evenodd/league/protocol"
 )
 
-// forget makes a record short.
+// forget empties a record.
 func forget(r *leaguetest.Recorder) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.Exchanges = nil
 }
 
-// A journal may end anywhere in its last line, or have lost whole lines: from
-// wherever it ends, the league goes on to the same results.
-func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
+// A crash may cut the journal after any byte, or lose whole lines. The league resumes from
+// each such journal to the same results.
+func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a crash test with many lives of a manager, which runs without -short")
+		t.Skip("a slow crash test with many manager restarts")
 	}
 	for _, test := range []struct {
-		name string
-		end  leaguetest.CrashPoint
-		last []string // the three events
-		told []int    // how many agents know of the end when so many of the three are left
+		name     string
+		end      leaguetest.CrashPoint
+		last     []string // the three events
+		informed []int    // informed agents by number of the last three events that are left
 	}{
 		{"a finished league", leaguetest.CrashPoint{}, []string{"agent_informed", "agent_informed", "agent_informed"}, []int{2, 3, 4, 5}},
 		{"the end of a round, and results before it", leaguetest.CrashPoint{Event: 23, When: leaguetest.AfterTelling}, nil, []int{0, 0, 0, 0}},
@@ -82,7 +82,7 @@ func TestAJournalThatIsCutAfterAnyByteOfItsLastThreeEvents(t *testing.T) {
 					}
 					x.Finish()
 					x.Kill()
-					assert.Equal(t, 5-test.told[left], w.CountCalls(protocol.NotifyLeagueCompleted.Name))
+					assert.Equal(t, 5-test.informed[left], w.CountCalls(protocol.NotifyLeagueCompleted.Name))
 					state, _ := w.FoldJournal(folder)
 					require.NotNil(t, state.Completed)
 					for m := range state.Matches() {

@@ -15,8 +15,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// fillDisk lets every write to the open journal fail as on a full disk: behind
-// its descriptor is another file from now on.
+// fillDisk makes every write to the open journal fail with ENOSPC: it replaces the file
+// behind the descriptor.
 func fillDisk(x *leaguetest.ManagerRun) {
 	t := x.World.T
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
@@ -38,10 +38,10 @@ func fillDisk(x *leaguetest.ManagerRun) {
 	require.Equal(t, 1, replaced)
 }
 
-// What cannot be written down has not happened: no report is acknowledged, the
-// manager ends and names its journal, and on a disk with room the next one gets
-// the report that its referee has repeated ever since.
-func TestAJournalOnAFullDisk(t *testing.T) {
+// If the journal cannot be written, no report is acknowledged and the manager ends with an
+// error that names the journal. With free disk space, the next manager gets the repeated
+// report.
+func TestReportIsNotAcknowledgedOnAFullDisk(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
@@ -57,10 +57,10 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 		assert.Contains(t, x.Err.Error(), folder.Journal(leaguetest.LeagueID))
 		w.WaitUntil(6 * leaguetest.Second)
 		reports := w.Calls(protocol.ReportMatchResult.Name)
-		assert.GreaterOrEqual(t, len(reports), 4, "the referee asks again")
+		assert.GreaterOrEqual(t, len(reports), 4, "the referee retries")
 		for _, e := range reports {
 			assert.Equal(t, -32603, e.ProtocolError().RPC)
-			assert.NotContains(t, e.Err.Error(), string(folder), "it is nobody else's business")
+			assert.NotContains(t, e.Err.Error(), string(folder), "local paths are not sent to other agents")
 		}
 		assert.Equal(t, []string{leaguetest.AttemptFile(1), leaguetest.LeagueID + "/attempts/R1M2.a1.REF01.json"}, leaguetest.MatchFiles(t, files))
 		x.Agent.Stop()
@@ -69,7 +69,7 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 		w.WaitUntil(20 * leaguetest.Second)
 		x = w.StartManagerIn(folder, 4, 1)
 		x.Finish()
-		assert.Len(t, w.Calls(protocol.Invite.Name), 12, "nothing is played twice")
+		assert.Len(t, w.Calls(protocol.Invite.Name), 12, "no match is played twice")
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		for m := range state.Matches() {
@@ -78,8 +78,7 @@ func TestAJournalOnAFullDisk(t *testing.T) {
 	})
 }
 
-// Nor is anybody registered, or a league started.
-func TestNothingIsPromisedOnAFullDisk(t *testing.T) {
+func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1)

@@ -14,13 +14,12 @@ import (
 	"evenodd/league/protocol"
 )
 
-// everything is how many calls were made.
-func everything(w *leaguetest.World) int {
+// countCalls counts all recorded calls.
+func countCalls(w *leaguetest.World) int {
 	return len(w.Recorder.All(func(*leaguetest.Exchange) bool { return true }))
 }
 
-// A league that is over stays as it is, however often its manager is started.
-func TestALeagueThatIsOverIsStartedAgain(t *testing.T) {
+func TestRestartOfACompletedLeagueChangesNothing(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
@@ -37,7 +36,7 @@ func TestALeagueThatIsOverIsStartedAgain(t *testing.T) {
 			require.NoError(t, err)
 			return []string{string(standings), string(rounds), string(leaguetest.ReadJournal(w, folder))}
 		}
-		before, said := read(), everything(w)
+		before, said := read(), countCalls(w)
 		for range 2 {
 			w.WaitUntil(w.Now() + leaguetest.Second)
 			x = w.StartManagerIn(folder, 4, 1)
@@ -46,12 +45,11 @@ func TestALeagueThatIsOverIsStartedAgain(t *testing.T) {
 			x.Kill()
 		}
 		assert.Equal(t, before, read())
-		assert.Equal(t, said, everything(w), "nothing is said")
+		assert.Equal(t, said, countCalls(w), "no further calls")
 	})
 }
 
-// The files of a league that is over are mended from its journal.
-func TestFilesThatWereNotWrittenAtTheEnd(t *testing.T) {
+func TestMissingFilesOfACompletedLeagueAreRestored(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		harm func(standings, rounds string) error
@@ -79,13 +77,13 @@ func TestFilesThatWereNotWrittenAtTheEnd(t *testing.T) {
 	}
 }
 
-// An agent that is away at the end is told when it is back, by this manager or
-// the next, and once.
-func TestAnAgentThatIsAwayAtTheEnd(t *testing.T) {
+// An agent that is unreachable at the end learns it once after its return, from this manager
+// or the next one.
+func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		next bool // by the next manager
-	}{{"back while the manager lingers", false}, {"back when the manager is started again", true}} {
+	}{{"the agent returns while the manager waits", false}, {"the agent returns after a restart of the manager", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
@@ -108,20 +106,20 @@ func TestAnAgentThatIsAwayAtTheEnd(t *testing.T) {
 				if test.next {
 					x.Kill()
 					x = w.StartManagerIn(folder, 2, 1)
-					x.Finish() // it is still away
+					x.Finish() // P02 is still unreachable
 					require.Equal(t, 2, informed())
 				}
-				tries := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
+				calls := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
 				absent = false
-				for range 2 { // it asks again before it is told
+				for range 2 { // it re-registers twice before it learns that the league is over
 					require.NoError(t, away.Player.Register(w.Context))
 				}
 				lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
 				synctest.Wait()
-				assert.Equal(t, tries+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "it is told once")
+				assert.Equal(t, calls+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "the first two return one notification")
 				require.NoError(t, away.Player.Register(w.Context))
 				synctest.Wait()
-				assert.Equal(t, tries+2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "one that comes back may have forgotten it")
+				assert.Equal(t, calls+2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "an agent that re-registers may have forgotten it")
 				assert.True(t, leaguetest.IsClosed(away.Player.Done()))
 				assert.Equal(t, 3, informed())
 				w.Cancel()

@@ -18,16 +18,16 @@ import (
 	"evenodd/league/store"
 )
 
-// pacing gives agents the time to ask again for the answers that they lost.
-func pacing(o *league.Options) { o.Pace = 5 * leaguetest.Second }
+// withPause pauses between rounds, so that agents can retry calls without a response.
+func withPause(o *league.Options) { o.Pace = 5 * leaguetest.Second }
 
-// mortalLeague is a whole league of four players whose manager dies once. It
-// returns what the journal in the folder says.
-func mortalLeague(w *leaguetest.World, end leaguetest.CrashPoint) (*journal.State, []league.MatchRecord) {
+// leagueWithCrash runs a whole league of four players whose manager dies once, and returns
+// its folded journal.
+func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint) (*journal.State, []league.MatchRecord) {
 	w.T.Helper()
 	folder, files := leaguetest.TempFolder(w.T), leaguetest.TempFolder(w.T)
-	x := w.StartMortalManager(end, folder, 4, 1, pacing)
-	var known map[string]bool // matches with a result on disk when the manager died
+	x := w.StartMortalManager(end, folder, 4, 1, withPause)
+	var known map[string]bool // matches with a durable result at the crash
 	var back time.Duration
 	succession := w.InBackground(func() {
 		if end.Event > 0 {
@@ -35,17 +35,17 @@ func mortalLeague(w *leaguetest.World, end leaguetest.CrashPoint) (*journal.Stat
 			x.RestoreDisk()
 			time.Sleep(leaguetest.Second)
 			known, back = recordedIn(w, folder), w.Now()
-			x = w.StartManagerIn(folder, 4, 1, pacing)
+			x = w.StartManagerIn(folder, 4, 1, withPause)
 		}
 	})
 	w.RefereeWithFiles("REF01", files)
 	w.Players(4)
 	<-succession
 	final := x.Finish()
-	checkFarewells(x.World, end.Event != 0)
+	checkCompletionNotices(x.World, end.Event != 0)
 	for _, e := range w.Calls(protocol.StartMatch.Name) {
 		id := leaguetest.Decode[protocol.MatchAssignment](e.Message).MatchID
-		assert.False(w.T, e.At >= back && known[id], "%s has a result, and is handed over again", id)
+		assert.False(w.T, e.At >= back && known[id], "%s has a result, but was assigned again", id)
 	}
 	require.NoError(w.T, x.CloseFiles())
 	state := w.CheckFiles(folder)
@@ -57,7 +57,7 @@ func mortalLeague(w *leaguetest.World, end leaguetest.CrashPoint) (*journal.Stat
 	return state, x.Manager.Results()
 }
 
-// recordedIn are the matches with a result in a journal, as it was left.
+// recordedIn returns the matches with a result in a journal.
 func recordedIn(w *leaguetest.World, folder store.Folder) map[string]bool {
 	recorded := map[string]bool{}
 	j, state, _, err := journalfile.Open(folder.Journal(leaguetest.LeagueID), nil)
@@ -71,9 +71,9 @@ func recordedIn(w *leaguetest.World, folder store.Folder) map[string]bool {
 	return recorded
 }
 
-// checkFarewells wants every agent to be told that the league is over, once, or
-// twice where it is not known who was told.
-func checkFarewells(w *leaguetest.World, killed bool) {
+// checkCompletionNotices checks that each agent gets LEAGUE_COMPLETED once, or at most twice
+// after a crash.
+func checkCompletionNotices(w *leaguetest.World, killed bool) {
 	w.T.Helper()
 	for _, a := range w.Agents() {
 		if a.Player == nil && a.Referee == nil {
@@ -84,22 +84,22 @@ func checkFarewells(w *leaguetest.World, killed bool) {
 			most = 2
 		}
 		n := w.CountCalls(protocol.NotifyLeagueCompleted.Name, a.Host)
-		assert.True(w.T, 1 <= n && n <= most, "%s was told %d times that the league is over", a.ID, n)
+		assert.True(w.T, 1 <= n && n <= most, "%s got LEAGUE_COMPLETED %d times", a.ID, n)
 	}
 }
 
-// A manager may die at any event, whatever the world has heard of it: the next
-// one ends the league as if nothing had happened.
-func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
+// A manager may die before or after any event, whether or not the event's messages were
+// sent. The next manager completes the league with the same results.
+func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a crash test with many lives of a manager, which runs without -short")
+		t.Skip("a slow crash test with many manager restarts")
 	}
 	t.Parallel()
 	var events int
 	var results []league.MatchRecord
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-		state, undisturbed := mortalLeague(w, leaguetest.CrashPoint{})
+		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{})
 		events, results = state.Events, undisturbed
 		w.Close()
 	})
@@ -110,12 +110,12 @@ func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
 				t.Parallel()
 				for event := 1; event <= events; event++ {
 					if event == events && when != leaguetest.BeforeTelling {
-						continue // nothing follows the last event
+						continue // no message follows the last event
 					}
 					t.Run(fmt.Sprint(event), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
 							w := leaguetest.NewWorld(t, kind, zerolog.Nop())
-							_, got := mortalLeague(w, leaguetest.CrashPoint{Event: event, When: when})
+							_, got := leagueWithCrash(w, leaguetest.CrashPoint{Event: event, When: when})
 							assert.Equal(t, results, got)
 							synctest.Wait()
 							w.Close()
@@ -128,25 +128,25 @@ func TestAManagerThatDiesAtAnyEvent(t *testing.T) {
 	}
 }
 
-// Each life lasts for one event.
-func TestAManagerThatDiesAfterEveryEvent(t *testing.T) {
+// Each manager dies after one event.
+func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 1, When: leaguetest.BeforeTelling}, folder, 4, 2, pacing)
-		lives := w.InBackground(func() {
+		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 1, When: leaguetest.BeforeTelling}, folder, 4, 2, withPause)
+		ended := w.InBackground(func() {
 			for event := 2; ; event++ {
 				if <-x.Done; !x.Dead.Load() {
 					return
 				}
 				x.RestoreDisk()
 				time.Sleep(leaguetest.Second)
-				x = w.StartMortalManager(leaguetest.CrashPoint{Event: event, When: leaguetest.BeforeTelling}, folder, 4, 2, pacing)
+				x = w.StartMortalManager(leaguetest.CrashPoint{Event: event, When: leaguetest.BeforeTelling}, folder, 4, 2, withPause)
 			}
 		})
 		w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
 		w.RefereeWithFiles("REF02", files)
 		w.Players(4)
-		<-lives
+		<-ended
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
@@ -155,11 +155,11 @@ func TestAManagerThatDiesAfterEveryEvent(t *testing.T) {
 			events[kind]++
 		}
 		assert.LessOrEqual(t, events["match_accepted"], 6)
-		delete(events, "match_accepted") // that of a result that was reported at once is not waited for
+		delete(events, "match_accepted") // acceptances are optional: a report may come first
 		assert.Equal(t, map[string]int{
 			"created": 1, "registered": 6, "agent_answered": 6, "agent_confirmed": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
 			"round_completed": 3, "completed": 1, "agent_informed": 6,
-		}, events, "no event happens twice")
+		}, events, "no event occurs twice")
 		for m := range state.Matches() {
 			assert.Len(t, m.Attempts, 1)
 		}
@@ -167,26 +167,26 @@ func TestAManagerThatDiesAfterEveryEvent(t *testing.T) {
 	})
 }
 
-// The first life has two events of its own and the next each one more, and
-// players and referees that take their time.
-func TestAManagerThatDiesAgainAndAgainWhileMatchesGoOn(t *testing.T) {
+// The first manager records two events, each later one records one more. Players and
+// referees are slow.
+func TestLeagueSurvivesRepeatedManagerCrashesDuringMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 2, When: leaguetest.AfterTelling}, folder, 4, 2, pacing)
-		lives := w.InBackground(func() {
+		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 2, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
+		ended := w.InBackground(func() {
 			for n := 3; ; n++ {
 				if <-x.Done; !x.Dead.Load() {
 					return
 				}
 				x.RestoreDisk()
 				time.Sleep(time.Duration(n) * leaguetest.Second)
-				x = w.StartMortalManager(leaguetest.CrashPoint{Event: x.CrashPoint.Event + n, When: leaguetest.AfterTelling}, folder, 4, 2, pacing)
+				x = w.StartMortalManager(leaguetest.CrashPoint{Event: x.CrashPoint.Event + n, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
 			}
 		})
 		w.RefereeWithFiles("REF01", files)
 		w.RefereeWithFiles("REF02", files)
 		w.Players(4, leaguetest.WithDelays(leaguetest.Second, 3*leaguetest.Second, 2*leaguetest.Second))
-		<-lives
+		<-ended
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)

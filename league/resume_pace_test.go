@@ -13,34 +13,24 @@ import (
 	"evenodd/league/protocol"
 )
 
-// However long the pause between rounds is, everybody hears at its beginning how
-// the round before went.
-func TestThePauseBeforeARound(t *testing.T) {
+// With a long pause between rounds, the agents get the standings before the pause.
+func TestResultsAreSentBeforeThePause(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
 		w.Referee("REF01")
 		w.Players(4)
 		w.Finish()
 		for _, host := range []string{"p01", "p02", "p03", "p04"} {
-			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRound.Name, host)))
-			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.UpdateStandings.Name, host)), "the table, at the end of each round")
-			assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
+			assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, host)))
+			assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, host)), "the standings at the end of each round")
+			assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
 		}
-		assert.Equal(t, []int{30, 60, 90}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
+		assert.Equal(t, []int{30, 60, 90}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
 	})
 }
 
-func secondsOf(calls []leaguetest.Exchange) []int {
-	list := make([]int, len(calls))
-	for i := range calls {
-		list[i] = int(calls[i].At / leaguetest.Second)
-	}
-	return list
-}
-
-// A manager that comes back says once more how the round before went, however
-// long its first pause is.
-func TestThePauseAfterAResumption(t *testing.T) {
+// A restarted manager repeats the results of the last round before its first pause.
+func TestRestartedManagerRepeatsTheResultsBeforeThePause(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		paced := func(o *league.Options) { o.Pace = 30 * leaguetest.Second }
@@ -52,27 +42,26 @@ func TestThePauseAfterAResumption(t *testing.T) {
 		w.WaitUntil(50 * leaguetest.Second)
 		x = w.StartManagerIn(folder, 4, 1, paced)
 		x.Finish()
-		assert.Equal(t, []int{30, 80, 110}, secondsOf(w.Calls(protocol.NotifyRound.Name, "p01")))
-		assert.Equal(t, []int{30, 50, 80, 110}, secondsOf(w.Calls(protocol.UpdateStandings.Name, "p01")))
-		assert.Equal(t, []int{30, 50, 80, 110}, secondsOf(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
+		assert.Equal(t, []int{30, 80, 110}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+		assert.Equal(t, []int{30, 50, 80, 110}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, "p01")))
+		assert.Equal(t, []int{30, 50, 80, 110}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
 		require.NoError(t, x.CloseFiles())
 		w.CheckFiles(folder)
 	})
 }
 
-// A manager that is told to stop lets the matches end that have begun, and
-// hands out no other.
-func TestAManagerThatIsToldToStop(t *testing.T) {
+// A stopping manager waits for the running matches and assigns no others.
+func TestStoppingManagerWaitsForRunningMatches(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		patience int // seconds
 		began    int // matches
 		recorded int
-		stopped  int // at that second
+		stopped  int // second of the end
 		attempts int
 	}{
-		{"the running match ends", 10, 1, 1, 4, 1},
-		{"unless it takes too long", 1, 1, 0, 2, 1},
+		{"the running match ends in time", 10, 1, 1, 4, 1},
+		{"the running match takes too long", 1, 1, 0, 2, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -106,9 +95,7 @@ func TestAManagerThatIsToldToStop(t *testing.T) {
 	}
 }
 
-// A referee that takes longer than the longest match loses it, whatever the
-// manager has computed.
-func TestTheLongestMatch(t *testing.T) {
+func TestLongestMatchLimitsAnAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
 		w.Referee("REF01", w.OnlyAccepting())

@@ -16,9 +16,9 @@ import (
 	"evenodd/referee"
 )
 
-// A referee does not wait for a manager that is away, nor the manager for the
-// round, to get a result that is there.
-func TestAReportBeforeTheRoundIsTakenUpAgain(t *testing.T) {
+// A report that arrives between the restart of the manager and the continuation of the round
+// counts.
+func TestReportBeforeTheRoundContinuesIsRecorded(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
@@ -30,7 +30,7 @@ func TestAReportBeforeTheRoundIsTakenUpAgain(t *testing.T) {
 		x = w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Equal(t, 2, x.Manager.Status().Recorded)
-		assert.Equal(t, []string{leaguetest.LeagueID + "/R1M1.json", leaguetest.LeagueID + "/R1M2.json"}, leaguetest.MatchFiles(t, files), "and acknowledged")
+		assert.Equal(t, []string{leaguetest.LeagueID + "/R1M1.json", leaguetest.LeagueID + "/R1M2.json"}, leaguetest.MatchFiles(t, files), "the reports are acknowledged")
 		x.Finish()
 		assert.Len(t, w.Calls(protocol.StartMatch.Name), 6)
 		assert.Len(t, w.Calls(protocol.Invite.Name), 12)
@@ -39,13 +39,12 @@ func TestAReportBeforeTheRoundIsTakenUpAgain(t *testing.T) {
 	})
 }
 
-// A manager that is away for the whole of a match gets its result when it is
-// back.
-func TestAManagerIsAwayWhileAMatchIsPlayed(t *testing.T) {
+// A manager that is down during a whole match gets the result after its restart.
+func TestResultIsReportedToTheRestartedManager(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		too  bool // the referee dies too, when it has finished
-	}{{"the referee insists", false}, {"the referee has died meanwhile", true}} {
+		too  bool // the referee also dies after the match
+	}{{"the referee retries", false}, {"the referee died meanwhile", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
@@ -66,7 +65,7 @@ func TestAManagerIsAwayWhileAMatchIsPlayed(t *testing.T) {
 				}
 				x.Finish()
 				assert.Less(t, w.Now(), 80*leaguetest.Second)
-				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, files))
 				require.NoError(t, x.CloseFiles())
 				assert.Equal(t, 1, w.CheckFiles(folder).Rounds[0].Matches[0].Report.Number)
@@ -75,14 +74,13 @@ func TestAManagerIsAwayWhileAMatchIsPlayed(t *testing.T) {
 	}
 }
 
-// A referee that was killed in the middle of a match gets it again as soon as it
-// is back.
-func TestARefereeThatComesBackGetsItsMatchAtOnce(t *testing.T) {
+// A referee that was killed during a match gets it again as soon as it re-registers.
+func TestReturningRefereeGetsItsMatchImmediately(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		manager bool // dies too
+		manager bool // the manager dies too
 		away    int  // seconds
-	}{{"after a moment", false, 2}, {"after ten seconds", false, 10}, {"and so does its manager", true, 3}} {
+	}{{"after two seconds", false, 2}, {"after ten seconds", false, 10}, {"with its manager", true, 3}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
@@ -100,10 +98,10 @@ func TestARefereeThatComesBackGetsItsMatchAtOnce(t *testing.T) {
 				w.WaitUntil(back)
 				w.RefereeWithFiles("REF01", files)
 				synctest.Wait()
-				handed := w.Calls(protocol.StartMatch.Name)
-				assert.Equal(t, int(back/leaguetest.Second), int(handed[len(handed)-1].At/leaguetest.Second))
+				assigned := w.Calls(protocol.StartMatch.Name)
+				assert.Equal(t, int(back/leaguetest.Second), int(assigned[len(assigned)-1].At/leaguetest.Second))
 				x.Finish()
-				for _, e := range handed {
+				for _, e := range assigned {
 					assert.Equal(t, "ref01", e.To)
 					assert.Equal(t, 1, leaguetest.Decode[protocol.MatchAssignment](e.Message).Attempt)
 				}
@@ -115,18 +113,17 @@ func TestARefereeThatComesBackGetsItsMatchAtOnce(t *testing.T) {
 	}
 }
 
-// A referee that stays away loses its match, gets no other, and gets matches
-// again when it is back, also from the next manager.
-func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
+// A referee that stays unreachable loses its match and gets matches again after its return.
+func TestUnreachableRefereeIsSuspended(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		next bool // a manager knows of it from the journal only
-	}{{"for the same manager", false}, {"for the next", true}} {
+		next bool // a restarted manager reads it from the journal
+	}{{"under the same manager", false}, {"under the next manager", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				atOnce := func(o *league.Options) { o.SuspendAfter = 1 }
-				x := w.StartManagerIn(folder, 4, 2, atOnce)
+				suspendAfterOne := func(o *league.Options) { o.SuspendAfter = 1 }
+				x := w.StartManagerIn(folder, 4, 2, suspendAfterOne)
 				r := w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
 				w.RefereeWithFiles("REF02", files, leaguetest.WithCapacity(1))
 				w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
@@ -137,9 +134,9 @@ func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
 				assert.NotContains(t, w.EventTypes(folder), "agent_suspended", "the round is not over")
 				if test.next {
 					x.Kill()
-					x = w.StartManagerIn(folder, 4, 2, atOnce)
+					x = w.StartManagerIn(folder, 4, 2, suspendAfterOne)
 				}
-				w.WaitUntil(22 * leaguetest.Second) // in the second round, of which it has none
+				w.WaitUntil(22 * leaguetest.Second) // in the second round, without a match for REF01
 				w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
 				x.Finish()
 				var list []string
@@ -147,7 +144,7 @@ func TestARefereeThatStaysAwayIsSuspended(t *testing.T) {
 					q := leaguetest.Decode[protocol.MatchAssignment](e.Message)
 					list = append(list, q.MatchID+" "+e.To+" "+string(rune('0'+q.Attempt)))
 				}
-				if test.next { // which hands over what it finds
+				if test.next { // a restarted manager assigns unfinished matches again
 					assert.Equal(t, 2, count(list, "R1M1 ref02 2"))
 					list = slices.Compact(list)
 				}
@@ -174,13 +171,13 @@ func count(list []string, what string) int {
 	return n
 }
 
-// A referee that begins the same attempt again with another commitment, so that
-// it could choose between two draws, gets a new attempt.
-func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
+// A referee that restarts the same attempt with another commitment could choose between two
+// draws. It gets a new attempt instead.
+func TestOtherCommitmentForTheSameAttemptStartsANewAttempt(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		manager bool // dies too
-	}{{"under the same manager", false}, {"under the next", true}} {
+		manager bool // the manager dies too
+	}{{"under the same manager", false}, {"under the next manager", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
@@ -195,7 +192,7 @@ func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
 					x.Kill()
 					x = w.StartManagerIn(folder, 2, 1)
 				}
-				inconstant(w, "REF01", files)
+				refereeWithOtherNonces(w, "REF01", files)
 				x.Finish()
 				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 				assert.Equal(t, 2, report.Attempt)
@@ -210,8 +207,8 @@ func TestAnAttemptThatIsBegunAgainOtherwise(t *testing.T) {
 	}
 }
 
-// inconstant is a referee that comes back with another nonce for every match.
-func inconstant(w *leaguetest.World, id string, folder store.Folder) {
+// refereeWithOtherNonces restarts a referee with another nonce for each match.
+func refereeWithOtherNonces(w *leaguetest.World, id string, folder store.Folder) {
 	w.T.Helper()
 	a := w.RefereeWith(id, nil, func(o *referee.Options) {
 		o.ID, o.Folder = id, folder
@@ -220,8 +217,8 @@ func inconstant(w *leaguetest.World, id string, folder store.Folder) {
 	require.NoError(w.T, a.Referee.Register(w.Context))
 }
 
-// A league keeps the rules that it began with.
-func TestTheSettingsHaveChangedBetweenTwoLives(t *testing.T) {
+// A league keeps its recorded settings.
+func TestResumedLeagueKeepsItsSettings(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)

@@ -14,15 +14,15 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Who has registered stays, and who has not may still.
-func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
+// Registrations survive a restart, and registration stays open.
+func TestRegistrationsSurviveARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
 		r := w.Referee("REF01")
 		w.Player("P01")
 		w.Player("Somebody", leaguetest.WithoutID)
-		synctest.Wait() // they have answered the manager's pings
+		synctest.Wait() // the agents have answered the manager's pings
 		x.Kill()
 		w.WaitUntil(1 * leaguetest.Second)
 		x = w.StartManagerIn(folder, 4, 1)
@@ -31,7 +31,7 @@ func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
 			State: decide.StateWaitingForRegistrations, Players: 2, Referees: 1, Agents: protocol.AgentStates{Registered: 3},
 		}, x.Manager.Status())
 		assert.Equal(t, "REF01", r.Referee.ID())
-		_, data := answer(w.Query("P01", protocol.QueryStatus)) // with its old token
+		_, data := answer(w.Query("P01", protocol.QueryStatus)) // with its token from before the restart
 		assert.Contains(t, string(data), "WAITING_FOR_REGISTRATIONS")
 
 		late := w.Player("Nobody", leaguetest.WithoutID)
@@ -48,9 +48,8 @@ func TestAManagerThatDiesBeforeTheStart(t *testing.T) {
 	})
 }
 
-// A registration whose answer was lost is the same registration to the next
-// manager.
-func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
+// A registration without a received response can be repeated after a restart.
+func TestRegistrationWithALostResponseIsIdempotent(t *testing.T) {
 	for _, when := range []leaguetest.Moment{leaguetest.BeforeTelling, leaguetest.AfterTelling} {
 		t.Run(when.String(), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -64,11 +63,11 @@ func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
 				synctest.Wait() // the referee has answered the manager's ping: event 3
 				first, err = w.Apply(q)
 				if when == leaguetest.BeforeTelling {
-					require.Error(t, err, "the answer is lost")
+					require.Error(t, err, "the response is lost")
 					x.RestoreDisk()
 				} else {
 					require.NoError(t, err)
-					x.Kill() // its fate was another event
+					x.Kill() // the crash point is the next event
 				}
 				w.PingOnly("alpha")
 				w.StartManagerIn(folder, 0, 1)
@@ -86,26 +85,26 @@ func TestARegistrationWhoseAnswerDiedWithItsManager(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
 				assert.Equal(t, 1, w.Manager.Status().Players)
-				assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), q.ConversationID, "who reads the journal cannot ask for the token")
+				assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), q.ConversationID, "a reader of the journal cannot repeat the registration to get the token")
 			})
 		})
 	}
 }
 
-// The registration window begins the league with who is there, if there are
-// enough, or as soon as there are.
-func TestTheRegistrationWindow(t *testing.T) {
+// At the end of the registration window the league starts with the registered agents, or
+// later as soon as there are enough.
+func TestLeagueStartsAfterTheRegistrationWindow(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		fewest  int
-		players []int // seconds at which they come
-		begins  int   // second
+		players []int // seconds of their registrations
+		begins  int   // second of the start
 		matches int
 	}{
-		{"enough have come", 2, []int{1, 2, 3}, 60, 3},
-		{"too few have come: it begins with the next", 3, []int{1, 2, 90}, 90, 3},
-		{"all have come before", 2, []int{1, 2, 3, 4, 5}, 5, 10},
-		{"more come than the fewest, but too late", 2, []int{1, 2, 61}, 60, 1},
+		{"enough players", 2, []int{1, 2, 3}, 60, 3},
+		{"too few players: it starts with the next one", 3, []int{1, 2, 90}, 90, 3},
+		{"all players register before the end", 2, []int{1, 2, 3, 4, 5}, 5, 10},
+		{"one registers after the start", 2, []int{1, 2, 61}, 60, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -126,8 +125,7 @@ func TestTheRegistrationWindow(t *testing.T) {
 	}
 }
 
-// The next manager opens the window anew.
-func TestTheRegistrationWindowOfTheNextManager(t *testing.T) {
+func TestRegistrationWindowRestartsWithTheManager(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		window := func(o *league.Options) { o.RegistrationWindow = 60 * leaguetest.Second }
@@ -145,8 +143,7 @@ func TestTheRegistrationWindowOfTheNextManager(t *testing.T) {
 	})
 }
 
-// What start_league has answered is not forgotten.
-func TestALeagueThatWasStartedByHandStaysStarted(t *testing.T) {
+func TestStartedLeagueStaysStartedAfterARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 0, 1)
@@ -154,13 +151,13 @@ func TestALeagueThatWasStartedByHandStaysStarted(t *testing.T) {
 		require.NoError(t, x.Start(o))
 		w.Referee("REF01")
 		w.Players(3)
-		synctest.Wait() // they have answered the manager's pings
+		synctest.Wait() // the agents have answered the manager's pings
 		q := &protocol.ToolRequest{}
 		q.AuthToken = x.Manager.AdminToken()
 		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		require.NoError(t, err)
 		kinds := w.EventTypes(folder)
-		assert.Equal(t, "started", kinds[len(kinds)-1], "it is on disk before anybody is told")
+		assert.Equal(t, "started", kinds[len(kinds)-1], "the event is durable before the response")
 		x.Kill()
 		x = w.StartManagerIn(folder, 0, 1)
 		x.Finish()

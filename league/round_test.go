@@ -14,7 +14,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// announced are the matches of all rounds, as a player was told of them.
+// announced returns the matches of all rounds that were announced to a player.
 func announced(w *leaguetest.World, to string) []protocol.AnnouncedMatch {
 	var matches []protocol.AnnouncedMatch
 	for _, e := range w.Calls(protocol.NotifyRound.Name, to) {
@@ -23,8 +23,8 @@ func announced(w *leaguetest.World, to string) []protocol.AnnouncedMatch {
 	return matches
 }
 
-// fixtures writes matches as "R1M1 P01-P02".
-func fixtures(matches []protocol.AnnouncedMatch) []string {
+// pairings formats matches as "R1M1 P01-P02".
+func pairings(matches []protocol.AnnouncedMatch) []string {
 	list := make([]string, len(matches))
 	for i, m := range matches {
 		list[i] = fmt.Sprintf("%s %s-%s", m.MatchID, m.PlayerAID, m.PlayerBID)
@@ -32,8 +32,8 @@ func fixtures(matches []protocol.AnnouncedMatch) []string {
 	return list
 }
 
-// balance counts the matches of each referee.
-func balance(matches []protocol.AnnouncedMatch) map[string]int {
+// matchesPerReferee counts the matches of each referee.
+func matchesPerReferee(matches []protocol.AnnouncedMatch) map[string]int {
 	count := map[string]int{}
 	for _, m := range matches {
 		count[m.RefereeID]++
@@ -41,7 +41,7 @@ func balance(matches []protocol.AnnouncedMatch) map[string]int {
 	return count
 }
 
-func TestFourPlayersPlayTheTableOfTheSpecification(t *testing.T) { // 003 table 9
+func TestFourPlayersPlayTheScheduleOfTheSpecification(t *testing.T) { // 003 table 9
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 2)
 		w.Referee("REF01")
@@ -52,8 +52,8 @@ func TestFourPlayersPlayTheTableOfTheSpecification(t *testing.T) { // 003 table 
 			matches := announced(w, host)
 			assert.Equal(t, []string{
 				"R1M1 P01-P02", "R1M2 P03-P04", "R2M1 P01-P03", "R2M2 P02-P04", "R3M1 P01-P04", "R3M2 P02-P03",
-			}, fixtures(matches))
-			assert.Equal(t, map[string]int{"REF01": 3, "REF02": 3}, balance(matches))
+			}, pairings(matches))
+			assert.Equal(t, map[string]int{"REF01": 3, "REF02": 3}, matchesPerReferee(matches))
 			for _, m := range matches {
 				assert.Equal(t, protocol.RefereeAuthAccessToken, m.RefereeAuth)
 				assert.Equal(t, leaguetest.EndpointOf(strings.ToLower(m.RefereeID)), m.RefereeEndpoint)
@@ -69,18 +69,18 @@ func TestFourPlayersPlayTheTableOfTheSpecification(t *testing.T) { // 003 table 
 	})
 }
 
-func TestMatchesAreSharedByWhatARefereeCanDo(t *testing.T) {
+func TestMatchesAreDistributedByRefereeCapacity(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(6, 2)
 		w.Referee("REF01", leaguetest.WithCapacity(1))
 		w.Referee("REF02", leaguetest.WithCapacity(2))
 		w.Players(6)
 		w.Finish()
-		assert.Equal(t, map[string]int{"REF01": 5, "REF02": 10}, balance(announced(w, "p01")))
+		assert.Equal(t, map[string]int{"REF01": 5, "REF02": 10}, matchesPerReferee(announced(w, "p01")))
 	})
 }
 
-func TestFivePlayersHaveAByeEach(t *testing.T) {
+func TestFivePlayersHaveOneByeEach(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(5, 1)
 		w.Referee("REF01")
@@ -92,7 +92,7 @@ func TestFivePlayersHaveAByeEach(t *testing.T) {
 			assert.Len(t, q.Matches, 2)
 			for n := range 5 {
 				id := protocol.PlayerID(n + 1)
-				if !strings.Contains(strings.Join(fixtures(q.Matches), " "), id) {
+				if !strings.Contains(strings.Join(pairings(q.Matches), " "), id) {
 					byes[id]++
 				}
 			}
@@ -106,7 +106,7 @@ func TestFivePlayersHaveAByeEach(t *testing.T) {
 	})
 }
 
-func TestASecondLegSwapsTheSeats(t *testing.T) {
+func TestSecondLegSwapsTheSides(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1, func(o *league.Options) { o.Legs = 2 })
 		w.Referee("REF01")
@@ -114,12 +114,12 @@ func TestASecondLegSwapsTheSeats(t *testing.T) {
 		w.Finish()
 		assert.Equal(t, []string{
 			"R1M1 P01-P02", "R2M1 P01-P03", "R3M1 P02-P03", "R4M1 P02-P01", "R5M1 P03-P01", "R6M1 P03-P02",
-		}, fixtures(announced(w, "p03")))
+		}, pairings(announced(w, "p03")))
 		assert.Len(t, w.Manager.Results(), 6)
 	})
 }
 
-func TestEveryAgentIsToldInOrder(t *testing.T) {
+func TestNotificationsArriveInOrder(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 2)
 		w.Referee("REF01")
@@ -151,7 +151,7 @@ func TestEveryAgentIsToldInOrder(t *testing.T) {
 	})
 }
 
-func TestTheEndOfARound(t *testing.T) {
+func TestRoundCompletedHasSummaryAndStandings(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1)
 		w.Referee("REF01")
@@ -167,10 +167,10 @@ func TestTheEndOfARound(t *testing.T) {
 			assert.Equal(t, i+1, q.RoundID)
 			assert.Equal(t, fmt.Sprintf("conv-round-%d-complete", i+1), q.ConversationID)
 			assert.Equal(t, []int{2, 2}, []int{*q.MatchesCompleted, *q.MatchesPlayed})
-			assert.Equal(t, 1, q.Summary.TechnicalLosses, "P04 refuses")
+			assert.Equal(t, 1, q.Summary.TechnicalLosses, "P04 rejects its invitation")
 			assert.Equal(t, 2, q.Summary.TotalMatches)
 			assert.Equal(t, 1, q.Summary.Wins+q.Summary.Draws)
-			draws := []int{0, 1, 0}[i] // R2M1 is P01 against P03, who both choose even
+			draws := []int{0, 1, 0}[i] // R2M1: P01 and P03 both choose even
 			assert.Equal(t, draws, q.Summary.Draws)
 			if i < 2 {
 				require.NotNil(t, q.NextRoundID)
@@ -202,7 +202,7 @@ func TestTheEndOfARound(t *testing.T) {
 	})
 }
 
-func TestStandingsAfterEveryMatch(t *testing.T) {
+func TestStandingsAreSentAfterEveryMatchOnRequest(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1, func(o *league.Options) { o.EveryMatch = true })
 		w.Referee("REF01")
@@ -215,7 +215,7 @@ func TestStandingsAfterEveryMatch(t *testing.T) {
 				for _, row := range leaguetest.Decode[protocol.StandingsUpdate](e.Message).Standings {
 					played += row.Played
 				}
-				assert.GreaterOrEqual(t, played/2, recorded, "the table only grows")
+				assert.GreaterOrEqual(t, played/2, recorded, "the number of results only grows")
 				recorded = played / 2
 			}
 			assert.Equal(t, 6, recorded)
@@ -224,7 +224,7 @@ func TestStandingsAfterEveryMatch(t *testing.T) {
 	})
 }
 
-func TestARoundIsAnnouncedAheadOfItsMatches(t *testing.T) {
+func TestRoundIsAnnouncedBeforeItsMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1, func(o *league.Options) { o.AnnounceLead = 60 * leaguetest.Second })
 		w.Referee("REF01")

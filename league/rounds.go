@@ -93,7 +93,7 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 		x := &match{
 			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Rounds[round-1].Matches[i],
 			a: m.players[p.A], b: m.players[p.B], announced: m.agents[referees[i]], done: make(chan struct{}),
-			rejected: map[int]rejection{}, recheck: make(chan struct{}, 1),
+			recheck: make(chan struct{}, 1),
 		}
 		forfeit, err := decide.Forfeit(m.state, x.id)
 		if err == nil && forfeit != nil {

@@ -15,8 +15,7 @@ import (
 	"evenodd/player/strategy"
 )
 
-// A whole league of a size and a seed is the same whatever carries it.
-func TestAWholeLeagueIsTheSameOnEveryCarrier(t *testing.T) {
+func TestLeagueHasTheSameResultsOnEveryCarrier(t *testing.T) {
 	for players := 2; players <= 8; players++ {
 		for _, seed := range []string{"one", "two", "three"} {
 			t.Run(fmt.Sprintf("%d players, seed %s", players, seed), func(t *testing.T) {
@@ -27,7 +26,7 @@ func TestAWholeLeagueIsTheSameOnEveryCarrier(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						w := leaguetest.NewWorld(t, kind, zerolog.Nop())
 						w.Seed = seed
-						wholeLeague(w, players)
+						runWholeLeague(w, players)
 						w.Close()
 						w.CheckMessages()
 						standings = append(standings, w.Manager.Standings())
@@ -45,13 +44,13 @@ func TestAWholeLeagueIsTheSameOnEveryCarrier(t *testing.T) {
 	}
 }
 
-// wholeLeague has two referees, and players of all strategies in turn.
-func wholeLeague(w *leaguetest.World, players int) {
+// runWholeLeague runs a league with two referees and players of all strategies.
+func runWholeLeague(w *leaguetest.World, players int) {
 	w.T.Helper()
 	w.StartManager(players, 2)
 	w.Referee("REF01", leaguetest.WithCapacity(2))
 	w.Referee("REF02", leaguetest.WithCapacity(1))
-	strategies := slices.DeleteFunc(strategy.Names(), func(name string) bool { return name == "perfect" }) // it plays another game
+	strategies := slices.DeleteFunc(strategy.Names(), func(name string) bool { return name == "perfect" }) // perfect plays another game
 	for i := range players {
 		w.Player(fmt.Sprintf("P%02d", i+1), leaguetest.WithStrategy(strategies[i%len(strategies)]))
 	}
@@ -72,7 +71,7 @@ func wholeLeague(w *leaguetest.World, players int) {
 		case a.Referee != nil:
 			assert.True(w.T, leaguetest.IsClosed(a.Referee.Done()))
 			assert.Equal(w.T, end.Champion, a.Referee.Record().Champion)
-			assert.Empty(w.T, a.Referee.Record().Warnings, "our players conform")
+			assert.Empty(w.T, a.Referee.Record().Warnings, "our players comply with the specification")
 		}
 	}
 }

@@ -13,9 +13,7 @@ import (
 	"evenodd/league/store"
 )
 
-// TestHistoryFollowsFromItsMatches: a restarted player has the same memory as one that
-// was not restarted.
-func TestHistoryFollowsFromItsMatches(t *testing.T) {
+func TestHistoryCanBeRebuiltFromItsMatches(t *testing.T) {
 	choices := rapid.SampledFrom([]string{"", "even", "odd"})
 	drawn := func(t *rapid.T) *store.HistoryMatch {
 		return &store.HistoryMatch{

@@ -9,7 +9,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestDeadlineThatSaysNothingIsIgnored(t *testing.T) {
+func TestPastDeadlineIsIgnored(t *testing.T) {
 	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
 	p := &Player{options: Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}
 	tests := []struct {
@@ -18,11 +18,11 @@ func TestDeadlineThatSaysNothingIsIgnored(t *testing.T) {
 	}{
 		{"half a minute", "2025-01-15T10:30:00Z", "2025-01-15T10:30:30Z", 30 * time.Second},
 		{"a second", "2025-01-15T10:30:00Z", "2025-01-15T10:30:01Z", time.Second},
-		{"what is left of it", "2025-01-15T10:29:50Z", "2025-01-15T10:30:20Z", 20 * time.Second},
+		{"the rest of half a minute", "2025-01-15T10:29:50Z", "2025-01-15T10:30:20Z", 20 * time.Second},
 		{"now", "2025-01-15T10:30:00Z", "2025-01-15T10:30:00Z", 0},
 		{"now, a moment later", "2025-01-15T10:30:00.135401Z", "2025-01-15T10:30:00.135409Z", 0},
-		{"now, of a clock that is ahead", "2025-01-15T10:30:07Z", "2025-01-15T10:30:07Z", 0},
-		{"before it asked", "2025-01-15T10:30:09.165609Z", "2025-01-15T10:30:09.1656Z", 0},
+		{"now, by a clock that is ahead", "2025-01-15T10:30:07Z", "2025-01-15T10:30:07Z", 0},
+		{"before the request", "2025-01-15T10:30:09.165609Z", "2025-01-15T10:30:09.1656Z", 0},
 		{"long ago", "2025-01-15T09:30:00Z", "2025-01-15T09:30:30Z", 0},
 		{"nothing", "2025-01-15T10:30:00Z", "", 0},
 	}
@@ -33,8 +33,8 @@ func TestDeadlineThatSaysNothingIsIgnored(t *testing.T) {
 	}
 }
 
-// Only a conversation id in the form of our own referees contains an attempt.
-func TestAttemptOfAConversation(t *testing.T) {
+// Only conversation ids in the form of our referees contain an attempt.
+func TestAttemptIsParsedFromOurConversationIDs(t *testing.T) {
 	for conversation, attempt := range map[string]int{
 		"conv-r1m1-a1":                         1,
 		"conv-r1m1-a12":                        12,

@@ -23,8 +23,8 @@ import (
 	"evenodd/player/strategy"
 )
 
-// plays a match of a player from the invitation to its end.
-func plays(c *leaguetest.ScriptedReferee, number int) {
+// playMatch plays a match with a player.
+func playMatch(c *leaguetest.ScriptedReferee, number int) {
 	c.World.T.Helper()
 	_, err := c.Invite()
 	require.NoError(c.World.T, err)
@@ -34,8 +34,8 @@ func plays(c *leaguetest.ScriptedReferee, number int) {
 	require.NoError(c.World.T, err)
 }
 
-// completes is ROUND_COMPLETED of a manager with the right credential.
-func completes(w *leaguetest.World, to *leaguetest.Agent, round int) {
+// completeRound sends ROUND_COMPLETED with the manager's credential.
+func completeRound(w *leaguetest.World, to *leaguetest.Agent, round int) {
 	w.T.Helper()
 	n := 1
 	_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
@@ -47,8 +47,8 @@ func completes(w *leaguetest.World, to *leaguetest.Agent, round int) {
 	require.NoError(w.T, err)
 }
 
-// ends is LEAGUE_COMPLETED of a manager with the right credential.
-func ends(w *leaguetest.World, to *leaguetest.Agent) {
+// completeLeague sends LEAGUE_COMPLETED with the manager's credential.
+func completeLeague(w *leaguetest.World, to *leaguetest.Agent) {
 	w.T.Helper()
 	_, err := protocol.NotifyLeagueCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
 		&protocol.LeagueCompleted{
@@ -80,7 +80,7 @@ func TestRestartedPlayerReturns(t *testing.T) {
 		assert.Equal(t, []string{"player:alpha", ""}, []string{new.Sender, new.AuthToken})
 		assert.Equal(t, []string{"player:P02", w.Token("P02")}, []string{old.Sender, old.AuthToken})
 
-		require.NoError(t, again.Player.Register(w.Context), "and in the middle of its life it may show itself again")
+		require.NoError(t, again.Player.Register(w.Context), "a registered player may register again")
 		assert.Equal(t, 3, w.Manager.Status().Players)
 		w.StartLeague()
 		w.Finish()
@@ -106,7 +106,7 @@ func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrTokenInvalid), leaguetest.Normally)))
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-		plays(w.ScriptedReferee(p, "R1M1", 1), 8)
+		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		require.NoError(t, p.Player.Close())
 		p.Stop()
 
@@ -114,8 +114,8 @@ func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 		calls := w.Calls(protocol.RegisterPlayer.Name)
 		require.Len(t, calls, 3)
 		assert.Empty(t, leaguetest.Decode[protocol.Envelope](calls[2].Message).AuthToken)
-		assert.Zero(t, p.Player.Record().Stats.TotalMatches, "what it played was in another league")
-		plays(w.ScriptedReferee(p, "R1M1", 1), 7)
+		assert.Zero(t, p.Player.Record().Stats.TotalMatches, "the old history is of another league")
+		playMatch(w.ScriptedReferee(p, "R1M1", 1), 7)
 		require.NoError(t, p.Player.Close())
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, leaguetest.ReadHistory(t, folder, "P01").Stats)
 		aside, err := filepath.Glob(filepath.Join(filepath.Dir(folder.History("P01")), "history-*.json"))
@@ -123,7 +123,7 @@ func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 		require.Len(t, aside, 1)
 		old, err := store.Read[store.History](aside[0])
 		require.NoError(t, err)
-		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, old.Stats, "and that is still there")
+		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, old.Stats, "the old history is renamed")
 	})
 }
 
@@ -138,12 +138,12 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 			require.ErrorIs(t, err, os.ErrNotExist)
 		}
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		completes(w, p, 1)
+		completeRound(w, p, 1)
 		require.NoError(t, p.Player.Close())
-		unwritten() // nothing has happened
-		plays(w.ScriptedReferee(p, "R1M1", 1), 8)
+		unwritten() // the history is empty
+		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		unwritten()
-		completes(w, p, 1)
+		completeRound(w, p, 1)
 		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, &store.History{
 			SchemaVersion: "1.0.0", LastUpdated: h.LastUpdated, PlayerID: "P01", DisplayName: "Agent P01", LeagueID: leaguetest.LeagueID,
@@ -160,19 +160,19 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
 		assert.Equal(t, h.LastUpdated, leaguetest.ReadHistory(t, folder, "P01").LastUpdated, "nothing has changed")
 
-		plays(w.ScriptedReferee(p, "R2M1", 2), 7)
+		playMatch(w.ScriptedReferee(p, "R2M1", 2), 7)
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
-		w.Announce(p, 3, protocol.RefereeAuthAccessToken) // ROUND_COMPLETED got lost
+		w.Announce(p, 3, protocol.RefereeAuthAccessToken) // ROUND_COMPLETED was lost
 		h = leaguetest.ReadHistory(t, folder, "P01")
 		require.Len(t, h.Matches, 2)
 		assert.Equal(t, 2, h.Matches[1].Attempt)
-		plays(w.ScriptedReferee(p, "R3M1", 1), 8)
-		ends(w, p)
+		playMatch(w.ScriptedReferee(p, "R3M1", 1), 8)
+		completeLeague(w, p)
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3)
 		_, err := w.ScriptedReferee(p, "R4M1", 1).SendGameOver(8)
 		require.NoError(t, err)
 		require.NoError(t, p.Player.Close())
-		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 4, "what came late is not lost")
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 4, "a late result is written")
 
 		var files []string
 		require.NoError(t, filepath.WalkDir(string(folder), func(path string, d os.DirEntry, err error) error {
@@ -181,7 +181,7 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 			}
 			return err
 		}))
-		assert.ElementsMatch(t, []string{folder.History("P01"), folder.Identity("player", "Agent P01 at "+leaguetest.EndpointOf(leaguetest.ManagerHost))}, files, "it writes nothing else")
+		assert.ElementsMatch(t, []string{folder.History("P01"), folder.Identity("player", "Agent P01 at "+leaguetest.EndpointOf(leaguetest.ManagerHost))}, files, "it writes no other files")
 	})
 }
 
@@ -207,19 +207,19 @@ func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
 		assert.Equal(t, before, p.Player.Record().Stats)
 		_, err = w.ScriptedReferee(p, "R1M1", 2).SendGameOver(8)
 		require.NoError(t, err)
-		assert.Equal(t, before, p.Player.Record().Stats, "what it has played is not counted again")
-		for match := 1; match <= 20; match++ { // by chance all would be so once in a million times
+		assert.Equal(t, before, p.Player.Record().Stats, "a result counts once")
+		for match := 1; match <= 20; match++ { // a random strategy would pass with a probability of one in a million
 			c := w.ScriptedReferee(p, protocol.MatchID{Round: 3, Number: match}.String(), 1)
 			_, err = c.Invite()
 			require.NoError(t, err)
 			chosen, err := c.Choose()
 			require.NoError(t, err)
-			assert.Equal(t, "odd", chosen.ParityChoice, "it remembers what P02 chose last")
+			assert.Equal(t, "odd", chosen.ParityChoice, "it remembers P02's last choice")
 		}
 	})
 }
 
-func TestPlayerStartsWithItsPast(t *testing.T) {
+func TestPlayerStartsWithTheGivenHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		past := []store.HistoryMatch{
@@ -254,7 +254,7 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 				require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
 				p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-				plays(w.ScriptedReferee(p, "R1M1", 1), 8)
+				playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 				require.NoError(t, p.Player.Close())
 				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 				aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "history-*.json"))
@@ -276,18 +276,18 @@ func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
 		require.NoError(t, p.Player.Register(w.Context))
 		data := filepath.Join(string(folder), "data")
-		require.NoError(t, os.WriteFile(data, nil, 0o600)) // where the folder would be
+		require.NoError(t, os.WriteFile(data, nil, 0o600)) // in place of the folder
 		for round := 1; round <= 3; round++ {
 			w.Announce(p, round, protocol.RefereeAuthAccessToken)
-			plays(w.ScriptedReferee(p, protocol.MatchID{Round: round, Number: 1}.String(), 1), 8)
-			completes(w, p, round)
+			playMatch(w.ScriptedReferee(p, protocol.MatchID{Round: round, Number: 1}.String(), 1), 8)
+			completeRound(w, p, round)
 		}
 		synctest.Wait()
-		assert.Equal(t, 1, strings.Count(log.String(), "cannot write the history file"), "once for one cause")
+		assert.Equal(t, 1, strings.Count(log.String(), "cannot write the history file"), "one log line for one cause")
 		require.ErrorContains(t, p.Player.Close(), "P01")
 		require.NoError(t, os.Remove(data))
 		w.Announce(p, 4, protocol.RefereeAuthAccessToken)
-		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3, "and when it no longer fails, all is there")
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3, "the history is written when the error is gone")
 		require.NoError(t, p.Player.Close())
 	})
 }
@@ -310,10 +310,10 @@ func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
 		only    string
 		joins   bool
 	}{
-		{"one of them", []string{"another", leaguetest.LeagueID}, "", true},
-		{"none of them", []string{"another", "a_third"}, "", false},
-		{"the only one", []string{"another"}, leaguetest.LeagueID, true},
-		{"not the only one", []string{leaguetest.LeagueID}, "another", false},
+		{"one of several", []string{"another", leaguetest.LeagueID}, "", true},
+		{"none of several", []string{"another", "a_third"}, "", false},
+		{"the only allowed league", []string{"another"}, leaguetest.LeagueID, true},
+		{"not the only allowed league", []string{leaguetest.LeagueID}, "another", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -333,7 +333,7 @@ func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
 	}
 }
 
-func TestFinish(t *testing.T) {
+func TestFinishWaitsForTheCurrentMatches(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		end  func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.ScriptedReferee) // after 10 s
@@ -342,12 +342,12 @@ func TestFinish(t *testing.T) {
 		{"the match ends", func(w *leaguetest.World, _ *leaguetest.Agent, c *leaguetest.ScriptedReferee) {
 			_, _ = c.SendGameOver(8)
 		}, 10 * leaguetest.Second},
-		{"its end got lost, and the round ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) { completes(w, p, 1) }, 10 * leaguetest.Second},
-		{"its end got lost, and the next round begins", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) {
+		{"GAME_OVER is lost and the round ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) { completeRound(w, p, 1) }, 10 * leaguetest.Second},
+		{"GAME_OVER is lost and the next round begins", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) {
 			w.Announce(p, 2, protocol.RefereeAuthAccessToken)
 		}, 10 * leaguetest.Second},
-		{"the league ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) { ends(w, p) }, 10 * leaguetest.Second},
-		{"another match begins before the end of the first", func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.ScriptedReferee) {
+		{"the league ends", func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) { completeLeague(w, p) }, 10 * leaguetest.Second},
+		{"another match begins before the first one ends", func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.ScriptedReferee) {
 			_, _ = w.ScriptedReferee(p, "R1M2", 1).Invite()
 			_, _ = c.SendGameOver(8)
 			time.Sleep(5 * leaguetest.Second)
@@ -362,7 +362,7 @@ func TestFinish(t *testing.T) {
 				p := w.Player("P01", leaguetest.WithStrategy("even"))
 				began := w.Now()
 				p.Player.Finish(w.Context)
-				assert.Equal(t, began, w.Now(), "it is in no match")
+				assert.Equal(t, began, w.Now(), "it plays no match")
 				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 				p.Player.Finish(w.Context)
 				c := w.ScriptedReferee(p, "R1M1", 1)
@@ -378,8 +378,8 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// Messages of the manager and results may come at the same time: the last write
-// has everything.
+// Messages of the manager and results may arrive concurrently: the last write has all
+// results.
 func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
@@ -391,20 +391,19 @@ func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 			playing.Go(func() {
 				_, err := w.ScriptedReferee(p, protocol.MatchID{Round: n, Number: 1}.String(), 1).SendGameOver(8)
 				assert.NoError(t, err)
-				completes(w, p, n)
+				completeRound(w, p, n)
 				assert.NotNil(t, leaguetest.ReadHistory(t, folder, "P01"))
 			})
 		}
 		playing.Wait()
 		h := leaguetest.ReadHistory(t, folder, "P01")
-		assert.Len(t, h.Matches, matches, "without Close: the last round wrote it")
+		assert.Len(t, h.Matches, matches, "the last round wrote them, without Close")
 		assert.Equal(t, matches, h.Stats.TotalMatches)
 	})
 }
 
-// Players of two leagues may have the same id in one folder: neither writes over
-// what the other knows, and each finds its own again.
-func TestTwoLeaguesInOneFolder(t *testing.T) {
+// Two leagues may give the same id to players in one folder. Each has its own history file.
+func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	other := &store.History{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2000-01-01T00:00:00Z", PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another",
@@ -413,9 +412,9 @@ func TestTwoLeaguesInOneFolder(t *testing.T) {
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		plays(w.ScriptedReferee(p, "R1M1", 1), 8)
+		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		require.NoError(t, store.Write(folder.History("P01"), other))
-		completes(w, p, 1)
+		completeRound(w, p, 1)
 		assert.Equal(t, "another", leaguetest.ReadHistory(t, folder, "P01").LeagueID)
 		own, err := store.Read[store.History](filepath.Join(filepath.Dir(folder.History("P01")), "history."+leaguetest.LeagueID+".json"))
 		require.NoError(t, err)
@@ -423,6 +422,6 @@ func TestTwoLeaguesInOneFolder(t *testing.T) {
 		require.NoError(t, p.Player.Close())
 		p.Stop()
 		again := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "it goes on")
+		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "the history continues")
 	})
 }

@@ -35,13 +35,13 @@ func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
 			assert.Len(t, slices.Compact(slices.Clone(choices[n:])), 1)
 		}
 		slices.Sort(commitments)
-		assert.Len(t, slices.Compact(commitments), 40, "fresh entropy for every attempt")
+		assert.Len(t, slices.Compact(commitments), 40, "new entropy for each attempt")
 		slices.Sort(choices)
-		assert.Equal(t, []string{"even", "odd"}, slices.Compact(choices), "and a fresh choice: 40 equal ones come up once in 500 billion times")
+		assert.Equal(t, []string{"even", "odd"}, slices.Compact(choices), "new choices; 40 equal ones have a probability of one in 500 billion")
 	})
 }
 
-func TestNextMoveIsAnotherQuestion(t *testing.T) {
+func TestEachMoveIsAnsweredAnew(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		c := w.ScriptedReferee(w.Player("P01"), "R1M1", 1)
@@ -85,19 +85,19 @@ func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
 			assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
 		}
 		_, err = w.ScriptedReferee(p, "R2M1", 1).SendGameOver(7)
-		require.NoError(t, err, "also of a match whose invitation was lost")
+		require.NoError(t, err, "also without a received invitation")
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
 	})
 }
 
-// TestLastAttemptOfAMatchCounts: the report of the first attempt was lost.
+// The report of the first attempt was lost.
 func TestLastAttemptOfAMatchCounts(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
 		_, err := w.ScriptedReferee(p, "R2M1", 1).SendGameOver(8)
 		require.NoError(t, err)
-		for attempt, number := range []int{8, 7} { // won first, then lost
+		for attempt, number := range []int{8, 7} { // won, then lost
 			c := w.ScriptedReferee(p, "R1M1", attempt+1)
 			_, err := c.Invite()
 			require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestLastAttemptOfAMatchCounts(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err = w.ScriptedReferee(p, "R1M1", 1).SendGameOver(8)
-		require.NoError(t, err, "an old one changes nothing")
+		require.NoError(t, err, "GAME_OVER of an earlier attempt changes nothing")
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
 	})
 }
@@ -119,7 +119,7 @@ func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 		second := w.ScriptedReferee(p, "R1M1", 2)
 		joined, err := second.Invite()
 		require.NoError(t, err)
-		first := w.ScriptedReferee(p, "R1M1", 1) // its referee was thought to be gone
+		first := w.ScriptedReferee(p, "R1M1", 1) // a referee that seemed unreachable
 		_, err = first.Invite()
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		_, err = first.Choose()
@@ -164,7 +164,7 @@ func TestUnregisteredPlayerRefusesCalls(t *testing.T) {
 	})
 }
 
-func TestStatesOfAPlayer(t *testing.T) { // 004 §9.2
+func TestPlayerStateFollowsTheSpecification(t *testing.T) { // 004 §9.2
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.NewPlayer("P01", leaguetest.WithStrategy("even"))
@@ -195,7 +195,7 @@ func TestStatesOfAPlayer(t *testing.T) { // 004 §9.2
 			require.NoError(t, err)
 			assert.Equal(t, "WAITING_FOR_RESULT", state())
 			_, err = c.Invite()
-			require.NoError(t, err, "the referee did not hear the answer")
+			require.NoError(t, err, "the reply was lost")
 			_, err = c.SendGameOver(8)
 			require.NoError(t, err)
 			assert.Equal(t, "WAITING_FOR_ROUND", state())
@@ -219,7 +219,7 @@ func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
 		_, err = c.Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
 		_, err = c.SendGameOver(8)
-		require.NoError(t, err, "late is better than never")
+		require.NoError(t, err, "a late result counts")
 		assert.Equal(t, 1, p.Player.Record().Stats.TotalMatches)
 	})
 }
@@ -261,12 +261,12 @@ func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
 	})
 }
 
-// A referee that proves itself and has not committed to its nonce could choose it when it
+// A referee with a valid token but without a commitment could choose its nonce after it
 // knows the player's entropy.
 func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Varies = true
-		w.StartManager(4, 1) // it does not begin
+		w.StartManager(4, 1) // it does not start
 		p := w.Player("P01")
 		bound := w.ScriptedReferee(p, "R1M1", 1)
 		ack, err := bound.Invite()
@@ -284,7 +284,7 @@ func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
 		answer, err = free.Choose()
 		require.NoError(t, err)
 		assert.Empty(t, answer.Entropy)
-		assert.NotEmpty(t, answer.ParityChoice, "it plays all the same")
+		assert.NotEmpty(t, answer.ParityChoice, "it still sends a choice")
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	"evenodd/player/strategy"
 )
 
-// refusing is a manager that refuses every registration, and notes the limits of the calls.
+// refusing is a manager that rejects every registration and records the limits of the calls.
 type refusing struct{ limits []time.Duration }
 
 func (m *refusing) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {

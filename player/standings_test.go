@@ -10,26 +10,26 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestResultIsTakenFromTheStandingsOnlyWithoutDoubt(t *testing.T) {
+func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 	type table struct{ round, wins, draws, losses int }
 	tests := []struct {
 		name    string
-		current []int // rounds of the matches without a result
+		current []int // rounds of matches without a result
 		filed   int   // wins that the history gets after the first table
-		unknown bool  // nothing is known of what was before the first table
+		unknown bool  // the totals before the first table are unknown
 		tables  []table
 		want    string
 	}{
 		{name: "a win", current: []int{1}, tables: []table{{1, 1, 0, 0}}, want: "WIN"},
 		{name: "a draw", current: []int{2}, tables: []table{{1, 0, 0, 0}, {2, 0, 1, 0}}, want: "DRAW"},
-		{name: "a loss, after a table in the middle of the round", current: []int{2}, tables: []table{{2, 0, 0, 0}, {2, 0, 0, 1}}, want: "LOSS"},
-		{name: "the match goes on", current: []int{1}, tables: []table{{1, 0, 0, 0}}},
-		{name: "two games more", current: []int{1}, tables: []table{{1, 1, 0, 1}}},
-		{name: "the game that is known", current: []int{2}, filed: 1, tables: []table{{1, 0, 0, 0}, {2, 1, 0, 0}}},
-		{name: "the game that is known, and one more", current: []int{2}, filed: 1, tables: []table{{1, 0, 0, 0}, {2, 2, 0, 0}}, want: "WIN"},
+		{name: "a loss, after a table during the round", current: []int{2}, tables: []table{{2, 0, 0, 0}, {2, 0, 0, 1}}, want: "LOSS"},
+		{name: "the match is not over", current: []int{1}, tables: []table{{1, 0, 0, 0}}},
+		{name: "two more matches", current: []int{1}, tables: []table{{1, 1, 0, 1}}},
+		{name: "a known match", current: []int{2}, filed: 1, tables: []table{{1, 0, 0, 0}, {2, 1, 0, 0}}},
+		{name: "a known match and one more", current: []int{2}, filed: 1, tables: []table{{1, 0, 0, 0}, {2, 2, 0, 0}}, want: "WIN"},
 		{name: "two matches without a result", current: []int{1, 2}, tables: []table{{1, 1, 0, 0}}},
 		{name: "a match of another round", current: []int{2}, tables: []table{{1, 1, 0, 0}}},
-		{name: "a table is missing between", current: []int{3}, tables: []table{{1, 0, 0, 0}, {3, 1, 0, 0}}},
+		{name: "a missing table", current: []int{3}, tables: []table{{1, 0, 0, 0}, {3, 1, 0, 0}}},
 		{name: "the first table after a restart", current: []int{2}, unknown: true, tables: []table{{2, 1, 0, 0}}},
 		{name: "no match", tables: []table{{1, 1, 0, 0}}},
 	}
@@ -63,7 +63,7 @@ func TestResultIsTakenFromTheStandingsOnlyWithoutDoubt(t *testing.T) {
 				MatchID: protocol.MatchID{Round: round, Number: 1}.String(), OpponentID: "P02", Result: test.want, MyChoice: "odd", FromStandings: true,
 			}}, matches)
 			assert.Empty(t, p.current)
-			assert.Empty(t, p.recent(10)[test.filed:], "strategies learn nothing from it")
+			assert.Empty(t, p.recent(10)[test.filed:], "strategies do not get results from the standings")
 		})
 	}
 }
@@ -73,8 +73,8 @@ func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
 	inferred := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusDraw})
 	inferred.FromStandings = true
 	assert.True(t, h.add(inferred))
-	told := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
-	assert.True(t, h.add(told))
-	assert.False(t, h.add(told), "once")
+	final := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
+	assert.True(t, h.add(final))
+	assert.False(t, h.add(final), "the same result counts once")
 	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)
 }

@@ -15,8 +15,8 @@ import (
 
 const stamp = "2025-01-15T10:30:00Z"
 
-// play writes the file of a match of league L.
-func play(t *testing.T, folder store.Folder, matchID string) {
+// writeMatch writes the file of a match of league L.
+func writeMatch(t *testing.T, folder store.Folder, matchID string) {
 	t.Helper()
 	require.NoError(t, store.Write(folder.Match("L", matchID), &store.Match{MatchID: matchID}))
 }
@@ -42,18 +42,18 @@ func TestArchiveMovesTheMatchFilesOfAnOlderLeague(t *testing.T) {
 		{name: "no files"},
 		{
 			name: "files", moved: true,
-			before: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M1") },
+			before: func(t *testing.T, folder store.Folder) { writeMatch(t, folder, "R1M1") },
 		},
 		{
 			name:    "files written after the registration began",
-			between: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M1") },
+			between: func(t *testing.T, folder store.Folder) { writeMatch(t, folder, "R1M1") },
 		},
 		{
 			name: "a file added later", before: func(t *testing.T, folder store.Folder) {
-				play(t, folder, "R1M1")
+				writeMatch(t, folder, "R1M1")
 				require.NoError(t, os.Chtimes(folder.Matches("L"), old, old))
 			},
-			between: func(t *testing.T, folder store.Folder) { play(t, folder, "R1M2") },
+			between: func(t *testing.T, folder store.Folder) { writeMatch(t, folder, "R1M2") },
 		},
 		{
 			name: "an attempt added later", before: func(t *testing.T, folder store.Folder) {
@@ -95,7 +95,7 @@ func TestArchiveMovesTheMatchFilesOfAnOlderLeague(t *testing.T) {
 
 func TestConcurrentRefereesArchiveOnce(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	play(t, folder, "R1M1")
+	writeMatch(t, folder, "R1M1")
 	var archiving sync.WaitGroup
 	for range 8 {
 		matches := folder.OldMatches()
@@ -106,8 +106,8 @@ func TestConcurrentRefereesArchiveOnce(t *testing.T) {
 	}
 	archiving.Wait()
 	assert.Len(t, archived(t, folder), 1)
-	play(t, folder, "R1M1")
+	writeMatch(t, folder, "R1M1")
 	into, err := folder.OldMatches().Archive("L", stamp)
 	require.NoError(t, err)
-	assert.Equal(t, "L-2025-01-15T103000Z-matches-2", filepath.Base(into), "two leagues within a second")
+	assert.Equal(t, "L-2025-01-15T103000Z-matches-2", filepath.Base(into), "two archives within a second")
 }

@@ -12,13 +12,13 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestAnAssignmentIsAcceptedAtOnce(t *testing.T) {
+func TestAssignmentIsAcceptedImmediately(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.Referee("REF01")
 		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
-		ack, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		ack, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
 		assert.Zero(t, w.Now())
 		assert.Equal(t, protocol.StatusAccepted, ack.Status)
@@ -29,19 +29,19 @@ func TestAnAssignmentIsAcceptedAtOnce(t *testing.T) {
 	})
 }
 
-func TestTheSameAssignmentTwiceIsOneMatch(t *testing.T) {
+func TestAssignmentIsIdempotent(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.Referee("REF01", leaguetest.WithCapacity(1), leaguetest.WithRandomSecrets)
 		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
 		w.Varies = true
-		first, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		first, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
 		w.WaitUntil(1 * leaguetest.Second)
-		again, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		again, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
-		assert.Equal(t, protocol.StatusAccepted, again.Status, "also with no room for another match")
+		assert.Equal(t, protocol.StatusAccepted, again.Status, "also at the limit of concurrent matches")
 		assert.Equal(t, first.DrawCommitment, again.DrawCommitment)
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Len(t, w.Calls(protocol.Invite.Name), 2)
@@ -49,41 +49,41 @@ func TestTheSameAssignmentTwiceIsOneMatch(t *testing.T) {
 	})
 }
 
-func TestAFinishedMatchHandedOverAgainIsReportedAgain(t *testing.T) {
+func TestFinishedMatchIsReportedAgainWhenAssignedAgain(t *testing.T) {
 	for _, attempt := range []int{1, 2} {
 		t.Run(fmt.Sprint("attempt ", attempt), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				boss := w.ScriptedManager()
+				manager := w.ScriptedManager()
 				r := w.Referee("REF01")
 				w.Players(2)
-				_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+				_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 				require.NoError(t, err)
 				w.WaitUntil(1 * leaguetest.Second)
 				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
 
-				ack, err := w.Assign(boss, r, w.Assignment("R1M1", attempt, "REF01"))
+				ack, err := w.Assign(manager, r, w.Assignment("R1M1", attempt, "REF01"))
 				require.NoError(t, err)
 				assert.Equal(t, protocol.StatusAccepted, ack.Status)
 				w.WaitUntil(2 * leaguetest.Second)
 				reports := w.Calls(protocol.ReportMatchResult.Name)
 				require.Len(t, reports, 2)
 				assert.JSONEq(t, string(reports[0].Message), string(reports[1].Message))
-				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
-				assert.Equal(t, 1, r.Referee.Record().Conducted, "one match, however often reported")
+				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
+				assert.Equal(t, 1, r.Referee.Record().Conducted, "one match, regardless of the number of reports")
 			})
 		})
 	}
 }
 
-func TestAFinishedMatchIsReportedByOneAtATime(t *testing.T) {
+func TestConcurrentReportsOfAMatchAreMerged(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
 		r := w.Referee("REF01")
 		w.Players(2)
-		_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
-		w.WaitUntil(1 * leaguetest.Second) // the report has failed once, and waits
-		_, err = w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		w.WaitUntil(1 * leaguetest.Second) // the first report has failed
+		_, err = w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
 		w.WaitUntil(60 * leaguetest.Second)
 		assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 3)
@@ -91,16 +91,16 @@ func TestAFinishedMatchIsReportedByOneAtATime(t *testing.T) {
 	})
 }
 
-func TestANewAttemptTakesThePlaceOfTheOld(t *testing.T) {
+func TestNewAttemptReplacesTheOldOne(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.Referee("REF01")
 		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 		w.Player("P02")
-		_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
 		w.WaitUntil(1 * leaguetest.Second)
-		ack, err := w.Assign(boss, r, w.Assignment("R1M1", 2, "REF01"))
+		ack, err := w.Assign(manager, r, w.Assignment("R1M1", 2, "REF01"))
 		require.NoError(t, err)
 		assert.Equal(t, 2, ack.Attempt)
 		assert.Equal(t, protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 2, "REF01", w.Nonce("R1M1")), ack.DrawCommitment)
@@ -109,15 +109,15 @@ func TestANewAttemptTakesThePlaceOfTheOld(t *testing.T) {
 		assert.Equal(t, 1*leaguetest.Second, report.At)
 		assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](report.Message).Attempt)
 		assert.Equal(t, "conv-r1m1-a2", leaguetest.Decode[protocol.Envelope](report.Message).ConversationID)
-		assert.Empty(t, w.GameErrors(), "nobody is blamed for an attempt that was given up")
+		assert.Empty(t, w.GameErrors(), "an abandoned attempt has no GAME_ERROR")
 
-		old, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		old, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
-		assert.Equal(t, ack.DrawCommitment, old.DrawCommitment, "the match is over, whatever the attempt")
+		assert.Equal(t, ack.DrawCommitment, old.DrawCommitment, "the match is over, for any attempt")
 	})
 }
 
-func TestAnAssignmentIsTurnedDown(t *testing.T) {
+func TestInvalidAssignmentIsRejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*protocol.MatchAssignment)
@@ -129,11 +129,11 @@ func TestAnAssignmentIsTurnedDown(t *testing.T) {
 		{name: "without the credential", bearer: "none", code: protocol.ErrTokenMissing, rpc: 3001},
 		{name: "with another credential", bearer: "wrong", code: protocol.ErrTokenInvalid, rpc: 3001},
 		{
-			name: "of another league", change: func(q *protocol.MatchAssignment) { q.LeagueID = "another" },
+			name: "another league", change: func(q *protocol.MatchAssignment) { q.LeagueID = "another" },
 			code: protocol.ErrLeagueNotFound, rpc: 6003,
 		},
 		{
-			name: "of a game it does not know", change: func(q *protocol.MatchAssignment) { q.GameType = "chess" },
+			name: "unknown game", change: func(q *protocol.MatchAssignment) { q.GameType = "chess" },
 			status: protocol.StatusRejected,
 		},
 		{
@@ -143,8 +143,8 @@ func TestAnAssignmentIsTurnedDown(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				boss := w.ScriptedManager()
-				w.Unchecked[boss.Host] = true
+				manager := w.ScriptedManager()
+				w.Unchecked[manager.Host] = true
 				r := w.Referee("REF01")
 				w.Players(2)
 				q := w.Assignment("R1M1", 1, "REF01")
@@ -152,7 +152,7 @@ func TestAnAssignmentIsTurnedDown(t *testing.T) {
 					test.change(q)
 				}
 				bearer := map[string]string{"": w.ManagerCredential("REF01"), "none": "", "wrong": w.ManagerCredential("P01")}[test.bearer]
-				ack, err := protocol.StartMatch.Call(w.Context, boss.Caller, protocol.Peer{Endpoint: leaguetest.EndpointOf(r.Host), Bearer: bearer}, q)
+				ack, err := protocol.StartMatch.Call(w.Context, manager.Caller, protocol.Peer{Endpoint: leaguetest.EndpointOf(r.Host), Bearer: bearer}, q)
 				if test.status == "" {
 					leaguetest.AssertRefused(t, err, test.code, test.rpc)
 				} else {
@@ -168,14 +168,14 @@ func TestAnAssignmentIsTurnedDown(t *testing.T) {
 	}
 }
 
-func TestARefereeIsBusyAtItsLimit(t *testing.T) {
+func TestRefereeIsBusyAtItsCapacity(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.Referee("REF01", leaguetest.WithCapacity(2))
 		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
 		status := func(matchID string) string {
-			ack, err := w.Assign(boss, r, w.Assignment(matchID, 1, "REF01"))
+			ack, err := w.Assign(manager, r, w.Assignment(matchID, 1, "REF01"))
 			require.NoError(t, err)
 			return ack.Status
 		}
@@ -183,24 +183,24 @@ func TestARefereeIsBusyAtItsLimit(t *testing.T) {
 		assert.Equal(t, protocol.StatusAccepted, status("R1M2"))
 		assert.Equal(t, protocol.StatusBusy, status("R1M3"))
 		w.WaitUntil(5 * leaguetest.Second)
-		assert.Equal(t, protocol.StatusAccepted, status("R1M3"), "there is room again")
+		assert.Equal(t, protocol.StatusAccepted, status("R1M3"), "one match is over")
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Equal(t, 3, r.Referee.Record().Conducted)
 	})
 }
 
-func TestAnUnregisteredRefereeTakesNoMatch(t *testing.T) {
+func TestUnregisteredRefereeRejectsAssignments(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.NewReferee("REF01")
-		_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 	})
 }
 
-func TestTheStateOfAMatch(t *testing.T) {
+func TestMatchStateNeedsATokenAndHidesChoices(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.Referee("REF01")
 		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.WithDelays(1*leaguetest.Second, 4*leaguetest.Second, 1*leaguetest.Second))
 		w.Player("P02", leaguetest.WithStrategy("odd"))
@@ -212,7 +212,7 @@ func TestTheStateOfAMatch(t *testing.T) {
 		own := w.Token("REF01")
 		_, err := state("R1M1", own, "")
 		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
-		_, err = w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+		_, err = w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
 
 		_, err = state("R1M1", "", "")

@@ -18,59 +18,59 @@ import (
 	"evenodd/transport"
 )
 
-// The other agents in a match of the fuzzer.
+// Endpoints of the other agents in a fuzzed match.
 const (
-	theManager  = "http://manager/mcp"
-	theHonest   = "http://p01/mcp"
-	theStranger = "http://p02/mcp"
+	managerURL = "http://manager/mcp"
+	honestURL  = "http://p01/mcp"
+	fuzzedURL  = "http://p02/mcp"
 )
 
-// A ring is a carrier between a referee, its manager, an honest player and a player
-// whose answers are arbitrary.
-type ring struct {
-	steps  uint8 // at which it answers anything
+// fuzzAgents answers the calls of a referee for its manager, an honest player, and a player
+// with arbitrary replies.
+type fuzzAgents struct {
+	steps  uint8 // steps with arbitrary replies
 	bodies [2][]byte
 	clock  *protocol.Clock
 
 	mu     sync.Mutex
 	calls  int
-	asked  map[string]int // the second player, by method
+	asked  map[string]int // calls of the second player, by method
 	report *protocol.MatchResultReport
 }
 
-// The steps of a match at which the second player gives an arbitrary answer.
+// The steps of a match at which the second player sends an arbitrary reply.
 const (
 	atInvitation = 1 << iota
 	atChoice
 	atEnd
-	atComplaint
-	hangsUp // it answers the second question of a kind not at all
-	insists // it answers nothing rightly in the end
+	atGameError
+	hangsUp    // it does not reply to the second call of a method
+	neverValid // its later replies are arbitrary too
 )
 
 var errHungUp = errors.New("the connection is closed")
 
-func (r *ring) Call(_ context.Context, q protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (r *fuzzAgents) Call(_ context.Context, q protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	answer, err := r.call(q.Endpoint, q.Method, q.Params, q.Decode)
 	return answer, nil, err
 }
 
-func (r *ring) call(endpoint, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (r *fuzzAgents) call(endpoint, method string, params any, decode func([]byte) (any, error)) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
 	switch endpoint {
-	case theManager:
+	case managerURL:
 		return r.manager(method, params)
-	case theStranger:
+	case fuzzedURL:
 		step := map[string]uint8{
 			protocol.Invite.Name: atInvitation, protocol.ChooseParity.Name: atChoice,
-			protocol.NotifyMatchResult.Name: atEnd, protocol.NotifyGameError.Name: atComplaint,
+			protocol.NotifyMatchResult.Name: atEnd, protocol.NotifyGameError.Name: atGameError,
 		}[method]
 		n := r.asked[method]
 		r.asked[method]++
 		switch {
-		case r.steps&step == 0, n >= 2 && r.steps&insists == 0:
+		case r.steps&step == 0, n >= 2 && r.steps&neverValid == 0:
 		case n == 1 && r.steps&hangsUp != 0:
 			return nil, errHungUp
 		default:
@@ -81,7 +81,7 @@ func (r *ring) call(endpoint, method string, params any, decode func([]byte) (an
 }
 
 // manager registers the referee and accepts its report.
-func (r *ring) manager(method string, params any) (any, error) {
+func (r *fuzzAgents) manager(method string, params any) (any, error) {
 	stamp := protocol.NewStamp(protocol.ManagerSender, r.clock)
 	switch method {
 	case protocol.RegisterReferee.Name:
@@ -99,9 +99,9 @@ func (r *ring) manager(method string, params any) (any, error) {
 	return nil, errHungUp
 }
 
-// answer returns the answer of the honest player.
-func (r *ring) answer(endpoint string, params any) any {
-	id := map[string]string{theHonest: "P01", theStranger: "P02"}[endpoint]
+// answer returns the reply of the honest player.
+func (r *fuzzAgents) answer(endpoint string, params any) any {
+	id := map[string]string{honestURL: "P01", fuzzedURL: "P02"}[endpoint]
 	stamp := protocol.NewStamp(protocol.PlayerSender(id), r.clock)
 	const conversation = "conv-r1m1-a1"
 	switch params.(type) {
@@ -118,9 +118,9 @@ func (r *ring) answer(endpoint string, params any) any {
 	return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeGameOverAck, conversation), Status: protocol.StatusAcknowledged}
 }
 
-// FuzzReply lets a player give an arbitrary answer at any step. The referee does not
-// panic, the match ends with a report after a bounded number of messages, and the
-// honest opponent does not lose technically.
+// FuzzReply lets a player send an arbitrary reply at any step. The referee does not panic,
+// the match ends with a report after a bounded number of messages, and the honest opponent
+// does not get a technical loss.
 func FuzzReply(f *testing.F) {
 	choice := `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","sender":"player:P02","timestamp":"2026-01-01T00:00:00Z",` +
 		`"conversation_id":"conv-r1m1-a1","match_id":"R1M1","player_id":"P02","parity_choice":"odd"}`
@@ -132,18 +132,18 @@ func FuzzReply(f *testing.F) {
 		response(`{"parity_choice":"Even"}`), response(`{"message_type":"LEAGUE_ERROR","error_code":"E022"}`), response(`{"match_id":7}`),
 		[]byte(`{"jsonrpc":"2.0","error":{"code":4004,"message":"no","data":{"error_code":"E009"}},"id":1}`), []byte("<html>"), nil,
 	} {
-		for _, steps := range []uint8{atInvitation, atChoice, atChoice | insists, atChoice | hangsUp, atEnd | atComplaint | atChoice, 63} {
+		for _, steps := range []uint8{atInvitation, atChoice, atChoice | neverValid, atChoice | hangsUp, atEnd | atGameError | atChoice, 63} {
 			f.Add(steps, body, response(choice))
 		}
 	}
 	f.Fuzz(func(t *testing.T, steps uint8, first, second []byte) {
 		if len(first) > 64<<10 || len(second) > 64<<10 {
-			return // nobody reads more
+			return // larger bodies are not read
 		}
 		clock := protocol.NewClock(time.Now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
-		r := &ring{steps: steps, bodies: [2][]byte{first, second}, clock: clock, asked: map[string]int{}}
+		r := &fuzzAgents{steps: steps, bodies: [2][]byte{first, second}, clock: clock, asked: map[string]int{}}
 		judge, err := referee.New(referee.Options{
-			Name: "Referee", Endpoint: "http://ref01/mcp", Manager: theManager, MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
+			Name: "Referee", Endpoint: "http://ref01/mcp", Manager: managerURL, MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
 			Caller: r, Clock: clock, Nonce: func(string) protocol.Secret { return protocol.Secret{7} },
 		})
 		require.NoError(t, err)
@@ -156,7 +156,7 @@ func FuzzReply(f *testing.F) {
 		assignment := &protocol.MatchAssignment{
 			Envelope: protocol.NewStamp(protocol.ManagerSender, clock).Envelope(protocol.TypeMatchAssignment, "conv-r1m1-a1"),
 			LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
-			PlayerA: matchSide("P01", theHonest), PlayerB: matchSide("P02", theStranger),
+			PlayerA: matchSide("P01", honestURL), PlayerB: matchSide("P02", fuzzedURL),
 			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
 		}
 		_, err = mux.Dispatch(context.Background(), "", protocol.StartMatch.Name, assignment)
@@ -166,19 +166,19 @@ func FuzzReply(f *testing.F) {
 
 		require.NotNil(t, r.report, "the match has a result")
 		require.LessOrEqual(t, r.calls, 2+2*(4+7)+2*(4+32)+8+2,
-			"registration, report, 4 times each question, and as often as E022 is answered in its window, GAME_ERRORs, GAME_OVERs")
+			"registration, report, four attempts per question, retries after E022 within the window, GAME_ERROR and GAME_OVER")
 		result := r.report.Result
 		if result.Details.Status == protocol.StatusTechnicalLoss {
 			require.NotNil(t, result.Winner)
 			require.Equal(t, "P01", *result.Winner)
 		} else {
 			require.NotNil(t, result.Details.DrawnNumber)
-			ours, _ := result.Details.Choices.Get("P01")
-			require.Equal(t, "even", *ours)
+			choice, _ := result.Details.Choices.Get("P01")
+			require.Equal(t, "even", *choice)
 		}
 		encoded, err := json.Marshal(r.report)
-		require.NoError(t, err, "the manager can read it")
+		require.NoError(t, err, "the manager can decode it")
 		require.Empty(t, protocol.Examine(protocol.TypeMatchResultReport, encoded))
-		require.Less(t, len(encoded), 10<<10, "the manager reads no more")
+		require.Less(t, len(encoded), 10<<10, "the manager reads at most 10 KiB")
 	})
 }

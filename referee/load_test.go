@@ -26,18 +26,18 @@ import (
 	"evenodd/transport/http"
 )
 
-// A load is a referee with more matches at once than it is made for, and the
-// network as it is: real time, real connections.
-type load struct {
+// overload is a referee with more concurrent matches than it can serve in time, in real time
+// and with real connections.
+type overload struct {
 	t        *testing.T
 	timeouts protocol.Timeouts
 	retries  int
-	slowness float64 // after how much of its time a player answers
+	slowness float64 // fraction of its time that a player takes
 
 	hosts   []string // of the players' servers
 	results chan *protocol.MatchResultReport
-	void    atomic.Int64 // lines of the log that tell of a void try
-	failed  atomic.Int64 // and of a failure
+	void    atomic.Int64 // log lines about void call attempts
+	failed  atomic.Int64 // log lines about failed players
 }
 
 const (
@@ -45,8 +45,8 @@ const (
 	loadHosts   = 4
 )
 
-// Write takes the referee's log.
-func (l *load) Write(line []byte) (int, error) {
+// Write receives the referee's log.
+func (l *overload) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte(protocol.EventAttemptVoid)) {
 		l.void.Add(1)
 	}
@@ -56,8 +56,8 @@ func (l *load) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// pause is how long a player thinks.
-func (l *load) pause(ctx context.Context, window float64) error {
+// pause waits the thinking time of a player.
+func (l *overload) pause(ctx context.Context, window float64) error {
 	timer := time.NewTimer(protocol.Seconds(window * l.slowness))
 	defer timer.Stop()
 	select {
@@ -68,8 +68,8 @@ func (l *load) pause(ctx context.Context, window float64) error {
 	}
 }
 
-// player makes one, which answers late.
-func (l *load) player(id string) *transport.Mux {
+// player returns a player that answers late.
+func (l *overload) player(id string) *transport.Mux {
 	mux := transport.NewMux(zerolog.Nop())
 	stamp := protocol.NewStamp(protocol.PlayerSender(id), protocol.SystemClock())
 	protocol.Invite.Handle(mux, stamp, func(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
@@ -89,8 +89,8 @@ func (l *load) player(id string) *transport.Mux {
 	return mux
 }
 
-// serve has players answer on a few hosts, each under a path of its own.
-func (l *load) serve() (stop func()) {
+// serve serves the players on a few hosts, each at its own path.
+func (l *overload) serve() (stop func()) {
 	var servers []*nethttp.Server
 	var serving sync.WaitGroup
 	for host := range loadHosts {
@@ -117,9 +117,9 @@ func (l *load) serve() (stop func()) {
 	}
 }
 
-// A loadCarrier is HTTP, and a manager that is always there.
+// loadCarrier is HTTP with an in-process manager.
 type loadCarrier struct {
-	*load
+	*overload
 	next protocol.Caller
 }
 
@@ -137,8 +137,8 @@ func (c loadCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *pr
 	return c.next.Call(ctx, r)
 }
 
-// run plays all matches at once, and returns how many were lost technically.
-func (l *load) run() (technical int) {
+// run plays all matches concurrently and returns the number of technical losses.
+func (l *overload) run() (technical int) {
 	began := time.Now()
 	stop := l.serve()
 	defer stop()
@@ -173,12 +173,12 @@ func (l *load) run() (technical int) {
 			require.Fail(l.t, "the matches do not end")
 		}
 	}
-	l.t.Logf("%d matches at once in %v: %d void tries, %d failures", loadMatches, time.Since(began).Round(time.Millisecond), l.void.Load(), l.failed.Load())
+	l.t.Logf("%d concurrent matches in %v: %d void attempts, %d failures", loadMatches, time.Since(began).Round(time.Millisecond), l.void.Load(), l.failed.Load())
 	return technical
 }
 
-func (l *load) assignment(n int) *protocol.MatchAssignment {
-	seat := func(n int) protocol.AssignedPlayer {
+func (l *overload) assignment(n int) *protocol.MatchAssignment {
+	side := func(n int) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{
 			PlayerID: protocol.PlayerID(n + 1), Endpoint: fmt.Sprintf("http://%s/%d/mcp", l.hosts[n%loadHosts], n), DisplayName: "Player",
 		}
@@ -188,33 +188,31 @@ func (l *load) assignment(n int) *protocol.MatchAssignment {
 		Envelope: protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, 1)),
 		LeagueID: leaguetest.LeagueID, RoundID: 1, MatchID: matchID, Attempt: 1, GameType: evenodd.Type,
-		PlayerA: seat(2 * n), PlayerB: seat(2*n + 1), Timeouts: l.timeouts,
+		PlayerA: side(2 * n), PlayerB: side(2*n + 1), Timeouts: l.timeouts,
 		RetryPolicy: protocol.RetryPolicy{MaxRetries: l.retries, Delay: 0.2}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
 	}
 }
 
-// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
-// tests.
+// longTest skips a slow test, unless EVENODD_TEST_ALL asks for all tests.
 func longTest(t *testing.T) {
 	t.Helper()
 	if os.Getenv("EVENODD_TEST_ALL") == "" {
-		t.Skip("takes long: 'make test-all' runs it")
+		t.Skip("slow: 'make test-all' runs it")
 	}
 }
 
-// TestNobodyLosesByALoadedReferee plays 200 matches at once with players that
-// answer when nine tenths of their time are over. It is about real time: of the 5 s
-// that a join may take, because in shorter ones what is left is less than a busy
-// machine may take for itself.
-func TestNobodyLosesByALoadedReferee(t *testing.T) {
+// Players that answer after 90% of their time never lose at an overloaded referee. The test
+// runs in real time with windows of 5 s, because a busy machine may use up the rest of a
+// shorter one.
+func TestTimelyPlayersDoNotLoseAtAnOverloadedReferee(t *testing.T) {
 	longTest(t)
-	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
+	l := &overload{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
 	assert.Zero(t, l.run(), "no player was late")
 }
 
-// TestWhoIsTooLateLosesAtALoadedReferee: the same players, a little slower.
-func TestWhoIsTooLateLosesAtALoadedReferee(t *testing.T) {
+// The same players lose if they answer after 110% of their time.
+func TestLatePlayersLoseAtAnOverloadedReferee(t *testing.T) {
 	longTest(t)
-	l := &load{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
+	l := &overload{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
 	assert.Equal(t, loadMatches, l.run())
 }

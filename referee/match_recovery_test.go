@@ -13,9 +13,8 @@ import (
 	"evenodd/league/store"
 )
 
-// A referee that has heard the answer to its invitation asks on, whatever
-// happened to the player in between.
-func TestAPlayerThatWasRestartedInAMatchRevealsItsEntropy(t *testing.T) {
+// A referee continues with a restarted player after the reply to its invitation.
+func TestRestartedPlayerRevealsItsEntropy(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
@@ -38,7 +37,7 @@ func TestAPlayerThatWasRestartedInAMatchRevealsItsEntropy(t *testing.T) {
 		assert.Equal(t, first.Token, chosen.AuthToken)
 		joined, err := first.Invite()
 		require.NoError(t, err)
-		assert.Equal(t, committed[first], joined.EntropyCommitment, "invited again it answers as before")
+		assert.Equal(t, committed[first], joined.EntropyCommitment, "a repeated invitation gets the same reply")
 		_, err = first.SendGameOver(8)
 		require.NoError(t, err)
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
@@ -46,31 +45,31 @@ func TestAPlayerThatWasRestartedInAMatchRevealsItsEntropy(t *testing.T) {
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 
 		moved, err := second.Move("2000-01-01T00:00:30Z", "rock")
-		require.NoError(t, err, "of any game")
+		require.NoError(t, err, "for any game")
 		entropy, ok = protocol.ParseSecret(moved.Entropy)
 		require.True(t, ok)
 		assert.Equal(t, committed[second], protocol.EntropyCommitment("R1M2", "P01", entropy))
 	})
 }
 
-func TestWhoMayNotAskAPlayerThatWasRestarted(t *testing.T) {
+func TestRestartedPlayerRejectsUnauthorizedReferees(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(w *leaguetest.World, c *leaguetest.ScriptedReferee)
 		code   protocol.Code
 	}{
-		{"somebody without a token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "" }, protocol.ErrMatchNotFound},
-		{"somebody with another token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+		{"no token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = "" }, protocol.ErrMatchNotFound},
+		{"the token of another player", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
 			c.Token = w.AccessToken("P02", "R1M1", 1, "REF01")
 		}, protocol.ErrMatchNotFound},
-		{"a referee under another name", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Sender = "REF02" }, protocol.ErrMatchNotFound},
+		{"another sender", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Sender = "REF02" }, protocol.ErrMatchNotFound},
 		{"the referee of another match", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.MatchID = "R1M2" }, protocol.ErrMatchNotFound},
 		{"the referee of another attempt", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Attempt = 2 }, protocol.ErrMatchNotFound},
-		{"the referee of an attempt that is over", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+		{"the referee of a finished attempt", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
 			_, err := w.ScriptedReferee(c.To, "R1M1", 2).SendGameOver(8)
 			require.NoError(w.T, err)
 		}, protocol.ErrInvalidMatchState},
-		{"the referee of an attempt before the one that it is in", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
+		{"the referee of an earlier attempt", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) {
 			_, err := w.ScriptedReferee(c.To, "R1M1", 2).Choose()
 			require.NoError(w.T, err)
 		}, protocol.ErrTokenInvalid},
@@ -89,16 +88,16 @@ func TestWhoMayNotAskAPlayerThatWasRestarted(t *testing.T) {
 	}
 }
 
-// A question may come before the player has been let in again.
-func TestAQuestionToAPlayerThatIsComingBack(t *testing.T) {
+// A call may arrive before the player has re-registered.
+func TestCallWaitsForTheReregistrationOfThePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		_, err := w.ScriptedReferee(p, "R1M1", 1).Invite()
 		require.NoError(t, err)
 		p.Stop()
-		boss.Stop()
+		manager.Stop()
 		p = w.NewPlayerIn("P01", folder, nil, leaguetest.WithStrategy("even"))
 		w.RunAt(5*leaguetest.Second, func() { w.ScriptedManager() })
 		w.Background.Go(func() { assert.NoError(t, p.Player.Register(w.Context)) })
@@ -110,10 +109,8 @@ func TestAQuestionToAPlayerThatIsComingBack(t *testing.T) {
 	})
 }
 
-// TestAMatchGoesOnWithAPlayerThatCrashes is the whole of it: the player dies
-// when it is asked for its choice, or when it is told the result, and its
-// match ends like any other.
-func TestAMatchGoesOnWithAPlayerThatCrashes(t *testing.T) {
+// The player crashes during its choice or at GAME_OVER. The match ends normally.
+func TestMatchContinuesAfterAPlayerCrash(t *testing.T) {
 	for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
 		t.Run(method, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -122,7 +119,7 @@ func TestAMatchGoesOnWithAPlayerThatCrashes(t *testing.T) {
 				w.Referee("REF01")
 				var crashed, restarted *leaguetest.Agent
 				crashed = w.PlayerIn("P01", folder, leaguetest.On(method, leaguetest.InTurn(func(c *leaguetest.Call) (jsontext.Value, error) {
-					if method == protocol.Invite.Name { // it has answered, but nobody heard
+					if method == protocol.Invite.Name { // it has answered, but the reply is lost
 						_, _ = c.OwnAnswer()
 					}
 					w.Background.Go(func() {
@@ -140,7 +137,7 @@ func TestAMatchGoesOnWithAPlayerThatCrashes(t *testing.T) {
 				require.Len(t, results, 1)
 				assert.NotEqual(t, protocol.StatusTechnicalLoss, results[0].Status)
 				if method == protocol.NotifyMatchResult.Name {
-					return // told once, and never again
+					return // GAME_OVER is sent once
 				}
 				assert.Equal(t, 1, restarted.Player.Record().Stats.TotalMatches)
 				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)

@@ -14,14 +14,14 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-func TestAMatchAsksBothPlayersAtTheSameTime(t *testing.T) {
+func TestBothPlayersAreCalledConcurrently(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(leaguetest.Options(leaguetest.WithDelays(1*time.Second, 4*time.Second, 1*time.Second)), leaguetest.Options(leaguetest.WithDelays(2*time.Second, 3*time.Second, 2*time.Second)))
 
 		assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.Invite.Name)))
 		assert.Equal(t, []int{2, 2}, leaguetest.Seconds(w.Calls(protocol.ChooseParity.Name)), "when both have acknowledged")
 		assert.Equal(t, []int{6, 6}, leaguetest.Seconds(w.Calls(protocol.NotifyMatchResult.Name)), "when both have chosen")
-		assert.Equal(t, 8*time.Second, w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).At, "when both have acknowledged the end")
+		assert.Equal(t, 8*time.Second, w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).At, "when both have acknowledged GAME_OVER")
 		for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
 			asked := w.Calls(method)
 			assert.Less(t, max(asked[0].At, asked[1].At), min(asked[0].Until, asked[1].Until), method)
@@ -33,7 +33,7 @@ func TestAMatchAsksBothPlayersAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestAMatchIsOneConversation(t *testing.T) {
+func TestMessagesOfAMatchShareAConversation(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(leaguetest.Options(leaguetest.WithDelays(1*time.Second, 0, 0)), nil)
 		calls := w.Recorder.All(func(e *leaguetest.Exchange) bool {
@@ -51,7 +51,7 @@ func TestAMatchIsOneConversation(t *testing.T) {
 	})
 }
 
-func TestAMatchTellsEachPlayerItsSide(t *testing.T) {
+func TestPlayersGetTheirSideAndToken(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, nil)
 		for _, side := range []struct{ host, id, role, opponent string }{
@@ -79,19 +79,19 @@ func TestAMatchTellsEachPlayerItsSide(t *testing.T) {
 
 			assert.Equal(t, token, w.GameOver(side.host).AuthToken)
 			for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
-				assert.Equal(t, token, leaguetest.Decode[protocol.Envelope](w.OnlyCall(method, side.host).Answer).AuthToken, "sent back after %s", method)
+				assert.Equal(t, token, leaguetest.Decode[protocol.Envelope](w.OnlyCall(method, side.host).Answer).AuthToken, "echoed by %s", method)
 			}
 		}
 	})
 }
 
-func TestAMatchIsDrawnSoThatAnyoneCanCheckIt(t *testing.T) {
+func TestDrawCanBeVerified(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		commits bool
 	}{
 		{"both players commit entropy", true},
-		{"a player that commits none counts as 32 zero bytes", false},
+		{"without a commitment a player's entropy is 32 zero bytes", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
@@ -114,13 +114,13 @@ func TestAMatchIsDrawnSoThatAnyoneCanCheckIt(t *testing.T) {
 				for i, id := range []string{"P01", "P02"} {
 					joined := w.OnlyCall(protocol.Invite.Name, []string{"p01", "p02"}[i])
 					assert.Equal(t, commitment, leaguetest.Decode[protocol.GameInvitation](joined.Message).DrawCommitment)
-					revealed, told := over.Draw.Entropies.Get(id)
+					revealed, present := over.Draw.Entropies.Get(id)
 					if promised := leaguetest.Decode[protocol.GameJoinAck](joined.Answer).EntropyCommitment; promised != "" {
 						entropies[i], ok = protocol.ParseSecret(revealed)
 						require.True(t, ok)
 						assert.Equal(t, promised, protocol.EntropyCommitment("R1M1", id, entropies[i]))
 					} else {
-						assert.False(t, told)
+						assert.False(t, present)
 						assert.False(t, test.commits)
 					}
 				}
@@ -133,7 +133,7 @@ func TestAMatchIsDrawnSoThatAnyoneCanCheckIt(t *testing.T) {
 	}
 }
 
-func TestAMatchEndsTheSameForEverybody(t *testing.T) {
+func TestPlayersAndManagerGetTheSameResult(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		record := w.Duel(nil, nil)
 		a := w.OnlyCall(protocol.NotifyMatchResult.Name, "p01").Message
@@ -153,7 +153,7 @@ func TestAMatchEndsTheSameForEverybody(t *testing.T) {
 		assert.Contains(t, over.Reason, winner+" chose ")
 
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-		assert.Equal(t, w.Token("REF01"), q.AuthToken, "the referee's own token goes to the manager alone")
+		assert.Equal(t, w.Token("REF01"), q.AuthToken, "the referee's own token is sent to the manager only")
 		assert.Equal(t, 1, q.Attempt)
 		assert.Equal(t, 1, q.RoundID)
 		assert.Equal(t, &winner, q.Result.Winner)

@@ -19,25 +19,25 @@ import (
 	"evenodd/league/store"
 )
 
-func TestAMatchFileTellsTheWholeMatch(t *testing.T) {
+func TestMatchFileHasTheWholeMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.WithDelays(1*leaguetest.Second, 2*leaguetest.Second, 0))
 		w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.WithDelays(2*leaguetest.Second, 1500*time.Millisecond, 1*leaguetest.Second))
-		ack := w.HandOver(boss, r, "R1M1", 1)
+		ack := w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(20 * leaguetest.Second)
 
-		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "and the attempt's file is gone")
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the file of the attempt is removed")
 		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
 		leaguetest.AssertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message))
 		assert.Equal(t, ack.DrawCommitment, doc.Draw.Commitment)
-		slices.SortStableFunc(doc.Transcript, func(a, b store.Exchange) int { // what is said to both at once has no order
+		slices.SortStableFunc(doc.Transcript, func(a, b store.Exchange) int { // concurrent exchanges have no order
 			return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.PlayerID, b.PlayerID))
 		})
 		for i := range doc.Transcript {
-			doc.Transcript[i].Timing = nil // which not every carrier tells
+			doc.Transcript[i].Timing = nil // not every carrier has it
 		}
 		got, err := json.Marshal(doc, jsontext.WithIndent("  "))
 		require.NoError(t, err)
@@ -52,33 +52,33 @@ func TestAMatchFileTellsTheWholeMatch(t *testing.T) {
 	})
 }
 
-func TestATranscriptTellsWhatWentWrong(t *testing.T) {
+func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 	joined := []string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK"}
 	chosen := []string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"}
-	complaint := func(try string) []string {
+	gameError := func(try string) []string {
 		return []string{"notify_game_error " + try + " > GAME_ERROR", "notify_game_error " + try + " < GAME_ERROR_ACK"}
 	}
 	for _, test := range []struct {
 		name   string
 		traits []leaguetest.Option
-		want   []string // before the end
-		states []string // before FINISHED
+		want   []string // expected entries before GAME_OVER
+		states []string // expected states before FINISHED
 		check  func(t *testing.T, doc *store.Match)
 	}{
 		{
-			name: "nothing", want: slices.Concat(joined, chosen), states: leaguetest.FinishedStates[:4],
+			name: "no error", want: slices.Concat(joined, chosen), states: leaguetest.FinishedStates[:4],
 		},
 		{
 			name: "a timeout", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally))),
 			want: slices.Concat(joined,
-				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E001"}, complaint("1"),
+				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E001"}, gameError("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
 			states: leaguetest.FinishedStates[:4],
 		},
 		{
-			name: "a wrong choice", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))),
+			name: "an illegal choice", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))),
 			want: slices.Concat(joined,
-				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, complaint("1"),
+				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, gameError("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
 			states: leaguetest.FinishedStates[:4],
 			check: func(t *testing.T, doc *store.Match) {
@@ -92,9 +92,9 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 			},
 		},
 		{
-			name: "a choice that is no word", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", 7), leaguetest.Normally))),
+			name: "a choice that is no string", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", 7), leaguetest.Normally))),
 			want: slices.Concat(joined,
-				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, complaint("1"),
+				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, gameError("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
 			states: leaguetest.FinishedStates[:4],
 			check: func(t *testing.T, doc *store.Match) {
@@ -110,19 +110,19 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 		{
 			name: "a broken connection", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))),
 			want: slices.Concat(
-				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E009"}, complaint("1"),
+				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E009"}, gameError("1"),
 				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
 			states: leaguetest.FinishedStates[:4],
 		},
 		{
-			name: "an error for an answer", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrMatchNotFound), leaguetest.Normally))),
+			name: "an error response", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrMatchNotFound), leaguetest.Normally))),
 			want: slices.Concat(
-				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E002"}, complaint("1"),
+				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E002"}, gameError("1"),
 				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
 			states: leaguetest.FinishedStates[:4],
 		},
 		{
-			name: "a refusal", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false))),
+			name: "a rejected invitation", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false))),
 			want: joined, states: leaguetest.FinishedStates[:2],
 			check: func(t *testing.T, doc *store.Match) {
 				assert.Equal(t, "P02 refused the invitation - P01 wins by default", doc.Result.Reason)
@@ -133,14 +133,14 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				boss := w.ScriptedManager()
+				manager := w.ScriptedManager()
 				r := w.RefereeWithFiles("REF01", folder)
 				w.Player("P01")
 				w.Player("P02", test.traits...)
-				w.HandOver(boss, r, "R1M1", 1)
+				w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(60 * leaguetest.Second)
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
-				// A complaint is acknowledged beside the match.
+				// GAME_ERROR is acknowledged concurrently with the match.
 				got, want := leaguetest.TranscriptWith(doc, "P02"), leaguetest.NormalCourse(test.want...)
 				assert.ElementsMatch(t, want, got)
 				beside := func(line string) bool { return strings.HasPrefix(line, "notify_game_error") }
@@ -154,13 +154,13 @@ func TestATranscriptTellsWhatWentWrong(t *testing.T) {
 	}
 }
 
-func TestATranscriptOfAPlayerThatIsNotThere(t *testing.T) {
+func TestTranscriptHasAllAttemptsForAnUnreachablePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01")
-		w.HandOver(boss, r, "R1M1", 1)
+		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
 		var want []string
 		for _, try := range []string{"1", "2", "3", "4"} {
@@ -172,19 +172,19 @@ func TestATranscriptOfAPlayerThatIsNotThere(t *testing.T) {
 	})
 }
 
-func TestNoTokenIsEverInAMatchFile(t *testing.T) {
+func TestMatchFileHasNoTokens(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		access := w.AccessToken("P02", "R1M1", 1, "REF01")
-		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrDuplicateReport))))
+		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrDuplicateReport))))
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrTokenMissing)))
 		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
-			leaguetest.EditAnswer("parity_choice", access), leaguetest.EditAnswer("auth_token", w.Token("P02")), // it says them itself
+			leaguetest.EditAnswer("parity_choice", access), leaguetest.EditAnswer("auth_token", w.Token("P02")), // the player sends its own tokens
 			leaguetest.EditAnswer("auth_token", 7), leaguetest.Normally)))
-		w.HandOver(boss, r, "R1M1", 1)
+		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
-		w.HandOver(boss, r, "R1M2", 1)
+		w.HandOver(manager, r, "R1M2", 1)
 		w.WaitUntil(120 * leaguetest.Second)
 		require.Len(t, leaguetest.MatchFiles(t, folder), 2)
 		for _, name := range leaguetest.MatchFiles(t, folder) {
@@ -200,11 +200,11 @@ func TestNoTokenIsEverInAMatchFile(t *testing.T) {
 	})
 }
 
-func TestTheResultIsOnDiskBeforeAnybodyIsTold(t *testing.T) {
+func TestResultIsDurableBeforeGameOver(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.AfterChecking(func() {
-			assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder), "not final before it is acknowledged")
+		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.AfterChecking(func() {
+			assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder), "the file is not final before the acknowledgement")
 		})))
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.AfterChecking(func() {
@@ -218,22 +218,22 @@ func TestTheResultIsOnDiskBeforeAnybodyIsTold(t *testing.T) {
 			}, leaguetest.TranscriptWith(doc, "P01"))
 		})))
 		w.Player("P02")
-		w.HandOver(boss, r, "R1M1", 1)
+		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(20 * leaguetest.Second)
 		w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})
 }
 
-func TestARefusedReportStaysAsAnAttempt(t *testing.T) {
+func TestRejectedReportKeepsTheAttemptFile(t *testing.T) {
 	for _, code := range []protocol.Code{protocol.ErrDuplicateReport, protocol.ErrMatchNotFound} {
 		t.Run(string(code), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.RefuseWith(code), leaguetest.Normally)))
+				manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.RefuseWith(code), leaguetest.Normally)))
 				r := w.RefereeWithFiles("REF01", folder)
 				w.Players(2)
-				w.HandOver(boss, r, "R1M1", 1)
+				w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(20 * leaguetest.Second)
 				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
@@ -245,10 +245,10 @@ func TestARefusedReportStaysAsAnAttempt(t *testing.T) {
 				r.StopReferee()
 				r = w.RefereeWithFiles("REF01", folder)
 				w.WaitUntil(30 * leaguetest.Second)
-				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost) // nobody asked again
-				w.HandOver(boss, r, "R1M1", 2)
+				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost) // there was no second assignment
+				w.HandOver(manager, r, "R1M1", 2)
 				w.WaitUntil(40 * leaguetest.Second)
-				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the manager thought better of it")
+				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the manager accepts it now")
 				doc = leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
 				assert.Nil(t, doc.Refusal)
 				assert.Equal(t, 1, doc.Attempt)
@@ -257,16 +257,16 @@ func TestARefusedReportStaysAsAnAttempt(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatAnotherReplacesIsAbandoned(t *testing.T) {
+func TestReplacedAttemptIsAbandoned(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 		w.Player("P02")
-		ack := w.HandOver(boss, r, "R1M1", 1)
+		ack := w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(1 * leaguetest.Second)
-		w.HandOver(boss, r, "R1M1", 2)
+		w.HandOver(manager, r, "R1M1", 2)
 		w.WaitUntil(60 * leaguetest.Second)
 		assert.ElementsMatch(t, []string{leaguetest.FirstMatchFile, leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
 		assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)

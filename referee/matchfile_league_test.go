@@ -13,9 +13,8 @@ import (
 	"evenodd/league/store"
 )
 
-// The files of a whole league, in which much goes wrong, tell of every match
-// and of no token.
-func TestALeagueOfMatchFiles(t *testing.T) {
+// The files of a league with many faults have all matches and no tokens.
+func TestEveryMatchOfALeagueHasAFile(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		w.StartManager(4, 2)
@@ -47,9 +46,9 @@ func TestALeagueOfMatchFiles(t *testing.T) {
 	})
 }
 
-// A referee that dies between GAME_OVER and its report, and comes back while
-// the manager waits, costs nobody anything.
-func TestAManagerGetsTheResultOfARefereeThatComesBack(t *testing.T) {
+// A referee that dies between GAME_OVER and its report, and re-registers, reports the same
+// result.
+func TestRestartedRefereeReportsItsResult(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		w.StartManager(2, 1)
@@ -59,19 +58,19 @@ func TestAManagerGetsTheResultOfARefereeThatComesBack(t *testing.T) {
 		w.Player("P02", leaguetest.WithStrategy("odd"))
 		go func() {
 			defer close(stopped)
-			w.WaitUntil(1 * leaguetest.Second) // P01 has not acknowledged GAME_OVER
+			w.WaitUntil(1 * leaguetest.Second) // before P01 acknowledges GAME_OVER
 			r.StopReferee()
 		}()
 		<-stopped
 		assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
-		told := w.GameOver("p02").GameResult
+		sent := w.GameOver("p02").GameResult
 		w.WaitUntil(4 * leaguetest.Second)
 		w.RefereeWithFiles("REF01", folder)
 		w.Finish()
 		results := w.Manager.Results()
 		require.Len(t, results, 1)
-		assert.Equal(t, told.Reason, results[0].Reason, "what the players were told counts")
-		assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+		assert.Equal(t, sent.Reason, results[0].Reason, "the result that the players got")
+		assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})
 }

@@ -11,39 +11,38 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A referee that dies in a match may be handed the same attempt again before the
-// manager knows of its death, and finish it before it can be handed another: what
-// it draws then must be what it had committed to.
-func TestARefereeThatWasKilledInAMatchIsBoundByItsCommitment(t *testing.T) {
+// A referee that dies in a match may get the same attempt again before the manager notices.
+// It must draw as it committed.
+func TestRestartedRefereeIsBoundByItsCommitment(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		killed bool // and wrote nothing
-	}{{"told to stop", false}, {"killed", true}} {
+		killed bool // it wrote nothing
+	}{{"stopped", false}, {"killed", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.Varies = true
 				folder := leaguetest.TempFolder(t)
-				boss := w.ScriptedManager()
+				manager := w.ScriptedManager()
 				r := w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
 				w.Player("P01", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 				w.Player("P02")
-				before := w.HandOver(boss, r, "R1M1", 1)
+				before := w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(1 * leaguetest.Second)
 				r.StopReferee()
 				w.WaitUntil(2 * leaguetest.Second)
-				assert.Nil(t, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Draw, "nobody may know the nonce of an attempt that goes on")
+				assert.Nil(t, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Draw, "the nonce of an unfinished attempt stays secret")
 				if test.killed {
 					require.NoError(t, os.Remove(folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")))
 				}
 
 				r = w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
-				again := w.HandOver(boss, r, "R1M1", 1)
+				again := w.HandOver(manager, r, "R1M1", 1)
 				assert.Equal(t, 1, again.Attempt)
 				assert.Equal(t, before.DrawCommitment, again.DrawCommitment)
 				w.WaitUntil(60 * leaguetest.Second)
 				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 				assert.Equal(t, before.DrawCommitment, report.Draw.Commitment)
-				assert.NotEqual(t, before.DrawCommitment, w.HandOver(boss, r, "R1M2", 1).DrawCommitment)
+				assert.NotEqual(t, before.DrawCommitment, w.HandOver(manager, r, "R1M2", 1).DrawCommitment)
 			})
 		})
 	}

@@ -17,27 +17,27 @@ import (
 	"evenodd/league/store"
 )
 
-func TestARefereeThatComesBackReportsWhatItHadFinished(t *testing.T) {
+func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 	for _, test := range []struct {
-		name   string
-		handed bool // again, before anything else
-	}{{"by itself", false}, {"and when it is handed the match again", true}} {
+		name     string
+		assigned bool // the manager assigns the match again
+	}{{"after its re-registration", false}, {"and when it gets the match again", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+				manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
 				r := w.RefereeWithFiles("REF01", folder)
 				w.Players(2)
-				ack := w.HandOver(boss, r, "R1M1", 1)
-				w.WaitUntil(1 * leaguetest.Second) // the report has failed once, and waits
+				ack := w.HandOver(manager, r, "R1M1", 1)
+				w.WaitUntil(1 * leaguetest.Second) // the first report has failed
 				r.StopReferee()
 				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
 				assert.Equal(t, store.StateFinished, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Lifecycle.State)
 
 				w.WaitUntil(30 * leaguetest.Second)
 				r = w.RefereeWithFiles("REF01", folder)
-				if test.handed {
-					again := w.HandOver(boss, r, "R1M1", 2)
+				if test.assigned {
+					again := w.HandOver(manager, r, "R1M1", 2)
 					assert.Equal(t, 1, again.Attempt)
 					assert.Equal(t, ack.DrawCommitment, again.DrawCommitment)
 				}
@@ -45,7 +45,7 @@ func TestARefereeThatComesBackReportsWhatItHadFinished(t *testing.T) {
 				reports := w.Calls(protocol.ReportMatchResult.Name)
 				require.Len(t, reports, 3)
 				assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[2].Message, "timestamp", nil)))
-				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
 				leaguetest.AssertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message))
@@ -58,19 +58,19 @@ func TestARefereeThatComesBackReportsWhatItHadFinished(t *testing.T) {
 	}
 }
 
-func TestARefereeStoppedInTheMiddleOfAMatchPlaysItAgain(t *testing.T) {
+func TestRestartedRefereeAbandonsUnfinishedMatches(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		crashed bool // and wrote nothing
-	}{{"told to stop", false}, {"killed", true}} {
+		crashed bool // it wrote nothing
+	}{{"stopped", false}, {"killed", true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				boss := w.ScriptedManager()
+				manager := w.ScriptedManager()
 				r := w.RefereeWithFiles("REF01", folder)
 				w.Player("P01", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 				w.Player("P02")
-				w.HandOver(boss, r, "R1M1", 1)
+				w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(1 * leaguetest.Second)
 				r.StopReferee()
 				w.WaitUntil(2 * leaguetest.Second)
@@ -84,8 +84,8 @@ func TestARefereeStoppedInTheMiddleOfAMatchPlaysItAgain(t *testing.T) {
 
 				r = w.RefereeWithFiles("REF01", folder)
 				w.WaitUntil(10 * leaguetest.Second)
-				assert.Empty(t, w.Calls(protocol.ReportMatchResult.Name), "there is nothing to report")
-				assert.Equal(t, 2, w.HandOver(boss, r, "R1M1", 2).Attempt)
+				assert.Empty(t, w.Calls(protocol.ReportMatchResult.Name), "it has nothing to report")
+				assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
 				w.WaitUntil(60 * leaguetest.Second)
 				assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message).Attempt)
 				assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
@@ -94,13 +94,13 @@ func TestARefereeStoppedInTheMiddleOfAMatchPlaysItAgain(t *testing.T) {
 	}
 }
 
-func TestAMatchOfALifeBeforeIsReportedFromDisk(t *testing.T) {
+func TestFinishedMatchIsReportedFromItsFile(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Players(2)
-		ack := w.HandOver(boss, r, "R1M1", 1)
+		ack := w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(1 * leaguetest.Second)
 		r.StopReferee()
 		r = w.RefereeWithFiles("REF01", folder)
@@ -113,18 +113,18 @@ func TestAMatchOfALifeBeforeIsReportedFromDisk(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, w.GameOver("p01").GameResult, state.GameResult)
 
-		again := w.HandOver(boss, r, "R1M1", 3)
+		again := w.HandOver(manager, r, "R1M1", 3)
 		assert.Equal(t, []any{1, ack.DrawCommitment}, []any{again.Attempt, again.DrawCommitment})
 		w.WaitUntil(20 * leaguetest.Second)
 		reports := w.Calls(protocol.ReportMatchResult.Name)
 		require.Len(t, reports, 2)
 		assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[1].Message, "timestamp", nil)))
-		assert.Len(t, w.Calls(protocol.Invite.Name), 2, "it is not played again")
+		assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})
 }
 
-func TestAFileThatIsOfNoUseIsNoResult(t *testing.T) {
+func TestUnusableAttemptFileIsIgnored(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(text string) string
@@ -140,7 +140,7 @@ func TestAFileThatIsOfNoUseIsNoResult(t *testing.T) {
 			return strings.Replace(text, `"referee_id": "REF01"`, `"referee_id": "REF02"`, 1)
 		}},
 		{"with another nonce", func(text string) string {
-			last := strings.LastIndex(text, `"nonce": "`) // the first is in GAME_OVER
+			last := strings.LastIndex(text, `"nonce": "`) // the first one is in GAME_OVER
 			return text[:last] + strings.Replace(text[last:], `"nonce": "`, `"nonce": "00`, 1)
 		}},
 		{"of a newer program", func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }},
@@ -148,10 +148,10 @@ func TestAFileThatIsOfNoUseIsNoResult(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(1, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+				manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(1, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
 				r := w.RefereeWithFiles("REF01", folder)
 				w.Players(2)
-				w.HandOver(boss, r, "R1M1", 1)
+				w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(1 * leaguetest.Second)
 				r.StopReferee()
 				path := folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
@@ -166,7 +166,7 @@ func TestAFileThatIsOfNoUseIsNoResult(t *testing.T) {
 				w.WaitUntil(20 * leaguetest.Second)
 				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
 				assert.Contains(t, book.Text(), path)
-				assert.Equal(t, 2, w.HandOver(boss, r, "R1M1", 2).Attempt)
+				assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
 				w.WaitUntil(40 * leaguetest.Second)
 				reports := w.Calls(protocol.ReportMatchResult.Name)
 				require.Len(t, reports, 2)
@@ -176,30 +176,30 @@ func TestAFileThatIsOfNoUseIsNoResult(t *testing.T) {
 	}
 }
 
-func TestAFileOfAnotherRefereeIsItsOwn(t *testing.T) {
+func TestAttemptFileOfAnotherRefereeIsIgnored(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		first, second := w.RefereeWithFiles("REF01", folder), w.RefereeWithFiles("REF02", folder)
 		w.Players(2)
-		w.HandOver(boss, first, "R1M1", 1)
+		w.HandOver(manager, first, "R1M1", 1)
 		w.WaitUntil(time.Second)
-		assert.Equal(t, 2, w.HandOver(boss, second, "R1M1", 2).Attempt, "it plays it itself")
+		assert.Equal(t, 2, w.HandOver(manager, second, "R1M1", 2).Attempt, "it conducts the match")
 		w.WaitUntil(2 * time.Second)
 		assert.Equal(t, "REF02", leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).RefereeID)
 	})
 }
 
-func TestOldMatchFilesAreMovedOutOfTheWay(t *testing.T) {
+func TestMatchFilesOfAnOlderLeagueAreArchived(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager()
+		manager := w.ScriptedManager()
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Players(2)
-		w.HandOver(boss, r, "R1M1", 1)
+		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(1 * leaguetest.Second)
 		r.StopReferee()
-		require.NoError(t, os.RemoveAll(filepath.Join(string(folder), "private"))) // who it was is forgotten
+		require.NoError(t, os.RemoveAll(filepath.Join(string(folder), "private"))) // its identity is lost
 
 		first, second := w.NewRefereeWithFiles("REF01", folder), w.NewRefereeWithFiles("REF02", folder)
 		require.NoError(t, first.Referee.Register(w.Context))
@@ -207,22 +207,22 @@ func TestOldMatchFilesAreMovedOutOfTheWay(t *testing.T) {
 		assert.Empty(t, leaguetest.MatchFiles(t, folder))
 		old := filepath.Join(string(folder), "archive", leaguetest.LeagueID+"-2000-01-01T000001Z-matches", "R1M1.json")
 		assert.FileExists(t, old)
-		assert.Equal(t, 1, w.HandOver(boss, first, "R1M1", 1).Attempt)
+		assert.Equal(t, 1, w.HandOver(manager, first, "R1M1", 1).Attempt)
 		w.WaitUntil(10 * time.Second)
-		assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 2, "it is another match")
+		assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 2, "these are two matches")
 		assert.FileExists(t, old)
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})
 }
 
-func TestAFullDiskStopsNoMatch(t *testing.T) {
+func TestUnwritableFilesDoNotStopAMatch(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		block func(t *testing.T, folder store.Folder) string // a path that cannot be written any more
+		block func(t *testing.T, folder store.Folder) string // returns a path that cannot be written
 		left  []string
 	}{
 		{
-			"nothing can be written", func(t *testing.T, folder store.Folder) string {
+			"no file can be written", func(t *testing.T, folder store.Folder) string {
 				path := folder.Matches(leaguetest.LeagueID)
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 				require.NoError(t, os.WriteFile(path, nil, 0o644))
@@ -238,7 +238,7 @@ func TestAFullDiskStopsNoMatch(t *testing.T) {
 			}, []string{leaguetest.FirstMatchFile, leaguetest.LeagueID + "/attempts"},
 		},
 		{
-			"the match's own file cannot be written", func(t *testing.T, folder store.Folder) string {
+			"the final match file cannot be written", func(t *testing.T, folder store.Folder) string {
 				path := folder.Match(leaguetest.LeagueID, "R1M1")
 				require.NoError(t, os.MkdirAll(path, 0o755))
 				return path
@@ -248,11 +248,11 @@ func TestAFullDiskStopsNoMatch(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, book := leaguetest.TempFolder(t), w.CaptureLog()
-				boss := w.ScriptedManager()
+				manager := w.ScriptedManager()
 				r := w.RefereeWithFiles("REF01", folder)
 				path := test.block(t, folder)
 				w.Players(2)
-				w.HandOver(boss, r, "R1M1", 1)
+				w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(20 * leaguetest.Second)
 				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
 				assert.Len(t, w.Calls(protocol.NotifyMatchResult.Name), 2)
@@ -264,14 +264,14 @@ func TestAFullDiskStopsNoMatch(t *testing.T) {
 	}
 }
 
-func TestARefereeFinishesWhatItHas(t *testing.T) {
+func TestStoppingRefereeFinishesItsMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
-		ack := w.HandOver(boss, r, "R1M1", 1)
+		ack := w.HandOver(manager, r, "R1M1", 1)
 		var took time.Duration
 		done := make(chan struct{})
 		go func() {
@@ -280,26 +280,26 @@ func TestARefereeFinishesWhatItHas(t *testing.T) {
 			took = w.Now()
 		}()
 		w.WaitUntil(1 * leaguetest.Second)
-		other, err := w.Assign(boss, r, w.Assignment("R1M2", 1, "REF01"))
+		other, err := w.Assign(manager, r, w.Assignment("R1M2", 1, "REF01"))
 		require.NoError(t, err)
 		assert.Equal(t, protocol.StatusRejected, other.Status)
 		assert.Equal(t, "this referee is stopping", other.Reason)
-		assert.Equal(t, ack.DrawCommitment, w.HandOver(boss, r, "R1M1", 1).DrawCommitment, "what it has, it keeps")
+		assert.Equal(t, ack.DrawCommitment, w.HandOver(manager, r, "R1M1", 1).DrawCommitment, "its own match continues")
 		<-done
-		assert.GreaterOrEqual(t, took, 6*leaguetest.Second, "the report was tried again after 2 s")
+		assert.GreaterOrEqual(t, took, 6*leaguetest.Second, "the report is retried after 2 s")
 		assert.Less(t, took, 7*leaguetest.Second)
-		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "and the file is there")
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the final file is written")
 		synctest.Wait()
-		r.Referee.Finish(w.Context) // at once
+		r.Referee.Finish(w.Context) // returns immediately
 	})
 }
 
-func TestARefereeFinishesNoLongerThanItMay(t *testing.T) {
+func TestFinishEndsWithItsContext(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
 		r := w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 		w.Players(2)
-		w.HandOver(boss, r, "R1M1", 1)
+		w.HandOver(manager, r, "R1M1", 1)
 		ctx, cancel := context.WithTimeout(w.Context, 30*leaguetest.Second)
 		defer cancel()
 		r.Referee.Finish(ctx)

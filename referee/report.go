@@ -6,7 +6,6 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
-	"evenodd/rules/evenodd"
 )
 
 // announce sends GAME_OVER to both players and waits for their acknowledgements, at
@@ -90,17 +89,8 @@ func (m *match) matchState() *protocol.MatchState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0], PlayerBID: m.players[1]}
-	if m.final == nil {
-		return state
-	}
-	details := m.final.Result.Details
-	state.Draw, state.GameResult = m.final.Draw, &protocol.GameResult{
-		Status: details.Status, WinnerPlayerID: m.final.Result.Winner, DrawnNumber: details.DrawnNumber,
-		Choices: details.Choices, Reason: details.Reason, Faults: details.Faults,
-	}
-	if n := details.DrawnNumber; n != nil {
-		parity := evenodd.Parity(*n)
-		state.GameResult.NumberParity = &parity
+	if m.final != nil {
+		state.Draw, state.GameResult = m.final.Draw, m.final.Result.GameResult()
 	}
 	return state
 }

@@ -21,16 +21,16 @@ func TestLongestStallOfASpanIsReported(t *testing.T) {
 		from, to, now int
 		longest       int // ms
 	}{
-		{"before all", -100, 30, 1250, 0},
-		{"from before a stall into it", 0, 50, 1250, 60},
+		{"before all stalls", -100, 30, 1250, 0},
+		{"from before a stall to its middle", 0, 50, 1250, 60},
 		{"inside", 60, 61, 1250, 60},
 		{"from inside to after it", 110, 150, 1250, 60},
 		{"just after it", 120, 130, 1250, 0},
-		{"over two of them", 60, 300, 1250, 1000},
-		{"a short one is none", 141, 188, 1250, 0},
+		{"over two stalls", 60, 300, 1250, 1000},
+		{"too short to count", 141, 188, 1250, 0},
 		{"nothing since the last tick", 1249, 1260, 1260, 0},
-		{"one that is just ending", 1255, 1300, 1469, 200},
-		{"one that is just ending and shorter than another", 1000, 1300, 1469, 1000},
+		{"a stall that is just ending", 1255, 1300, 1469, 200},
+		{"a stall that is just ending and shorter than another", 1000, 1300, 1469, 1000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.Equal(t, ms(test.longest), m.longest(at(test.from), at(test.to), at(test.now)))
@@ -50,7 +50,7 @@ func TestOldestStallsAreEvicted(t *testing.T) {
 		m.tick(now)
 	}
 	assert.Len(t, m.stalls, keptStalls)
-	assert.Equal(t, 980*time.Millisecond, m.longest(began, now, now), "the long one was the first")
+	assert.Equal(t, 980*time.Millisecond, m.longest(began, now, now), "the long stall was the first")
 	assert.Zero(t, m.longest(began, began.Add(time.Minute), now))
 }
 

@@ -10,19 +10,19 @@ import (
 	"evenodd/league/protocol"
 )
 
-// The third-party manager knows our players by the ids of a static file, P11 and
-// P12, and tells only the referee.
-func TestPlayersAndRefereeOfOursPlayUnderAManagerThatKnowsPlayersByOtherIDs(t *testing.T) {
+// The third-party manager uses other player ids, P11 and P12 of a static file, and sends
+// them to the referee only.
+func TestThirdPartyManagerMayUseOtherPlayerIDs(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Unchecked[leaguetest.ManagerHost] = true
 		tokenless := leaguetest.ThenEdit(leaguetest.Normally, "manager_auth", "")
-		boss := w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, tokenless), leaguetest.On(protocol.RegisterReferee.Name, tokenless))
+		manager := w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, tokenless), leaguetest.On(protocol.RegisterReferee.Name, tokenless))
 		r := w.Referee("REF01")
 		one, two := w.Player("P01", leaguetest.WithStrategy("even")), w.Player("P02", leaguetest.WithStrategy("odd"))
 		q := w.Assignment("R1M1", 1, "REF01")
 		q.PlayerA.PlayerID, q.PlayerA.AccessToken = "P11", ""
 		q.PlayerB.PlayerID, q.PlayerB.AccessToken = "P12", ""
-		ack, err := w.Assign(boss, r, q)
+		ack, err := w.Assign(manager, r, q)
 		require.NoError(t, err)
 		require.Equal(t, protocol.StatusAccepted, ack.Status)
 		w.WaitUntil(leaguetest.Second)

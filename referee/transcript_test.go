@@ -100,7 +100,7 @@ func TestFullTranscriptStillHasTheEnd(t *testing.T) {
 	for range 1000 {
 		c.sent("P01", protocol.Invite.Name, 1, joined(nil))
 	}
-	for range 2 { // for the two players
+	for range 2 { // both players
 		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
 		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, callAttempt{})
 	}
@@ -127,7 +127,7 @@ func TestTranscriptIsMovedOnce(t *testing.T) {
 	assert.Len(t, doc.Transcript, 2)
 	assert.Len(t, doc.Lifecycle.States, 2)
 	c.received("P01", protocol.Invite.Name, 1, nil, nil, callAttempt{})
-	assert.Empty(t, filed(c).Transcript, "a stop of the referee is no exchange")
+	assert.Empty(t, filed(c).Transcript, "an exchange cancelled by a stop is not recorded")
 }
 
 func TestNilTranscriptCollectsNothing(t *testing.T) {

@@ -15,7 +15,7 @@ type Numbered interface {
 // draws; in the second case there is a verdict as well. The last moves never decide a
 // match of several turns.
 func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided bool, err error) {
-	if game.Info().MaxTurns > 1 {
+	if game.MaxTurns() > 1 {
 		return Verdict{}, false, nil
 	}
 	position := game.Start()

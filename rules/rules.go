@@ -31,12 +31,14 @@ type Info struct {
 	MinPlayers   int
 	MaxPlayers   int
 	MaxMoves     int // of one side in a match
-	MaxTurns     int // of a match; a turn is a position with at least one side to move
 }
 
 // A Game creates the first position of a match (init_game_state).
 type Game interface {
 	Info() Info
+	// MaxTurns returns the largest number of turns of a match. A turn is a position with
+	// at least one side to move.
+	MaxTurns() int
 	Start() Position
 }
 

@@ -25,9 +25,11 @@ func (nim) Info() rules.Info {
 	return rules.Info{
 		Type: "nim", DisplayName: "Nim", MoveTypes: []string{"take"},
 		ValidChoices: map[string][]string{"take": {"1", "2", "3"}},
-		MinPlayers:   2, MaxPlayers: 2, MaxMoves: 6, MaxTurns: 12, // of a heap of at most 12, one at a time
+		MinPlayers:   2, MaxPlayers: 2, MaxMoves: 6,
 	}
 }
+
+func (nim) MaxTurns() int { return 12 } // of a heap of at most 12, one at a time
 
 func (g nim) Start() rules.Position { return taking{heap: g.heap} }
 
@@ -100,7 +102,7 @@ func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rul
 	for position := g.Start(); ; turns++ {
 		sides := position.ToMove()
 		if len(sides) == 0 {
-			require.LessOrEqual(t, turns, g.Info().MaxTurns, "%s has at most %d turns", g.Info().Type, g.Info().MaxTurns)
+			require.LessOrEqual(t, turns, g.MaxTurns(), "%s has at most %d turns", g.Info().Type, g.MaxTurns())
 			m.verdict = position.Judge(chance)
 			return m
 		}

@@ -51,7 +51,7 @@ func (a *auditor) checkSuspension(e *journal.Event, here location) {
 	if agent == nil || !agent.Player && !a.countsFailures() {
 		return
 	}
-	suspend, shutdown := a.state.Due(agent)
+	suspend, shutdown := a.state.ExceedsLimits(agent)
 	here.agentID = id
 	switch {
 	case a.state.Open():
@@ -72,13 +72,13 @@ func (a *auditor) checkRoundAgents(e *journal.Event, here location) {
 		return
 	}
 	for _, id := range slices.Concat(s.Started.Players, s.Started.Referees) {
-		if suspend, shutdown := s.Due(s.Agents[id]); suspend || shutdown {
+		if suspend, shutdown := s.ExceedsLimits(s.Agents[id]); suspend || shutdown {
 			here.agentID = id
 			a.find(RuleLifecycle, here, "round %d begins, but %s, with %s in a row, was neither suspended nor shut down", d.RoundID, id,
 				counted(s.Agents[id].Failures, "failure", "failures"))
 		}
 	}
-	absent := func(id string) bool { agent := s.Agents[id]; return agent != nil && agent.Absent() }
+	absent := func(id string) bool { agent := s.Agents[id]; return agent != nil && agent.Inactive() }
 	if !slices.ContainsFunc(s.Started.Referees, func(id string) bool { return !absent(id) }) {
 		return // each of them may return in time
 	}
@@ -101,7 +101,7 @@ func (a *auditor) checkPlayedByAbsent(e *journal.Event, here location) {
 	if !ok {
 		return // the event cannot be folded
 	}
-	for _, id := range a.state.Forfeiting(idA, idB) {
+	for _, id := range a.state.InactivePlayers(idA, idB) {
 		here.matchID, here.agentID = d.MatchID.String(), id
 		a.find(RuleLifecycle, here, "%s was played, but %s is suspended or shut down, and forfeits it", d.MatchID, id)
 	}

@@ -40,7 +40,7 @@ func (p *progress) move(side rules.Side, move string) {
 }
 
 // severalTurns tells whether the game is known and has more than one turn.
-func (t *transcriptCheck) severalTurns() bool { return t.game != nil && t.game.Info().MaxTurns > 1 }
+func (t *transcriptCheck) severalTurns() bool { return t.game != nil && t.game.MaxTurns() > 1 }
 
 // legal tells whether a player may make a move now. Unknown is the answer where
 // the position is not known.

@@ -183,7 +183,7 @@ func (a *auditor) brokenRule(d journal.Data) string {
 
 func (a *auditor) brokenResult(d *journal.MatchReported) string {
 	m, idA, idB, ok := a.state.Find(d.MatchID)
-	if !ok || m.Report != nil || !m.Holds(d.RefereeID) {
+	if !ok || m.Report != nil || !m.IsAssignedTo(d.RefereeID) {
 		return RuleOneResult
 	}
 	_, okA := d.Score.Get(idA)

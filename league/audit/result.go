@@ -15,7 +15,7 @@ func (a *auditor) noteTokenless() {
 		return
 	}
 	for _, id := range a.state.Started.Referees {
-		if !a.state.Agents[id].Proves() {
+		if !a.state.Agents[id].ShowsAccessTokens() {
 			a.note(RuleOneResult, location{file: a.journal, line: 1, agentID: id},
 				"the league is lenient: results in the name of %s need no token, so that anybody may have sent them", clip(id))
 		}
@@ -167,7 +167,7 @@ func (a *auditor) checkNonceIsNew(matchID, nonce string, at location) {
 func (a *auditor) checkVerdict(m *scheduledMatch, game rules.Game, chance rules.Chance, file *matchFile, at location) {
 	r := m.Report
 	var moves [2][]string
-	if game.Info().MaxTurns > 1 {
+	if game.MaxTurns() > 1 {
 		if file == nil || !file.complete {
 			a.note(RuleVerdict, at, "no transcript has all moves of %s: its result cannot be judged again", m.id)
 			return

@@ -16,7 +16,7 @@ func Holder(s *journal.State, id protocol.MatchID) string {
 		return ""
 	}
 	last := fact.Attempts[len(fact.Attempts)-1]
-	if last.Failed || fact.HasLost(last.Number) || s.Agents[last.Referee].Absent() {
+	if last.Failed || fact.IsLost(last.Number) || s.Agents[last.Referee].Inactive() {
 		return ""
 	}
 	return last.Referee
@@ -32,7 +32,7 @@ func NextReferee(s *journal.State, announced string, tries int, failed func(id s
 	for i := range referees {
 		id := referees[(first+i)%len(referees)]
 		switch {
-		case s.Agents[id].Absent() || failed(id):
+		case s.Agents[id].Inactive() || failed(id):
 		case !Unannounced(s, announced, id):
 			return id
 		case chosen == "":
@@ -45,7 +45,7 @@ func NextReferee(s *journal.State, announced string, tries int, failed func(id s
 // Unannounced tells whether players would refuse a referee, because the announced one
 // shows them access tokens, and this one does not. They must be told first.
 func Unannounced(s *journal.State, announced, id string) bool {
-	return s.Agents[announced].Proves() && !s.Agents[id].Proves()
+	return s.Agents[announced].ShowsAccessTokens() && !s.Agents[id].ShowsAccessTokens()
 }
 
 // AttemptFor is the attempt under which a referee gets a match: an earlier one of its

@@ -31,17 +31,10 @@ func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2
 		moves = r.Moves(ids)
 	}
 	verdict, decided, err := rules.Follows(p.Game, moves, r.DrawnNumber)
-	var illegal *rules.IllegalMoveError
 	switch {
-	case errors.As(err, &illegal):
-		code := protocol.ErrIllegalMove
-		if p.GameType == "even_odd" { // its illegal choices have a code of their own
-			code = protocol.ErrInvalidParityChoice
-		}
-		return protocol.Fault(code, "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
 	case err != nil:
-		return fmt.Errorf("result.details.drawn_number: %w", err)
-	case chance != nil && p.Game.Info().MaxTurns == 1:
+		return p.breach(err, ids)
+	case chance != nil && p.Game.MaxTurns() == 1:
 		position := p.Game.Start()
 		for _, side := range position.ToMove() {
 			if moves[side] == "" { // a referee that reveals the draw knows the choices, and could hide the winner
@@ -57,6 +50,19 @@ func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2
 		return fmt.Errorf("result.winner: by the rules of %s it is %s", p.GameType, cmp.Or(winner, "none"))
 	}
 	return nil
+}
+
+// breach is the error for a report with an illegal choice or number.
+func (p *Reports) breach(err error, ids [2]string) error {
+	var illegal *rules.IllegalMoveError
+	if !errors.As(err, &illegal) {
+		return fmt.Errorf("result.details.drawn_number: %w", err)
+	}
+	code := protocol.ErrIllegalMove
+	if p.GameType == "even_odd" { // its illegal choices have a code of their own
+		code = protocol.ErrInvalidParityChoice
+	}
+	return protocol.Fault(code, "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
 }
 
 // revealed is the chance of a match by its commit–reveal draw. The draw must match the

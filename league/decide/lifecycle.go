@@ -14,7 +14,7 @@ import (
 // a round is open it must not be asked: matches of a round end in any order.
 func Suspension(s *journal.State, id string) journal.Data {
 	a := s.Agents[id]
-	switch suspend, shutdown := s.Due(a); {
+	switch suspend, shutdown := s.ExceedsLimits(a); {
 	case shutdown:
 		return &journal.AgentShutdown{AgentID: id, Reason: failuresOf(a)}
 	case suspend:
@@ -59,7 +59,7 @@ func RefereeFailure(s *journal.State, id protocol.MatchID, refereeID, reason str
 	if shutdown > 0 {
 		most = min(most, max(shutdown-1, 1)) // one bad round does not shut down a referee
 	}
-	if a.Absent() || fact.Report != nil || a.RoundFailures >= most {
+	if a.Inactive() || fact.Report != nil || a.RoundFailures >= most {
 		return nil
 	}
 	at := protocol.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
@@ -71,7 +71,7 @@ func RefereeFailure(s *journal.State, id protocol.MatchID, refereeID, reason str
 // the match has a result.
 func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, error) {
 	fact, idA, idB, _ := s.Find(id)
-	absent := s.Forfeiting(idA, idB)
+	absent := s.InactivePlayers(idA, idB)
 	if len(absent) == 0 || fact.Report != nil {
 		return nil, nil //nolint:nilnil // nobody forfeits it
 	}
@@ -89,7 +89,7 @@ func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, er
 		}
 	}
 	f.Reason = strings.Join(why, "; ") + " - both lose"
-	if f.WinnerPlayerID = journal.Remaining(idA, idB, absent); f.WinnerPlayerID != nil {
+	if f.WinnerPlayerID = journal.ForfeitWinner(idA, idB, absent); f.WinnerPlayerID != nil {
 		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
 	var err error

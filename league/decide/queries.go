@@ -168,7 +168,7 @@ func (v *View) inactive() (list []protocol.InactiveAgent) {
 	}
 	for _, id := range slices.Concat(v.State.Started.Players, v.State.Started.Referees) {
 		a := v.State.Agents[id]
-		if !a.Absent() {
+		if !a.Inactive() {
 			continue
 		}
 		if len(list) == protocol.MaxInactive {
@@ -297,7 +297,7 @@ func (v *View) nextMatch(id string) *protocol.NextMatch {
 		switch {
 		case !next.RefereeExpected:
 			next.RefereeEndpoint = v.endpoint(s.Referee(round, number))
-		case len(s.Forfeiting(id, next.OpponentID)) == 0:
+		case len(s.InactivePlayers(id, next.OpponentID)) == 0:
 			next.RefereeEndpoint = v.endpoint(ChooseReferees(s, round)[number-1])
 		}
 		return next

@@ -47,7 +47,7 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 		generation++
 	}
 	auth := "" // as before
-	if proves := a.RefereeAuth == ""; !a.Player && proves != is.Proves() {
+	if proves := a.RefereeAuth == ""; !a.Player && proves != is.ShowsAccessTokens() {
 		auth = cmp.Or(a.RefereeAuth, protocol.RefereeAuthAccessToken)
 	}
 	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && (is.Suspended == "" || !by.Revive) {

@@ -16,7 +16,7 @@ type candidate struct {
 // announced, as chosen by the state of now. For a later round than the next it first
 // makes the choices for the rounds before.
 func ChooseReferees(s *journal.State, round int) (chosen []string) {
-	candidates := candidatesOf(s, (*journal.Agent).Absent)
+	candidates := candidatesOf(s, (*journal.Agent).Inactive)
 	if len(candidates) == 0 { // one of the suspended referees may return in time
 		candidates = candidatesOf(s, func(a *journal.Agent) bool { return a.Shutdown != "" })
 	}
@@ -40,7 +40,7 @@ func candidatesOf(s *journal.State, absent func(*journal.Agent) bool) (candidate
 // would forfeit it now.
 func forfeits(s *journal.State, round int) (forfeited []bool) {
 	for _, p := range s.Pairings(round) {
-		forfeited = append(forfeited, len(s.Forfeiting(s.Started.Players[p.A], s.Started.Players[p.B])) > 0)
+		forfeited = append(forfeited, len(s.InactivePlayers(s.Started.Players[p.A], s.Started.Players[p.B])) > 0)
 	}
 	return forfeited
 }

@@ -50,13 +50,13 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 	case s.Started == nil:
 		v.Err = protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 		return v
-	case !ok || id.Round != q.RoundID || !fact.Holds(refereeID):
+	case !ok || id.Round != q.RoundID || !fact.IsAssignedTo(refereeID):
 		v.Err = protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 		return v
 	}
 	r := p.read(q, attemptOf(q, id, fact, refereeID), refereeID, [2]string{idA, idB})
 	contradiction := p.check(s, r, fact, [2]string{idA, idB})
-	thirdParty := !s.Agents[refereeID].Proves()
+	thirdParty := !s.Agents[refereeID].ShowsAccessTokens()
 	doubleLoss := contradiction == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && thirdParty
 	v.Result = r
 	switch {
@@ -66,7 +66,7 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 		v.Disputed = true
 		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
 			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
-	case fact.HasLost(r.Number):
+	case fact.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", refereeID, r.Number, r.MatchID)
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
@@ -157,7 +157,6 @@ func inferStatus(d *protocol.ResultDetails, won bool) string {
 // check completes a result that was read: it adds the parity and the score. It returns
 // an error if the result contradicts itself, the rules or the draw; nil if it counts.
 func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journal.Match, ids [2]string) *protocol.Error {
-	r.Score = protocol.Both(ids[0], 0, ids[1], 0)
 	var err error
 	if w := r.WinnerPlayerID; w != nil && !slices.Contains(ids[:], *w) {
 		r.WinnerPlayerID = nil
@@ -172,13 +171,13 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 		r.NumberParity = &parity
 	}
 	if err == nil {
-		var score protocol.PerPlayer[int]
-		if score, err = s.Score(r); err == nil {
-			r.Score = score
+		if r.Score, err = s.Score(r); err == nil {
+			return nil
 		}
 	}
+	r.Score = protocol.Both(ids[0], 0, ids[1], 0)
 	var fault *protocol.Error
-	if err != nil && !errors.As(err, &fault) {
+	if !errors.As(err, &fault) {
 		fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	return fault
@@ -210,7 +209,7 @@ func (p *Reports) LoseAttempt(s *journal.State, rejected *journal.MatchReported,
 // legal is the choice of a player in a report; nil for none and for an illegal one.
 func (p *Reports) legal(r *journal.MatchReported, id string) *string {
 	choice, _ := r.Choices.Get(id)
-	if choice == nil || p.Game.Info().MaxTurns > 1 {
+	if choice == nil || p.Game.MaxTurns() > 1 {
 		return choice
 	}
 	position := p.Game.Start()

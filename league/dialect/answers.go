@@ -152,42 +152,31 @@ func (q *Request) readsParams(f *Facts) bool {
 	return false
 }
 
-// Learn returns what the answer to the request tells about its match, and whether that is
-// new.
-func (q *Request) Learn(response []byte, f *Facts) (m Match, learned bool) {
-	p, m := &q.Params, f.Match
+// Learn returns what the answer to the request changes about its match; nil for nothing.
+func (q *Request) Learn(response []byte, f *Facts) func(*Match) {
+	p := &q.Params
 	switch q.Kind {
 	case protocol.TypeGameInvitation:
-		result := protocol.ParseObject(response).Object("result")
-		if string(result.Get("accept")) != "true" {
-			return m, false
+		if string(protocol.ParseObject(response).Object("result").Get("accept")) != "true" {
+			return nil
 		}
-		m.Referee, m.Game, m.InParams, m.Opponent = p.Text("sender"), p.Text("game_type"), q.lowerCase(), p.Text("opponent_id")
-		return m, true
+		return func(m *Match) {
+			m.Referee, m.Game, m.InParams, m.Opponent = p.Text("sender"), p.Text("game_type"), q.lowerCase(), p.Text("opponent_id")
+		}
 	case protocol.TypeChooseParityCall:
 		name := p.Text("player_id")
-		if !f.ThirdPartyManager() || name == cmp.Or(m.CalledAs, f.AgentID) || !Succeeded(response) {
-			return m, false // our manager and its referees use the assigned id
+		if !f.ThirdPartyManager() || name == cmp.Or(f.Match.CalledAs, f.AgentID) || !Succeeded(response) {
+			return nil // our manager and its referees use the assigned id
 		}
-		m.CalledAs = name
-		return m, true
+		return func(m *Match) { m.CalledAs = name }
 	}
-	return m, false
+	return nil
 }
 
 // RunMatchAnswer is the result of a match as the answer to the request to run it.
 func RunMatchAnswer(report *protocol.MatchResultReport) []byte {
-	result := protocol.GameResult{WinnerPlayerID: report.Result.Winner}
-	if d := report.Result.Details; d != nil {
-		result.Status, result.Reason, result.Faults = d.Status, d.Reason, d.Faults
-		result.DrawnNumber, result.Choices = d.DrawnNumber, d.Choices
-		if n := d.DrawnNumber; n != nil {
-			parity := [2]string{"even", "odd"}[*n%2]
-			result.NumberParity = &parity
-		}
-	}
 	return protocol.Object{
 		{Name: "match_id", Value: protocol.Quote(report.MatchID)}, {Name: "winner", Value: encoded(report.Result.Winner)},
-		{Name: "result", Value: encoded(result)},
+		{Name: "result", Value: encoded(report.Result.GameResult())},
 	}.Append(nil)
 }

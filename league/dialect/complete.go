@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,91 +46,67 @@ func (q *Request) Complete(f *Facts) (changed bool) {
 	if q.Kind == "" {
 		return q.ThirdParty
 	}
-	p := &q.Params
-	changed = q.ThirdParty
-	for _, name := range []string{"timestamp", "deadline"} {
-		changed = correctTime(p, name) || changed
-	}
+	p, before := &q.Params, slices.Clone(q.Params)
+	correctTime(p, "timestamp")
+	correctTime(p, "deadline")
 	if said := p.Text("message_type"); said != q.Kind && (strings.EqualFold(said, q.Kind) || said != "" && q.ThirdParty && byType[said] == nil) {
 		p.Set("message_type", protocol.Quote(q.Kind))
-		changed = true
 	}
-	changed = q.correct(f) || changed
-	changed = q.addLeague(f) || changed
+	q.correct(f)
+	q.addLeague(f)
 	if q.ThirdParty || !p.Has("timestamp") && !p.Has("conversation_id") {
-		changed = q.addMissing(f) || changed
+		q.addMissing(f)
 	}
-	return changed || q.Kind == protocol.TypeMatchResultReport // Assigned.Complete may add to it
+	return q.ThirdParty || !same(q.Params, before) || q.Kind == protocol.TypeMatchResultReport // Assigned.Complete may add to it
 }
 
 // correct replaces third-party names and values in a message.
-func (q *Request) correct(f *Facts) (changed bool) {
+func (q *Request) correct(f *Facts) {
 	p := &q.Params
 	switch q.Kind {
 	case protocol.TypeGameInvitation:
-		changed = correctInvitation(p)
+		correctInvitation(p)
 	case protocol.TypeChooseParityCall:
-		changed = rename(p, nested[q.Kind], "context")
-		changed = clearContext(p) || changed
+		rename(p, byType[q.Kind].nested, "context")
+		clearContext(p)
 	case protocol.TypeGameOver:
-		changed = readOwnResult(p, f)
-		changed = correctResult(p) || changed
+		readOwnResult(p, f)
+		correctResult(p)
 	case protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted:
-		changed = correctRound(p, q.Kind)
+		correctRound(p, q.Kind)
+	case protocol.TypeLeagueCompleted:
+		correctChampion(p)
 	case protocol.TypeLeagueRegisterRequest:
-		changed = q.correctMeta("player_meta")
+		q.correctMeta("player_meta")
 	case protocol.TypeRefereeRegisterRequest:
-		changed = q.correctMeta("referee_meta")
+		q.correctMeta("referee_meta")
 	}
-	sender := p.Text("sender")
+	sender, referee := p.Text("sender"), f.Match.Referee
 	if strings.HasPrefix(sender, protocol.ManagerSender+":") { // league_manager:LM01
 		p.Set("sender", protocol.Quote(protocol.ManagerSender))
-		changed = true
 	}
 	if q.ThirdParty {
-		changed = correctNumber(p, "round_id") || changed
+		correctNumber(p, "round_id")
 	}
-	referee := f.Match.Referee
-	if ofMatch(q.Kind) && referee != "" && sender != "" && sender != referee && strings.EqualFold(protocol.AgentOf(sender), protocol.AgentOf(referee)) {
+	if inMatch(q.Kind) && referee != "" && sender != "" && strings.EqualFold(protocol.AgentOf(sender), protocol.AgentOf(referee)) {
 		p.Set("sender", protocol.Quote(referee)) // another spelling of its name
-		changed = true
 	}
-	return changed
-}
-
-// addLeague adds the league and the game to a request without them, if the agent is in a
-// league.
-func (q *Request) addLeague(f *Facts) (changed bool) {
-	if f.League == "" {
-		return false
-	}
-	switch q.Kind {
-	case protocol.TypeGameInvitation, protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted,
-		protocol.TypeLeagueCompleted, protocol.TypeMatchResultReport, protocol.TypeLeagueQuery:
-		changed = Fill(&q.Params, "league_id", protocol.Quote(f.League))
-	}
-	if ofMatch(q.Kind) && q.Kind != protocol.TypeGameError || q.Kind == protocol.TypeMatchResultReport {
-		changed = Fill(&q.Params, "game_type", protocol.Quote(f.Game)) || changed
-	}
-	return changed
 }
 
 // correctMeta corrects the description of an agent in a registration, and completes it in
 // a third-party form. The name of the protocol in place of its version counts as no
 // version.
-func (q *Request) correctMeta(name string) (changed bool) {
-	p := &q.Params
-	meta := protocol.ParseObject(p.Get(name))
+func (q *Request) correctMeta(name string) {
+	meta := protocol.ParseObject(q.Params.Get(name))
 	if meta == nil {
-		return false
+		return
 	}
 	if meta.Text("protocol_version") == protocol.Name {
 		meta.Drop("protocol_version")
-		changed = true
 		q.Warning = fmt.Sprintf("protocol_version %q is not a version; assuming %s", protocol.Name, protocol.Version)
 	}
 	if q.ThirdParty {
-		if id := protocol.AgentOf(p.Text("sender")); id != "" {
+		if id := protocol.AgentOf(q.Params.Text("sender")); id != "" {
 			Fill(&meta, "display_name", protocol.Quote(Short(id)))
 		}
 		Fill(&meta, "version", protocol.Quote("1.0.0"))
@@ -137,62 +114,68 @@ func (q *Request) correctMeta(name string) (changed bool) {
 		if name == "referee_meta" {
 			Fill(&meta, "max_concurrent_matches", jsontext.Value("1"))
 		}
-		changed = true
 	}
-	if changed {
-		p.Set(name, meta.Append(nil))
-	}
-	return changed
+	q.Params.Set(name, meta.Append(nil))
 }
 
-// addMissing adds all members that the message lacks and the agent knows. The protocol
+// completed are the members that an agent adds to a message without them. The protocol
 // itself completes registrations and queries.
-func (q *Request) addMissing(f *Facts) (changed bool) {
-	p := &q.Params
-	add := func(name string, value jsontext.Value) {
-		if p.Get(name) == nil {
-			p.Set(name, value)
-			changed = true
+var completed = map[string][]string{
+	protocol.TypeGameInvitation:    {"league_id", "round_id", "game_type", "role_in_match", "opponent_id"},
+	protocol.TypeChooseParityCall:  {"player_id", "game_type", "deadline"},
+	protocol.TypeGameMoveCall:      {"player_id", "game_type", "deadline"},
+	protocol.TypeGameOver:          {"game_type"},
+	protocol.TypeRoundAnnouncement: {"league_id", "round_id"},
+	protocol.TypeStandingsUpdate:   {"league_id", "round_id"},
+	protocol.TypeRoundCompleted:    {"league_id", "round_id"},
+	protocol.TypeLeagueCompleted:   {"league_id"},
+	protocol.TypeMatchResultReport: {"league_id", "game_type"},
+	protocol.TypeLeagueQuery:       {"league_id"},
+}
+
+// addLeague adds the league and the game to a request without them, if the agent is in a
+// league.
+func (q *Request) addLeague(f *Facts) {
+	for name, id := range map[string]string{"league_id": f.League, "game_type": f.Game} {
+		if f.League != "" && slices.Contains(completed[q.Kind], name) {
+			Fill(&q.Params, name, protocol.Quote(id))
 		}
 	}
+}
+
+// addMissing adds all members that the message lacks and the agent knows.
+func (q *Request) addMissing(f *Facts) {
 	switch q.Kind {
 	case protocol.TypeRefereeRegisterRequest, protocol.TypeLeagueRegisterRequest, protocol.TypeLeagueQuery:
-		return false
+		return
 	}
+	p := &q.Params
 	matchID := p.Text("match_id")
-	conversation := fmt.Sprintf("conv-%d", f.Now.UnixNano())
-	if matchID != "" && ofMatch(q.Kind) {
-		conversation = protocol.MatchConversation(matchID, 1)
+	known := map[string]string{
+		"protocol":        protocol.Name,
+		"message_type":    q.Kind,
+		"timestamp":       protocol.FormatTimestamp(f.Now),
+		"conversation_id": fmt.Sprintf("conv-%d", f.Now.UnixNano()),
+		"league_id":       cmp.Or(f.League, UsualLeague),
+		"game_type":       f.Game,
+		"role_in_match":   protocol.RolePlayerA,
+		"opponent_id":     Unknown,
+		"player_id":       cmp.Or(f.AgentID, Unknown),
+		"deadline":        protocol.FormatTimestamp(f.Now.Add(protocol.ChooseParity.Timeout)),
 	}
-	add("protocol", protocol.Quote(protocol.Name))
-	add("message_type", protocol.Quote(q.Kind))
-	add("timestamp", protocol.Quote(protocol.FormatTimestamp(f.Now)))
-	add("conversation_id", protocol.Quote(conversation))
-	if sender := senderOf(q.Kind, p.Text("sender"), f.Match.Referee); sender != p.Text("sender") {
-		p.Set("sender", protocol.Quote(sender))
-		changed = true
+	if matchID != "" && inMatch(q.Kind) {
+		known["conversation_id"] = protocol.MatchConversation(matchID, 1)
 	}
-	league := protocol.Quote(cmp.Or(f.League, UsualLeague))
-	switch q.Kind {
-	case protocol.TypeGameInvitation:
-		add("league_id", league)
-		add("round_id", encoded(roundOf(matchID)))
-		add("game_type", protocol.Quote(f.Game))
-		add("role_in_match", protocol.Quote(protocol.RolePlayerA))
-		add("opponent_id", protocol.Quote(Unknown))
-	case protocol.TypeChooseParityCall, protocol.TypeGameMoveCall:
-		add("player_id", protocol.Quote(cmp.Or(f.AgentID, Unknown)))
-		add("game_type", protocol.Quote(f.Game))
-		add("deadline", protocol.Quote(protocol.FormatTimestamp(f.Now.Add(protocol.ChooseParity.Timeout))))
-	case protocol.TypeGameOver:
-		add("game_type", protocol.Quote(f.Game))
-	case protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
-		add("league_id", league)
-		if q.Kind != protocol.TypeLeagueCompleted {
-			add("round_id", jsontext.Value("1"))
+	p.Set("sender", protocol.Quote(senderOf(q.Kind, p.Text("sender"), f.Match.Referee)))
+	for _, name := range append([]string{"protocol", "message_type", "timestamp", "conversation_id"}, completed[q.Kind]...) {
+		switch {
+		case p.Get(name) != nil:
+		case name == "round_id":
+			p.Set(name, encoded(roundOf(matchID)))
+		default:
+			p.Set(name, protocol.Quote(known[name]))
 		}
 	}
-	return changed
 }
 
 // roundOf is the round in the id of a match; 1 if there is none.
@@ -210,7 +193,7 @@ func senderOf(messageType, said, referee string) string {
 	switch {
 	case said == protocol.ManagerSender || typed && id != "" && (strings.HasPrefix(said, "player:") || strings.HasPrefix(said, "referee:")):
 		return said
-	case !ofMatch(messageType) && messageType != protocol.TypeMatchResultReport:
+	case !inMatch(messageType) && messageType != protocol.TypeMatchResultReport:
 		return protocol.ManagerSender
 	case said != "":
 		return protocol.RefereeSender(protocol.AgentOf(said))

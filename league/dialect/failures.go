@@ -18,7 +18,6 @@ type Failure struct {
 	Code      int    // of JSON-RPC; 0 for none
 	Text      string // for people
 	ErrorCode string // of the catalogue, such as E012; "" for none
-	errorName string // beside the code; "" for none
 	Data      jsontext.Value
 
 	thirdParty bool // it is not in the form of the specification
@@ -50,7 +49,7 @@ func (m *Method) failure(o protocol.Object) Failure {
 			return described(cmp.Or(inner.Text("message"), inner.Text("error")), inner)
 		}
 		return described(cmp.Or(protocol.Unquote(content(o)), words), nil)
-	case messageType != "" && !m.Registers():
+	case messageType != "" && !m.Registers:
 		return Failure{}
 	case o.Get("success").Kind() == 'f', failedStatus.MatchString(o.Text("status")):
 		return described(cmp.Or(words, "status "+o.Text("status")), o)
@@ -103,7 +102,7 @@ var errorCode = regexp.MustCompile(`\bE0[0-9]{2}\b`)
 func (f Failure) named(o protocol.Object) Failure {
 	for _, said := range []string{o.Text("error_code"), o.Text("code"), errorCode.FindString(f.Text)} {
 		if inCatalogue(said) {
-			f.ErrorCode, f.errorName, f.thirdParty = said, o.Text("error_name"), true
+			f.ErrorCode, f.thirdParty = said, true
 			return f
 		}
 	}
@@ -153,8 +152,7 @@ func (f Failure) Body(id []byte) []byte {
 	data := f.Data
 	if f.ErrorCode != "" && protocol.ParseObject(data).Text("error_code") != f.ErrorCode { // no protocol: its catalogue may be another
 		data = protocol.Object{
-			{Name: "error_code", Value: protocol.Quote(f.ErrorCode)}, {Name: "error_name", Value: protocol.Quote(f.errorName)},
-			{Name: "error_description", Value: protocol.Quote(f.Text)},
+			{Name: "error_code", Value: protocol.Quote(f.ErrorCode)}, {Name: "error_description", Value: protocol.Quote(f.Text)},
 		}.Append(nil)
 	}
 	if data != nil {

@@ -79,7 +79,7 @@ func (m *Method) Forms() iter.Seq2[int, Form] {
 // forms combines a row with a method. A match is started by its assignment, or by the
 // announcement of a round that has only this match.
 func (s *shape) forms(m *Method) []Form {
-	if s.only != "" && s.only != m.Name || s.form.Nested && !m.HasNested() {
+	if s.only != "" && s.only != m.Name || s.form.Nested && m.nested == "" {
 		return nil
 	}
 	forms := s.named(m)

@@ -26,26 +26,20 @@ func list(v jsontext.Value) (elements []jsontext.Value) {
 	return elements
 }
 
-// Fill sets a member that is missing, null or empty, if value is not nil, and tells
-// whether it did.
-func Fill(o *protocol.Object, name string, value jsontext.Value) bool {
-	if v := o.Get(name); value == nil || v != nil && string(v) != `""` {
-		return false
+// Fill sets a member that is missing, null or empty, if value is not nil.
+func Fill(o *protocol.Object, name string, value jsontext.Value) {
+	if v := o.Get(name); value != nil && (v == nil || string(v) == `""`) {
+		o.Set(name, value)
 	}
-	o.Set(name, value)
-	return true
 }
 
-// rename gives a member another name, unless there is one of that name, and tells
-// whether it did. Null counts as no member.
-func rename(o *protocol.Object, from, to string) bool {
-	v := o.Get(from)
-	if v == nil || o.Get(to) != nil {
-		return false
+// rename gives a member another name, unless there is one of that name. Null counts as no
+// member.
+func rename(o *protocol.Object, from, to string) {
+	if v := o.Get(from); v != nil && o.Get(to) == nil {
+		o.Drop(from)
+		o.Set(to, v)
 	}
-	o.Drop(from)
-	o.Set(to, v)
-	return true
 }
 
 // firstText returns the first text that some members hold; "" for none.

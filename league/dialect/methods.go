@@ -15,21 +15,45 @@ import (
 // A Method is a method of the protocol that has messages. The tools are not Methods.
 type Method struct {
 	protocol.MethodRow
-	Index  int  // the position among all Methods, less than 64
-	Notice bool // the caller does not depend on the answer
+	traits
+	Index int // the position among all Methods, less than 64
 }
 
-var methods = func() (all []Method) {
-	notices := []string{
-		protocol.NotifyMatchResult.Name, protocol.NotifyGameError.Name, protocol.NotifyRound.Name, protocol.UpdateStandings.Name,
-		protocol.NotifyRoundCompleted.Name, protocol.NotifyLeagueCompleted.Name,
-	}
+// The traits of a method.
+type traits struct {
+	Registers  bool   // it registers an agent
+	Notice     bool   // the caller does not depend on the answer
+	InMatch    bool   // a referee sends it to a player
+	Deferrable bool   // an agent may post the answer later
+	essential  string // the member without which a reply does not answer the call; "" for none
+	nested     string // the member that an edition of the exercise adds to the message; "" for none
+}
+
+var traitsOf = map[string]traits{
+	protocol.RegisterPlayer.Name:        {Registers: true, essential: "status"},
+	protocol.RegisterReferee.Name:       {Registers: true, essential: "status"},
+	protocol.Invite.Name:                {InMatch: true, Deferrable: true, essential: "accept", nested: "game_invitation"},
+	protocol.ChooseParity.Name:          {InMatch: true, Deferrable: true, essential: "parity_choice", nested: "parity_context"},
+	protocol.MakeMove.Name:              {InMatch: true, Deferrable: true, essential: "move_data"},
+	protocol.NotifyMatchResult.Name:     {InMatch: true, Notice: true, nested: "league_id"},
+	protocol.NotifyGameError.Name:       {InMatch: true, Notice: true},
+	protocol.NotifyRound.Name:           {Notice: true},
+	protocol.UpdateStandings.Name:       {Notice: true},
+	protocol.NotifyRoundCompleted.Name:  {Notice: true},
+	protocol.NotifyLeagueCompleted.Name: {Notice: true},
+}
+
+// The Methods, and the names of the tools for debugging and control.
+var methods, tools = func() (all []Method, tools map[string]bool) {
+	tools = map[string]bool{}
 	for _, row := range protocol.Methods() {
-		if row.Request != "" {
-			all = append(all, Method{row, len(all), slices.Contains(notices, row.Name)})
+		if row.Request == "" {
+			tools[row.Name] = true
+			continue
 		}
+		all = append(all, Method{row, traitsOf[row.Name], len(all)})
 	}
-	return all
+	return all, tools
 }()
 
 // Methods in three indexes: by the name in the specification, by message type, and by
@@ -44,17 +68,6 @@ var byName, byType, byAnyName = func() (name, messageType, anyName map[string]*M
 		}
 	}
 	return name, messageType, anyName
-}()
-
-// The tools for debugging and control, by name.
-var tools = func() map[string]bool {
-	names := map[string]bool{}
-	for _, row := range protocol.Methods() {
-		if row.Request == "" {
-			names[row.Name] = true
-		}
-	}
-	return names
 }()
 
 // MethodOf returns the method with a name in the specification; nil for a tool and for
@@ -107,42 +120,8 @@ func (m *Method) naming(name string) naming {
 	return byAlias
 }
 
-// Registers tells whether the method registers an agent.
-func (m *Method) Registers() bool {
-	return m.Name == protocol.RegisterPlayer.Name || m.Name == protocol.RegisterReferee.Name
-}
-
-// Deferrable tells whether an agent may post the answer later.
-func (m *Method) Deferrable() bool { return isDeferrable(m.Result) }
-
-func isDeferrable(answer string) bool {
-	switch answer {
-	case protocol.TypeGameJoinAck, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse:
-		return true
-	}
-	return false
-}
-
-// essential is the member without which a reply does not answer the call; "" for none.
-func (m *Method) essential() string {
-	switch m.Name {
-	case protocol.ChooseParity.Name:
-		return "parity_choice"
-	case protocol.Invite.Name:
-		return "accept"
-	case protocol.MakeMove.Name:
-		return "move_data"
-	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
-		return "status"
-	}
-	return ""
-}
-
-// ofMatch tells whether a referee sends a message of this type to a player.
-func ofMatch(messageType string) bool {
-	switch messageType {
-	case protocol.TypeGameInvitation, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall, protocol.TypeGameOver, protocol.TypeGameError:
-		return true
-	}
-	return false
+// inMatch tells whether a referee sends a message of this type to a player.
+func inMatch(messageType string) bool {
+	m := byType[messageType]
+	return m != nil && m.InMatch
 }

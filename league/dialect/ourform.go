@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"strconv"
 
 	"evenodd/league/protocol"
 )
@@ -10,71 +11,68 @@ import (
 // only at the head of the request, up to the conversation_id. It returns "" for any other
 // request, and for registrations, which may need translation in every form.
 func OurMethod(body []byte) string {
-	rest, ok := bytes.CutPrefix(body, []byte(requestHead))
-	if !ok {
+	rest := head(body)
+	if !rest.skip(requestHead) {
 		return ""
 	}
-	end := bytes.IndexByte(rest, '"')
-	if end < 0 {
-		return ""
-	}
+	end := max(bytes.IndexByte(rest, '"'), 0)
 	m := byName[string(rest[:end])]
 	switch {
 	case m == nil && tools[string(rest[:end])]:
 		return string(rest[:end])
-	case m == nil || m.Registers():
+	case m == nil || m.Registers:
 		return ""
 	}
 	conversation, ok := conversationIn(rest[end:], m.Request)
-	aboutMatch := ofMatch(m.Request) || m.Request == protocol.TypeMatchResultReport || m.Request == protocol.TypeMatchAssignment
+	aboutMatch := m.InMatch || m.Request == protocol.TypeMatchResultReport || m.Request == protocol.TypeMatchAssignment
 	if !ok || aboutMatch && !ofAttempt(conversation) {
 		return ""
 	}
 	return m.Name
 }
 
+// A head is the part of a request that is not read yet.
+type head []byte
+
+// skip reads a text. It reports false if the head does not begin with it.
+func (h *head) skip(text string) bool {
+	if len(*h) < len(text) || string((*h)[:len(text)]) != text {
+		return false
+	}
+	*h = (*h)[len(text):]
+	return true
+}
+
 // conversationIn returns the conversation_id of a call, if it continues with an
 // envelope as our agents write it.
-func conversationIn(rest []byte, messageType string) (conversation []byte, ok bool) {
+func conversationIn(h head, messageType string) (conversation []byte, ok bool) {
 	const (
 		opening   = paramsHead + `{"protocol":"` + protocol.Name + `","message_type":"`
 		timestamp = len("2025-01-15T10:30:00Z")
 	)
-	if rest, ok = bytes.CutPrefix(rest, []byte(opening)); !ok || len(rest) < len(messageType) || string(rest[:len(messageType)]) != messageType {
+	if !h.skip(opening) || !h.skip(messageType) || !h.skip(`","sender":"`) {
 		return nil, false
 	}
-	if rest, ok = bytes.CutPrefix(rest[len(messageType):], []byte(`","sender":"`)); !ok {
+	h = h[bytes.IndexByte(h, '"')+1:]
+	if !h.skip(`,"timestamp":"`) || len(h) < timestamp || h[timestamp-1] != 'Z' {
 		return nil, false
 	}
-	if _, rest, ok = bytes.Cut(rest, []byte(`"`)); !ok {
+	if h = h[timestamp:]; !h.skip(`","conversation_id":"`) {
 		return nil, false
 	}
-	if rest, ok = bytes.CutPrefix(rest, []byte(`,"timestamp":"`)); !ok || len(rest) < timestamp || rest[timestamp-1] != 'Z' {
-		return nil, false
-	}
-	if rest, ok = bytes.CutPrefix(rest[timestamp:], []byte(`","conversation_id":"`)); !ok {
-		return nil, false
-	}
-	conversation, _, ok = bytes.Cut(rest, []byte(`"`))
+	conversation, _, ok = bytes.Cut(h, []byte(`"`))
 	return conversation, ok
 }
 
 // ofAttempt tells whether a conversation_id is that of an attempt at a match, as our
 // referees write it: conv-r1m1-a1.
 func ofAttempt(conversation []byte) bool {
-	if !bytes.HasPrefix(conversation, []byte("conv-")) {
-		return false
-	}
 	i := bytes.LastIndex(conversation, []byte("-a"))
-	if i < 0 || i+2 == len(conversation) {
+	if i < 0 || !bytes.HasPrefix(conversation, []byte("conv-")) {
 		return false
 	}
-	for _, c := range conversation[i+2:] {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	_, err := strconv.ParseUint(string(conversation[i+2:]), 10, 64)
+	return err == nil
 }
 
 // refusalHead begins the response to a request with an invalid field (E002, E003).

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,38 +49,26 @@ func (a *Assigned) IsReportedBy(reporter string) bool {
 
 // HasPlayers tells whether all players that a report names are those of the match.
 func (a *Assigned) HasPlayers(report protocol.Object) bool {
-	return !slices.ContainsFunc(playersIn(report), func(id string) bool { return !slices.Contains(a.players[:], id) })
-}
-
-// playersIn are the players that a report names.
-func playersIn(report protocol.Object) (ids []string) {
 	result := resultIn(report)
 	details := result.Object("details")
-	if id := protocol.Unquote(result.Get(winnerNames...)); id != "" && !isDraw(id) {
+	ids := []string{result.Text("player_a_id"), result.Text("player_b_id")}
+	if id := protocol.Unquote(result.Get(winnerNames...)); !isDraw(id) {
 		ids = append(ids, id)
 	}
-	for _, side := range []string{"player_a_id", "player_b_id"} {
-		if id := result.Text(side); id != "" {
-			ids = append(ids, id)
-		}
-	}
-	for _, keyed := range []protocol.Object{
+	for _, byPlayer := range []protocol.Object{
 		result.Object("score"), result.Object("choices"), result.Object("player_choices"), details.Object("choices"), details.Object("player_choices"),
 	} {
-		for _, one := range keyed {
+		for _, one := range byPlayer {
 			ids = append(ids, one.Name)
 		}
 	}
-	return ids
+	return !slices.ContainsFunc(ids, func(id string) bool { return id != "" && !slices.Contains(a.players[:], id) })
 }
 
-// resultIn is the result in a report: under result, under game_result, or beside the
-// envelope.
+// resultIn is the result in a report: under result, or beside the envelope.
 func resultIn(report protocol.Object) protocol.Object {
-	for _, name := range []string{"result", "game_result"} {
-		if r := report.Object(name); r != nil {
-			return r
-		}
+	if r := report.Object("result"); r != nil {
+		return r
 	}
 	return report
 }
@@ -87,7 +76,7 @@ func resultIn(report protocol.Object) protocol.Object {
 // Complete adds the members that a report of the match lacks, and puts its result into the
 // form of the specification. It tells whether it changed the report.
 func (a *Assigned) Complete(report *protocol.Object) bool {
-	before := string(report.Append(nil))
+	before := slices.Clone(*report)
 	if protocol.AgentOf(report.Text("sender")) == Unknown {
 		report.Drop("sender")
 	}
@@ -95,7 +84,7 @@ func (a *Assigned) Complete(report *protocol.Object) bool {
 		Fill(report, one.Name, one.Value)
 	}
 	a.completeResult(report)
-	return string(report.Append(nil)) != before
+	return !same(*report, before)
 }
 
 // The members of a result under their third-party positions.
@@ -109,7 +98,7 @@ var (
 func (a *Assigned) completeResult(report *protocol.Object) {
 	result := report.Object("result")
 	if result == nil {
-		result = slices.Clone(resultIn(*report))
+		result = slices.Clone(*report)
 		a.readSides(&result)
 		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil {
 			return
@@ -119,13 +108,12 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 	details := result.Object("details")
 	for _, name := range detailNames {
 		Fill(&details, name, result.Get(name))
+		result.Drop(name)
 	}
 	Fill(&details, "choices", details.Get("player_choices"))
 	details.Drop("player_choices")
 	status := statusOf(details.Text("status"))
-	if details.Get("status") != nil {
-		details.Drop("status")
-	}
+	details.Drop("status")
 	if status != "" {
 		details.Set("status", protocol.Quote(status))
 	}
@@ -134,51 +122,38 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 		Fill(&details, "choices", score.Append(nil))
 		score = nil
 	}
-	a.setWinner(&result, status)
+	setWinner(&result, status)
 	if len(score) == 0 {
 		score = a.score(result, status)
 	}
 	result.Set("score", score.Append(nil))
 	dropEmpty(&details)
 	a.setStatus(&details, result)
-	for _, name := range append(detailNames, "details") {
-		result.Drop(name)
-	}
+	result.Drop("details")
 	if len(details) > 0 {
 		result.Set("details", details.Append(nil))
 	}
 	report.Set("result", result.Append(nil))
 }
 
-// readSides adds the choices, the status and the winner that a flat report has by side:
-// player_a_choice, player_a_result.
+// readSides reads the choices and the status that a flat report has by side:
+// player_a_choice, player_a_result. Without a number there is no winner_id.
 func (a *Assigned) readSides(result *protocol.Object) {
 	var choices protocol.Object
-	playerBy := map[string]string{} // by result
 	for i, side := range []string{"player_a", "player_b"} {
-		id := result.Text(side + "_id")
-		if !slices.Contains(a.players[:], id) {
-			id = a.players[i]
-		}
-		Fill(&choices, id, result.Get(side+"_choice"))
-		playerBy[strings.ToUpper(result.Text(side+"_result"))] = id
+		Fill(&choices, cmp.Or(result.Text(side+"_id"), a.players[i]), result.Get(side+"_choice"))
 	}
 	if len(choices) > 0 {
 		Fill(result, "choices", choices.Append(nil))
 	}
-	for _, status := range []string{protocol.StatusTechnicalLoss, protocol.StatusDraw, protocol.StatusWin} {
-		if playerBy[status] == "" {
-			continue
-		}
+	switch status := strings.ToUpper(result.Text("player_a_result")); status {
+	case "LOSS":
+		Fill(result, "status", protocol.Quote(protocol.StatusWin))
+	case protocol.StatusTechnicalLoss:
+		result.Add("winner", jsontext.Value("null"))
+		fallthrough
+	case protocol.StatusWin, protocol.StatusDraw:
 		Fill(result, "status", protocol.Quote(status))
-		if slices.ContainsFunc(winnerNames, result.Has) {
-			return
-		}
-		winner := jsontext.Value("null")
-		if id := playerBy[protocol.StatusWin]; id != "" {
-			winner = protocol.Quote(id)
-		}
-		result.Set("winner", winner)
 	}
 }
 
@@ -197,17 +172,15 @@ func (a *Assigned) setStatus(details *protocol.Object, result protocol.Object) {
 }
 
 // setWinner moves the winner to its member in the specification.
-func (a *Assigned) setWinner(result *protocol.Object, status string) {
-	said := result.Get(winnerNames...)
-	null := said == nil && slices.ContainsFunc(winnerNames, result.Has)
+func setWinner(result *protocol.Object, status string) {
+	said, named := result.Get(winnerNames...), slices.ContainsFunc(winnerNames, result.Has)
 	for _, name := range winnerNames[1:] {
 		result.Drop(name)
 	}
-	id := protocol.Unquote(said)
-	switch {
+	switch id := protocol.Unquote(said); {
 	case isDraw(id), said == nil && status == protocol.StatusDraw:
 		result.Set("winner", protocol.Quote(draw))
-	case null, id == "" && said.Kind() == '"':
+	case said == nil && named, said.Kind() == '"' && id == "":
 		result.Set("winner", jsontext.Value("null"))
 	case said != nil:
 		result.Set("winner", said)
@@ -217,13 +190,7 @@ func (a *Assigned) setWinner(result *protocol.Object, status string) {
 // draw is the winner of a draw, if it is not null.
 const draw = "DRAW"
 
-func isDraw(winner string) bool {
-	switch strings.ToUpper(winner) {
-	case draw, "TIE", "NONE":
-		return true
-	}
-	return false
-}
+func isDraw(winner string) bool { return strings.EqualFold(winner, draw) }
 
 // dropEmpty drops empty choices and the number 0: no number was drawn.
 func dropEmpty(details *protocol.Object) {
@@ -246,12 +213,7 @@ func holdsChoices(score protocol.Object) bool {
 // score follows from the winner and the scoring of the league. Two players with a
 // technical loss get the points of a loss.
 func (a *Assigned) score(result protocol.Object, status string) protocol.Object {
-	points := func(name string) jsontext.Value {
-		if v := a.scoring.Get(name); v.Kind() == '0' {
-			return v
-		}
-		return jsontext.Value("0")
-	}
+	points := func(name string) jsontext.Value { return encoded(a.scoring.Integer(name)) }
 	score := protocol.Object{{Name: a.players[0], Value: points("loss_points")}, {Name: a.players[1], Value: points("loss_points")}}
 	winner := result.Text("winner")
 	switch side := slices.Index(a.players[:], winner); {

@@ -108,11 +108,14 @@ func (q *Request) MatchID() string {
 	if id := q.Params.Text("match_id"); id != "" {
 		return id
 	}
-	return q.Params.Object(nested[protocol.TypeGameInvitation]).Text("match_id")
+	return q.Params.Object(byType[protocol.TypeGameInvitation].nested).Text("match_id")
 }
 
 // PostsAnswer tells whether the request posts the answer to an earlier question.
-func (q *Request) PostsAnswer() bool { return isDeferrable(q.AnswerType()) }
+func (q *Request) PostsAnswer() bool {
+	answer := q.AnswerType()
+	return slices.ContainsFunc(methods, func(m Method) bool { return m.Deferrable && m.Result == answer })
+}
 
 // AnswerType is the message type of a posted answer.
 func (q *Request) AnswerType() string { return strings.ToUpper(q.Params.Text("message_type")) }

@@ -35,7 +35,7 @@ var aboutIdentity = regexp.MustCompile(`(?i)\b(sender|ids?|identifier|identity|p
 // RefusesSender tells whether a reply refuses a registration, or a message of our manager,
 // because of its sender.
 func (c *Call) RefusesSender(r Reply) bool {
-	if m := MethodOf(c.Method); m != nil && m.Registers() {
+	if m := MethodOf(c.Method); m != nil && m.Registers {
 		return refusesApplicant(r)
 	}
 	return r.Failure.Present && aboutSender.MatchString(r.Failure.Text) && bytes.Contains(c.Message, []byte(managerSender))

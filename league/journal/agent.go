@@ -28,12 +28,12 @@ type Agent struct {
 	Version, ProtocolVersion string   // from its registration; "" in a simulation
 	GameTypes                []string // from its registration
 
-	Suspended string // the reason of its suspension; "" for none
-	Shutdown  string // the reason of its shutdown; "" for none
-	Returned  string // why its last suspension ended
-	Failures  int    // in a row: of a player in matches, of a referee with assigned matches
-	Forgiven  int    // the failures when it returned: only further ones suspend it again
-	LastFault string // the error code of a player's last failure
+	Suspended        string // the reason of its suspension; "" for none
+	Shutdown         string // the reason of its shutdown; "" for none
+	Returned         string // why its last suspension ended
+	Failures         int    // in a row: of a player in matches, of a referee with assigned matches
+	FailuresAtReturn int    // the failures when it returned: only further ones suspend it again
+	LastFault        string // the error code of a player's last failure
 
 	RoundFailures   int  // of a referee in this round
 	ReportedInRound bool // a referee has reported a result in this round
@@ -76,18 +76,18 @@ func (s *State) Lifecycle(a *Agent) (state, reason string) {
 	return LifecycleActive, a.Returned
 }
 
-// Absent tells whether an agent is suspended or shut down. An absent agent gets
-// nothing to do, and an absent player forfeits its matches of rounds that begin.
-func (a *Agent) Absent() bool { return a.Suspended != "" || a.Shutdown != "" }
+// Inactive tells whether an agent is suspended or shut down. An inactive agent gets
+// nothing to do, and an inactive player forfeits its matches of rounds that begin.
+func (a *Agent) Inactive() bool { return a.Suspended != "" || a.Shutdown != "" }
 
-// Proves tells whether a referee shows players their access tokens. Journals without
+// ShowsAccessTokens tells whether a referee shows players their access tokens. Journals without
 // referee_auth are of referees that do.
-func (a *Agent) Proves() bool { return a.RefereeAuth != protocol.RefereeAuthNone }
+func (a *Agent) ShowsAccessTokens() bool { return a.RefereeAuth != protocol.RefereeAuthNone }
 
-// Due tells whether an agent's failures require its suspension or its shutdown
+// ExceedsLimits tells whether an agent's failures require its suspension or its shutdown
 // between two rounds. The last referee is not shut down, because the league could
 // not continue without one.
-func (s *State) Due(a *Agent) (suspend, shutdown bool) {
+func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
 	if a.Shutdown != "" {
 		return false, false
 	}
@@ -95,7 +95,7 @@ func (s *State) Due(a *Agent) (suspend, shutdown bool) {
 	if shutdownAfter > 0 && a.Failures >= shutdownAfter && (a.Player || !s.lastReferee(a)) {
 		return false, true
 	}
-	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.Forgiven && a.Suspended == "", false
+	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn && a.Suspended == "", false
 }
 
 func (s *State) lastReferee(a *Agent) bool {
@@ -107,21 +107,21 @@ func (s *State) lastReferee(a *Agent) bool {
 	return true
 }
 
-// Forfeiting are the absent players of a match, in its order.
-func (s *State) Forfeiting(ids ...string) (absent []string) {
+// InactivePlayers are the inactive players of a match, in its order.
+func (s *State) InactivePlayers(ids ...string) (inactive []string) {
 	for _, id := range ids {
-		if s.Agents[id].Absent() {
-			absent = append(absent, id)
+		if s.Agents[id].Inactive() {
+			inactive = append(inactive, id)
 		}
 	}
-	return absent
+	return inactive
 }
 
-// Remaining is the player of a match that does not forfeit it, and so wins it; nil
+// ForfeitWinner is the player of a match that does not forfeit it, and so wins it; nil
 // if both forfeit it.
-func Remaining(idA, idB string, absent []string) *string {
+func ForfeitWinner(idA, idB string, inactive []string) *string {
 	for _, id := range [...]string{idA, idB} {
-		if !slices.Contains(absent, id) {
+		if !slices.Contains(inactive, id) {
 			return &id
 		}
 	}
@@ -136,12 +136,12 @@ func (a *Agent) countMatch(r *protocol.GameResult) {
 	won := r.WinnerPlayerID != nil && *r.WinnerPlayerID == a.ID
 	switch {
 	case r.Status != protocol.StatusTechnicalLoss || won:
-		a.Failures, a.Forgiven = 0, 0
+		a.Failures, a.FailuresAtReturn = 0, 0
 	case fault == string(protocol.ErrTimeout) || fault == string(protocol.ErrConnection):
 		a.Failures++
 		a.LastFault = fault
 	case len(r.Faults) > 0:
-		a.Failures, a.Forgiven = 0, 0
+		a.Failures, a.FailuresAtReturn = 0, 0
 	}
 }
 
@@ -149,7 +149,7 @@ func (a *Agent) countMatch(r *protocol.GameResult) {
 // has no failures.
 func (a *Agent) countRound() {
 	if a.ReportedInRound {
-		a.Failures, a.Forgiven = 0, 0
+		a.Failures, a.FailuresAtReturn = 0, 0
 	} else {
 		a.Failures += a.RoundFailures
 	}

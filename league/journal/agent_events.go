@@ -131,7 +131,7 @@ func (d *AgentReturned) apply(s *State, at string) error {
 	}
 	a.Endpoint, a.URL, a.Generation = d.Endpoint, protocol.CanonicalURL(d.Endpoint), d.Generation
 	if a.Suspended != "" { // its failures stay: one more suspends it again
-		a.Suspended, a.Returned, a.Forgiven = "", d.Reason, a.Failures
+		a.Suspended, a.Returned, a.FailuresAtReturn = "", d.Reason, a.Failures
 	}
 	return nil
 }

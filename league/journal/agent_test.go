@@ -128,7 +128,7 @@ func TestFailuresOfPlayer(t *testing.T) {
 
 // due names what an agent's failures require.
 func (l *testLeague) due(id string) string {
-	suspend, shutdown := l.Due(l.Agents[id])
+	suspend, shutdown := l.ExceedsLimits(l.Agents[id])
 	switch {
 	case suspend && shutdown:
 		return "both"
@@ -152,7 +152,7 @@ func TestLifecycleOfPlayer(t *testing.T) {
 	assert.Empty(t, l.due("P02"))
 
 	id := l.announce()
-	assert.Equal(t, []string{"P02"}, l.Forfeiting("P01", "P02"))
+	assert.Equal(t, []string{"P02"}, l.InactivePlayers("P01", "P02"))
 	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, GameResult: silent, Score: protocol.Both("P01", 3, "P02", 0)}
 	wrong := *forfeit
 	wrong.Players = []string{"P01"}

@@ -119,7 +119,7 @@ func TestRefereeAuthFollowsRegistrationAndReturn(t *testing.T) {
 	} {
 		require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: when, Data: step.event}))
 		if i > 0 {
-			assert.Equal(t, step.proves, s.Agents["REF07"].Proves(), "event %d", i+1)
+			assert.Equal(t, step.proves, s.Agents["REF07"].ShowsAccessTokens(), "event %d", i+1)
 		}
 	}
 	created := *events()[0].(*journal.Created)

@@ -40,12 +40,12 @@ type Created struct {
 
 // Simulation is the input of a simulated league.
 type Simulation struct {
-	Seed       uint64   `json:"seed"`
-	Players    int      `json:"players"`
-	Referees   int      `json:"referees"`
-	Strategies []string `json:"strategies"`
-	Faults     string   `json:"faults,omitzero"`  // the injected faults
-	Outside    int      `json:"outside,omitzero"` // players that ran in other processes: their moves do not follow from the seed
+	Seed            uint64   `json:"seed"`
+	Players         int      `json:"players"`
+	Referees        int      `json:"referees"`
+	Strategies      []string `json:"strategies"`
+	Faults          string   `json:"faults,omitzero"`  // the injected faults
+	ExternalPlayers int      `json:"outside,omitzero"` // players that ran in other processes: their moves do not follow from the seed
 }
 
 func (d *Created) apply(s *State, _ string) error {
@@ -110,7 +110,7 @@ func (d *Started) apply(s *State, _ string) error {
 	}
 	s.Started, s.pairer, s.Table = d, pairer, standings
 	for i, id := range d.Players {
-		s.indexes[id] = i
+		s.playerIndexes[id] = i
 	}
 	return nil
 }

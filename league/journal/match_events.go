@@ -83,7 +83,7 @@ func (d *MatchReported) apply(s *State, at string) error {
 		return fmt.Errorf("a result of match %s, which is not of an announced round", d.MatchID)
 	case m.Report != nil:
 		return fmt.Errorf("a second result of match %s", d.MatchID)
-	case !m.Holds(d.RefereeID):
+	case !m.IsAssignedTo(d.RefereeID):
 		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
 	}
 	if err := s.checkReferee(d.RefereeID); err != nil {
@@ -140,13 +140,13 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 	case m.Report != nil:
 		return fmt.Errorf("match %s is forfeited, but has a result", d.MatchID)
 	}
-	absent := s.Forfeiting(idA, idB)
-	if len(absent) == 0 || !slices.Equal(d.Players, absent) {
-		return fmt.Errorf("match %s is forfeited by %.80v; suspended or shut down: %v", d.MatchID, d.Players, absent)
+	inactive := s.InactivePlayers(idA, idB)
+	if len(inactive) == 0 || !slices.Equal(d.Players, inactive) {
+		return fmt.Errorf("match %s is forfeited by %.80v; suspended or shut down: %v", d.MatchID, d.Players, inactive)
 	}
-	got, winner := d.WinnerPlayerID, Remaining(idA, idB, absent)
+	got, winner := d.WinnerPlayerID, ForfeitWinner(idA, idB, inactive)
 	if d.Status != protocol.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
-		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, absent)
+		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, inactive)
 	}
 	report := &MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, GameResult: d.GameResult, Score: d.Score}
 	if err := s.record(m, report, idA, idB); err != nil {
@@ -154,7 +154,7 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 	}
 	m.Forfeited = d.Players
 	s.Agents[s.Rounds[s.Round-1].Referees[d.MatchID.Number-1]].Assigned--
-	for _, id := range absent {
+	for _, id := range inactive {
 		s.Agents[id].Failures++
 	}
 	return nil

@@ -27,8 +27,8 @@ type State struct {
 	Rounds    []Round // the announced ones
 	Completed *LeagueCompleted
 
-	pairer  pairing.Pairer // nil before the start
-	indexes map[string]int // of players in pairings and in the table, by id
+	pairer        pairing.Pairer // nil before the start
+	playerIndexes map[string]int // of players in pairings and in the table, by id
 }
 
 // A Round is a round that was announced.
@@ -63,7 +63,7 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, indexes: map[string]int{}}
+	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, playerIndexes: map[string]int{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it
@@ -130,7 +130,7 @@ func (s *State) Opponent(round, player int) (opponent, number int, ok bool) {
 // PlayerIndex is the index of a player in pairings and in the table. It returns false
 // for a player that takes no part, and before the start.
 func (s *State) PlayerIndex(playerID string) (int, bool) {
-	i, ok := s.indexes[playerID]
+	i, ok := s.playerIndexes[playerID]
 	return i, ok
 }
 
@@ -182,7 +182,7 @@ func (s *State) Outcome(d *MatchReported) (table.Result, error) {
 	if !ok {
 		return table.Result{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
 	}
-	o := table.Result{A: s.indexes[idA], B: s.indexes[idB], Winner: table.None}
+	o := table.Result{A: s.playerIndexes[idA], B: s.playerIndexes[idB], Winner: table.None}
 	switch d.Status {
 	case protocol.StatusWin, protocol.StatusDraw:
 	case protocol.StatusTechnicalLoss:
@@ -194,7 +194,7 @@ func (s *State) Outcome(d *MatchReported) (table.Result, error) {
 		if *w != idA && *w != idB {
 			return o, fmt.Errorf("match %s: the winner %.40s did not play", d.MatchID, *w)
 		}
-		o.Winner = s.indexes[*w]
+		o.Winner = s.playerIndexes[*w]
 	}
 	if d.Status == protocol.StatusWin && o.Winner == table.None || d.Status == protocol.StatusDraw && o.Winner != table.None {
 		return o, fmt.Errorf("match %s: status %s does not go with that winner", d.MatchID, d.Status)
@@ -213,9 +213,9 @@ func (s *State) Score(d *MatchReported) (protocol.PerPlayer[int], error) {
 	return protocol.Both(idA, pointsA, idB, pointsB), nil
 }
 
-// Holds tells whether an attempt at the match is assigned to a referee that has not
+// IsAssignedTo tells whether an attempt at the match is assigned to a referee that has not
 // declined it.
-func (m *Match) Holds(refereeID string) bool {
+func (m *Match) IsAssignedTo(refereeID string) bool {
 	return slices.ContainsFunc(m.Attempts, func(a Attempt) bool { return a.Referee == refereeID && !a.Declined })
 }
 
@@ -248,8 +248,8 @@ func (m *Match) NextAttempt() int {
 	return next
 }
 
-// HasLost tells whether an attempt was lost by rejected reports.
-func (m *Match) HasLost(attempt int) bool {
+// IsLost tells whether an attempt was lost by rejected reports.
+func (m *Match) IsLost(attempt int) bool {
 	return slices.ContainsFunc(m.LostAttempts, func(d AttemptLost) bool { return d.Number == attempt })
 }
 

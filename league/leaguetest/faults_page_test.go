@@ -18,57 +18,55 @@ import (
 	"evenodd/league/protocol"
 )
 
-// faultsPage tells what becomes of those who misbehave. The flag -update
-// writes it anew.
+// faultsPage lists the consequences of each fault. The flag -update rewrites it.
 const faultsPage = "../../docs/faults.md"
 
 // A fault is one way to misbehave.
 type fault struct {
-	name string // of the subtest
-	does string // what the offender does, in words
+	name string // the name of the subtest
+	does string // what the offender does
 	of   culprit
-	fate lot // of the offender's own matches
+	fate matchResults // the results of the offender's own matches
 
 	traits []leaguetest.Option                       // of the offender
 	script func(w *hostileWorld) []leaguetest.Option // traits that need the world
 	wire   *wire                                     // of the offending player
-	league []func(*league.Options)                   // the league's settings
-	vague  bool                                      // how many reports of an offending referee come before the end is chance
-	slowly bool                                      // the honest ones take a second for a choice
-	last   func(w *hostileWorld)                     // what happens when all but P04 are registered
-	during func(w *hostileWorld)                     // what happens beside the league
-	after  func(w *hostileWorld)                     // what must hold, beyond what always must
+	league []func(*league.Options)                   // the league's options
+	vague  bool                                      // the number of reports from an offending referee varies
+	slowly bool                                      // the honest players take a second for a choice
+	last   func(w *hostileWorld)                     // called after all agents but P04 have registered
+	during func(w *hostileWorld)                     // called during the league
+	after  func(w *hostileWorld)                     // additional assertions
 }
 
-// Who misbehaves.
+// culprit is the kind of agent that misbehaves.
 type culprit int
 
 const (
 	ofPlayer culprit = iota
 	ofWire
-	ofStranger
+	ofUntrusted
 	ofReferee
 )
 
-// What becomes of an offending player's matches.
-type lot int
+// matchResults are the expected results of an offending player's matches.
+type matchResults int
 
 const (
-	plays  lot = iota // all to their end
-	loses             // all technically
-	either            // some so and some so
+	plays  matchResults = iota // played to their end
+	loses                      // technical losses
+	either                     // some of each
 )
 
-// TestFaults plays a league over HTTP for every way to misbehave that we know:
-// the honest ones are not harmed, and the league completes. What happened to
-// the offender is a row of docs/faults.md.
+// Each known fault occurs in a league over HTTP. The honest agents are not harmed and the
+// league completes. The consequences for the offender are a row of docs/faults.md.
 func TestFaults(t *testing.T) {
-	cases := slices.Concat(playerFaults(), wireFaults(), strangerFaults(), refereeFaults())
+	cases := slices.Concat(playerFaults(), wireFaults(), untrustedFaults(), refereeFaults())
 	var mu sync.Mutex
 	rows := map[string]string{}
 	t.Cleanup(func() {
 		if t.Failed() || len(rows) < len(cases) {
-			return // not all of them were played
+			return // the page needs all cases
 		}
 		page := faultsPageOf(cases, rows)
 		if *leaguetest.UpdateFlag {
@@ -76,7 +74,7 @@ func TestFaults(t *testing.T) {
 		}
 		want, err := os.ReadFile(faultsPage)
 		require.NoError(t, err)
-		assert.Empty(t, differences(string(want), page), "what happens differs from docs/faults.md: look at it, and run the test with -update")
+		assert.Empty(t, differences(string(want), page), "the consequences differ from docs/faults.md: check them, and run the test with -update")
 	})
 	for _, f := range cases {
 		t.Run(f.name, func(t *testing.T) {
@@ -96,7 +94,7 @@ func TestFaults(t *testing.T) {
 					f.after(w)
 				}
 				if f.wire != nil {
-					assert.LessOrEqual(t, f.wire.endless.Load(), int64(3*4*80<<10), "3 matches, 4 questions, not much more than 64 KB of each answer")
+					assert.LessOrEqual(t, f.wire.endless.Load(), int64(3*4*80<<10), "3 matches, 4 questions, about 64 KB of each response")
 				}
 				row := w.row(f)
 				mu.Lock()
@@ -108,7 +106,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// differences are the lines that only one of two pages has.
+// differences returns the lines that only one of two pages has.
 func differences(want, got string) (lines []string) {
 	before, now := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for _, line := range before {
@@ -124,8 +122,8 @@ func differences(want, got string) (lines []string) {
 	return lines
 }
 
-// assertFate holds the suspect's matches against what must become of them.
-func (w *hostileWorld) assertFate(want lot) {
+// assertFate compares the results of the suspect's matches with the expected ones.
+func (w *hostileWorld) assertFate(want matchResults) {
 	w.T.Helper()
 	own, _ := w.matches()
 	for _, r := range own {
@@ -134,7 +132,7 @@ func (w *hostileWorld) assertFate(want lot) {
 	}
 }
 
-// row is what was seen, as a row of the page.
+// row returns the observations as a row of the page.
 func (w *hostileWorld) row(f *fault) string {
 	var seen []string
 	switch f.of {
@@ -142,25 +140,25 @@ func (w *hostileWorld) row(f *fault) string {
 		seen = w.seenOfPlayer()
 	case ofReferee:
 		seen = w.seenOfReferee(f)
-	case ofStranger:
+	case ofUntrusted:
 		if w.suspect != "" {
 			seen = w.seenOfIntruder()
 		}
 	}
 	seen = slices.Concat(w.noted(), seen)
 	if len(seen) == 0 {
-		seen = []string{"nothing"}
+		seen = []string{"none"}
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
 		f.name, cell(f.does), cell(seen...), cell(w.seenOfOthers()), w.lasted(f))
 }
 
-// lasted is how long the league took from its start, as exactly as chance allows.
+// lasted returns the duration of the league as exactly as it is reproducible.
 func (w *hostileWorld) lasted(f *fault) string {
 	d := w.took
 	switch {
 	case d < time.Second:
-		return "at once"
+		return "under 1 s"
 	case f.of == ofReferee && d > time.Minute, d > time.Hour:
 		return fmt.Sprintf("%d min", int(d.Round(time.Minute)/time.Minute))
 	case f.of == ofReferee:
@@ -169,7 +167,7 @@ func (w *hostileWorld) lasted(f *fault) string {
 	return fmt.Sprintf("%d s", int(d.Round(time.Second)/time.Second))
 }
 
-// cell is text in a table of markdown, a line for each.
+// cell returns the lines as a cell of a markdown table.
 func cell(lines ...string) string {
 	escape := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ", "*", "\\*")
 	escaped := make([]string, len(lines))
@@ -179,7 +177,7 @@ func cell(lines ...string) string {
 	return strings.Join(escaped, "<br>")
 }
 
-// seenOfOthers is how the matches ended in which the suspect has no part.
+// seenOfOthers returns the results of the matches without the suspect.
 func (w *hostileWorld) seenOfOthers() string {
 	_, others := w.matches()
 	played := 0
@@ -191,8 +189,8 @@ func (w *hostileWorld) seenOfOthers() string {
 	return fmt.Sprintf("%d of %d WIN or DRAW", played, len(others))
 }
 
-// seenOfPlayer is what became of an offending player: match by match, and what
-// else it did not answer.
+// seenOfPlayer returns the results of an offending player's matches and its other failed
+// calls.
 func (w *hostileWorld) seenOfPlayer() []string {
 	var matches counted
 	own, _ := w.matches()
@@ -215,7 +213,7 @@ func (w *hostileWorld) seenOfPlayer() []string {
 	return seen
 }
 
-// seenOfIntruder is what became of a stranger that got a place.
+// seenOfIntruder returns the match results of an untrusted caller that was registered.
 func (w *hostileWorld) seenOfIntruder() []string {
 	var matches counted
 	own, _ := w.matches()
@@ -225,7 +223,7 @@ func (w *hostileWorld) seenOfIntruder() []string {
 	return matches.lines("each of its matches: ", "%d of its %d matches: ")
 }
 
-// seenOfMatch is one match of an offending player.
+// seenOfMatch returns the retries, errors and result of a match of an offending player.
 func (w *hostileWorld) seenOfMatch(r *league.MatchRecord) string {
 	mine := func(e *leaguetest.Exchange) bool {
 		return e.To == w.offender.Host && leaguetest.Decode[struct {
@@ -233,21 +231,21 @@ func (w *hostileWorld) seenOfMatch(r *league.MatchRecord) string {
 		}](e.Message).MatchID == r.MatchID
 	}
 	var errors counted
-	tries := map[string]int{}
+	attempts := map[string]int{}
 	for _, e := range w.Recorder.All(mine) {
 		switch e.Method {
 		case protocol.NotifyGameError.Name:
 			q := leaguetest.Decode[protocol.GameError](e.Message)
 			errors.add(q.ErrorCode)
 		case protocol.Invite.Name, protocol.ChooseParity.Name:
-			tries[e.Method]++
+			attempts[e.Method]++
 		}
 	}
 	text := ""
-	if n := tries[protocol.Invite.Name]; n > 1 {
+	if n := attempts[protocol.Invite.Name]; n > 1 {
 		text = fmt.Sprintf("invited %d times, ", n)
 	}
-	if n := tries[protocol.ChooseParity.Name]; n > 1 {
+	if n := attempts[protocol.ChooseParity.Name]; n > 1 {
 		text += fmt.Sprintf("asked %d times, ", n)
 	}
 	if len(errors.order) > 0 {
@@ -256,16 +254,16 @@ func (w *hostileWorld) seenOfMatch(r *league.MatchRecord) string {
 	return text + w.verdictOn(r)
 }
 
-// verdictOn is how a match of an offending player ended.
+// verdictOn returns the result of a match of an offending player.
 func (w *hostileWorld) verdictOn(r *league.MatchRecord) string {
 	if r.Status != protocol.StatusTechnicalLoss {
-		return "played to its end" + w.length(r.MatchID)
+		return "completed" + w.length(r.MatchID)
 	}
 	why, _, _ := strings.Cut(r.Reason, " - ")
 	return r.Status + w.length(r.MatchID) + ": " + strings.TrimPrefix(why, w.suspect+" ")
 }
 
-// length is how long a match took.
+// length returns the duration of a match.
 func (w *hostileWorld) length(matchID string) string {
 	var from, to time.Duration
 	for _, e := range w.Recorder.All(func(e *leaguetest.Exchange) bool {
@@ -286,11 +284,12 @@ func (w *hostileWorld) length(matchID string) string {
 	return ""
 }
 
-// failedCalls are calls beside a match to the offender that came to nothing.
+// failedCalls returns the failed calls to the offender, except those of matches and
+// assignments.
 func (w *hostileWorld) failedCalls() string {
 	var failed counted
 	for _, e := range w.Recorder.All(func(e *leaguetest.Exchange) bool {
-		return e.To == w.offender.Host && e.At >= w.begun && e.Err != nil && e.From != "stranger"
+		return e.To == w.offender.Host && e.At >= w.begun && e.Err != nil && e.From != "untrusted"
 	}) {
 		switch e.Method {
 		case protocol.Invite.Name, protocol.ChooseParity.Name, protocol.StartMatch.Name:
@@ -302,18 +301,18 @@ func (w *hostileWorld) failedCalls() string {
 	return failed.inOrder()
 }
 
-// seenOfReferee is what became of an offending referee.
+// seenOfReferee returns the assignments, reports and results of an offending referee.
 func (w *hostileWorld) seenOfReferee(f *fault) []string {
 	var seen []string
-	var handed, reported counted
+	var assigned, reported counted
 	for _, e := range w.Calls(protocol.StartMatch.Name, w.offender.Host) {
 		if e.Err != nil {
-			handed.add(answerOf(e.Err))
+			assigned.add(answerOf(e.Err))
 			continue
 		}
-		handed.add(cmp.Or(leaguetest.Decode[protocol.MatchAssignmentAck](e.Answer).Status, "no status"))
+		assigned.add(cmp.Or(leaguetest.Decode[protocol.MatchAssignmentAck](e.Answer).Status, "no status"))
 	}
-	if s := handed.inOrder(); s != "" {
+	if s := assigned.inOrder(); s != "" {
 		seen = append(seen, "start_match: "+s)
 	}
 	for _, e := range w.Recorder.All(func(e *leaguetest.Exchange) bool {
@@ -336,7 +335,7 @@ func (w *hostileWorld) seenOfReferee(f *fault) []string {
 	return append(seen, "results: "+by.inOrder())
 }
 
-// counted counts equal texts in the order in which they came first.
+// counted counts equal texts in the order of their first occurrence.
 type counted struct {
 	order []string
 	n     map[string]int
@@ -361,8 +360,7 @@ func (c *counted) inOrder() string {
 	return strings.Join(parts, ", ")
 }
 
-// lines is a line for each text: under one head when it is the only one, else
-// with how many of how many.
+// lines returns one line for each text, with its share if there are several texts.
 func (c *counted) lines(all, some string) []string {
 	var lines []string
 	for _, s := range c.order {
@@ -375,18 +373,18 @@ func (c *counted) lines(all, some string) []string {
 	return lines
 }
 
-// faultsPageOf is the whole page.
+// faultsPageOf returns the whole page.
 func faultsPageOf(cases []*fault, rows map[string]string) string {
 	var b strings.Builder
 	b.WriteString(faultsIntroduction)
 	for of, group := range []struct{ title, about string }{
-		ofPlayer:   {"A player's answers", "Player P02 misbehaves; its agent speaks proper HTTP."},
-		ofWire:     {"A player's connections and bytes", "Player P02 is honest, and what stands between it and the network is not."},
-		ofStranger: {"Strangers, tokens, floods", "All players and referees are honest. Somebody else, or one of them outside of its matches, does what it must not."},
-		ofReferee:  {"Referees", "Referee REF01 misbehaves; REF02 is honest."},
+		ofPlayer:    {"A player's responses", "Player P02 misbehaves; its agent sends valid HTTP."},
+		ofWire:      {"A player's connections and bytes", "Player P02 is honest, but its connection or its HTTP server is not."},
+		ofUntrusted: {"Untrusted callers, tokens, floods", "All players and referees are honest. An untrusted caller, or an agent outside its matches, misbehaves."},
+		ofReferee:   {"Referees", "Referee REF01 misbehaves; REF02 is honest."},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", group.title, group.about)
-		b.WriteString("| name | what the offender does | what was seen | other matches | the league took |\n| --- | --- | --- | --- | --- |\n")
+		b.WriteString("| name | what the offender does | observed consequence | other matches | duration of the league |\n| --- | --- | --- | --- | --- |\n")
 		for _, f := range cases {
 			if f.of == culprit(of) {
 				b.WriteString(rows[f.name])
@@ -396,26 +394,26 @@ func faultsPageOf(cases []*fault, rows map[string]string) string {
 	return b.String()
 }
 
-const faultsIntroduction = `# What happens to those who misbehave
+const faultsIntroduction = `# Consequences of faults
 
-Written by a test: ` + "`go test ./league/leaguetest -run TestFaults -update`" + `. Do not edit.
+A test writes this page: ` + "`go test ./league/leaguetest -run TestFaults -update`" + `. Do not edit it.
 
-Agents are strangers: they crash, hang, lie, and send what nobody asked for. Each row below is a
-whole league over HTTP, in virtual time: a manager, two referees and four players, six matches in
-three rounds, in which one misbehaves as the row says. The third column is not a promise but what
-the test saw: which questions were put again and how often, what GAME_ERRORs the offender was sent,
-how its matches ended, what its calls were answered. In every league of this page
+Agents may crash, hang, send wrong messages and send messages that no other agent asked for. Each row
+is a whole league over HTTP in virtual time, with a manager, two referees and four players: six matches
+in three rounds. One agent or an untrusted caller (the offender) misbehaves as the row says. The third
+column is what the test observed, not a promise: the repeated calls, the GAME_ERRORs to the offender,
+the results of its matches, and the responses to its calls. In each of these leagues
 
-- nobody honest lost a match technically,
-- every match without the offender ended on the board, as WIN or DRAW,
-- no stranger was told a token or a credential of somebody else,
+- no honest player got a technical loss,
+- every match without the offender ended with WIN or DRAW,
+- no untrusted caller got a token or a credential of another agent,
 - the league completed.
 
-The codes are those of the error catalogue: E001 no answer in time, E002 a value of a wrong type,
-E003 a missing member, E004 a choice that is neither "even" nor "odd", E009 no readable answer, E015
-another match, E022 an answer that asks to wait; the others are in ` + "`league/protocol/errors.go`" + `. A failed
-question is put again up to three times, once the GAME_ERROR is delivered or 1 s has passed; after E022 it
-is put again when the player said, until the window ends. One league is run alone by ` + "`go test ./league/leaguetest -run 'TestFaults/<name>'`" + `.
-"The league took" is virtual time: what people would have waited. Some leagues wait on purpose, 30 s for
-registrations or before each round, so that there is time to misbehave in.
+The error codes: E001 no response in time, E002 a member of a wrong type, E003 a missing member, E004 a
+choice other than "even" and "odd", E009 no readable response, E015 another match, E022 rate limited;
+` + "`league/protocol/errors.go`" + ` has the others. The referee repeats a failed call up to three times, after
+it has delivered the GAME_ERROR or after 1 s. After E022 it repeats the call after the requested delay,
+until the window ends. One case alone: ` + "`go test ./league/leaguetest -run 'TestFaults/<name>'`" + `. The
+duration is virtual time. Some leagues wait 30 s for registrations or before each round, so that the
+offender has time to act.
 `

@@ -13,9 +13,9 @@ import (
 	"evenodd/transport"
 )
 
-// playerFaults are what a player can do wrong with its answers.
+// playerFaults are the faults in a player's responses.
 func playerFaults() []*fault {
-	player := func(name, does string, fate lot, traits ...leaguetest.Option) *fault {
+	player := func(name, does string, fate matchResults, traits ...leaguetest.Option) *fault {
 		return &fault{name: name, does: does, of: ofPlayer, fate: fate, traits: traits}
 	}
 	invited := func(parts ...leaguetest.Reply) leaguetest.Option {
@@ -24,7 +24,7 @@ func playerFaults() []*fault {
 	asked := func(parts ...leaguetest.Reply) leaguetest.Option {
 		return leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(parts...))
 	}
-	// beside does something else before each choice, which is right.
+	// beside does something else before each choice; the choice is valid.
 	beside := func(name, what string, do func(w *hostileWorld, c *leaguetest.Call)) *fault {
 		return &fault{name: name, does: what, of: ofPlayer, script: func(w *hostileWorld) []leaguetest.Option {
 			return leaguetest.Options(asked(func(c *leaguetest.Call) (jsontext.Value, error) {
@@ -33,38 +33,38 @@ func playerFaults() []*fault {
 			}))
 		}}
 	}
-	// firstWrong makes the first answer of each match wrong, so that there is a
+	// firstWrong makes the first choice of each match invalid, so that there is a
 	// GAME_ERROR.
 	firstWrong := leaguetest.On(protocol.ChooseParity.Name, eachMatch(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))
 
 	faults := []*fault{
-		player("silent-at-the-invitation", "never answers GAME_INVITATION", loses, invited(leaguetest.Silent)),
-		player("silent-at-the-choice", "never answers CHOOSE_PARITY_CALL", loses, asked(leaguetest.Silent)),
-		player("silent-at-the-end", "never answers GAME_OVER", plays, leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.Silent)),
-		player("silent-at-the-announcement", "never answers ROUND_ANNOUNCEMENT", plays, leaguetest.On(protocol.NotifyRound.Name, leaguetest.Silent)),
-		player("silent-at-the-standings", "never answers LEAGUE_STANDINGS_UPDATE", plays, leaguetest.On(protocol.UpdateStandings.Name, leaguetest.Silent)),
-		player("silent-at-the-round-end", "never answers ROUND_COMPLETED", plays, leaguetest.On(protocol.NotifyRoundCompleted.Name, leaguetest.Silent)),
-		player("silent-at-the-league-end", "never answers LEAGUE_COMPLETED", plays, leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.Silent)),
-		player("silent-at-a-complaint", `chooses "Even", never answers the GAME_ERROR, then chooses rightly`, plays,
+		player("invitation-unanswered", "never answers GAME_INVITATION", loses, invited(leaguetest.Silent)),
+		player("choice-unanswered", "never answers CHOOSE_PARITY_CALL", loses, asked(leaguetest.Silent)),
+		player("game-over-unanswered", "never answers GAME_OVER", plays, leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.Silent)),
+		player("announcement-unanswered", "never answers ROUND_ANNOUNCEMENT", plays, leaguetest.On(protocol.NotifyRound.Name, leaguetest.Silent)),
+		player("standings-unanswered", "never answers LEAGUE_STANDINGS_UPDATE", plays, leaguetest.On(protocol.UpdateStandings.Name, leaguetest.Silent)),
+		player("round-end-unanswered", "never answers ROUND_COMPLETED", plays, leaguetest.On(protocol.NotifyRoundCompleted.Name, leaguetest.Silent)),
+		player("league-end-unanswered", "never answers LEAGUE_COMPLETED", plays, leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.Silent)),
+		player("game-error-unanswered", `chooses "Even", never answers the GAME_ERROR, then sends a valid choice`, plays,
 			firstWrong, leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Silent)),
-		player("silent-at-everything", "registers, and never answers again", loses, silentAtEverything),
+		player("everything-unanswered", "registers and then never answers", loses, answersNothing),
 
-		player("late-at-the-invitation", "acknowledges each invitation after 6 s, one too late", loses, invited(leaguetest.Delayed(6*leaguetest.Second, leaguetest.Normally))),
-		player("late-at-the-choice", "answers each question after 31 s, one too late", loses, asked(leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally))),
-		player("late-once", "is too late with its first choice in each match", plays,
+		player("invitation-late", "answers each invitation after 6 s, 1 s too late", loses, invited(leaguetest.Delayed(6*leaguetest.Second, leaguetest.Normally))),
+		player("choice-late", "answers each CHOOSE_PARITY_CALL after 31 s, 1 s too late", loses, asked(leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally))),
+		player("choice-late-once", "answers the first CHOOSE_PARITY_CALL of each match too late", plays,
 			leaguetest.On(protocol.ChooseParity.Name, eachMatch(leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally), leaguetest.Normally))),
-		player("at-the-last-moment", "answers every question in the last second", plays,
+		player("answers-in-the-last-second", "answers every call in the last second of its window", plays,
 			invited(leaguetest.Delayed(4*leaguetest.Second+900*ms, leaguetest.Normally)), asked(leaguetest.Delayed(29*leaguetest.Second+900*ms, leaguetest.Normally))),
 
-		player("another-match", `answers with match_id "R9M9"`, loses, asked(leaguetest.EditAnswer("match_id", "R9M9"))),
-		player("another-match-at-the-invitation", `acknowledges with match_id "R9M9"`, loses, invited(leaguetest.EditAnswer("match_id", "R9M9"))),
+		player("another-match", `sends a choice with match_id "R9M9"`, loses, asked(leaguetest.EditAnswer("match_id", "R9M9"))),
+		player("another-match-at-the-invitation", `sends GAME_JOIN_ACK with match_id "R9M9"`, loses, invited(leaguetest.EditAnswer("match_id", "R9M9"))),
 		player("another-conversation", "answers with another conversation_id", plays,
 			asked(leaguetest.EditAnswer("conversation_id", "conv-elsewhere")), invited(leaguetest.EditAnswer("conversation_id", "conv-elsewhere"))),
-		player("another-type", "answers with message_type GAME_OVER", loses, asked(leaguetest.EditAnswer("message_type", "GAME_OVER"))),
-		player("another-player", "answers with player_id P01, its opponent", plays, asked(leaguetest.EditAnswer("player_id", "P01"))),
-		player("another-sender", "answers as league_manager", plays, asked(leaguetest.EditAnswer("sender", "league_manager"))),
-		player("another-protocol", "answers with protocol league.v9", plays, asked(leaguetest.EditAnswer("protocol", "league.v9"))),
-		player("another-time", "answers with timestamps of the year 1 and of another zone", plays, asked(leaguetest.EditAnswer("timestamp", "0001-01-01T00:00:00+05:30"))),
+		player("another-type", "sends a choice with message_type GAME_OVER", loses, asked(leaguetest.EditAnswer("message_type", "GAME_OVER"))),
+		player("another-player", "sends a choice with player_id P01, its opponent", plays, asked(leaguetest.EditAnswer("player_id", "P01"))),
+		player("another-sender", "sends a choice with the sender league_manager", plays, asked(leaguetest.EditAnswer("sender", "league_manager"))),
+		player("another-protocol", "sends a choice with protocol league.v9", plays, asked(leaguetest.EditAnswer("protocol", "league.v9"))),
+		player("another-time", "sends a choice with a timestamp of year 1 in another time zone", plays, asked(leaguetest.EditAnswer("timestamp", "0001-01-01T00:00:00+05:30"))),
 	}
 	for _, choice := range []struct {
 		name, does string
@@ -75,15 +75,15 @@ func playerFaults() []*fault {
 		{"choice-is-null", "chooses null", leaguetest.Null()},
 		{"choice-is-an-object", `chooses {"parity":"even"}`, map[string]string{"parity": "even"}},
 		{"choice-is-true", "chooses true", true},
-		{"choice-is-missing", "leaves the choice out", nil},
+		{"choice-is-missing", "omits parity_choice", nil},
 		{"choice-is-empty", `chooses ""`, ""},
 		{"choice-in-capitals", `chooses "Even"`, "Even"},
 		{"choice-with-spaces", `chooses " even "`, " even "},
-		{"choice-with-a-line-end", `chooses "even\n"`, "even\n"},
+		{"choice-with-a-newline", `chooses "even\n"`, "even\n"},
 		{"choice-is-both", `chooses "even odd"`, "even odd"},
-		{"choice-of-50-KB", "chooses a word of 50,000 letters", strings.Repeat("even", 12_500)},
-		{"choice-steers-the-terminal", "chooses escape characters for the terminal", "\x1b[2J\x1b]0;owned\x07even"},
-		{"choice-of-look-alikes", `chooses "еven", whose first letter is Cyrillic`, "еven"},
+		{"choice-of-50-KB", "chooses a string of 50,000 letters", strings.Repeat("even", 12_500)},
+		{"choice-with-escape-characters", "chooses a string with terminal escape characters", "\x1b[2J\x1b]0;owned\x07even"},
+		{"choice-with-look-alike-letters", `chooses "еven", with a Cyrillic first letter`, "еven"},
 	} {
 		faults = append(faults, player(choice.name, choice.does, loses, asked(leaguetest.EditAnswer("parity_choice", choice.value))))
 	}
@@ -91,63 +91,62 @@ func playerFaults() []*fault {
 		name, does string
 		value      any
 	}{
-		{"result-is-null", "answers a result that is null", leaguetest.Null()},
-		{"result-is-a-list", "answers a result that is a list", []int{1, 2}},
-		{"result-is-a-word", `answers the result "even"`, "even"},
-		{"result-is-empty", "answers {}", struct{}{}},
+		{"result-is-null", "sends the result null", leaguetest.Null()},
+		{"result-is-a-list", "sends a list as the result", []int{1, 2}},
+		{"result-is-a-string", `sends the result "even"`, "even"},
+		{"result-is-empty", "sends the result {}", struct{}{}},
 	} {
 		faults = append(faults, player(answer.name, answer.does, loses, asked(leaguetest.AnswerWith(answer.value))))
 	}
 	faults = append(faults,
-		player("refuses-the-invitation", "acknowledges with accept false", loses, invited(leaguetest.EditAnswer("accept", false))),
-		player("accepts-with-a-word", `acknowledges with accept "yes"`, loses, invited(leaguetest.EditAnswer("accept", "yes"))),
-		player("accepts-with-a-number", "acknowledges with accept 1", loses, invited(leaguetest.EditAnswer("accept", 1))),
-		player("does-not-say-whether", "acknowledges without accept", loses, invited(leaguetest.EditAnswer("accept", nil))),
-		player("promises-nothing-readable", "promises entropy that is no digest", loses, invited(leaguetest.EditAnswer("entropy_commitment", "my lucky number"))),
-		player("promise-broken", "promises entropy, and reveals none", loses, asked(leaguetest.EditAnswer("entropy", nil))),
-		player("promise-falsified", "promises entropy, and reveals another", loses, asked(leaguetest.EditAnswer("entropy", protocol.Secret{7}.Hex()))),
-		player("entropy-without-promise", "promises nothing, and reveals entropy all the same", plays,
+		player("rejects-the-invitation", "sends GAME_JOIN_ACK with accept false", loses, invited(leaguetest.EditAnswer("accept", false))),
+		player("accept-is-a-string", `sends GAME_JOIN_ACK with accept "yes"`, loses, invited(leaguetest.EditAnswer("accept", "yes"))),
+		player("accept-is-a-number", "sends GAME_JOIN_ACK with accept 1", loses, invited(leaguetest.EditAnswer("accept", 1))),
+		player("accept-is-missing", "sends GAME_JOIN_ACK without accept", loses, invited(leaguetest.EditAnswer("accept", nil))),
+		player("invalid-entropy-commitment", "commits to entropy with an invalid digest", loses, invited(leaguetest.EditAnswer("entropy_commitment", "my lucky number"))),
+		player("entropy-not-revealed", "commits to entropy and does not reveal it", loses, asked(leaguetest.EditAnswer("entropy", nil))),
+		player("other-entropy-revealed", "commits to entropy and reveals another value", loses, asked(leaguetest.EditAnswer("entropy", protocol.Secret{7}.Hex()))),
+		player("entropy-without-commitment", "reveals entropy without a commitment", plays,
 			invited(leaguetest.EditAnswer("entropy_commitment", nil))),
-		player("changes-its-mind", "is wrong first and, asked again, chooses otherwise than in the wrong answer", plays,
+		player("changes-its-choice", "sends an invalid choice first, and another choice on the retry", plays,
 			leaguetest.On(protocol.ChooseParity.Name, eachMatch(leaguetest.ThenEdit(leaguetest.EditAnswer("match_id", "R9M9"), "parity_choice", "odd"), leaguetest.EditAnswer("parity_choice", "even")))),
-		player("wrong-then-silent", `chooses "Even", and does not answer any more`, loses, asked(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent)),
-		beside("asks-the-referee", "sends its choice to the referee as a request, calls all the referee's methods and asks how its match stands, before it answers", asksTheReferee),
-		beside("asks-for-the-nonce", "asks the referee for the state of its match with its own token, and with the access token of the match", asksForTheNonce),
-		beside("answers-unasked", "sends its choice to referee and manager as a response that nobody asked for, before it answers", answersUnasked),
-		beside("reports-for-itself", "reports to the manager that it has won, with its own token and with the access token of the match, before it answers", reportsForItself),
-		beside("ends-the-league", "tells the other players, as league_manager with its own token, that the league is over and it has won", endsTheLeague),
-		player("a-strategy-that-fails", "has a strategy that always fails", loses, func(a *leaguetest.Agent) { a.Decide = broken{errors.New("no idea")} }),
-		player("league-error-as-result", "answers a result that is a LEAGUE_ERROR", loses, asked(leaguetest.AnswerWith(map[string]string{
+		player("invalid-then-silent", `chooses "Even" and then stops answering`, loses, asked(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent)),
+		beside("calls-the-referee", "sends its choice to the referee as a request, and calls the referee's methods, before it answers", callsTheReferee),
+		beside("asks-for-the-nonce", "calls the referee's get_match_state with its own token and with the access token of the match", asksForTheNonce),
+		beside("sends-unsolicited-responses", "sends its choice to referee and manager as an unsolicited response, before it answers", sendsUnsolicitedResponses),
+		beside("reports-its-own-win", "reports to the manager that it has won, with its own token and with the access token of the match", reportsItsOwnWin),
+		beside("forges-the-league-end", "sends LEAGUE_COMPLETED as league_manager, with its own token, to the other players", forgesTheLeagueEnd),
+		player("failing-strategy", "has a strategy that always fails", loses, func(a *leaguetest.Agent) { a.Decide = broken{errors.New("no idea")} }),
+		player("league-error-as-result", "sends a LEAGUE_ERROR as the result", loses, asked(leaguetest.AnswerWith(map[string]string{
 			"protocol": "league.v2", "message_type": protocol.TypeLeagueError, "error_code": "E022",
 		}))),
-		player("claims-the-end", "answers a GAME_OVER that says it has won", loses, asked(leaguetest.AnswerWith(map[string]any{
+		player("game-over-as-result", "sends a GAME_OVER that says it has won as the result", loses, asked(leaguetest.AnswerWith(map[string]any{
 			"protocol": "league.v2", "message_type": protocol.TypeGameOver, "match_id": "R1M1",
 			"game_result": map[string]any{"status": "WIN", "winner_player_id": "P02"},
 		}))),
-		player("error-of-64-KB", "answers errors with a message of 60,000 letters and escape characters", loses,
+		player("error-of-64-KB", "sends errors with a message of 60,000 letters and escape characters", loses,
 			asked(leaguetest.FailWith(&transport.Error{Code: 1, Message: strings.Repeat("\x1b[31m very long ", 4000)}))),
-		player("reason-of-60-KB", "refuses the invitation with a reason of 60,000 letters", loses,
+		player("reason-of-60-KB", "rejects the invitation with a reason of 60,000 letters", loses,
 			invited(leaguetest.ThenEdit(leaguetest.EditAnswer("accept", false), "reason", strings.Repeat("because ", 7500)))),
 	)
 	for _, code := range []int{-32700, -32600, -32601, -32602, -32603, -1, -2, 0, 4004, 1 << 30} {
-		faults = append(faults, player(fmt.Sprintf("error-%d", code), fmt.Sprintf("answers the JSON-RPC error %d", code), loses,
+		faults = append(faults, player(fmt.Sprintf("error-%d", code), fmt.Sprintf("sends the JSON-RPC error %d", code), loses,
 			asked(leaguetest.FailWith(&transport.Error{Code: code, Message: "no"}))))
 	}
 	for _, code := range []protocol.Code{
 		protocol.ErrTimeout, protocol.ErrConnection, protocol.ErrInvalidParityChoice, protocol.ErrTokenInvalid,
 		protocol.ErrMatchNotFound, protocol.ErrRateLimited, protocol.ErrLeagueComplete,
 	} {
-		faults = append(faults, player("error-"+string(code), fmt.Sprintf("answers the LEAGUE_ERROR %s %s", code, code.Name()), loses, asked(leaguetest.RefuseWith(code))))
+		faults = append(faults, player("error-"+string(code), fmt.Sprintf("sends the LEAGUE_ERROR %s %s", code, code.Name()), loses, asked(leaguetest.RefuseWith(code))))
 	}
 	return faults
 }
 
 const ms = leaguetest.Second / 1000
 
-// eachMatch plays a part for the first question in each match, and another for
-// those that follow.
+// eachMatch uses one reply for the first call in each match and another one for later calls.
 func eachMatch(first, then leaguetest.Reply) leaguetest.Reply {
-	var seen sync.Map // a question may be repeated while it is being answered
+	var seen sync.Map // a call may be repeated while the first one is being answered
 	return func(c *leaguetest.Call) (jsontext.Value, error) {
 		if _, again := seen.LoadOrStore(leaguetest.Decode[protocol.Envelope](c.Message).ConversationID, true); again {
 			return then(c)
@@ -156,7 +155,7 @@ func eachMatch(first, then leaguetest.Reply) leaguetest.Reply {
 	}
 }
 
-func silentAtEverything(a *leaguetest.Agent) {
+func answersNothing(a *leaguetest.Agent) {
 	for _, method := range []string{
 		protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name, protocol.NotifyGameError.Name,
 		protocol.NotifyRound.Name, protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name, protocol.NotifyLeagueCompleted.Name,
@@ -165,16 +164,16 @@ func silentAtEverything(a *leaguetest.Agent) {
 	}
 }
 
-// body is a request of JSON-RPC.
+// body encodes a JSON-RPC request.
 func body(method string, params any) string {
 	raw, err := transport.EncodeRequest(method, params, 1)
 	if err != nil {
-		panic(err) // what the tests send can be written
+		panic(err) // all requests of these tests can be encoded
 	}
 	return string(raw)
 }
 
-func asksTheReferee(w *hostileWorld, c *leaguetest.Call) {
+func callsTheReferee(w *hostileWorld, c *leaguetest.Call) {
 	choice, _ := c.OwnAnswer()
 	host := w.refereeOf(c)
 	w.saw("choose_parity at the referee", w.post(host, body("choose_parity", choice)))
@@ -191,14 +190,14 @@ func asksForTheNonce(w *hostileWorld, c *leaguetest.Call) {
 	}
 }
 
-func answersUnasked(w *hostileWorld, c *leaguetest.Call) {
+func sendsUnsolicitedResponses(w *hostileWorld, c *leaguetest.Call) {
 	choice, _ := c.OwnAnswer()
 	response := `{"jsonrpc":"2.0","result":` + string(choice) + `,"id":1}`
 	w.saw("a response at the referee", w.post(w.refereeOf(c), response))
 	w.saw("a response at the manager", w.post(leaguetest.ManagerHost, response))
 }
 
-func reportsForItself(w *hostileWorld, c *leaguetest.Call) {
+func reportsItsOwnWin(w *hostileWorld, c *leaguetest.Call) {
 	match := leaguetest.Decode[protocol.ChooseParityCall](c.Message)
 	winner := badPlayer
 	for _, by := range []struct{ sender, token, what string }{
@@ -213,7 +212,7 @@ func reportsForItself(w *hostileWorld, c *leaguetest.Call) {
 	}
 }
 
-func endsTheLeague(w *hostileWorld, _ *leaguetest.Call) {
+func forgesTheLeagueEnd(w *hostileWorld, _ *leaguetest.Call) {
 	for _, bearer := range []struct{ what, credential string }{
 		{"without a credential", ""}, {"with its own token", w.Token(badPlayer)}, {"with its own credential", w.ManagerCredential(badPlayer)},
 	} {
@@ -225,7 +224,7 @@ func endsTheLeague(w *hostileWorld, _ *leaguetest.Call) {
 	}
 }
 
-// refereeOf is the host of the referee that put a question.
+// refereeOf returns the host of the calling referee.
 func (w *hostileWorld) refereeOf(c *leaguetest.Call) string {
 	return strings.ToLower(protocol.AgentOf(leaguetest.Decode[protocol.Envelope](c.Message).Sender))
 }

@@ -31,49 +31,49 @@ import (
 	"evenodd/transport/http"
 )
 
-// A hostileWorld is a league over HTTP with one who misbehaves: a player, a
-// referee, or a stranger beside them. All others are ours and honest.
+// hostileWorld is a league over HTTP with one offender: a player, a referee, or an untrusted
+// caller. All other agents are ours and honest.
 type hostileWorld struct {
 	*leaguetest.World
 
 	hostile  *hostileNet
-	offender *leaguetest.Agent // nil when it is a stranger
-	suspect  string            // the player whose matches may go wrong; "" when there is none
+	offender *leaguetest.Agent // nil for an untrusted caller
+	suspect  string            // the player whose matches may fail; "" without one
 
 	mu    sync.Mutex
-	notes []note        // what a stranger saw, in the order of seeing
-	begun time.Duration // when all were registered
-	took  time.Duration // the league, from then on
+	notes []note        // what an untrusted caller observed, in order
+	begun time.Duration // when all agents were registered
+	took  time.Duration // duration of the league from begun on
 
 	flooding sync.WaitGroup
-	waited   time.Duration // from P04's wish to register until it was
+	waited   time.Duration // how long P04's registration took
 }
 
-// honestIDs are those whose secrets nobody else may be told.
+// honestIDs are the agents whose tokens must not leak.
 var honestIDs = []string{"P01", "P03", "P04", "REF01", "REF02"}
 
-// The offender among the players, and among the referees.
+// The offending player and the offending referee.
 const (
 	badPlayer  = "P02"
 	badReferee = "REF01"
 )
 
-// inAHostileWorld tells a story of one who misbehaves.
-func inAHostileWorld(t *testing.T, story func(w *hostileWorld)) {
+// inAHostileWorld runs a test in a hostile world.
+func inAHostileWorld(t *testing.T, run func(w *hostileWorld)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &hostileWorld{World: leaguetest.NewWorld(t, leaguetest.HTTP, zerolog.Nop())}
 		w.hostile = &hostileNet{PipeNetwork: w.Network.(*leaguetest.PipeNetwork), over: make(chan struct{}), credential: w.ManagerCredential}
 		w.Network = w.hostile
-		w.Untrusted = w.Caller("stranger", 1<<20)
-		story(w)
+		w.Untrusted = w.Caller("untrusted", 1<<20)
+		run(w)
 		synctest.Wait()
 		w.Close()
 	})
 }
 
-// join makes the players P01 to P04 and the referees REF01 and REF02, each
-// registered: the offender with its traits first, and its wire bad from then on.
+// join registers the players P01 to P04 and the referees REF01 and REF02: the offender
+// first, with its traits. Its wire is broken after the registration.
 func (w *hostileWorld) join(f *fault) {
 	w.T.Helper()
 	options := append([]func(*league.Options){}, f.league...)
@@ -89,7 +89,7 @@ func (w *hostileWorld) join(f *fault) {
 		}
 		w.offender = w.Player(badPlayer, append(leaguetest.Options(leaguetest.WithStrategy("even")), traits...)...)
 		if f.wire != nil {
-			synctest.Wait() // it has answered the manager's ping
+			synctest.Wait() // the offender has answered the manager's ping
 			f.wire.bad.Store(true)
 		}
 	}
@@ -122,7 +122,7 @@ func (w *hostileWorld) join(f *fault) {
 	w.begun = w.Now()
 }
 
-// saw writes down what came of something that a stranger did.
+// saw notes the result of an action of the offender.
 func (w *hostileWorld) saw(what, came string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,10 +131,10 @@ func (w *hostileWorld) saw(what, came string) {
 	}
 }
 
-// A note is what came of something that a stranger did.
+// note is the result of an action.
 type note struct{ what, came string }
 
-// noted are the notes as text, those of the same outcome together.
+// noted returns the notes as text, grouped by result.
 func (w *hostileWorld) noted() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,7 +155,7 @@ func (w *hostileWorld) noted() []string {
 	return lines
 }
 
-// post sends a body to an agent by plain HTTP, and tells what came back.
+// post sends a body to an agent by plain HTTP and describes the response.
 func (w *hostileWorld) post(host, body string, header ...string) string {
 	return w.request(nethttp.MethodPost, leaguetest.EndpointOf(host), strings.NewReader(body), header...)
 }
@@ -179,7 +179,7 @@ func (w *hostileWorld) request(method, url string, body io.Reader, header ...str
 	r, err := client.Do(q)
 	switch {
 	case ctx.Err() != nil:
-		return "no answer in 20 s"
+		return "no response in 20 s"
 	case err != nil:
 		return "the connection was closed"
 	}
@@ -192,17 +192,17 @@ func (w *hostileWorld) request(method, url string, body io.Reader, header ...str
 	return "HTTP " + strconv.Itoa(r.StatusCode) + rpcOf(raw)
 }
 
-// rpcOf says what a body of JSON-RPC is.
+// rpcOf describes a JSON-RPC body.
 func rpcOf(raw []byte) string {
 	var batch []jsontext.Value
 	if json.Unmarshal(raw, &batch) == nil && len(batch) > 0 {
-		return ", " + strconv.Itoa(len(batch)) + " answers"
+		return ", " + strconv.Itoa(len(batch)) + " responses"
 	}
 	_, err := transport.DecodeResponse(raw, func(raw []byte) (any, error) { return raw, nil })
 	var answered *transport.Error
 	switch {
 	case len(raw) == 0:
-		return ", nothing"
+		return ", empty body"
 	case err == nil:
 		return ", a result"
 	case errors.As(err, &answered):
@@ -211,26 +211,26 @@ func rpcOf(raw []byte) string {
 	return ""
 }
 
-// answerOf says how a call ended.
+// answerOf describes the result of a call.
 func answerOf(err error) string {
 	e := protocol.AsError(err)
 	switch {
 	case e == nil && err == nil:
 		return "a result"
 	case e == nil:
-		return "given up"
+		return "cancelled"
 	case e.Code == protocol.ErrTimeout && !e.Remote:
-		return "no answer in time"
+		return "no response in time"
 	case e.Code == protocol.ErrConnection && !e.Remote:
-		return "no answer"
+		return "no response"
 	case e.Code == "":
 		return "error " + strconv.Itoa(e.RPC)
 	}
 	return "error " + strconv.Itoa(e.RPC) + " (" + string(e.Code) + ")"
 }
 
-// A hostileNet is HTTP over pipes with the limits of the real program, on which
-// some hosts have a wire of their own.
+// hostileNet is HTTP over pipes with the limits of the real program. Some hosts have their
+// own wire.
 type hostileNet struct {
 	*leaguetest.PipeNetwork
 
@@ -248,7 +248,7 @@ func (n *hostileNet) Caller(maxReply int64) protocol.Caller {
 	return c
 }
 
-// wire is the wire that a host has of its own, nil for none.
+// wire returns the wire of a host, or nil.
 func (n *hostileNet) wire(host string) *wire {
 	x, _ := n.wires.Load(host)
 	own, _ := x.(*wire)
@@ -263,7 +263,7 @@ func (n *hostileNet) Close() {
 // errReset is what a client reads from a connection that was reset.
 var errReset = &net.OpError{Op: "read", Net: "pipe", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 
-// A resetting connection ends by a reset in place of an end of file.
+// resetting is a connection that ends with a reset instead of EOF.
 type resetting struct{ net.Conn }
 
 func (c resetting) Read(b []byte) (int, error) {
@@ -340,27 +340,27 @@ func (n *hostileNet) Listen(host string, mux *transport.Mux, scripted bool) func
 	})
 }
 
-// How a wire takes connections.
+// connecting is how a wire handles connections.
 type connecting int
 
 const (
 	accepts connecting = iota
 	refusesConnections
 	neverAccepts
-	resets // it accepts, and its connections end by a reset
+	resets // accepted connections end with a reset
 )
 
-// A wire is the raw HTTP of an offender, whose agent is honest behind it.
-// Nothing is wrong with it until the offender is registered.
+// wire is the raw HTTP of an offender with an honest agent. It is valid until the offender
+// is registered.
 type wire struct {
 	connect connecting
-	greet   func(c net.Conn) // has a connection before anything is read; nil: nothing
-	replies map[string]reply // by method; "" for all others; none: honest
-	round   int              // the round in which it begins to be bad; 0: at once
+	greet   func(c net.Conn) // gets a connection before anything is read; may be nil
+	replies map[string]reply // by method; "" for all others; without an entry: honest
+	round   int              // the round in which it breaks; 0: immediately
 	bad     atomic.Bool
 	calls   map[string]*atomic.Int64
 	world   *hostileWorld
-	endless atomic.Int64 // bytes that somebody read of what has no end
+	endless atomic.Int64 // bytes read of endless responses
 }
 
 func (x *wire) ready(w *hostileWorld) *wire {
@@ -372,21 +372,21 @@ func (x *wire) ready(w *hostileWorld) *wire {
 	return x
 }
 
-// broken tells whether the wire is bad by now.
+// broken reports whether the wire is broken now.
 func (x *wire) broken() bool {
 	return x != nil && x.bad.Load() &&
 		(x.round == 0 || len(x.world.Calls(protocol.NotifyRound.Name, strings.ToLower(badPlayer))) >= x.round)
 }
 
-// A reply answers a request on its connection in place of an honest server.
-// When it returns, the connection is closed.
+// A reply answers a request on its connection instead of an honest server. When it returns,
+// the connection is closed.
 type reply func(c *rawCall)
 
-// A rawCall is a request that has been read from a connection.
+// rawCall is a request that was read from a connection.
 type rawCall struct {
 	wire   *wire
 	conn   net.Conn
-	n      int // of the method, from 1
+	n      int // number of this call of the method, from 1
 	honest []byte
 }
 
@@ -430,7 +430,7 @@ func (x *wire) listen(p *leaguetest.PipeNetwork, host string, mux *transport.Mux
 	})
 }
 
-// serve reads requests from a connection, and answers each.
+// serve reads requests from a connection and answers each.
 func (x *wire) serve(c net.Conn, mux *transport.Mux) {
 	if x.greet != nil && x.broken() {
 		x.greet(c)
@@ -477,45 +477,44 @@ func (x *wire) reply(method string) (reply, int) {
 	return play, int(x.calls[method].Add(1))
 }
 
-// plainHTTP is an ordinary response with extra header lines, each ended by
-// CRLF.
+// plainHTTP returns a valid response with extra header lines, each with CRLF.
 func plainHTTP(extra string, body []byte) []byte {
 	return append([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "+
 		strconv.Itoa(len(body))+"\r\n"+extra+"\r\n"), body...)
 }
 
-// hangs waits until the caller has gone.
+// hangs waits until the caller closes the connection.
 func hangs(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
-// writes is a reply of raw bytes, after which it closes the connection.
+// writes returns a reply of raw bytes, after which the connection is closed.
 func writes(raw string) reply {
 	return func(c *rawCall) { _, _ = io.WriteString(c.conn, raw) }
 }
 
-// answers is a reply of a body with an honest head.
+// answers returns a reply with a valid head and the given body.
 func answers(body string) reply {
 	return func(c *rawCall) { _, _ = c.conn.Write(plainHTTP("Connection: close\r\n", []byte(body))) }
 }
 
-// status is a reply of an HTTP status, extra header lines and a page.
+// status returns a reply with an HTTP status, extra header lines and an HTML page.
 func status(line, extra string) reply {
 	const page = "<html><body>not here</body></html>"
 	return writes("HTTP/1.1 " + line + "\r\n" + extra + "Content-Type: text/html\r\nConnection: close\r\nContent-Length: " +
 		strconv.Itoa(len(page)) + "\r\n\r\n" + page)
 }
 
-// spoils changes the honest body.
+// spoils returns a reply that changes the honest body.
 func spoils(change func(honest string) string) reply {
 	return func(c *rawCall) { answers(change(string(c.honest)))(c) }
 }
 
-// replaces puts a text into the honest body in the place of another.
+// replaces returns a reply that replaces a text in the honest body.
 func replaces(old, with string) reply {
 	return spoils(func(honest string) string { return strings.Replace(honest, old, with, 1) })
 }
 
-// endlessly writes a piece again and again, as long as anybody reads it, once
-// in a pause; 0 is as fast as can be.
+// endlessly returns a reply that writes a piece again and again while the caller reads.
+// pause is the time between two pieces; 0 is as fast as possible.
 func endlessly(head, piece string, pause time.Duration) reply {
 	return func(c *rawCall) {
 		_, err := io.WriteString(c.conn, head)
@@ -528,12 +527,11 @@ func endlessly(head, piece string, pause time.Duration) reply {
 	}
 }
 
-// assertUnharmed holds that the league is complete, that every match in which
-// the offender has no part came to a result on the board, and that nobody
-// honest has lost technically.
+// assertUnharmed asserts that the league is complete, that every match without the offender
+// has a result, and that no honest player lost technically.
 func (w *hostileWorld) assertUnharmed() {
 	w.T.Helper()
-	require.NotNil(w.T, w.Final, "the league completed")
+	require.NotNil(w.T, w.Final, "the league is complete")
 	n := len(w.Manager.Standings())
 	assert.GreaterOrEqual(w.T, n, 4)
 	assert.Len(w.T, w.Manager.Results(), n*(n-1)/2)
@@ -554,9 +552,8 @@ func (w *hostileWorld) assertUnharmed() {
 	}
 }
 
-// assertTold holds that everybody honest knows that the league is over, and,
-// where all results are of honest referees, remembers of its matches what the
-// table has.
+// assertTold asserts that all honest players know that the league is over. If all referees
+// are honest, their own totals equal the standings.
 func (w *hostileWorld) assertTold() {
 	w.T.Helper()
 	honest := true
@@ -574,12 +571,12 @@ func (w *hostileWorld) assertTold() {
 		assert.True(w.T, leaguetest.IsClosed(a.Player.Done()), "%s knows that the league is over", a.ID)
 		if row, stats := rows[a.Player.ID()], a.Player.Record().Stats; honest {
 			assert.Equal(w.T, []int{row.Played, row.Wins, row.Losses, row.Draws},
-				[]int{stats.TotalMatches, stats.Wins, stats.Losses, stats.Draws}, "what %s remembers", a.ID)
+				[]int{stats.TotalMatches, stats.Wins, stats.Losses, stats.Draws}, "totals of %s", a.ID)
 		}
 	}
 }
 
-// matches are the results of the suspect, and all others.
+// matches returns the results with the suspect, and all others.
 func (w *hostileWorld) matches() (own, others []league.MatchRecord) {
 	for _, r := range w.Manager.Results() {
 		if r.PlayerA == w.suspect || r.PlayerB == w.suspect {

@@ -39,9 +39,9 @@ func (a *Agent) StopReferee() {
 }
 
 // HandOver assigns a match to a referee, which must accept it.
-func (w *World) HandOver(boss, r *Agent, matchID string, attempt int) *protocol.MatchAssignmentAck {
+func (w *World) HandOver(manager, r *Agent, matchID string, attempt int) *protocol.MatchAssignmentAck {
 	w.T.Helper()
-	ack, err := w.Assign(boss, r, w.Assignment(matchID, attempt, r.ID))
+	ack, err := w.Assign(manager, r, w.Assignment(matchID, attempt, r.ID))
 	require.NoError(w.T, err)
 	require.Equal(w.T, protocol.StatusAccepted, ack.Status, ack.Reason)
 	return ack

@@ -25,7 +25,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// marking puts its marks into cells, in their order.
+// marking is a strategy that fills the given cells in order.
 type marking string
 
 func (marking) Name() string { return "marking" }
@@ -35,7 +35,7 @@ func (m marking) Choose(_ context.Context, v strategy.View) (string, error) {
 	mark, _ := v.Context[tictactoe.ContextMark].(string)
 	n := strings.Count(board, mark)
 	if mark == "" || n >= len(m) {
-		return "", errors.New("nothing is written down for this")
+		return "", errors.New("no cell is left")
 	}
 	return string(m[n]), nil
 }
@@ -44,19 +44,18 @@ func marks(cells string) leaguetest.Option {
 	return func(a *leaguetest.Agent) { a.Decide = marking(cells) }
 }
 
-// moving plays a part when a move is asked for.
+// moving scripts the replies to make_move.
 func moving(play leaguetest.Reply) leaguetest.Option {
 	return leaguetest.On(protocol.MakeMove.Name, play)
 }
 
-// inCell is a move into a cell, whatever the player would do.
+// inCell replaces the choice of the player's move.
 func inCell(cell string) leaguetest.Reply {
 	return leaguetest.EditAnswer("move_data", protocol.MoveData{MoveType: tictactoe.MoveType, Choice: cell})
 }
 
-// boards plays a league of one match of Tic-Tac-Toe, which is kept in the folder
-// that it returns.
-func boards(w *leaguetest.World, first, second []leaguetest.Option) (league.MatchRecord, store.Folder) {
+// playTicTacToe plays a league of one match of Tic-Tac-Toe and returns its folder.
+func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (league.MatchRecord, store.Folder) {
 	w.T.Helper()
 	w.Game = tictactoe.Game{}
 	folder := leaguetest.TempFolder(w.T)
@@ -72,8 +71,8 @@ func boards(w *leaguetest.World, first, second []leaguetest.Option) (league.Matc
 	return results[0], folder
 }
 
-// asked lists what the players were asked for in order: who, and the board.
-func asked(w *leaguetest.World) (list []string) {
+// askedFor lists player and board of each make_move call in order.
+func askedFor(w *leaguetest.World) (list []string) {
 	for _, e := range w.Calls(protocol.MakeMove.Name) {
 		q := leaguetest.Decode[protocol.GameMoveCall](e.Message)
 		list = append(list, fmt.Sprintf("%s %v", e.To, q.MoveRequest.Context[tictactoe.ContextBoard]))
@@ -81,16 +80,16 @@ func asked(w *leaguetest.World) (list []string) {
 	return list
 }
 
-func TestAMatchOfManyMoves(t *testing.T) {
+func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		thinking := leaguetest.Delayed(10*time.Second, leaguetest.Normally)
-		record, _ := boards(w, leaguetest.Options(marks("012"), moving(thinking)), leaguetest.Options(marks("34"), moving(thinking)))
+		record, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(thinking)), leaguetest.Options(marks("34"), moving(thinking)))
 
-		assert.Equal(t, []string{"p01 .........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, asked(w))
-		assert.Equal(t, []int{0, 10, 20, 30, 40}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "one after the other")
+		assert.Equal(t, []string{"p01 .........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, askedFor(w))
+		assert.Equal(t, []int{0, 10, 20, 30, 40}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "the players move in turn")
 		for i, e := range w.Calls(protocol.MakeMove.Name) {
 			q := leaguetest.Decode[protocol.GameMoveCall](e.Message)
-			assert.Equal(t, e.At+30*time.Second, w.SinceStart(q.Deadline), "each move has its own time")
+			assert.Equal(t, e.At+30*time.Second, w.SinceStart(q.Deadline), "each move has its own deadline")
 			assert.Equal(t, tictactoe.Type, q.GameType)
 			assert.Equal(t, tictactoe.MoveType, q.MoveRequest.MoveType)
 			assert.Len(t, q.MoveRequest.ValidOptions, 9-i)
@@ -99,7 +98,7 @@ func TestAMatchOfManyMoves(t *testing.T) {
 			assert.Equal(t, []string{"P02", "P01"}[i%2], q.MoveRequest.Context["opponent_id"])
 			assert.InDelta(t, 1, q.MoveRequest.Context["round_id"], 0)
 			r := leaguetest.Decode[protocol.GameMoveResponse](e.Answer)
-			assert.Equal(t, w.Entropy("R1M1", []string{"P01", "P02"}[i%2]).Hex(), r.Entropy, "with every move")
+			assert.Equal(t, w.Entropy("R1M1", []string{"P01", "P02"}[i%2]).Hex(), r.Entropy, "each response has the entropy")
 		}
 		assert.Empty(t, w.Calls(protocol.ChooseParity.Name))
 		assert.Empty(t, w.GameErrors())
@@ -108,81 +107,80 @@ func TestAMatchOfManyMoves(t *testing.T) {
 		assert.Equal(t, &protocol.GameResult{
 			Status: protocol.StatusWin, WinnerPlayerID: &winner, Choices: protocol.Both("P01", &two, "P02", &four),
 			Reason: "P01 has three X in a row: 0, 1, 2",
-		}, w.GameOver("p02").GameResult, "the choices are the last moves; no number was drawn")
+		}, w.GameOver("p02").GameResult, "the choices are the last moves; there is no number")
 		assert.Equal(t, league.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
 			Status: protocol.StatusWin, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
 		}, record)
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 		assert.Nil(t, q.Result.Details.DrawnNumber)
-		require.NotNil(t, q.Draw, "the referee was bound to a nonce all the same")
+		require.NotNil(t, q.Draw, "the referee commits to a nonce in every game")
 		assert.Len(t, q.Draw.Entropies, 2)
 	})
 }
 
-func TestAMatchThatFillsTheBoard(t *testing.T) {
+func TestFullBoardIsADraw(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.Options(marks("34278")), leaguetest.Options(marks("6051")))
+		record, _ := playTicTacToe(w, leaguetest.Options(marks("34278")), leaguetest.Options(marks("6051")))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
 		assert.Empty(t, record.Winner)
 		assert.Equal(t, []string{"8", "1"}, []string{record.ChoiceA, record.ChoiceB})
-		assert.Len(t, asked(w), 9)
+		assert.Len(t, askedFor(w), 9)
 		for _, row := range w.Final.FinalStandings {
 			assert.Equal(t, 1, row.Points)
 		}
 	})
 }
 
-func TestAnIllegalMoveCanBeMended(t *testing.T) {
+func TestIllegalMoveCanBeCorrected(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
+		record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
 		assert.Equal(t, "P01", record.Winner)
-		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, asked(w))
+		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, askedFor(w))
 		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(10*time.Second, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 20*time.Second)}, w.GameErrors())
-		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
-		assert.Equal(t, "0", told.Context["invalid_choice"])
-		assert.Equal(t, []any{"1", "2", "3", "4", "5", "6", "7", "8"}, told.Context["valid_choices"])
-		assert.Contains(t, told.Context["detail"], "cell 0 is taken")
+		sent := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
+		assert.Equal(t, "0", sent.Context["invalid_choice"])
+		assert.Equal(t, []any{"1", "2", "3", "4", "5", "6", "7", "8"}, sent.Context["valid_choices"])
+		assert.Contains(t, sent.Context["detail"], "cell 0 is taken")
 	})
 }
 
-// What is odd about an answer, and does not touch the move, changes nothing, for
-// the audit neither.
-func TestAMoveCountsAlthoughItsEnvelopeIsOdd(t *testing.T) {
+// Unusual envelope members do not affect a valid move, nor the audit.
+func TestMoveWithAnUnusualEnvelopeCounts(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.Options(marks("012"), moving(leaguetest.EditAnswer("sender", 7))), leaguetest.Options(marks("34"), moving(leaguetest.EditAnswer("timestamp", leaguetest.Null()))))
+		record, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(leaguetest.EditAnswer("sender", 7))), leaguetest.Options(marks("34"), moving(leaguetest.EditAnswer("timestamp", leaguetest.Null()))))
 		assert.Equal(t, "P01", record.Winner)
 		assert.Empty(t, w.GameErrors())
 	})
 }
 
-func TestAMoveThatCannotBeReadIsIllegal(t *testing.T) {
+func TestUnreadableMoveIsIllegal(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		number := leaguetest.EditAnswer("move_data", map[string]any{"move_type": tictactoe.MoveType, "choice": 3})
-		record, _ := boards(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(number, leaguetest.Normally))))
+		record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(number, leaguetest.Normally))))
 		assert.Equal(t, "P01", record.Winner)
 		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(0, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 30*time.Second)}, w.GameErrors())
-		told := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
-		assert.Contains(t, told.Context["detail"], "move_data must be an object with the choice as a string")
+		sent := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
+		assert.Contains(t, sent.Context["detail"], "move_data must be an object with the choice as a string")
 	})
 }
 
-// A match whose players take all their time is not given to another referee.
-func TestAMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
+// A match may take the time limits of all its turns without being reassigned.
+func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		slowly := moving(leaguetest.InTurn(leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally), leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally)))
-		record, _ := boards(w, leaguetest.Options(marks("34278"), slowly), leaguetest.Options(marks("6051"), slowly))
+		record, _ := playTicTacToe(w, leaguetest.Options(marks("34278"), slowly), leaguetest.Options(marks("6051"), slowly))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
-		assert.Greater(t, w.Calls(protocol.NotifyMatchResult.Name)[0].At, 300*time.Second, "longer than one turn may take")
+		assert.Greater(t, w.Calls(protocol.NotifyMatchResult.Name)[0].At, 300*time.Second, "longer than a single turn")
 		assert.Len(t, w.Calls(protocol.StartMatch.Name), 1)
 	})
 }
 
-func TestIllegalMovesLoseInTheEnd(t *testing.T) {
-	for name, cell := range map[string]string{"a cell that is taken": "0", "no cell": "nine"} {
+func TestRepeatedIllegalMovesLose(t *testing.T) {
+	for name, cell := range map[string]string{"a taken cell": "0", "no cell": "nine"} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				record, _ := boards(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
+				record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
 				assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
 				assert.Equal(t, "P01", record.Winner)
 				assert.Equal(t, []string{"1", "3"}, []string{record.ChoiceA, record.ChoiceB}, "the last legal moves")
@@ -193,22 +191,22 @@ func TestIllegalMovesLoseInTheEnd(t *testing.T) {
 	}
 }
 
-func TestSilenceInTheMiddleOfAMatch(t *testing.T) {
+func TestUnansweredMoveLoses(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := boards(w, leaguetest.Options(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.Options(marks("34")))
+		record, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.Options(marks("34")))
 		assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
 		assert.Equal(t, "P02", record.Winner)
 		assert.Equal(t, []string{"0", "3"}, []string{record.ChoiceA, record.ChoiceB})
 		assert.Equal(t, "P01 did not send GAME_MOVE_RESPONSE in time - P02 wins by default", record.Reason)
-		assert.Equal(t, []int{0, 0, 0, 32, 64, 96}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "four times, 2 s apart")
+		assert.Equal(t, []int{0, 0, 0, 32, 64, 96}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "four attempts, 2 s apart")
 		assert.Equal(t, 126*time.Second, w.Calls(protocol.NotifyMatchResult.Name)[0].At)
 	})
 }
 
-func TestAMoveAskedForAgainIsTheSameMove(t *testing.T) {
+func TestRepeatedMoveCallIsTheSame(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		late := leaguetest.Delayed(31*time.Second, leaguetest.Normally)
-		boards(w, leaguetest.Options(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
+		playTicTacToe(w, leaguetest.Options(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
 		said := w.Calls(protocol.MakeMove.Name, "p01")
 		for i, e := range said {
 			if e.Answer == nil {
@@ -220,9 +218,8 @@ func TestAMoveAskedForAgainIsTheSameMove(t *testing.T) {
 	})
 }
 
-// A player that dies in the middle decides what it had decided before, and goes
-// on.
-func TestAMatchOfManyMovesGoesOnWithAPlayerThatCrashes(t *testing.T) {
+// A restarted player repeats its last move and continues the match.
+func TestMatchOfManyMovesContinuesAfterAPlayerCrash(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = tictactoe.Game{}
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
@@ -254,16 +251,15 @@ func TestAMatchOfManyMovesGoesOnWithAPlayerThatCrashes(t *testing.T) {
 		require.NotNil(t, restarted)
 		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
 		said := w.Calls(protocol.MakeMove.Name, "p01")
-		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](said[2].Answer).MoveData, "the question again, the same move")
+		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](said[2].Answer).MoveData, "the repeated call gets the same move")
 		require.NoError(t, restarted.Player.Close())
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 		w.CheckAudited(files)
 	})
 }
 
-// A match in which every move is mended at the last chance has its place in a
-// transcript.
-func TestTheLongestConversationIsKeptWhole(t *testing.T) {
+// The transcript limit allows a match in which every move needs all retries.
+func TestLongestTranscriptIsComplete(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		stubborn := func(c *leaguetest.Call) (jsontext.Value, error) {
 			if c.N%4 != 0 {
@@ -271,7 +267,7 @@ func TestTheLongestConversationIsKeptWhole(t *testing.T) {
 			}
 			return leaguetest.Normally(c)
 		}
-		record, folder := boards(w, leaguetest.Options(marks("34278"), moving(stubborn)), leaguetest.Options(marks("6051"), moving(stubborn)))
+		record, folder := playTicTacToe(w, leaguetest.Options(marks("34278"), moving(stubborn)), leaguetest.Options(marks("6051"), moving(stubborn)))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
 		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)
@@ -280,7 +276,7 @@ func TestTheLongestConversationIsKeptWhole(t *testing.T) {
 	})
 }
 
-func TestAWholeLeagueOfManyMoves(t *testing.T) {
+func TestLeagueOfManyMovesCanBeAudited(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = tictactoe.Game{}
 		folder := leaguetest.TempFolder(t)
@@ -292,14 +288,14 @@ func TestAWholeLeagueOfManyMoves(t *testing.T) {
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		w.CheckAudited(folder)
-		seats := map[[2]string]int{}
+		sides := map[[2]string]int{}
 		for _, m := range x.Manager.Results() {
-			seats[[2]string{m.PlayerA, m.PlayerB}]++
+			sides[[2]string{m.PlayerA, m.PlayerB}]++
 			if m.Status == protocol.StatusWin {
 				assert.Contains(t, []string{"P02", "P04"}, loserOf(m), m.MatchID)
 			}
 		}
-		assert.Len(t, seats, 12, "each pair meets in both seats")
+		assert.Len(t, sides, 12, "each pair meets on both sides")
 	})
 }
 
@@ -310,26 +306,28 @@ func loserOf(m league.MatchRecord) string {
 	return m.PlayerA
 }
 
-// manyHands is Rock Paper Scissors until somebody wins, at most five times: a game
-// of many turns in which both move at once.
+// manyHands is Rock Paper Scissors until a player wins, at most five times: a game of
+// several turns with concurrent moves.
 type manyHands struct{ rockpaperscissors.Game }
 
 func (manyHands) Info() rules.Info {
 	info := rockpaperscissors.Game{}.Info()
-	info.Type, info.MaxMoves, info.MaxTurns = "many_hands", 5, 5
+	info.Type, info.MaxMoves = "many_hands", 5
 	return info
 }
 
+func (manyHands) MaxTurns() int { return 5 }
+
 func (g manyHands) Start() rules.Position { return showing{g.Game.Start(), 1} }
 
-// showing is a position of it: one match within the match.
+// showing is a position of manyHands with its number.
 type showing struct {
 	rules.Position
 	number int
 }
 
-func (p showing) Ask(seat rules.Side) rules.Question {
-	q := p.Position.Ask(seat)
+func (p showing) Ask(side rules.Side) rules.Question {
+	q := p.Position.Ask(side)
 	q.Context = map[string]any{"number": p.number}
 	return q
 }
@@ -342,7 +340,7 @@ func (p showing) Play(moves [2]string) rules.Position {
 	return showing{rockpaperscissors.Game{}.Start(), p.number + 1}
 }
 
-// hands shows one hand after the other.
+// hands is a strategy that plays the given hands in order.
 type hands []string
 
 func (hands) Name() string { return "hands" }
@@ -352,7 +350,7 @@ func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
 	return h[n-1], err
 }
 
-func TestAMatchOfManyTurnsInWhichBothMove(t *testing.T) {
+func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = manyHands{}
 		folder := leaguetest.TempFolder(t)
@@ -367,12 +365,11 @@ func TestAMatchOfManyTurnsInWhichBothMove(t *testing.T) {
 		assert.Equal(t, "P02 chose scissors, P01 chose paper", record.Reason)
 		assert.Equal(t, []string{"paper", "scissors"}, []string{record.ChoiceA, record.ChoiceB})
 		assert.Equal(t, []int{0, 2, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p01")))
-		assert.Equal(t, []int{0, 2, 34, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p02")), "one that is late has the other wait")
+		assert.Equal(t, []int{0, 2, 34, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p02")), "a late player delays the turn")
 	})
 }
 
-// A third game needs nothing that the others have not.
-func TestAMatchOfHandsShownAtOnce(t *testing.T) {
+func TestPlayersMoveConcurrentlyInASingleTurn(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = rockpaperscissors.Game{}
 		folder := leaguetest.TempFolder(t)
@@ -387,6 +384,6 @@ func TestAMatchOfHandsShownAtOnce(t *testing.T) {
 		assert.Equal(t, "P01 chose paper, P02 chose rock", record.Reason)
 		assert.Equal(t, "P01", record.Winner)
 		assert.Zero(t, record.Number)
-		assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "both at the same time")
+		assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "both concurrently")
 	})
 }

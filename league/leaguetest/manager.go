@@ -82,6 +82,6 @@ func (w *World) Assignment(matchID string, attempt int, refereeID string) *proto
 }
 
 // Assign calls start_match with the credential of the manager.
-func (w *World) Assign(boss, to *Agent, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
-	return protocol.StartMatch.Call(w.Context, boss.Caller, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)}, q)
+func (w *World) Assign(manager, to *Agent, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
+	return protocol.StartMatch.Call(w.Context, manager.Caller, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)}, q)
 }

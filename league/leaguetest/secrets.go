@@ -47,7 +47,7 @@ func (w *World) AllTokens() map[string]string {
 // AssertNoTokenLeaked checks that no answer to the untrusted caller contains a token.
 func (w *World) AssertNoTokenLeaked(ids ...string) {
 	w.T.Helper()
-	for _, e := range w.Recorder.All(func(e *Exchange) bool { return e.From == "stranger" }) {
+	for _, e := range w.Recorder.All(func(e *Exchange) bool { return e.From == "untrusted" }) {
 		told := string(e.Answer)
 		if failure := e.ProtocolError(); failure != nil {
 			told += failure.Error() + fmt.Sprint(failure.Context)

@@ -108,9 +108,9 @@ func NewWorld(t *testing.T, kind string, log zerolog.Logger) *World {
 	w := &World{
 		T: t, carrier: kind, Network: newNetwork(kind), log: log, Clock: protocol.SystemClock(), Game: evenodd.Game{},
 		Recorder: &Recorder{began: time.Now()}, Secret: SecretOf("manager"), over: make(chan struct{}),
-		Unchecked: map[string]bool{"stranger": true},
+		Unchecked: map[string]bool{"untrusted": true},
 	}
-	w.Untrusted = w.Caller("stranger", 1<<20)
+	w.Untrusted = w.Caller("untrusted", 1<<20)
 	w.Context, w.Cancel = context.WithCancel(context.Background())
 	t.Cleanup(w.Close)
 	return w

@@ -17,17 +17,17 @@ import (
 
 const moment = "2025-01-15T10:00:00Z"
 
-// boss is the endpoint of the manager in these tests.
-const boss = "http://boss/mcp"
+// managerURL is the endpoint of the manager.
+const managerURL = "http://manager/mcp"
 
 func storeOf(t *testing.T, folder store.Folder, role, name string) *membership.IdentityStore {
 	t.Helper()
-	k, err := membership.NewIdentityStore(folder, role, name, boss, nil)
+	k, err := membership.NewIdentityStore(folder, role, name, managerURL, nil)
 	require.NoError(t, err)
 	return k
 }
 
-// stored returns a store that has the identity of an agent.
+// stored returns a store with the identity of an agent.
 func stored(t *testing.T, folder store.Folder, role, name, id string) *membership.IdentityStore {
 	t.Helper()
 	k := storeOf(t, folder, role, name)
@@ -36,15 +36,15 @@ func stored(t *testing.T, folder store.Folder, role, name, id string) *membershi
 	return k
 }
 
-func TestIdentityIsReadAgain(t *testing.T) {
+func TestIdentityIsRestoredFromItsFile(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	k := storeOf(t, folder, membership.RolePlayer, "Agent Alpha")
 	assert.Nil(t, k.Identity())
 	secret := k.Secret()
 	assert.NotEqual(t, [32]byte{}, secret)
-	assert.Equal(t, secret, k.Secret(), "it is made once")
-	_, err := os.Stat(folder.Identity(membership.RolePlayer, "Agent Alpha"+" at "+boss))
-	require.ErrorIs(t, err, os.ErrNotExist, "nothing is written before the registration")
+	assert.Equal(t, secret, k.Secret(), "the secret is created once")
+	_, err := os.Stat(folder.Identity(membership.RolePlayer, "Agent Alpha"+" at "+managerURL))
+	require.ErrorIs(t, err, os.ErrNotExist, "no file before the registration")
 
 	k = stored(t, folder, membership.RolePlayer, "Agent Alpha", "P07")
 	secret = k.Secret()
@@ -59,7 +59,7 @@ func TestIdentityIsReadAgain(t *testing.T) {
 func TestIdentityFileIsPrivate(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	stored(t, folder, membership.RoleReferee, "Referee Alpha", "REF01")
-	path := folder.Identity(membership.RoleReferee, "Referee Alpha"+" at "+boss)
+	path := folder.Identity(membership.RoleReferee, "Referee Alpha"+" at "+managerURL)
 	for name, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
 		info, err := os.Stat(name)
 		require.NoError(t, err)
@@ -93,9 +93,9 @@ func TestSimilarNamesAreDifferentAgents(t *testing.T) {
 		secrets[p.Secret()], secrets[r.Secret()] = true, true
 	}
 	assert.Len(t, secrets, 2*len(names))
-	entries, err := os.ReadDir(filepath.Dir(folder.Identity(membership.RolePlayer, "Agent"+" at "+boss)))
+	entries, err := os.ReadDir(filepath.Dir(folder.Identity(membership.RolePlayer, "Agent"+" at "+managerURL)))
 	require.NoError(t, err)
-	assert.Len(t, entries, 2*len(names), "all in one folder")
+	assert.Len(t, entries, 2*len(names), "all files are in one folder")
 }
 
 func TestDamagedIdentityIsAnError(t *testing.T) {
@@ -111,47 +111,47 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		identity *store.Identity
-		text     string // in place of it
+		text     string // replaces the identity
 		want     string
 	}{
 		{"cut off", nil, `{"schema_version": "1.0.0", "agent_id": "P0`, "not a whole JSON document"},
 		{"empty", nil, "", "not a whole JSON document"},
 		{"made by a newer program", with(func(i *store.Identity) { i.SchemaVersion = "2.0.0" }), "", "made by a newer evenodd"},
-		{"of no version", with(func(i *store.Identity) { i.SchemaVersion = "" }), "", "schema_version"},
+		{"without a version", with(func(i *store.Identity) { i.SchemaVersion = "" }), "", "schema_version"},
 		{"without an id", with(func(i *store.Identity) { i.AgentID = "" }), "", "agent_id: is missing"},
 		{"without a token", with(func(i *store.Identity) { i.AuthToken = "" }), "", "auth_token: is missing"},
 		{"without a league", with(func(i *store.Identity) { i.LeagueID = "" }), "", "league_id: is missing"},
 		{"without a secret", with(func(i *store.Identity) { i.Secret = "" }), "", "64 hexadecimal digits"},
 		{"with half a secret", with(func(i *store.Identity) { i.Secret = i.Secret[:32] }), "", "64 hexadecimal digits"},
 		{"with too long a secret", with(func(i *store.Identity) { i.Secret += "ab" }), "", "64 hexadecimal digits"},
-		{"with a secret that is none", with(func(i *store.Identity) { i.Secret = strings.Repeat("xy", 32) }), "", "64 hexadecimal digits"},
-		{"of somebody else", with(func(i *store.Identity) { i.DisplayName = "Beta" }), "", `belongs to the player "Beta"`},
+		{"with a secret that is not hexadecimal", with(func(i *store.Identity) { i.Secret = strings.Repeat("xy", 32) }), "", "64 hexadecimal digits"},
+		{"of another agent", with(func(i *store.Identity) { i.DisplayName = "Beta" }), "", `belongs to the player "Beta"`},
 		{"of a referee", with(func(i *store.Identity) { i.Role = "referee" }), "", "belongs to the referee"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			folder := store.Folder(t.TempDir())
-			path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+boss)
+			path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+managerURL)
 			if tt.identity != nil {
 				require.NoError(t, store.WritePrivate(path, tt.identity))
 			} else {
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
 			}
-			_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", boss, nil)
+			_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", managerURL, nil)
 			require.ErrorContains(t, err, tt.want)
-			require.ErrorContains(t, err, path, "which file")
-			require.ErrorContains(t, err, "delete it to register as a new agent", "and what to do")
+			require.ErrorContains(t, err, path, "the error names the file")
+			require.ErrorContains(t, err, "delete it to register as a new agent", "the error says what to do")
 			assert.NotContains(t, err.Error(), token)
 			assert.NotContains(t, err.Error(), "abab")
 		})
 	}
-	t.Run("that cannot be read", func(t *testing.T) {
+	t.Run("unreadable file", func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
-		path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+boss)
-		require.NoError(t, os.MkdirAll(path, 0o700)) // not even root reads a folder as a file
-		_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", boss, nil)
+		path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+managerURL)
+		require.NoError(t, os.MkdirAll(path, 0o700)) // even root cannot read a folder as a file
+		_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", managerURL, nil)
 		require.ErrorContains(t, err, path)
-		assert.NotContains(t, err.Error(), "delete", "it may be a good one")
+		assert.NotContains(t, err.Error(), "delete", "the file may be good")
 	})
 }
 
@@ -161,9 +161,9 @@ func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 	secret := k.Secret()
 	k.Discard()
 	assert.Nil(t, k.Identity())
-	assert.NotEqual(t, secret, k.Secret(), "a new one has a new secret")
+	assert.NotEqual(t, secret, k.Secret(), "a new identity has a new secret")
 	assert.Equal(t, "P07", storeOf(t, folder, membership.RolePlayer, "Alpha").Identity().AgentID,
-		"the file stays until another takes its place")
+		"the file stays until another identity replaces it")
 
 	r := &protocol.Registration{LeagueID: "another"}
 	require.NoError(t, k.Save(membership.New("P01", "tok-P01", r), r, moment))
@@ -172,7 +172,7 @@ func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 	assert.Equal(t, k.Secret(), again.Secret())
 }
 
-func TestStoreWithoutFolder(t *testing.T) {
+func TestStoreWithoutFolderKeepsTheIdentityInMemory(t *testing.T) {
 	var zero membership.IdentityStore
 	for name, k := range map[string]*membership.IdentityStore{"zero": &zero, "made": storeOf(t, "", membership.RolePlayer, "Alpha")} {
 		t.Run(name, func(t *testing.T) {
@@ -181,27 +181,27 @@ func TestStoreWithoutFolder(t *testing.T) {
 			assert.Equal(t, secret, k.Secret())
 			r := &protocol.Registration{LeagueID: league}
 			require.NoError(t, k.Save(membership.New("P01", token, r), r, moment))
-			assert.Equal(t, token, k.Identity().AuthToken, "as long as the process lives")
+			assert.Equal(t, token, k.Identity().AuthToken, "the identity is kept in memory")
 		})
 	}
 }
 
-func TestIdentityThatCannotBeWrittenLastsAsLongAsTheProcess(t *testing.T) {
+func TestUnwritableIdentityIsKeptInMemory(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	k := storeOf(t, folder, membership.RolePlayer, "Alpha")
-	require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // where the folder would be
+	require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
 	r := &protocol.Registration{LeagueID: league}
 	m := membership.New("P01", token, r)
 	require.Error(t, k.Save(m, r, moment))
 	assert.Equal(t, "P01", k.Identity().AgentID)
 	require.NoError(t, os.Remove(filepath.Join(string(folder), "private")))
-	require.NoError(t, k.Save(m, r, moment), "it tries again")
+	require.NoError(t, k.Save(m, r, moment), "a later write succeeds")
 	assert.Equal(t, k.Secret(), storeOf(t, folder, membership.RolePlayer, "Alpha").Secret())
 }
 
-// An agent shows its token only to the manager that issued it. To another manager it is
-// a new agent, with a second identity. A manager at a new address is recognized by the
-// league that the agent may join.
+// An agent sends its token only to the manager that issued it. To another manager it is a
+// new agent with a second identity. A manager at a new address is recognized by the league
+// that the agent may join.
 func TestIdentityBelongsToOneManager(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	stored(t, folder, membership.RolePlayer, "Alpha", "P07")
@@ -210,7 +210,7 @@ func TestIdentityBelongsToOneManager(t *testing.T) {
 		require.NoError(t, err)
 		return k.Identity()
 	}
-	assert.Equal(t, "P07", at(boss).AgentID)
+	assert.Equal(t, "P07", at(managerURL).AgentID)
 	assert.Nil(t, at("http://another/mcp"))
 	assert.Nil(t, at("http://another/mcp", "another league"))
 	assert.Equal(t, "P07", at("http://another/mcp", "another league", league).AgentID)
@@ -220,5 +220,5 @@ func TestIdentityBelongsToOneManager(t *testing.T) {
 	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L2"}
 	require.NoError(t, other.Save(membership.New("P01", "tok-2", r), r, "2026-01-01T00:00:00Z"))
 	assert.Equal(t, "P01", at("http://another/mcp").AgentID)
-	assert.Equal(t, "P07", at(boss).AgentID, "the first place is still there")
+	assert.Equal(t, "P07", at(managerURL).AgentID, "the first identity is unchanged")
 }

@@ -26,9 +26,9 @@ const (
 )
 
 // granted returns the membership of P01 at one of our managers or a third-party one.
-func granted(ours bool) *membership.Membership {
+func granted(own bool) *membership.Membership {
 	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: league}
-	if ours {
+	if own {
 		r.ManagerAuth = protocol.ManagerAuthBearer
 	}
 	return membership.New("P01", token, r)
@@ -37,7 +37,7 @@ func granted(ours bool) *membership.Membership {
 // credential returns the manager's credential for the holder of a token.
 func credential(token string) string { return protocol.KeyOf(token).ManagerCredential(league) }
 
-// codeOf is the code of the catalogue that an error carries, "" without one.
+// codeOf returns the error code of an error, or "".
 func codeOf(err error) protocol.Code {
 	var e *protocol.Error
 	if errors.As(err, &e) {
@@ -80,23 +80,23 @@ func (a *attempts) call(context.Context) error {
 	return a.errors[a.calls-1]
 }
 
-func TestRetryWaitsLongerAndLonger(t *testing.T) {
+func TestRetryBacksOff(t *testing.T) {
 	const s = time.Second
 	tests := []struct {
 		name   string
 		errors []error
 		waits  []time.Duration
 	}{
-		{"answered at once", nil, nil},
-		{"nobody listened once", []error{unreachable{}}, []time.Duration{2 * s}},
+		{"immediate response", nil, nil},
+		{"one refused connection", []error{unreachable{}}, []time.Duration{2 * s}},
 		{"a timeout, then a broken connection", []error{errNever, errors.New("connection reset")}, []time.Duration{2 * s, 4 * s}},
-		{"as errors of the catalogue", []error{
+		{"protocol error codes", []error{
 			protocol.Fault(protocol.ErrTimeout, "late"), protocol.Fault(protocol.ErrConnection, "gone"),
 		}, []time.Duration{2 * s, 4 * s}},
-		{"the manager was asked too often", []error{remote(protocol.ErrRateLimited), remote(protocol.ErrRateLimited)}, []time.Duration{2 * s, 4 * s}},
-		{"the manager says how long to wait", []error{remoteFor(90 * s), remoteFor(3 * s), remoteFor(3 * s)}, []time.Duration{90 * s, 4 * s, 8 * s}},
-		{"the manager's disk is full", []error{errInternal, errInternal, errInternal, errInternal}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s}},
-		{"always eight seconds after the third", []error{
+		{"rate limited without a delay", []error{remote(protocol.ErrRateLimited), remote(protocol.ErrRateLimited)}, []time.Duration{2 * s, 4 * s}},
+		{"rate limited with a delay", []error{remoteFor(90 * s), remoteFor(3 * s), remoteFor(3 * s)}, []time.Duration{90 * s, 4 * s, 8 * s}},
+		{"internal error of the manager", []error{errInternal, errInternal, errInternal, errInternal}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s}},
+		{"eight seconds after the third attempt", []error{
 			unreachable{}, errNever, unreachable{}, remote(protocol.ErrRateLimited), unreachable{}, errNever,
 		}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s, 8 * s, 8 * s}},
 	}
@@ -105,22 +105,22 @@ func TestRetryWaitsLongerAndLonger(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				made := attempts{errors: tt.errors}
-				var told []time.Duration
+				var reported []time.Duration
 				var whole time.Duration
 				err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(err error, wait time.Duration) {
-					assert.Equal(t, whole, time.Since(begin), "told before the wait")
-					assert.Equal(t, tt.errors[len(told)], err, "with the reason for it")
-					told = append(told, wait)
+					assert.Equal(t, whole, time.Since(begin), "called before the wait")
+					assert.Equal(t, tt.errors[len(reported)], err, "with the reason of the wait")
+					reported = append(reported, wait)
 					whole += wait
 				})
 				require.NoError(t, err)
 				assert.Equal(t, len(tt.errors)+1, made.calls)
-				require.Len(t, told, len(tt.waits))
-				for i, wait := range told {
+				require.Len(t, reported, len(tt.waits))
+				for i, wait := range reported {
 					assert.GreaterOrEqual(t, wait, tt.waits[i])
-					assert.Less(t, wait, tt.waits[i]+tt.waits[i]/10, "a tenth of jitter at most")
+					assert.Less(t, wait, tt.waits[i]+tt.waits[i]/10, "at most 10% jitter")
 				}
-				assert.Equal(t, whole, time.Since(begin), "it waits as long as it says, and no longer")
+				assert.Equal(t, whole, time.Since(begin), "it waits exactly as long as it reports")
 			})
 		})
 	}
@@ -136,11 +136,11 @@ func TestRetryAddsJitter(t *testing.T) {
 		require.NoError(t, membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(_ error, wait time.Duration) {
 			waits[wait] = true
 		}))
-		assert.Greater(t, len(waits), 40, "agents that start together do not ask together")
+		assert.Greater(t, len(waits), 40, "agents that start together do not retry together")
 	})
 }
 
-func TestRetryWithoutCallback(t *testing.T) {
+func TestRetryNeedsNoCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := attempts{errors: []error{unreachable{}}}
 		require.NoError(t, membership.Retry(t.Context(), protocol.SystemClock(), made.call, nil))
@@ -157,12 +157,12 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 		{"a wrapped refusal", fmt.Errorf("register: %w", &membership.RefusedError{Reason: "no"})},
 		{"the manager answered with an error", remote(protocol.ErrMissingField)},
 		{"the manager timed out itself", remote(protocol.ErrTimeout)},
-		{"the manager could not reach somebody", remote(protocol.ErrConnection)},
+		{"the manager could not reach another agent", remote(protocol.ErrConnection)},
 		{"the manager answered with an error that has no code", &protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true}},
-		{"the manager answered with a code that nobody knows", &protocol.Error{Detail: "E099 CLOSED", Remote: true}},
+		{"the manager answered with an unknown code", &protocol.Error{Detail: "E099 CLOSED", Remote: true}},
 		{"the manager has an internal error that has a code", &protocol.Error{Code: protocol.ErrInvalidMatchState, RPC: -32603, Remote: true}},
-		{"an internal error on this side", &protocol.Error{RPC: -32603, Detail: "Internal error"}},
-		{"an answer that makes no sense", protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not an object")},
+		{"a local internal error", &protocol.Error{RPC: -32603, Detail: "Internal error"}},
+		{"an invalid response", protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not an object")},
 	}
 	for _, tt := range tests {
 		for _, before := range []int{0, 2} {
@@ -173,11 +173,11 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 						made.errors = append(made.errors, errNever)
 					}
 					made.errors = append(made.errors, tt.err)
-					told := 0
-					err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { told++ })
-					assert.Equal(t, tt.err, err, "the error as it came")
+					reported := 0
+					err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { reported++ })
+					assert.Equal(t, tt.err, err, "the error is unchanged")
 					assert.Equal(t, before+1, made.calls)
-					assert.Equal(t, before, told)
+					assert.Equal(t, before, reported)
 				})
 			})
 		}
@@ -196,7 +196,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 				return unreachable{}
 			}, nil)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.Equal(t, 20*time.Second, time.Since(begin), "at once")
+			assert.Equal(t, 20*time.Second, time.Since(begin), "immediately")
 			assert.Equal(t, 4, calls, "at about 0, 2, 6 and 14 s")
 		})
 	})
@@ -210,7 +210,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 			time.AfterFunc(3*time.Second, cancel)
 			return ctx, cancel
 		}, context.Canceled},
-		{"its time is over during a call", func(ctx context.Context) (context.Context, context.CancelFunc) {
+		{"deadline during a call", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 3*time.Second)
 		}, context.DeadlineExceeded},
 	}
@@ -232,7 +232,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a timeout of the call alone is tried again", func(t *testing.T) {
+	t.Run("a timeout of the call alone is retried", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
 			require.NoError(t, membership.Retry(t.Context(), protocol.SystemClock(), func(ctx context.Context) error {
@@ -252,15 +252,15 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 	tests := []struct {
 		name     string
-		answered time.Duration // when the registration's answer has been read
+		answered time.Duration // when the agent has read the response
 		patience time.Duration // of the call
 		grant    bool
 		member   bool
 		took     time.Duration
 	}{
-		{"it is granted meanwhile", 3 * time.Second, 10 * time.Second, true, true, 3 * time.Second},
-		{"it is refused meanwhile", 3 * time.Second, 10 * time.Second, false, false, 3 * time.Second},
-		{"the call's time is over first", 30 * time.Second, 10 * time.Second, true, false, 10 * time.Second},
+		{"accepted meanwhile", 3 * time.Second, 10 * time.Second, true, true, 3 * time.Second},
+		{"rejected meanwhile", 3 * time.Second, 10 * time.Second, false, false, 3 * time.Second},
+		{"the call times out first", 30 * time.Second, 10 * time.Second, true, false, 10 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a whole round of players waits", func(t *testing.T) {
+	t.Run("ten concurrent calls wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var current membership.Current
 			answered := current.Registering()
@@ -296,7 +296,7 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 				}()
 			}
 			synctest.Wait()
-			assert.Zero(t, let.Load()+refused.Load(), "nobody is answered before the registration")
+			assert.Zero(t, let.Load()+refused.Load(), "no call is answered before the registration")
 			current.Set(granted(true))
 			answered()
 			synctest.Wait()
@@ -306,14 +306,14 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 	})
 }
 
-func TestCallsDoNotWaitWithoutRegistration(t *testing.T) {
+func TestCallsDoNotWaitWithoutARegistration(t *testing.T) {
 	tests := []struct {
 		name    string
 		prepare func(*membership.Current)
 		member  bool
 	}{
-		{"nobody has registered", func(*membership.Current) {}, false},
-		{"a registration was refused", func(c *membership.Current) { c.Registering()() }, false},
+		{"no registration", func(*membership.Current) {}, false},
+		{"a rejected registration", func(c *membership.Current) { c.Registering()() }, false},
 		{"a member", func(c *membership.Current) { c.Set(granted(true)) }, true},
 		{"a member that registers again", func(c *membership.Current) {
 			c.Set(granted(true))
@@ -336,20 +336,20 @@ func TestCallsDoNotWaitWithoutRegistration(t *testing.T) {
 	}
 }
 
-// members are the ways to be, or not to be, in a league.
+// members are memberships in all states.
 var members = map[string]*membership.Membership{
-	"no member":              nil,
-	"member of our manager":  granted(true),
-	"member of another make": granted(false),
-	"member without a token": membership.New("P01", "", &protocol.Registration{LeagueID: league}),
+	"no member":                       nil,
+	"member of our manager":           granted(true),
+	"member of a third-party manager": granted(false),
+	"member without a token":          membership.New("P01", "", &protocol.Registration{LeagueID: league}),
 }
 
-func TestCheckManager(t *testing.T) {
+func TestCheckManagerNeedsTheCredential(t *testing.T) {
 	tests := []struct {
 		member string
 		name   string
 		bearer string
-		want   protocol.Code // "" lets the caller
+		want   protocol.Code // "" means accepted
 	}{
 		{"no member", "shows nothing", "", protocol.ErrInvalidMatchState},
 		{"no member", "shows a credential", credential(token), protocol.ErrInvalidMatchState},
@@ -361,8 +361,8 @@ func TestCheckManager(t *testing.T) {
 		{"member of our manager", "shows the agent's own token", token, protocol.ErrTokenInvalid},
 		{"member of our manager", "shows part of the credential", credential(token)[:20], protocol.ErrTokenInvalid},
 		{"member of our manager", "shows the credential and more", credential(token) + "x", protocol.ErrTokenInvalid},
-		{"member of another make", "shows nothing", "", ""},
-		{"member of another make", "shows something", "anything", ""},
+		{"member of a third-party manager", "shows nothing", "", ""},
+		{"member of a third-party manager", "shows something", "anything", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.member+" "+tt.name, func(t *testing.T) {
@@ -375,12 +375,12 @@ func TestCheckManager(t *testing.T) {
 	}
 }
 
-func TestCheckOwner(t *testing.T) {
+func TestCheckOwnerNeedsTokenOrCredential(t *testing.T) {
 	tests := []struct {
 		member        string
 		name          string
 		bearer, token string
-		want          protocol.Code // "" lets the caller
+		want          protocol.Code // "" means accepted
 	}{
 		{"no member", "shows nothing", "", "", protocol.ErrTokenMissing},
 		{"no member", "shows a token", "", token, protocol.ErrTokenInvalid},
@@ -393,11 +393,11 @@ func TestCheckOwner(t *testing.T) {
 		{"member of our manager", "shows nothing", "", "", protocol.ErrTokenMissing},
 		{"member of our manager", "shows a wrong bearer", "wrong", "", protocol.ErrTokenMissing},
 		{"member of our manager", "shows a wrong token", "", "tok-p02-secret", protocol.ErrTokenInvalid},
-		{"member of our manager", "shows them in each other's place", token, credential(token), protocol.ErrTokenInvalid},
-		{"member of another make", "shows its own token", "", token, ""},
-		{"member of another make", "shows nothing", "", "", protocol.ErrTokenMissing},
-		{"member of another make", "shows what our manager would", credential(token), "", protocol.ErrTokenMissing},
-		{"member of another make", "shows a wrong token", "", "wrong", protocol.ErrTokenInvalid},
+		{"member of our manager", "shows token and bearer exchanged", token, credential(token), protocol.ErrTokenInvalid},
+		{"member of a third-party manager", "shows its own token", "", token, ""},
+		{"member of a third-party manager", "shows nothing", "", "", protocol.ErrTokenMissing},
+		{"member of a third-party manager", "shows the credential of our manager", credential(token), "", protocol.ErrTokenMissing},
+		{"member of a third-party manager", "shows a wrong token", "", "wrong", protocol.ErrTokenInvalid},
 		{"member without a token", "shows nothing", "", "", protocol.ErrTokenMissing},
 	}
 	for _, tt := range tests {
@@ -411,32 +411,32 @@ func TestCheckOwner(t *testing.T) {
 	}
 }
 
-func TestNewMembership(t *testing.T) {
-	for _, ours := range []bool{true, false} {
-		m := granted(ours)
+func TestMembershipHasIDTokenAndKey(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		m := granted(own)
 		assert.Equal(t, []string{"P01", league, token}, []string{m.AgentID, m.LeagueID, m.Token})
-		assert.Equal(t, ours, m.Strict(), "referees prove themselves where the manager does")
-		assert.Equal(t, credential(token), m.Key.ManagerCredential(league), "the key is the token's")
+		assert.Equal(t, own, m.Strict(), "referees authenticate themselves if the manager does")
+		assert.Equal(t, credential(token), m.Key.ManagerCredential(league), "the key is derived from the token")
 	}
 	unknown := membership.New("P01", token, &protocol.Registration{LeagueID: league, ManagerAuth: "mutual_tls"})
-	assert.False(t, unknown.Strict(), "a proof that nobody here knows is none")
+	assert.False(t, unknown.Strict(), "an unknown authentication method counts as none")
 }
 
-func TestAdmitted(t *testing.T) {
+func TestRegistrationIsAcceptedOnlyWithIDAndToken(t *testing.T) {
 	text := func(s string) *string { return &s }
 	const accepted, rejected = protocol.StatusAccepted, protocol.StatusRejected
-	noPlace := "registration refused: the manager accepted, but gave no id or no token"
+	noID := "registration refused: the manager accepted, but gave no id or no token"
 	tests := []struct {
 		name     string
 		response protocol.Registration
 		id       *string
 		token    string
-		want     string // "" when admitted
+		want     string // "" when accepted
 	}{
 		{"accepted", protocol.Registration{Status: accepted}, text("P01"), token, ""},
-		{"accepted without an id", protocol.Registration{Status: accepted}, nil, token, noPlace},
-		{"accepted with an empty id", protocol.Registration{Status: accepted}, text(""), token, noPlace},
-		{"accepted without a token", protocol.Registration{Status: accepted}, text("P01"), "", noPlace},
+		{"accepted without an id", protocol.Registration{Status: accepted}, nil, token, noID},
+		{"accepted with an empty id", protocol.Registration{Status: accepted}, text(""), token, noID},
+		{"accepted without a token", protocol.Registration{Status: accepted}, text("P01"), "", noID},
 		{"rejected, with reason and code", protocol.Registration{Status: rejected, Reason: text("the league is full"), ErrorCode: "E020", ErrorName: "LEAGUE_FULL"},
 			nil, "", "registration refused: the league is full (E020 LEAGUE_FULL)"},
 		{"rejected, with a code without a name", protocol.Registration{Status: rejected, Reason: text("the league is full"), ErrorCode: "E020"},
@@ -445,14 +445,14 @@ func TestAdmitted(t *testing.T) {
 			nil, "", "registration refused: taken (E021 DUPLICATE_NAME)"},
 		{"rejected, with a reason alone", protocol.Registration{Status: rejected, Reason: text("go away")},
 			nil, "", "registration refused: go away"},
-		{"rejected, with a code that is not in the catalogue", protocol.Registration{Status: rejected, Reason: text("closed"), ErrorCode: "E099"},
+		{"rejected, with an unknown code", protocol.Registration{Status: rejected, Reason: text("closed"), ErrorCode: "E099"},
 			nil, "", "registration refused: closed (E099)"},
-		{"rejected, for no reason", protocol.Registration{Status: rejected}, nil, "", "registration refused: no reason given"},
-		{"rejected, for an empty reason", protocol.Registration{Status: rejected, Reason: text("")}, nil, "", "registration refused: no reason given"},
+		{"rejected, without a reason", protocol.Registration{Status: rejected}, nil, "", "registration refused: no reason given"},
+		{"rejected, with an empty reason", protocol.Registration{Status: rejected, Reason: text("")}, nil, "", "registration refused: no reason given"},
 		{"rejected, but with an id and a token", protocol.Registration{Status: rejected, Reason: text("full")},
 			text("P01"), token, "registration refused: full"},
 		{"no status", protocol.Registration{}, text("P01"), token, "registration refused: no reason given"},
-		{"another word for yes", protocol.Registration{Status: "accepted"}, text("P01"), token, "registration refused: no reason given"},
+		{"another status", protocol.Registration{Status: "accepted"}, text("P01"), token, "registration refused: no reason given"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -466,22 +466,22 @@ func TestAdmitted(t *testing.T) {
 			require.ErrorAs(t, err, &refused)
 			named := tt.response.ErrorName == "LEAGUE_FULL"
 			assert.Equal(t, named, refused.Code == string(protocol.ErrLeagueFull))
-			assert.Equal(t, named, refused.Code != "", "a code without its name means nothing here")
+			assert.Equal(t, named, refused.Code != "", "a code without its name is ignored")
 		})
 	}
 }
 
-func TestSlugs(t *testing.T) {
+func TestSlugHasLowerCaseLettersAndDigits(t *testing.T) {
 	tests := []struct{ name, display, want string }{
 		{"words", "Agent Alpha", "agent-alpha"},
 		{"digits", "Player 8101", "player-8101"},
-		{"an identifier already", "p01", "p01"},
+		{"an identifier", "p01", "p01"},
 		{"space around", "  Alpha ", "alpha"},
 		{"punctuation", "a_b.c/d:e", "a-b-c-d-e"},
 		{"letters of other scripts", "Ünïcode 東京", "ünïcode-東京"},
 		{"no letter or digit", "★ ★", "agent"},
 		{"nothing", "", "agent"},
-		{"bytes that are no text", "a\xffb", "a-b"},
+		{"invalid UTF-8", "a\xffb", "a-b"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -490,7 +490,7 @@ func TestSlugs(t *testing.T) {
 	}
 }
 
-// displayNames are names as the protocol allows them: 1 to 50 characters.
+// displayNames generates valid display names: 1 to 50 characters.
 var displayNames = rapid.StringOfN(rapid.Rune(), 1, 50, -1).Filter(protocol.ValidName)
 
 func TestSlugsAreIdentifiers(t *testing.T) {
@@ -505,8 +505,8 @@ func TestSlugsAreIdentifiers(t *testing.T) {
 	})
 }
 
-func TestEveryNameCanRegister(t *testing.T) {
-	// What is made of a display name goes into a message that must be sound.
+func TestEveryDisplayNameCanRegister(t *testing.T) {
+	// A display name and its slug are part of a valid message.
 	clock := protocol.SystemClock()
 	rapid.Check(t, func(t *rapid.T) {
 		display := displayNames.Draw(t, "display name")

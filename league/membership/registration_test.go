@@ -19,18 +19,18 @@ import (
 	"evenodd/league/store"
 )
 
-// A desk is a manager that answers registrations with the given answers, in order.
-type desk struct {
+// scriptedManager answers registrations with the given responses in order.
+type scriptedManager struct {
 	answers  []func() (*membership.Answer, error)
-	prepared []string // the tokens of the registrations that were prepared
-	talks    []string // and their conversations
-	calls    []string // and of the calls that were made
+	prepared []string // tokens of the prepared registrations
+	talks    []string // their conversations
+	calls    []string // tokens of the calls
 }
 
-func (d *desk) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
+func (d *scriptedManager) apply(known *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	shown := "none"
-	if kept != nil {
-		shown = kept.AgentID + " " + kept.AuthToken
+	if known != nil {
+		shown = known.AgentID + " " + known.AuthToken
 	}
 	d.prepared = append(d.prepared, shown)
 	d.talks = append(d.talks, conversation)
@@ -41,10 +41,10 @@ func (d *desk) apply(kept *store.Identity, conversation string) func(context.Con
 	}
 }
 
-func place(id, token, leagueID string, ours bool) func() (*membership.Answer, error) {
+func acceptedAs(id, token, leagueID string, own bool) func() (*membership.Answer, error) {
 	return func() (*membership.Answer, error) {
 		r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}
-		if ours {
+		if own {
 			r.ManagerAuth = protocol.ManagerAuthBearer
 		}
 		return &membership.Answer{AgentID: &id, Token: token, Registration: r}, nil
@@ -55,7 +55,7 @@ func fails(err error) func() (*membership.Answer, error) {
 	return func() (*membership.Answer, error) { return nil, err }
 }
 
-func TestRegister(t *testing.T) {
+func TestRegisterReusesAValidIdentity(t *testing.T) {
 	rejected := func(code protocol.Code) func() (*membership.Answer, error) {
 		return func() (*membership.Answer, error) {
 			reason := "no"
@@ -65,52 +65,52 @@ func TestRegister(t *testing.T) {
 		}
 	}
 	type answers = []func() (*membership.Answer, error)
-	const kept, none = "P07 tok-P07", "none"
+	const known, none = "P07 tok-P07", "none"
 	tests := []struct {
 		name     string
-		known    bool // P07 with tok-P07 in league, of before
+		known    bool // P07 with tok-P07 is stored
 		leagues  []string
 		answers  answers
 		prepared []string
 		calls    int
-		id       string // "" when it is refused
+		id       string // "" if rejected
 		back     bool
-		file     string // the token in the file at the end, "" for none
-		secret   bool   // the secret is that of before
+		file     string // token in the file at the end, "" for none
+		secret   bool   // the secret is unchanged
 	}{
-		{name: "new", answers: answers{place("P01", "tok-1", league, true)}, prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "new, at a third-party manager", answers: answers{place("P01", "tok-1", league, false)},
+		{name: "new", answers: answers{acceptedAs("P01", "tok-1", league, true)}, prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
+		{name: "new, at a third-party manager", answers: answers{acceptedAs("P01", "tok-1", league, false)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "new, after some time", answers: answers{fails(unreachable{}), fails(errInternal), place("P01", "tok-1", league, true)},
+		{name: "new, after retries", answers: answers{fails(unreachable{}), fails(errInternal), acceptedAs("P01", "tok-1", league, true)},
 			prepared: []string{none}, calls: 3, id: "P01", file: "tok-1"},
-		{name: "back", known: true, answers: answers{place("P07", "tok-P07", league, true)},
-			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "back, after some time", known: true, answers: answers{fails(unreachable{}), fails(errNever), place("P07", "tok-P07", league, true)},
-			prepared: []string{kept}, calls: 3, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "back, with another token", known: true, answers: answers{place("P07", "tok-new", league, true)},
-			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
-		{name: "back, at a third-party manager that knows it", known: true, answers: answers{place("P07", "tok-P07", league, false)},
-			prepared: []string{kept}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "a third-party manager that ignores tokens", known: true, answers: answers{place("P07", "tok-new", league, false)},
-			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-new"},
-		{name: "granted another id", known: true, answers: answers{place("P01", "tok-1", league, true)},
-			prepared: []string{kept}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "in another league", known: true, answers: answers{place("P07", "tok-1", "another", true)},
-			prepared: []string{kept}, calls: 1, id: "P07", file: "tok-1"},
-		{name: "the token is unknown", known: true, answers: answers{fails(remote(protocol.ErrTokenInvalid)), place("P01", "tok-1", league, true)},
-			prepared: []string{kept, none}, calls: 2, id: "P01", file: "tok-1"},
-		{name: "the token is rejected", known: true, answers: answers{rejected(protocol.ErrTokenInvalid), place("P01", "tok-1", league, true)},
-			prepared: []string{kept, none}, calls: 2, id: "P01", file: "tok-1"},
-		{name: "the token is unknown, and it is too late for a new one", known: true,
+		{name: "returns", known: true, answers: answers{acceptedAs("P07", "tok-P07", league, true)},
+			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
+		{name: "returns, after retries", known: true, answers: answers{fails(unreachable{}), fails(errNever), acceptedAs("P07", "tok-P07", league, true)},
+			prepared: []string{known}, calls: 3, id: "P07", back: true, file: "tok-P07", secret: true},
+		{name: "returns, with another token", known: true, answers: answers{acceptedAs("P07", "tok-new", league, true)},
+			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
+		{name: "returns, at a third-party manager that knows it", known: true, answers: answers{acceptedAs("P07", "tok-P07", league, false)},
+			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
+		{name: "a third-party manager that ignores tokens", known: true, answers: answers{acceptedAs("P07", "tok-new", league, false)},
+			prepared: []string{known}, calls: 1, id: "P07", file: "tok-new"},
+		{name: "granted another id", known: true, answers: answers{acceptedAs("P01", "tok-1", league, true)},
+			prepared: []string{known}, calls: 1, id: "P01", file: "tok-1"},
+		{name: "in another league", known: true, answers: answers{acceptedAs("P07", "tok-1", "another", true)},
+			prepared: []string{known}, calls: 1, id: "P07", file: "tok-1"},
+		{name: "the token is unknown", known: true, answers: answers{fails(remote(protocol.ErrTokenInvalid)), acceptedAs("P01", "tok-1", league, true)},
+			prepared: []string{known, none}, calls: 2, id: "P01", file: "tok-1"},
+		{name: "the token is rejected", known: true, answers: answers{rejected(protocol.ErrTokenInvalid), acceptedAs("P01", "tok-1", league, true)},
+			prepared: []string{known, none}, calls: 2, id: "P01", file: "tok-1"},
+		{name: "the token is unknown, and a new registration is too late", known: true,
 			answers:  answers{fails(unreachable{}), fails(remote(protocol.ErrTokenInvalid)), fails(unreachable{}), rejected(protocol.ErrLateRegistration)},
-			prepared: []string{kept, none}, calls: 4, file: "tok-P07"},
-		{name: "a new one is told that its token is unknown", answers: answers{fails(remote(protocol.ErrTokenInvalid))}, prepared: []string{none}, calls: 1},
-		{name: "refused", known: true, answers: answers{rejected(protocol.ErrInvalidEndpoint)}, prepared: []string{kept}, calls: 1, file: "tok-P07", secret: true},
-		{name: "one of its leagues", leagues: []string{"another", league}, answers: answers{place("P01", "tok-1", league, true)},
+			prepared: []string{known, none}, calls: 4, file: "tok-P07"},
+		{name: "a new agent is told that its token is unknown", answers: answers{fails(remote(protocol.ErrTokenInvalid))}, prepared: []string{none}, calls: 1},
+		{name: "rejected", known: true, answers: answers{rejected(protocol.ErrInvalidEndpoint)}, prepared: []string{known}, calls: 1, file: "tok-P07", secret: true},
+		{name: "one of its leagues", leagues: []string{"another", league}, answers: answers{acceptedAs("P01", "tok-1", league, true)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: answers{place("P01", "tok-1", league, true)},
+		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: answers{acceptedAs("P01", "tok-1", league, true)},
 			prepared: []string{none}, calls: 1},
-		{name: "its token is not shown to another league", known: true, leagues: []string{"another"}, answers: answers{place("P01", "tok-1", "another", true)},
+		{name: "its token is not sent to another league", known: true, leagues: []string{"another"}, answers: answers{acceptedAs("P01", "tok-1", "another", true)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
 	}
 	for _, tt := range tests {
@@ -124,11 +124,11 @@ func TestRegister(t *testing.T) {
 				secret := identities.Secret()
 				var current membership.Current
 				var joined []bool
-				d := &desk{answers: tt.answers}
+				d := &scriptedManager{answers: tt.answers}
 				e := membership.Registration{
 					Identities: identities, Current: &current, Leagues: tt.leagues, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
 					Joined: func(m *membership.Membership, back bool) {
-						assert.Nil(t, current.Get(), "before anybody goes on")
+						assert.Nil(t, current.Get(), "called before the membership is set")
 						assert.Equal(t, tt.id, m.AgentID)
 						joined = append(joined, back)
 					},
@@ -159,9 +159,9 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestCallsWaitForAnAbsentManager: an error would cost a returning agent the match that
-// it is in. A new agent is in no match.
-func TestCallsWaitForAnAbsentManager(t *testing.T) {
+// Calls to a returning agent wait, because an error could cost a match. A new agent plays no
+// match.
+func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			identities := &membership.IdentityStore{}
@@ -169,7 +169,7 @@ func TestCallsWaitForAnAbsentManager(t *testing.T) {
 				identities = stored(t, "", membership.RolePlayer, "Alpha", "P07")
 			}
 			var current membership.Current
-			d := &desk{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), place("P07", "tok-P07", league, true)}}
+			d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), acceptedAs("P07", "tok-P07", league, true)}}
 			e := membership.Registration{
 				Identities: identities, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
 			}
@@ -192,9 +192,9 @@ func TestCallsWaitForAnAbsentManager(t *testing.T) {
 	}
 }
 
-func TestProcessRegistersAgainWithItsToken(t *testing.T) {
+func TestRepeatedRegisterSendsTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{answers: []func() (*membership.Answer, error){place("P01", "tok-1", league, true), place("P01", "tok-1", league, true)}}
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){acceptedAs("P01", "tok-1", league, true), acceptedAs("P01", "tok-1", league, true)}}
 		var backs []bool
 		e := membership.Registration{
 			Identities: &membership.IdentityStore{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
@@ -202,7 +202,7 @@ func TestProcessRegistersAgainWithItsToken(t *testing.T) {
 		}
 		require.NoError(t, e.Register(t.Context()))
 		require.NoError(t, e.Register(t.Context()))
-		assert.Equal(t, []string{"none", "P01 tok-1"}, d.calls, "it shows what it was given, though nothing is on disk")
+		assert.Equal(t, []string{"none", "P01 tok-1"}, d.calls, "it uses the token in memory")
 		assert.Equal(t, []bool{false, true}, backs)
 	})
 }
@@ -211,20 +211,20 @@ func TestAgentWithoutWritableFolderDoesNotRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
 		identities := storeOf(t, folder, membership.RolePlayer, "Alpha")
-		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // where the folder would be
-		d := &desk{}
+		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
+		d := &scriptedManager{}
 		e := membership.Registration{Identities: identities, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
 		err := e.Register(t.Context())
 		require.ErrorContains(t, err, "cannot write the identity of this agent")
 		require.ErrorContains(t, err, "make the folder writable, or use another")
-		assert.Empty(t, d.calls, "nobody was asked for a place that would be lost")
+		assert.Empty(t, d.calls, "no call to the manager")
 	})
 }
 
 func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	register := func(answer func() (*membership.Answer, error)) (string, error) {
-		d := &desk{answers: []func() (*membership.Answer, error){answer}}
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){answer}}
 		e := membership.Registration{
 			Identities: storeOf(t, folder, membership.RoleReferee, "Alpha"), Current: &membership.Current{},
 			Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
@@ -236,32 +236,32 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	died := protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not read")
 	first, err := register(fails(died))
 	require.ErrorIs(t, err, died)
-	second, err := register(place("REF01", "tok-1", league, true))
+	second, err := register(acceptedAs("REF01", "tok-1", league, true))
 	require.NoError(t, err)
-	assert.Equal(t, first, second, "the next life asks in the same conversation")
-	assert.NoFileExists(t, folder.Application(membership.RoleReferee, "Alpha at "+boss))
-	third, err := register(place("REF01", "tok-1", league, true))
+	assert.Equal(t, first, second, "the next process repeats the same conversation")
+	assert.NoFileExists(t, folder.Application(membership.RoleReferee, "Alpha at "+managerURL))
+	third, err := register(acceptedAs("REF01", "tok-1", league, true))
 	require.NoError(t, err)
-	assert.NotEqual(t, second, third, "one that comes back shows its token")
+	assert.NotEqual(t, second, third, "a returning agent sends its token")
 }
 
-// A manager that has registered an agent may begin the league before the agent receives
-// the response. Its calls wait until a repeated registration brings the response.
+// A manager may start the league before the agent has received the response to its
+// registration. Its calls wait until a repeated registration brings the response.
 func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{answers: []func() (*membership.Answer, error){fails(errNever), place("P01", "tok-1", league, true)}}
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(errNever), acceptedAs("P01", "tok-1", league, true)}}
 		var current membership.Current
 		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
 		invited := make(chan *membership.Membership, 1)
 		time.AfterFunc(time.Second, func() { invited <- current.Await(t.Context()) }) // between the two calls
 		require.NoError(t, e.Register(t.Context()))
 		m := <-invited
-		require.NotNil(t, m, "the call was answered before the agent was let in")
+		require.NotNil(t, m, "the call was answered before the registration")
 		assert.Equal(t, "P01", m.AgentID)
 	})
 }
 
-// refusedFor returns a refusal that asks to retry after so many seconds.
+// refusedFor returns a rejection with the given retry delay.
 func refusedFor(seconds int) func() (*membership.Answer, error) {
 	return func() (*membership.Answer, error) {
 		reason := "the name is taken by an agent that has not answered yet"
@@ -274,21 +274,21 @@ func refusedFor(seconds int) func() (*membership.Answer, error) {
 func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines bytes.Buffer
-		d := &desk{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), place("P01", "tok-1", league, true)}}
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), acceptedAs("P01", "tok-1", league, true)}}
 		var current membership.Current
 		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Apply: d.apply}
 		began := time.Now()
 		waited := make(chan time.Duration, 1)
-		time.AfterFunc(10*time.Second, func() { // between the first two
+		time.AfterFunc(10*time.Second, func() { // between the first two attempts
 			before := time.Now()
-			assert.Nil(t, current.Await(t.Context()), "the manager has not let it in")
+			assert.Nil(t, current.Await(t.Context()), "the agent is not registered")
 			waited <- time.Since(before)
 		})
 		require.NoError(t, e.Register(t.Context()))
-		assert.Zero(t, <-waited, "no call waits for a registration that was refused")
+		assert.Zero(t, <-waited, "no call waits for a rejected registration")
 		took := time.Since(began)
-		assert.GreaterOrEqual(t, took, 30*time.Second+30*time.Second+8*time.Second, "the hint, and at least the usual pause")
-		assert.Less(t, took, 75*time.Second, "with a tenth of jitter")
+		assert.GreaterOrEqual(t, took, 30*time.Second+30*time.Second+8*time.Second, "the requested delay, but at least the usual pause")
+		assert.Less(t, took, 75*time.Second, "with 10% jitter")
 		assert.Len(t, d.calls, 4)
 		assert.Len(t, d.talks, 1, "the same registration each time")
 		assert.Equal(t, 3, strings.Count(lines.String(), "cannot register yet, trying again"))
@@ -298,7 +298,7 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 
 func TestRefusalWithoutRetryAfterIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(0)}}
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(0)}}
 		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
 		var refused *membership.RefusedError
 		require.ErrorAs(t, e.Register(t.Context()), &refused)

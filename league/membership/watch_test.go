@@ -15,11 +15,11 @@ import (
 	"evenodd/league/protocol"
 )
 
-// watched is a manager that answers the requests of a watch, in order.
+// watched answers the requests of a watch in order.
 type watched struct {
 	answers []func(ctx context.Context) error
 	asked   []time.Duration
-	said    []string // each question
+	said    []string // each request
 	began   time.Time
 }
 
@@ -57,7 +57,7 @@ func (e statusError) Error() string   { return fmt.Sprint("HTTP ", int(e)) }
 func (e statusError) HTTPStatus() int { return int(e) }
 
 // watch runs a watch for five minutes and returns the calls of its callbacks.
-func watch(t *testing.T, p *watched, m *membership.Membership, register func(context.Context) error) (told []string, err error) {
+func watch(t *testing.T, p *watched, m *membership.Membership, register func(context.Context) error) (events []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -71,16 +71,16 @@ func watch(t *testing.T, p *watched, m *membership.Membership, register func(con
 			if away {
 				text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
 			}
-			told = append(told, text)
+			events = append(events, text)
 		},
 		Unknown: register,
 	}
 	err = w.Run(ctx)
-	return told, err
+	return events, err
 }
 
-func here(context.Context) error { return nil }
-func gone(context.Context) error { return unreachable{} }
+func reachable(context.Context) error          { return nil }
+func unreachableManager(context.Context) error { return unreachable{} }
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -88,7 +88,7 @@ func hangs(ctx context.Context) error {
 
 func says(err error) func(context.Context) error { return func(context.Context) error { return err } }
 
-func TestManagerIsAwayOnlyIfNothingAnswers(t *testing.T) {
+func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 	type answers = []func(context.Context) error
 	broken := says(errors.New("connection reset"))
 	tests := []struct {
@@ -96,27 +96,27 @@ func TestManagerIsAwayOnlyIfNothingAnswers(t *testing.T) {
 		answers answers
 		want    []string
 	}{
-		{"always there", answers{here}, nil},
-		{"rate limited", answers{here, says(remote(protocol.ErrRateLimited)), here}, nil},
-		{"an internal error", answers{here, says(errInternal)}, nil},
-		{"HTTP 500", answers{here, says(statusError(500))}, nil},
+		{"always reachable", answers{reachable}, nil},
+		{"rate limited", answers{reachable, says(remote(protocol.ErrRateLimited)), reachable}, nil},
+		{"an internal error", answers{reachable, says(errInternal)}, nil},
+		{"HTTP 500", answers{reachable, says(statusError(500))}, nil},
 		{"HTTP 404", answers{says(statusError(404))}, nil},
 		{"no JSON", answers{says(fmt.Errorf("the answer is no JSON: %w", statusError(200)))}, nil},
 		{"no such method", answers{says(&protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true})}, nil},
 		{"a result of another type", answers{says(protocol.Fault(protocol.ErrInvalidFieldType, "the result is not an object"))}, nil},
-		{"never there", answers{gone}, []string{"15s away E009"}},
-		{"away for a while", answers{here, gone, gone, gone, here, here}, []string{"30s away E009", "1m15s back"}},
-		{"away in two ways", answers{broken, gone, here}, []string{"15s away E009", "45s back"}},
-		{"it hangs", answers{here, hangs, here}, []string{"35s away E001", "50s back"}},
-		{"back with an error", answers{gone, here, gone, says(statusError(500))}, []string{"15s away E009", "30s back", "45s away E009", "1m0s back"}},
+		{"never reachable", answers{unreachableManager}, []string{"15s away E009"}},
+		{"unreachable for a while", answers{reachable, unreachableManager, unreachableManager, unreachableManager, reachable, reachable}, []string{"30s away E009", "1m15s back"}},
+		{"unreachable in two ways", answers{broken, unreachableManager, reachable}, []string{"15s away E009", "45s back"}},
+		{"no response", answers{reachable, hangs, reachable}, []string{"35s away E001", "50s back"}},
+		{"reachable again with an error", answers{unreachableManager, reachable, unreachableManager, says(statusError(500))}, []string{"15s away E009", "30s back", "45s away E009", "1m0s back"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &watched{answers: tt.answers}
-				told, err := watch(t, p, granted(false), nil)
+				events, err := watch(t, p, granted(false), nil)
 				require.NoError(t, err)
-				assert.Equal(t, tt.want, told)
+				assert.Equal(t, tt.want, events)
 				assert.Equal(t, 5*time.Minute, time.Since(p.began), "it ends with its context")
 				assert.Equal(t, 15*time.Second, p.asked[0])
 				assert.Equal(t, "ping", p.said[0], "a third-party manager is pinged")
@@ -125,29 +125,29 @@ func TestManagerIsAwayOnlyIfNothingAnswers(t *testing.T) {
 	}
 }
 
-func TestManagerThatProvesItselfIsAskedWithTheToken(t *testing.T) {
+func TestAuthenticatedManagerIsQueriedWithTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &watched{answers: []func(context.Context) error{here, says(remote(protocol.ErrRateLimited)), here}}
-		told, err := watch(t, p, granted(true), nil)
+		p := &watched{answers: []func(context.Context) error{reachable, says(remote(protocol.ErrRateLimited)), reachable}}
+		events, err := watch(t, p, granted(true), nil)
 		require.NoError(t, err)
-		assert.Empty(t, told)
+		assert.Empty(t, events)
 		assert.Equal(t, []time.Duration{5 * time.Second, 20 * time.Second, 35 * time.Second}, p.asked[:3])
 		assert.Equal(t, "league_query GET_STATUS player:P01 "+token+" "+league, p.said[0])
 	})
 }
 
-func TestAgentThatTheManagerDoesNotKnowRegistersAgain(t *testing.T) {
+func TestUnknownAgentRegistersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &watched{answers: []func(context.Context) error{here, says(remote(protocol.ErrTokenInvalid)), here}}
+		p := &watched{answers: []func(context.Context) error{reachable, says(remote(protocol.ErrTokenInvalid)), reachable}}
 		var registered []time.Duration
-		told, err := watch(t, p, granted(true), func(context.Context) error {
+		events, err := watch(t, p, granted(true), func(context.Context) error {
 			registered = append(registered, time.Since(p.began))
 			return nil
 		})
 		require.NoError(t, err)
-		assert.Empty(t, told)
+		assert.Empty(t, events)
 		assert.Equal(t, []time.Duration{20 * time.Second}, registered)
-		assert.Equal(t, 5*time.Minute, time.Since(p.began), "it goes on")
+		assert.Equal(t, 5*time.Minute, time.Since(p.began), "the watch continues")
 	})
 }
 
@@ -161,9 +161,8 @@ func TestWatchEndsWithARefusedRegistration(t *testing.T) {
 	})
 }
 
-// E012 means an unknown token only from a manager that proves itself: a ping carries no
-// token.
-func TestOnlyE012MakesAnAgentRegisterAgain(t *testing.T) {
+// Only a manager that authenticates itself can report an unknown token: a ping has no token.
+func TestOnlyUnknownTokenCausesReregistration(t *testing.T) {
 	for code, strict := range map[protocol.Code]bool{
 		protocol.ErrTokenMissing: true, protocol.ErrNotAuthorized: true, protocol.ErrLeagueComplete: true, protocol.ErrTokenInvalid: false,
 	} {
@@ -175,14 +174,14 @@ func TestOnlyE012MakesAnAgentRegisterAgain(t *testing.T) {
 	}
 }
 
-func TestEndOfWatchCallsNoCallback(t *testing.T) {
+func TestCancelledWatchCallsNoCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(17*time.Second, cancel)
 		p := &watched{began: time.Now(), answers: []func(context.Context) error{hangs}}
 		w := &membership.Watch{
 			Clock: protocol.SystemClock(), Caller: p, Manager: "manager", Member: func() *membership.Membership { return granted(false) },
-			Away: func(bool, error) { assert.Fail(t, "the manager may well be there") },
+			Away: func(bool, error) { assert.Fail(t, "a cancelled ping says nothing about the manager") },
 		}
 		require.NoError(t, w.Run(ctx))
 		assert.Equal(t, 17*time.Second, time.Since(p.began))

@@ -271,6 +271,22 @@ type MatchResult struct {
 	Details *ResultDetails `json:"details,omitzero"`
 }
 
+// GameResult returns the result as GAME_OVER has it.
+func (r *MatchResult) GameResult() *GameResult {
+	d := r.Details
+	if d == nil {
+		return &GameResult{WinnerPlayerID: r.Winner}
+	}
+	g := &GameResult{
+		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason, Faults: d.Faults,
+	}
+	if d.DrawnNumber != nil {
+		parity := [...]string{"even", "odd"}[*d.DrawnNumber&1]
+		g.NumberParity = &parity
+	}
+	return g
+}
+
 // MatchResultReport is MATCH_RESULT_REPORT (spec 003 §4.6.2).
 type MatchResultReport struct {
 	Envelope

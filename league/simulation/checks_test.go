@@ -187,13 +187,13 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 // failure is that of a player asked as often as the rules allow.
 func failure(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method string) (code string, failed bool) {
 	switch {
-	case faults.In(plan.Crash, id, m.RoundID):
+	case faults.Active(plan.Crash, id, m.RoundID):
 		return string(protocol.ErrConnection), true
-	case faults.In(plan.Hang, id, m.RoundID):
+	case faults.Active(plan.Hang, id, m.RoundID):
 		return string(protocol.ErrTimeout), true
 	}
 	code, _, failed = asked(plan, seed, m, id, method, 0)
-	return code, failed || method == protocol.Invite.Name && faults.In(plan.Deny, id, m.RoundID)
+	return code, failed || method == protocol.Invite.Name && faults.Active(plan.Deny, id, m.RoundID)
 }
 
 // asked is what becomes of one question to a player: tries are how often it was
@@ -202,7 +202,7 @@ func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method stri
 	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
 		try := tries
 		tries++
-		switch fate := plan.Fate(seed, faults.Message{Caller: "referee", Receiver: id, Method: method, About: m.MatchID, Repetition: try}); fate {
+		switch fate := plan.FaultOf(seed, faults.Message{Caller: "referee", Receiver: id, Method: method, About: m.MatchID, Repetition: try}); fate {
 		case faults.LostRequest, faults.LostAnswer, faults.Late:
 			code = string(protocol.ErrTimeout)
 		case faults.Garbled:

@@ -172,7 +172,7 @@ func (c *faultyCaller) call(ctx context.Context, a *call) (any, error) {
 		c.note(a, faultCrash)
 		return nil, &transport.UnreachableError{Endpoint: a.Endpoint}
 	}
-	if faults.In(c.plan.Hang, a.to, c.roundOf(a)) {
+	if faults.Active(c.plan.Hang, a.to, c.roundOf(a)) {
 		c.note(a, faultHang)
 		return nil, context.DeadlineExceeded
 	}
@@ -196,7 +196,7 @@ func (c *faultyCaller) send(ctx context.Context, a *call) (any, error) {
 }
 
 // deliver makes a call whose request is not lost.
-func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.Fate) (any, error) {
+func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.MessageFault) (any, error) {
 	answer, _, err := c.network.Call(ctx, a.Request)
 	if protocol.Unreachable(err) && c.stopping.Load() {
 		// The agent was stopped before its callers, which is no fault.
@@ -205,7 +205,7 @@ func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.Fate) (
 	if fate == faults.Doubled {
 		_, _, _ = c.network.Call(ctx, a.Request) // the first answer counts
 	}
-	if ack, ok := answer.(*protocol.GameJoinAck); ok && faults.In(c.plan.Deny, a.to, c.roundOf(a)) {
+	if ack, ok := answer.(*protocol.GameJoinAck); ok && faults.Active(c.plan.Deny, a.to, c.roundOf(a)) {
 		c.note(a, faultDeny)
 		refusal, no := *ack, false
 		refusal.Accept = &no
@@ -215,7 +215,7 @@ func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.Fate) (
 }
 
 // received is the answer as the caller receives it.
-func received(answer any, err error, fate faults.Fate) (any, error) {
+func received(answer any, err error, fate faults.MessageFault) (any, error) {
 	switch fate {
 	case faults.LostAnswer, faults.Late:
 		return nil, context.DeadlineExceeded
@@ -235,15 +235,15 @@ func (c *faultyCaller) roundOf(a *call) int {
 
 // receiverIsDown tells whether nobody listens at the receiver.
 func (c *faultyCaller) receiverIsDown(a *call) bool {
-	if a.Method == protocol.StartMatch.Name && faults.In(c.plan.RefereeCrash, a.to, a.round) &&
+	if a.Method == protocol.StartMatch.Name && faults.Active(c.plan.RefereeCrash, a.to, a.round) &&
 		faults.DeathIn(c.seed, a.matchID) == faults.BeforeAccepting {
 		c.kill(a.to)
 	}
-	return c.isDead(a.to) || faults.In(c.plan.Crash, a.to, c.roundOf(a))
+	return c.isDead(a.to) || faults.Active(c.plan.Crash, a.to, c.roundOf(a))
 }
 
 // fate decides the fate of a message, and counts its repetitions.
-func (c *faultyCaller) fate(a *call) faults.Fate {
+func (c *faultyCaller) fate(a *call) faults.MessageFault {
 	_, toPlayer := protocol.ParsePlayerID(a.to)
 	key := messageKey{c.name, a.to, a.Method, a.conversation}
 	m := faults.Message{Caller: kindOf(c.name), Receiver: kindOf(a.to), Method: a.Method, About: a.matchID}
@@ -260,8 +260,8 @@ func (c *faultyCaller) fate(a *call) faults.Fate {
 	c.repetitions[key]++
 	c.mu.Unlock()
 	m.MustArrive = a.matchID == "" || !toPlayer
-	fate := c.plan.Fate(c.seed, m)
-	if fate != faults.Whole {
+	fate := c.plan.FaultOf(c.seed, m)
+	if fate != faults.NoFault {
 		c.note(a, fate.String())
 	}
 	return fate
@@ -276,8 +276,8 @@ func (c *faultyCaller) note(a *call, fault string) {
 
 // learnsResult tells whether a player receives the result of its match.
 func (f *faultyNetwork) learnsResult(id protocol.MatchID, playerID string) bool {
-	return !faults.In(f.plan.Crash, playerID, id.Round) && !faults.In(f.plan.Hang, playerID, id.Round) &&
-		f.plan.Fate(f.seed, faults.Message{
+	return !faults.Active(f.plan.Crash, playerID, id.Round) && !faults.Active(f.plan.Hang, playerID, id.Round) &&
+		f.plan.FaultOf(f.seed, faults.Message{
 			Caller: "referee", Receiver: playerID, Method: protocol.NotifyMatchResult.Name, About: id.String(),
 		}) != faults.LostRequest
 }

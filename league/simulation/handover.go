@@ -117,7 +117,7 @@ func (f *faultyNetwork) takeBack(matchID string, h *handover) {
 
 // diesBefore tells whether a referee dies before it makes a call.
 func (c *faultyCaller) diesBefore(a *call) bool {
-	if a.matchID == "" || !faults.In(c.plan.RefereeCrash, c.name, a.round) {
+	if a.matchID == "" || !faults.Active(c.plan.RefereeCrash, c.name, a.round) {
 		return false
 	}
 	reports := a.Method == protocol.ReportMatchResult.Name

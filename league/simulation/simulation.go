@@ -108,7 +108,7 @@ func (o *Options) resume() error {
 	if from == nil {
 		return fmt.Errorf("the league %s in %s is not a simulation", created.LeagueID, o.Files.Folder)
 	}
-	if from.Outside > 0 || o.External != nil {
+	if from.ExternalPlayers > 0 || o.External != nil {
 		return fmt.Errorf("the league %s cannot be resumed: it has external players, whose state is unknown", created.LeagueID)
 	}
 	for _, name := range from.Strategies { // a folder from another machine must not run programs on this one
@@ -240,7 +240,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Schemes = []string{Memory, "http", "https"}
 		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
 		options.Files, options.Listening = o.Files, true
-		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, Outside: o.externalPlayers()}
+		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers()}
 		if s.faulty != nil {
 			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.beginRound, glance
 		}
@@ -290,7 +290,7 @@ func (s *simulated) hasDied(id string) bool {
 	}
 	state := s.options.Files.State
 	for round := 1; round <= state.Round; round++ {
-		if !faults.In(s.faulty.plan.RefereeCrash, id, round) {
+		if !faults.Active(s.faulty.plan.RefereeCrash, id, round) {
 			continue
 		}
 		for i := range state.Rounds[round-1].Matches {

@@ -114,9 +114,9 @@ func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err er
 	return secret, nil
 }
 
-// Traces are the files of a league outside its journal. A league without a journal has
+// LeagueFiles are the files of a league outside its journal. A league without a journal has
 // none.
-func (f Folder) Traces(leagueID string) []string {
+func (f Folder) LeagueFiles(leagueID string) []string {
 	var found []string
 	for _, path := range []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID), f.Agents(leagueID)} {
 		info, err := os.Stat(path)

@@ -9,16 +9,16 @@ import (
 	"evenodd/league/table"
 )
 
-func TestDefaultScoring(t *testing.T) {
+func TestDefaultScoringIsThatOfTheSpecification(t *testing.T) {
 	s := table.DefaultScoring()
 	assert.Equal(t, table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, s)
 	assert.NoError(t, s.Validate())
 
 	s.Tiebreakers[0] = "changed by one caller"
-	assert.Equal(t, "points", table.DefaultScoring().Tiebreakers[0], "every caller has a list of its own")
+	assert.Equal(t, "points", table.DefaultScoring().Tiebreakers[0], "each caller gets its own list")
 }
 
-func TestValidate(t *testing.T) {
+func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
 	const known = "points, wins, draws, head_to_head, sonneborn_berger, win_rate"
 	tests := []struct {
 		name        string
@@ -32,13 +32,13 @@ func TestValidate(t *testing.T) {
 		{"misspelt", []string{"Points"}, []string{`unknown tie-breaker "Points"`, known}},
 		{"empty", []string{""}, []string{`unknown tie-breaker ""`, known}},
 		{"repeated", []string{"points", "wins", "points"}, []string{`"points" is repeated`, known}},
-		{"unknown twice is unknown", []string{"goals", "goals"}, []string{`unknown tie-breaker "goals"`, known}},
+		{"unknown and repeated", []string{"goals", "goals"}, []string{`unknown tie-breaker "goals"`, known}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := table.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers}.Validate()
 			_, newErr := table.New(2, table.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers})
-			assert.Equal(t, err, newErr, "New refuses what Validate refuses")
+			assert.Equal(t, err, newErr, "New and Validate return the same error")
 			if tt.want == nil {
 				assert.NoError(t, err)
 				return

@@ -12,7 +12,7 @@ import (
 	"evenodd/league/table"
 )
 
-// order is the players as they stand, best first.
+// order returns the players in the order of the standings.
 func order(tbl *table.Table) []int {
 	var players []int
 	for _, row := range tbl.Standings() {
@@ -21,116 +21,116 @@ func order(tbl *table.Table) []int {
 	return players
 }
 
-func TestTiebreakers(t *testing.T) {
-	type outcomes = []table.Result
+func TestTiebreakersOrderThePlayers(t *testing.T) {
+	type results = []table.Result
 	tests := []struct {
 		name        string
 		tiebreakers []string
 		players     int
-		outcomes    outcomes
+		results     results
 		want        []int // players, best first
 	}{
 		{"before the first match: by index", []string{"points", "wins", "draws"}, 4,
 			nil,
 			[]int{0, 1, 2, 3}},
-		{"the first tie-breaker decides first", []string{"draws", "points"}, 4,
-			outcomes{beat(0, 1), beat(0, 2), draw(2, 3)},
+		{"the first tie-breaker has priority", []string{"draws", "points"}, 4,
+			results{beat(0, 1), beat(0, 2), draw(2, 3)},
 			[]int{2, 3, 0, 1}},
 
-		{"points: the most first", []string{"points"}, 3,
-			outcomes{beat(2, 0), beat(2, 1), draw(0, 1)},
+		{"points: the most points first", []string{"points"}, 3,
+			results{beat(2, 0), beat(2, 1), draw(0, 1)},
 			[]int{2, 0, 1}},
-		{"points: three draws are as good as a win", []string{"points"}, 5,
-			outcomes{draw(0, 1), draw(0, 2), draw(0, 3), beat(4, 1)},
+		{"points: three draws equal a win", []string{"points"}, 5,
+			results{draw(0, 1), draw(0, 2), draw(0, 3), beat(4, 1)},
 			[]int{0, 4, 1, 2, 3}},
 
-		{"wins: a win is better than three draws", []string{"points", "wins"}, 5,
-			outcomes{draw(0, 1), draw(0, 2), draw(0, 3), beat(4, 1)},
+		{"wins: a win beats three draws", []string{"points", "wins"}, 5,
+			results{draw(0, 1), draw(0, 2), draw(0, 3), beat(4, 1)},
 			[]int{4, 0, 1, 2, 3}},
 		{"wins: a technical win is a win", []string{"wins"}, 2,
-			outcomes{forfeitTo(1, 0)},
+			results{forfeitTo(1, 0)},
 			[]int{1, 0}},
 
-		{"draws: the most first", []string{"draws"}, 4,
-			outcomes{beat(0, 1), draw(2, 3), draw(3, 1)},
+		{"draws: the most draws first", []string{"draws"}, 4,
+			results{beat(0, 1), draw(2, 3), draw(3, 1)},
 			[]int{3, 1, 2, 0}},
-		{"draws: two who both failed drew nothing", []string{"draws"}, 4,
-			outcomes{bothFail(0, 1), draw(2, 3)},
+		{"draws: a double technical loss is no draw", []string{"draws"}, 4,
+			results{bothFail(0, 1), draw(2, 3)},
 			[]int{2, 3, 0, 1}},
 
-		{"win_rate: one of one is better than two of three", []string{"win_rate"}, 4,
-			outcomes{beat(0, 2), beat(0, 3), beat(3, 0), beat(1, 2)},
+		{"win_rate: one of one beats two of three", []string{"win_rate"}, 4,
+			results{beat(0, 2), beat(0, 3), beat(3, 0), beat(1, 2)},
 			[]int{1, 0, 3, 2}},
-		{"win_rate: two of four is level with one of two", []string{"win_rate", "draws"}, 6,
-			outcomes{beat(0, 2), beat(0, 3), beat(4, 0), beat(5, 0), draw(1, 2), beat(1, 3)},
+		{"win_rate: two of four equals one of two", []string{"win_rate", "draws"}, 6,
+			results{beat(0, 2), beat(0, 3), beat(4, 0), beat(5, 0), draw(1, 2), beat(1, 3)},
 			[]int{4, 5, 1, 0, 2, 3}},
-		{"win_rate: who has not played is level with who has not won", []string{"win_rate"}, 3,
-			outcomes{beat(2, 1)},
+		{"win_rate: no matches equals no wins", []string{"win_rate"}, 3,
+			results{beat(2, 1)},
 			[]int{2, 0, 1}},
 
-		{"head_to_head: the match between the level", []string{"points", "head_to_head"}, 3,
-			outcomes{beat(1, 0), beat(0, 2)},
+		{"head_to_head: the match between tied players", []string{"points", "head_to_head"}, 3,
+			results{beat(1, 0), beat(0, 2)},
 			[]int{1, 0, 2}},
 		{"head_to_head: a technical win counts", []string{"points", "head_to_head"}, 3,
-			outcomes{forfeitTo(1, 0), beat(0, 2)},
+			results{forfeitTo(1, 0), beat(0, 2)},
 			[]int{1, 0, 2}},
 		{"head_to_head: both legs count", []string{"points", "head_to_head"}, 3,
-			outcomes{beat(1, 0), draw(0, 1), beat(0, 2)},
+			results{beat(1, 0), draw(0, 1), beat(0, 2)},
 			[]int{1, 0, 2}},
-		{"head_to_head: a circle is left to the next", []string{"wins", "head_to_head", "draws"}, 4,
-			outcomes{beat(0, 1), beat(1, 2), beat(2, 0), draw(2, 3)},
+		{"head_to_head: a cycle is left to the next tie-breaker", []string{"wins", "head_to_head", "draws"}, 4,
+			results{beat(0, 1), beat(1, 2), beat(2, 0), draw(2, 3)},
 			[]int{2, 0, 1, 3}},
 		{"head_to_head: matches against another group do not count", []string{"points", "head_to_head"}, 6,
 			// 0 and 1 have 6 points, 2 and 3 have 3. 0 beat 2 of the other group.
-			outcomes{beat(1, 0), beat(0, 2), beat(0, 4), beat(1, 4), beat(3, 2), beat(2, 5)},
+			results{beat(1, 0), beat(0, 2), beat(0, 4), beat(1, 4), beat(3, 2), beat(2, 5)},
 			[]int{1, 0, 3, 2, 4, 5}},
-		{"head_to_head: whom it leaves level go on to the next, not through it again",
+		{"head_to_head: players that it leaves tied go to the next tie-breaker",
 			[]string{"draws", "head_to_head", "win_rate"}, 4,
-			// 0 and 1 gained 3 points each among all four. 0 beat 1, but won
-			// one of three where 1 won one of two.
-			outcomes{beat(0, 1), beat(2, 0), beat(2, 0), beat(1, 3)},
+			// 0 and 1 have 3 points each among all four. 0 beat 1, but won one of three
+			// matches where 1 won one of two.
+			results{beat(0, 1), beat(2, 0), beat(2, 0), beat(1, 3)},
 			[]int{2, 1, 0, 3}},
-		{"head_to_head first: everybody is level, so all points count", []string{"head_to_head"}, 3,
-			outcomes{beat(2, 0)},
+		{"head_to_head first: all players are tied, so all points count", []string{"head_to_head"}, 3,
+			results{beat(2, 0)},
 			[]int{2, 0, 1}},
 
-		{"sonneborn_berger: who beat the stronger", []string{"points", "sonneborn_berger"}, 4,
-			outcomes{beat(0, 2), beat(1, 3), beat(3, 2)},
+		{"sonneborn_berger: wins against stronger opponents", []string{"points", "sonneborn_berger"}, 4,
+			results{beat(0, 2), beat(1, 3), beat(3, 2)},
 			[]int{1, 0, 3, 2}},
-		{"sonneborn_berger: half a point is more than none", []string{"sonneborn_berger"}, 3,
-			outcomes{draw(1, 2)},
+		{"sonneborn_berger: half a point beats none", []string{"sonneborn_berger"}, 3,
+			results{draw(1, 2)},
 			[]int{1, 2, 0}},
-		{"sonneborn_berger: a draw with 4 points is less than a win over 3", []string{"sonneborn_berger"}, 6,
-			outcomes{draw(0, 2), beat(2, 4), beat(1, 3), beat(3, 5)},
+		{"sonneborn_berger: a draw with 4 points is less than a win against 3", []string{"sonneborn_berger"}, 6,
+			results{draw(0, 2), beat(2, 4), beat(1, 3), beat(3, 5)},
 			[]int{1, 0, 2, 3, 4, 5}},
 		{"sonneborn_berger: points the opponent gains later count", []string{"sonneborn_berger"}, 5,
-			outcomes{beat(1, 2), beat(0, 3), beat(2, 4)},
+			results{beat(1, 2), beat(0, 3), beat(2, 4)},
 			[]int{1, 0, 2, 3, 4}},
-		{"sonneborn_berger: an opponent who failed was beaten", []string{"sonneborn_berger"}, 4,
-			outcomes{forfeitTo(1, 2), beat(2, 3)},
+		{"sonneborn_berger: a technical win counts", []string{"sonneborn_berger"}, 4,
+			results{forfeitTo(1, 2), beat(2, 3)},
 			[]int{1, 0, 2, 3}},
-		{"sonneborn_berger: a loss brings nothing", []string{"sonneborn_berger"}, 3,
-			outcomes{beat(2, 1)},
+		{"sonneborn_berger: a loss counts nothing", []string{"sonneborn_berger"}, 3,
+			results{beat(2, 1)},
 			[]int{0, 1, 2}},
-		{"sonneborn_berger: both failing brings nothing", []string{"sonneborn_berger"}, 3,
-			outcomes{bothFail(1, 2), beat(2, 0)},
+		{"sonneborn_berger: a double technical loss counts nothing", []string{"sonneborn_berger"}, 3,
+			results{bothFail(1, 2), beat(2, 0)},
 			[]int{0, 1, 2}},
 		{"sonneborn_berger: each leg counts", []string{"points", "sonneborn_berger"}, 5,
-			outcomes{beat(0, 2), beat(0, 4), beat(1, 2), beat(1, 2), beat(2, 3)},
+			results{beat(0, 2), beat(0, 4), beat(1, 2), beat(1, 2), beat(2, 3)},
 			[]int{1, 0, 2, 3, 4}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			scoring := table.DefaultScoring()
 			scoring.Tiebreakers = tt.tiebreakers
-			tbl := tableOf(t, tt.players, scoring, tt.outcomes...)
+			tbl := tableOf(t, tt.players, scoring, tt.results...)
 			assert.Equal(t, tt.want, order(tbl))
 		})
 	}
 }
 
-func TestNoTiebreakersMeansTheDefaultOnes(t *testing.T) {
-	// A loss is worth a draw here, so that wins and draws have ties to break.
+func TestEmptyTiebreakersAreTheDefault(t *testing.T) {
+	// A loss is worth as much as a draw, so that wins and draws have ties to break.
 	tbl := tableOf(t, 6, table.Scoring{Win: 2, Draw: 1, Loss: 1},
 		beat(5, 0), // 0: 1 point, no draw; 5: 2 points, a win
 		draw(1, 2), // 1: 2 points, two draws, as has 2
@@ -139,7 +139,7 @@ func TestNoTiebreakersMeansTheDefaultOnes(t *testing.T) {
 	assert.Equal(t, []int{5, 1, 2, 3, 4, 0}, order(tbl))
 }
 
-func TestStandingsOfALeague(t *testing.T) {
+func TestStandingsHaveCountersAndRanks(t *testing.T) {
 	tbl := tableOf(t, 4, table.DefaultScoring(),
 		beat(0, 1), forfeitTo(3, 2),
 		draw(0, 2), draw(1, 3),
@@ -150,15 +150,14 @@ func TestStandingsOfALeague(t *testing.T) {
 		{Player: 1, Rank: 3, Played: 3, Draws: 1, Losses: 2, TechnicalLosses: 1, Points: 1},
 		{Player: 2, Rank: 4, Played: 3, Draws: 1, Losses: 2, TechnicalLosses: 2, Points: 1},
 	}, tbl.Standings())
-	assert.Zero(t, tbl.Row(3).Rank, "a single row is not ranked")
+	assert.Zero(t, tbl.Row(3).Rank, "a single row has no rank")
 }
 
-// A season is a league's worth of random input. It is kept small, in players
-// and in points, so that ties are common.
+// season is a random league. It has few players and points, so that ties are common.
 type season struct {
-	players  int
-	scoring  table.Scoring
-	outcomes []table.Result
+	players int
+	scoring table.Scoring
+	results []table.Result
 }
 
 func drawSeason(t *rapid.T) season {
@@ -166,7 +165,7 @@ func drawSeason(t *rapid.T) season {
 	points := rapid.IntRange(-1, 3)
 	all := []string{"points", "wins", "draws", "head_to_head", "sonneborn_berger", "win_rate"}
 	tiebreakers := rapid.Permutation(all).Draw(t, "tiebreakers")
-	outcome := rapid.Custom(func(t *rapid.T) table.Result {
+	result := rapid.Custom(func(t *rapid.T) table.Result {
 		a := rapid.IntRange(0, players-1).Draw(t, "A")
 		b := (a + rapid.IntRange(1, players-1).Draw(t, "from A to B")) % players
 		return table.Result{
@@ -184,16 +183,16 @@ func drawSeason(t *rapid.T) season {
 			TechnicalLoss: points.Draw(t, "technical loss"),
 			Tiebreakers:   tiebreakers[:rapid.IntRange(0, len(all)).Draw(t, "how many tiebreakers")],
 		},
-		outcomes: rapid.SliceOfN(outcome, 0, 25).Draw(t, "outcomes"),
+		results: rapid.SliceOfN(result, 0, 25).Draw(t, "results"),
 	}
 }
 
-func TestOrderOfReportsChangesNothing(t *testing.T) {
+func TestStandingsDoNotDependOnTheOrderOfResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeason(t)
-		shuffled := rapid.Permutation(s.outcomes).Draw(t, "shuffled")
+		shuffled := rapid.Permutation(s.results).Draw(t, "shuffled")
 		require.Equal(t,
-			tableOf(t, s.players, s.scoring, s.outcomes...).Standings(),
+			tableOf(t, s.players, s.scoring, s.results...).Standings(),
 			tableOf(t, s.players, s.scoring, shuffled...).Standings())
 	})
 }
@@ -202,7 +201,7 @@ func TestCountersAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeason(t)
 		s.scoring.Win, s.scoring.Draw, s.scoring.Loss, s.scoring.TechnicalLoss = 3, 1, 0, 0
-		tbl := tableOf(t, s.players, s.scoring, s.outcomes...)
+		tbl := tableOf(t, s.players, s.scoring, s.results...)
 		played := 0
 		for player := range s.players {
 			row := tbl.Row(player)
@@ -211,32 +210,32 @@ func TestCountersAddUp(t *testing.T) {
 			require.LessOrEqual(t, row.TechnicalLosses, row.Losses)
 			played += row.Played
 		}
-		require.Equal(t, 2*len(s.outcomes), played)
+		require.Equal(t, 2*len(s.results), played)
 	})
 }
 
 func TestRanksAreAPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeason(t)
-		tbl := tableOf(t, s.players, s.scoring, s.outcomes...)
+		tbl := tableOf(t, s.players, s.scoring, s.results...)
 		rows := tbl.Standings()
 		require.Len(t, rows, s.players)
 		seen := make([]bool, s.players)
 		for i, row := range rows {
 			require.Equal(t, i+1, row.Rank)
-			require.False(t, seen[row.Player], "player %d stands twice", row.Player)
+			require.False(t, seen[row.Player], "player %d is listed twice", row.Player)
 			seen[row.Player] = true
 			row.Rank = 0
-			require.Equal(t, tbl.Row(row.Player), row, "but for its rank, a row is that of Row")
+			require.Equal(t, tbl.Row(row.Player), row, "a row equals that of Row, except for its rank")
 		}
 	})
 }
 
-func TestPointsIsWhatRecordCounts(t *testing.T) {
+func TestPointsEqualsTheRecordedPoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeason(t)
 		tbl := tableOf(t, s.players, s.scoring)
-		for _, o := range s.outcomes {
+		for _, o := range s.results {
 			a, b := tbl.Points(o)
 			a, b = a+tbl.Row(o.A).Points, b+tbl.Row(o.B).Points
 			require.NoError(t, tbl.Record(o))
@@ -245,24 +244,23 @@ func TestPointsIsWhatRecordCounts(t *testing.T) {
 	})
 }
 
-// The rules of the tie-breaks, written down a second time and differently:
-// from the bare outcomes, with fractions, group by group.
-func TestStandingsAreThoseByTheRules(t *testing.T) {
+// The tie-breaks computed in another way: from the results, with fractions, group by group.
+func TestStandingsEqualTheReferenceRanking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeason(t)
-		everybody := make([]int, s.players)
-		for player := range everybody {
-			everybody[player] = player
+		all := make([]int, s.players)
+		for player := range all {
+			all[player] = player
 		}
 		tiebreakers := s.scoring.Tiebreakers
 		if len(tiebreakers) == 0 {
 			tiebreakers = []string{"points", "wins", "draws"}
 		}
-		require.Equal(t, s.rank(everybody, tiebreakers), order(tableOf(t, s.players, s.scoring, s.outcomes...)))
+		require.Equal(t, s.rank(all, tiebreakers), order(tableOf(t, s.players, s.scoring, s.results...)))
 	})
 }
 
-// rank orders a group, given in ascending order, that is level so far.
+// rank orders a tied group, which is in ascending order.
 func (s season) rank(group []int, tiebreakers []string) []int {
 	if len(tiebreakers) == 0 || len(group) < 2 {
 		return group
@@ -293,11 +291,11 @@ func (s season) rank(group []int, tiebreakers []string) []int {
 	return ranked
 }
 
-// value is what a tie-breaker gives a player of a group.
+// value returns the value of a tie-breaker for a player of a group.
 func (s season) value(tiebreaker string, player int, group []int) *big.Rat {
 	var played, wins, draws int64
 	sum := new(big.Rat)
-	for _, o := range s.outcomes {
+	for _, o := range s.results {
 		if o.A != player && o.B != player {
 			continue
 		}
@@ -332,9 +330,9 @@ func (s season) value(tiebreaker string, player int, group []int) *big.Rat {
 	return sum
 }
 
-// points is all that a player gained.
+// points returns the total of a player.
 func (s season) points(player int) (total int64) {
-	for _, o := range s.outcomes {
+	for _, o := range s.results {
 		if o.A == player || o.B == player {
 			total += s.gained(o, player)
 		}
@@ -342,7 +340,7 @@ func (s season) points(player int) (total int64) {
 	return total
 }
 
-// gained is what a player got for a match it played.
+// gained returns the points of a player for a match.
 func (s season) gained(o table.Result, player int) int64 {
 	switch {
 	case o.Winner == player:

@@ -10,7 +10,7 @@ import (
 	"evenodd/league/table"
 )
 
-// The ways a match between a and b can end.
+// The results of a match between a and b.
 func beat(a, b int) table.Result      { return table.Result{A: a, B: b, Winner: a} }
 func draw(a, b int) table.Result      { return table.Result{A: a, B: b, Winner: table.None} }
 func forfeitTo(a, b int) table.Result { return table.Result{A: a, B: b, Winner: a, Technical: true} }
@@ -18,50 +18,50 @@ func bothFail(a, b int) table.Result {
 	return table.Result{A: a, B: b, Winner: table.None, Technical: true}
 }
 
-// tableOf is a table in which the outcomes are recorded.
-func tableOf(t require.TestingT, players int, scoring table.Scoring, outcomes ...table.Result) *table.Table {
+// tableOf returns a table with the recorded results.
+func tableOf(t require.TestingT, players int, scoring table.Scoring, results ...table.Result) *table.Table {
 	tbl, err := table.New(players, scoring)
 	require.NoError(t, err)
-	for _, o := range outcomes {
+	for _, o := range results {
 		require.NoError(t, tbl.Record(o))
 	}
 	return tbl
 }
 
-func TestRecordCounts(t *testing.T) {
-	ours := table.DefaultScoring()
+func TestRecordUpdatesCounters(t *testing.T) {
+	standard := table.DefaultScoring()
 	harsh := table.Scoring{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}
 	tests := []struct {
-		name     string
-		scoring  table.Scoring
-		outcomes []table.Result
-		a, b     table.Row // of players 0 and 1
+		name    string
+		scoring table.Scoring
+		results []table.Result
+		a, b    table.Row // of players 0 and 1
 	}{
-		{"nobody has played", ours, nil,
+		{"no matches", standard, nil,
 			table.Row{Player: 0},
 			table.Row{Player: 1}},
-		{"A wins", ours, []table.Result{beat(0, 1)},
+		{"A wins", standard, []table.Result{beat(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1}},
-		{"B wins", ours, []table.Result{{A: 0, B: 1, Winner: 1}},
+		{"B wins", standard, []table.Result{{A: 0, B: 1, Winner: 1}},
 			table.Row{Player: 0, Played: 1, Losses: 1},
 			table.Row{Player: 1, Played: 1, Wins: 1, Points: 3}},
-		{"swapped seats", ours, []table.Result{{A: 1, B: 0, Winner: 0}},
+		{"swapped sides", standard, []table.Result{{A: 1, B: 0, Winner: 0}},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1}},
-		{"draw", ours, []table.Result{draw(0, 1)},
+		{"draw", standard, []table.Result{draw(0, 1)},
 			table.Row{Player: 0, Played: 1, Draws: 1, Points: 1},
 			table.Row{Player: 1, Played: 1, Draws: 1, Points: 1}},
-		{"B fails: a win like any other for A", ours, []table.Result{forfeitTo(0, 1)},
+		{"B fails: an ordinary win for A", standard, []table.Result{forfeitTo(0, 1)},
 			table.Row{Player: 0, Played: 1, Wins: 1, Points: 3},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1}},
-		{"A fails", ours, []table.Result{forfeitTo(1, 0)},
+		{"A fails", standard, []table.Result{forfeitTo(1, 0)},
 			table.Row{Player: 0, Played: 1, Losses: 1, TechnicalLosses: 1},
 			table.Row{Player: 1, Played: 1, Wins: 1, Points: 3}},
-		{"both fail: a loss for both, no draw", ours, []table.Result{bothFail(0, 1)},
+		{"both fail: a loss for both", standard, []table.Result{bothFail(0, 1)},
 			table.Row{Player: 0, Played: 1, Losses: 1, TechnicalLosses: 1},
 			table.Row{Player: 1, Played: 1, Losses: 1, TechnicalLosses: 1}},
-		{"two legs", ours, []table.Result{beat(0, 1), draw(1, 0)},
+		{"two legs", standard, []table.Result{beat(0, 1), draw(1, 0)},
 			table.Row{Player: 0, Played: 2, Wins: 1, Draws: 1, Points: 4},
 			table.Row{Player: 1, Played: 2, Draws: 1, Losses: 1, Points: 1}},
 		{"other points: a loss", harsh, []table.Result{beat(0, 1)},
@@ -79,20 +79,20 @@ func TestRecordCounts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tbl := tableOf(t, 3, tt.scoring, tt.outcomes...)
+			tbl := tableOf(t, 3, tt.scoring, tt.results...)
 			assert.Equal(t, tt.a, tbl.Row(0))
 			assert.Equal(t, tt.b, tbl.Row(1))
-			assert.Equal(t, table.Row{Player: 2}, tbl.Row(2), "who did not play has no match counted")
+			assert.Equal(t, table.Row{Player: 2}, tbl.Row(2), "a player without matches has no counters")
 		})
 	}
 }
 
-func TestPoints(t *testing.T) {
+func TestPointsOfAResult(t *testing.T) {
 	scoring := table.Scoring{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}
 	tests := []struct {
-		name    string
-		outcome table.Result
-		a, b    int
+		name   string
+		result table.Result
+		a, b   int
 	}{
 		{"A wins", table.Result{A: 0, B: 1, Winner: 0}, 5, 1},
 		{"B wins", table.Result{A: 0, B: 1, Winner: 1}, 1, 5},
@@ -104,40 +104,40 @@ func TestPoints(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tbl := tableOf(t, 2, scoring)
-			a, b := tbl.Points(tt.outcome)
+			a, b := tbl.Points(tt.result)
 			assert.Equal(t, []int{tt.a, tt.b}, []int{a, b})
-			assert.Zero(t, tbl.Row(0).Played, "asking counts nothing")
+			assert.Zero(t, tbl.Row(0).Played, "Points records nothing")
 		})
 	}
 }
 
-func TestRecordRefuses(t *testing.T) {
+func TestImpossibleResultIsRejected(t *testing.T) {
 	tests := []struct {
-		name    string
-		outcome table.Result
-		want    string
+		name   string
+		result table.Result
+		want   string
 	}{
 		{"A below the first player", table.Result{A: -1, B: 1, Winner: 1}, "there is no player -1 among 3"},
 		{"A past the last player", table.Result{A: 3, B: 1, Winner: 1}, "there is no player 3 among 3"},
 		{"B below the first player", table.Result{A: 1, B: -1, Winner: 1}, "there is no player -1 among 3"},
 		{"B past the last player", table.Result{A: 1, B: 3, Winner: 1}, "there is no player 3 among 3"},
 		{"a player against itself", table.Result{A: 2, B: 2, Winner: 2}, "a player needs an opponent"},
-		{"a winner who did not play", table.Result{A: 0, B: 1, Winner: 2}, "the winner 2 did not play"},
-		{"a winner who does not exist", table.Result{A: 0, B: 1, Winner: -2}, "the winner -2 did not play"},
-		{"a technical winner who did not play", table.Result{A: 0, B: 1, Winner: 2, Technical: true}, "the winner 2 did not play"},
+		{"a winner that did not play", table.Result{A: 0, B: 1, Winner: 2}, "the winner 2 did not play"},
+		{"a winner that does not exist", table.Result{A: 0, B: 1, Winner: -2}, "the winner -2 did not play"},
+		{"a technical winner that did not play", table.Result{A: 0, B: 1, Winner: 2, Technical: true}, "the winner 2 did not play"},
 	}
 	scoring := table.Scoring{Win: 3, Draw: 1, Loss: 1, TechnicalLoss: 1, Tiebreakers: []string{"sonneborn_berger"}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tbl := tableOf(t, 3, scoring, beat(0, 1), beat(1, 2))
 			before := tbl.Standings()
-			require.ErrorContains(t, tbl.Record(tt.outcome), tt.want)
-			assert.Equal(t, before, tbl.Standings(), "what is refused is not counted")
+			require.ErrorContains(t, tbl.Record(tt.result), tt.want)
+			assert.Equal(t, before, tbl.Standings(), "a rejected result is not counted")
 		})
 	}
 }
 
-func TestNewRefusesImpossibleNumbersOfPlayers(t *testing.T) {
+func TestInvalidNumberOfPlayersIsRejected(t *testing.T) {
 	for _, players := range []int{-1, math.MinInt, math.MaxInt} {
 		tbl, err := table.New(players, table.DefaultScoring())
 		assert.ErrorContains(t, err, "want 0 to 2147483647", "%d players", players)
@@ -145,7 +145,7 @@ func TestNewRefusesImpossibleNumbersOfPlayers(t *testing.T) {
 	}
 }
 
-func TestALeagueWithoutPlayersHasEmptyStandings(t *testing.T) {
+func TestLeagueWithoutPlayersHasEmptyStandings(t *testing.T) {
 	for _, tiebreaker := range []string{"points", "head_to_head", "sonneborn_berger"} {
 		tbl := tableOf(t, 0, table.Scoring{Win: 3, Tiebreakers: []string{tiebreaker}})
 		assert.Empty(t, tbl.Standings())
@@ -153,7 +153,7 @@ func TestALeagueWithoutPlayersHasEmptyStandings(t *testing.T) {
 	}
 }
 
-func TestRowPanicsWithoutSuchAPlayer(t *testing.T) {
+func TestRowPanicsForAnUnknownPlayer(t *testing.T) {
 	tbl := tableOf(t, 2, table.DefaultScoring())
 	assert.Panics(t, func() { tbl.Row(2) })
 	assert.Panics(t, func() { tbl.Row(table.None) })
@@ -166,12 +166,12 @@ func TestRecordDoesNotAllocate(t *testing.T) {
 		_ = tbl.Record(bothFail(2, 3))
 	})
 	assert.Zero(t, allocs)
-	assert.Equal(t, 1001, tbl.Row(0).Wins, "every run, and the one that warms up, was counted")
+	assert.Equal(t, 1001, tbl.Row(0).Wins, "each run was counted, including the warm-up")
 }
 
-func TestCloneGoesItsOwnWay(t *testing.T) {
-	// Sonneborn-Berger keeps results, so this is about those as well. Two
-	// results each leave room to append in place, if anything were shared.
+func TestCloneIsIndependent(t *testing.T) {
+	// Sonneborn-Berger stores results, which the clone must copy. The slices have room to
+	// append in place if they were shared.
 	scoring := table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"sonneborn_berger"}}
 	past := []table.Result{beat(1, 2), beat(1, 3), beat(1, 4), beat(0, 4), draw(0, 3), draw(0, 2)}
 	original := tableOf(t, 5, scoring, past...)
@@ -186,7 +186,7 @@ func TestCloneGoesItsOwnWay(t *testing.T) {
 	assert.Equal(t, tableOf(t, 5, scoring, append(past[:6:6], beat(2, 0), beat(4, 2))...).Standings(), clone.Standings())
 }
 
-func TestCloneWithoutResults(t *testing.T) {
+func TestCloneOfATableWithCountersOnlyIsIndependent(t *testing.T) {
 	original := tableOf(t, 2, table.DefaultScoring(), beat(0, 1))
 	clone := original.Clone()
 	require.NoError(t, clone.Record(beat(1, 0)))
@@ -194,15 +194,15 @@ func TestCloneWithoutResults(t *testing.T) {
 	assert.Equal(t, 2, clone.Row(0).Played)
 }
 
-func TestNothingIsSharedWithTheCaller(t *testing.T) {
+func TestTableSharesNothingWithTheCaller(t *testing.T) {
 	scoring := table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"draws", "points"}}
 	tbl := tableOf(t, 4, scoring, beat(0, 1), draw(2, 3))
 
 	scoring.Tiebreakers[0] = "points"
 	scoring.Tiebreakers[1] = "wins"
-	assert.Equal(t, []int{2, 3, 0, 1}, order(tbl), "the scoring was taken as it was")
+	assert.Equal(t, []int{2, 3, 0, 1}, order(tbl), "the table has its own copy of the scoring")
 
 	rows := tbl.Standings()
 	rows[0] = table.Row{Player: 1, Points: 99}
-	assert.Equal(t, []int{2, 3, 0, 1}, order(tbl), "standings are the caller's")
+	assert.Equal(t, []int{2, 3, 0, 1}, order(tbl), "the caller owns the standings")
 }

@@ -45,9 +45,11 @@ func (Game) Info() rules.Info {
 		MinPlayers:   2,
 		MaxPlayers:   2,
 		MaxMoves:     1,
-		MaxTurns:     1,
 	}
 }
+
+// MaxTurns is 1.
+func (Game) MaxTurns() int { return 1 }
 
 // Start returns the position in which both sides choose.
 func (Game) Start() rules.Position { return choosing{} }

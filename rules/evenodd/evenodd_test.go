@@ -346,7 +346,7 @@ func TestInfoIsTheRegistryEntryOfTheSpecification(t *testing.T) {
 		assert.Equal(t, rules.Info{
 			Type: "even_odd", DisplayName: entry.DisplayName, MoveTypes: entry.MoveTypes,
 			ValidChoices: entry.ValidChoices, MinPlayers: entry.MinPlayers, MaxPlayers: entry.MaxPlayers,
-			MaxMoves: 1, MaxTurns: 1,
+			MaxMoves: 1,
 		}, info)
 		assert.Equal(t, info.ValidChoices[evenodd.MoveType], evenodd.Game{}.Start().Ask(rules.SideA).Options)
 	}

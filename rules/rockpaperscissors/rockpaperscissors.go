@@ -40,9 +40,11 @@ func (Game) Info() rules.Info {
 		MinPlayers:   2,
 		MaxPlayers:   2,
 		MaxMoves:     1,
-		MaxTurns:     1,
 	}
 }
+
+// MaxTurns is 1.
+func (Game) MaxTurns() int { return 1 }
 
 // Start is the position in which both show a hand.
 func (Game) Start() rules.Position { return showing{} }

@@ -46,9 +46,11 @@ func (Game) Info() rules.Info {
 		MinPlayers:   2,
 		MaxPlayers:   2,
 		MaxMoves:     5, // of X; O has four
-		MaxTurns:     9,
 	}
 }
+
+// MaxTurns is 9.
+func (Game) MaxTurns() int { return 9 }
 
 // Start returns the empty board.
 func (Game) Start() rules.Position { return position{} }

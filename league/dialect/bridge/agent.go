@@ -18,20 +18,19 @@ type agent struct {
 	options   Options
 	questions questions
 
-	mu          sync.Mutex    // never held during a call
-	member      *membership   // nil before the agent is in a league
-	game        string        // of that league, as its rounds are announced; "" before
-	registering chan struct{} // closed when the last registration has ended
-	known       matches
-	waiting     []start // matches for which the agent, a referee, has no free slot yet
-	starting    bool    // a goroutine starts them
-	again       bool    // and must look once more
-	awaited     map[string]*awaitedReport
-	waiters     int // requests that wait for a report
+	mu          sync.Mutex             // never held during a call
+	member      *membership            // nil before the agent is in a league
+	game        string                 // of that league, as its rounds are announced; "" before
+	registering chan struct{}          // closed when the last registration has ended
+	known       bounded[dialect.Match] // by match id
+	waiting     []start                // matches for which the agent, a referee, has no free slot yet
+	awaited     []*awaitedReport
+
+	starting sync.Mutex // held by the goroutine that starts waiting matches
 }
 
 func newAgent(o Options) *agent {
-	return &agent{options: o, known: matches{byID: map[string]dialect.Match{}}, awaited: map[string]*awaitedReport{}}
+	return &agent{options: o}
 }
 
 // A membership in a league is immutable.
@@ -91,7 +90,7 @@ const soon = 2 * time.Second
 func (a *agent) facts(matchID string) *dialect.Facts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	match := a.known.byID[matchID]
+	match := a.known.values[matchID]
 	f := &dialect.Facts{
 		Now: a.options.Clock.Now(), League: a.options.League, Match: match,
 		Game: cmp.Or(match.Game, a.game, a.options.Game, dialect.UsualGame),
@@ -145,16 +144,30 @@ func (a *agent) registered(referee bool, body []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.member != nil && *a.member != *m {
-		a.known, a.waiting, a.game = matches{byID: map[string]dialect.Match{}}, nil, ""
+		a.known, a.waiting, a.game = bounded[dialect.Match]{}, nil, ""
 	}
 	a.member = m
 }
 
-// matches are the last matches about which our agent got messages.
-type matches struct {
-	byID  map[string]dialect.Match
-	order []string
-	next  int // in order, the match that is forgotten next
+// A bounded map forgets its oldest key when it has too many. The zero value is empty.
+type bounded[V any] struct {
+	values map[string]V
+	keys   []string // oldest first
+}
+
+func (b *bounded[V]) set(key string, value V, most int) {
+	if b.values == nil {
+		b.values = map[string]V{}
+	}
+	if _, found := b.values[key]; !found {
+		if len(b.keys) >= most {
+			delete(b.values, b.keys[0])
+			b.keys = b.keys[1:]
+		}
+		key = strings.Clone(key)
+		b.keys = append(b.keys, key)
+	}
+	b.values[key] = value
 }
 
 // maxMatches bounds the matches that are remembered: any caller may name any match.
@@ -163,26 +176,16 @@ const maxMatches = 1000
 func (a *agent) match(id string) dialect.Match {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.known.byID[id]
+	return a.known.values[id]
 }
 
 // learnMatch changes what is known about a match.
 func (a *agent) learnMatch(id string, change func(*dialect.Match)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	k := &a.known
-	m, found := k.byID[id]
+	m := a.known.values[id]
 	change(&m)
-	switch id = strings.Clone(id); {
-	case found:
-	case len(k.order) < maxMatches:
-		k.order = append(k.order, id)
-	default:
-		delete(k.byID, k.order[k.next])
-		k.order[k.next] = id
-		k.next = (k.next + 1) % maxMatches
-	}
-	k.byID[id] = m
+	a.known.set(id, m, maxMatches)
 }
 
 // learnGame learns the game of the league from the announcement of a round.

@@ -25,7 +25,7 @@ type assignments struct {
 	any atomic.Bool // there are some: without a lock
 
 	mu      sync.Mutex
-	matches map[string]*assignedMatch // by match id: the last assignment
+	matches bounded[*assignedMatch] // by match id: the last assignment
 	seq     int
 }
 
@@ -38,33 +38,16 @@ func (as *assignments) add(endpoint string, assignment protocol.Object) (m *assi
 	m = &assignedMatch{Assigned: dialect.ReadAssignment(assignment), endpoint: endpoint}
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	if as.matches == nil {
-		as.matches = map[string]*assignedMatch{}
-		as.any.Store(true)
-	}
-	before := as.matches[m.MatchID]
+	as.any.Store(true)
+	before := as.matches.values[m.MatchID]
 	if before != nil && before.endpoint == endpoint && before.accepted && !before.reported {
 		f := before.form
 		fruitless = &f
 	}
-	if before == nil && len(as.matches) >= maxAssignments {
-		as.evict()
-	}
 	as.seq++
 	m.seq = as.seq
-	as.matches[m.MatchID] = m
+	as.matches.set(m.MatchID, m, maxAssignments)
 	return m, fruitless
-}
-
-// evict removes the oldest match, one with a report if there is one. As.mu is held.
-func (as *assignments) evict() {
-	var oldest *assignedMatch
-	for _, m := range as.matches {
-		if oldest == nil || m.reported && !oldest.reported || m.reported == oldest.reported && m.seq < oldest.seq {
-			oldest = m
-		}
-	}
-	delete(as.matches, oldest.MatchID)
 }
 
 // accept remembers the form in which a referee accepted a match, unless it is busy.
@@ -79,7 +62,7 @@ func (as *assignments) accept(m *assignedMatch, f dialect.Form, busy bool) {
 func (as *assignments) report(report protocol.Object) (endpoint string, f dialect.Form, ok bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	m := as.matches[report.Text("match_id")]
+	m := as.matches.values[report.Text("match_id")]
 	if m == nil || m.reported {
 		return "", dialect.Form{}, false
 	}
@@ -95,14 +78,14 @@ func (as *assignments) of(report protocol.Object) *assignedMatch {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	if id != "" {
-		if m := as.matches[id]; m != nil && m.IsReportedBy(reporter) {
+		if m := as.matches.values[id]; m != nil && m.IsReportedBy(reporter) {
 			return m
 		}
 		return nil
 	}
 	var open, reported *assignedMatch
 	opens := 0
-	for _, m := range as.matches {
+	for _, m := range as.matches.values {
 		if !m.IsReportedBy(reporter) || !m.HasPlayers(report) {
 			continue
 		}

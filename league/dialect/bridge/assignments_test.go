@@ -259,6 +259,6 @@ func TestRememberedAssignmentsAreBounded(t *testing.T) {
 	for i := range maxAssignments + 10 {
 		h.add(theReferee+protocol.PlayerID(i+1), protocol.ParseObject([]byte(assignmentOf(protocol.MatchID{Round: 2, Number: i + 1}.String(), "P01", "P02"))))
 	}
-	assert.Len(t, h.matches, maxAssignments)
-	assert.NotContains(t, h.matches, "R1M1")
+	assert.Len(t, h.matches.values, maxAssignments)
+	assert.NotContains(t, h.matches.values, "R1M1")
 }

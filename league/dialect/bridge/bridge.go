@@ -54,7 +54,7 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 		return r.Status, r.Body, err
 	}
 	r, err := c.make(ctx)
-	if err == nil && r.Status == httpOK && c.method != nil && c.method.Registers() {
+	if err == nil && r.Status == httpOK && c.method != nil && c.method.Registers {
 		b.agent.registered(method == protocol.RegisterReferee.Name, r.Body)
 	}
 	return r.Status, r.Body, err

@@ -84,7 +84,7 @@ func (c *call) send(ctx context.Context) (reply, error) {
 	if err != nil || !c.asked.RefusesSender(r.Reply) {
 		return r, err
 	}
-	if c.method.Registers() {
+	if c.method.Registers {
 		numbered, ok := c.asked.AsNumberedApplicant()
 		if !ok {
 			return r, nil

@@ -35,7 +35,7 @@ func (c *call) refusedLately() (placed, bool) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	patience := refusedFor
-	if c.method.Registers() || c.match != nil {
+	if c.method.Registers || c.match != nil {
 		patience = refusedForShort
 	}
 	known := at.methods[c.method.Name]
@@ -66,7 +66,7 @@ func (c *call) learn(f dialect.Form) {
 	defer at.mu.Unlock()
 	known := at.forms(c.method.Name)
 	*known = methodForms{form: f, learned: true, proven: known.proven && known.form == f, fruitless: known.fruitless}
-	if isSpecForm && !c.method.Registers() { // a registration may be refused because of its sender
+	if isSpecForm && !c.method.Registers { // a registration may be refused because of its sender
 		at.specForm.Or(1 << c.method.Index)
 	}
 	logged := &at.logged

@@ -39,7 +39,7 @@ type questions struct {
 
 // open opens a question before it is sent; nil for a call that cannot be answered later.
 func (qs *questions) open(c *call) *question {
-	if c.method == nil || !c.method.Deferrable() || !c.readable {
+	if c.method == nil || !c.method.Deferrable || !c.readable {
 		return nil
 	}
 	q := &question{endpoint: c.endpoint, method: c.method, call: c.asked, posted: make(chan struct{})}

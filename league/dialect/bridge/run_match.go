@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -10,9 +11,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An awaitedReport is the report of a match for which a request waits.
+// An awaitedReport is the report for which one request waits.
 type awaitedReport struct {
-	waiters int
+	matchID string
 	sent    chan struct{} // closed when report is set
 	done    chan struct{} // closed when the manager has answered the report
 	report  protocol.MatchResultReport
@@ -62,23 +63,15 @@ func (s *server) runMatch(ctx context.Context, q *dialect.Request) []byte {
 func (a *agent) awaitReport(matchID string) (awaited *awaitedReport, forget func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.waiters >= maxWaiting {
+	if len(a.awaited) >= maxWaiting {
 		return nil, func() {}
 	}
-	a.waiters++
-	awaited = a.awaited[matchID]
-	if awaited == nil {
-		awaited = &awaitedReport{sent: make(chan struct{}), done: make(chan struct{})}
-		a.awaited[matchID] = awaited
-	}
-	awaited.waiters++
+	awaited = &awaitedReport{matchID: matchID, sent: make(chan struct{}), done: make(chan struct{})}
+	a.awaited = append(a.awaited, awaited)
 	return awaited, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.waiters--
-		if awaited.waiters--; awaited.waiters == 0 && a.awaited[matchID] == awaited {
-			delete(a.awaited, matchID)
-		}
+		a.awaited = slices.DeleteFunc(a.awaited, func(other *awaitedReport) bool { return other == awaited })
 	}
 }
 
@@ -87,22 +80,32 @@ func (a *agent) awaitReport(matchID string) (awaited *awaitedReport, forget func
 func (a *agent) beforeReport(body []byte) (answered func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.awaited) == 0 {
-		return func() {}
-	}
 	var call struct {
 		Params protocol.MatchResultReport `json:"params"`
 	}
-	if json.Unmarshal(body, &call) != nil {
+	if len(a.awaited) == 0 || json.Unmarshal(body, &call) != nil {
 		return func() {}
 	}
-	id := call.Params.MatchID
-	awaited := a.awaited[id]
-	if awaited == nil {
-		return func() {}
+	var given []*awaitedReport
+	for _, awaited := range a.awaited {
+		if awaited.matchID == call.Params.MatchID && !isClosed(awaited.sent) {
+			awaited.report = call.Params
+			close(awaited.sent)
+			given = append(given, awaited)
+		}
 	}
-	delete(a.awaited, id)
-	awaited.report = call.Params
-	close(awaited.sent)
-	return func() { close(awaited.done) }
+	return func() {
+		for _, awaited := range given {
+			close(awaited.done)
+		}
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

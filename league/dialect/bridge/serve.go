@@ -89,19 +89,13 @@ func (s *server) serveRequest(ctx context.Context, q *dialect.Request, body []by
 
 // serveCompleted serves a request after its deviations were corrected.
 func (s *server) serveCompleted(ctx context.Context, q *dialect.Request, body []byte, facts *dialect.Facts) []byte {
-	response := s.serveSpecForm(ctx, q.Method, body)
-	if q.CompleteEnding(response, facts) {
-		response = s.next(ctx, q.Body())
-	}
-	return s.answer(q, response, facts)
+	return s.answer(q, s.serveSpecForm(ctx, q.Method, body), facts)
 }
 
 // answer translates a response into the form of the request, and learns from it.
 func (s *server) answer(q *dialect.Request, response []byte, facts *dialect.Facts) []byte {
-	if match, learned := q.Learn(response, facts); learned {
-		s.learnMatch(q.MatchID(), func(m *dialect.Match) {
-			m.Referee, m.Game, m.InParams, m.Opponent, m.CalledAs = match.Referee, match.Game, match.InParams, match.Opponent, match.CalledAs
-		})
+	if learn := q.Learn(response, facts); learn != nil {
+		s.learnMatch(q.MatchID(), learn)
 	}
 	if q.Kind == protocol.TypeRoundAnnouncement && dialect.Succeeded(response) {
 		s.learnGame(q.Params)

@@ -131,34 +131,29 @@ func (a *agent) wait(s start) bool {
 	return true
 }
 
-// startWaiting starts waiting matches as long as there are free slots. If another goroutine
-// is at it, that one looks again, because a slot may have become free since.
+// startWaiting starts waiting matches as long as there are free slots.
 func (a *agent) startWaiting(ctx context.Context) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.again = true
-	if a.starting {
-		return
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	for a.startNext(ctx) {
 	}
-	a.starting = true
-	for a.again {
-		a.again = false
-		for len(a.waiting) > 0 && a.startNext(ctx) {
-		}
-	}
-	a.starting = false
 }
 
-// startNext starts the first waiting match, if there is a free slot. A.mu is held, but not
-// during the call to the referee.
+// startNext starts the first waiting match, if there is a free slot.
 func (a *agent) startNext(ctx context.Context) (started bool) {
+	a.mu.Lock()
+	if len(a.waiting) == 0 {
+		a.mu.Unlock()
+		return false
+	}
 	next := a.waiting[0]
 	a.mu.Unlock()
 	result := protocol.ParseObject(next.serve(ctx, next.body)).Object("result")
-	a.mu.Lock()
 	if result.Text("status") == protocol.StatusBusy {
 		return false
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.waiting = slices.DeleteFunc(a.waiting, func(w start) bool { return w.matchID == next.matchID })
 	return true
 }

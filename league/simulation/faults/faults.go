@@ -16,23 +16,23 @@ type Plan struct {
 	Duplicate float64 // probability that the request arrives twice
 	Garbage   float64 // probability that the answer cannot be read
 
-	Crash        []Spell // players that do not listen
-	Hang         []Spell // players that never answer
-	Deny         []Spell // players that refuse every invitation
-	RefereeCrash []Spell // referees that die with the first match they get from a round on
+	Crash        []Period // players that do not listen
+	Hang         []Period // players that never answer
+	Deny         []Period // players that refuse every invitation
+	RefereeCrash []Period // referees that die with the first match they get from a round on
 }
 
-// A Spell is the time in which an agent has a fault.
-type Spell struct {
+// A Period is the time in which an agent has a fault.
+type Period struct {
 	ID    string
 	From  int // the first round, from 1
 	Until int // the first round after the fault; 0 for none
 }
 
-// In tells whether an agent has a spell in a round. No agent has one before the first
+// Active tells whether an agent has a period in a round. No agent has one before the first
 // round, because agents must register.
-func In(spells []Spell, id string, round int) bool {
-	for _, s := range spells {
+func Active(periods []Period, id string, round int) bool {
+	for _, s := range periods {
 		if s.ID == id && round >= s.From && (s.Until == 0 || round < s.Until) {
 			return true
 		}
@@ -40,7 +40,7 @@ func In(spells []Spell, id string, round int) bool {
 	return false
 }
 
-// A Message is the key of a fate. It has neither the attempt nor the referee of a match,
+// A Message is the key of a fault. It has neither the attempt nor the referee of a match,
 // so that the match has the same faults in every attempt and with every referee.
 type Message struct {
 	Caller     string // the kind of the sending agent
@@ -51,36 +51,36 @@ type Message struct {
 	MustArrive bool   // it is repeated until it arrives, and must arrive in the end
 }
 
-// A Fate is the fault of a message.
-type Fate int
+// A MessageFault is the fault of a message.
+type MessageFault int
 
-// The fates of messages.
+// The faults of messages.
 const (
-	Whole       Fate = iota // no fault: request and answer arrive
-	LostRequest             // the request does not arrive
-	LostAnswer              // the request arrives, but the answer does not
-	Late                    // the answer arrives after the time limit
-	Garbled                 // the answer cannot be read
-	Doubled                 // the request arrives twice
+	NoFault     MessageFault = iota // no fault: request and answer arrive
+	LostRequest                     // the request does not arrive
+	LostAnswer                      // the request arrives, but the answer does not
+	Late                            // the answer arrives after the time limit
+	Garbled                         // the answer cannot be read
+	Doubled                         // the request arrives twice
 )
 
-// String names the fate.
-func (f Fate) String() string {
+// String names the fault.
+func (f MessageFault) String() string {
 	return [...]string{"whole", "request lost", "answer lost", "late", "garbled", "doubled"}[f]
 }
 
 // Fails tells whether the caller gets no answer.
-func (f Fate) Fails() bool { return f != Whole && f != Doubled }
+func (f MessageFault) Fails() bool { return f != NoFault && f != Doubled }
 
 // maxFailures is how often a message that must arrive may fail.
 const maxFailures = 8
 
-// Fate decides the fate of a message. A delay within the time limit is no fault.
-func (p *Plan) Fate(seed uint64, m Message) Fate {
+// FaultOf decides the fault of a message. A delay within the time limit is no fault.
+func (p *Plan) FaultOf(seed uint64, m Message) MessageFault {
 	if m.MustArrive && m.Repetition >= maxFailures {
-		return Whole
+		return NoFault
 	}
-	at := chances(seed, "message", m.Caller, m.Receiver, m.Method, m.About, uint64(m.Repetition)) //nolint:gosec // never negative
+	at := draws(seed, "message", m.Caller, m.Receiver, m.Method, m.About, uint64(m.Repetition)) //nolint:gosec // never negative
 	switch {
 	case at[0] < p.Drop/2:
 		return LostRequest
@@ -93,7 +93,7 @@ func (p *Plan) Fate(seed uint64, m Message) Fate {
 	case at[3] < p.Duplicate:
 		return Doubled
 	}
-	return Whole
+	return NoFault
 }
 
 // A Death is the step of a match at which a referee dies.
@@ -109,15 +109,15 @@ const (
 
 // DeathIn decides the step of a match at which its referee dies.
 func DeathIn(seed uint64, matchID string) Death {
-	return Death(chances(seed, "death", "", "", "", matchID, 0)[0] * 4)
+	return Death(draws(seed, "death", "", "", "", matchID, 0)[0] * 4)
 }
 
-// chances are four numbers in [0, 1) for one decision.
-func chances(seed uint64, kind, caller, receiver, method, about string, try uint64) (at [4]float64) {
+// draws are four numbers in [0, 1) for one decision.
+func draws(seed uint64, kind, caller, receiver, method, about string, repetition uint64) (at [4]float64) {
 	var buffer [256]byte
 	text := append(buffer[:0], "evenodd-faults-v1/"...)
 	text = binary.BigEndian.AppendUint64(text, seed)
-	text = binary.BigEndian.AppendUint64(text, try)
+	text = binary.BigEndian.AppendUint64(text, repetition)
 	for _, part := range [...]string{kind, caller, receiver, method, about} {
 		text = binary.BigEndian.AppendUint16(text, uint16(len(part))) //nolint:gosec // ids are short
 		text = append(text, part...)

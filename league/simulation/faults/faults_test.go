@@ -20,13 +20,13 @@ func TestParse(t *testing.T) {
 		{"nothing", "", faults.Plan{}},
 		{"probabilities", "drop=0.02,delay=0.1,duplicate=1,garbage=0", faults.Plan{Drop: 0.02, Delay: 0.1, Duplicate: 1}},
 		{"with spaces", " drop=0.5, delay=1e-1 ", faults.Plan{Drop: 0.5, Delay: 0.1}},
-		{"from the start", "hang=P05", faults.Plan{Hang: []faults.Spell{{ID: "P05", From: 1}}}},
-		{"from a round on", "crash=P03@R2", faults.Plan{Crash: []faults.Spell{{ID: "P03", From: 2}}}},
-		{"and back again", "crash=P03@R2-R4", faults.Plan{Crash: []faults.Spell{{ID: "P03", From: 2, Until: 4}}}},
-		{"several times", "deny=P01@R1-R2,deny=P01@R2-R3,deny=P100", faults.Plan{Deny: []faults.Spell{
+		{"from the start", "hang=P05", faults.Plan{Hang: []faults.Period{{ID: "P05", From: 1}}}},
+		{"from a round on", "crash=P03@R2", faults.Plan{Crash: []faults.Period{{ID: "P03", From: 2}}}},
+		{"and back again", "crash=P03@R2-R4", faults.Plan{Crash: []faults.Period{{ID: "P03", From: 2, Until: 4}}}},
+		{"several times", "deny=P01@R1-R2,deny=P01@R2-R3,deny=P100", faults.Plan{Deny: []faults.Period{
 			{ID: "P01", From: 1, Until: 2}, {ID: "P01", From: 2, Until: 3}, {ID: "P100", From: 1},
 		}}},
-		{"a referee", "referee-crash=REF01@R3", faults.Plan{RefereeCrash: []faults.Spell{{ID: "REF01", From: 3}}}},
+		{"a referee", "referee-crash=REF01@R3", faults.Plan{RefereeCrash: []faults.Period{{ID: "REF01", From: 3}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestRoundsOfASpell(t *testing.T) {
 	when := func(id string) string {
 		var rounds []byte
 		for round := range 8 {
-			if faults.In(p.Crash, id, round) {
+			if faults.Active(p.Crash, id, round) {
 				rounds = fmt.Append(rounds, round)
 			}
 		}
@@ -118,46 +118,46 @@ func TestRoundsOfASpell(t *testing.T) {
 	assert.Empty(t, when("P02"))
 }
 
-func TestFatesHaveTheGivenProbabilities(t *testing.T) {
+func TestFaultsHaveTheGivenProbabilities(t *testing.T) {
 	p := &faults.Plan{Drop: 0.2, Garbage: 0.1, Delay: 0.4, Duplicate: 0.5}
 	const n = 20_000
-	counts := map[faults.Fate]float64{}
+	counts := map[faults.MessageFault]float64{}
 	for i := range n {
-		counts[p.Fate(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: fmt.Sprintf("R%dM1", i)})]++
+		counts[p.FaultOf(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: fmt.Sprintf("R%dM1", i)})]++
 	}
 	left := 0.8 * 0.9
-	for fate, want := range map[faults.Fate]float64{
+	for fault, want := range map[faults.MessageFault]float64{
 		faults.LostRequest: 0.1, faults.LostAnswer: 0.1, faults.Garbled: 0.8 * 0.1,
-		faults.Late: left * 0.2, faults.Doubled: left * 0.8 * 0.5, faults.Whole: left * 0.8 * 0.5,
+		faults.Late: left * 0.2, faults.Doubled: left * 0.8 * 0.5, faults.NoFault: left * 0.8 * 0.5,
 	} {
-		assert.InDelta(t, want, counts[fate]/n, 5*math.Sqrt(want/n), fate.String())
+		assert.InDelta(t, want, counts[fault]/n, 5*math.Sqrt(want/n), fault.String())
 	}
 }
 
-func TestFateDependsOnlyOnTheMessage(t *testing.T) {
+func TestFaultDependsOnlyOnTheMessage(t *testing.T) {
 	p := &faults.Plan{Drop: 0.5}
 	base := faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1"}
-	fates := func(seed uint64, change func(*faults.Message)) (all [32]faults.Fate) {
-		for try := range all {
+	decide := func(seed uint64, change func(*faults.Message)) (all [32]faults.MessageFault) {
+		for repetition := range all {
 			m := base
-			m.Repetition = try
+			m.Repetition = repetition
 			change(&m)
-			all[try] = p.Fate(seed, m)
+			all[repetition] = p.FaultOf(seed, m)
 		}
 		return all
 	}
 	same := func(*faults.Message) {}
-	first := fates(7, same)
-	assert.Equal(t, first, fates(7, same))
-	assert.NotEqual(t, first, fates(8, same))
+	first := decide(7, same)
+	assert.Equal(t, first, decide(7, same))
+	assert.NotEqual(t, first, decide(8, same))
 	for name, change := range map[string]func(*faults.Message){
-		"caller":   func(m *faults.Message) { m.Caller = "league_manager" },
-		"receiver": func(m *faults.Message) { m.Receiver = "P02" },
-		"method":   func(m *faults.Message) { m.Method = "make_move" },
-		"match":    func(m *faults.Message) { m.About = "R1M2" },
-		"try":      func(m *faults.Message) { m.Repetition += 100 },
+		"caller":     func(m *faults.Message) { m.Caller = "league_manager" },
+		"receiver":   func(m *faults.Message) { m.Receiver = "P02" },
+		"method":     func(m *faults.Message) { m.Method = "make_move" },
+		"match":      func(m *faults.Message) { m.About = "R1M2" },
+		"repetition": func(m *faults.Message) { m.Repetition += 100 },
 	} {
-		assert.NotEqual(t, first, fates(7, change), name)
+		assert.NotEqual(t, first, decide(7, change), name)
 	}
 }
 
@@ -165,12 +165,12 @@ func TestMessageThatMustArriveArrivesInTheEnd(t *testing.T) {
 	p := &faults.Plan{Drop: 1}
 	m := faults.Message{Method: "register_player", MustArrive: true}
 	for m.Repetition = range 8 {
-		assert.True(t, p.Fate(7, m).Fails())
+		assert.True(t, p.FaultOf(7, m).Fails())
 	}
 	m.Repetition = 8
-	assert.Equal(t, faults.Whole, p.Fate(7, m))
+	assert.Equal(t, faults.NoFault, p.FaultOf(7, m))
 	m.MustArrive = false
-	assert.True(t, p.Fate(7, m).Fails())
+	assert.True(t, p.FaultOf(7, m).Fails())
 }
 
 func TestRefereesDieAtEveryStep(t *testing.T) {
@@ -185,11 +185,11 @@ func TestRefereesDieAtEveryStep(t *testing.T) {
 }
 
 // Computed once: a seed gives the same faults in every version.
-func TestFatesStayTheSame(t *testing.T) {
+func TestFaultsStayTheSame(t *testing.T) {
 	p := &faults.Plan{Drop: 0.3, Delay: 0.4, Duplicate: 0.3, Garbage: 0.2}
 	var got []string
-	for try := range 8 {
-		got = append(got, p.Fate(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1", Repetition: try}).String())
+	for repetition := range 8 {
+		got = append(got, p.FaultOf(7, faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1", Repetition: repetition}).String())
 	}
 	assert.Equal(t, []string{"answer lost", "whole", "whole", "request lost", "request lost", "whole", "garbled", "request lost"}, got)
 }

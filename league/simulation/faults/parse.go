@@ -34,39 +34,39 @@ func Parse(spec string) (*Plan, error) {
 // parse reads one part of a specification.
 func (p *Plan) parse(part string, seen map[string]bool) error {
 	kind, value, ok := strings.Cut(part, "=")
-	if chance := p.chance(kind); ok && chance != nil {
+	if chance := p.probability(kind); ok && chance != nil {
 		if seen[kind] {
 			return fmt.Errorf("faults: %s is given twice", kind)
 		}
 		seen[kind] = true
-		return readChance(chance, part, value)
+		return readProbability(chance, part, value)
 	}
-	spells := p.spells(kind)
-	if !ok || spells == nil {
+	periods := p.periods(kind)
+	if !ok || periods == nil {
 		return fmt.Errorf("faults: %q: one of %s, each with = and a value", part, kinds)
 	}
-	s, err := readSpell(part, value)
+	s, err := readPeriod(part, value)
 	if err != nil {
 		return err
 	}
 	parseID, role := protocol.ParsePlayerID, "a player such as P03"
-	if spells == &p.RefereeCrash {
+	if periods == &p.RefereeCrash {
 		parseID, role = protocol.ParseRefereeID, "a referee such as REF01"
 	}
 	if _, ok := parseID(s.ID); !ok {
 		return fmt.Errorf("faults: %q: %s is for %s", part, kind, role)
 	}
-	if spells == &p.RefereeCrash && s.Until > 0 {
+	if periods == &p.RefereeCrash && s.Until > 0 {
 		return fmt.Errorf("faults: %q: a referee that crashed does not come back: name one round", part)
 	}
-	if slices.ContainsFunc(*spells, func(o Spell) bool { return o.ID == s.ID && o.overlaps(s) }) {
+	if slices.ContainsFunc(*periods, func(o Period) bool { return o.ID == s.ID && o.overlaps(s) }) {
 		return fmt.Errorf("faults: %q: %s of %s at that time is given already", part, kind, s.ID)
 	}
-	*spells = append(*spells, s)
+	*periods = append(*periods, s)
 	return nil
 }
 
-func (p *Plan) chance(kind string) *float64 {
+func (p *Plan) probability(kind string) *float64 {
 	switch kind {
 	case "drop":
 		return &p.Drop
@@ -80,7 +80,7 @@ func (p *Plan) chance(kind string) *float64 {
 	return nil
 }
 
-func (p *Plan) spells(kind string) *[]Spell {
+func (p *Plan) periods(kind string) *[]Period {
 	switch kind {
 	case "crash":
 		return &p.Crash
@@ -94,7 +94,7 @@ func (p *Plan) spells(kind string) *[]Spell {
 	return nil
 }
 
-func readChance(chance *float64, part, value string) error {
+func readProbability(chance *float64, part, value string) error {
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(n >= 0 && n <= 1) {
 		return fmt.Errorf("faults: %q: a probability from 0 to 1", part)
@@ -103,10 +103,10 @@ func readChance(chance *float64, part, value string) error {
 	return nil
 }
 
-// readSpell reads P03, P03@R2 or P03@R2-R4: the agent is back in the last round.
-func readSpell(part, value string) (Spell, error) {
+// readPeriod reads P03, P03@R2 or P03@R2-R4: the agent is back in the last round.
+func readPeriod(part, value string) (Period, error) {
 	id, when, timed := strings.Cut(value, "@")
-	s := Spell{ID: id, From: 1}
+	s := Period{ID: id, From: 1}
 	if !timed {
 		return s, nil
 	}
@@ -130,7 +130,7 @@ func round(text string) (int, bool) {
 	return n, true
 }
 
-func (s Spell) overlaps(o Spell) bool {
+func (s Period) overlaps(o Period) bool {
 	return (s.Until == 0 || o.From < s.Until) && (o.Until == 0 || s.From < o.Until)
 }
 
@@ -139,7 +139,7 @@ func (s Spell) overlaps(o Spell) bool {
 func (p *Plan) Check(players, referees, rounds int) error {
 	var problems []error
 	for _, group := range []struct {
-		spells  []Spell
+		periods []Period
 		parseID func(string) (int, bool)
 		count   int
 		last    string
@@ -147,7 +147,7 @@ func (p *Plan) Check(players, referees, rounds int) error {
 		{slices.Concat(p.Crash, p.Hang, p.Deny), protocol.ParsePlayerID, players, protocol.PlayerID(players)},
 		{p.RefereeCrash, protocol.ParseRefereeID, referees, protocol.RefereeID(referees)},
 	} {
-		for _, s := range group.spells {
+		for _, s := range group.periods {
 			if n, _ := group.parseID(s.ID); n > group.count {
 				problems = append(problems, fmt.Errorf("faults: %s is not in the league: the last one is %s", s.ID, group.last))
 			}

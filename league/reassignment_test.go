@@ -14,9 +14,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// atOnce is the most matches that were in the hands of the given referees at
-// the same time: from start_match to the report.
-func atOnce(w *leaguetest.World, referees ...string) int {
+// mostConcurrent returns the largest number of matches that the given referees conducted at
+// the same time, from start_match to the report.
+func mostConcurrent(w *leaguetest.World, referees ...string) int {
 	type span struct{ from, to time.Duration }
 	var spans []span
 	reported := map[string]time.Duration{}
@@ -39,39 +39,39 @@ func atOnce(w *leaguetest.World, referees ...string) int {
 	return most
 }
 
-func TestNoMoreMatchesAtOnceThanAllowed(t *testing.T) {
+func TestConcurrentMatchesAreLimited(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		concurrency int // of the league
-		first       int // what REF01 can do
-		second      int // what REF02 can do
+		first       int // capacity of REF01
+		second      int // capacity of REF02
 		most        [3]int
-		took        int // seconds: a match takes one
+		took        int // seconds; a match takes one second
 	}{
-		{"what two referees can do", 0, 1, 1, [3]int{1, 1, 2}, 10},
-		{"what two unequal referees can do", 0, 1, 2, [3]int{1, 2, 3}, 5},
-		{"what the league allows", 1, 3, 3, [3]int{1, 1, 1}, 15},
-		{"as many as there are", 0, 10, 10, [3]int{2, 2, 3}, 5},
+		{"capacity of two referees", 0, 1, 1, [3]int{1, 1, 2}, 10},
+		{"capacity of two unequal referees", 0, 1, 2, [3]int{1, 2, 3}, 5},
+		{"concurrency of the league", 1, 3, 3, [3]int{1, 1, 1}, 15},
+		{"all matches of a round", 0, 10, 10, [3]int{2, 2, 3}, 5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(6, 2, func(o *league.Options) { o.Concurrency = test.concurrency })
 				w.Referee("REF01", leaguetest.WithCapacity(test.first))
 				w.Referee("REF02", leaguetest.WithCapacity(test.second))
-				evens(w, 6)
+				evenPlayers(w, 6)
 				w.Finish()
-				assert.Equal(t, test.most[0], atOnce(w, "ref01"))
-				assert.Equal(t, test.most[1], atOnce(w, "ref02"))
-				assert.Equal(t, test.most[2], atOnce(w))
+				assert.Equal(t, test.most[0], mostConcurrent(w, "ref01"))
+				assert.Equal(t, test.most[1], mostConcurrent(w, "ref02"))
+				assert.Equal(t, test.most[2], mostConcurrent(w))
 				assert.Equal(t, test.took, int(w.Now()/leaguetest.Second))
 			})
 		})
 	}
 }
 
-// A referee that was busy, and then takes the match, may report before the manager has
-// heard that it does.
-func TestAReportThatIsFasterThanASecondAnswer(t *testing.T) {
+// A busy referee accepts the second request, but reports before the manager has received its
+// acceptance.
+func TestReportBeforeTheAcceptanceIsRecorded(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWith(protocol.MatchAssignmentAck{Status: protocol.StatusBusy}), leaguetest.Delayed(leaguetest.Second, w.AcceptMatch))))
@@ -84,34 +84,34 @@ func TestAReportThatIsFasterThanASecondAnswer(t *testing.T) {
 	})
 }
 
-func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
+func TestUnacceptedMatchIsReassigned(t *testing.T) {
 	start := protocol.StartMatch.Name
 	for _, test := range []struct {
 		name     string
-		first    []leaguetest.Option // of REF01, to whom the match belongs
-		second   []leaguetest.Option // of REF02; nil when there is none
+		first    []leaguetest.Option // of REF01, which is asked first
+		second   []leaguetest.Option // of REF02; nil without a second referee
 		assigned []string
 		attempt  int
 		referee  string
 	}{
 		{
-			"it is busy: another takes it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusBusy))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			"it is busy: another referee gets it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusBusy))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it refuses: another takes it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusRejected))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			"it rejects: another referee gets it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusRejected))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it is gone: another takes it, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			"it is unreachable: another referee gets it, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it hangs: another takes it after 10 s, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.Silent)), leaguetest.Options(leaguetest.WithCapacity(1)),
+			"it hangs: another referee gets it after 10 s, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.Silent)), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 10s"}, 2, "REF02",
 		},
 		{
-			"it answers with an error: another takes it, as a new attempt",
+			"it answers with an error: another referee gets it, as a new attempt",
 			leaguetest.Options(leaguetest.On(start, leaguetest.RefuseWith(protocol.ErrInvalidMatchState))), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
@@ -121,7 +121,7 @@ func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 2s", "R1M1 ref01 attempt 1 at 4s"}, 1, "REF01",
 		},
 		{
-			"it is the only one, and away twice",
+			"it is the only one, and unreachable twice",
 			leaguetest.Options(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))), nil,
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 2s", "R1M1 ref01 attempt 3 at 4s"}, 3, "REF01",
 		},
@@ -149,18 +149,17 @@ func TestAMatchThatARefereeDoesNotTake(t *testing.T) {
 				assert.Equal(t, test.referee, w.Manager.Results()[0].RefereeID)
 				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 				assert.Equal(t, test.attempt, report.Attempt)
-				assert.Empty(t, w.GameErrors(), "the players know any referee that the manager sends")
+				assert.Empty(t, w.GameErrors(), "the players accept any referee that the manager assigns")
 			})
 		})
 	}
 }
 
-// longestMatch is how long the manager waits for a report: 26 s for the
-// invitation, 126 s for the choice, 5 s for the end, 40 s for the report, and
-// 30 s more.
+// longestMatch is how long the manager waits for a report: 26 s for the invitation, 126 s
+// for the choice, 5 s for GAME_OVER, 40 s for the report, and 30 s margin.
 const longestMatch = 227 * leaguetest.Second
 
-func TestAMatchThatNobodyReports(t *testing.T) {
+func TestUnreportedMatchIsReassigned(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", w.OnlyAccepting())
@@ -173,13 +172,13 @@ func TestAMatchThatNobodyReports(t *testing.T) {
 	})
 }
 
-func TestALateReportOfTheFirstReferee(t *testing.T) {
+func TestFirstOfTwoReportsCounts(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		order []string
 	}{
-		{"after that of the second it comes too late", []string{"REF02", "REF01"}},
-		{"before that of the second it counts", []string{"REF01", "REF02"}},
+		{"after the report of the second referee it is rejected", []string{"REF02", "REF01"}},
+		{"before the report of the second referee it counts", []string{"REF01", "REF02"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -210,11 +209,11 @@ func TestALateReportOfTheFirstReferee(t *testing.T) {
 	}
 }
 
-func TestAMatchIsOverWithTheFirstReportEvenWhileItIsHandedOver(t *testing.T) {
+func TestReportDuringTheAssignmentCompletesTheMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-			if _, err := w.Report(w.WinReport("REF01")); err != nil { // inside the assignment
+			if _, err := w.Report(w.WinReport("REF01")); err != nil { // during the assignment
 				return nil, err
 			}
 			return leaguetest.Silent(c)
@@ -254,7 +253,7 @@ func TestStoppedManagerDoesNotOfferARestartedAttempt(t *testing.T) {
 		x, o := w.OpenManager(leaguetest.CrashPoint{}, leaguetest.TempFolder(t), 2, 1)
 		o.StopWithin = 60 * leaguetest.Second
 		require.NoError(t, x.Start(o))
-		outsider(w, "REF01", acceptWithAnotherDraw(w))
+		thirdPartyReferee(w, "REF01", acceptWithAnotherDraw(w))
 		w.Players(2)
 		w.WaitUntil(1 * leaguetest.Second)
 		x.Cancel()
@@ -271,12 +270,42 @@ func TestUnannouncedRefereeIsAnnouncedWithEachAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
-		outsider(w, "REF02", acceptWithAnotherDraw(w))
+		thirdPartyReferee(w, "REF02", acceptWithAnotherDraw(w))
 		w.Players(2)
 		w.WaitUntil(1 * leaguetest.Second)
 		registerAgain(w, "REF02")
 		w.WaitUntil(2 * leaguetest.Second)
 		assert.Equal(t, []int{0, 1, 1}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name, "ref02")))
 		assert.Equal(t, []int{0, 0, 1}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+	})
+}
+
+// The manager pings the referee of a match and reassigns the match after three unanswered
+// pings.
+func TestMatchOfAnUnreachableRefereeIsReassigned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		gone := w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02")
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		gone.Stop()
+		w.Finish()
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+		assert.Less(t, w.Now(), 60*time.Second)
+	})
+}
+
+func TestBusyRefereeMayNotReport(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusBusy)))
+		w.Referee("REF02", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(10 * leaguetest.Second)
+		_, err := w.Report(w.WinReport("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
+		_, err = w.Report(w.WinReport("REF02"))
+		require.NoError(t, err)
 	})
 }

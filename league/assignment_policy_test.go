@@ -12,15 +12,15 @@ import (
 	"evenodd/league/table"
 )
 
-func TestAnAssignmentHoldsAllThatTheRefereeNeeds(t *testing.T) {
+func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(3, 1, func(o *league.Options) { o.Retry = protocol.RetryPolicy{MaxRetries: 1, Delay: 0.5} })
 		w.Referee("REF01")
-		evens(w, 3)
+		evenPlayers(w, 3)
 		w.Finish()
 		calls := w.Calls(protocol.StartMatch.Name, "ref01")
 		require.Len(t, calls, 3)
-		q := leaguetest.Decode[protocol.MatchAssignment](calls[1].Message) // R2M1 is P01, who drew once, against P03
+		q := leaguetest.Decode[protocol.MatchAssignment](calls[1].Message) // R2M1: P01, which drew once, against P03
 		zero, one := 0, 1
 		assert.Equal(t, &protocol.MatchAssignment{
 			Envelope: protocol.Envelope{
@@ -46,7 +46,7 @@ func TestAnAssignmentHoldsAllThatTheRefereeNeeds(t *testing.T) {
 	})
 }
 
-func TestTheRefereeKeepsToTheLeaguesPolicy(t *testing.T) {
+func TestRefereeAppliesThePolicyOfTheAssignment(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, func(o *league.Options) {
 			o.Retry = protocol.RetryPolicy{MaxRetries: 1, Delay: 4}
@@ -69,7 +69,7 @@ func TestTheRefereeKeepsToTheLeaguesPolicy(t *testing.T) {
 	})
 }
 
-func TestTheSlowestMatchIsNotTakenFromItsReferee(t *testing.T) {
+func TestSlowestPossibleMatchIsNotReassigned(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01")
@@ -85,7 +85,7 @@ func TestTheSlowestMatchIsNotTakenFromItsReferee(t *testing.T) {
 	})
 }
 
-func TestOnlyRepliesThatDoNotConformAreCounted(t *testing.T) {
+func TestDeviatingButClearRepliesOnlyCountAsWarnings(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		member string
@@ -101,7 +101,7 @@ func TestOnlyRepliesThatDoNotConformAreCounted(t *testing.T) {
 				record := w.Duel(nil, leaguetest.Options(
 					leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer(test.member, test.value)),
 					leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer(test.member, test.value))))
-				assert.Equal(t, protocol.StatusWin, record.Status, "its meaning is clear")
+				assert.Equal(t, protocol.StatusWin, record.Status, "the reply is unambiguous")
 				assert.Empty(t, w.GameErrors())
 				for _, a := range w.Agents() {
 					if a.Referee != nil {

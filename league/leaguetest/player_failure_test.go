@@ -15,23 +15,23 @@ import (
 	"evenodd/player/strategy"
 )
 
-// What P02 did wrong, and what came of it.
+// failure is a fault of P02 and its expected consequences.
 type failure struct {
 	name       string
 	traits     []leaguetest.Option
-	complaints []leaguetest.GameError
-	over       time.Duration // when GAME_OVER goes out
-	lost       string        // why P02 lost; "" when it did not
-	asked      int           // invitations or questions that P02 got
+	gameErrors []leaguetest.GameError
+	over       time.Duration // time of GAME_OVER
+	lost       string        // reason of P02's loss; "" without a loss
+	asked      int           // invitations or questions to P02
 	chosen     bool          // P01 was asked for its choice
 }
 
 func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
 	t.Helper()
 	record := w.Duel(nil, f.traits)
-	assert.Equal(t, f.complaints, w.GameErrors())
+	assert.Equal(t, f.gameErrors, w.GameErrors())
 	over := w.Calls(protocol.NotifyMatchResult.Name)
-	assert.Equal(t, []time.Duration{f.over, f.over}, leaguetest.Times(over), "GAME_OVER to both")
+	assert.Equal(t, []time.Duration{f.over, f.over}, leaguetest.Times(over), "GAME_OVER to both players")
 	assert.Len(t, w.Calls(method, "p02"), f.asked)
 	if f.lost == "" {
 		assert.Equal(t, protocol.StatusWin, record.Status)
@@ -42,12 +42,12 @@ func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
 	wantA := &even
 	if !f.chosen {
 		wantA = nil
-		assert.Empty(t, w.Calls(protocol.ChooseParity.Name), "nobody is asked for a choice")
+		assert.Empty(t, w.Calls(protocol.ChooseParity.Name), "no player is asked for a choice")
 	}
 	one := "P01"
 	var faults protocol.PerPlayer[string]
-	if n := len(f.complaints); n > 0 { // a refusal is no failure
-		faults = protocol.PerPlayer[string]{{Name: "P02", Value: string(f.complaints[n-1].Code)}}
+	if n := len(f.gameErrors); n > 0 { // a rejected invitation has no GAME_ERROR
+		faults = protocol.PerPlayer[string]{{Name: "P02", Value: string(f.gameErrors[n-1].Code)}}
 	}
 	assert.Equal(t, &protocol.GameResult{
 		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &one,
@@ -66,7 +66,7 @@ func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
 	assert.Equal(t, 0, standings[1].Points)
 }
 
-func TestFailuresAtTheInvitation(t *testing.T) {
+func TestInvitationFailuresAreRetriedAndReported(t *testing.T) {
 	in := func(parts ...leaguetest.Reply) []leaguetest.Option {
 		return leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(parts...)))
 	}
@@ -74,109 +74,109 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 	for _, f := range []failure{
 		{
 			name: "silent always", traits: in(leaguetest.Silent),
-			complaints: leaguetest.FourErrors(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.JoinAck), asked: 4,
+			gameErrors: leaguetest.FourErrors(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.JoinAck), asked: 4,
 			over: 26 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
 		},
 		{
 			name: "silent once, then it answers", traits: in(leaguetest.Silent, leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
+			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
 		},
 		{
 			name: "silent three times, then it answers", traits: in(leaguetest.FirstN(3, leaguetest.Silent, leaguetest.Normally)),
-			complaints: leaguetest.FourErrors(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.JoinAck)[:3], asked: 4, over: 21 * leaguetest.Second,
+			gameErrors: leaguetest.FourErrors(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.JoinAck)[:3], asked: 4, over: 21 * leaguetest.Second,
 		},
 		{
 			name: "late once", traits: in(leaguetest.Delayed(6*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
+			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
 		},
 		{
 			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
-			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
+			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
 			over: 6 * leaguetest.Second, lost: "could not be reached for GAME_JOIN_ACK",
 		},
 		{
 			name: "closes the connection once", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(0, protocol.ErrConnection, 1, leaguetest.JoinAck)}, asked: 2, over: 2 * leaguetest.Second,
+			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(0, protocol.ErrConnection, 1, leaguetest.JoinAck)}, asked: 2, over: 2 * leaguetest.Second,
 		},
 		{
 			name: "answers garbage always", traits: in(leaguetest.FailWith(leaguetest.ErrGarbage)),
-			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
+			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
 			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 200 and no readable message",
 		},
 		{
 			name: "answers HTTP 500 always", traits: in(leaguetest.FailWith(leaguetest.ErrServerError)),
-			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
+			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
 			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 500",
 		},
 		{
-			name: "answers HTTP 500, then too much, then rightly", traits: in(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.FailWith(leaguetest.ErrTooLarge), leaguetest.Normally),
-			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck)[:2], asked: 3, over: 4 * leaguetest.Second,
+			name: "answers HTTP 500, then too much, then correctly", traits: in(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.FailWith(leaguetest.ErrTooLarge), leaguetest.Normally),
+			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck)[:2], asked: 3, over: 4 * leaguetest.Second,
 		},
 		{
-			name: "refuses", traits: in(leaguetest.EditAnswer("accept", false)),
+			name: "rejects the invitation", traits: in(leaguetest.EditAnswer("accept", false)),
 			asked: 1, lost: "refused the invitation",
 		},
 		{
 			name: "answers about another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E015"),
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E015"),
 		},
 		{
 			name: "answers about another match once", traits: in(leaguetest.EditAnswer("match_id", "R9M9"), leaguetest.Normally),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "accepts with a string always", traits: in(leaguetest.EditAnswer("accept", "yes")),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E002"),
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E002"),
 		},
 		{
 			name: "accepts with a number once", traits: in(leaguetest.EditAnswer("accept", 1), leaguetest.Normally),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "does not say whether it accepts", traits: in(leaguetest.EditAnswer("accept", nil)),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E003"),
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E003"),
 		},
 		{
 			name: "accepts with null once", traits: in(leaguetest.EditAnswer("accept", leaguetest.Null()), leaguetest.Normally),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrMatchNotFound)),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4,
 			lost: "answered GAME_INVITATION with JSON-RPC error 4003",
 		},
 		{
 			name: "answers with an array once", traits: in(leaguetest.AnswerWith([]int{1}), leaguetest.Normally),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
-			name: "wrong, then silent until the window ends", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.Silent),
-			complaints: []leaguetest.GameError{
+			name: "invalid, then silent until the window ends", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.Silent),
+			gameErrors: []leaguetest.GameError{
 				leaguetest.RetryAtOnce(0, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 5*leaguetest.Second),
 				leaguetest.FinalError(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck),
 			},
 			asked: 2, over: 5 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
 		},
 		{
-			name: "silent, then wrong, then right", traits: in(leaguetest.Silent, leaguetest.EditAnswer("accept", "yes"), leaguetest.Normally),
-			complaints: []leaguetest.GameError{
+			name: "silent, then invalid, then valid", traits: in(leaguetest.Silent, leaguetest.EditAnswer("accept", "yes"), leaguetest.Normally),
+			gameErrors: []leaguetest.GameError{
 				leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck),
 				leaguetest.RetryAtOnce(7*leaguetest.Second, protocol.ErrInvalidFieldType, 2, leaguetest.JoinAck, 5*leaguetest.Second),
 			},
 			asked: 3, over: 7 * leaguetest.Second,
 		},
 		{
-			name: "wrong, then the connection breaks once", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
-			complaints: []leaguetest.GameError{
+			name: "invalid, then the connection breaks once", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
+			gameErrors: []leaguetest.GameError{
 				leaguetest.RetryAtOnce(0, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 5*leaguetest.Second),
 				leaguetest.RetryAfterPause(0, protocol.ErrConnection, 2, leaguetest.JoinAck),
 			},
 			asked: 3, over: 2 * leaguetest.Second,
 		},
 		{
-			name:   "wrong, then the connection breaks, then silent: the window does not begin anew",
+			name:   "invalid, then the connection breaks, then silent: the window does not restart",
 			traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Silent),
-			complaints: []leaguetest.GameError{
+			gameErrors: []leaguetest.GameError{
 				leaguetest.RetryAtOnce(0, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 5*leaguetest.Second),
 				leaguetest.RetryAfterPause(0, protocol.ErrConnection, 2, leaguetest.JoinAck),
 				leaguetest.FinalError(5*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.JoinAck),
@@ -190,7 +190,7 @@ func TestFailuresAtTheInvitation(t *testing.T) {
 	}
 }
 
-func TestFailuresAtTheChoice(t *testing.T) {
+func TestChoiceFailuresAreRetriedAndReported(t *testing.T) {
 	in := func(parts ...leaguetest.Reply) []leaguetest.Option {
 		return leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(parts...)))
 	}
@@ -198,7 +198,7 @@ func TestFailuresAtTheChoice(t *testing.T) {
 	illegal := func(v any) failure {
 		return failure{
 			traits:     in(leaguetest.EditAnswer("parity_choice", v)),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidParityChoice, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E004"),
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidParityChoice, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E004"),
 		}
 	}
 	called := func(name string, f failure) failure {
@@ -208,20 +208,20 @@ func TestFailuresAtTheChoice(t *testing.T) {
 	for _, f := range []failure{
 		{
 			name: "silent always", traits: in(leaguetest.Silent),
-			complaints: leaguetest.FourErrors(30*leaguetest.Second, 32*leaguetest.Second, protocol.ErrTimeout, leaguetest.ChoiceReply), asked: 4,
+			gameErrors: leaguetest.FourErrors(30*leaguetest.Second, 32*leaguetest.Second, protocol.ErrTimeout, leaguetest.ChoiceReply), asked: 4,
 			over: 126 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
 		},
 		{
 			name: "silent once, then it answers", traits: in(leaguetest.Silent, leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
+			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
 		},
 		{
 			name: "late once", traits: in(leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
-			complaints: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
+			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
 		},
 		{
 			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
-			complaints: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.ChoiceReply), asked: 4,
+			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.ChoiceReply), asked: 4,
 			over: 6 * leaguetest.Second, lost: "could not be reached for CHOOSE_PARITY_RESPONSE",
 		},
 		called(`always "Even"`, illegal("Even")),
@@ -232,49 +232,49 @@ func TestFailuresAtTheChoice(t *testing.T) {
 		called("no choice at all", illegal(nil)),
 		{
 			name: `"Even", then "even"`, traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidParityChoice, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidParityChoice, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
 		},
 		{
-			name: "wrong thrice, 5 s each, then right", over: 20 * leaguetest.Second, asked: 4,
+			name: "invalid three times after 5 s each, then valid", over: 20 * leaguetest.Second, asked: 4,
 			traits: in(leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "Even")), leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", 0)),
 				leaguetest.Delayed(5*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "")), leaguetest.Delayed(5*leaguetest.Second, leaguetest.Normally)),
-			complaints: []leaguetest.GameError{
+			gameErrors: []leaguetest.GameError{
 				leaguetest.RetryAtOnce(5*leaguetest.Second, protocol.ErrInvalidParityChoice, 1, leaguetest.ChoiceReply, 25*leaguetest.Second),
 				leaguetest.RetryAtOnce(10*leaguetest.Second, protocol.ErrInvalidParityChoice, 2, leaguetest.ChoiceReply, 20*leaguetest.Second),
 				leaguetest.RetryAtOnce(15*leaguetest.Second, protocol.ErrInvalidParityChoice, 3, leaguetest.ChoiceReply, 15*leaguetest.Second),
 			},
 		},
 		{
-			name: "wrong, then silent until the window ends", traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent),
-			complaints: []leaguetest.GameError{
+			name: "invalid, then silent until the window ends", traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent),
+			gameErrors: []leaguetest.GameError{
 				leaguetest.RetryAtOnce(0, protocol.ErrInvalidParityChoice, 1, leaguetest.ChoiceReply, 30*leaguetest.Second),
 				leaguetest.FinalError(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply),
 			},
 			asked: 2, over: 30 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
 		},
 		{
-			name: "about another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E015"),
+			name: "another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E015"),
 		},
 		{
 			name: "match_id is a number once", traits: in(leaguetest.EditAnswer("match_id", 7), leaguetest.Normally),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
 		},
 		{
-			name: "without the entropy it committed", traits: in(leaguetest.EditAnswer("entropy", nil)),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E002"),
+			name: "without the committed entropy", traits: in(leaguetest.EditAnswer("entropy", nil)),
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E002"),
 		},
 		{
 			name: "with another entropy once", traits: in(leaguetest.EditAnswer("entropy", protocol.Secret{1}.Hex()), leaguetest.Normally),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrInvalidMatchState)),
-			complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4,
+			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4,
 			lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error 4005",
 		},
 		{
-			name: "another player_id and a local time: understood, and counted as warnings",
+			name: "another player_id and a local time: accepted, and counted as warnings",
 			traits: in(func(c *leaguetest.Call) (jsontext.Value, error) {
 				answer, err := c.OwnAnswer()
 				return leaguetest.Edit(leaguetest.Edit(answer, "player_id", "P77"), "timestamp", "2000-01-01T02:00:00"), err
@@ -289,33 +289,33 @@ func TestFailuresAtTheChoice(t *testing.T) {
 	}
 }
 
-// broken is a strategy that cannot decide.
+// broken is a strategy that always fails.
 type broken struct{ err error }
 
 func (broken) Name() string { return "broken" }
 
 func (b broken) Choose(context.Context, strategy.View) (string, error) { return "", b.err }
 
-func TestAPlayerWhoseStrategyFails(t *testing.T) {
+func TestStrategyErrorIsAnInternalError(t *testing.T) {
 	f := failure{
 		traits:     leaguetest.Options(func(a *leaguetest.Agent) { a.Decide = broken{errors.New("the key sk-123 is not valid")} }),
-		complaints: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, chosen: true,
+		gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, chosen: true,
 		lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error -32603",
 	}
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		f.check(t, w, protocol.ChooseParity.Name)
 		for _, e := range w.Calls(protocol.ChooseParity.Name, "p02") {
-			assert.NotContains(t, e.ProtocolError().Error(), "sk-123", "why is nobody's business")
+			assert.NotContains(t, e.ProtocolError().Error(), "sk-123", "the cause is not sent to other agents")
 		}
 	})
 }
 
-func TestAComplaintSaysWhatWasWrong(t *testing.T) {
+func TestGameErrorStatesTheDefect(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))))
-		complaints := w.Calls(protocol.NotifyGameError.Name)
-		require.Len(t, complaints, 1)
-		q := leaguetest.Decode[protocol.GameError](complaints[0].Message)
+		gameErrors := w.Calls(protocol.NotifyGameError.Name)
+		require.Len(t, gameErrors, 1)
+		q := leaguetest.Decode[protocol.GameError](gameErrors[0].Message)
 		assert.Equal(t, "P02", q.AffectedPlayer)
 		assert.Equal(t, "P02", q.PlayerID)
 		assert.Equal(t, "R1M1", q.MatchID)
@@ -330,6 +330,6 @@ func TestAComplaintSaysWhatWasWrong(t *testing.T) {
 			RetryCount: 1, MaxRetries: 3, NextRetryAt: "2000-01-01T00:00:00Z", TimeRemaining: q.RetryInfo.TimeRemaining,
 		}, *q.RetryInfo)
 		assert.Equal(t, w.AccessToken("P02", "R1M1", 1, "REF01"), q.AuthToken)
-		assert.NoError(t, complaints[0].Err, "acknowledged")
+		assert.NoError(t, gameErrors[0].Err, "acknowledged")
 	})
 }

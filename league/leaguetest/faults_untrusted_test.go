@@ -20,45 +20,45 @@ import (
 	"evenodd/league/protocol"
 )
 
-// The hosts at which strangers try themselves; the agents are those of the
-// program, with its limits.
+// The hosts that untrusted callers call. They are our agents with the limits of the program.
 const (
 	somePlayer  = "p03"
 	someReferee = "ref01"
 )
 
-// strangerFaults are what others than the offender in a match can do.
-func strangerFaults() []*fault {
+// untrustedFaults are the faults of untrusted callers and of agents outside their matches.
+func untrustedFaults() []*fault {
 	// between does something while the league waits for its first round.
 	between := func(name, does string, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofStranger,
+		return &fault{name: name, does: does, of: ofUntrusted,
 			league: []func(*league.Options){func(o *league.Options) { o.Pace = 30 * leaguetest.Second }},
 			during: func(w *hostileWorld) {
 				w.WaitUntil(w.begun + leaguetest.Second)
 				do(w)
 			}}
 	}
-	// running does something in the middle of the first matches.
+	// running does something during the first matches.
 	running := func(name, does string, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofStranger, slowly: true, during: func(w *hostileWorld) {
+		return &fault{name: name, does: does, of: ofUntrusted, slowly: true, during: func(w *hostileWorld) {
 			w.WaitUntil(w.begun + leaguetest.Second/2)
 			do(w)
 		}}
 	}
 	registering := func(name, does string, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofStranger, fate: loses, last: do,
-			// With whoever is there after half a minute, because nobody knows whether it gets in.
+		return &fault{name: name, does: does, of: ofUntrusted, fate: loses, last: do,
+			// The window closes registration after 30 s, whether or not the applicant was
+			// accepted.
 			league: []func(*league.Options){func(o *league.Options) {
 				o.Players, o.MaxPlayers, o.MinPlayers, o.RegistrationWindow = 0, 10, 4, 30*leaguetest.Second
 			}}}
 	}
-	flooding := func(name, does string, places int, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofStranger, last: do,
-			league: []func(*league.Options){func(o *league.Options) { o.MaxPlayers = places }},
+	flooding := func(name, does string, slots int, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, does: does, of: ofUntrusted, last: do,
+			league: []func(*league.Options){func(o *league.Options) { o.MaxPlayers = slots }},
 			after: func(w *hostileWorld) {
 				w.flooding.Wait()
 				w.tidy()
-				assert.LessOrEqual(w.T, w.waited, time.Minute, "P04 got in")
+				assert.LessOrEqual(w.T, w.waited, time.Minute, "P04 was registered")
 			}}
 	}
 	each := func(do func(w *hostileWorld, host string)) func(w *hostileWorld) {
@@ -81,7 +81,7 @@ func strangerFaults() []*fault {
 	}
 	return []*fault{
 		// Tokens.
-		between("forged-token-in-a-query", "asks for standings with tokens that nobody was given", func(w *hostileWorld) {
+		between("query-with-a-forged-token", "queries the standings with forged tokens", func(w *hostileWorld) {
 			for _, token := range []string{"", "tok-p01-forged", protocol.NoToken, strings.Repeat("t", 290)} {
 				q := w.Query("P01", protocol.QueryStandings)
 				q.AuthToken = token
@@ -89,7 +89,7 @@ func strangerFaults() []*fault {
 				w.saw("GET_STANDINGS", answerOf(err))
 			}
 		}),
-		between("stolen-token", "asks with P01's token as P03, and as a referee", func(w *hostileWorld) {
+		between("stolen-token", "queries with P01's token as P03, and as a referee", func(w *hostileWorld) {
 			for _, id := range []string{"P03", "REF01"} {
 				q := w.Query(id, protocol.QueryStatus)
 				q.AuthToken = w.Token("P01")
@@ -97,7 +97,7 @@ func strangerFaults() []*fault {
 				w.saw("GET_STATUS as "+id, answerOf(err))
 			}
 		}),
-		between("credential-as-token", "asks with the credential by which the manager proves itself, and with an access token", func(w *hostileWorld) {
+		between("credential-as-token", "queries with the manager's credential, and with an access token", func(w *hostileWorld) {
 			for _, token := range []string{w.ManagerCredential("P01"), w.AccessToken("P01", "R1M1", 1, "REF01")} {
 				q := w.Query("P01", protocol.QueryStatus)
 				q.AuthToken = token
@@ -105,27 +105,27 @@ func strangerFaults() []*fault {
 				w.saw("GET_STATUS", answerOf(err))
 			}
 		}),
-		between("another-league", "asks with its token for another league", func(w *hostileWorld) {
+		between("another-league", "queries another league with its token", func(w *hostileWorld) {
 			q := w.Query("P01", protocol.QueryStatus)
 			q.LeagueID = "another"
 			r, err := q.Send()
 			require.NoError(w.T, err)
 			w.saw("GET_STATUS", "success false, "+r.Error.ErrorCode)
 		}),
-		between("comes-back-as-another", "registers again, with P01's token, as P03", func(w *hostileWorld) {
+		between("registers-as-another", "registers again, with P01's token, as P03", func(w *hostileWorld) {
 			q := w.Application("Agent P03")
 			q.Sender, q.AuthToken = protocol.PlayerSender("P03"), w.Token("P01")
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
 			w.saw("register_player", w.applied(q))
 		}),
-		between("moves-another", "registers again, with P01's stolen token, at an endpoint of its own, while P01 is there", func(w *hostileWorld) {
+		between("moves-another-agent", "registers again, with P01's stolen token, at its own endpoint, while P01 is reachable", func(w *hostileWorld) {
 			w.PingOnly("mallory")
 			q := w.Application("Agent P01")
 			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
 			w.saw("register_player", w.applied(q))
 		}),
-		between("too-late", "wants to register when the league has started", func(w *hostileWorld) {
+		between("registers-too-late", "registers after the start of the league", func(w *hostileWorld) {
 			w.PingOnly("mallory")
 			w.saw("register_player", w.applied(w.Application("Mallory")))
 		}),
@@ -142,7 +142,7 @@ func strangerFaults() []*fault {
 			_, err := w.Report(q)
 			w.saw("report_match_result", answerOf(err))
 		}),
-		running("nobody-reports", "reports R1M1 as REF01, without a token and with a forged one", func(w *hostileWorld) {
+		running("report-without-a-token", "reports R1M1 as REF01, without a token and with a forged one", func(w *hostileWorld) {
 			for _, token := range []string{"", "tok-ref01-forged"} {
 				q := w.WinReport("REF01")
 				q.AuthToken = token
@@ -151,101 +151,101 @@ func strangerFaults() []*fault {
 			}
 		}),
 
-		// Playing the manager.
-		between("plays-the-manager-to-a-player", "announces, corrects the table and ends the league to P03, without a credential and with those of others", func(w *hostileWorld) {
+		// Impersonation.
+		between("manager-to-a-player", "sends announcement, standings and end of the league to P03 as the manager, without a credential and with those of other agents", func(w *hostileWorld) {
 			w.posesAsManager(somePlayer)
 		}),
-		between("plays-the-manager-to-a-referee", "ends round and league to REF01, and hands it a match, without a credential and with those of others", func(w *hostileWorld) {
+		between("manager-to-a-referee", "sends the ends of round and league and an assignment to REF01 as the manager, without a credential and with those of other agents", func(w *hostileWorld) {
 			w.posesAsManager(someReferee)
 			for _, bearer := range []string{"", w.ManagerCredential("P01"), w.Token("REF01")} {
 				_, err := protocol.StartMatch.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(someReferee), Bearer: bearer}, w.Assignment("R1M1", 1, "REF01"))
 				w.saw("start_match", answerOf(err))
 			}
 		}),
-		running("plays-the-referee", "invites P03, asks for its choice, tells it that it has lost, and complains, without a token and with wrong ones, while it plays", func(w *hostileWorld) {
+		running("referee-in-a-match", "sends P03 an invitation, a CHOOSE_PARITY_CALL, a GAME_OVER and a GAME_ERROR as its referee during the match, without a token and with wrong ones", func(w *hostileWorld) {
 			w.posesAsReferee(map[string]string{
 				"without a token": "", "with the token none": protocol.NoToken, "with a forged token": "tok-ref01-x",
 				"with the token of another match": w.AccessToken("P03", "R3M1", 1, "REF01"), "with the token of another player": w.AccessToken("P01", "R1M1", 1, "REF01"),
 			})
 		}),
-		between("plays-the-referee-early", "invites P03 to a match that is not announced yet", func(w *hostileWorld) {
+		between("referee-before-the-match", "invites P03 to a match that is not announced yet", func(w *hostileWorld) {
 			w.posesAsReferee(map[string]string{"without a token": "", "with a forged token": "tok-ref01-x"})
 		}),
-		between("asks-for-states", "asks player and referee how they stand, without their tokens", func(w *hostileWorld) {
+		between("state-with-a-wrong-token", "queries the state of a player and of a referee with the token of P01", func(w *hostileWorld) {
 			w.saw("get_player_state", w.post(somePlayer, body("get_player_state", map[string]string{"auth_token": w.Token("P01")})))
 			w.saw("get_match_state", w.post(someReferee, body("get_match_state", map[string]string{"auth_token": w.Token("P01"), "match_id": "R1M1"})))
 			w.saw("ping", w.post(leaguetest.ManagerHost, body("ping", struct{}{})))
 		}),
 
 		// Bytes.
-		between("huge-request", "sends 2 MB to each", each(func(w *hostileWorld, host string) {
+		between("request-of-2-MB", "sends 2 MB to each agent", each(func(w *hostileWorld, host string) {
 			w.saw(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 2<<20)})))
 		})),
-		between("11-KB", "sends 11 KB to each", each(func(w *hostileWorld, host string) {
+		between("request-of-11-KB", "sends 11 KB to each agent", each(func(w *hostileWorld, host string) {
 			w.saw(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 11<<10)})))
 		})),
-		between("huge-request-with-a-bearer", "sends 900 KB to each, with a bearer credential that nobody was given", each(func(w *hostileWorld, host string) {
+		between("request-of-900-KB-with-a-bearer", "sends 900 KB to each agent, with a forged bearer credential", each(func(w *hostileWorld, host string) {
 			w.saw(host, w.post(host, body("notify_league_completed", map[string]string{"x": strings.Repeat("x", 900<<10)}), "Authorization", "Bearer guess"))
 		})),
-		between("huge-request-unannounced", "sends 2 MB of unknown length to each", each(func(w *hostileWorld, host string) {
+		between("request-of-unknown-length", "sends 2 MB of unknown length to each agent", each(func(w *hostileWorld, host string) {
 			w.saw(host, w.request(nethttp.MethodPost, leaguetest.EndpointOf(host), io.MultiReader(strings.NewReader(strings.Repeat(" ", 2<<20)))))
 		})),
-		between("huge-header", "sends a header of 1 MB to each", each(func(w *hostileWorld, host string) {
+		between("header-of-1-MB", "sends a header of 1 MB to each agent", each(func(w *hostileWorld, host string) {
 			w.saw(host, w.post(host, body("ping", struct{}{}), "X-Big", strings.Repeat("x", 1<<20)))
 		})),
-		between("bad-json", "sends what is no JSON to each", each(func(w *hostileWorld, host string) {
+		between("invalid-json", "sends invalid JSON to each agent", each(func(w *hostileWorld, host string) {
 			for _, raw := range []string{"", "{", "hello", "{\"jsonrpc\":\"2.0\",\"method\":\"pi\xffng\"}", `{"jsonrpc":"2.0","jsonrpc":"2.0"}`} {
 				w.saw(host, w.post(host, raw))
 			}
 		})),
-		between("bad-json-rpc", "sends JSON that is no request to each", each(func(w *hostileWorld, host string) {
+		between("invalid-json-rpc", "sends invalid JSON-RPC requests to each agent", each(func(w *hostileWorld, host string) {
 			for _, raw := range []string{"null", "7", `"ping"`, "{}", `{"jsonrpc":"1.0","method":"ping","id":1}`, `{"jsonrpc":"2.0","method":7,"id":1}`,
 				`{"jsonrpc":"2.0","method":"ping","params":"x","id":1}`, `{"jsonrpc":"2.0","method":"ping","id":{}}`} {
 				w.saw(host, w.post(host, raw))
 			}
 		})),
-		between("unknown-method", "calls methods that there are not", each(func(w *hostileWorld, host string) {
+		between("unknown-method", "calls unknown methods of each agent", each(func(w *hostileWorld, host string) {
 			for _, method := range []string{"shutdown", "__proto__", "rpc.discover", strings.Repeat("m", 5000), "\x1b[2J"} {
 				w.saw(host, w.post(host, body(method, struct{}{})))
 			}
 		})),
-		between("batch-of-1000", "sends a batch of 1,000 calls, and one of 100 in 10 KB", each(func(w *hostileWorld, host string) {
+		between("batch-of-1000", "sends batches of 1,000 calls, of 100 calls, and of 4,000 numbers", each(func(w *hostileWorld, host string) {
 			one := `{"jsonrpc":"2.0","method":"ping","id":1},`
 			w.saw("1,000 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 1000), ",")+"]"))
 			w.saw("100 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 100), ",")+"]"))
 			w.saw("4,000 empty calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat("0,", 4000), ",")+"]"))
 		})),
-		between("deep-params", "sends params of 4,000 levels of lists", each(func(w *hostileWorld, host string) {
+		between("deep-params", "sends params with 4,000 nested lists", each(func(w *hostileWorld, host string) {
 			deep := strings.Repeat("[", 4000) + strings.Repeat("]", 4000)
 			w.saw(host, w.post(host, `{"jsonrpc":"2.0","method":"league_query","params":`+deep+`,"id":1}`))
 		})),
-		between("everything-broken", "registers with 200 broken members", func(w *hostileWorld) {
+		between("200-invalid-fields", "registers with 200 invalid members", func(w *hostileWorld) {
 			games := strings.TrimSuffix(strings.Repeat("7,", 200), ",")
 			w.saw("register_player", w.post(leaguetest.ManagerHost, `{"jsonrpc":"2.0","method":"register_player","params":{"player_meta":{"game_types":[`+games+`]}},"id":1}`))
 		}),
-		between("other-verbs", "sends GET, PUT and DELETE to each", each(func(w *hostileWorld, host string) {
+		between("other-http-methods", "sends GET, PUT, DELETE, OPTIONS and TRACE to each agent", each(func(w *hostileWorld, host string) {
 			for _, verb := range []string{"GET", "PUT", "DELETE", "OPTIONS", "TRACE"} {
 				w.saw(verb+" "+host, w.request(verb, leaguetest.EndpointOf(host), nil))
 			}
 		})),
-		between("other-paths", "asks for files", each(func(w *hostileWorld, host string) {
+		between("other-paths", "requests other paths of each agent", each(func(w *hostileWorld, host string) {
 			for _, path := range []string{"/", "/../../etc/passwd", "/mcp/../private/key", "/debug/pprof/"} {
 				w.saw(path, w.request("GET", "http://"+host+":8000"+path, nil))
 			}
 		})),
-		between("from-a-browser", "posts as a web page elsewhere does: as text/plain, with an Origin, and under another Host", each(func(w *hostileWorld, host string) {
+		between("browser-requests", "sends requests of a web page of another site: as text/plain, with an Origin, and for another Host", each(func(w *hostileWorld, host string) {
 			call := body("ping", struct{}{})
 			w.saw("text/plain to "+host, w.post(host, call, "Content-Type", "text/plain"))
 			w.saw("with an Origin to "+host, w.post(host, call, "Origin", "http://evil.example"))
 			w.saw("another Host to "+host, w.post(host, call, "Host", "evil.example"))
 		})),
-		between("slow-header", "opens 50 connections to each, and sends a byte a second", each(func(w *hostileWorld, host string) {
+		between("slow-header", "opens 50 connections to each agent and sends one byte of a header per second", each(func(w *hostileWorld, host string) {
 			w.slowly(host, 50, "POST /mcp HTTP/1.1\r\n")
 		})),
-		between("slow-body", "opens 50 connections to each, and sends a body one byte a second", each(func(w *hostileWorld, host string) {
+		between("slow-body", "opens 50 connections to each agent and sends one byte of a body per second", each(func(w *hostileWorld, host string) {
 			w.slowly(host, 50, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n")
 		})),
-		between("never-reads-the-answer", "sends 50 requests to each, and does not read the answers", each(func(w *hostileWorld, host string) {
+		between("unread-responses", "sends 50 requests to each agent and does not read the responses", each(func(w *hostileWorld, host string) {
 			call := body("ping", struct{}{})
 			request := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(call), call)
 			for range 50 {
@@ -257,30 +257,30 @@ func strangerFaults() []*fault {
 			}
 			w.saw("ping to "+host+" meanwhile", w.post(host, call))
 		})),
-		between("unfinished-request", "sends half of a request, and closes the connection", each(func(w *hostileWorld, host string) {
+		between("incomplete-request", "sends half a request and closes the connection", each(func(w *hostileWorld, host string) {
 			c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
 			require.NoError(w.T, err)
 			_, _ = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"jsonrpc\"")
 			require.NoError(w.T, c.Close())
 			w.saw("ping to "+host+" afterwards", w.post(host, body("ping", struct{}{})))
 		})),
-		between("contradicting-lengths", "sends two Content-Lengths, and a length beside chunks", each(func(w *hostileWorld, host string) {
+		between("contradictory-lengths", "sends two Content-Lengths, and a Content-Length with chunks", each(func(w *hostileWorld, host string) {
 			for _, lines := range []string{"Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Content-Length: -5\r\n"} {
 				w.saw(host, w.raw(host, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+lines+"\r\n{}"))
 			}
 		})),
-		between("notifications", "sends 200 calls without an id to each", each(func(w *hostileWorld, host string) {
+		between("notifications", "sends 200 calls without an id to each agent", each(func(w *hostileWorld, host string) {
 			for range 200 {
 				w.saw(host, w.post(host, `{"jsonrpc":"2.0","method":"ping"}`))
 			}
 		})),
-		between("query-flood", "asks the manager 200 times at once with a right token", func(w *hostileWorld) {
+		between("query-flood", "sends 200 concurrent queries with a valid token", func(w *hostileWorld) {
 			w.together(200, func(int) {
 				_, err := w.Query("P01", protocol.QueryStandings).Send()
 				w.saw("GET_STANDINGS", answerOf(err))
 			})
 		}),
-		between("connection-flood", "opens 500 connections to each and keeps them", each(func(w *hostileWorld, host string) {
+		between("connection-flood", "opens 500 idle connections to each agent", each(func(w *hostileWorld, host string) {
 			for range 500 {
 				c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
 				require.NoError(w.T, err)
@@ -290,20 +290,20 @@ func strangerFaults() []*fault {
 		})),
 
 		// Registration.
-		registering("endpoint-is-the-manager", "registers with the manager's own endpoint", endpoint(leaguetest.EndpointOf(leaguetest.ManagerHost))),
+		registering("endpoint-of-the-manager", "registers with the manager's own endpoint", endpoint(leaguetest.EndpointOf(leaguetest.ManagerHost))),
 		registering("endpoint-of-another", "registers with the endpoint of P01", endpoint(leaguetest.EndpointOf("p01"))),
-		registering("endpoint-with-a-password", "registers with an endpoint that holds a user and a password", endpoint("http://user:secret@mallory:8000/mcp")),
-		registering("endpoint-is-a-file", "registers with the endpoint file:///etc/passwd", endpoint("file:///etc/passwd")),
+		registering("endpoint-with-a-password", "registers with an endpoint that contains a user and a password", endpoint("http://user:secret@mallory:8000/mcp")),
+		registering("endpoint-with-a-file-url", "registers with the endpoint file:///etc/passwd", endpoint("file:///etc/passwd")),
 		registering("endpoint-of-another-scheme", "registers with the endpoint gopher://mallory/", endpoint("gopher://mallory:8000/")),
-		registering("endpoint-is-no-URL", `registers with the endpoint "mallory"`, endpoint("mallory")),
-		registering("endpoint-nobody-listens-at", "registers with an endpoint where nobody listens", endpoint(leaguetest.EndpointOf("nowhere"))),
-		registering("endpoint-that-never-accepts", "registers with an endpoint that lets every connection hang before it is accepted", func(w *hostileWorld) {
+		registering("endpoint-is-no-url", `registers with the endpoint "mallory"`, endpoint("mallory")),
+		registering("endpoint-unreachable", "registers with an endpoint that refuses connections", endpoint(leaguetest.EndpointOf("nowhere"))),
+		registering("endpoint-never-accepts", "registers with an endpoint that never accepts connections", func(w *hostileWorld) {
 			x := (&wire{connect: neverAccepts}).ready(w)
 			x.bad.Store(true)
 			w.hostile.wires.Store("mallory", x)
 			w.saw("register_player", w.applied(w.Application("Mallory")))
 		}),
-		registering("endpoint-that-says-nothing", "registers with an endpoint that accepts connections and says nothing", func(w *hostileWorld) {
+		registering("endpoint-never-answers", "registers with an endpoint that accepts connections and never answers", func(w *hostileWorld) {
 			x := (&wire{greet: hangs}).ready(w)
 			w.hostile.wires.Store("mallory", x)
 			x.bad.Store(true)
@@ -311,7 +311,7 @@ func strangerFaults() []*fault {
 			w.Open(a, w.ScriptMux(a.Script))
 			w.saw("register_player", w.applied(w.Application("Mallory")))
 		}),
-		registering("endpoint-that-redirects-to-P01", "registers with an endpoint that redirects every call to P01", func(w *hostileWorld) {
+		registering("endpoint-redirects", "registers with an endpoint that redirects every call to P01", func(w *hostileWorld) {
 			x := (&wire{replies: map[string]reply{"": status("307 Temporary Redirect", "Location: "+leaguetest.EndpointOf("p01")+"\r\n")}}).ready(w)
 			w.hostile.wires.Store("mallory", x)
 			x.bad.Store(true)
@@ -319,29 +319,29 @@ func strangerFaults() []*fault {
 			w.Open(a, w.ScriptMux(a.Script))
 			w.saw("register_player", w.applied(w.Application("Mallory")))
 		}),
-		registering("name-steers-the-terminal", "registers with escape characters for the terminal in its name", applies(func(q *protocol.LeagueRegisterRequest) {
+		registering("name-with-escape-characters", "registers with terminal escape characters in its display name", applies(func(q *protocol.LeagueRegisterRequest) {
 			q.PlayerMeta.DisplayName = "\x1b[2J\x1b]0;owned\x07"
 		})),
-		registering("name-from-right-to-left", "registers with a name that turns the direction of writing", applies(func(q *protocol.LeagueRegisterRequest) {
+		registering("name-with-a-direction-mark", "registers with a right-to-left override in its display name", applies(func(q *protocol.LeagueRegisterRequest) {
 			q.PlayerMeta.DisplayName = "Agent \u202e10P"
 		})),
-		registering("name-of-5000-letters", "registers with a name of 5,000 letters", applies(func(q *protocol.LeagueRegisterRequest) {
+		registering("name-of-5000-letters", "registers with a display name of 5,000 letters", applies(func(q *protocol.LeagueRegisterRequest) {
 			q.PlayerMeta.DisplayName = strings.Repeat("M", 5000)
 		})),
-		registering("name-is-taken", "registers with the name of P01", applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = "Agent P01" })),
+		registering("name-of-another", "registers with the display name of P01", applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.DisplayName = "Agent P01" })),
 		registering("another-version", "registers with protocol version 9.9.9", applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ProtocolVersion = "9.9.9" })),
 		registering("another-game", "registers for chess", applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.GameTypes = []string{"chess"} })),
-		registering("repeats-anothers-registration", "sends the registration of P01 once more, without knowing its conversation", func(w *hostileWorld) {
+		registering("repeats-a-registration", "repeats the registration of P01 with another conversation_id", func(w *hostileWorld) {
 			q := w.Application("Agent P01")
 			q.ConversationID = "conv-p01"
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p01")
 			w.saw("register_player", w.applied(q))
 		}),
-		flooding("registration-flood", "sends 200 applications at once, with endpoints where nobody listens, while P04 wants to register",
+		flooding("registration-flood", "sends 200 concurrent applications with unreachable endpoints while P04 registers",
 			1000, func(w *hostileWorld) { w.flood(200) }),
-		flooding("registration-flood-for-one-place", "sends 20 applications at once, with endpoints where nobody listens, for the last place, which P04 wants as well",
+		flooding("registration-flood-for-one-slot", "sends 20 concurrent applications with unreachable endpoints for the last slot while P04 registers",
 			4, func(w *hostileWorld) { w.flood(20) }),
-		flooding("referee-flood", "sends 200 applications of referees at once, with endpoints where nobody listens, while P04 wants to register",
+		flooding("referee-flood", "sends 200 concurrent applications of referees with unreachable endpoints while P04 registers",
 			4, func(w *hostileWorld) {
 				w.beside(200, func(i int) {
 					q := w.RefereeApplication(fmt.Sprintf("Flood%d", i))
@@ -357,7 +357,7 @@ func strangerFaults() []*fault {
 	}
 }
 
-// applied is what a registration came to.
+// applied sends a registration and returns its result.
 func (w *hostileWorld) applied(q *protocol.LeagueRegisterRequest) string {
 	r, err := w.Apply(q)
 	if err != nil {
@@ -365,7 +365,7 @@ func (w *hostileWorld) applied(q *protocol.LeagueRegisterRequest) string {
 	}
 	if r.Status == protocol.StatusAccepted {
 		if q.AuthToken == "" {
-			w.mu.Lock() // a flood applies many times at once
+			w.mu.Lock() // a flood sends many applications concurrently
 			w.suspect = *r.PlayerID
 			w.mu.Unlock()
 		}
@@ -374,15 +374,15 @@ func (w *hostileWorld) applied(q *protocol.LeagueRegisterRequest) string {
 	return r.Status + " " + r.ErrorCode
 }
 
-// orNot leaves out why somebody was not registered: in a flood that is chance.
+// orNot omits the reason of a rejection, because it varies in a flood.
 func orNot(came string) string {
 	if came != protocol.StatusAccepted {
-		return "not registered, at the latest when the league has started"
+		return "not registered before the start"
 	}
 	return came
 }
 
-// together does something n times at the same time, and waits for all.
+// together calls do n times concurrently and waits for all calls.
 func (w *hostileWorld) together(n int, do func(i int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -392,37 +392,36 @@ func (w *hostileWorld) together(n int, do func(i int)) {
 	w.tidy()
 }
 
-// beside does the same, and does not wait.
+// beside calls do n times concurrently and does not wait.
 func (w *hostileWorld) beside(n int, do func(i int)) {
 	for i := range n {
 		w.flooding.Go(func() { do(i) })
 	}
 }
 
-// tidy puts in order what was noted by many at once.
+// tidy sorts notes of concurrent calls.
 func (w *hostileWorld) tidy() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	slices.SortFunc(w.notes, func(a, b note) int { return cmp.Or(cmp.Compare(a.came, b.came), cmp.Compare(a.what, b.what)) })
 }
 
-// flood sends applications at once, and goes on while they are decided. All of
-// them together may not take much memory.
+// flood sends concurrent applications and returns before they are decided. Their memory is
+// limited.
 func (w *hostileWorld) flood(n int) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	w.beside(n, func(i int) {
 		q := w.Application(fmt.Sprintf("Flood%d", i))
-		q.Sender = protocol.PlayerSender(protocol.PlayerID(100 + i)) // not an id of an honest player
+		q.Sender = protocol.PlayerSender(protocol.PlayerID(100 + i)) // no id of an honest player
 		w.saw("register_player", orNot(w.applied(q)))
 	})
 	w.WaitUntil(w.Now() + leaguetest.Second)
 	runtime.ReadMemStats(&after)
-	assert.Less(w.T, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(200<<20), "bytes; other tests run beside this one")
+	assert.Less(w.T, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(200<<20), "bytes; other tests run concurrently")
 }
 
-// posesAsManager says all that a manager says to an agent, without the right
-// credential.
+// posesAsManager sends all messages of a manager to an agent, without the right credential.
 func (w *hostileWorld) posesAsManager(host string) {
 	for _, a := range w.Agents() {
 		if a.Host != host {
@@ -441,8 +440,8 @@ func (w *hostileWorld) posesAsManager(host string) {
 	}
 }
 
-// posesAsReferee says all that a referee says to P03, with tokens by what they
-// are.
+// posesAsReferee sends all messages of a referee to P03, with each of the tokens. The keys
+// describe the tokens.
 func (w *hostileWorld) posesAsReferee(tokens map[string]string) {
 	var to *leaguetest.Agent
 	for _, a := range w.Agents() {
@@ -462,8 +461,8 @@ func (w *hostileWorld) posesAsReferee(tokens map[string]string) {
 	w.tidy()
 }
 
-// slowly opens connections, begins a request on each and goes on with a byte a
-// second, until the server has enough of it.
+// slowly opens connections, begins a request on each and sends one byte per second until the
+// server closes them.
 func (w *hostileWorld) slowly(host string, n int, begin string) {
 	began := w.Now()
 	var mu sync.Mutex
@@ -491,7 +490,7 @@ func (w *hostileWorld) slowly(host string, n int, begin string) {
 	w.saw(host, fmt.Sprintf("cut off after %d s", int(longest.Round(leaguetest.Second)/leaguetest.Second)))
 }
 
-// raw sends bytes, and tells the status line that comes back.
+// raw sends bytes and returns the status line of the response.
 func (w *hostileWorld) raw(host, request string) string {
 	c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
 	require.NoError(w.T, err)

@@ -18,7 +18,7 @@ import (
 	"evenodd/transport/http"
 )
 
-// limiting answers E022 and asks to wait.
+// limiting returns a reply with E022 and a retry delay.
 func limiting(wait time.Duration) leaguetest.Reply {
 	e := protocol.RateLimited(wait)
 	message := protocol.LeagueError{
@@ -28,17 +28,17 @@ func limiting(wait time.Duration) leaguetest.Reply {
 	return leaguetest.FailWith(&transport.Error{Code: e.RPC, Message: e.Code.Name(), Data: leaguetest.Encode(message)})
 }
 
-func TestRateLimitedPlayerIsAskedAgainWhenItSays(t *testing.T) {
+func TestRateLimitedPlayerIsAskedAgainAfterItsDelay(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(5, limiting(4*leaguetest.Second), leaguetest.Normally))))
 		assert.Equal(t, []time.Duration{0, 4 * leaguetest.Second, 8 * leaguetest.Second, 12 * leaguetest.Second, 16 * leaguetest.Second, 20 * leaguetest.Second},
-			leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "more often than there are retries")
+			leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "more attempts than retries")
 		assert.Empty(t, w.GameErrors())
 		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
 	})
 }
 
-func TestPausesGrowWhereARateLimitedPlayerNamesNone(t *testing.T) {
+func TestPausesGrowForARateLimitedPlayerWithoutADelay(t *testing.T) {
 	const ms = time.Millisecond
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.RefuseWith(protocol.ErrRateLimited))))
@@ -54,12 +54,12 @@ func TestRateLimitUsesUpNoRetry(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
 			leaguetest.FailWith(leaguetest.ErrHangUp), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", "Even"), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", 0), leaguetest.Normally))))
-		assert.Len(t, w.GameErrors(), 3, "there are three retries")
+		assert.Len(t, w.GameErrors(), 3, "three retries are allowed")
 		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
 	})
 }
 
-func TestPlayerThatIsRateLimitedForItsWholeWindowLosesByE022(t *testing.T) {
+func TestPlayerRateLimitedForItsWholeWindowLosesWithE022(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, limiting(time.Hour))))
 		assert.Equal(t, []leaguetest.GameError{leaguetest.FinalError(30*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.ChoiceReply)}, w.GameErrors())
@@ -71,8 +71,8 @@ func TestPlayerThatIsRateLimitedForItsWholeWindowLosesByE022(t *testing.T) {
 	})
 }
 
-// A free clock does not advance, as in a simulation with faults.
-func TestRateLimitEndsAlsoWhereNoTimePasses(t *testing.T) {
+// A free-running clock does not advance, as in a simulation with faults.
+func TestRateLimitEndsWithAFrozenClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
 		w.StartManager(2, 1)
@@ -90,8 +90,8 @@ func TestRateLimitEndsAlsoWhereNoTimePasses(t *testing.T) {
 
 func TestHTTP429IsRateLimited(t *testing.T) {
 	for name, err := range map[string]error{
-		"plain":                         &http.StatusError{Status: 429, After: 7 * leaguetest.Second},
-		"with an error of another code": &transport.Error{Code: -32000, Message: "slow down", After: 7 * leaguetest.Second, Status: 429},
+		"plain":                   &http.StatusError{Status: 429, After: 7 * leaguetest.Second},
+		"with another error code": &transport.Error{Code: -32000, Message: "slow down", After: 7 * leaguetest.Second, Status: 429},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := protocol.AsError(err)
@@ -112,23 +112,23 @@ func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
 		w.Finish()
 		require.Len(t, w.Manager.Results(), 3)
 		for _, m := range w.Manager.Results() {
-			assert.Contains(t, m.Reason, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited, asked to wait 1s)", "it was asked, and forfeited nothing")
+			assert.Contains(t, m.Reason, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited, asked to wait 1s)", "it was invited, so it is not suspended")
 		}
 	})
 }
 
-func TestAuditFindsNothingWrongWithRateLimitsAndResultsFromTheStandings(t *testing.T) {
+func TestAuditAcceptsRateLimitsAndResultsFromTheStandings(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Varies = true
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
 		w.RefereeWithFiles("REF01", folder)
-		deaf := w.PlayerIn("P01", folder, leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType)))
+		player := w.PlayerIn("P01", folder, leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType)))
 		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(9, limiting(2*leaguetest.Second), leaguetest.Normally)))
 		w.Player("P03", leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
 		w.Player("P04")
 		x.Finish()
-		require.NoError(t, deaf.Player.Close())
+		require.NoError(t, player.Player.Close())
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3)
 		x.CloseAudited()
 	})

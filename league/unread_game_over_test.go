@@ -10,11 +10,11 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestPlayerThatReadsNoGameOverLearnsItsResultsFromTheStandings(t *testing.T) {
+func TestPlayerWithoutGameOverReadsItsResultsFromTheStandings(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1)
 		w.Referee("REF01")
-		deaf := w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType)))
+		player := w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType)))
 		for _, id := range []string{"P02", "P03", "P04"} {
 			w.Player(id)
 		}
@@ -22,7 +22,7 @@ func TestPlayerThatReadsNoGameOverLearnsItsResultsFromTheStandings(t *testing.T)
 		for _, row := range end.FinalStandings {
 			if row.PlayerID == "P01" {
 				want := protocol.PlayerStats{TotalMatches: 3, Wins: row.Wins, Draws: row.Draws, Losses: row.Losses}
-				assert.Equal(t, want, deaf.Player.Record().Stats)
+				assert.Equal(t, want, player.Player.Record().Stats)
 			}
 		}
 		q := &protocol.ToolRequest{}

@@ -17,24 +17,24 @@ import (
 	"evenodd/referee"
 )
 
-// A slowCarrier is that of an overloaded referee: calls of some method to P02
-// wait in it before they are sent, or fail in it, once for each entry of a list.
+// slowCarrier simulates an overloaded referee: calls of one method to P02 wait in a queue or
+// fail locally, once for each entry of the list.
 type slowCarrier struct {
 	next   protocol.Caller
 	method string
 
 	mu   sync.Mutex
-	list []trouble
+	list []localFault
 }
 
-// trouble is what a call meets at the referee's side.
-type trouble struct {
+// localFault is what delays or fails a call at the referee.
+type localFault struct {
 	queued time.Duration
 	err    error
 }
 
 func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
-	met := trouble{}
+	met := localFault{}
 	if r.Method == c.method && leaguetest.HostOf(r.Endpoint) == "p02" {
 		c.mu.Lock()
 		if len(c.list) > 0 {
@@ -65,8 +65,8 @@ func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *p
 	return answer, timing, err
 }
 
-// burdened is a referee that keeps files and meets trouble.
-func burdened(w *leaguetest.World, folder store.Folder, carrier *slowCarrier, stalls func(from, to time.Time) time.Duration) *leaguetest.Agent {
+// refereeWithCarrier starts a referee with match files and a slow carrier.
+func refereeWithCarrier(w *leaguetest.World, folder store.Folder, carrier *slowCarrier, stalls func(from, to time.Time) time.Duration) *leaguetest.Agent {
 	w.T.Helper()
 	a := w.RefereeWith("REF01", nil, func(o *referee.Options) {
 		carrier.next = o.Caller
@@ -76,15 +76,16 @@ func burdened(w *leaguetest.World, folder store.Folder, carrier *slowCarrier, st
 	return a
 }
 
-// stalling says how long the process stood still at the end of one window after
-// the other, or at its begin, and looks whether it is asked for these.
+// stalling returns a Stalls function. It reports the given stalls of the process at the
+// begin or at the end of successive windows, and checks that it is asked for the margins of
+// a window.
 func stalling(t *testing.T, begin []time.Duration, end ...time.Duration) func(from, to time.Time) time.Duration {
 	var mu sync.Mutex
 	return func(from, to time.Time) (length time.Duration) {
-		assert.Equal(t, 250*time.Millisecond, to.Sub(from), "a margin of the window")
+		assert.Equal(t, 250*time.Millisecond, to.Sub(from), "the margin of the window")
 		list := &end
 		if !to.Equal(time.Now()) {
-			assert.Equal(t, 5*leaguetest.Second, time.Since(from), "from when on it was sent")
+			assert.Equal(t, 5*leaguetest.Second, time.Since(from), "the time at which the request was sent")
 			list = &begin
 		}
 		mu.Lock()
@@ -96,69 +97,69 @@ func stalling(t *testing.T, begin []time.Duration, end ...time.Duration) func(fr
 	}
 }
 
-func TestWhoIsToBlame(t *testing.T) {
+func TestLocalFaultsDoNotCountAgainstThePlayer(t *testing.T) {
 	blamed := []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}
 	for _, test := range []struct {
 		name       string
-		trouble    []trouble
+		localFault []localFault
 		stalls     []time.Duration // at the end of a window
 		begin      []time.Duration
-		answers    leaguetest.Reply // of P02 to the invitation
-		complaints []leaguetest.GameError
-		over       time.Duration // when GAME_OVER goes out
-		void       []string      // of the match file
+		answers    leaguetest.Reply // replies of P02 to the invitation
+		gameErrors []leaguetest.GameError
+		over       time.Duration // time of GAME_OVER
+		void       []string      // reasons of void attempts in the match file
 		asked      int
 	}{
 		{
-			name: "a question that waited here: the player has its whole window", trouble: []trouble{{queued: 3 * leaguetest.Second}},
+			name: "the request was queued: the player has its whole window", localFault: []localFault{{queued: 3 * leaguetest.Second}},
 			answers: leaguetest.InTurn(leaguetest.Delayed(4900*time.Millisecond, leaguetest.Normally)), over: 7900 * time.Millisecond, asked: 1,
 		},
 		{
-			name: "it waited, and the player let the whole window pass: the deadline it was told was wrong", asked: 2,
-			trouble: []trouble{{queued: 3 * leaguetest.Second}}, answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 8 * leaguetest.Second,
+			name: "the request was queued and the player did not answer: the deadline in the request was wrong", asked: 2,
+			localFault: []localFault{{queued: 3 * leaguetest.Second}}, answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 8 * leaguetest.Second,
 			void: []string{"the question was queued for 3s at the referee before it was sent"},
 		},
 		{
-			name: "it waited no longer than the margin", trouble: []trouble{{queued: 250 * time.Millisecond}},
+			name: "the request was queued within the margin", localFault: []localFault{{queued: 250 * time.Millisecond}},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 7250 * time.Millisecond, asked: 2,
-			complaints: []leaguetest.GameError{{
+			gameErrors: []leaguetest.GameError{{
 				At: 5250 * time.Millisecond, To: "p02", Code: protocol.ErrTimeout, Retry: 1, Retryable: true, Action: leaguetest.JoinAck, Next: 7 * leaguetest.Second, Remaining: leaguetest.NotGiven,
 			}},
 		},
 		{
-			name: "the process stood still at the end", stalls: []time.Duration{2 * leaguetest.Second},
+			name: "the process stalled at the end", stalls: []time.Duration{2 * leaguetest.Second},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
 			void: []string{"the referee stalled for 2s when the time to answer ended"},
 		},
 		{
-			name: "it stood still no longer than the margin", stalls: []time.Duration{250 * time.Millisecond},
-			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
+			name: "the process stalled within the margin at the end", stalls: []time.Duration{250 * time.Millisecond},
+			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), gameErrors: blamed, over: 7 * leaguetest.Second, asked: 2,
 		},
 		{
-			name: "the player is late, and nobody else", answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
+			name: "the player is late", answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), gameErrors: blamed, over: 7 * leaguetest.Second, asked: 2,
 		},
 		{
-			name: "it stood still when the question was sent", begin: []time.Duration{leaguetest.Second},
+			name: "the process stalled when the request was sent", begin: []time.Duration{leaguetest.Second},
 			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), over: 5 * leaguetest.Second, asked: 2,
 			void: []string{"the referee stalled for 1s when the question was sent"},
 		},
 		{
-			name: "it stood still for a moment when the question was sent", begin: []time.Duration{250 * time.Millisecond},
-			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), complaints: blamed, over: 7 * leaguetest.Second, asked: 2,
+			name: "the process stalled within the margin when the request was sent", begin: []time.Duration{250 * time.Millisecond},
+			answers: leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), gameErrors: blamed, over: 7 * leaguetest.Second, asked: 2,
 		},
 		{
-			name: "no file descriptors", trouble: []trouble{{err: leaguetest.NoDescriptors{}}}, answers: leaguetest.Normally, over: 2 * leaguetest.Second, asked: 1,
+			name: "no file descriptors", localFault: []localFault{{err: leaguetest.NoDescriptors{}}}, answers: leaguetest.Normally, over: 2 * leaguetest.Second, asked: 1,
 			void: []string{"the call failed at the referee's side"},
 		},
 		{
-			name: "nine times in vain is no reason to give up", answers: leaguetest.InTurn(leaguetest.FirstN(9, leaguetest.Silent, leaguetest.Normally)), over: 45 * leaguetest.Second, asked: 10,
+			name: "nine void attempts do not fail the match", answers: leaguetest.InTurn(leaguetest.FirstN(9, leaguetest.Silent, leaguetest.Normally)), over: 45 * leaguetest.Second, asked: 10,
 			stalls: slices.Repeat([]time.Duration{leaguetest.Second}, 9),
 			void:   slices.Repeat([]string{"the referee stalled for 1s when the time to answer ended"}, 9),
 		},
 		{
-			name: "a void try is no retry", answers: leaguetest.InTurn(leaguetest.FirstN(5, leaguetest.Silent, leaguetest.Normally)), asked: 6,
+			name: "a void attempt is no retry", answers: leaguetest.InTurn(leaguetest.FirstN(5, leaguetest.Silent, leaguetest.Normally)), asked: 6,
 			stalls: []time.Duration{0, leaguetest.Second, leaguetest.Second, 0, 0}, over: 31 * leaguetest.Second,
-			complaints: []leaguetest.GameError{
+			gameErrors: []leaguetest.GameError{
 				leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck), leaguetest.RetryAfterPause(22*leaguetest.Second, protocol.ErrTimeout, 2, leaguetest.JoinAck), leaguetest.RetryAfterPause(29*leaguetest.Second, protocol.ErrTimeout, 3, leaguetest.JoinAck),
 			},
 			void: slices.Repeat([]string{"the referee stalled for 1s when the time to answer ended"}, 2),
@@ -167,13 +168,13 @@ func TestWhoIsToBlame(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				boss := w.ScriptedManager()
-				r := burdened(w, folder, &slowCarrier{method: protocol.Invite.Name, list: slices.Clone(test.trouble)}, stalling(t, test.begin, test.stalls...))
+				manager := w.ScriptedManager()
+				r := refereeWithCarrier(w, folder, &slowCarrier{method: protocol.Invite.Name, list: slices.Clone(test.localFault)}, stalling(t, test.begin, test.stalls...))
 				w.Player("P01")
 				w.Player("P02", leaguetest.On(protocol.Invite.Name, test.answers))
-				w.HandOver(boss, r, "R1M1", 1)
+				w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(100 * leaguetest.Second)
-				assert.Equal(t, test.complaints, w.GameErrors())
+				assert.Equal(t, test.gameErrors, w.GameErrors())
 				assert.Len(t, w.Calls(protocol.Invite.Name, "p02"), test.asked)
 				over := w.Calls(protocol.NotifyMatchResult.Name)
 				assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(over))
@@ -192,18 +193,18 @@ func TestWhoIsToBlame(t *testing.T) {
 	}
 }
 
-func TestWhereTheTimeWent(t *testing.T) {
+func TestGameErrorAndTranscriptHaveTheTiming(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		boss := w.ScriptedManager()
-		r := burdened(w, folder, &slowCarrier{method: protocol.Invite.Name, list: []trouble{{queued: 200 * time.Millisecond}, {queued: 100 * time.Millisecond}}}, nil)
+		manager := w.ScriptedManager()
+		r := refereeWithCarrier(w, folder, &slowCarrier{method: protocol.Invite.Name, list: []localFault{{queued: 200 * time.Millisecond}, {queued: 100 * time.Millisecond}}}, nil)
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally))))
-		w.HandOver(boss, r, "R1M1", 1)
+		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
-		told := w.Calls(protocol.NotifyGameError.Name)
-		require.Len(t, told, 1)
-		context := leaguetest.Decode[protocol.GameError](told[0].Message).Context
+		sent := w.Calls(protocol.NotifyGameError.Name)
+		require.Len(t, sent, 1)
+		context := leaguetest.Decode[protocol.GameError](sent[0].Message).Context
 		assert.Equal(t, map[string]any{"queued_ms": 200.0, "connecting_ms": 0.0, "waiting_ms": 5000.0, "reading_ms": 0.0}, context["timing"])
 		assert.Equal(t, "2000-01-01T00:00:05Z", context["deadline"])
 		var timings []protocol.Timing
@@ -218,21 +219,21 @@ func TestWhereTheTimeWent(t *testing.T) {
 	})
 }
 
-func TestAWindowIsTheSameForAWrongAnswer(t *testing.T) {
+func TestWindowExcludesLocalQueueingForInvalidReplies(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		boss := w.ScriptedManager()
-		r := burdened(w, "", &slowCarrier{method: protocol.Invite.Name, list: []trouble{{queued: leaguetest.Second}, {queued: leaguetest.Second}}}, nil)
+		manager := w.ScriptedManager()
+		r := refereeWithCarrier(w, "", &slowCarrier{method: protocol.Invite.Name, list: []localFault{{queued: leaguetest.Second}, {queued: leaguetest.Second}}}, nil)
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("accept", "yes")), leaguetest.Delayed(3900*time.Millisecond, leaguetest.Normally))))
-		w.HandOver(boss, r, "R1M1", 1)
+		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
 		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(2*leaguetest.Second, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 4*leaguetest.Second)}, w.GameErrors())
-		assert.Equal(t, 6900*time.Millisecond, w.Calls(protocol.NotifyMatchResult.Name)[0].At, "5 s of its own, and 2 s that were not")
+		assert.Equal(t, 6900*time.Millisecond, w.Calls(protocol.NotifyMatchResult.Name)[0].At, "5 s of its own and 2 s of local queueing")
 	})
 }
 
-func TestAQuestionThatNeverComesThroughIsNobodysLoss(t *testing.T) {
-	for name, folder := range map[string]bool{"with files": true, "without": false} {
+func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
+	for name, folder := range map[string]bool{"with files": true, "without files": false} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 				into := store.Folder("")
@@ -240,12 +241,12 @@ func TestAQuestionThatNeverComesThroughIsNobodysLoss(t *testing.T) {
 					into = leaguetest.TempFolder(t)
 				}
 				w.StartManager(2, 1, func(o *league.Options) { o.LongestMatch = time.Hour })
-				burdened(w, into, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
+				refereeWithCarrier(w, into, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
 				w.Player("P01", leaguetest.WithStrategy("even"))
 				w.Player("P02", leaguetest.WithStrategy("even"), leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FirstN(10, leaguetest.Silent, leaguetest.Normally))))
 				w.Finish()
 				assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 50s"}, w.AssignmentLog(),
-					"the referee asks for it again as soon as it has given it up")
+					"the referee re-registers after it gave up the match, and gets it again")
 				assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2)
 				assert.Empty(t, w.GameErrors())
 				assert.Equal(t, protocol.StatusDraw, w.Manager.Results()[0].Status)
@@ -257,7 +258,7 @@ func TestAQuestionThatNeverComesThroughIsNobodysLoss(t *testing.T) {
 	}
 }
 
-func TestStrictReplies(t *testing.T) {
+func TestStrictRefereeRejectsDeviatingReplies(t *testing.T) {
 	for _, test := range []struct {
 		name, member string
 		value        any
@@ -287,7 +288,7 @@ func TestStrictReplies(t *testing.T) {
 	}
 }
 
-func TestAStrictPlayerRefusesRefereesWithoutProof(t *testing.T) {
+func TestStrictPlayerRejectsUnauthenticatedReferees(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.VerifyReferees)
@@ -301,26 +302,26 @@ func TestAStrictPlayerRefusesRefereesWithoutProof(t *testing.T) {
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 4001)
 		c = w.ScriptedReferee(p, "R1M1", 1)
 		_, err = c.Invite()
-		require.NoError(t, err, "one that proves itself is welcome")
+		require.NoError(t, err, "a referee that authenticates itself is accepted")
 	})
 }
 
-func TestAStrangerCannotTakeOverAMatch(t *testing.T) {
+func TestUntrustedCallerCannotTakeOverAMatch(t *testing.T) {
 	for _, test := range []struct {
 		name          string
-		first, second string // who invites
-		proven        bool   // the first one
-		attempts      [2]int // theirs
+		first, second string // the senders of the invitations
+		proven        bool   // whether the first one has a valid access token
+		attempts      [2]int // attempts of the invitations
 		code          protocol.Code
 	}{
 		{"after the announced referee", "REF01", "REF66", false, [2]int{1, 1}, protocol.ErrTokenInvalid},
 		{"in another attempt", "REF01", "REF66", false, [2]int{1, 2}, protocol.ErrTokenInvalid},
-		{"after one that proved itself", "REF01", "REF66", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
-		{"under the name of one that proved itself", "REF01", "REF01", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
-		{"and the announced referee comes after a stranger", "REF66", "REF01", false, [2]int{1, 1}, ""},
-		{"and it comes after a stranger that speaks of a later attempt", "REF66", "REF01", false, [2]int{9, 1}, ""},
-		{"and it comes after a stranger under its name", "REF01", "REF01", false, [2]int{9, 1}, ""},
-		{"and the same one comes again", "REF01", "REF01", false, [2]int{1, 2}, ""},
+		{"after an authenticated referee", "REF01", "REF66", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"with the sender of an authenticated referee", "REF01", "REF01", true, [2]int{1, 1}, protocol.ErrTokenInvalid},
+		{"the announced referee invites after an untrusted caller", "REF66", "REF01", false, [2]int{1, 1}, ""},
+		{"the announced referee invites after an untrusted caller with a later attempt", "REF66", "REF01", false, [2]int{9, 1}, ""},
+		{"the announced referee invites after an untrusted caller with its sender", "REF01", "REF01", false, [2]int{9, 1}, ""},
+		{"the same referee invites again", "REF01", "REF01", false, [2]int{1, 2}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
@@ -345,25 +346,24 @@ func TestAStrangerCannotTakeOverAMatch(t *testing.T) {
 				}
 				leaguetest.AssertRefused(t, err, test.code, 4001)
 				_, err = first.Choose()
-				require.NoError(t, err, "the match goes on")
+				require.NoError(t, err, "the match continues")
 			})
 		})
 	}
 }
 
-// A player that the invitation to a second attempt did not reach counts how that
-// ended all the same.
-func TestTheEndOfAnAttemptThatAPlayerWasNotInvitedTo(t *testing.T) {
+// A player counts the result of a second attempt even if it did not receive its invitation.
+func TestGameOverOfAnAttemptWithoutInvitationCounts(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01")
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 		_, err := w.ScriptedReferee(p, "R1M1", 1).Invite()
 		require.NoError(t, err)
-		stranger := w.ScriptedReferee(p, "R1M1", 2)
-		stranger.Token = w.AccessToken("P01", "R1M1", 1, "REF01")
-		_, err = stranger.SendGameOver(8)
-		require.NoError(t, err, "it is the referee that invited")
+		other := w.ScriptedReferee(p, "R1M1", 2)
+		other.Token = w.AccessToken("P01", "R1M1", 1, "REF01")
+		_, err = other.SendGameOver(8)
+		require.NoError(t, err, "it has the token of the referee that invited")
 		assert.Equal(t, 1, p.Player.Record().Stats.TotalMatches)
 
 		_, err = w.ScriptedReferee(p, "R1M2", 1).Invite()

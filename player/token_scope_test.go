@@ -11,8 +11,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A player's token gives access to its own slot in the league and to nothing else.
-func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
+func TestPlayerTokenGrantsNothingBeyondTheOwnPlayer(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartReporting()
 		token := w.Token("P02")
@@ -95,12 +94,12 @@ func TestPlayersTokenGivesAccessToItsSlotOnly(t *testing.T) {
 		back.AuthToken, back.Sender, back.PlayerMeta.ContactEndpoint = token, "player:P01", leaguetest.EndpointOf("p02")
 		r, err := w.Apply(back)
 		require.NoError(t, err)
-		assert.Equal(t, "P02", *r.PlayerID, "whatever it calls itself, it is who its token says")
+		assert.Equal(t, "P02", *r.PlayerID, "the token determines the id")
 		w.PingOnly("elsewhere")
 		back.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("elsewhere")
 		r, err = w.Apply(back)
 		require.NoError(t, err)
-		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode, "it answers at its old place")
+		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode, "it answers at its registered endpoint")
 		assert.Zero(t, w.Manager.Status().Recorded)
 		w.AssertNoTokenLeaked("P01", "REF01", "REF02")
 	})

@@ -13,7 +13,7 @@ import (
 	"evenodd/league/store"
 )
 
-func TestReturnedPlayerHasTheTotalsOfItsWholeLeague(t *testing.T) {
+func TestReturnedPlayerHasTheTotalsOfTheWholeLeague(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
@@ -21,7 +21,7 @@ func TestReturnedPlayerHasTheTotalsOfItsWholeLeague(t *testing.T) {
 		first := w.PlayerIn("P01", folder)
 		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(10*leaguetest.Second, leaguetest.Normally)))
 		w.WaitUntil(11 * leaguetest.Second) // in the second of two rounds
-		require.Nil(t, first.Player.Record().League, "it was there all the time")
+		require.Nil(t, first.Player.Record().League, "it has played the whole league")
 		require.Len(t, w.Manager.Results(), 1)
 		first.Stop()
 		require.NoError(t, first.Player.Close())
@@ -36,8 +36,8 @@ func TestReturnedPlayerHasTheTotalsOfItsWholeLeague(t *testing.T) {
 		assert.Equal(t, &protocol.PlayerStats{TotalMatches: 1, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses}, again.Player.Record().League)
 		end := w.Finish()
 		require.NotNil(t, again.Player.Record().League)
-		assert.Equal(t, 2, again.Player.Record().League.TotalMatches, "as the last table says")
-		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "its own history")
+		assert.Equal(t, 2, again.Player.Record().League.TotalMatches, "by the final standings")
+		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "by its own history")
 		assert.Equal(t, 2, end.FinalStandings[0].Played)
 
 		q := &protocol.ToolRequest{}

@@ -16,14 +16,14 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A candidate is an agent of ours on its way into a league.
+// candidate is one of our agents before its registration.
 type candidate struct {
 	name     string
 	method   string // of its registration
 	make     func(w *leaguetest.World, traits ...leaguetest.Option) *leaguetest.Agent
 	register func(a *leaguetest.Agent, ctx context.Context) error
 	id       func(a *leaguetest.Agent) string
-	first    func(w *leaguetest.World, a *leaguetest.Agent) error // what its manager may want of it at once
+	first    func(w *leaguetest.World, a *leaguetest.Agent) error // a request of the manager right after the registration
 }
 
 func candidates() []candidate {
@@ -54,17 +54,17 @@ func candidates() []candidate {
 	}
 }
 
-// asCandidates runs a story for both kinds of agent.
-func asCandidates(t *testing.T, story func(t *testing.T, w *leaguetest.World, c candidate)) {
+// forBothRoles runs a test for a player and for a referee.
+func forBothRoles(t *testing.T, run func(t *testing.T, w *leaguetest.World, c candidate)) {
 	t.Helper()
 	for _, c := range candidates() {
 		t.Run(c.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) { story(t, w, c) })
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) { run(t, w, c) })
 		})
 	}
 }
 
-func TestAnAgentKeepsRegisteringUntilItIsAnswered(t *testing.T) {
+func TestRegistrationIsRetriedUntilItIsAnswered(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		parts  []leaguetest.Reply
@@ -73,11 +73,11 @@ func TestAnAgentKeepsRegisteringUntilItIsAnswered(t *testing.T) {
 		{"the manager closes connections", []leaguetest.Reply{leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally},
 			[]time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second}},
 		{"the manager hangs", []leaguetest.Reply{leaguetest.Silent, leaguetest.Normally}, []time.Duration{12 * leaguetest.Second}},
-		{"the manager answers garbage", []leaguetest.Reply{leaguetest.FailWith(leaguetest.ErrGarbage), leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second}},
-		{"the manager is asked too often", []leaguetest.Reply{leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second}},
+		{"the manager sends invalid responses", []leaguetest.Reply{leaguetest.FailWith(leaguetest.ErrGarbage), leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second}},
+		{"the manager answers RATE_LIMITED", []leaguetest.Reply{leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally}, []time.Duration{2 * leaguetest.Second}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+			forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 				w.ScriptedManager(leaguetest.On(c.method, leaguetest.InTurn(test.parts...)))
 				a := c.make(w)
 				require.NoError(t, c.register(a, w.Context))
@@ -93,8 +93,8 @@ func TestAnAgentKeepsRegisteringUntilItIsAnswered(t *testing.T) {
 	}
 }
 
-func TestAnAgentWaitsForAManagerThatIsNotUpYet(t *testing.T) {
-	asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+func TestAgentWaitsForTheManagerToStart(t *testing.T) {
+	forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 		w.RunAt(20*leaguetest.Second, func() { w.ScriptedManager() })
 		a := c.make(w)
 		require.NoError(t, c.register(a, w.Context))
@@ -103,8 +103,8 @@ func TestAnAgentWaitsForAManagerThatIsNotUpYet(t *testing.T) {
 	})
 }
 
-func TestAnAgentStopsRegisteringWhenItIsTold(t *testing.T) {
-	asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+func TestRegistrationStopsWhenItIsCancelled(t *testing.T) {
+	forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 		ctx, cancel := context.WithTimeout(w.Context, 60*leaguetest.Second)
 		defer cancel()
 		a := c.make(w)
@@ -114,7 +114,7 @@ func TestAnAgentStopsRegisteringWhenItIsTold(t *testing.T) {
 	})
 }
 
-func TestARegistrationThatIsRefused(t *testing.T) {
+func TestRejectedRegistrationIsNotRetried(t *testing.T) {
 	rejected := func(reason any) leaguetest.Reply {
 		return func(c *leaguetest.Call) (jsontext.Value, error) {
 			answer, err := c.OwnAnswer()
@@ -133,12 +133,12 @@ func TestARegistrationThatIsRefused(t *testing.T) {
 		part leaguetest.Reply
 		want membership.RefusedError
 	}{
-		{"the league is full", rejected("no room"), membership.RefusedError{Code: "E020", Reason: "no room"}},
+		{"the league is full", rejected("no free slot"), membership.RefusedError{Code: "E020", Reason: "no free slot"}},
 		{"without a reason", rejected(nil), membership.RefusedError{Code: "E020", Reason: "no reason given"}},
 		{"accepted without a token", leaguetest.EditAnswer("auth_token", nil), membership.RefusedError{Reason: "the manager accepted, but gave no id or no token"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+			forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 				w.ScriptedManager(leaguetest.On(c.method, test.part))
 				a := c.make(w)
 				var refused *membership.RefusedError
@@ -151,8 +151,8 @@ func TestARegistrationThatIsRefused(t *testing.T) {
 	}
 }
 
-func TestARegistrationThatTheRealManagerRefuses(t *testing.T) {
-	asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+func TestRejectionHasReasonAndCode(t *testing.T) {
+	forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 		w.StartManager(0, 1, func(o *league.Options) {
 			o.CheckHost = func(context.Context, string) error { return errors.New("there is no such host") }
 		})
@@ -164,8 +164,8 @@ func TestARegistrationThatTheRealManagerRefuses(t *testing.T) {
 	})
 }
 
-func TestAnAgentJoinsOnlyItsLeague(t *testing.T) {
-	asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+func TestAgentJoinsOnlyItsLeague(t *testing.T) {
+	forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 		w.ScriptedManager()
 		a := c.make(w, leaguetest.WithLeague("another_league"))
 		var refused *membership.RefusedError
@@ -179,10 +179,10 @@ func TestAnAgentJoinsOnlyItsLeague(t *testing.T) {
 	})
 }
 
-// A manager may begin the league before the answer to the last registration has
-// been read: what arrives meanwhile waits for it.
-func TestACallThatOvertakesTheAnswerToTheRegistration(t *testing.T) {
-	asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+// The manager may start the league before the agent has read the response to its
+// registration. Its calls wait for that response.
+func TestCallDuringRegistrationWaitsForTheResponse(t *testing.T) {
+	forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 		var a *leaguetest.Agent
 		failed := make(chan error, 1)
 		w.ScriptedManager(leaguetest.On(c.method, func(call *leaguetest.Call) (jsontext.Value, error) {
@@ -197,8 +197,8 @@ func TestACallThatOvertakesTheAnswerToTheRegistration(t *testing.T) {
 	})
 }
 
-func TestACallThatOvertakesARefusal(t *testing.T) {
-	asCandidates(t, func(t *testing.T, w *leaguetest.World, c candidate) {
+func TestCallDuringARejectedRegistrationFails(t *testing.T) {
+	forBothRoles(t, func(t *testing.T, w *leaguetest.World, c candidate) {
 		var a *leaguetest.Agent
 		failed := make(chan error, 1)
 		w.ScriptedManager(leaguetest.On(c.method, func(call *leaguetest.Call) (jsontext.Value, error) {

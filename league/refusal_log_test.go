@@ -18,7 +18,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A logbook collects log lines.
+// logbook collects log lines.
 type logbook struct {
 	mu    sync.Mutex
 	lines bytes.Buffer
@@ -30,7 +30,7 @@ func (l *logbook) Write(line []byte) (int, error) {
 	return l.lines.Write(line)
 }
 
-// refusals are the lines about refused requests: method, sender, code, defect.
+// refusals returns method, sender, code and defect of each logged refusal.
 func (l *logbook) refusals(t *testing.T) (list []string) {
 	t.Helper()
 	l.mu.Lock()
@@ -53,14 +53,14 @@ func (l *logbook) refusals(t *testing.T) (list []string) {
 	return list
 }
 
-// The log has one line for every refused registration, report and query.
+// The log has one line for each refused registration, report and query.
 func TestRefusedRequestsAreLogged(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
 		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
 		w.Referee("REF01", w.OnlyAccepting())
 		w.Player("P01")
-		synctest.Wait() // they have answered the manager's pings
+		synctest.Wait() // the agents have answered the manager's pings
 		q := w.Application("Agent")
 		q.PlayerMeta.DisplayName = "Agent P01"
 		_, err := w.Apply(q)
@@ -93,7 +93,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	})
 }
 
-// A request that no handler can read is logged too.
+// A request that no handler can read is also logged.
 func TestUnreadableRequestsAreLogged(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
@@ -111,13 +111,13 @@ func TestUnreadableRequestsAreLogged(t *testing.T) {
 		require.Len(t, lines, 5)
 		assert.Equal(t, "register_player |  |  | JSON-RPC error -32600: Invalid Request: params must be an object or an array", lines[0])
 		assert.Contains(t, lines[1], "register_player |  | E003 | ")
-		assert.Equal(t, " |  |  | JSON-RPC error -32700: Parse error", lines[2], "a name twice is no JSON here")
+		assert.Equal(t, " |  |  | JSON-RPC error -32700: Parse error", lines[2], "a duplicate member name is invalid JSON")
 		assert.Equal(t, " |  |  | JSON-RPC error -32700: Parse error", lines[3])
 		assert.Contains(t, lines[4], "a batch holds 1 to 100 calls")
 	})
 }
 
-// refusedQuery is a query with a wrong token in the name of an agent.
+// refusedQuery sends a query with a wrong token in the name of an agent.
 func refusedQuery(w *leaguetest.World, id string) {
 	w.T.Helper()
 	asked := w.Query(id, protocol.QueryStatus)
@@ -126,8 +126,8 @@ func refusedQuery(w *leaguetest.World, id string) {
 	require.Error(w.T, err)
 }
 
-// Thousands of refused requests do not fill the log, and hide no refusal of another
-// sender.
+// Thousands of refused requests of one sender neither fill the log nor hide the refusals of
+// others.
 func TestRefusalsInTheLogAreBounded(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
@@ -146,8 +146,8 @@ func TestRefusalsInTheLogAreBounded(t *testing.T) {
 	})
 }
 
-// An address that names another sender in each request hides no refusal of another
-// address.
+// An address that changes the sender in each request does not hide refusals of other
+// addresses.
 func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
@@ -165,6 +165,6 @@ func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
 		assert.Contains(t, book.lines.String(), `"address":"192.0.2.2"`)
 		from = "192.0.2.1"
 		refusedQuery(w, "P09999")
-		assert.Len(t, book.refusals(t), 201, "a busy address is not forgotten")
+		assert.Len(t, book.refusals(t), 201, "the log keeps the counter of a busy address")
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestBothPlayersFail(t *testing.T) {
+func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 	invite, choose := protocol.Invite.Name, protocol.ChooseParity.Name
 	refuse := leaguetest.EditAnswer("accept", false)
 	for _, test := range []struct {
@@ -22,28 +22,28 @@ func TestBothPlayersFail(t *testing.T) {
 		p01, p02 leaguetest.Reply
 		over     time.Duration
 		reason   string
-		told     map[string]int // GAME_ERRORs by player
+		sent     map[string]int // GAME_ERRORs by player
 	}{
 		{
-			"both silent at the invitation", invite, leaguetest.Silent, leaguetest.Silent, 26 * leaguetest.Second,
+			"both do not answer the invitation", invite, leaguetest.Silent, leaguetest.Silent, 26 * leaguetest.Second,
 			"P01 did not send GAME_JOIN_ACK in time, P02 did not send GAME_JOIN_ACK in time - both lose",
 			map[string]int{"p01": 4, "p02": 4},
 		},
 		{
-			"both refuse", invite, refuse, refuse, 0,
+			"both reject the invitation", invite, refuse, refuse, 0,
 			"P01 refused the invitation, P02 refused the invitation - both lose", map[string]int{},
 		},
 		{
-			"one is silent, one refuses: the phase ends when both are known", invite, leaguetest.Silent, refuse, 26 * leaguetest.Second,
+			"one does not answer, one rejects: the phase ends when both failures are known", invite, leaguetest.Silent, refuse, 26 * leaguetest.Second,
 			"P01 did not send GAME_JOIN_ACK in time, P02 refused the invitation - both lose", map[string]int{"p01": 4},
 		},
 		{
-			"both silent at the choice", choose, leaguetest.Silent, leaguetest.Silent, 126 * leaguetest.Second,
+			"both do not choose", choose, leaguetest.Silent, leaguetest.Silent, 126 * leaguetest.Second,
 			"P01 did not send CHOOSE_PARITY_RESPONSE in time, P02 did not send CHOOSE_PARITY_RESPONSE in time - both lose",
 			map[string]int{"p01": 4, "p02": 4},
 		},
 		{
-			"one chooses wrongly, one hangs up", choose, leaguetest.EditAnswer("parity_choice", "Odd"), leaguetest.FailWith(leaguetest.ErrHangUp), 6 * leaguetest.Second,
+			"one sends an illegal choice, one hangs up", choose, leaguetest.EditAnswer("parity_choice", "Odd"), leaguetest.FailWith(leaguetest.ErrHangUp), 6 * leaguetest.Second,
 			"P01 sent no valid CHOOSE_PARITY_RESPONSE (E004), P02 could not be reached for CHOOSE_PARITY_RESPONSE - both lose",
 			map[string]int{"p01": 4, "p02": 4},
 		},
@@ -55,12 +55,12 @@ func TestBothPlayersFail(t *testing.T) {
 				assert.Empty(t, record.Winner)
 				assert.Equal(t, test.reason, record.Reason)
 
-				told, last := map[string]int{}, map[string]protocol.Code{}
+				sent, last := map[string]int{}, map[string]protocol.Code{}
 				for _, c := range w.GameErrors() {
-					told[c.To]++
+					sent[c.To]++
 					last[c.To] = c.Code
 				}
-				assert.Equal(t, test.told, told)
+				assert.Equal(t, test.sent, sent)
 				var faults protocol.PerPlayer[string]
 				for _, id := range []string{"P01", "P02"} {
 					if code := last[strings.ToLower(id)]; code != "" {
@@ -89,13 +89,13 @@ func TestBothPlayersFail(t *testing.T) {
 	}
 }
 
-func TestOneFailsWhileTheOtherThinks(t *testing.T) {
+func TestChoiceOfTheWinnerStaysInATechnicalResult(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		record := w.Duel(
 			leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(20*leaguetest.Second, leaguetest.Normally))),
 			leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("parity_choice", "neither"))))
 		assert.Equal(t, "P01", record.Winner)
-		assert.Equal(t, "even", record.ChoiceA, "what was chosen meanwhile stands in the result")
+		assert.Equal(t, "even", record.ChoiceA, "the result has the choice of the other player")
 		assert.Empty(t, record.ChoiceB)
 		assert.Zero(t, record.Number)
 		assert.Equal(t, []time.Duration{20 * leaguetest.Second, 20 * leaguetest.Second}, leaguetest.Times(w.Calls(protocol.NotifyMatchResult.Name)))
@@ -104,7 +104,7 @@ func TestOneFailsWhileTheOtherThinks(t *testing.T) {
 	})
 }
 
-func TestAGameOverThatNobodyAcknowledgesCosts5Seconds(t *testing.T) {
+func TestUnacknowledgedGameOverTakesAtMostFiveSeconds(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		part leaguetest.Reply
@@ -126,21 +126,21 @@ func TestAGameOverThatNobodyAcknowledgesCosts5Seconds(t *testing.T) {
 	}
 }
 
-func TestUndeliveredGameErrorDelaysTheNextQuestionByOneSecond(t *testing.T) {
+func TestUndeliveredGameErrorDelaysTheRetryByOneSecond(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		record := w.Duel(nil, leaguetest.Options(
 			leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)),
 			leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally)),
 			leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Silent)))
 		assert.Equal(t, protocol.StatusWin, record.Status)
-		assert.Equal(t, []time.Duration{0, 7 * leaguetest.Second}, leaguetest.Times(w.Calls(protocol.Invite.Name, "p02")), "the pause is long enough")
+		assert.Equal(t, []time.Duration{0, 7 * leaguetest.Second}, leaguetest.Times(w.Calls(protocol.Invite.Name, "p02")), "the GAME_ERROR times out within the pause")
 		assert.Equal(t, []time.Duration{7 * leaguetest.Second, 8 * leaguetest.Second}, leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")))
 		assert.Equal(t, 8*leaguetest.Second, w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).At)
 		assert.Len(t, w.GameErrors(), 2)
 	})
 }
 
-func TestGameErrorIsDeliveredBeforeTheQuestionIsAskedAgain(t *testing.T) {
+func TestGameErrorIsDeliveredBeforeTheRetry(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(
 			leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally)),
@@ -150,21 +150,21 @@ func TestGameErrorIsDeliveredBeforeTheQuestionIsAskedAgain(t *testing.T) {
 	})
 }
 
-func TestQuestionIsAskedAgainWithinItsWindowWhenGameErrorHangs(t *testing.T) {
+func TestRetryStaysInItsWindowWhenGameErrorHangs(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(
 			leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Delayed(29*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "Even")), leaguetest.Normally)),
 			leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Silent)))
-		assert.Equal(t, []time.Duration{0, 29*leaguetest.Second + leaguetest.Second/2}, leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "half of the rest is left")
+		assert.Equal(t, []time.Duration{0, 29*leaguetest.Second + leaguetest.Second/2}, leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "the GAME_ERROR may take half of the remaining window")
 	})
 }
 
-func TestAPlayerThatIsGoneLoses(t *testing.T) {
+func TestUnreachablePlayerLoses(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Referee("REF01")
 		players := w.Players(2)
-		synctest.Wait() // they have answered the manager's pings
+		synctest.Wait() // the agents have answered the manager's pings
 		players[1].Stop()
 		w.StartLeague()
 		w.Finish()
@@ -173,7 +173,7 @@ func TestAPlayerThatIsGoneLoses(t *testing.T) {
 	})
 }
 
-func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
+func TestReportIsRetriedUntilTheManagerAnswers(t *testing.T) {
 	report := protocol.ReportMatchResult.Name
 	for _, test := range []struct {
 		name   string
@@ -182,34 +182,34 @@ func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
 		calls  int
 	}{
 		{
-			"the manager is away for six calls",
+			"the manager is unreachable for six calls",
 			leaguetest.FirstN(6, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
 			[]time.Duration{2 * leaguetest.Second, 4 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second, 8 * leaguetest.Second}, 7,
 		},
 		{
-			"the manager hangs once, for the 10 s a report may take",
+			"the manager hangs once, for 10 s",
 			leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally), []time.Duration{12 * leaguetest.Second}, 2,
 		},
 		{
-			"the manager cannot be understood once", leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.Normally), []time.Duration{2 * leaguetest.Second}, 2,
+			"the manager answers once with a server error", leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.Normally), []time.Duration{2 * leaguetest.Second}, 2,
 		},
 		{
-			"the manager is asked too often", leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally), []time.Duration{2 * leaguetest.Second}, 2,
+			"the manager answers RATE_LIMITED", leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrRateLimited), leaguetest.Normally), []time.Duration{2 * leaguetest.Second}, 2,
 		},
 		{
-			"the manager refuses", leaguetest.RefuseWith(protocol.ErrDuplicateReport), nil, 1,
+			"the manager rejects the report", leaguetest.RefuseWith(protocol.ErrDuplicateReport), nil, 1,
 		},
 		{
-			"the manager is away, then refuses",
+			"the manager is unreachable, then rejects the report",
 			leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.RefuseWith(protocol.ErrMatchNotFound)), []time.Duration{2 * leaguetest.Second}, 2,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				boss := w.ScriptedManager(leaguetest.On(report, test.parts))
+				manager := w.ScriptedManager(leaguetest.On(report, test.parts))
 				r := w.Referee("REF01")
 				w.Players(2)
-				_, err := w.Assign(boss, r, w.Assignment("R1M1", 1, "REF01"))
+				_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 				require.NoError(t, err)
 				w.WaitUntil(5 * 60 * leaguetest.Second)
 				calls := w.Calls(report)
@@ -218,7 +218,7 @@ func TestAReportIsRepeatedUntilTheManagerAnswers(t *testing.T) {
 					assert.JSONEq(t, string(calls[0].Message), string(calls[i].Message), "the same report")
 				}
 				leaguetest.AssertPauses(t, test.pauses, calls)
-				assert.Equal(t, 1, r.Referee.Record().Conducted, "whatever came of the report")
+				assert.Equal(t, 1, r.Referee.Record().Conducted, "also if the report was refused")
 			})
 		})
 	}

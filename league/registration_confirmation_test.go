@@ -19,8 +19,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// notListening is one of our agents that registers before its port is open: open opens
-// it.
+// notListening registers one of our players before its port is open; open opens the port.
 func notListening(w *leaguetest.World, id string, traits ...leaguetest.Option) (a *leaguetest.Agent, open func()) {
 	a = w.NewPlayer(id, traits...)
 	a.Stop()
@@ -40,8 +39,8 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 		w.WaitUntil(2 * leaguetest.Second)
 		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
 		assert.Equal(t, decide.StateWaitingForRegistrations, w.Manager.Status().State)
-		_, status := answer(w.Query("P01", protocol.QueryStatus))
-		assert.Contains(t, string(status), `"awaited":["P02"]`)
+		_, statusWith := answer(w.Query("P01", protocol.QueryStatus))
+		assert.Contains(t, string(statusWith), `"awaited":["P02"]`)
 		w.Finish()
 		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
 		first := w.Calls(protocol.NotifyRound.Name, "p02")[0].At
@@ -50,8 +49,9 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 	})
 }
 
-// A ping that gets no answer in time is no answer, although something listens.
-func TestSilenceAtAnOpenPortIsNoAnswer(t *testing.T) {
+// A ping without a timely response does not confirm a registration, even if the port is
+// open.
+func TestUnansweredPingDoesNotConfirmARegistration(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01")
@@ -64,14 +64,14 @@ func TestSilenceAtAnOpenPortIsNoAnswer(t *testing.T) {
 	})
 }
 
-// After the grace period a registration without an answer makes way for another
-// applicant, and for nobody before.
-func TestSilentRegistrationMakesWay(t *testing.T) {
+// After the grace period, an unconfirmed registration is dropped for the next applicant, and
+// not before.
+func TestUnconfirmedRegistrationIsDroppedAfterTheGracePeriod(t *testing.T) {
 	const grace = 20 * time.Second
 	for _, test := range []struct {
 		name  string
 		slots int
-		apply func(*protocol.LeagueRegisterRequest) // the second applicant, in what it has of the first
+		apply func(*protocol.LeagueRegisterRequest) // makes the second applicant collide with the first
 		code  protocol.Code
 	}{
 		{"for its slot", 2, func(*protocol.LeagueRegisterRequest) {}, protocol.ErrLeagueFull},
@@ -119,7 +119,7 @@ func TestSilentRegistrationMakesWay(t *testing.T) {
 	}
 }
 
-func TestFullLeagueTellsHowManyItTakes(t *testing.T) {
+func TestLeagueFullErrorStatesTheLimits(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.MaxReferees = 2, 1 })
 		w.Players(2)
@@ -136,7 +136,7 @@ func TestFullLeagueTellsHowManyItTakes(t *testing.T) {
 	})
 }
 
-func TestDuplicateNameComesWithASuggestion(t *testing.T) {
+func TestDuplicateNameErrorHasASuggestion(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Player("P01")
@@ -149,7 +149,7 @@ func TestDuplicateNameComesWithASuggestion(t *testing.T) {
 	})
 }
 
-// number is a JSON number, whatever carried it.
+// number returns a JSON number, which each carrier decodes to its own type.
 func number(v any) int {
 	if n, ok := v.(int); ok {
 		return n
@@ -158,8 +158,8 @@ func number(v any) int {
 	return int(n)
 }
 
-// An agent that has answered once keeps its slot, however silent it is later.
-func TestAgentThatHasAnsweredKeepsItsSlot(t *testing.T) {
+// A confirmed agent keeps its slot even if it does not answer later.
+func TestConfirmedAgentKeepsItsSlot(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 1, leaguetest.Second })
 		w.Player("P01")
@@ -197,16 +197,16 @@ func TestOnePlayerAndOneRefereePerURL(t *testing.T) {
 	})
 }
 
-// A registration is dropped at once when its endpoint turns out to be one that
-// must not be called, or that of a league manager.
-func TestRegistrationIsDroppedForItsEndpoint(t *testing.T) {
+// A registration is dropped immediately if its endpoint is a forbidden address or a league
+// manager.
+func TestRegistrationWithAForbiddenEndpointIsDropped(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		caller func(w *leaguetest.World) protocol.Caller
 		at     string
 		reason string
 	}{
-		{"at a forbidden address", func(*leaguetest.World) protocol.Caller { return never{forbidden{}} }, "alpha", journal.DroppedForbidden},
+		{"at a forbidden address", func(*leaguetest.World) protocol.Caller { return failingCaller{forbidden{}} }, "alpha", journal.DroppedForbidden},
 		{"of a league manager", func(w *leaguetest.World) protocol.Caller { return w.Caller(leaguetest.ManagerHost, 64<<10) }, leaguetest.ManagerHost, journal.DroppedManager},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -228,9 +228,9 @@ func TestRegistrationIsDroppedForItsEndpoint(t *testing.T) {
 	}
 }
 
-// A host that does not exist, or at forbidden addresses alone, is refused
-// before the registration. One that cannot be resolved within a second passes.
-func TestHostIsCheckedAtTheRegistration(t *testing.T) {
+// The manager refuses a host that does not exist or resolves to forbidden addresses only. It
+// accepts a host that it cannot resolve within a second.
+func TestHostIsCheckedAtRegistration(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *league.Options) {
 			o.CheckHost = func(ctx context.Context, hostPort string) error {
@@ -254,9 +254,8 @@ func TestHostIsCheckedAtTheRegistration(t *testing.T) {
 	})
 }
 
-// What is known of an answer outlives the manager, and the grace period of the
-// others starts again.
-func TestAnswersOutliveTheManager(t *testing.T) {
+// Confirmations survive a restart; the grace period of the others starts again.
+func TestConfirmationsSurviveARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		grace := func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 20*leaguetest.Second }
@@ -271,7 +270,7 @@ func TestAnswersOutliveTheManager(t *testing.T) {
 		w.WaitUntil(30 * leaguetest.Second)
 		r, err := w.Apply(w.Application("Beta"))
 		require.NoError(t, err)
-		assert.Equal(t, string(protocol.ErrLeagueFull), r.ErrorCode, "its grace period has started again at 15 s")
+		assert.Equal(t, string(protocol.ErrLeagueFull), r.ErrorCode, "its grace period restarted at 15 s")
 		assert.Equal(t, 5, r.RetryAfterSec)
 		w.WaitUntil(35 * leaguetest.Second)
 		r, err = w.Apply(w.Application("Beta"))
@@ -291,8 +290,8 @@ func TestAnswersOutliveTheManager(t *testing.T) {
 	})
 }
 
-// Only agents that have answered take part: the start drops the others.
-func TestStartDropsAgentsThatHaveNotAnswered(t *testing.T) {
+// The start of a league drops agents that have not answered.
+func TestStartDropsUnconfirmedAgents(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1)
@@ -318,8 +317,7 @@ func TestStartDropsAgentsThatHaveNotAnswered(t *testing.T) {
 	})
 }
 
-// A server that has no agent at the path of an endpoint gives no answer.
-func TestServerWithoutAnAgentAtThePathIsNoAnswer(t *testing.T) {
+func TestServerWithoutAnAgentAtThePathDoesNotConfirm(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Player("P01")
@@ -332,8 +330,8 @@ func TestServerWithoutAnAgentAtThePathIsNoAnswer(t *testing.T) {
 	})
 }
 
-// A free slot or name goes to the applicant that has waited longest, not to the one
-// that calls most often.
+// A free slot or name goes to the applicant that has waited longest, not to the most
+// frequent caller.
 func TestFreeSlotGoesToTheApplicantThatHasWaitedLongest(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -374,14 +372,14 @@ func TestFreeSlotGoesToTheApplicantThatHasWaitedLongest(t *testing.T) {
 					require.Less(t, w.Now(), 25*leaguetest.Second, "twice the grace period and the time in which the queue expires")
 				}
 				synctest.Wait()
-				assert.NotContains(t, w.Manager.Status().Awaited, "P03", "it answers")
+				assert.NotContains(t, w.Manager.Status().Awaited, "P03", "the accepted applicant answers")
 			})
 		})
 	}
 }
 
-// Only as many slots are kept as applicants wait, and only as long as they wait.
-func TestSlotsAreKeptForApplicantsThatWait(t *testing.T) {
+// Slots are reserved for as many applicants as wait, and only while they wait.
+func TestSlotsAreReservedForWaitingApplicants(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 10*leaguetest.Second })
 		apply := func(name string) *protocol.LeagueRegisterResponse {
@@ -405,8 +403,8 @@ func TestSlotsAreKeptForApplicantsThatWait(t *testing.T) {
 	})
 }
 
-// A league that goes on keeps its grace period, by which it is audited.
-func TestGracePeriodOutlivesTheManager(t *testing.T) {
+// A resumed league keeps its recorded grace period, because the audit checks by it.
+func TestGracePeriodSurvivesARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1, func(o *league.Options) { o.MaxPlayers = 1 })
@@ -422,8 +420,8 @@ func TestGracePeriodOutlivesTheManager(t *testing.T) {
 	})
 }
 
-// The log counts the agents that have not answered, and names ten of them.
-func TestLogNamesAtMostTenAwaitedAgents(t *testing.T) {
+// The log counts the unconfirmed agents and names at most ten of them.
+func TestLogNamesAtMostTenUnconfirmedAgents(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var book logbook
 		w.StartManager(0, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })

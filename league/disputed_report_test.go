@@ -17,8 +17,8 @@ import (
 	"evenodd/league/store"
 )
 
-// After three reports that contradict themselves, another referee gets the match.
-func TestThreeContradictoryReportsCostTheMatch(t *testing.T) {
+// After three contradictory reports, another referee gets the match.
+func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
@@ -32,14 +32,14 @@ func TestThreeContradictoryReportsCostTheMatch(t *testing.T) {
 			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
 		}
 		x.Finish()
-		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
+		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
 		assert.Equal(t, "REF01", state.Rounds[0].Matches[0].LostAttempts[0].RefereeID)
 		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings, "the result is that of the other referee")
+		assert.Empty(t, audited.Findings, "the recorded result is that of the other referee")
 		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
 	})
 }
@@ -51,9 +51,8 @@ func rulesOf(findings []audit.Finding) (names []string) {
 	return names
 }
 
-// A referee that falls silent after a contradictory report loses the match ten
-// seconds later.
-func TestContradictoryReportFollowedBySilence(t *testing.T) {
+// A referee that does not correct a contradictory report within ten seconds loses the match.
+func TestMatchIsReassignedIfAContradictoryReportIsNotCorrected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", w.OnlyAccepting())
@@ -68,7 +67,7 @@ func TestContradictoryReportFollowedBySilence(t *testing.T) {
 	})
 }
 
-// A referee that lost its attempt by rejected reports cannot decide it any more.
+// A referee that lost its attempt by rejected reports cannot report it any more.
 func TestReportOfALostAttemptIsRejected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
@@ -95,8 +94,7 @@ func TestReportOfALostAttemptIsRejected(t *testing.T) {
 	})
 }
 
-// The reports of a former referee do not change how many reports of the present one
-// were rejected.
+// Rejected reports of a former referee do not count against the present one.
 func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 3, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
@@ -111,22 +109,22 @@ func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		}
 		w.Finish()
-		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "at once")
+		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "without a delay")
 	})
 }
 
-// A number outside 1 to 10 contradicts a report. Third-party referees report 0 for
-// nothing drawn: with a technical loss, and without the choices.
-func TestNumbersThatAreNeverDrawn(t *testing.T) {
+// A number outside 1 to 10 contradicts a report. Third-party referees report 0 if they drew
+// none, with a technical loss or without the choices.
+func TestReportWithImpossibleNumberIsRejected(t *testing.T) {
 	even, odd := "even", "odd"
 	both := protocol.Both("P01", &even, "P02", &odd)
 	one := protocol.Both("P01", &even, "P02", nil)
 	for _, test := range []struct {
-		name     string
-		number   int
-		choices  protocol.PerPlayer[*string]
-		status   string
-		rejected bool
+		name       string
+		number     int
+		choices    protocol.PerPlayer[*string]
+		statusWith string
+		rejected   bool
 	}{
 		{"0 with both choices", 0, both, protocol.StatusWin, true},
 		{"0 with both choices and no status", 0, both, "", true},
@@ -147,7 +145,7 @@ func TestNumbersThatAreNeverDrawn(t *testing.T) {
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
 				q := w.WinReport("REF01")
-				q.Result.Details = &protocol.ResultDetails{DrawnNumber: &test.number, Choices: test.choices, Status: test.status}
+				q.Result.Details = &protocol.ResultDetails{DrawnNumber: &test.number, Choices: test.choices, Status: test.statusWith}
 				for range 3 {
 					_, err := w.Report(q)
 					if !test.rejected {
@@ -155,12 +153,12 @@ func TestNumbersThatAreNeverDrawn(t *testing.T) {
 						break
 					}
 					leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-					assert.Contains(t, protocol.AsError(err).Detail, "drawn_number: the number is drawn from 1 to 1", "carriers cut what follows")
+					assert.Contains(t, protocol.AsError(err).Detail, "drawn_number: the number is drawn from 1 to 1", "some carriers truncate the rest")
 				}
 				w.Finish()
 				r := w.Manager.Results()[0]
 				if test.rejected {
-					assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
+					assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
 					assert.Equal(t, "REF02", r.RefereeID)
 				} else {
 					assert.Equal(t, []any{"REF01", "P01", 0}, []any{r.RefereeID, r.Winner, r.Number})
@@ -170,7 +168,7 @@ func TestNumbersThatAreNeverDrawn(t *testing.T) {
 	}
 }
 
-// A better report that follows in time counts.
+// A corrected report within ten seconds counts.
 func TestCorrectedReportCounts(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
@@ -189,22 +187,22 @@ func TestCorrectedReportCounts(t *testing.T) {
 	})
 }
 
-// Where no other referee is left, the match ends by what the report says, and
-// the audit finds it.
-func TestContradictoryReportOfTheOnlyReferee(t *testing.T) {
-	maybe, eleven, stranger := "maybe", 11, "P77"
+// Without another referee, the match ends by the reported details, and the audit reports a
+// finding.
+func TestContradictoryReportOfTheOnlyRefereeIsRecorded(t *testing.T) {
+	maybe, eleven, other := "maybe", 11, "P77"
 	for _, test := range []struct {
 		name   string
 		change func(q *protocol.MatchResultReport)
 		code   protocol.Code
-		want   string // status, winner, and choice of P01 that are recorded
+		want   string // recorded status, winner and choice of P01
 	}{
 		{"another winner", func(q *protocol.MatchResultReport) {}, protocol.ErrInvalidFieldType, "WIN P01 even"},
 		{"a number that is never drawn", func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &eleven }, protocol.ErrInvalidFieldType, "WIN P02 even"},
 		{"a choice that the rules do not allow", func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
 		}, protocol.ErrInvalidParityChoice, "WIN P02 "},
-		{"a winner that does not play", func(q *protocol.MatchResultReport) { q.Result.Winner = &stranger }, protocol.ErrInvalidFieldType, "WIN P01 even"},
+		{"a winner that does not play", func(q *protocol.MatchResultReport) { q.Result.Winner = &other }, protocol.ErrInvalidFieldType, "WIN P01 even"},
 		{"a winner of a draw", func(q *protocol.MatchResultReport) {
 			q.Result.Details.Status, q.Result.Details.DrawnNumber = protocol.StatusDraw, nil
 		}, protocol.ErrInvalidFieldType, "WIN P02 even"},
@@ -234,13 +232,13 @@ func TestContradictoryReportOfTheOnlyReferee(t *testing.T) {
 	}
 }
 
-// A third-party referee that blames both players, although both answer, has
-// perhaps never asked them: another referee gets the match.
-func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
+// A third-party referee reports that both players failed, but both answer pings: another
+// referee gets the match.
+func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Referee("REF02")
 		w.Players(2, leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
 		w.WaitUntil(leaguetest.Second)
@@ -249,7 +247,7 @@ func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
 			_, err := w.Report(w.DoubleLossReport("REF01"))
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		}
-		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "once for the match")
+		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
 		x.Finish()
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
@@ -260,22 +258,22 @@ func TestDoubleTechnicalLossOfPlayersThatAnswer(t *testing.T) {
 	})
 }
 
-// However a third-party referee writes that both players failed, the players are
-// pinged before.
-func TestDoubleTechnicalLossInAnyForm(t *testing.T) {
+// The manager pings the players before it accepts a double technical loss, in any form of
+// the report.
+func TestDoubleTechnicalLossIsRecognizedInAnyForm(t *testing.T) {
 	draw, zero := "DRAW", 0
 	for name, change := range map[string]func(q *protocol.MatchResultReport){
 		"without a status": func(q *protocol.MatchResultReport) {
 			q.Result.Details = &protocol.ResultDetails{Choices: protocol.PerPlayer[*string]{}}
 		},
-		"as a draw":        func(q *protocol.MatchResultReport) { q.Result.Winner = &draw },
-		"with a number 0":  func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &zero },
-		"after a bad copy": func(q *protocol.MatchResultReport) { q.RoundID = 7 },
+		"as a draw":                         func(q *protocol.MatchResultReport) { q.Result.Winner = &draw },
+		"with a number 0":                   func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &zero },
+		"after a report with a wrong round": func(q *protocol.MatchResultReport) { q.RoundID = 7 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 2)
-				outsider(w, "REF01", w.AcceptMatch)
+				thirdPartyReferee(w, "REF01", w.AcceptMatch)
 				w.Referee("REF02")
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
@@ -292,31 +290,31 @@ func TestDoubleTechnicalLossInAnyForm(t *testing.T) {
 	}
 }
 
-// Reports that arrive while the players are pinged wait until the report that caused
-// the pings is judged. A referee that hangs up does not end the pings.
-func TestReportsDuringThePingsWait(t *testing.T) {
+// Reports that arrive during the pings wait for the verdict on the first report. The pings
+// continue if the referee closes its connection.
+func TestReportsWaitForPendingPings(t *testing.T) {
 	for _, test := range []struct {
 		name     string
-		patience time.Duration // of the first report
+		patience time.Duration // how long the first caller waits
 		then     func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
 	}{
-		{"a second copy", 5 * leaguetest.Second, (*leaguetest.World).DoubleLossReport},
-		{"a second copy after the first hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLossReport},
+		{"the same report again", 5 * leaguetest.Second, (*leaguetest.World).DoubleLossReport},
+		{"the same report again after the first caller hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLossReport},
 		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).WinReport},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 2, 2)
-				outsider(w, "REF01", w.AcceptMatch)
+				thirdPartyReferee(w, "REF01", w.AcceptMatch)
 				w.Referee("REF02")
 				w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
 				w.WaitUntil(10 * leaguetest.Second)
 				pings := w.CountCalls(protocol.Ping.Name, "p01")
 				first := w.InBackground(func() {
-					limited, stop := context.WithTimeout(w.Context, test.patience)
+					assertRateLimited, stop := context.WithTimeout(w.Context, test.patience)
 					defer stop()
-					_, err := protocol.ReportMatchResult.Call(limited, w.Untrusted, w.ManagerPeer(), w.DoubleLossReport("REF01"))
+					_, err := protocol.ReportMatchResult.Call(assertRateLimited, w.Untrusted, w.ManagerPeer(), w.DoubleLossReport("REF01"))
 					assert.Error(t, err)
 				})
 				w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
@@ -324,7 +322,7 @@ func TestReportsDuringThePingsWait(t *testing.T) {
 				leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 				assert.Equal(t, 11*leaguetest.Second, w.Now(), "when both players have answered")
 				<-first
-				assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "once for the match")
+				assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
 				x.Finish()
 				assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 				require.NoError(t, x.CloseFiles())
@@ -335,12 +333,12 @@ func TestReportsDuringThePingsWait(t *testing.T) {
 	}
 }
 
-// The match file of a result that rests on a rejected report is written with it.
-func TestMatchFileOfARejectedReport(t *testing.T) {
+// A result from a rejected report has a match file immediately.
+func TestResultOfARejectedReportHasAMatchFile(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		players := pairOf(w, "R1M1")
@@ -357,25 +355,24 @@ func TestMatchFileOfARejectedReport(t *testing.T) {
 	})
 }
 
-// cutAfter leaves of a league what its manager has on disk when it dies after the
-// first event of a kind.
+// cutAfter cuts the files of a league after the first journal event of a type, as after a
+// crash.
 func cutAfter(t *testing.T, w *leaguetest.World, folder store.Folder, kind string) {
 	t.Helper()
-	var kept []byte
+	var cut []byte
 	for line := range bytes.Lines(leaguetest.ReadJournal(w, folder)) {
-		kept = append(kept, line...)
+		cut = append(cut, line...)
 		if bytes.Contains(line, []byte(`"type":"`+kind+`"`)) {
 			break
 		}
 	}
-	require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), kept, 0o644))
+	require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), cut, 0o644))
 	require.NoError(t, os.Remove(folder.Standings(leaguetest.LeagueID)))
 	require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
 }
 
-// A manager that dies after the doubt still knows that the result rests on a
-// rejected report, whatever the only referee reports then.
-func TestDoubtOutlastsTheManager(t *testing.T) {
+// After a restart, the manager still knows that the result comes from a rejected report.
+func TestRejectedReportSurvivesARestart(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		report func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
@@ -390,7 +387,7 @@ func TestDoubtOutlastsTheManager(t *testing.T) {
 				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 					folder := leaguetest.TempFolder(t)
 					x := w.StartManagerIn(folder, 2, 1)
-					outsider(w, "REF01", w.AcceptMatch)
+					thirdPartyReferee(w, "REF01", w.AcceptMatch)
 					w.Players(2)
 					w.WaitUntil(leaguetest.Second)
 					for range test.times {
@@ -416,13 +413,12 @@ func TestDoubtOutlastsTheManager(t *testing.T) {
 	}
 }
 
-// A manager that has just restarted pings the players too before it records a double
-// technical loss.
-func TestDoubleTechnicalLossBeforeTheRoundIsTakenUpAgain(t *testing.T) {
+// A restarted manager also pings the players before it records a double technical loss.
+func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		x.Kill()
@@ -440,11 +436,11 @@ func TestDoubleTechnicalLossBeforeTheRoundIsTakenUpAgain(t *testing.T) {
 	})
 }
 
-func TestDoubleTechnicalLossOfTheOnlyReferee(t *testing.T) {
+func TestDoubleTechnicalLossOfTheOnlyRefereeIsRecorded(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		_, err := w.Report(w.DoubleLossReport("REF01"))
@@ -459,21 +455,21 @@ func TestDoubleTechnicalLossOfTheOnlyReferee(t *testing.T) {
 	})
 }
 
-// A double loss is believed when a player is gone, and from referees that prove
-// themselves to the players.
-func TestDoubleTechnicalLossThatIsBelieved(t *testing.T) {
+// A double technical loss is accepted if a player does not answer, or from a referee that
+// authenticates itself to the players.
+func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		gone bool
-		ours bool
-	}{{"a player is gone", true, false}, {"our referee", false, true}} {
+		own  bool
+	}{{"a player is unreachable", true, false}, {"our referee", false, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 1)
-				if test.ours {
+				if test.own {
 					w.Referee("REF01", w.OnlyAccepting())
 				} else {
-					outsider(w, "REF01", w.AcceptMatch)
+					thirdPartyReferee(w, "REF01", w.AcceptMatch)
 				}
 				players := w.Players(2)
 				w.WaitUntil(leaguetest.Second)
@@ -494,7 +490,7 @@ func TestDoubleTechnicalLossThatIsBelieved(t *testing.T) {
 func TestTimeForABetterReportBeginsWithTheRejection(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
-		outsider(w, "REF01", leaguetest.Delayed(8*leaguetest.Second, w.AcceptMatch))
+		thirdPartyReferee(w, "REF01", leaguetest.Delayed(8*leaguetest.Second, w.AcceptMatch))
 		w.Referee("REF02")
 		w.Players(2)
 		w.WaitUntil(2 * leaguetest.Second)

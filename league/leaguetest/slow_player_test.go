@@ -10,23 +10,23 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestAPlayerThatHangsWhenARoundIsAnnounced(t *testing.T) {
+func TestHangingPlayerDelaysARoundByAtMostTenSeconds(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
 		w.Referee("REF01")
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.NotifyRound.Name, leaguetest.Silent))
 		w.Finish()
-		assert.Equal(t, []int{10, 20}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)), "10 s a round, and no more")
+		assert.Equal(t, []int{10, 20}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)), "at most 10 s per round")
 		assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
 		assert.Len(t, w.Manager.Results(), 2)
 		for _, r := range w.Manager.Results() {
-			assert.NotEqual(t, protocol.StatusTechnicalLoss, r.Status, "it plays all the same")
+			assert.NotEqual(t, protocol.StatusTechnicalLoss, r.Status, "it still plays")
 		}
 	})
 }
 
-func TestAPlayerThatRefusesAnnouncementsDelaysNobody(t *testing.T) {
+func TestRejectedAnnouncementCausesNoDelay(t *testing.T) {
 	for name, refusal := range map[string]leaguetest.Reply{
 		"with an error":             leaguetest.RefuseWith(protocol.ErrTokenInvalid),
 		"by closing the connection": leaguetest.FailWith(leaguetest.ErrHangUp),
@@ -46,10 +46,9 @@ func TestAPlayerThatRefusesAnnouncementsDelaysNobody(t *testing.T) {
 	}
 }
 
-// A player that hangs in one of the notices nobody waits for costs the others
-// nothing of what they are told. The next announcement to it waits behind, and
-// that may cost the 10 s which any announcement may.
-func TestAPlayerThatHangsWhenItIsToldTheStandings(t *testing.T) {
+// A player that does not answer a notification does not delay those to other agents. The
+// next announcement to it waits, and the round waits at most 10 s for that.
+func TestHangingPlayerDoesNotDelayOtherNotifications(t *testing.T) {
 	for _, method := range []string{protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name} {
 		t.Run(method, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
@@ -65,25 +64,25 @@ func TestAPlayerThatHangsWhenItIsToldTheStandings(t *testing.T) {
 				}
 				assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, "p01")))
 				assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
-				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p02")), "what is too late is not sent")
-				assert.Equal(t, []int{20}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")), "the end is told to everybody")
+				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p02")), "an outdated notification is not sent")
+				assert.Equal(t, []int{20}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")), "every agent gets LEAGUE_COMPLETED")
 				assert.Len(t, w.Manager.Results(), 2)
 			})
 		})
 	}
 }
 
-func TestTheEndIsToldAgainWhereNobodyAnswers(t *testing.T) {
+func TestLeagueCompletedIsRetried(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		parts leaguetest.Reply
 		at    []int
 		over  int // when the manager's Run returns
 	}{
-		{"nobody is there", leaguetest.FailWith(leaguetest.ErrHangUp), []int{0, 2, 6, 14}, 14},
+		{"the agent is unreachable", leaguetest.FailWith(leaguetest.ErrHangUp), []int{0, 2, 6, 14}, 14},
 		{"the agent hangs", leaguetest.Silent, []int{0, 12, 26, 44}, 54},
-		{"the agent is away twice", leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally), []int{0, 2, 6}, 6},
-		{"the agent refuses", leaguetest.RefuseWith(protocol.ErrTokenInvalid), []int{0}, 0},
+		{"the agent is unreachable twice", leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally), []int{0, 2, 6}, 6},
+		{"the agent answers with an error", leaguetest.RefuseWith(protocol.ErrTokenInvalid), []int{0}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {

@@ -13,9 +13,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A referee that takes a match, never reports, and shows itself again and again,
-// has it no longer than the longest match can take.
-func TestARefereeThatOnlyComesBack(t *testing.T) {
+// A referee that accepts a match, never reports and re-registers repeatedly loses the match
+// after the longest match.
+func TestReregistrationDoesNotExtendAMatch(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2, func(o *league.Options) { o.LongestMatch = 2 * time.Minute })
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.AnswerWithStatus(protocol.StatusAccepted)))
@@ -35,9 +35,8 @@ func TestARefereeThatOnlyComesBack(t *testing.T) {
 	})
 }
 
-// A referee of another maker may leave out the attempt in its acknowledgement:
-// that of the assignment is meant.
-func TestAnAcknowledgementThatNamesNoAttempt(t *testing.T) {
+// A third-party referee may omit the attempt in its acknowledgement.
+func TestAcknowledgementWithoutAttemptMeansTheAssignedAttempt(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.EditAnswer("attempt", nil))))
@@ -47,9 +46,9 @@ func TestAnAcknowledgementThatNamesNoAttempt(t *testing.T) {
 	})
 }
 
-// Two referees that refuse for ever do not fill the disk: each keeps its attempt,
-// is recorded once, and is asked more and more slowly.
-func TestRefereesThatRefuseForEver(t *testing.T) {
+// Two referees that always reject a match do not fill the journal: each keeps its attempt,
+// is recorded once, and is asked at growing intervals.
+func TestAlwaysRejectingRefereesDoNotFillTheJournal(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
@@ -68,9 +67,8 @@ func TestRefereesThatRefuseForEver(t *testing.T) {
 	})
 }
 
-// The length of its tokens is a rule of a league: another setting at the next
-// start would make strangers of all agents.
-func TestTheLengthOfTokensDoesNotChange(t *testing.T) {
+// The token length is a recorded setting; another length would invalidate all tokens.
+func TestResumedLeagueKeepsItsTokenLength(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Pace = 10 * time.Second })
@@ -85,9 +83,9 @@ func TestTheLengthOfTokensDoesNotChange(t *testing.T) {
 	})
 }
 
-// Once an agent has used its token, nobody gets it by repeating the
-// registration, also from the next manager.
-func TestARegistrationIsNotRepeatedForOthers(t *testing.T) {
+// After the first use of a token, a repeated registration does not return it, also after a
+// restart.
+func TestRegistrationIsNotRepeatedAfterTheTokenWasUsed(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1)
@@ -97,15 +95,15 @@ func TestARegistrationIsNotRepeatedForOthers(t *testing.T) {
 		require.NoError(t, err)
 		again, err := w.Apply(q)
 		require.NoError(t, err)
-		assert.Equal(t, first.AuthToken, again.AuthToken, "its answer was lost")
+		assert.Equal(t, first.AuthToken, again.AuthToken, "the first response was lost")
 		ask := w.Query(*first.PlayerID, protocol.QueryStatus)
 		ask.AuthToken = first.AuthToken
 		_, err = ask.Send()
 		require.NoError(t, err)
 		for range 2 {
-			thief, err := w.Apply(q)
+			other, err := w.Apply(q)
 			require.NoError(t, err)
-			assert.Equal(t, string(protocol.ErrDuplicateName), thief.ErrorCode)
+			assert.Equal(t, string(protocol.ErrDuplicateName), other.ErrorCode)
 			x.Kill()
 			x = w.StartManagerIn(folder, 0, 1)
 		}
@@ -113,9 +111,9 @@ func TestARegistrationIsNotRepeatedForOthers(t *testing.T) {
 	})
 }
 
-// A referee that has a match, answers pings, and hangs when it is handed the
-// match again by the next manager, loses it after the longest match.
-func TestARefereeThatHangsWhenItIsAskedAgain(t *testing.T) {
+// After a restart the manager assigns the match again. A referee that answers pings but not
+// the assignment loses the match after the longest match.
+func TestHangingRefereeLosesItsMatchAfterARestart(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		limit := func(o *league.Options) { o.LongestMatch = 2 * time.Minute }
@@ -132,10 +130,9 @@ func TestARefereeThatHangsWhenItIsAskedAgain(t *testing.T) {
 	})
 }
 
-// A referee that had accepted a match has it, also if it gave no commitment and
-// says, asked once more, that it is busy: with this very match.
-func TestARefereeThatIsBusyWithTheMatch(t *testing.T) {
-	for name, first := range map[string]func(*leaguetest.Call) (jsontext.Value, error){"with a commitment": leaguetest.Normally, "without one": leaguetest.EditAnswer("draw_commitment", nil)} {
+// After a restart, a referee that accepted a match may answer that it is busy with it.
+func TestRefereeBusyWithTheSameMatchKeepsIt(t *testing.T) {
+	for name, first := range map[string]func(*leaguetest.Call) (jsontext.Value, error){"with a commitment": leaguetest.Normally, "without a commitment": leaguetest.EditAnswer("draw_commitment", nil)} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
@@ -147,15 +144,14 @@ func TestARefereeThatIsBusyWithTheMatch(t *testing.T) {
 				x.Kill()
 				x = w.StartManagerIn(folder, 2, 1)
 				x.Finish()
-				assert.Less(t, w.Now(), time.Minute, "its report was taken")
+				assert.Less(t, w.Now(), time.Minute, "its report was recorded")
 			})
 		})
 	}
 }
 
-// A clock that jumps back in mid-league changes what files say of times, and
-// nothing else.
-func TestAClockThatJumpsBack(t *testing.T) {
+// A clock that jumps back during a league changes recorded times only.
+func TestLeagueCompletesWhenTheClockJumpsBack(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		back := func(o *league.Options) {
@@ -177,14 +173,14 @@ func TestAClockThatJumpsBack(t *testing.T) {
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		require.NotNil(t, state.Completed)
-		assert.Less(t, state.Rounds[2].CompletedAt, state.Rounds[0].AnnouncedAt, "the clock did jump")
-		assert.Less(t, w.Now(), 20*leaguetest.Second, "nothing waited for it")
+		assert.Less(t, state.Rounds[2].CompletedAt, state.Rounds[0].AnnouncedAt, "the clock jumped back")
+		assert.Less(t, w.Now(), 20*leaguetest.Second, "no wait depended on the clock")
 	})
 }
 
-// A report of a stranger is refused at once, also while the match is being
-// handed over: only its referee's own waits for that.
-func TestAStrangersReportDoesNotWait(t *testing.T) {
+// During an assignment, a report with a wrong token is rejected immediately; only the
+// referee's own report waits.
+func TestUnauthenticatedReportDoesNotWait(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
@@ -202,29 +198,29 @@ func TestAStrangersReportDoesNotWait(t *testing.T) {
 		}
 		for _, token := range []string{"", "tok-ref01-forged", w.Token("P01")} {
 			require.Error(t, report(token))
-			assert.Equal(t, 1*leaguetest.Second, w.Now(), "it was not kept waiting")
+			assert.Equal(t, 1*leaguetest.Second, w.Now(), "no wait")
 		}
 		require.NoError(t, report(w.Token("REF01")))
-		assert.Equal(t, 6*leaguetest.Second, w.Now(), "the referee's own waits, but not for ever")
+		assert.Equal(t, 6*leaguetest.Second, w.Now(), "it waits at most 5 s")
 		w.Finish()
 	})
 }
 
-// A referee whose word that it has a match was lost reports it while the match
-// is handed to another: that attempt is spared, and nobody waits for it.
-func TestAReportOfAnEarlierAttemptDoesNotWaitForALaterOne(t *testing.T) {
+// The acceptance of a referee was lost, and the match is being assigned to another. A report
+// of the first attempt is recorded immediately.
+func TestReportOfAnEarlierAttemptDoesNotWait(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.Silent))
 		w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Silent))
 		w.Players(2)
 		w.WaitUntil(13 * leaguetest.Second)
-		require.Len(t, w.Calls(protocol.StartMatch.Name, "ref02"), 1, "it is being handed the match")
+		require.Len(t, w.Calls(protocol.StartMatch.Name, "ref02"), 1, "the assignment is in progress")
 		report := w.WinReport("REF01")
 		report.Attempt = 1
 		_, err := w.Report(report)
 		require.NoError(t, err)
-		assert.Equal(t, 13*leaguetest.Second, w.Now(), "it was not kept waiting")
+		assert.Equal(t, 13*leaguetest.Second, w.Now(), "no wait")
 		w.Finish()
 	})
 }

@@ -14,20 +14,21 @@ import (
 	"evenodd/league/protocol"
 )
 
-// limited asserts that a call was refused for coming too soon, and is how long
-// to wait.
-func limited(t *testing.T, err error) time.Duration {
+// assertRateLimited asserts that a call was refused with RATE_LIMITED, and returns the retry
+// delay.
+func assertRateLimited(t *testing.T, err error) time.Duration {
 	t.Helper()
 	e := protocol.AsError(err)
-	require.NotNil(t, e, "a refusal, not %v", err)
+	require.NotNil(t, e, "want a refusal, got %v", err)
 	require.Equal(t, protocol.ErrRateLimited, e.Code)
 	require.True(t, e.Code.Retryable())
 	require.Positive(t, e.RetryAfter())
 	return e.RetryAfter()
 }
 
-// An agent that asks without end is told to wait, and how long; it alone.
-func TestAnAgentThatAsksWithoutEnd(t *testing.T) {
+// An agent with too many queries is refused with a retry delay; other agents are not
+// affected.
+func TestQueriesAreRateLimitedByAgent(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Players(2)
@@ -37,25 +38,24 @@ func TestAnAgentThatAsksWithoutEnd(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err := greedy.Send()
-		wait := limited(t, err)
-		assert.Equal(t, leaguetest.Second, wait, "20 a second: whole seconds are told")
+		wait := assertRateLimited(t, err)
+		assert.Equal(t, leaguetest.Second, wait, "20 a second, rounded up to whole seconds")
 		_, err = protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), &protocol.ToolRequest{Envelope: greedy.Envelope})
-		limited(t, err)
+		assertRateLimited(t, err)
 		_, err = modest.Send()
-		require.NoError(t, err, "others are not held up")
+		require.NoError(t, err, "other agents are not limited")
 		w.WaitUntil(w.Now() + wait)
 		for range 20 {
 			_, err = greedy.Send()
 			require.NoError(t, err)
 		}
 		_, err = greedy.Send()
-		limited(t, err)
+		assertRateLimited(t, err)
 	})
 }
 
-// A referee may say the same result again, but not without end; the first
-// report of a match is never held up.
-func TestAReportThatIsRepeatedWithoutEnd(t *testing.T) {
+// Repeated reports are limited; the first report of a match is not.
+func TestRepeatedReportsAreRateLimited(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1)
 		w.Referee("REF01", w.OnlyAccepting())
@@ -66,20 +66,19 @@ func TestAReportThatIsRepeatedWithoutEnd(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err := w.Report(w.WinReport("REF01"))
-		limited(t, err)
+		assertRateLimited(t, err)
 		other := w.WinReport("REF01")
 		other.Result.Winner = nil
 		_, err = w.Report(other)
-		limited(t, err)
+		assertRateLimited(t, err)
 		second := w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1)
 		_, err = w.Report(second)
-		require.NoError(t, err, "what the league waits for")
+		require.NoError(t, err, "the first report of a match")
 		assert.Equal(t, 2, w.Manager.Status().Recorded)
 	})
 }
 
-// Nor does one that registers again and again without end.
-func TestAnAgentThatComesBackWithoutEnd(t *testing.T) {
+func TestRepeatedRegistrationsAreRateLimited(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.PingOnly("alpha")
@@ -92,12 +91,12 @@ func TestAnAgentThatComesBackWithoutEnd(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err = w.Apply(q)
-		assert.Equal(t, leaguetest.Second, limited(t, err))
+		assert.Equal(t, leaguetest.Second, assertRateLimited(t, err))
 	})
 }
 
-// An agent that moves again and again does not fill the journal.
-func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
+// Repeated moves to other endpoints are limited, so that they do not fill the journal.
+func TestEndpointChangesAreRateLimited(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1)
@@ -113,7 +112,7 @@ func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
 			w.PingOnly(host)
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(host)
 			if _, err = w.Apply(q); err != nil {
-				wait = limited(t, err)
+				wait = assertRateLimited(t, err)
 				break
 			}
 			moved++
@@ -122,21 +121,21 @@ func TestAnAgentThatMovesWithoutEnd(t *testing.T) {
 		assert.Equal(t, 10*leaguetest.Second, wait)
 		w.WaitUntil(w.Now() + wait)
 		_, err = w.Apply(q)
-		require.NoError(t, err, "it may move when it has waited")
+		require.NoError(t, err, "after the delay it may move again")
 		x.Kill()
 	})
 }
 
-// forbidden is a call that was not made: the address is not called.
+// forbidden is the error of a call to an address that must not be called.
 type forbidden struct{}
 
 func (forbidden) Error() string   { return "10.0.0.7 is not an allowed address" }
 func (forbidden) Forbidden() bool { return true }
 
-// never makes no call.
-type never struct{ because error }
+// failingCaller fails every call.
+type failingCaller struct{ because error }
 
-func (n never) Call(context.Context, protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (n failingCaller) Call(context.Context, protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	return nil, nil, n.because
 }
 
@@ -156,7 +155,7 @@ func TestAgentThatWasShutDownIsThrottled(t *testing.T) {
 			require.Equal(t, string(protocol.ErrNotAuthorized), answer.ErrorCode)
 		}
 		_, err := w.Apply(q)
-		limited(t, err)
+		assertRateLimited(t, err)
 	})
 }
 

@@ -14,32 +14,30 @@ import (
 	"evenodd/player/strategy"
 )
 
-// curious is a strategy that keeps what it is shown, and chooses even where it
-// can.
-type curious struct {
+// recordingStrategy records its views and chooses the first option.
+type recordingStrategy struct {
 	strategy.Strategy
 
 	seen []strategy.View
 }
 
-func (c *curious) Choose(_ context.Context, v strategy.View) (string, error) {
+func (c *recordingStrategy) Choose(_ context.Context, v strategy.View) (string, error) {
 	c.seen = append(c.seen, v)
 	return v.Options[0], nil
 }
 
-// What a strategy knows beside the counts: how long the referee waits, and the
-// last matches themselves.
-func TestWhatAStrategyIsShown(t *testing.T) {
+// A view has the time limit of the choice and the last matches.
+func TestStrategyIsShownDeadlineAndHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 0)
 		random, err := strategy.New("random")
 		require.NoError(t, err)
-		looks := &curious{Strategy: random}
+		looks := &recordingStrategy{Strategy: random}
 		a := w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks })
 		first := w.ScriptedReferee(a, "R1M1", 1)
 		for _, ask := range []func() error{
 			func() error { _, err := first.Invite(); return err },
-			func() error { _, err := first.Choose(); return err }, // its deadline is over: the referee's clock is wrong
+			func() error { _, err := first.Choose(); return err }, // its deadline has passed: the referee's clock is wrong
 			func() error { _, err := first.SendGameOver(8); return err },
 		} {
 			require.NoError(t, ask())
@@ -62,7 +60,7 @@ func TestWhatAStrategyIsShown(t *testing.T) {
 	})
 }
 
-func TestStrategyIsShownTheTableOfTheLastCompletedRound(t *testing.T) {
+func TestStrategyIsShownTheStandingsOfTheLastCompletedRound(t *testing.T) {
 	for name, change := range map[string]func(*league.Options){
 		"a table each round": func(*league.Options) {},
 		"a table each match": func(o *league.Options) { o.EveryMatch = true },
@@ -74,7 +72,7 @@ func TestStrategyIsShownTheTableOfTheLastCompletedRound(t *testing.T) {
 				w.Referee("REF02")
 				random, err := strategy.New("random")
 				require.NoError(t, err)
-				looks := &curious{Strategy: random}
+				looks := &recordingStrategy{Strategy: random}
 				w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks }, leaguetest.On(protocol.Invite.Name, leaguetest.Delayed(3*leaguetest.Second, leaguetest.Normally)))
 				for _, id := range []string{"P02", "P03", "P04"} {
 					w.Player(id)
@@ -86,7 +84,7 @@ func TestStrategyIsShownTheTableOfTheLastCompletedRound(t *testing.T) {
 					require.Len(t, v.Table, 4)
 					for i, r := range v.Table {
 						assert.Equal(t, i+1, r.Rank)
-						assert.Equal(t, round+1, r.Played, "nothing of the round that is played")
+						assert.Equal(t, round+1, r.Played, "without the round that is being played")
 						assert.Equal(t, r.Played, r.Wins+r.Draws+r.Losses)
 					}
 				}

@@ -16,12 +16,11 @@ import (
 	"evenodd/rules"
 )
 
-// lenient has agents of other makers go without tokens.
+// lenient lets third-party agents omit tokens.
 func lenient(o *league.Options) { o.LenientAuth = true }
 
-// outsider registers a referee of another maker: it takes matches, and says nothing
-// of access tokens.
-func outsider(w *leaguetest.World, id string, start leaguetest.Reply) *leaguetest.Agent {
+// thirdPartyReferee registers a referee that accepts matches and does not use access tokens.
+func thirdPartyReferee(w *leaguetest.World, id string, start leaguetest.Reply) *leaguetest.Agent {
 	w.T.Helper()
 	a := leaguetest.NewAgent(id, nil)
 	a.Script = leaguetest.Script{
@@ -35,27 +34,26 @@ func outsider(w *leaguetest.World, id string, start leaguetest.Reply) *leaguetes
 	return a
 }
 
-// tokenless is a report without a token.
+// tokenless removes the token of a report.
 func tokenless(q *protocol.MatchResultReport) *protocol.MatchResultReport {
 	q.AuthToken = ""
 	return q
 }
 
-// What is good for players alone is no business of a referee that cannot show it.
-func TestARefereeThatShowsNoAccessTokensGetsNone(t *testing.T) {
+func TestThirdPartyRefereeGetsNoAccessTokens(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 2)
 		w.Referee("REF01", w.OnlyAccepting())
-		outsider(w, "REF02", w.AcceptMatch)
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
-		ours := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
-		theirs := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref02").Message)
-		assert.NotEmpty(t, ours.PlayerA.AccessToken)
-		assert.Empty(t, ours.RefereeID)
-		assert.Empty(t, theirs.PlayerA.AccessToken)
-		assert.Empty(t, theirs.PlayerB.AccessToken)
-		assert.Equal(t, "REF02", theirs.RefereeID)
+		own := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
+		thirdParty := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref02").Message)
+		assert.NotEmpty(t, own.PlayerA.AccessToken)
+		assert.Empty(t, own.RefereeID)
+		assert.Empty(t, thirdParty.PlayerA.AccessToken)
+		assert.Empty(t, thirdParty.PlayerB.AccessToken)
+		assert.Equal(t, "REF02", thirdParty.RefereeID)
 		announced := map[string]string{}
 		for _, m := range leaguetest.Decode[protocol.RoundAnnouncement](w.OnlyCall(protocol.NotifyRound.Name, "p01").Message).Matches {
 			announced[m.RefereeID] = m.RefereeAuth
@@ -64,31 +62,31 @@ func TestARefereeThatShowsNoAccessTokensGetsNone(t *testing.T) {
 	})
 }
 
-func TestReportsWithoutToken(t *testing.T) {
+func TestReportWithoutTokenIsOnlyAcceptedForThirdPartyMatches(t *testing.T) {
 	strict := func(*league.Options) {}
 	for name, test := range map[string]struct {
 		auth   func(*league.Options)
 		sender string
-		match  string // R1M1 is that of REF01, which is ours; R1M2 that of REF02, which is not
+		match  string // R1M1 is assigned to our REF01, R1M2 to the third-party REF02
 		code   protocol.Code
 		rpc    int
 	}{
-		"of another maker's":                       {lenient, "referee:REF02", "R1M2", "", 0},
-		"of nobody, in a match of another maker's": {lenient, "referee:unknown", "R1M2", "", 0},
-		"of nobody, in a match of ours":            {lenient, "referee:unknown", "R1M1", protocol.ErrTokenMissing, 5001},
-		"of ours":                                  {lenient, "referee:REF01", "R1M1", protocol.ErrTokenMissing, 5001},
-		"of ours, in another's match":              {lenient, "referee:REF01", "R1M2", protocol.ErrTokenMissing, 5001},
-		"of another's, in a match of ours":         {lenient, "referee:REF02", "R1M1", protocol.ErrMatchNotFound, 5002},
-		"of a player":                              {lenient, "player:P01", "R1M2", protocol.ErrTokenMissing, 5001},
-		"of somebody who never registered":         {lenient, "referee:REF03", "R1M2", protocol.ErrTokenMissing, 5001},
-		"where all need one":                       {strict, "referee:REF02", "R1M2", protocol.ErrTokenMissing, 5001},
-		"of nobody, where all need one":            {strict, "referee:unknown", "R1M2", protocol.ErrTokenMissing, 5001},
+		"third-party referee":                {lenient, "referee:REF02", "R1M2", "", 0},
+		"unknown referee, third-party match": {lenient, "referee:unknown", "R1M2", "", 0},
+		"unknown referee, our match":         {lenient, "referee:unknown", "R1M1", protocol.ErrTokenMissing, 5001},
+		"our referee":                        {lenient, "referee:REF01", "R1M1", protocol.ErrTokenMissing, 5001},
+		"our referee, third-party match":     {lenient, "referee:REF01", "R1M2", protocol.ErrTokenMissing, 5001},
+		"third-party referee, our match":     {lenient, "referee:REF02", "R1M1", protocol.ErrMatchNotFound, 5002},
+		"player":                             {lenient, "player:P01", "R1M2", protocol.ErrTokenMissing, 5001},
+		"unregistered referee":               {lenient, "referee:REF03", "R1M2", protocol.ErrTokenMissing, 5001},
+		"third-party referee, strict":        {strict, "referee:REF02", "R1M2", protocol.ErrTokenMissing, 5001},
+		"unknown referee, strict":            {strict, "referee:unknown", "R1M2", protocol.ErrTokenMissing, 5001},
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(4, 2, test.auth)
 				w.Referee("REF01", w.OnlyAccepting())
-				outsider(w, "REF02", w.AcceptMatch)
+				thirdPartyReferee(w, "REF02", w.AcceptMatch)
 				w.Players(4)
 				w.WaitUntil(leaguetest.Second)
 				players := map[string][2]string{"R1M1": {"P01", "P02"}, "R1M2": {"P03", "P04"}}[test.match]
@@ -107,11 +105,11 @@ func TestReportsWithoutToken(t *testing.T) {
 	}
 }
 
-// A token that is shown must be right, also where none is needed.
-func TestAWrongTokenIsNone(t *testing.T) {
+// A given token must be valid, even if no token is required.
+func TestWrongTokenIsRejectedWithLenientAuth(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, lenient)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		q := w.WinReport("REF01")
@@ -121,15 +119,15 @@ func TestAWrongTokenIsNone(t *testing.T) {
 	})
 }
 
-func TestQueriesWithoutToken(t *testing.T) {
+func TestQueryWithoutTokenIsOnlyAcceptedWithLenientAuth(t *testing.T) {
 	for name, test := range map[string]struct {
 		auth   func(*league.Options)
 		sender string
 		taken  bool
 	}{
-		"of a player":                         {lenient, "player:P02", true},
-		"of somebody who never registered":    {lenient, "player:P09", false},
-		"of a player, where all need a token": {func(*league.Options) {}, "player:P02", false},
+		"player":              {lenient, "player:P02", true},
+		"unregistered player": {lenient, "player:P09", false},
+		"player, strict":      {func(*league.Options) {}, "player:P02", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
@@ -150,17 +148,17 @@ func TestQueriesWithoutToken(t *testing.T) {
 	}
 }
 
-// When the announced referee is gone, and only one is left that does not prove
-// itself, the players are told before it invites them.
-func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
+// The announced referee is unreachable and the next one does not authenticate itself: the
+// manager tells the players before that referee invites them.
+func TestPlayersLearnThatTheirRefereeDoesNotAuthenticate(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2, lenient)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
 		invited := make(chan error, 2)
-		outsider(w, "REF02", func(c *leaguetest.Call) (jsontext.Value, error) {
+		thirdPartyReferee(w, "REF02", func(c *leaguetest.Call) (jsontext.Value, error) {
 			q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
-			for _, seat := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
-				_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: seat.Endpoint}, &protocol.GameInvitation{
+			for _, side := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
+				_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: side.Endpoint}, &protocol.GameInvitation{
 					Envelope: protocol.NewStamp("referee:REF02", w.Clock).Envelope(protocol.TypeGameInvitation, "conv-outside"),
 					LeagueID: leaguetest.LeagueID, RoundID: 1, MatchID: q.MatchID, GameType: q.GameType, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02",
 				})
@@ -181,33 +179,33 @@ func TestPlayersAreToldOfARefereeThatDoesNotProveItself(t *testing.T) {
 	})
 }
 
-// Third-party referees draw as they like. What they report is recorded, and the
-// audit says what cannot be checked. A report that contradicts itself is refused;
-// the only referee's counts all the same, and is a finding.
-func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
+// Third-party referees draw without commitments. Their reports are recorded, and the audit
+// notes what it cannot verify. The manager rejects contradictory reports; those of the only
+// referee count after three attempts and are findings.
+func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1, lenient)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(4)
-		drawn := "DRAW"
+		draw := "DRAW"
 		for round := 1; round <= 3; round++ {
 			for number := 1; number <= 2; number++ {
 				w.WaitUntil(w.Now() + 20*leaguetest.Second)
 				id := protocol.MatchID{Round: round, Number: number}.String()
 				players := pairOf(w, id)
 				q := tokenless(w.ReportOf("REF01", id, &players[0], players[0], players[1], 3, 0))
-				even, odd, never, eighteen, seven := "even", "odd", "EVEN", 18, 7
+				even, odd, failingCaller, eighteen, seven := "even", "odd", "EVEN", 18, 7
 				switch id {
-				case "R1M1": // as maker C draws
+				case "R1M1": // the parity rule of one known referee
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: protocol.Both(players[0], &even, players[1], &odd)}
-				case "R1M2": // as maker D scores
+				case "R1M2": // the scores of another
 					q.Result = protocol.MatchResult{Score: protocol.Both(players[0], 0, players[1], 0)}
-				case "R2M1": // as maker E says
-					q.Result.Winner = &drawn
-				case "R2M2": // it speaks against itself
+				case "R2M1": // the winner of a third
+					q.Result.Winner = &draw
+				case "R2M2": // a contradictory report
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Choices: protocol.Both(players[0], &even, players[1], &odd)}
 				case "R3M1":
-					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: protocol.Both(players[0], &never, players[1], &odd)}
+					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: protocol.Both(players[0], &failingCaller, players[1], &odd)}
 				case "R3M2":
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Status: protocol.StatusTechnicalLoss}
 				}
@@ -228,35 +226,35 @@ func TestALeagueOfARefereeThatShowsNoDraws(t *testing.T) {
 			results[r.MatchID] = r.Status + " " + r.Winner + " " + r.ChoiceA
 		}
 		assert.Equal(t, map[string]string{
-			"R1M1": "WIN P01 even", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "WIN P04 even", // as choices and number have it
+			"R1M1": "WIN P01 even", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "WIN P04 even", // winners by choices and number
 			"R3M1": "WIN P01 ", "R3M2": "TECHNICAL_LOSS P02 ",
 		}, results)
 		require.NoError(t, x.CloseFiles())
 		audited := auditOf(w, x.Folder)
-		doubted := map[string]string{}
+		found := map[string]string{}
 		for _, f := range audited.Findings {
-			doubted[f.MatchID] = f.Rule
+			found[f.MatchID] = f.Rule
 		}
-		assert.Equal(t, map[string]string{"R1M1": audit.RuleDoubt, "R2M2": audit.RuleDoubt, "R3M1": audit.RuleDoubt}, doubted)
+		assert.Equal(t, map[string]string{"R1M1": audit.RuleDoubt, "R2M2": audit.RuleDoubt, "R3M1": audit.RuleDoubt}, found)
 		notes := map[string]int{}
 		for _, n := range audited.Notes {
 			notes[n.Rule]++
 		}
 		assert.Equal(t, 5, notes[audit.RuleDraw], "draws that cannot be recomputed")
-		assert.Equal(t, 2, notes[audit.RuleVerdict], "numbers that are never drawn")
-		assert.Equal(t, 1, notes[audit.RuleOneResult], "nobody needed a token")
+		assert.Equal(t, 2, notes[audit.RuleVerdict], "numbers out of range")
+		assert.Equal(t, 1, notes[audit.RuleOneResult], "reports need no token")
 	})
 }
 
-// A referee may play a match, and report it, before it answers that it has it.
-func TestAReportWithinTheAnswer(t *testing.T) {
+// A third-party referee may conduct and report a match within start_match.
+func TestReportWithinStartMatchIsRecorded(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(store.Folder(t.TempDir()), 2, 1, lenient)
-		outsider(w, "REF01", func(c *leaguetest.Call) (jsontext.Value, error) {
+		thirdPartyReferee(w, "REF01", func(c *leaguetest.Call) (jsontext.Value, error) {
 			began := w.Now()
 			_, err := w.Report(tokenless(w.WinReport("REF01")))
 			assert.NoError(t, err)
-			assert.Less(t, w.Now()-began, leaguetest.Second, "nobody waits for what waits for it")
+			assert.Less(t, w.Now()-began, leaguetest.Second, "the report does not wait for the response to start_match")
 			return w.AcceptMatch(c)
 		})
 		w.Players(2)
@@ -266,11 +264,11 @@ func TestAReportWithinTheAnswer(t *testing.T) {
 	})
 }
 
-// A referee that comes back says again whether it proves itself.
-func TestARefereeThatHasLearnedToProveItself(t *testing.T) {
+// A re-registration may change whether the referee authenticates itself.
+func TestReregistrationMayChangeRefereeAuthentication(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1)
-		outsider(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		for _, auth := range []string{protocol.RefereeAuthNone, protocol.RefereeAuthAccessToken, protocol.RefereeAuthAccessToken, ""} {
@@ -282,18 +280,18 @@ func TestARefereeThatHasLearnedToProveItself(t *testing.T) {
 		}
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
-		assert.False(t, state.Agents["REF01"].Proves())
+		assert.False(t, state.Agents["REF01"].ShowsAccessTokens())
 		returned := 0
 		for _, kind := range w.EventTypes(x.Folder) {
 			if kind == "agent_returned" {
 				returned++
 			}
 		}
-		assert.Equal(t, 2, returned, "only what has changed is recorded")
+		assert.Equal(t, 2, returned, "only changes are recorded")
 	})
 }
 
-// auditOf is what the audit says of the league in a folder.
+// auditOf audits the league in a folder.
 func auditOf(w *leaguetest.World, folder store.Folder) audit.League {
 	w.T.Helper()
 	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game)})
@@ -302,28 +300,27 @@ func auditOf(w *leaguetest.World, folder store.Folder) audit.League {
 	return report.Leagues[0]
 }
 
-// pairOf are the players of a match.
+// pairOf returns the players of a match.
 func pairOf(w *leaguetest.World, matchID string) [2]string {
 	for _, e := range w.Calls(protocol.StartMatch.Name, "ref01") {
 		if q := leaguetest.Decode[protocol.MatchAssignment](e.Message); q.MatchID == matchID {
 			return [2]string{q.PlayerA.PlayerID, q.PlayerB.PlayerID}
 		}
 	}
-	w.T.Fatalf("%s was not handed out", matchID)
+	w.T.Fatalf("%s was not assigned", matchID)
 	return [2]string{}
 }
 
-// Who needs a token, and who proves itself, outlasts the manager.
-func TestLeniencyIsKept(t *testing.T) {
+func TestResumedLeagueKeepsItsAuthenticationMode(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		x := w.StartManagerIn(folder, 4, 2, lenient)
 		w.Referee("REF01", w.OnlyAccepting())
-		outsider(w, "REF02", w.AcceptMatch)
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		x.Kill()
-		x = w.StartManagerIn(folder, 4, 2) // lenient no more, but the league goes on as it began
+		x = w.StartManagerIn(folder, 4, 2) // strict now, but the recorded setting applies
 		w.WaitUntil(2 * leaguetest.Second)
 		_, err := w.Report(tokenless(w.ReportOf("REF02", "R1M2", nil, "P03", "P04", 1, 1)))
 		require.NoError(t, err)
@@ -332,12 +329,12 @@ func TestLeniencyIsKept(t *testing.T) {
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
 		assert.Equal(t, journal.AuthLenient, state.Created.Auth)
-		assert.True(t, state.Agents["REF01"].Proves())
-		assert.False(t, state.Agents["REF02"].Proves())
+		assert.True(t, state.Agents["REF01"].ShowsAccessTokens())
+		assert.False(t, state.Agents["REF02"].ShowsAccessTokens())
 	})
 }
 
-func TestAssignmentSaysWhetherTheLeagueIsLenient(t *testing.T) {
+func TestAssignmentStatesTheAuthenticationMode(t *testing.T) {
 	for want, change := range map[string]func(*league.Options){"": func(*league.Options) {}, protocol.AuthLenient: lenient} {
 		t.Run(want, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

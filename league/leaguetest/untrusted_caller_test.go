@@ -11,7 +11,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
+func TestPlayerRejectsCallersWithoutTheAccessToken(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(w *leaguetest.World, c *leaguetest.ScriptedReferee)
@@ -42,12 +42,12 @@ func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
 				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 				for _, invited := range []bool{false, true} {
 					c := w.ScriptedReferee(p, "R1M1", 1)
-					if invited { // by the real one
+					if invited { // by the authenticated referee
 						_, err := c.Invite()
 						require.NoError(t, err)
 					}
 					if test.name == "another referee with its token" && invited {
-						continue // the token alone says who it is from now on
+						continue // after the invitation the token alone identifies the referee
 					}
 					test.change(w, c)
 					for name, call := range c.AllCalls() {
@@ -60,7 +60,7 @@ func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
 					}
 				}
 				assert.Zero(t, p.Player.Record().Stats.TotalMatches)
-				answers := w.Recorder.All(func(e *leaguetest.Exchange) bool { return e.From == "stranger" && e.Err != nil })
+				answers := w.Recorder.All(func(e *leaguetest.Exchange) bool { return e.From == "untrusted" && e.Err != nil })
 				require.NotEmpty(t, answers)
 				for _, e := range answers {
 					for _, id := range []string{"P01", "P02"} {
@@ -73,7 +73,7 @@ func TestAPlayerRefusesWhoCannotBeTheReferee(t *testing.T) {
 	}
 }
 
-func TestARefereeThatIsAnnouncedWithoutAToken(t *testing.T) {
+func TestRefereeAnnouncedWithoutTokenIsAccepted(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
@@ -107,7 +107,7 @@ func TestARefereeThatIsAnnouncedWithoutAToken(t *testing.T) {
 	})
 }
 
-func TestALeagueOfAnotherMaker(t *testing.T) {
+func TestPlayerAcceptsAThirdPartyManager(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.EditAnswer("manager_auth", nil)))
 		p := w.Player("P01")
@@ -127,7 +127,7 @@ func TestALeagueOfAnotherMaker(t *testing.T) {
 	})
 }
 
-func TestAStrangerIsNotTheManager(t *testing.T) {
+func TestManagerCallsNeedTheCredential(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p, r := w.Player("P01"), w.Referee("REF01")
@@ -152,12 +152,12 @@ func TestAStrangerIsNotTheManager(t *testing.T) {
 		assert.Equal(t, []int{1, 3}, []int{p.Player.Record().Rank, p.Player.Record().Points})
 		require.NoError(t, w.ManagerCalls(r, w.ManagerCredential("REF01"))["notify_league_completed"]())
 		assert.True(t, leaguetest.IsClosed(r.Referee.Done()))
-		require.NoError(t, w.ManagerCalls(p, w.ManagerCredential("P01"))["notify_league_completed"](), "told twice it is over once")
+		require.NoError(t, w.ManagerCalls(p, w.ManagerCredential("P01"))["notify_league_completed"](), "the notification is idempotent")
 		w.AssertNoTokenLeaked("P01", "P02", "REF01")
 	})
 }
 
-func TestAnAgentThatIsNotRegisteredListensToNoManager(t *testing.T) {
+func TestUnregisteredAgentRejectsManagerCalls(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		p := w.NewPlayer("P01")
 		for _, call := range w.ManagerCalls(p, w.ManagerCredential("P01")) {

@@ -15,8 +15,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A league of all that can go wrong, logged to the last detail, names no token.
-func TestNoTokenIsEverLogged(t *testing.T) {
+// The debug log of a league with many faults has no tokens.
+func TestLogHasNoTokens(t *testing.T) {
 	for _, kind := range []string{leaguetest.Memory, leaguetest.Wire, leaguetest.HTTP} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -35,8 +35,8 @@ func TestNoTokenIsEverLogged(t *testing.T) {
 	}
 }
 
-// troubledLeague has a referee that is gone, a player that fails in every way,
-// and strangers with wrong tokens.
+// troubledLeague has an unreachable referee, a failing player, and untrusted callers with
+// wrong tokens.
 func troubledLeague(w *leaguetest.World) {
 	w.StartManager(4, 2)
 	w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
@@ -71,7 +71,7 @@ func troubledLeague(w *leaguetest.World) {
 	require.NoError(w.T, err)
 }
 
-// checkLines wants a conversation in the line of every message.
+// checkLines checks that each logged message has a conversation.
 func checkLines(t *testing.T, out []byte) {
 	t.Helper()
 	messages := 0
