@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,7 +47,8 @@ func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
-	c.kind = kindOf(c.method, c.params)
+	messageType, _ := c.params.text("message_type")
+	c.kind = cmp.Or(rowOf(c.method).Request, rowOf(messageType).Request)
 	c.sent, c.form = sentIn(c.came, c.kind)
 	if c.sent == nil {
 		c.sent = c.params
@@ -68,60 +71,34 @@ func sentIn(came members, kind string) (sent members, form string) {
 		return params, "the members of the message in another spelling: " + listed(params)
 	case inner != nil && params["message_type"] == nil:
 		return inner, "method " + quoted(name) + ", with the message in params.message"
-	case name != methodOf(kind) && methodOf(kind) != "":
-		return params, "method " + quoted(name) + " instead of " + methodOf(kind)
 	}
-	return params, ""
+	method := rowOf(kind).Name
+	return params, when(kind != "" && name != method, "method %s instead of %s", quoted(name), method)
 }
 
-// kindOf returns the message type of a call in the form of the specification; "" for none.
-func kindOf(method string, params members) string {
+// rowOf returns the method with this name, alias or message type; the zero value for none,
+// and for a tool.
+func rowOf(name string) protocol.MethodRow {
 	for _, m := range protocol.Methods() {
-		if m.Request != "" && (method == m.Name || method == m.Request || slices.Contains(m.Aliases, method)) {
-			return m.Request
+		if m.Request != "" && (name == m.Name || name == m.Request || slices.Contains(m.Aliases, name)) {
+			return m
 		}
 	}
-	kind, _ := params.text("message_type")
-	if methodOf(kind) == "" {
-		return ""
-	}
-	return kind
+	return protocol.MethodRow{}
 }
 
-// hasMessages tells whether a name is that of a method with messages, not of a tool.
-func hasMessages(name string) bool {
-	return slices.ContainsFunc(protocol.Methods(), func(m protocol.MethodRow) bool { return m.Name == name && m.Request != "" })
-}
-
-// methodOf is the method of a message type; "" for none.
-func methodOf(kind string) string {
-	method, _ := protocol.MethodFor(encoded(map[string]any{"message_type": kind}))
-	return method
+// isNotice tells whether a league continues when a message is rejected.
+func isNotice(kind string) bool {
+	return slices.Contains([]string{
+		protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted,
+		protocol.TypeGameOver, protocol.TypeGameError,
+	}, kind)
 }
 
 // before tells whether a call was answered before another call. The beginning of the
 // answer counts, because the caller may go on before the end of the answer is noted.
 func (c *call) before(other *call) bool {
-	c.to.fakes.mu.Lock()
-	defer c.to.fakes.mu.Unlock()
 	return c.began > 0 && c.began < other.seq
-}
-
-// succeeded tells whether a call was answered with HTTP status 200.
-func (c *call) succeeded() bool {
-	c.to.fakes.mu.Lock()
-	defer c.to.fakes.mu.Unlock()
-	return c.answered && c.Status == http.StatusOK
-}
-
-// end is the time at which a call was answered; now while it is not.
-func (c *call) end() time.Time {
-	c.to.fakes.mu.Lock()
-	defer c.to.fakes.mu.Unlock()
-	if !c.answered {
-		return time.Now()
-	}
-	return c.doneAt
 }
 
 // exchange returns a call as evidence. It may still be in progress.
@@ -172,20 +149,85 @@ func encoded(v any) []byte {
 	return b
 }
 
-// reply begins an answer to a call.
-func (c *call) reply(messageType, sender string) map[string]any {
+// answer answers a call with a result of these members. The row of the method gives its
+// message type.
+func (c *call) answer(sender string, result map[string]any) response {
 	conversation, _ := c.params.text("conversation_id")
-	if conversation == "" {
-		conversation = "conv-check"
+	m := message(rowOf(c.kind).Result, sender, cmp.Or(conversation, "conv-check"), "")
+	maps.Copy(m, result)
+	return response{result: m}
+}
+
+// answerPing answers a ping of an agent in a role, and rejects all other calls.
+func answerPing(c *call, role string) response {
+	if c.method != protocol.Ping.Name {
+		return c.refuse(codeUnknownMethod, "Method not found")
 	}
-	return map[string]any{
-		"protocol": protocol.Name, "message_type": messageType, "sender": sender,
-		"timestamp": protocol.FormatTimestamp(time.Now()), "conversation_id": conversation,
-	}
+	return c.answer(role+":check", map[string]any{"message_type": protocol.Ping.Result, "status": "ok", "role": role})
 }
 
 // match is the match that a call is about.
 func (c *call) match() string {
 	id, _ := c.params.text("match_id")
 	return id
+}
+
+// broken lists the fields of a message for which an agent of a league refuses it.
+func broken(kind string, m members) []protocol.FieldError {
+	e := protocol.AsError(rowOf(kind).Check(encoded(m)))
+	if e == nil {
+		return nil
+	}
+	fields, _ := e.Context["fields"].([]protocol.FieldError)
+	if len(fields) == 0 {
+		fields = []protocol.FieldError{{Field: "params", Rule: e.Detail}}
+	}
+	return fields
+}
+
+// fieldsProblem says which fields make a message unacceptable; "" for none. It looks at
+// those alone that want chooses.
+func fieldsProblem(broken []protocol.FieldError, want func(field string) bool) string {
+	var problems []string
+	for _, f := range broken {
+		if !want(f.Field) || len(problems) == 3 {
+			continue
+		}
+		got := quoted(f.Got)
+		problems = append(problems, f.Field+": "+f.Rule+when(f.Got != "", ", got %s", got[1:len(got)-1]))
+	}
+	return strings.Join(problems, "; ")
+}
+
+// acceptable returns why the agents of a league reject a message.
+func acceptable(f *fact) string {
+	return fieldsProblem(f.broken, func(string) bool { return true })
+}
+
+// recordMessages records the form of the calls of the agent and, except for its
+// registration, whether agents accept them.
+func (x *exam) recordMessages(s *fakes) {
+	x.recordForms(s)
+	for _, c := range s.received(func(c *call) bool {
+		return c.kind != "" && !c.searching && c.kind != protocol.TypeRefereeRegisterRequest
+	}) {
+		name := "message"
+		if isNotice(c.kind) {
+			name = "notice"
+		}
+		x.record(name, &fact{call: c, broken: broken(c.kind, c.params)})
+	}
+}
+
+// recordForms records the form of the calls of the agent.
+func (x *exam) recordForms(s *fakes) {
+	for _, c := range s.received(func(c *call) bool { return c.kind != "" && !c.searching }) {
+		x.record("form of call", &fact{call: c, problem: c.form, defect: formDefect})
+	}
+}
+
+// within tells whether a field is another one, or a part of it.
+func within(field, of string) bool {
+	rest, ok := strings.CutPrefix(field, of)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

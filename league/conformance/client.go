@@ -1,13 +1,19 @@
 package conformance
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +22,112 @@ import (
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 )
+
+const (
+	maxAnswer = 1 << 20 // bytes read of an answer
+	maxShown  = 2 << 10 // bytes shown of a body
+)
+
+// post sends a body as it is, and waits for the answer no longer than patience. It always
+// returns a reply, also if the agent was given up. It retries when an agent that limits
+// the rate of calls allows it.
+func (x *exam) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *reply {
+	for attempt := 1; ; attempt++ {
+		r := x.exchange(ctx, http.MethodPost, url, body, header, patience)
+		x.countSilence(r)
+		if !x.putOff(ctx, r, attempt) {
+			return r
+		}
+	}
+}
+
+// The limits of retries for an agent that limits the rate of calls: the kit makes more
+// calls than any league.
+const (
+	maxHeld = 5                // times that one call is made again
+	maxHold = 30 * time.Second // that all calls wait together
+)
+
+// putOff waits as long as a rate limit asks for, and tells whether to retry the call.
+func (x *exam) putOff(ctx context.Context, r *reply, attempt int) bool {
+	limited := r.fault != nil && (r.fault.code == 22 || r.fault.catalogued() == string(protocol.ErrRateLimited))
+	after := r.header.Get("Retry-After")
+	if r.Status != http.StatusTooManyRequests && (r.Status != http.StatusServiceUnavailable || after == "") && !limited {
+		return false
+	}
+	seconds, err := strconv.Atoi(after)
+	if err != nil || seconds < 0 {
+		seconds = 1
+	}
+	wait := min(time.Duration(min(seconds, 60))*time.Second, otherLimit)
+	x.mu.Lock()
+	x.held += wait
+	enough := x.held > maxHold
+	x.mu.Unlock()
+	return !enough && attempt <= maxHeld && rest(ctx, wait)
+}
+
+// rest pauses, and tells whether ctx has not ended.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// exchange is post for any HTTP method, without retries. Its calls may stay unanswered.
+func (x *exam) exchange(ctx context.Context, method, url string, body []byte, header http.Header, patience time.Duration) *reply {
+	if reason := x.givenUp(); reason != "" || x.life.Err() != nil {
+		return notSent(url, body, cmp.Or(reason, outOfTime))
+	}
+	r := &reply{Exchange: Exchange{To: url, request: body}}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	started := time.Now()
+	err := x.roundTrip(ctx, r, method, header)
+	r.at, r.took = time.Now(), time.Since(started)
+	r.TookMS, r.response = r.took.Milliseconds(), r.body
+	switch {
+	case err != nil && x.life.Err() != nil: // the agent had not its whole time
+		r.unasked, r.Error = true, outOfTime
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		r.Error = fmt.Sprintf("no answer within %s", patience)
+	case err != nil:
+		r.Error = err.Error()
+	case len(r.body) > maxAnswer:
+		r.Error = fmt.Sprintf("the answer has more than %d bytes", maxAnswer)
+	}
+	return r.read()
+}
+
+// roundTrip makes a call, and fills in the reply.
+func (x *exam) roundTrip(ctx context.Context, r *reply, method string, header http.Header) error {
+	var reused atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused.Store(c.Reused) }})
+	q, err := http.NewRequestWithContext(ctx, method, r.To, bytes.NewReader(r.request))
+	if err != nil {
+		return err
+	}
+	q.Header.Set("Content-Type", "application/json")
+	// An agent may close a connection between two calls. With this header, which is not
+	// sent, the client repeats the next call on a new connection.
+	q.Header["X-Idempotency-Key"] = nil
+	maps.Copy(q.Header, header)
+	response, err := x.options.Client.Do(q)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	r.Status, r.header, r.reused = response.StatusCode, response.Header, reused.Load()
+	r.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	return err
+}
+
+const outOfTime = "the time of the examination was over"
 
 // encode returns a call with this id; nil makes it a notification.
 func (x *exam) encode(id jsontext.Value, method string, params any) []byte {
@@ -52,7 +164,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	defer cancel()
 	var attempts []*reply
 	status, translated, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, body []byte) (int, []byte, error) {
-		r := read(x.post(ctx, url, body, nil, limit))
+		r := x.post(ctx, url, body, nil, limit)
 		r.url, r.sent = url, body
 		attempts = append(attempts, r)
 		if r.Error != "" {
@@ -61,7 +173,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 		return r.Status, r.body, nil
 	})
 	if len(attempts) == 0 { // the dialect had no time to call
-		return read(&answer{Exchange: Exchange{To: x.options.URL, request: body, Error: outOfTime, unasked: true}})
+		return notSent(x.options.URL, body, outOfTime)
 	}
 	last := attempts[len(attempts)-1]
 	object := objectOf(translated)
@@ -132,16 +244,16 @@ func (x *exam) send(ctx context.Context, speaker *bridge.Bridge, method string, 
 	url, body := x.inForm(ctx, speaker, method, params)
 	if v.change != nil {
 		if body = v.change(objectOf(body)); body == nil {
-			return read(&answer{Exchange: Exchange{To: url, Error: "the agent takes messages without JSON-RPC", unasked: true}})
+			return notSent(url, nil, "the agent takes messages without JSON-RPC")
 		}
 	}
 	post := x.post
 	if v.once {
-		post = func(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *answer {
+		post = func(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *reply {
 			return x.exchange(ctx, http.MethodPost, url, body, header, patience)
 		}
 	}
-	r := read(post(ctx, url, body, v.header, x.patience(limit)))
+	r := post(ctx, url, body, v.header, x.patience(limit))
 	x.interpret(ctx, r, method)
 	if request := objectOf(body); !v.unseen {
 		id := request["id"]
@@ -155,7 +267,7 @@ func (x *exam) send(ctx context.Context, speaker *bridge.Bridge, method string, 
 
 // sendBody posts a call of a method as it is, with this id; nil is that of a notification.
 func (x *exam) sendBody(ctx context.Context, method string, id jsontext.Value, body []byte) *reply {
-	r := read(x.post(ctx, x.options.URL, body, nil, x.patience(otherLimit)))
+	r := x.post(ctx, x.options.URL, body, nil, x.patience(otherLimit))
 	if id != nil {
 		x.interpret(ctx, r, method)
 	}
@@ -183,7 +295,7 @@ var errNotPosted = errors.New("not posted")
 
 // interpret translates the answer to a call that was posted as it is, as a league does.
 func (x *exam) interpret(ctx context.Context, r *reply, method string) {
-	if !hasMessages(method) || r.Error != "" {
+	if rowOf(method).Name != method || r.Error != "" {
 		return
 	}
 	once := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
@@ -245,12 +357,7 @@ func replyForm(r *reply) string {
 	case there == nil:
 		return "the message is not in result; the members of the answer are " + listed(r.object)
 	}
-	var missing []string
-	for _, name := range r.result.names() {
-		if there[name] == nil {
-			missing = append(missing, name)
-		}
-	}
+	missing := slices.DeleteFunc(r.result.names(), func(name string) bool { return there[name] != nil })
 	return when(len(missing) > 0, "result has no %s: the league supplies it, or takes it from other members (%s)", strings.Join(missing, ", "), listed(there))
 }
 

@@ -108,10 +108,9 @@ type exam struct {
 	rules      []rule          // the table of the role
 	judges     map[string][]judge
 	dialect    *bridge.Bridge // of the kit's manager, which learns the form that the agent understands
-	acceptance acceptance
-	ids        atomic.Int64 // of calls
-	understood atomic.Bool  // the agent has understood a call of a league; if it has not, it passes nothing: see withdraw
-	concurrent atomic.Bool  // many matches are played at once: an unanswered call says nothing about the next
+	ids        atomic.Int64   // of calls
+	understood atomic.Bool    // the agent has understood a call of a league; if it has not, it passes nothing: see withdraw
+	concurrent atomic.Bool    // many matches are played at once: an unanswered call says nothing about the next
 
 	mu       sync.Mutex
 	findings map[string]*Finding // by the id of the requirement
@@ -123,7 +122,7 @@ type exam struct {
 
 func newExam(ctx context.Context, o *Options) *exam {
 	x := &exam{
-		options: o, life: ctx, findings: map[string]*Finding{}, blocked: map[string]bool{}, acceptance: newAcceptance(),
+		options: o, life: ctx, findings: map[string]*Finding{}, blocked: map[string]bool{},
 		dialect: bridge.New(bridge.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
 	}
 	if o.Game != nil {
@@ -152,18 +151,18 @@ func (x *exam) giveUp(why string) {
 }
 
 // countSilence counts the calls in a row without an answer.
-func (x *exam) countSilence(a *answer) {
+func (x *exam) countSilence(r *reply) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case a.unasked || x.concurrent.Load():
+	case r.unasked || x.concurrent.Load():
 		return
-	case a.Error == "":
+	case r.Error == "":
 		x.silent = 0
 		return
 	}
 	if x.silent++; x.silent >= maxSilent && x.gaveUp == "" {
-		x.gaveUp = fmt.Sprintf("%d calls in a row had no answer, and no more calls were made; the last: %s", x.silent, a.Error)
+		x.gaveUp = fmt.Sprintf("%d calls in a row had no answer, and no more calls were made; the last: %s", x.silent, r.Error)
 	}
 }
 
@@ -173,4 +172,24 @@ func (x *exam) patience(limit time.Duration) time.Duration {
 		return min(p, limit)
 	}
 	return limit
+}
+
+// message begins a message of the kit.
+func message(messageType, sender, conversation, token string) map[string]any {
+	m := map[string]any{
+		"protocol": protocol.Name, "message_type": messageType, "sender": sender,
+		"timestamp": protocol.FormatTimestamp(time.Now()), "conversation_id": conversation,
+	}
+	if token != "" {
+		m["auth_token"] = token
+	}
+	return m
+}
+
+// recordEnvelope records the envelope of a message of the agent, as the agent wrote it.
+func (x *exam) recordEnvelope(f *fact) {
+	if f.message["timestamp"] == nil && f.message["conversation_id"] == nil {
+		f.defect = envelopeDefect
+	}
+	x.record("envelope", f)
 }

@@ -1,9 +1,9 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,14 +20,35 @@ const (
 	checkToken   = "opaque" // worth nothing: a player cannot know whether it is right
 )
 
+// A membership holds the names of registrations in a role.
+type membership struct{ role, letter, meta, id, method, request, response string }
+
+func membershipOf(role string) membership {
+	if role == Referee {
+		m := protocol.RegisterReferee
+		return membership{role, "R", "referee_meta", "referee_id", m.Name, m.Request, m.Result}
+	}
+	m := protocol.RegisterPlayer
+	return membership{role, "P", "player_meta", "player_id", m.Name, m.Request, m.Result}
+}
+
+// sender is the sender of the messages of an agent in the role.
+func (m *membership) sender(id string) string { return m.role + ":" + id }
+
+// endpoint is the endpoint in a registration.
+func (m *membership) endpoint(registration members) string {
+	endpoint, _ := objectOf(registration[m.meta]).text("contact_endpoint")
+	return endpoint
+}
+
 // A fakeManager registers the agent under examination, and answers its queries as before
 // the first round. It does not prove itself to the agent, so that a player accepts a
 // referee that has no access tokens.
 type fakeManager struct {
 	*fakeAgent
+	membership
 
 	examined string // URL of the agent
-	referee  bool   // the agent is one
 	token    string
 
 	mu       sync.Mutex
@@ -37,12 +58,13 @@ type fakeManager struct {
 // openManager opens the manager of the kit; nil without a listener. Other answers all
 // calls but registrations and queries; nil rejects them.
 func (x *exam) openManager(ctx context.Context, other func(*call) response) *fakeManager {
-	g := &fakeManager{examined: x.options.URL, referee: x.options.Role == Referee, token: "tok-p01-" + rand.Text()}
-	if g.referee {
+	g := &fakeManager{examined: x.options.URL, membership: membershipOf(x.options.Role), token: "tok-p01-" + rand.Text()}
+	if g.role == Referee {
 		g.token = "tok-ref01-" + rand.Text()
 	}
 	if x.options.Listener != nil {
-		g.fakeAgent = newFakes(ctx, x).openAt(x.options.Listener, x.dialect, func(c *call) response { return g.play(c, other) })
+		g.fakeAgent = newFakes(ctx, x).open(x.options.Listener, func(c *call) response { return g.play(c, other) })
+		x.dialect = g.dialect
 	}
 	return g
 }
@@ -59,20 +81,6 @@ func (g *fakeManager) agentID() string {
 	return g.assigned
 }
 
-// metaOf is what an agent says of itself in a registration.
-func metaOf(m members) members {
-	if meta := objectOf(m["player_meta"]); meta != nil {
-		return meta
-	}
-	return objectOf(m["referee_meta"])
-}
-
-// endpointOf is the endpoint in a registration.
-func endpointOf(m members) string {
-	endpoint, _ := metaOf(m).text("contact_endpoint")
-	return endpoint
-}
-
 // play answers registrations and queries, and passes all other calls on.
 func (g *fakeManager) play(c *call, other func(*call) response) response {
 	switch c.kind {
@@ -86,13 +94,10 @@ func (g *fakeManager) play(c *call, other func(*call) response) response {
 
 // register registers the agent under examination, and no other.
 func (g *fakeManager) register(c *call) response {
-	player := c.kind == protocol.TypeLeagueRegisterRequest
-	m := c.reply(responseType(!player), protocol.ManagerSender)
-	m["league_id"], m["reason"] = checkLeague, nil
-	if player == g.referee || !sameEndpoint(endpointOf(c.params), g.examined) {
-		m["status"], m[idName(!player)] = protocol.StatusRejected, nil
-		m["reason"] = "another agent is examined here: " + g.examined
-		return response{result: m}
+	if c.kind != g.request || !sameEndpoint(g.endpoint(c.params), g.examined) {
+		return c.answer(protocol.ManagerSender, map[string]any{
+			"league_id": checkLeague, "status": protocol.StatusRejected, "reason": "another agent is examined here: " + g.examined,
+		})
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,24 +105,22 @@ func (g *fakeManager) register(c *call) response {
 		g.assigned = g.grant(c)
 		g.fakes.wake()
 	}
-	m["status"], m[idName(g.referee)], m["auth_token"] = protocol.StatusAccepted, g.assigned, g.token
-	return response{result: m}
+	return c.answer(protocol.ManagerSender, map[string]any{
+		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, g.membership.id: g.assigned, "auth_token": g.token,
+	})
 }
 
 // grant is the id that the agent gets: the one that it asks for, if that is well formed.
 func (g *fakeManager) grant(c *call) string {
 	sender, _ := c.params.text("sender")
-	id := protocol.AgentOf(sender)
-	if g.referee {
-		if _, ok := protocol.ParseRefereeID(id); !ok {
-			id = ""
-		}
-		return cmp.Or(id, checkReferee)
+	id, first, parse := protocol.AgentOf(sender), protocol.PlayerID(1), protocol.ParsePlayerID
+	if g.role == Referee {
+		first, parse = checkReferee, protocol.ParseRefereeID
 	}
-	if _, ok := protocol.ParsePlayerID(id); !ok {
-		id = ""
+	if _, ok := parse(id); ok {
+		return id
 	}
-	return cmp.Or(id, protocol.PlayerID(1))
+	return first
 }
 
 // query answers a LEAGUE_QUERY as before the first round.
@@ -125,38 +128,39 @@ func (g *fakeManager) query(c *call) response {
 	kind, _ := c.params.text("query_type")
 	id := g.agentID()
 	rows := []any{}
-	if id != "" && !g.referee {
-		rows = append(rows, map[string]any{"rank": 1, "player_id": id, "display_name": id, "played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0})
+	if id != "" && g.role == Player {
+		rows = append(rows, standingsRow(1, id, id, 0))
 	}
-	data := map[string]map[string]any{
-		protocol.QueryStandings: {"standings": rows},
-		protocol.QuerySchedule:  {"rounds": 0, "matches": []any{}},
-		protocol.QueryNextMatch: {"next_match": nil},
-		protocol.QueryPlayerStats: {
-			"player_id": id, "stats": map[string]any{"played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0},
+	data, known := map[string]any{
+		protocol.QueryStandings:   map[string]any{"standings": rows},
+		protocol.QuerySchedule:    map[string]any{"rounds": 0, "matches": []any{}},
+		protocol.QueryNextMatch:   map[string]any{"next_match": nil},
+		protocol.QueryPlayerStats: map[string]any{"player_id": id, "stats": map[string]any{"played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0}},
+		protocol.QueryStatus: map[string]any{
+			"state": "WAITING_FOR_PLAYERS", "current_round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 1, "referees": 1,
 		},
-		protocol.QueryStatus: {"state": "WAITING_FOR_PLAYERS", "current_round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 1, "referees": 1},
 	}[kind]
-	result := c.reply(protocol.TypeLeagueQueryResponse, protocol.ManagerSender)
-	result["query_type"], result["success"], result["league_id"] = kind, data != nil, checkLeague
-	if data != nil {
-		result["data"] = data
-		return response{result: result}
+	result := map[string]any{"query_type": kind, "success": known, "league_id": checkLeague, "data": data}
+	if !known {
+		delete(result, "data")
+		name := protocol.ErrInvalidQueryType.Name()
+		result["error"] = map[string]any{"error_code": string(protocol.ErrInvalidQueryType), "error_name": name, "error_description": name}
 	}
-	name := protocol.ErrInvalidQueryType.Name()
-	result["error"] = map[string]any{"error_code": string(protocol.ErrInvalidQueryType), "error_name": name, "error_description": name}
-	return response{result: result}
+	return c.answer(protocol.ManagerSender, result)
+}
+
+// standingsRow is a row of standings, of a player that has won this number of matches.
+func standingsRow(rank int, player, name string, wins int) map[string]any {
+	return map[string]any{
+		"rank": rank, "player_id": player, "display_name": name, "played": wins, "wins": wins, "draws": 0, "losses": 0, "points": 3 * wins,
+	}
 }
 
 // applications returns the registrations of the agent under examination, and those of
 // other agents in its role.
 func (g *fakeManager) applications() (own, others []*call) {
-	kind := protocol.TypeLeagueRegisterRequest
-	if g.referee {
-		kind = protocol.TypeRefereeRegisterRequest
-	}
-	for _, c := range g.fakes.received(func(c *call) bool { return c.kind == kind }) {
-		if sameEndpoint(endpointOf(c.params), g.examined) {
+	for _, c := range g.fakes.received(func(c *call) bool { return c.kind == g.request }) {
+		if sameEndpoint(g.endpoint(c.params), g.examined) {
 			own = append(own, c)
 		} else {
 			others = append(others, c)
@@ -173,41 +177,39 @@ func (x *exam) recordApplication(c *call) {
 		f.defect = formDefect
 	}
 	x.record("registration/form", f)
-	x.record("registration/request", &fact{call: c, broken: x.acceptance.broken(c.kind, c.params)})
+	x.record("registration/request", &fact{call: c, sender: x.options.Role + ":", broken: broken(c.kind, c.params)})
 }
 
 // registrationRules are those of the registration that players and referees share.
-func (x *exam) registrationRules(letter, method, meta string, further ...rule) []rule {
+func (x *exam) registrationRules(m membership, further ...rule) []rule {
 	of := func(name string) func(*fact) string {
 		return func(f *fact) string {
-			return fieldsProblem(f.broken, func(field string) bool { return within(field, meta+"."+name) })
+			return fieldsProblem(f.broken, func(field string) bool { return within(field, m.meta+"."+name) })
 		}
 	}
-	id := func(n string) string { return letter + "-REG-" + n }
-	number := map[string][4]string{"P": {"05", "06", "07", "08"}, "R": {"04", "05", "06", "07"}}[letter]
-	rules := []rule{
+	number := map[string][4]string{"P": {"05", "06", "07", "08"}, "R": {"04", "05", "06", "07"}}[m.letter]
+	id := func(n string) string { return m.letter + "-REG-" + n }
+	rules := append(further,
 		should(id("01"), "It registers by a JSON-RPC 2.0 request with jsonrpc, method, params and id.", "003 §1.4",
-			`POST {"jsonrpc": "2.0", "method": "`+method+`", "params": {…}, "id": 1} to the manager with Content-Type: application/json.`,
+			`POST {"jsonrpc": "2.0", "method": "`+m.method+`", "params": {…}, "id": 1} to the manager with Content-Type: application/json.`,
 			on("registration/form", jsonRPCRequest)),
-		should(id("02"), "It registers by the method "+method+".", "003 §8.3",
-			`Set "method" to "`+method+`"; the type of the message is in params.message_type.`, on("registration/form", func(f *fact) string {
+		should(id("02"), "It registers by the method "+m.method+".", "003 §8.3",
+			`Set "method" to "`+m.method+`"; the type of the message is in params.message_type.`, on("registration/form", func(f *fact) string {
 				got, _ := f.call.came.text("method")
-				return when(got != method, "method is %s", quoted(got))
+				return when(got != m.method, "method is %s", quoted(got))
 			})),
-	}
-	rules = append(append(rules, further...),
 		must(id(number[0]), "Its display_name has 1 to 50 characters.", "002 §3",
-			"Put a short name for people into "+meta+".display_name.", on("registration/request", of("display_name"))),
+			"Put a short name for people into "+m.meta+".display_name.", on("registration/request", of("display_name"))),
 		must(id(number[1]), "Its version has the form MAJOR.MINOR.PATCH.", "002 §3",
-			`Put a string such as "1.0.0" into `+meta+".version.", on("registration/request", of("version"))),
+			`Put a string such as "1.0.0" into `+m.meta+".version.", on("registration/request", of("version"))),
 		must(id(number[2]), "It plays the game of the league.", "002 §3",
-			meta+`.game_types is an array of strings, such as ["even_odd"], with the game of the league among them.`, on("registration/request", func(f *fact) string {
-				return firstOf(of("game_types")(f), x.gamesProblem(metaOf(f.call.params)))
+			m.meta+`.game_types is an array of strings, such as ["even_odd"], with the game of the league among them.`, on("registration/request", func(f *fact) string {
+				return firstOf(of("game_types")(f), x.gamesProblem(objectOf(f.call.params[m.meta])))
 			})),
 		must(id(number[3]), "Its contact_endpoint is the URL at which it can be called.", "002 §3",
-			meta+".contact_endpoint is an absolute URL with the port at which the agent listens and the path /mcp.", on("registration/request", func(f *fact) string {
-				valid := protocol.ValidURL(endpointOf(f.call.params))
-				return firstOf(of("contact_endpoint")(f), when(!valid, "contact_endpoint is %s", valueOf(metaOf(f.call.params), "contact_endpoint")))
+			m.meta+".contact_endpoint is an absolute URL with the port at which the agent listens and the path /mcp.", on("registration/request", func(f *fact) string {
+				valid := protocol.ValidURL(m.endpoint(f.call.params))
+				return firstOf(of("contact_endpoint")(f), when(!valid, "contact_endpoint is %s", valueOf(objectOf(f.call.params[m.meta]), "contact_endpoint")))
 			}), on("registration/endpoint", found)),
 		should(id("09"), "It registers once if the answer is ACCEPTED.", "003 §2.5",
 			"Store the id and auth_token of an ACCEPTED answer; retry only if no answer came.", on("registration/count", found)),
@@ -237,21 +239,14 @@ func outsideOf(meta string) func(*fact) string {
 
 // sameEndpoint tells whether two URLs lead to the same agent. An agent may know
 // itself by another host name than its caller does: the port and the path decide.
-func sameEndpoint(a, b string) bool {
-	x, errX := url.Parse(a)
-	y, errY := url.Parse(b)
-	if errX != nil || errY != nil || x.Host == "" || y.Host == "" {
-		return false
-	}
-	return portOf(x) == portOf(y) && strings.TrimSuffix(x.Path, "/") == strings.TrimSuffix(y.Path, "/")
-}
+func sameEndpoint(a, b string) bool { return portAndPath(a) != "" && portAndPath(a) == portAndPath(b) }
 
-func portOf(u *url.URL) string {
-	switch port := u.Port(); {
-	case port != "":
-		return port
-	case u.Scheme == "https":
-		return "443"
+// portAndPath returns "" for a text that is no URL with a host.
+func portAndPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return ""
 	}
-	return "80"
+	_, port, _ := net.SplitHostPort(protocol.HostPort(u)) // just joined
+	return port + strings.TrimSuffix(u.Path, "/")
 }

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -63,7 +64,7 @@ type response struct {
 type fakeAgent struct {
 	fakes   *fakes
 	url     string
-	id      string // that it was registered under; guarded by fakes.mu
+	id      atomic.Value // a string: that it was registered under
 	dialect *bridge.Bridge
 	answer  func(*call) response
 	server  *http.Server
@@ -97,25 +98,21 @@ func (s *fakes) close() {
 	}
 }
 
-// open serves an agent at a free port. Without a port it gives the examination up.
-func (s *fakes) open(answer func(*call) response) *fakeAgent {
-	l, err := s.exam.options.Listen(s.life, "tcp", net.JoinHostPort(s.host, "0"))
-	if err != nil {
-		s.exam.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
-		return nil
+// open serves an agent on a listener; nil is a free port. Without a port it gives the
+// examination up.
+func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
+	if l == nil {
+		var err error
+		if l, err = s.exam.options.Listen(s.life, "tcp", net.JoinHostPort(s.host, "0")); err != nil {
+			s.exam.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
+			return nil
+		}
 	}
-	return s.openAt(l, nil, answer)
-}
-
-// openAt serves an agent on a listener. Nil speaker: a dialect of its own.
-func (s *fakes) openAt(l net.Listener, speaker *bridge.Bridge, answer func(*call) response) *fakeAgent {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	a := &fakeAgent{
-		fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, dialect: speaker, answer: answer, slots: make(chan struct{}, maxServing),
+		fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, answer: answer, slots: make(chan struct{}, maxServing),
 	}
-	if a.dialect == nil {
-		a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	}
+	a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
@@ -216,17 +213,12 @@ func readPost(w http.ResponseWriter, r *http.Request, limit int64) (body []byte,
 }
 
 // become sets the id under which an agent was registered.
-func (a *fakeAgent) become(id string) {
-	a.fakes.mu.Lock()
-	defer a.fakes.mu.Unlock()
-	a.id = id
-}
+func (a *fakeAgent) become(id string) { a.id.Store(id) }
 
 // identity is the id of an agent, "" before it is registered.
 func (a *fakeAgent) identity() string {
-	a.fakes.mu.Lock()
-	defer a.fakes.mu.Unlock()
-	return a.id
+	id, _ := a.id.Load().(string)
+	return id
 }
 
 // enter counts a call in progress, so that close waits for it; false after close.
@@ -268,14 +260,15 @@ func (s *fakes) wake() {
 	s.signal()
 }
 
-// received returns the calls that satisfy a condition, in order.
+// received returns the calls that satisfy a condition, as they are now, in order.
 func (s *fakes) received(want func(*call) bool) []*call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []*call
 	for _, c := range s.calls {
 		if want(c) {
-			found = append(found, c)
+			now := *c
+			found = append(found, &now)
 		}
 	}
 	return found
@@ -340,14 +333,4 @@ func (a *fakeAgent) completed(c *call) {
 	c.answered, c.doneAt = true, time.Now()
 	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
 	a.fakes.signal()
-}
-
-// answerPing answers a ping of an agent in a role, and rejects all other calls.
-func answerPing(c *call, role string) response {
-	if c.method == protocol.Ping.Name {
-		m := c.reply("PONG", role+":check")
-		m["status"], m["role"] = "ok", role
-		return response{result: m}
-	}
-	return c.refuse(codeUnknownMethod, "Method not found")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/protocol"
@@ -29,27 +30,18 @@ type managerExam struct {
 	complete   chan struct{} // closed after the last registration: a match may come before the answer to it
 
 	mu      sync.Mutex
-	matches map[string]*assignedMatch
-	order   []string // ids of matches, in the order of assignment
+	matches []*assignedMatch // in the order of assignment
 }
 
 // A member is an agent of the kit that the manager has registered.
 type member struct {
 	*fakeAgent
+	membership
 	id, name string
 	token    string
-	referee  bool
 	proves   bool // the manager has said that it proves itself
 
 	registration map[string]any // the message; nil if it must not be repeated
-}
-
-// sender is the sender of the member's messages.
-func (m *member) sender() string {
-	if m.referee {
-		return protocol.RefereeSender(m.id)
-	}
-	return protocol.PlayerSender(m.id)
 }
 
 // askAs calls a method of the manager as one of the agents does.
@@ -65,7 +57,7 @@ func (x *managerExam) sendAs(ctx context.Context, a *fakeAgent, method string, p
 // examineManager runs a league. Requests that the manager must refuse come before the last
 // registration, which begins the league.
 func examineManager(ctx context.Context, e *exam) {
-	x := &managerExam{exam: e, matches: map[string]*assignedMatch{}, complete: make(chan struct{})}
+	x := &managerExam{exam: e, complete: make(chan struct{})}
 	x.use(x.table())
 	if !x.meet(ctx) {
 		return
@@ -137,19 +129,13 @@ func (x *managerExam) run(ctx context.Context) {
 // conducted waits for the answers to the last reports, which may come after the end of the
 // league; false if they do not come.
 func (x *managerExam) conducted(ctx context.Context) bool {
-	done := make(chan struct{})
+	var done atomic.Bool
 	go func() { // it ends with the fakes at the latest
-		defer close(done)
 		x.conducting.Wait()
+		done.Store(true)
+		x.fakes.wake()
 	}()
-	ctx, cancel := context.WithTimeout(ctx, x.patience(otherLimit))
-	defer cancel()
-	select {
-	case <-done:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return x.fakes.await(ctx, x.patience(otherLimit), done.Load)
 }
 
 // size is the number of players and referees that the league waits for.
@@ -157,36 +143,28 @@ func (x *managerExam) size() (players, referees int) {
 	return cmp.Or(x.options.Players, 4), cmp.Or(x.options.Referees, 1)
 }
 
-// answerPlayer answers the calls of a player. The kit's referees play its matches.
-func answerPlayer(c *call) response {
-	ack := map[string]string{
-		protocol.TypeRoundAnnouncement: protocol.TypeRoundAnnouncementAck, protocol.TypeStandingsUpdate: protocol.TypeStandingsUpdateAck,
-		protocol.TypeRoundCompleted: protocol.TypeRoundCompletedAck, protocol.TypeLeagueCompleted: protocol.TypeLeagueCompletedAck,
-		protocol.TypeGameOver: protocol.TypeGameOverAck, protocol.TypeGameError: protocol.TypeGameErrorAck,
-	}[c.kind]
-	if ack == "" {
-		return answerPing(c, "player")
+// acknowledge answers the notices to an agent in a role, and its pings. The kit's referees
+// play the matches of its players.
+func acknowledge(c *call, to membership) response {
+	if !isNotice(c.kind) {
+		return answerPing(c, to.role)
 	}
-	m := c.reply(ack, protocol.PlayerSender(c.to.identity()))
-	m["status"], m["player_id"] = protocol.StatusAcknowledged, c.to.identity()
+	id := c.to.identity()
+	result := map[string]any{"status": protocol.StatusAcknowledged, to.id: id}
 	if round, ok := c.params.integer("round_id"); ok {
-		m["round_id"] = round
+		result["round_id"] = round
 	}
-	return response{result: m}
+	return c.answer(to.sender(id), result)
 }
+
+func answerPlayer(c *call) response { return acknowledge(c, membershipOf(Player)) }
 
 // answerReferee answers the calls of a referee, and conducts the assigned matches.
 func (x *managerExam) answerReferee(c *call) response {
 	if c.kind == protocol.TypeMatchAssignment {
 		return x.assigned(c)
 	}
-	r := answerPlayer(c)
-	if r.result == nil || c.kind == "" {
-		return answerPing(c, "referee")
-	}
-	r.result["sender"], r.result["referee_id"] = protocol.RefereeSender(c.to.identity()), c.to.identity()
-	delete(r.result, "player_id")
-	return r
+	return acknowledge(c, membershipOf(Referee))
 }
 
 // begin begins the league, and tells whether it began.
@@ -234,11 +212,7 @@ func (x *managerExam) awaitPings(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxPinging)
 	defer cancel()
 	x.fakes.await(ctx, maxPinging, func() bool {
-		called := map[*fakeAgent]bool{}
-		for _, c := range x.received(nil, "") {
-			called[c.to] = true
-		}
-		return !slices.ContainsFunc(slices.Concat(x.players, x.referees), func(m *member) bool { return !called[m.fakeAgent] })
+		return !slices.ContainsFunc(x.members(), func(m *member) bool { return len(x.received(m.fakeAgent, "")) == 0 })
 	})
 	p := x.players[0]
 	for rest(ctx, 20*time.Millisecond) {
@@ -248,6 +222,9 @@ func (x *managerExam) awaitPings(ctx context.Context) {
 		}
 	}
 }
+
+// members returns the players and the referees.
+func (x *managerExam) members() []*member { return slices.Concat(x.players, x.referees) }
 
 // received returns the calls of a kind to an agent; nil is any agent, and "" any kind.
 func (x *managerExam) received(a *fakeAgent, kind string) []*call {
@@ -296,7 +273,7 @@ func (x *managerExam) follow(ctx context.Context) {
 // over tells whether all players know that the league is over.
 func (x *managerExam) over() bool {
 	for _, p := range x.players {
-		if len(x.fakes.received(func(c *call) bool { return c.to == p.fakeAgent && c.kind == protocol.TypeLeagueCompleted && c.answered })) == 0 {
+		if !slices.ContainsFunc(x.received(p.fakeAgent, protocol.TypeLeagueCompleted), func(c *call) bool { return c.answered }) {
 			return false
 		}
 	}

@@ -23,8 +23,7 @@ func (x *managerExam) standings(round int) map[string]*standing {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, id := range x.order {
-		m := x.matches[id]
+	for _, m := range x.matches {
 		if !m.accepted || m.round > round || rows[m.players[0]] == nil || rows[m.players[1]] == nil {
 			continue
 		}
@@ -84,16 +83,13 @@ func orderProblem(rows []members) string {
 	return ""
 }
 
-// rowProblem returns what the rows lack.
-func rowProblem(rows []members) string {
-	for i, m := range rows {
-		if rank, ok := m.integer("rank"); !ok || rank < 1 || rank > i+1 {
-			return fmt.Sprintf("rank of row %d is %s", i+1, valueOf(m, "rank"))
-		}
-		for _, name := range []string{"played", "wins", "draws", "losses", "points"} {
-			if _, ok := m.integer(name); !ok {
-				return fmt.Sprintf("%s of row %d is %s", name, i+1, valueOf(m, name))
-			}
+// rowProblem returns what the rows of the standings lack.
+func rowProblem(f *fact) string {
+	for i, m := range rowsOf(f.read()["standings"]) {
+		rank, _ := m.integer("rank")
+		numbers := integers("rank", "played", "wins", "draws", "losses", "points")(&fact{message: m})
+		if problem := firstOf(numbers, when(rank < 1 || rank > i+1, "rank is %d", rank)); problem != "" {
+			return fmt.Sprintf("row %d: %s", i+1, problem)
 		}
 	}
 	return ""
@@ -110,20 +106,22 @@ func (x *managerExam) recordLeague() {
 
 // recordProofs records whether the manager has proved itself to agents to which it said so.
 func (x *managerExam) recordProofs() {
-	kinds := []string{
-		protocol.TypeRoundAnnouncement, protocol.TypeMatchAssignment, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted,
-	}
-	for _, m := range slices.Concat(x.players, x.referees) {
+	for _, m := range x.members() {
 		if !m.proves {
 			continue
 		}
 		want := protocol.KeyOf(m.token).ManagerCredential(x.league)
-		for _, c := range x.fakes.received(func(c *call) bool { return c.to == m.fakeAgent && slices.Contains(kinds, c.kind) }) {
+		for _, c := range x.fakes.received(func(c *call) bool { return c.to == m.fakeAgent && c.kind != "" }) {
 			x.record("proof", &fact{call: c, problem: firstOf(when(c.bearer == "", "%s to %s came without a credential", c.kind, m.id),
 				when(!protocol.SameToken(c.bearer, want), "%s to %s came with another credential", c.kind, m.id))})
 		}
 	}
 	x.record("proof", &fact{skip: "it does not say that it proves itself"})
+}
+
+// recordCall records the envelope of a call.
+func (x *managerExam) recordCall(c *call) {
+	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: c.kind, sender: protocol.ManagerSender, at: c.at})
 }
 
 // recordAnnouncements records the announcements, and returns the matches of each round as
@@ -133,12 +131,11 @@ func (x *managerExam) recordAnnouncements() map[int][]members {
 	for i, p := range x.players {
 		seen := map[int]bool{}
 		for _, c := range x.received(p.fakeAgent, protocol.TypeRoundAnnouncement) {
-			x.recordEnvelope(&fact{call: c, message: c.sent, messageType: protocol.TypeRoundAnnouncement, sender: protocol.ManagerSender, at: c.at})
+			x.recordCall(c)
 			x.record("announcement", &fact{call: c})
-			round, _ := c.params.integer("round_id")
-			seen[round] = true
+			seen[roundOf(c)] = true
 			if i == 0 {
-				announced[round] = rowsOf(c.params["matches"])
+				announced[roundOf(c)] = rowsOf(c.params["matches"])
 			}
 		}
 		for round := range announced {
@@ -152,20 +149,20 @@ func (x *managerExam) recordAnnouncements() map[int][]members {
 	return announced
 }
 
-// announcementProblem returns what an announcement lacks.
-func announcementProblem(f *fact) string {
-	p := f.call.params
-	rows := rowsOf(p["matches"])
-	problem := firstOf(p.filled("league_id"), roundMissing(p), when(len(rows) == 0, "matches is %s", jsonKind(p["matches"])))
+// matchesProblem returns what the matches of an announcement lack.
+func matchesProblem(f *fact) string {
+	rows := rowsOf(f.read()["matches"])
+	problem := when(len(rows) == 0, "matches is %s", jsonKind(f.read()["matches"]))
 	for _, m := range rows {
-		problem = firstOf(problem, m.filled("match_id"), m.filled("game_type"), m.filled("player_A_id"), m.filled("player_B_id"), m.filled("referee_endpoint"))
+		problem = firstOf(problem, filled("match_id", "game_type", "player_A_id", "player_B_id", "referee_endpoint")(&fact{message: m}))
 	}
 	return problem
 }
 
-func roundMissing(m members) string {
-	_, ok := m.integer("round_id")
-	return when(!ok, "round_id is %s", valueOf(m, "round_id"))
+// roundOf is the round_id of a call; 0 for none.
+func roundOf(c *call) int {
+	round, _ := c.params.integer("round_id")
+	return round
 }
 
 // scheduleProblem returns why a schedule is no round robin.
@@ -202,42 +199,39 @@ func (x *managerExam) recordAssignments(announced map[int][]members) {
 	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		for _, m := range announced[round] {
 			id, _ := m.text("match_id")
-			x.record("assigned", &fact{problem: when(x.matchOf(id) == nil, "match %s of round %d was announced, and assigned to no referee", quoted(id), round)})
+			x.record("assigned", &fact{problem: when(!x.isAssigned(id), "match %s of round %d was announced, and assigned to no referee", quoted(id), round)})
 		}
 	}
-	x.mu.Lock()
-	matches := make([]*assignedMatch, 0, len(x.order))
-	for _, id := range x.order {
-		matches = append(matches, x.matches[id])
-	}
-	x.mu.Unlock()
+	matches := x.assignments()
 	for _, m := range matches {
 		early := ""
 		for _, p := range x.players {
 			told := slices.ContainsFunc(x.received(p.fakeAgent, protocol.TypeRoundAnnouncement), func(c *call) bool {
-				round, _ := c.params.integer("round_id")
-				return c.seq <= m.call.seq && (round == m.round || m.round == 0)
+				return c.seq <= m.call.seq && (roundOf(c) == m.round || m.round == 0)
 			})
-			if !told {
-				early = fmt.Sprintf("match %s was assigned before %s was told of its round", m.id, p.id)
-			}
+			early = firstOf(early, when(!told, "match %s was assigned before %s was told of its round", m.id, p.id))
 		}
 		x.record("time of assignment", &fact{call: m.call, problem: early})
 	}
 	// A round begins when all matches of the round before are reported.
 	for _, c := range x.received(x.players[0].fakeAgent, protocol.TypeRoundAnnouncement) {
-		round, _ := c.params.integer("round_id")
-		early := ""
+		round, early := roundOf(c), ""
 		for _, m := range matches {
-			if m.round > 0 && m.round < round && (m.reported.IsZero() || c.at.Before(m.reported)) {
-				early = fmt.Sprintf("round %d was announced before match %s of round %d was reported", round, m.id, m.round)
-			}
+			late := m.round > 0 && m.round < round && (m.reported.IsZero() || c.at.Before(m.reported))
+			early = firstOf(early, when(late, "round %d was announced before match %s of round %d was reported", round, m.id, m.round))
 		}
 		if round > 1 {
 			x.record("time of announcement", &fact{call: c, problem: early})
 		}
 	}
 	x.record("time of announcement", &fact{skip: "the league has one round alone"})
+}
+
+// assignments returns the assigned matches, in order.
+func (x *managerExam) assignments() []*assignedMatch {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.matches)
 }
 
 // recordBroadcasts records the messages to players after each round.
@@ -248,36 +242,34 @@ func (x *managerExam) recordBroadcasts(rounds int) {
 		x.record("ends of rounds", &fact{problem: when(len(ends) < rounds, "%s was told of the end of %d rounds of %d", p.id, len(ends), rounds)})
 		last := 0
 		for i, c := range updates {
-			round, _ := c.params.integer("round_id")
+			round := roundOf(c)
 			x.record("standings update", &fact{call: c})
 			if round < last || round == 0 { // no match has been reported
 				continue
 			}
 			last = round
-			later := slices.ContainsFunc(updates[i+1:], func(c *call) bool {
-				r, _ := c.params.integer("round_id")
-				return r == round
-			})
-			if !later { // the last update of a round counts
+			// The last update of a round counts.
+			if !slices.ContainsFunc(updates[i+1:], func(c *call) bool { return roundOf(c) == round }) {
 				rows := rowsOf(c.params["standings"])
 				x.record("standings", &fact{call: c, problem: x.standingsProblem(rows, round)})
 				x.record("order of standings", &fact{call: c, problem: orderProblem(rows)})
 			}
 		}
 		for _, c := range ends {
-			x.record("ends of rounds", &fact{call: c, problem: endOfRoundProblem(c.params, rounds)})
+			x.record("ends of rounds", &fact{call: c, problem: endOfRoundProblem(c, rounds)})
 		}
 	}
 }
 
-func endOfRoundProblem(m members, rounds int) string {
-	round, _ := m.integer("round_id")
-	_, completed := m.integer("matches_completed")
-	_, played := m.integer("matches_played")
-	next, isNumber := m.integer("next_round_id")
-	return firstOf(roundMissing(m),
-		when(!completed && !played, "matches_completed is %s", valueOf(m, "matches_completed")),
-		when(round < rounds && (!isNumber || next != round+1), "next_round_id is %s after round %d of %d", valueOf(m, "next_round_id"), round, rounds),
+func endOfRoundProblem(c *call, rounds int) string {
+	f, round := &fact{call: c}, roundOf(c)
+	next, isNumber := c.params.integer("next_round_id")
+	completed := integers("matches_completed")(f)
+	if integers("matches_played")(f) == "" {
+		completed = ""
+	}
+	return firstOf(integers("round_id")(f), completed,
+		when(round < rounds && (!isNumber || next != round+1), "next_round_id is %s after round %d of %d", valueOf(c.params, "next_round_id"), round, rounds),
 		when(round == rounds && isNumber, "next_round_id is %d after the last round", next),
 	)
 }
@@ -291,18 +283,12 @@ func (x *managerExam) recordEnd(rounds int) {
 			continue
 		}
 		c := ends[0]
-		x.recordEnvelope(&fact{call: c, message: c.sent, messageType: protocol.TypeLeagueCompleted, sender: protocol.ManagerSender, at: c.at})
+		x.recordCall(c)
 		rows := rowsOf(c.params["final_standings"])
-		total, _ := c.params.integer("total_rounds")
-		matches, _ := c.params.integer("total_matches")
-		x.mu.Lock()
-		played := len(x.matches)
-		x.mu.Unlock()
-		x.record("totals", &fact{call: c, problem: firstOf(
-			when(total != rounds, "total_rounds is %s, and %d were played", valueOf(c.params, "total_rounds"), rounds),
-			when(matches != played, "total_matches is %s, and %d were played", valueOf(c.params, "total_matches"), played),
-			when(len(rows) == 0, "final_standings is %s", jsonKind(c.params["final_standings"])),
-		)})
+		x.record("totals", &fact{
+			call: c, want: map[string]any{"total_rounds": rounds, "total_matches": len(x.assignments())},
+			problem: when(len(rows) == 0, "final_standings is %s", jsonKind(c.params["final_standings"])),
+		})
 		x.record("order of standings", &fact{call: c, problem: orderProblem(rows)})
 		x.record("champion", &fact{call: c, problem: x.championProblem(c.params)})
 	}
@@ -330,11 +316,8 @@ func (x *managerExam) championProblem(m members) string {
 // recordDuplicate records whether the second, different report of the first match has
 // counted: then the standings are wrong.
 func (x *managerExam) recordDuplicate() {
-	x.exam.mu.Lock()
-	_, counted := x.findings["M-STA-01"]
-	x.exam.mu.Unlock()
 	f := &fact{problem: when(x.failed("M-STA-01"), "the standings are not those of the first reports")}
-	if !counted {
+	if x.verdict("M-STA-01") == "" {
 		f.skip = "there were no standings that would show it"
 	}
 	x.record("duplicate", f)

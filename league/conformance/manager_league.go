@@ -45,8 +45,7 @@ func playerOf(m members, name string) (id, endpoint string) {
 
 // assigned takes a match and answers at once. A goroutine conducts the match.
 func (x *managerExam) assigned(c *call) response {
-	m := &assignedMatch{id: c.match(), call: c}
-	m.round, _ = c.params.integer("round_id")
+	m := &assignedMatch{id: c.match(), round: roundOf(c), call: c}
 	m.attempt, _ = c.params.integer("attempt")
 	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
 	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
@@ -57,12 +56,12 @@ func (x *managerExam) assigned(c *call) response {
 	x.record("form of assignment", f)
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
 	known := x.take(m)
-	ack := c.reply(protocol.TypeMatchAssignmentAck, protocol.RefereeSender(c.to.identity()))
-	ack["status"], ack["match_id"], ack["referee_id"] = protocol.StatusAccepted, m.id, c.to.identity()
+	id := c.to.identity()
+	ack := map[string]any{"status": protocol.StatusAccepted, "match_id": m.id, "referee_id": id}
 	if known.attempt > 0 {
 		ack["attempt"], ack["draw_commitment"] = known.attempt, known.commitment
 	}
-	return response{result: ack}
+	return c.answer(protocol.RefereeSender(id), ack)
 }
 
 // playerProblem returns what is wrong with a player of an assignment.
@@ -71,7 +70,7 @@ func (x *managerExam) playerProblem(id, endpoint string) string {
 	switch {
 	case id == "":
 		return "a player is missing"
-	case p == nil || p.referee:
+	case p == nil || p.role == Referee:
 		return quoted(id) + " is no player of the league"
 	case endpoint == "":
 		return "the endpoint of " + id + " is missing"
@@ -85,31 +84,32 @@ func (x *managerExam) playerProblem(id, endpoint string) string {
 func (x *managerExam) member(is func(*member) bool) *member {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := slices.Concat(x.players, x.referees)
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i]
-	}
-	return nil
+	all := append(x.members(), nil)
+	return all[slices.IndexFunc(all, func(m *member) bool { return m == nil || is(m) })]
 }
 
 // take begins to conduct a match, unless that attempt is conducted already. It returns the
 // match that is conducted.
 func (x *managerExam) take(m *assignedMatch) *assignedMatch {
-	m.referee = x.member(func(r *member) bool { return r.referee && r.fakeAgent == m.call.to })
+	m.referee = x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == m.call.to })
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if known := x.matches[m.id]; known != nil && known.attempt == m.attempt {
-		return known
+	again := slices.IndexFunc(x.matches, func(k *assignedMatch) bool { return k.id == m.id })
+	if again >= 0 && x.matches[again].attempt == m.attempt {
+		return x.matches[again]
 	}
 	if m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.fakes.life.Err() != nil {
 		return m
 	}
-	m.first = len(x.order) == 0
+	m.first = len(x.matches) == 0
 	_, _ = rand.Read(m.nonce[:]) // never fails
 	m.commitment = protocol.DrawCommitment(x.league, m.id, m.attempt, m.referee.id, m.nonce)
-	x.decide(m, len(x.order))
-	x.matches[m.id] = m
-	x.order = append(x.order, m.id)
+	x.decide(m, len(x.matches))
+	if again >= 0 {
+		x.matches[again] = m
+	} else {
+		x.matches = append(x.matches, m)
+	}
 	x.conducting.Go(func() { x.conduct(x.fakes.life, m) })
 	return m
 }
@@ -147,27 +147,29 @@ func (x *managerExam) choicesFor(m *assignedMatch, winner rules.Side) (choices [
 
 // report is MATCH_RESULT_REPORT of a match.
 func (x *managerExam) report(m *assignedMatch) map[string]any {
-	q := message(protocol.TypeMatchResultReport, m.referee.sender(), "conv-check-report-"+m.id, m.referee.token)
+	q := message(protocol.TypeMatchResultReport, protocol.RefereeSender(m.referee.id), "conv-check-report-"+m.id, m.referee.token)
 	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, m.round, m.id, x.game
-	a, b := m.players[0], m.players[1]
-	points := map[string]any{a: 0, b: 0}
-	switch {
-	case m.status == protocol.StatusDraw:
-		points[a], points[b] = 1, 1
-	case m.winner != "":
-		points[m.winner] = 3
-	}
-	q["result"] = map[string]any{
-		"winner": orNull(m.winner), "score": points,
-		"details": map[string]any{
-			"drawn_number": orNull(m.number), "choices": map[string]any{a: orNull(m.choices[0]), b: orNull(m.choices[1])}, "status": m.status,
-		},
-	}
+	q["result"] = resultOf(m.players, m.winner, m.status, m.number, m.choices)
 	if m.attempt > 0 {
 		q["attempt"] = m.attempt
 		q["draw"] = map[string]any{"commitment": m.commitment, "nonce": m.nonce.Hex()}
 	}
 	return q
+}
+
+// resultOf is the result in a report; 0 and "" are null.
+func resultOf(players [2]string, winner, status string, number int, choices [2]string) map[string]any {
+	a, b := players[0], players[1]
+	score := map[string]any{a: 0, b: 0}
+	switch {
+	case winner != "":
+		score[winner] = 3
+	case status == protocol.StatusDraw:
+		score[a], score[b] = 1, 1
+	}
+	return map[string]any{"winner": orNull(winner), "score": score, "details": map[string]any{
+		"drawn_number": orNull(number), "choices": map[string]any{a: orNull(choices[0]), b: orNull(choices[1])}, "status": status,
+	}}
 }
 
 // orNull is nil for the zero value.
@@ -209,7 +211,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	x.mu.Lock()
 	m.accepted = true
 	x.mu.Unlock()
-	x.recordEnvelope(&fact{reply: r, message: r.result, messageType: protocol.TypeMatchResultAck, sender: protocol.ManagerSender, conversation: "conv-check-report-" + m.id, at: r.at})
+	x.recordReply(r, protocol.TypeMatchResultAck, "conv-check-report-"+m.id)
 	if m.first {
 		x.reportAgain(ctx, m)
 	}
@@ -240,7 +242,7 @@ func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
 	if p := x.member(func(p *member) bool { return p.id == m.players[1] }); p != nil {
 		send(unauthorized, "", 0, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
 		q := x.report(m)
-		q["auth_token"], q["sender"] = p.token, p.sender()
+		q["auth_token"], q["sender"] = p.token, p.sender(p.id)
 		x.record(unauthorized, &fact{about: "a report by a player", reply: x.sendReport(ctx, m, q), code: protocol.ErrRefereeNotRegistered, numbers: []int{13, 5001}})
 	}
 	send("report without a result", protocol.ErrMissingField, codeInvalidParams, "a report without a result", func(q map[string]any) { delete(q, "result") })
@@ -262,12 +264,7 @@ func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 	}
 	x.record("report again", &fact{reply: r, problem: problem})
 	another := x.report(m) // a possible result: the other player has won
-	choices := x.choicesFor(m, rules.SideB)
-	a, b := m.players[0], m.players[1]
-	another["result"] = map[string]any{
-		"winner": b, "score": map[string]any{a: 0, b: 3},
-		"details": map[string]any{"drawn_number": orNull(m.number), "choices": map[string]any{a: choices[0], b: choices[1]}, "status": m.status},
-	}
+	another["result"] = resultOf(m.players, m.players[1], m.status, m.number, x.choicesFor(m, rules.SideB))
 	if r = x.sendReport(ctx, m, another); r.Status != 0 || !x.over() {
 		x.record("different report", &fact{reply: r, code: protocol.ErrDuplicateReport, numbers: []int{5003}})
 	}
@@ -280,19 +277,18 @@ func (x *managerExam) conductAnnounced() {
 		if time.Since(c.at) < 2*time.Second {
 			continue
 		}
-		r := x.member(func(r *member) bool { return r.referee && r.fakeAgent == c.to })
-		round, _ := c.params.integer("round_id")
+		r := x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == c.to })
 		for _, row := range rowsOf(c.params["matches"]) {
 			id, _ := row.text("referee_id")
 			endpoint, _ := row.text("referee_endpoint")
 			if r == nil || id != r.id && !sameEndpoint(endpoint, r.url) {
 				continue
 			}
-			m := &assignedMatch{round: round, announced: true, call: c}
+			m := &assignedMatch{round: roundOf(c), announced: true, call: c}
 			m.id, _ = row.text("match_id")
 			m.players[0], _ = row.text("player_A_id")
 			m.players[1], _ = row.text("player_B_id")
-			if x.matchOf(m.id) == nil {
+			if !x.isAssigned(m.id) {
 				x.record("form of assignment", &fact{call: c, problem: "it assigns a match by the announcement alone"})
 				x.take(m)
 			}
@@ -300,9 +296,7 @@ func (x *managerExam) conductAnnounced() {
 	}
 }
 
-// matchOf returns an assigned match; nil for none.
-func (x *managerExam) matchOf(id string) *assignedMatch {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.matches[id]
+// isAssigned tells whether a match was assigned.
+func (x *managerExam) isAssigned(id string) bool {
+	return slices.ContainsFunc(x.assignments(), func(m *assignedMatch) bool { return m.id == id })
 }

@@ -12,7 +12,7 @@ import (
 
 // question is a LEAGUE_QUERY of a member.
 func (x *managerExam) question(m *member, kind string, params map[string]any) map[string]any {
-	q := message(protocol.TypeLeagueQuery, m.sender(), "conv-check-"+strings.ToLower(kind), m.token)
+	q := message(protocol.TypeLeagueQuery, m.sender(m.id), "conv-check-"+strings.ToLower(kind), m.token)
 	q["league_id"], q["query_type"] = x.league, kind
 	if params != nil {
 		q["query_params"] = params
@@ -27,15 +27,8 @@ func (x *managerExam) askQuery(ctx context.Context, m *member, kind string, para
 
 // notAnswered returns why a query was not answered.
 func notAnswered(r *reply) string {
-	switch {
-	case r.trouble() != "":
-		return r.trouble()
-	case r.result["success"].Kind() != 't':
-		return "success is " + valueOf(r.result, "success")
-	case objectOf(r.result["data"]) == nil:
-		return "data is " + jsonKind(r.result["data"])
-	}
-	return ""
+	success := r.result["success"].Kind() == 't'
+	return firstOf(r.trouble(), when(!success, "success is %s", valueOf(r.result, "success")), inside("data")(&fact{reply: r}))
 }
 
 // query sends queries that the manager answers before the league begins, and queries that
@@ -50,7 +43,7 @@ func (x *managerExam) query(ctx context.Context) {
 		x.record("query/standings", &fact{reply: r, problem: problem})
 	}
 	if problem == "" {
-		x.recordEnvelope(&fact{reply: r, message: r.result, messageType: protocol.TypeLeagueQueryResponse, sender: protocol.ManagerSender, conversation: "conv-check-get_standings", at: r.at})
+		x.recordReply(r, protocol.TypeLeagueQueryResponse, "conv-check-get_standings")
 	}
 	x.record("query/tool", &fact{reply: x.ask(ctx, x.dialect, "get_standings", q, otherLimit)})
 	x.record("query/message type", &fact{reply: x.ask(ctx, x.dialect, protocol.TypeLeagueQuery, q, otherLimit)})

@@ -39,7 +39,7 @@ type playerExam struct {
 	unanswered map[string]int             // calls of a method in a row without an answer
 	first      map[string]string          // the first value of a member of the player's replies
 	times      map[string][]time.Duration // of answers, by method
-	reused     atomic.Bool                // a connection was used for a second call
+	reused     bool                       // a connection was used for a second call
 
 	takesStandings bool // the player has answered standings with a result
 }
@@ -199,15 +199,16 @@ func (x *playerExam) turn(m *match) bool {
 	return true
 }
 
-// envelope begins a message of the kit's referee.
-func (x *playerExam) envelope(messageType, conversation string) map[string]any {
-	return message(messageType, protocol.RefereeSender(checkReferee), conversation, checkToken)
+// envelope begins a message of the kit's referee about a match.
+func (x *playerExam) envelope(messageType string, m *match) map[string]any {
+	q := message(messageType, protocol.RefereeSender(checkReferee), m.conversation, checkToken)
+	q["match_id"] = m.id
+	return q
 }
 
 func (x *playerExam) invitation(m *match) map[string]any {
-	q := x.envelope(protocol.TypeGameInvitation, m.conversation)
-	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = checkLeague, m.round, m.id, x.game
-	q["role_in_match"], q["opponent_id"] = m.role, m.opponent
+	q := x.envelope(protocol.TypeGameInvitation, m)
+	q["league_id"], q["round_id"], q["game_type"], q["role_in_match"], q["opponent_id"] = checkLeague, m.round, x.game, m.role, m.opponent
 	if m.attempt > 1 {
 		q["attempt"] = m.attempt
 	}
@@ -217,8 +218,8 @@ func (x *playerExam) invitation(m *match) map[string]any {
 // question asks for the player's choice in the position of a match.
 func (x *playerExam) question(m *match) map[string]any {
 	x.turn(m)
-	q := x.envelope(x.questionType(), m.conversation)
-	q["match_id"], q["player_id"] = m.id, x.player
+	q := x.envelope(x.questionType(), m)
+	q["player_id"] = x.player
 	x.pose(q, m.position, m.side(), m.opponent, m.round)
 	return q
 }
@@ -234,8 +235,8 @@ func (x *playerExam) ending(m *match) map[string]any {
 
 // endingAs is GAME_OVER with a result; 0 and "" are null.
 func (x *playerExam) endingAs(m *match, status, winner string, number int, own, theirs, reason string) map[string]any {
-	q := x.envelope(protocol.TypeGameOver, m.conversation)
-	q["match_id"], q["game_type"] = m.id, x.game
+	q := x.envelope(protocol.TypeGameOver, m)
+	q["game_type"] = x.game
 	parity := ""
 	if number > 0 {
 		parity = evenodd.Parity(number)
@@ -251,37 +252,37 @@ func (x *playerExam) endingAs(m *match, status, winner string, number int, own, 
 // which the method is not called again, because each call takes its whole time.
 const maxUnanswered = 2
 
-// skipped returns the reply to a call that is not made, because the method does not
-// answer; nil if the call is made.
-func (x *playerExam) skipped(method string) *reply {
+// counted makes a call of a method, unless the method does not answer, and counts it.
+func (x *playerExam) counted(method string, call func() *reply) *reply {
+	x.mu.Lock()
+	unanswered := x.unanswered[method]
+	x.mu.Unlock()
+	if unanswered >= maxUnanswered {
+		return notSent(x.options.URL, nil, fmt.Sprintf("%s had no answer %d times in a row, and was not called again", method, maxUnanswered))
+	}
+	r := call()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.unanswered[method] < maxUnanswered {
-		return nil
+	switch {
+	case r.unasked, r.Error != "" && x.concurrent.Load():
+	case r.Error != "":
+		x.unanswered[method]++
+	default:
+		x.unanswered[method] = 0
+		x.reused = x.reused || r.reused
+		x.times[method] = append(x.times[method], r.took)
 	}
-	return read(&answer{Exchange: Exchange{
-		To: x.options.URL, unasked: true, Error: fmt.Sprintf("%s had no answer %d times in a row, and was not called again", method, maxUnanswered),
-	}})
+	return r
 }
 
 // call calls a method of the player as a league does.
 func (x *playerExam) call(ctx context.Context, method string, params any) *reply {
-	r := x.skipped(method)
-	if r == nil {
-		r = x.ask(ctx, x.dialect, method, params, limitOf(method))
-		x.count(method, r)
-	}
-	return r
+	return x.counted(method, func() *reply { return x.ask(ctx, x.dialect, method, params, limitOf(method)) })
 }
 
 // callOnce calls a method once, in the form that the player has understood before.
 func (x *playerExam) callOnce(ctx context.Context, method string, params any, v variation) *reply {
-	r := x.skipped(method)
-	if r == nil {
-		r = x.send(ctx, x.dialect, method, params, limitOf(method), v)
-		x.count(method, r)
-	}
-	return r
+	return x.counted(method, func() *reply { return x.send(ctx, x.dialect, method, params, limitOf(method), v) })
 }
 
 // limitOf is the time that the protocol gives a player to answer a method.
@@ -316,28 +317,9 @@ func withID(id jsontext.Value) variation {
 	}}
 }
 
-// count counts unanswered calls, and keeps the time of an answer.
-func (x *playerExam) count(method string, r *reply) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch {
-	case r.unasked, r.Error != "" && x.concurrent.Load():
-	case r.Error != "":
-		x.unanswered[method]++
-	default:
-		x.unanswered[method] = 0
-		if r.reused {
-			x.reused.Store(true)
-		}
-		x.times[method] = append(x.times[method], r.took)
-	}
-}
-
 // recordTimes records the time that all answers took.
 func (x *playerExam) recordTimes() {
-	x.mu.Lock()
-	times := maps.Clone(x.times)
-	x.mu.Unlock()
+	times := x.times // all calls have ended
 	record := func(name string, took []time.Duration, percent int, most time.Duration) {
 		if len(took) > 0 {
 			slow := percentile(took, percent) > most
@@ -368,7 +350,7 @@ func (x *playerExam) recordRegistration() {
 	case len(others) > 0:
 		c := others[0]
 		x.recordApplication(c)
-		x.record("registration/endpoint", &fact{call: c, problem: fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(endpointOf(c.params)), x.options.URL)})
+		x.record("registration/endpoint", &fact{call: c, problem: fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(x.manager.endpoint(c.params)), x.options.URL)})
 		x.record("registration/count", &fact{call: c, skip: "it registered with another contact_endpoint, and was REJECTED"})
 	default:
 		x.skipRegistration(fmt.Sprintf("it did not register with the manager of this examination within %s", x.options.Wait))

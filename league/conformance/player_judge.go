@@ -5,31 +5,44 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"evenodd/league/protocol"
 )
 
-// same returns that a member of a reply is not what it was in the first reply.
-func (x *playerExam) same(name, value string) string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.first[name] == "" {
-		x.first[name] = value
+// same wants the text of a member that the first reply had.
+func (x *playerExam) same(name string) test {
+	return func(f *fact) string {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		value, _ := f.read().text(name)
+		if x.first[name] == "" {
+			x.first[name] = value
+		}
+		return when(x.first[name] != value, "%s is %s, and was %s before", name, quoted(value), quoted(x.first[name]))
 	}
-	return when(x.first[name] != value, "%s is %s, and was %s before", name, quoted(value), quoted(x.first[name]))
 }
 
-// acknowledges judges the acknowledgement of a notice.
-func acknowledges(messageType string) func(*fact) string {
-	return func(f *fact) string {
-		if problem := f.reply.trouble(); problem != "" {
-			return problem
-		}
-		r := f.reply.result
-		problem := firstOf(r.has("message_type", messageType), r.has("status", protocol.StatusAcknowledged), r.filled("player_id"))
-		return firstOf(problem, when(f.match != "", "%s", r.has("match_id", f.match)))
+func (x *playerExam) registeredID(f *fact) string {
+	if !x.registered {
+		return ""
 	}
+	return f.read().has("player_id", x.player)
+}
+
+func acceptIsBoolean(f *fact) string {
+	kind := f.reply.result["accept"].Kind()
+	return when(kind != 't' && kind != 'f', "accept is %s", valueOf(f.reply.result, "accept"))
+}
+
+// hasChoice wants a reply to a question to make a choice, of any value.
+func (x *playerExam) hasChoice(f *fact) string {
+	return when(!isAnswer(x.questionMethod(), f.reply.result), "the reply has no choice; its members are %s", listed(f.reply.result))
+}
+
+// acknowledges wants the acknowledgement of a notice.
+func acknowledges(messageType string) test {
+	return every(hasResult, has("message_type", messageType), has("status", protocol.StatusAcknowledged), filled("player_id"), func(f *fact) string {
+		return when(f.match != "", "%s", f.reply.result.has("match_id", f.match))
+	})
 }
 
 // sameMatch returns that a reply names another match. A reply may name none.
@@ -106,16 +119,9 @@ func isRejected(f *fact) string {
 // sameJoin returns how a second answer to an invitation differs from the first.
 func sameJoin(f *fact) string {
 	first, again := f.earlier.result, f.reply.result
-	switch {
-	case f.reply.trouble() != "":
-		return "invited again: " + f.reply.trouble()
-	case !sameJSON(first["accept"], again["accept"]):
-		return "accept is " + valueOf(again, "accept") + ", and was " + valueOf(first, "accept")
-	}
-	return ""
+	return firstOf(f.reply.trouble(),
+		when(!sameJSON(first["accept"], again["accept"]), "accept is %s, and was %s", valueOf(again, "accept"), valueOf(first, "accept")))
 }
-
-func isBoolean(v jsontext.Value) bool { return v.Kind() == 't' || v.Kind() == 'f' }
 
 // percentile is the time within which p of 100 calls were answered; 0 of none.
 func percentile(took []time.Duration, p int) time.Duration {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -36,14 +37,9 @@ func (x *playerExam) over(ctx context.Context, m *match) {
 
 // recordReply records the envelope of a reply about a match.
 func (x *playerExam) recordReply(r *reply, messageType string, m *match) {
-	if r.trouble() != "" {
-		return
+	if r.trouble() == "" {
+		x.recordEnvelope(&fact{reply: r, message: r.result, messageType: messageType, sender: "player:", conversation: m.conversation, at: r.at})
 	}
-	f := &fact{reply: r, message: r.result, messageType: messageType, sender: "player:", conversation: m.conversation, at: r.at}
-	if r.result["sender"] == nil && r.result["timestamp"] == nil && r.result["conversation_id"] == nil {
-		f.defect = envelopeDefect
-	}
-	x.record("envelope", f)
 }
 
 // playMatches plays as a league does, on both sides, against opponents with any id.
@@ -113,12 +109,12 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 
 	lost := x.newMatch()
 	x.invite(ctx, lost)
-	fault := x.envelope(protocol.TypeGameError, lost.conversation)
-	fault["match_id"], fault["error_code"], fault["error_description"] = lost.id, "E001", "TIMEOUT_ERROR"
-	fault["error_name"], fault["retryable"], fault["retry_count"], fault["max_retries"] = "TIMEOUT_ERROR", true, 1, 3
-	fault["affected_player"], fault["action_required"] = x.player, x.choiceType()
-	fault["retry_info"] = map[string]any{"retry_count": 1, "max_retries": 3, "next_retry_at": protocol.FormatTimestamp(time.Now().Add(2 * time.Second))}
-	fault["consequence"] = "Technical loss if max retries exceeded"
+	fault := x.envelope(protocol.TypeGameError, lost)
+	maps.Copy(fault, map[string]any{
+		"error_code": "E001", "error_description": "TIMEOUT_ERROR", "error_name": "TIMEOUT_ERROR", "retryable": true, "retry_count": 1, "max_retries": 3,
+		"retry_info":      map[string]any{"retry_count": 1, "max_retries": 3, "next_retry_at": protocol.FormatTimestamp(time.Now().Add(2 * time.Second))},
+		"affected_player": x.player, "action_required": x.choiceType(), "consequence": "Technical loss if max retries exceeded",
+	})
 	x.record("error", &fact{reply: x.call(ctx, protocol.NotifyGameError.Name, fault)})
 	q = x.endingAs(lost, protocol.StatusTechnicalLoss, "", 0, "", "", "neither player chose in time")
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
@@ -251,15 +247,8 @@ func (x *playerExam) announce(ctx context.Context) {
 	q["matches"] = []any{pairing("R1M1", x.player, opponent), pairing("R1M2", "P98", "P99")}
 	x.tell(ctx, "announce/round", protocol.NotifyRound.Name, q)
 	q = x.notice(protocol.TypeStandingsUpdate, 1)
-	q["standings"] = []any{x.row(1, x.player, "Agent under examination"), x.row(2, opponent, "Opponent")}
+	q["standings"] = []any{standingsRow(1, x.player, "Agent under examination", 2), standingsRow(2, opponent, "Opponent", 2)}
 	x.takesStandings = x.tell(ctx, "announce/standings", protocol.UpdateStandings.Name, q).trouble() == ""
-}
-
-func (x *playerExam) row(rank int, player, name string) map[string]any {
-	return map[string]any{
-		"rank": rank, "player_id": player, "display_name": name,
-		"played": 3, "wins": 2, "draws": 0, "losses": 1, "points": 6,
-	}
 }
 
 // finish ends the round, plays one more match, and ends the league. A player that has not
@@ -284,6 +273,6 @@ func (x *playerExam) finish(ctx context.Context) {
 	q = x.notice(protocol.TypeLeagueCompleted, 0)
 	q["total_rounds"], q["total_matches"] = 1, 2
 	q["champion"] = map[string]any{"player_id": x.player, "display_name": "Agent under examination", "points": 6}
-	q["final_standings"] = []any{x.row(1, x.player, "Agent under examination"), x.row(2, last.opponent, "Opponent")}
+	q["final_standings"] = []any{standingsRow(1, x.player, "Agent under examination", 2), standingsRow(2, last.opponent, "Opponent", 2)}
 	x.tell(ctx, "end/league", protocol.NotifyLeagueCompleted.Name, q)
 }

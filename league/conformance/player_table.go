@@ -20,7 +20,7 @@ var (
 // The league judges replies by their meaning and finds the form that a player understands,
 // so that most other requirements are SHOULD.
 func (x *playerExam) table() []rule {
-	table := slices.Concat(wireRules("P", ""), x.registrationRules("P", protocol.RegisterPlayer.Name, "player_meta", playerEnvelope()...),
+	table := slices.Concat(wireRules("P", ""), x.registrationRules(membershipOf(Player), playerEnvelope()...),
 		x.httpRules(), x.replyRules(), x.methodRules(), x.envelopeRules(), x.invitationRules(), x.choiceRules(), x.noticeRules(), x.robustnessRules())
 	areas := []string{"REG", "HTTP", "FRM", "RPC", "MET", "ENV", "INV", "CHO", "OVR", "ERR", "NOT", "REQ", "UNI", "LOAD", "LAT", "STA"}
 	area := func(r rule) int { return slices.Index(areas, strings.Split(r.ID, "-")[1]) }
@@ -31,15 +31,7 @@ func (x *playerExam) table() []rule {
 func playerEnvelope() []rule {
 	return []rule{
 		should("P-REG-03", "Its registration has the whole envelope.", "003 §2.4.1",
-			"Add protocol, message_type, sender, timestamp and conversation_id to params.", on("registration/request", func(f *fact) string {
-				var missing []string
-				for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id"} {
-					if f.call.sent[name] == nil {
-						missing = append(missing, name)
-					}
-				}
-				return when(len(missing) > 0, "missing: %s", strings.Join(missing, ", "))
-			})),
+			"Add protocol, message_type, sender, timestamp and conversation_id to params.", on("registration/request", asSent(exist("protocol", "message_type", "sender", "timestamp", "conversation_id")))),
 		must("P-REG-04", "The members of the envelope of its registration are right.", "003 §2.4",
 			`protocol is "league.v2", message_type "LEAGUE_REGISTER_REQUEST", sender "player:" and a name, timestamp UTC such as 2025-01-15T10:30:00Z.`,
 			on("registration/request", outsideOf("player_meta"))),
@@ -64,8 +56,7 @@ func (x *playerExam) replyRules() []rule {
 	return []rule{
 		should("P-RPC-01", `Its answers have "jsonrpc": "2.0".`, "004 §1.1",
 			`Answer {"jsonrpc": "2.0", "result": {…}, "id": the id of the request}.`, in("wire"), on("form of response", func(f *fact) string {
-				version, _ := f.reply.object.text("jsonrpc")
-				return when(f.reply.object != nil && version != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(f.reply.object, "jsonrpc"))
+				return when(f.reply.object != nil, "%s", versionTwo(f))
 			})),
 		should("P-RPC-02", "Its answers have a result or an error.", "004 §1.1",
 			`Put the message into "result"; the only members beside it are jsonrpc and id.`, on("form of response", noResult), in("wire")),
@@ -79,12 +70,7 @@ func (x *playerExam) replyRules() []rule {
 		should("P-RPC-08", "It returns ids that are zero, negative or large unchanged.", "JSON-RPC 2.0 §4",
 			"Do not test whether an id is true, and keep it as a 64-bit number or as raw JSON.", on("unusual id", found), in("wire")),
 		must("P-RPC-15", "Its answers are valid JSON: UTF-8, one value, and no name twice in an object.", "002 §14.4",
-			"Write the answer with a JSON library, and encode it in UTF-8; do not concatenate strings.", in("wire"), on("response", func(f *fact) string {
-				if statusOK(f) != "" { // P-HTTP-03
-					return undecided
-				}
-				return jsonProblem(f.reply.body)
-			})),
+			"Write the answer with a JSON library, and encode it in UTF-8; do not concatenate strings.", in("wire"), on("response", assuming(statusOK, validJSON))),
 		must("P-RPC-17", "It reads JSON in any order, spacing and escaping.", "RFC 8259 §2",
 			"Read the request with a JSON library; do not search its text.", on("wire/spelling", understoodSameMatch, joinsAgain...)),
 	}
@@ -104,75 +90,39 @@ func (x *playerExam) methodRules() []rule {
 func (x *playerExam) envelopeRules() []rule {
 	return []rule{
 		should("P-ENV-01", "Its replies have the protocol league.v2 and a message_type.", "003 §2.4.1",
-			`Add "protocol": "league.v2" and the message_type of the answer to every result.`, on("envelope", func(f *fact) string {
-				return firstOf(hasProtocol(f), when(f.message["message_type"] == nil, "message_type is missing"))
-			})),
+			`Add "protocol": "league.v2" and the message_type of the answer to every result.`, on("envelope", every(has("protocol", protocol.Name), exist("message_type")))),
 		must("P-ENV-02", "No reply has another message_type than the expected one.", "002 §12.1",
-			"Answer GAME_INVITATION with GAME_JOIN_ACK, CHOOSE_PARITY_CALL with CHOOSE_PARITY_RESPONSE, GAME_OVER with GAME_OVER_ACK.", on("envelope", func(f *fact) string {
-				if f.message["message_type"] == nil {
-					return undecided
-				}
-				return f.message.has("message_type", f.messageType)
-			})),
+			"Answer GAME_INVITATION with GAME_JOIN_ACK, CHOOSE_PARITY_CALL with CHOOSE_PARITY_RESPONSE, GAME_OVER with GAME_OVER_ACK.", on("envelope", assuming(exist("message_type"), rightType))),
 		should("P-ENV-03", "The sender of its replies is player: and its id, the same in all.", "003 §2.4.4",
-			`Set sender to "player:" + the player_id of your registration.`, on("envelope", func(f *fact) string {
-				sender, _ := f.message.text("sender")
-				if problem := hasSender(f); problem != "" {
-					return problem
-				}
-				return x.same("sender", sender)
-			})),
+			`Set sender to "player:" + the player_id of your registration.`, on("envelope", every(hasSender, x.same("sender")))),
 		should("P-ENV-04", "The timestamps of its replies are UTC, with Z or +00:00.", "003 §2.4.2",
-			`In Python: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ").`, on("envelope", hasTimestamp)),
+			`In Python: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ").`, on("envelope", timestamps("timestamp"))),
 		should("P-ENV-05", "Its clock is right: a timestamp is less than a minute away from now.", "003 §2.4.2",
 			"Take the time in UTC, not the local time with a Z behind it, and synchronize the clock of the computer.", on("envelope", clockIsRight)),
 		should("P-ENV-06", "Its replies have the conversation_id of the request.", "003 §2.4.1", "Copy params.conversation_id into the result.", on("envelope", sameConversation)),
 		should("P-ENV-07", "Its replies have the player_id that it was given.", "002 §10.2",
-			"Take player_id from the answer to your registration, and put it into every result.", in("registration", "play"), on("envelope", func(f *fact) string {
-				if problem := f.message.filled("player_id"); problem != "" {
-					return problem
-				}
-				id, _ := f.message.text("player_id")
-				return firstOf(when(x.registered && id != x.player, "player_id is %s, but the registration gave it %s", quoted(id), x.player), x.same("player_id", id))
-			})),
+			"Take player_id from the answer to your registration, and put it into every result.", in("registration", "play"), on("envelope", every(filled("player_id"), x.registeredID, x.same("player_id")))),
 		should("P-ENV-08", "Its replies about a match have the match_id.", "002 §10.2", "Copy params.match_id into the result.",
-			on("join", understood(hasMatch)), on("choice", understood(hasMatch))),
+			on("join", understood(exist("match_id"))), on("choice", understood(exist("match_id")))),
 	}
-}
-
-func hasMatch(f *fact) string {
-	return when(f.reply.result["match_id"] == nil, "match_id is missing")
 }
 
 func (x *playerExam) invitationRules() []rule {
 	return []rule{
 		must("P-INV-01", "It answers GAME_INVITATION with GAME_JOIN_ACK.", "003 §4.4.2",
 			"Answer handle_game_invitation with a result that has message_type, match_id, player_id, arrival_timestamp and accept.", on("rejected invitation", found),
-			on("join", func(f *fact) string {
-				r := f.reply
-				return firstOf(r.trouble(), when(r.result["accept"] == nil, "the reply has no accept; its members are %s", listed(r.result)))
-			})),
+			on("join", every(hasResult, exist("accept")))),
 		must("P-INV-02", "It answers an invitation with the match_id of that invitation.", "002 §10.5",
 			"Copy params.match_id, a string, into the result; use no global variable.", on("join", understood(sameMatch))),
 		must("P-INV-03", "Its accept is true or false.", "002 §10.3",
-			`Set "accept": true, a boolean, not the string "true" and not 1.`, on("join", understood(func(f *fact) string {
-				accept := f.reply.result["accept"]
-				if accept == nil {
-					return undecided
-				}
-				return when(!isBoolean(accept), "accept is %s", valueOf(f.reply.result, "accept"))
-			}))),
+			`Set "accept": true, a boolean, not the string "true" and not 1.`, on("join", understood(assuming(exist("accept"), acceptIsBoolean)))),
 		must("P-INV-04", "It accepts an invitation to a match of the league's game.", "002 §5.2.2",
-			"Answer accept: true; false loses the match.", on("join", understood(func(f *fact) string {
-				accept := f.reply.result["accept"]
-				if !isBoolean(accept) {
-					return undecided
-				}
-				return when(accept.Kind() != 't', "accept is false")
-			}))),
+			"Answer accept: true; false loses the match.", on("join", understood(assuming(acceptIsBoolean, func(f *fact) string {
+				return when(f.reply.result["accept"].Kind() == 'f', "accept is false")
+			})))),
 		should("P-INV-05", "Its arrival_timestamp is UTC, with Z or +00:00.", "002 §5.2.2",
 			`In Python: datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"); datetime.now().isoformat() is local time.`,
-			on("join", understood(func(f *fact) string { return timeProblem(f.reply.result, "arrival_timestamp") }))),
+			on("join", understood(timestamps("arrival_timestamp")))),
 		must("P-INV-06", "It answers an invitation within 5 seconds.", "003 §2.7",
 			"Answer an invitation at once, and do all slow work afterwards.", on("join", isAnswered), on("timeout of an invitation", isAnswered)),
 		must("P-INV-07", "It accepts an invitation to the same match again.", "003 §2.9.4",
@@ -188,19 +138,11 @@ func (x *playerExam) choiceRules() []rule {
 	return []rule{
 		must("P-CHO-01", "It answers a question with a choice: CHOOSE_PARITY_CALL with CHOOSE_PARITY_RESPONSE, in other games GAME_MOVE_CALL with GAME_MOVE_RESPONSE.", "003 §4.5.2",
 			"Answer choose_parity with a result that has message_type, match_id, player_id and parity_choice; in other games make_move with move_data.",
-			on("choice", func(f *fact) string {
-				r := f.reply
-				return firstOf(r.trouble(), when(!isAnswer(x.questionMethod(), r.result), "the reply has no choice; its members are %s", listed(r.result)))
-			})),
+			on("choice", every(hasResult, x.hasChoice))),
 		must("P-CHO-02", "It answers a question with the match_id of that question.", "002 §10.5",
 			"Copy params.match_id, a string, into the result; use no global variable.", on("choice", understood(sameMatch))),
 		must("P-CHO-03", `Its choice is allowed, letter by letter: "even" or "odd", in other games one of valid_options.`, "002 §10.3",
-			`Set "parity_choice" to exactly "even" or "odd", in lower case; in other games move_data.choice to one of valid_options.`, on("choice", understood(func(f *fact) string {
-				if !isAnswer(x.questionMethod(), f.reply.result) {
-					return undecided
-				}
-				return f.problem
-			}))),
+			`Set "parity_choice" to exactly "even" or "odd", in lower case; in other games move_data.choice to one of valid_options.`, on("choice", understood(assuming(x.hasChoice, found)))),
 		must("P-CHO-04", "It chooses within 30 seconds.", "003 §2.7",
 			"Limit the time of your strategy to well below 30 seconds, and have a default choice.", on("choice", isAnswered)),
 		should("P-CHO-05", "It gives the same choice when the same question is asked again.", "003 §2.9.4",

@@ -108,19 +108,19 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 		}})
 		x.record("broken/params", &fact{about: "params " + params, reply: r})
 	}
-	inviteWith := func(name, member string, value any) {
+	for _, change := range []struct {
+		fact, member string
+		value        any
+	}{
+		{"broken/type", "match_id", 42}, {"broken/type", "match_id", []any{"R1M1"}}, {"broken/type", "match_id", map[string]any{}},
+		{"broken/timestamp", "timestamp", "2025-01-15T10:30:00+02:00"}, {"broken/timestamp", "timestamp", "2025-01-15T10:30:00"},
+		{"broken/timestamp", "timestamp", "yesterday"}, {"broken/protocol", "protocol", "league.v1"},
+	} {
 		q := x.invitation(m)
-		q[member] = value
+		q[change.member] = change.value
 		r := x.callOnce(ctx, protocol.Invite.Name, q, variation{})
-		x.record(name, &fact{about: fmt.Sprintf("%s %s", member, encoded(value)), reply: r})
+		x.record(change.fact, &fact{about: fmt.Sprintf("%s %s", change.member, encoded(change.value)), reply: r})
 	}
-	for _, value := range []any{42, []any{"R1M1"}, map[string]any{}} {
-		inviteWith("broken/type", "match_id", value)
-	}
-	for _, value := range []string{"2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00", "yesterday"} {
-		inviteWith("broken/timestamp", "timestamp", value)
-	}
-	inviteWith("broken/protocol", "protocol", "league.v1")
 	x.sendMore(ctx, m)
 	x.over(ctx, m)
 }
@@ -178,9 +178,9 @@ func fifty(name string) string {
 // sendScripts sends text in many scripts: in the standings, in a question, and in a
 // conversation_id that must come back.
 func (x *playerExam) sendScripts(ctx context.Context) {
-	rows := []any{x.row(1, x.player, scripts[0])}
+	rows := []any{standingsRow(1, x.player, scripts[0], 2)}
 	for i, name := range scripts {
-		rows = append(rows, x.row(i+2, protocol.PlayerID(i+101), name))
+		rows = append(rows, standingsRow(i+2, protocol.PlayerID(i+101), name, 2))
 	}
 	q := x.notice(protocol.TypeStandingsUpdate, 1)
 	q["standings"] = rows
@@ -208,9 +208,9 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	x.record("scripts/conversation", &f)
 	x.call(ctx, protocol.NotifyMatchResult.Name, x.ending(m))
 
-	rows = []any{x.row(1, x.player, fifty(scripts[1]))}
+	rows = []any{standingsRow(1, x.player, fifty(scripts[1]), 2)}
 	for i := 2; i <= protocol.MaxStandings; i++ {
-		rows = append(rows, x.row(i, protocol.PlayerID(i+100), fifty(scripts[i%len(scripts)])))
+		rows = append(rows, standingsRow(i, protocol.PlayerID(i+100), fifty(scripts[i%len(scripts)]), 2))
 	}
 	q = x.notice(protocol.TypeStandingsUpdate, 1)
 	q["standings"], q["total_players"] = rows, len(rows)
@@ -243,13 +243,13 @@ func (x *playerExam) connect(ctx context.Context) {
 	r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), inviteLimit, charset)
 	x.record("connections/charset", &fact{reply: r, match: m.id})
 
-	get := read(x.exchange(ctx, http.MethodGet, x.options.URL, nil, nil, x.patience(otherLimit)))
+	get := x.exchange(ctx, http.MethodGet, x.options.URL, nil, nil, x.patience(otherLimit))
 	get.Request = "GET without a body"
 	refused := get.Status == http.StatusMethodNotAllowed || get.Status == http.StatusNotImplemented
 	x.record("connections/GET", &fact{reply: get, problem: firstOf(get.Error, when(!refused, "GET is answered with HTTP status %d", get.Status))})
 
 	x.over(ctx, m)
-	x.record("connections/reuse", &fact{reply: r, problem: when(!x.reused.Load(), "every connection ends with its answer")})
+	x.record("connections/reuse", &fact{reply: r, problem: when(!x.reused, "every connection ends with its answer")})
 	if x.selects(func(r *rule) bool {
 		return slices.ContainsFunc(r.judges, func(j judge) bool { return j.fact == "connections/half a request" })
 	}) {
@@ -278,7 +278,7 @@ func (x *playerExam) sendHalf(ctx context.Context) {
 	for range 3 {                           // the first may come before the agent has read the half request
 		m := x.newMatch()
 		url, body := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
-		r := read(x.exchange(ctx, http.MethodPost, url, body, nil, x.patience(inviteLimit)))
+		r := x.exchange(ctx, http.MethodPost, url, body, nil, x.patience(inviteLimit))
 		x.record(name, &fact{reply: r, problem: when(r.Error != "", "while one connection had sent half a request, another: %s", r.Error)})
 		if r.Error != "" {
 			break
@@ -291,7 +291,7 @@ func (x *playerExam) sendHalf(ctx context.Context) {
 func (x *playerExam) openHalf(ctx context.Context, u *url.URL) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.patience(otherLimit))
 	defer cancel()
-	conn, err := x.options.Dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
+	conn, err := x.options.Dial(ctx, "tcp", protocol.HostPort(u))
 	if err != nil {
 		return nil, err
 	}

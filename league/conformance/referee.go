@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -103,9 +104,7 @@ func (x *refereeExam) acceptReport(c *call) response {
 	if _, hangUp := x.hangUpOn.LoadAndDelete(c.match()); hangUp {
 		return response{}
 	}
-	m := c.reply(protocol.TypeMatchResultAck, protocol.ManagerSender)
-	m["status"], m["match_id"], m["league_id"] = protocol.StatusAccepted, c.match(), checkLeague
-	return response{result: m}
+	return c.answer(protocol.ManagerSender, map[string]any{"status": protocol.StatusAccepted, "match_id": c.match(), "league_id": checkLeague})
 }
 
 // recordRegistration records how the referee has registered.
@@ -116,8 +115,8 @@ func (x *refereeExam) recordRegistration() {
 	own, _ := x.manager.applications()
 	for _, c := range own {
 		x.recordApplication(c)
-		x.record("registration/envelope", &fact{call: c, problem: outsideOf("referee_meta")(&fact{broken: x.acceptance.broken(c.kind, c.params)})})
-		if n, ok := metaOf(c.params).integer("max_concurrent_matches"); ok && n > 0 {
+		x.record("registration/envelope", &fact{call: c, problem: outsideOf("referee_meta")(&fact{broken: broken(c.kind, c.params)})})
+		if n, ok := objectOf(c.params["referee_meta"]).integer("max_concurrent_matches"); ok && n > 0 {
 			x.capacity = n
 		}
 	}
@@ -146,10 +145,9 @@ func (x *refereeExam) finish(ctx context.Context) {
 	q["league_id"], q["round_id"], q["matches_completed"], q["next_round_id"] = checkLeague, 1, 1, nil
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyRoundCompleted.Name, q, otherLimit)})
 	q = message(protocol.TypeLeagueCompleted, protocol.ManagerSender, "conv-check-league-end", "")
-	row := map[string]any{"rank": 1, "player_id": "P01", "display_name": "Check Player 1", "points": 3, "played": 1, "wins": 1, "draws": 0, "losses": 0}
 	q["league_id"], q["total_rounds"], q["total_matches"] = checkLeague, 1, 1
 	q["champion"] = map[string]any{"player_id": "P01", "display_name": "Check Player 1", "points": 3}
-	q["final_standings"] = []any{row}
+	q["final_standings"] = []any{standingsRow(1, "P01", "Check Player 1", 1)}
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyLeagueCompleted.Name, q, otherLimit)})
 }
 
@@ -219,7 +217,9 @@ func (x *refereeExam) await(ctx context.Context, m *refereedMatch) {
 	if x.unreported.Load() >= maxUnreported {
 		limit = min(limit, time.Second)
 	}
-	m.over = x.fakes.await(ctx, limit, func() bool { return slices.ContainsFunc(m.reports(), (*call).succeeded) })
+	m.over = x.fakes.await(ctx, limit, func() bool {
+		return slices.ContainsFunc(m.reports(), func(c *call) bool { return c.answered && c.Status == http.StatusOK })
+	})
 	m.cut = !m.over && ctx.Err() != nil
 	switch {
 	case m.over:
@@ -304,7 +304,7 @@ func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = read(x.post(ctx, r.url, r.sent, nil, x.patience(otherLimit)))
+		m.again = x.post(ctx, r.url, r.sent, nil, x.patience(otherLimit))
 		x.interpret(ctx, m.again, protocol.StartMatch.Name)
 		x.inspect(m.again, objectOf(r.sent)["id"])
 	}

@@ -34,7 +34,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	x.recordQuestions(m)
 	for _, p := range m.players {
 		for _, c := range p.received(protocol.TypeGameError) {
-			x.recordCall("game error", protocol.TypeGameError, m, p, c)
+			x.recordCall("game error", m, p, c)
 		}
 	}
 	if !m.over && m.slow() {
@@ -53,10 +53,24 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	}
 }
 
+// expected has the members of the referee's messages that the match determines; nil player
+// for a message to the manager.
+func (m *refereedMatch) expected(p *fakePlayer) map[string]any {
+	x := m.exam
+	want := map[string]any{
+		"league_id": checkLeague, "round_id": m.round, "match_id": m.id, "game_type": x.game, "sender": protocol.RefereeSender(x.manager.agentID()),
+	}
+	if p != nil {
+		want["player_id"], want["affected_player"], want["opponent_id"] = p.name, p.name, m.players[p.side.Other()].name
+		want["role_in_match"] = []string{protocol.RolePlayerA, protocol.RolePlayerB}[p.side]
+	}
+	return want
+}
+
 // recordCall records a call to a player of a match, and its envelope.
-func (x *refereeExam) recordCall(name, kind string, m *refereedMatch, p *fakePlayer, c *call) {
-	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: kind, sender: "referee:", at: c.at})
-	x.record(name, &fact{about: m.name, call: c, of: m, player: p})
+func (x *refereeExam) recordCall(name string, m *refereedMatch, p *fakePlayer, c *call) {
+	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: c.kind, sender: "referee:", at: c.at})
+	x.record(name, &fact{about: m.name, call: c, of: m, player: p, want: m.expected(p)})
 }
 
 func (x *refereeExam) recordInvitations(m *refereedMatch, p *fakePlayer) {
@@ -64,7 +78,7 @@ func (x *refereeExam) recordInvitations(m *refereedMatch, p *fakePlayer) {
 	x.record("invited", &fact{about: m.name, evidence: []*Exchange{m.startExchange()}, problem: when(len(calls) == 0, "%s was not invited", p.name)})
 	x.record("retries", &fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: askedProblem(m, p, calls, "invited")})
 	for _, c := range calls {
-		x.recordCall("invitation", protocol.TypeGameInvitation, m, p, c)
+		x.recordCall("invitation", m, p, c)
 	}
 }
 
@@ -85,7 +99,7 @@ func (x *refereeExam) recordQuestions(m *refereedMatch) {
 		}
 		x.record("retries", &fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: askedProblem(m, p, calls, "asked for a choice")})
 		for _, c := range calls {
-			x.recordCall("question", x.questionType(), m, p, c)
+			x.recordCall("question", m, p, c)
 		}
 		x.recordSecrecy(m, p)
 	}
@@ -94,7 +108,7 @@ func (x *refereeExam) recordQuestions(m *refereedMatch) {
 	case !x.simultaneous():
 		x.record(wellPlayed+"/simultaneous", &fact{skip: "the players of " + x.game + " move in turn"})
 	case m.name == wellPlayed && len(a) > 0 && len(b) > 0: // the first player waits with its answer for the other question
-		late := a[0].end().Before(b[0].at)
+		late := a[0].answered && a[0].doneAt.Before(b[0].at)
 		x.record(wellPlayed+"/simultaneous", &fact{call: b[0], problem: when(late, "%s was asked when %s had chosen", m.players[1].name, first.name)})
 	}
 }
@@ -179,7 +193,7 @@ func (x *refereeExam) recordEndings(m *refereedMatch) {
 		if e == nil {
 			continue
 		}
-		x.recordCall("ending", protocol.TypeGameOver, m, p, e.call)
+		x.recordCall("ending", m, p, e.call)
 		f := &fact{about: m.name, call: e.call, of: m, player: p}
 		// A technical loss that should not be is the failure of another requirement.
 		playable := m.name == noEnvelope || m.name == choosesLate || m.name == choosesMaybe
@@ -255,7 +269,7 @@ func (x *refereeExam) recordReports(m *refereedMatch) {
 	reports := m.reports()
 	for i, c := range reports {
 		result := objectOf(c.params["result"])
-		x.recordCall("report", protocol.TypeMatchResultReport, m, nil, c)
+		x.recordCall("report", m, nil, c)
 		if i == 0 {
 			x.recordResult(m, c, result)
 			x.record("report again", &fact{})

@@ -117,7 +117,7 @@ func (x *refereeExam) newMatch(name string, a, b deviate) *refereedMatch {
 		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
-		if p.fakeAgent = x.fakes.open(p.answer); p.fakeAgent == nil {
+		if p.fakeAgent = x.fakes.open(nil, p.answer); p.fakeAgent == nil {
 			return nil
 		}
 		p.become(p.name)
@@ -146,26 +146,20 @@ func (p *fakePlayer) answer(c *call) response {
 
 // behave answers as a player should.
 func (p *fakePlayer) behave(c *call) response {
-	kind := map[string]string{
-		protocol.TypeGameInvitation: protocol.TypeGameJoinAck, p.exam.questionType(): p.exam.choiceType(),
-		protocol.TypeGameOver: protocol.TypeGameOverAck, protocol.TypeGameError: protocol.TypeGameErrorAck,
-	}[c.kind]
-	if kind == "" {
-		return answerPing(c, "player")
-	}
-	m := c.reply(kind, protocol.PlayerSender(p.name))
-	m["match_id"], m["player_id"], m["auth_token"] = c.match(), p.name, protocol.NoToken
+	result := map[string]any{"match_id": c.match(), "player_id": p.name, "auth_token": protocol.NoToken}
 	switch c.kind {
 	case protocol.TypeGameInvitation:
-		m["accept"], m["arrival_timestamp"] = true, m["timestamp"]
+		result["accept"], result["arrival_timestamp"] = true, protocol.FormatTimestamp(time.Now())
 	case p.exam.questionType():
 		var allowed []string
 		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
-		p.exam.setChoice(m, p.prefer(allowed))
+		p.exam.setChoice(result, p.prefer(allowed))
+	case protocol.TypeGameOver, protocol.TypeGameError:
+		result["status"] = protocol.StatusAcknowledged
 	default:
-		m["status"] = protocol.StatusAcknowledged
+		return answerPing(c, "player")
 	}
-	return response{result: m}
+	return c.answer(protocol.PlayerSender(p.name), result)
 }
 
 // prefer returns the player's choice among those that are allowed.

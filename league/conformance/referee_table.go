@@ -12,23 +12,18 @@ import (
 // a message, or leaves a match without a report. Our players and our manager manage
 // without the other requirements.
 func (x *refereeExam) table() []rule {
-	return slices.Concat(wireRules("R", "referee: and its id"), x.registrationRules("R", protocol.RegisterReferee.Name, "referee_meta", refereeEnvelope()...),
+	return slices.Concat(wireRules("R", "referee: and its id"), x.registrationRules(membershipOf(Referee), refereeEnvelope()...),
 		x.startRules(), x.questionRules(), x.resultRules(), x.reportRules(), x.failureRules(), x.retryRules(), []rule{
 			should("R-END-01", "It acknowledges ROUND_COMPLETED and LEAGUE_COMPLETED.", "003 §4.8",
-				"Answer notify_round_completed and notify_league_completed with status ACKNOWLEDGED.", on("end/notice", func(f *fact) string {
-					return firstOf(f.reply.trouble(), f.reply.result.has("status", protocol.StatusAcknowledged))
-				})),
+				"Answer notify_round_completed and notify_league_completed with status ACKNOWLEDGED.", on("end/notice", every(hasResult, has("status", protocol.StatusAcknowledged)))),
 		})
 }
 
 func refereeEnvelope() []rule {
 	return []rule{
 		should("R-REG-03", "Its registration has the whole envelope.", "003 §2.4.1",
-			"Add protocol, message_type, sender, timestamp and conversation_id to params.", on("registration/request", func(f *fact) string {
-				said := f.call.sent
-				return firstOf(said.has("protocol", protocol.Name), said.has("message_type", protocol.TypeRefereeRegisterRequest),
-					hasSender(&fact{message: said, sender: "referee:"}), timeProblem(said, "timestamp"), said.filled("conversation_id"))
-			})),
+			"Add protocol, message_type, sender, timestamp and conversation_id to params.", on("registration/request", asSent(every(has("protocol", protocol.Name),
+				has("message_type", protocol.TypeRefereeRegisterRequest), hasSender, timestamps("timestamp"), filled("conversation_id"))))),
 		must("R-REG-08", "Its max_concurrent_matches is a whole number from 1.", "002 §3.1.2",
 			"Put the number of matches that it conducts at the same time into referee_meta.max_concurrent_matches, 1 to 10.",
 			on("registration/request", func(f *fact) string {
@@ -65,15 +60,10 @@ func (x *refereeExam) questionRules() []rule {
 		must("R-INV-01", "It invites both players by GAME_INVITATION.", "003 §3.2.1",
 			"Call handle_game_invitation of both players, at the endpoints of the assignment.", on("invited", found)),
 		should("R-INV-02", "An invitation has league_id, round_id, match_id, game_type, role_in_match and opponent_id.", "003 §4.4.1",
-			"Add or correct the member in the detail.", on("invitation", func(f *fact) string {
-				p, opponent := f.call.params, f.of.players[f.player.side.Other()]
-				return firstOf(p.has("league_id", checkLeague), f.of.roundProblem(p), p.has("match_id", f.of.id), p.has("game_type", x.game),
-					p.filled("role_in_match"), p.has("opponent_id", opponent.name))
-			})),
+			"Add or correct the member in the detail.", on("invitation", every(
+				expected("league_id", "round_id", "match_id", "game_type", "opponent_id"), filled("role_in_match")))),
 		should("R-INV-03", "One player is PLAYER_A, and the other PLAYER_B, as in the assignment.", "003 §4.4.1",
-			"Set role_in_match by the side of the player in the assignment.", on("invitation", func(f *fact) string {
-				return f.call.params.has("role_in_match", []string{protocol.RolePlayerA, protocol.RolePlayerB}[f.player.side])
-			})),
+			"Set role_in_match by the side of the player in the assignment.", on("invitation", expected("role_in_match"))),
 		should("R-INV-04", "It asks nobody for a choice before both players have answered the invitation.", "003 §3.2.3",
 			"Await both GAME_JOIN_ACK before the first question.", on("first question", found)),
 		should("R-INV-05", "It asks nobody for a choice when a player has refused the invitation, or not answered it.", "003 §3.2.2",
@@ -81,33 +71,22 @@ func (x *refereeExam) questionRules() []rule {
 		must("R-CHO-01", "It asks both players for a choice: by CHOOSE_PARITY_CALL, in other games by GAME_MOVE_CALL.", "003 §3.2.3",
 			"Call choose_parity of both players, in other games make_move.", on("asked", found)),
 		should("R-CHO-02", "A question has match_id, player_id, game_type, deadline and context, in other games move_request.", "003 §4.5.1",
-			"Add or correct the member in the detail.", on("question", func(f *fact) string {
-				p := f.call.params
-				in := x.requestOf(p)
-				return firstOf(p.has("match_id", f.of.id), p.has("player_id", f.player.name), p.has("game_type", x.game), timeProblem(p, "deadline"),
-					when(in == nil, "move_request is %s", jsonKind(p["move_request"])), when(objectOf(in["context"]) == nil, "context is %s", jsonKind(in["context"])))
-			})),
+			"Add or correct the member in the detail.", on("question", every(
+				expected("match_id", "player_id", "game_type"), timestamps("deadline"), x.inContext()))),
 		must("R-CHO-03", "It tells no player the choice of the other before that player has chosen.", "003 §3.1.1",
 			"Send GAME_OVER with the choices after both have answered, and nothing before.", on("secret choice", found), given("R-CHO-01")),
 		should("R-CHO-04", "It asks both players at the same time, if the game has them choose at the same time.", "003 §3.1.1",
 			"Send both calls in tasks of their own, and await both.", on(wellPlayed+"/simultaneous", found)),
 		should("R-CHO-05", "The deadline of a question is in the future.", "003 §4.5.1",
-			"Set deadline to the time of the call plus the time that the player has.", on("question", func(f *fact) string {
-				if timeProblem(f.call.params, "deadline") != "" {
-					return undecided
-				}
+			"Set deadline to the time of the call plus the time that the player has.", on("question", assuming(timestamps("deadline"), func(f *fact) string {
 				deadline, _ := f.call.params.text("deadline")
 				at, _ := protocol.ParseTimestamp(deadline)
 				late := !f.of.short && at.Before(f.call.at.Add(-time.Second))
 				return when(late, "deadline is %s, and it was %s", deadline, protocol.FormatTimestamp(f.call.at))
-			})),
+			}))),
 		should("R-CHO-06", "The context has opponent_id, round_id and, in even_odd, your_standings.", "003 §4.5.1",
-			"Copy your_standings from the assignment; zeros if it has none.", on("question", func(f *fact) string {
-				context := objectOf(x.requestOf(f.call.params)["context"])
-				noStandings := x.evenOdd() && objectOf(context["your_standings"]) == nil
-				return firstOf(context.has("opponent_id", f.of.players[f.player.side.Other()].name), when(context["round_id"] == nil, "round_id is missing"),
-					when(noStandings, "your_standings is %s", jsonKind(context["your_standings"])))
-			})),
+			"Copy your_standings from the assignment; zeros if it has none.", on("question", x.inContext(
+				expected("opponent_id"), exist("round_id"), byGame(x.exam, inside("your_standings"), exist())))),
 		should("R-CHO-07", "Its get_match_state tells no choice and no number of a match in progress.", "PROTOCOL, Calls",
 			"Answer get_match_state with the state only until the match is over.", on(choosesMaybe+"/state", found)),
 		should("R-AUT-01", "It refuses get_match_state without a token.", "PROTOCOL, Calls",
@@ -115,17 +94,10 @@ func (x *refereeExam) questionRules() []rule {
 	}
 }
 
-// requestOf is the part of a question that has the context.
-func (x *refereeExam) requestOf(params members) members {
-	if x.evenOdd() {
-		return params
-	}
-	return objectOf(params["move_request"])
-}
-
-func (m *refereedMatch) roundProblem(params members) string {
-	round, _ := params.integer("round_id")
-	return when(round != m.round, "round_id is %s, not %d", valueOf(params, "round_id"), m.round)
+// inContext tests the context of a question.
+func (x *refereeExam) inContext(tests ...test) test {
+	context := inside("context", tests...)
+	return byGame(x.exam, context, inside("move_request", context))
 }
 
 func (x *refereeExam) resultRules() []rule {
@@ -134,14 +106,8 @@ func (x *refereeExam) resultRules() []rule {
 		should("R-OVR-01", "It tells both players the result by GAME_OVER.", "003 §3.2.6",
 			"Call notify_match_result of both players, also if one of them failed.", on("told", found), in(everyMatch)),
 		should("R-OVR-02", "GAME_OVER has match_id, game_type and game_result with status, winner_player_id, drawn_number, number_parity and choices.", "003 §4.6.1",
-			"Add the member in the detail; null if it has no value.", on("ending", func(f *fact) string {
-				p, result := f.call.params, objectOf(f.call.params["game_result"])
-				problem := firstOf(p.has("match_id", f.of.id), p.has("game_type", x.game), when(result == nil, "game_result is %s", jsonKind(p["game_result"])), result.filled("status"))
-				for _, name := range []string{"winner_player_id", "drawn_number", "number_parity", "choices"} {
-					problem = firstOf(problem, when(result[name] == nil, "%s is missing", name))
-				}
-				return problem
-			})),
+			"Add the member in the detail; null if it has no value.", on("ending", every(expected("match_id", "game_type"),
+				inside("game_result", filled("status"), exist("winner_player_id", "drawn_number", "number_parity", "choices"))))),
 		must("R-OVR-03", "The number is from 1 to 10, and number_parity is its parity (even_odd).", "003 §3.1.1",
 			"Draw with random.randint(1, 10).", played, on("number", func(f *fact) string {
 				e := f.player.ending()
@@ -169,11 +135,8 @@ func (x *refereeExam) reportRules() []rule {
 		must("R-REP-01", "It reports every match to the manager.", "003 §3.2.6",
 			"Call report_match_result of the manager when the match is over, also if a player failed.", on("reported", found), in(everyMatch)),
 		should("R-REP-02", "A report has league_id, round_id, match_id, game_type and result with winner and score.", "003 §4.6.2",
-			"Add or correct the member in the detail.", on("report", func(f *fact) string {
-				p, result := f.call.params, objectOf(f.call.params["result"])
-				return firstOf(p.has("league_id", checkLeague), f.of.roundProblem(p), p.has("game_type", x.game), when(result == nil, "result is %s", jsonKind(p["result"])),
-					when(result["winner"] == nil, "winner is missing"), when(objectOf(result["score"]) == nil, "score is %s", jsonKind(result["score"])))
-			})),
+			"Add or correct the member in the detail.", on("report", every(expected("league_id", "round_id", "game_type"),
+				inside("result", exist("winner"), inside("score"))))),
 		must("R-REP-03", "A report has the auth_token that the referee was given.", "003 §2.4.5",
 			"Store auth_token of the registration, and put it into messages to the manager. (A league with auth: lenient manages without.)", on("report", func(f *fact) string {
 				token, _ := f.call.params.text("auth_token")
@@ -182,18 +145,14 @@ func (x *refereeExam) reportRules() []rule {
 		must("R-REP-04", "The report has the result that the players were told.", "003 §4.6.2", "Report the winner of GAME_OVER.", on("reported winner", found)),
 		should("R-REP-05", "The score is 3 for a win, 1 each for a draw, and 0.", "003 §3.4.1", "Compute score from the result; on a draw 1 for each.", on("score", found)),
 		should("R-REP-06", "The report has details with drawn_number and choices.", "003 §4.6.2",
-			"Add details{drawn_number, choices}; drawn_number is null if no number was drawn.", on("report", func(f *fact) string {
-				details := objectOf(objectOf(f.call.sent["result"])["details"])
-				return firstOf(when(details["choices"] == nil, "details.choices is missing"), when(x.evenOdd() && details["drawn_number"] == nil, "details.drawn_number is missing"))
-			})),
+			"Add details{drawn_number, choices}; drawn_number is null if no number was drawn.", on("report", asSent(inside("result", inside("details",
+				exist("choices"), byGame(x.exam, exist("drawn_number"), exist())))))),
 		should("R-REP-07", "It sends a report again, unchanged, if there was no answer.", "003 §2.9.4",
 			"Retry after 2, 4 and 8 s while there is no answer.", on(lostReport+"/report", found)),
 		should("R-REP-08", "It reports no match with two results.", "003 §2.11.1",
 			"Store the result by match_id, and send the same result again.", on("report again", found), in(lostReport), given("R-REP-01")),
 		should("R-REP-09", "The sender of a report is referee: and the id that it was given.", "003 §2.4.4",
-			"Use referee_id of the registration.", on("report", func(f *fact) string {
-				return f.call.params.has("sender", protocol.RefereeSender(x.manager.agentID()))
-			})),
+			"Use referee_id of the registration.", on("report", expected("sender"))),
 		must("R-REP-10", "No report contradicts itself: choices, number and winner are possible together.", "003 §3.1.1",
 			"Report the number and the choices that decide the match: a manager rejects any other result.", on("report", x.contradiction)),
 	}
@@ -239,10 +198,8 @@ func (x *refereeExam) retryRules() []rule {
 		should("R-ERR-01", "It sends GAME_ERROR to a player that answers wrongly, or not in time.", "003 §2.9.2",
 			"Call notify_game_error of the player.", on("game error expected", found), in(everyMatch)),
 		should("R-ERR-02", "GAME_ERROR has match_id, error_code, affected_player, action_required and error_description.", "003 §4.10.2",
-			"Add or correct the member in the detail.", in(everyMatch), on("game error", func(f *fact) string {
-				p := f.call.params
-				return firstOf(p.has("match_id", f.of.id), p.filled("error_code"), p.has("affected_player", f.player.name), p.filled("action_required"), p.filled("error_description"))
-			})),
+			"Add or correct the member in the detail.", in(everyMatch), on("game error", every(
+				expected("match_id", "affected_player"), filled("error_code", "action_required", "error_description")))),
 		should("R-ERR-03", "It has the code: E001 for no answer in time, E004 (E010 in other games than even_odd) for a choice that is not allowed, E009 for an answer that cannot be read.",
 			"003 §2.9.3", "Use the codes of the table.",
 			on(neverJoins+"/code", timeout), on(neverChooses+"/code", timeout), on(choosesLate+"/code", timeout),

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,11 +17,17 @@ import (
 // members are the members of a JSON object, as received.
 type members map[string]jsontext.Value
 
-// A reply is the answer to a call, as far as it can be read. The kit judges its parts
-// separately, so that the report on an agent that does not wrap its messages also shows
-// the faults of the messages.
+// A reply is the answer to a call: its bytes, and the message as far as it can be read. The
+// kit judges its parts separately, so that the report on an agent that does not wrap its
+// messages also shows the faults of the messages.
 type reply struct {
-	*answer
+	Exchange
+
+	body   []byte
+	header http.Header
+	took   time.Duration
+	at     time.Time // when it came
+	reused bool      // it came on a connection that had been used before
 
 	object members // the body; nil when it is no JSON object
 	result members // the message, with the names of the specification if a league finds it; nil for none
@@ -38,16 +46,22 @@ type fault struct {
 	data    members
 }
 
-// read parses an answer. It finds the message only in "result", or as the whole body.
-func read(a *answer) *reply {
-	r := &reply{answer: a, object: objectOf(a.body)}
+// read parses the body. It finds the message only in "result", or as the whole body.
+func (r *reply) read() *reply {
+	r.object = objectOf(r.body)
 	r.result = objectOf(r.object["result"])
 	r.fault = faultOf(r.object)
-	if r.alone() {
-		r.result, r.bare = r.object, true
+	wrapped := r.object["jsonrpc"] != nil || r.object["result"] != nil || r.object["error"] != nil
+	if r.bare = r.object != nil && !wrapped && r.Status < 400; r.bare {
+		r.result = r.object
 	}
 	r.defect = diagnose(r)
 	return r
+}
+
+// notSent is the reply to a call that is not made.
+func notSent(url string, body []byte, why string) *reply {
+	return (&reply{Exchange: Exchange{To: url, request: body, Error: why, unasked: true}}).read()
 }
 
 // faultOf reads the error of a response; nil when there is none.
@@ -64,16 +78,6 @@ func faultOf(object members) *fault {
 		f.message, _ = object.text("error") // as in 003 §5.2
 	}
 	return f
-}
-
-// alone tells whether the body is a message instead of a response.
-func (r *reply) alone() bool {
-	for _, name := range []string{"jsonrpc", "result", "error"} {
-		if r.object[name] != nil {
-			return false
-		}
-	}
-	return r.object != nil && r.Status < 400
 }
 
 // objectOf parses an object; nil if it is none. It accepts duplicate names and invalid
@@ -136,15 +140,11 @@ func (m members) integer(name string) (int, bool) {
 
 // has returns what is wrong with a member that must be this string.
 func (m members) has(name, want string) string {
-	switch got, ok := m.text(name); {
-	case m[name] == nil:
-		return name + " is missing"
-	case !ok:
-		return name + " is " + jsonKind(m[name]) + ", not a string"
-	case got != want:
-		return fmt.Sprintf("%s is %s, not %s", name, quoted(got), quoted(want))
+	got, ok := m.text(name)
+	if ok {
+		return when(got != want, "%s is %s, not %s", name, quoted(got), quoted(want))
 	}
-	return ""
+	return m.filled(name)
 }
 
 // filled returns what is wrong with a member that must be a string that is not empty.

@@ -22,7 +22,7 @@ type judge struct {
 	id     string
 	fact   string
 	others []string
-	decide func(*fact) string
+	decide test
 }
 
 // A fact is an observation of the agent. Its name begins with the scenario that shows it
@@ -40,7 +40,8 @@ type fact struct {
 
 	// What a message is compared with.
 	match, conversation, messageType, sender string
-	message                                  members
+	message                                  members        // nil: that of the reply or call
+	want                                     map[string]any // expected members
 	at                                       time.Time
 	broken                                   []protocol.FieldError // fields that the agents of a league refuse
 	code                                     protocol.Code         // of a refusal; "" for any
@@ -49,8 +50,16 @@ type fact struct {
 	player                                   *fakePlayer
 }
 
-// undecided is returned by a judge if the fact does not show whether the requirement holds.
-const undecided = "undecided"
+// read returns the message that the fact is about: its own, or that of the reply or call.
+func (f *fact) read() members {
+	switch {
+	case f.message != nil:
+		return f.message
+	case f.reply != nil:
+		return f.reply.result
+	}
+	return f.call.params
+}
 
 // A clause completes a rule.
 type clause func(*rule)
@@ -70,7 +79,7 @@ func should(id, text, spec, hint string, clauses ...clause) rule {
 }
 
 // on adds a judge. It decides nothing while one of the other requirements fails.
-func on(fact string, decide func(*fact) string, others ...string) clause {
+func on(fact string, decide test, others ...string) clause {
 	return func(r *rule) { r.judges = append(r.judges, judge{r.ID, fact, others, decide}) }
 }
 
@@ -194,19 +203,3 @@ func (x *exam) decide(j *judge, f *fact) {
 	}
 	x.because(f.defect, j.id, problem, shown...)
 }
-
-// found returns the problem that the scenario observed.
-func found(f *fact) string { return f.problem }
-
-// understood applies a judge only to replies that have a result.
-func understood(decide func(*fact) string) func(*fact) string {
-	return func(f *fact) string {
-		if f.reply.trouble() != "" {
-			return undecided
-		}
-		return decide(f)
-	}
-}
-
-func hasResult(f *fact) string  { return f.reply.trouble() }
-func isAnswered(f *fact) string { return f.reply.Error }

@@ -102,7 +102,7 @@ func errorProblem(r *reply, code int) string {
 // started may not listen yet.
 func (x *exam) meet(ctx context.Context) bool {
 	for attempt := 1; ; attempt++ {
-		r := read(x.exchange(ctx, http.MethodPost, x.options.URL, x.encode(x.nextID(), unknownMethod, map[string]any{}), nil, x.patience(otherLimit)))
+		r := x.exchange(ctx, http.MethodPost, x.options.URL, x.encode(x.nextID(), unknownMethod, map[string]any{}), nil, x.patience(otherLimit))
 		answered := r.Status != 0
 		if answered || attempt >= 5 || strings.HasPrefix(r.Error, "no answer within") || !rest(ctx, 100*time.Millisecond) {
 			x.record("first call", &fact{reply: r, problem: cmp.Or(when(!answered, "%s", r.Error), notServed(r))})
@@ -213,7 +213,7 @@ func (x *exam) sendLarge(ctx context.Context) {
 	}
 	large, _ := json.Marshal(strings.Repeat("long ", 60<<10))
 	body := x.encode(x.nextID(), unknownMethod, map[string]any{"comment": jsontext.Value(large)})
-	r := read(x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(otherLimit)))
+	r := x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(otherLimit))
 	taken := r.Error == "" && r.Status < 400 && (r.fault == nil || r.fault.code == codeUnknownMethod)
 	x.record("misuse/large", &fact{reply: r, problem: when(taken, "a request of 300 KB is taken like any other")})
 	x.survives(ctx, r, "a request of 300 KB", x.alive)

@@ -2,9 +2,9 @@ package conformance
 
 import (
 	"bytes"
-	"net/http"
 	"slices"
-	"strings"
+
+	"evenodd/league/protocol"
 )
 
 // A wire is the part of a table for HTTP, JSON-RPC, the form of calls and the envelope.
@@ -84,9 +84,7 @@ func (w wire) answerRules() []rule {
 	}
 	return []rule{
 		should(w.id("RPC-01"), `Its answers are JSON with "jsonrpc": "2.0" and a result that is an object, or an error.`, "004 §1.1",
-			`Answer {"jsonrpc": "2.0", "result": {…}, "id": the id of the request}.`, on("form of response", func(f *fact) string {
-				return firstOf(jsonProblem(f.reply.body), f.reply.object.has("jsonrpc", "2.0"), noResult(f), notObject(f))
-			}), w.always()),
+			`Answer {"jsonrpc": "2.0", "result": {…}, "id": the id of the request}.`, on("form of response", every(validJSON, versionTwo, noResult, notObject)), w.always()),
 		should(w.id("RPC-02"), "No answer has both a result and an error, even a null one.", "JSON-RPC 2.0 §5",
 			`Omit "error" if there is none, and "result" if there is an error; some callers only test whether it exists.`, on("response", resultAndError), in("wire")),
 		should(w.id("RPC-03"), "Its errors are objects with an integer code and a message.", "004 §1.1",
@@ -108,17 +106,17 @@ func (w wire) requestRules() []rule {
 			})),
 		should(w.id("RPC-08"), "It answers an unknown method with the error -32601.", "JSON-RPC 2.0 §5.1",
 			`Answer {"jsonrpc": "2.0", "error": {"code": -32601, "message": "Method not found"}, "id": …} with HTTP status 200.`,
-			on("wire/unknown method", func(f *fact) string { return errorProblem(f.reply, codeUnknownMethod) })),
+			on("wire/unknown method", failsWith(codeUnknownMethod))),
 		should(w.id("RPC-09"), "It answers a body that is not JSON with the error -32700.", "JSON-RPC 2.0 §5.1",
 			"Parse the body yourself, catch the exception, and answer with that error object and the id null.", on("misuse/no JSON", func(f *fact) string {
 				withID := w.letter == "P" && f.reply.object["id"].Kind() != 'n'
 				return firstOf(errorProblem(f.reply, codeParse), when(withID, "the id of the error is %s, not null", valueOf(f.reply.object, "id")))
 			})),
 		should(w.id("RPC-10"), "It answers JSON that is not a request with the error -32600.", "JSON-RPC 2.0 §5.1",
-			`Check first that "jsonrpc" is "2.0" and that the method is a string.`, on("misuse/no request", func(f *fact) string { return errorProblem(f.reply, codeInvalidRequest) })),
+			`Check first that "jsonrpc" is "2.0" and that the method is a string.`, on("misuse/no request", failsWith(codeInvalidRequest))),
 		should(w.id("RPC-11"), "It answers a batch with an array of answers, and an empty batch with the error -32600.", "JSON-RPC 2.0 §6",
 			"If the body is an array, answer each call that has an id, and put the answers into one array.", on("wire/batch", batchProblem),
-			on("wire/empty batch", func(f *fact) string { return errorProblem(f.reply, codeInvalidRequest) })),
+			on("wire/empty batch", failsWith(codeInvalidRequest))),
 		should(w.id("RPC-12"), "No answer shows a stack trace.", "002 §12.5",
 			"Write the exception to your own log, and a short message into the error.", on("answer", noTrace), w.anywhere()),
 		must(w.id("RPC-13"), "It continues to answer after broken requests.", "003 §6.3.3",
@@ -131,75 +129,15 @@ func (w wire) requestRules() []rule {
 func (w wire) envelopeRules() []rule {
 	return []rule{
 		should(w.id("ENV-01"), "Its messages have the protocol league.v2 and the right message_type.", "003 §2.4.1",
-			`Set "protocol": "league.v2" and the message_type of the message, also in answers.`, on("envelope", func(f *fact) string {
-				return firstOf(hasProtocol(f), f.message.has("message_type", f.messageType))
-			})),
+			`Set "protocol": "league.v2" and the message_type of the message, also in answers.`, on("envelope", every(has("protocol", protocol.Name), rightType))),
 		should(w.id("ENV-02"), "The sender of its messages is "+w.sender+".", "003 §2.4.4", "Set sender to "+w.sender+".", on("envelope", hasSender)),
 		should(w.id("ENV-03"), "The timestamp of its messages is UTC, with Z or +00:00.", "003 §2.4.2",
-			"Write a time such as 2025-01-15T10:30:00Z; in Python datetime.now(timezone.utc).", on("envelope", hasTimestamp)),
+			"Write a time such as 2025-01-15T10:30:00Z; in Python datetime.now(timezone.utc).", on("envelope", timestamps("timestamp"))),
 		should(w.id("ENV-04"), "The timestamp of its messages is the present time.", "003 §2.4.1",
 			"Take the time when the message is made, and synchronize the clock of the computer.", on("envelope", clockIsRight)),
 		should(w.id("ENV-05"), "Its messages have a conversation_id.", "003 §2.4.1", "Add conversation_id to every message, also to answers.",
-			on("envelope", func(f *fact) string { return f.message.filled("conversation_id") })),
+			on("envelope", filled("conversation_id"))),
 		should(w.id("ENV-06"), "Its answers have the conversation_id of the request.", "003 §2.4.1",
 			"Copy conversation_id from the request into the answer.", on("envelope", sameConversation)),
 	}
-}
-
-const maxReply = 64 << 10 // bytes of an answer that a referee reads
-
-func noServerError(f *fact) string {
-	return when(f.reply.Status >= 500, "HTTP status %d", f.reply.Status)
-}
-func statusOK(f *fact) string {
-	return when(f.reply.Status != http.StatusOK, "HTTP status %d", f.reply.Status)
-}
-
-func typeJSON(f *fact) string {
-	got := f.reply.header.Get("Content-Type")
-	kind, _, _ := strings.Cut(got, ";")
-	return when(!strings.EqualFold(strings.TrimSpace(kind), "application/json"), "Content-Type is %q", got)
-}
-
-func boundedAnswer(f *fact) string {
-	return when(len(f.reply.body) > maxReply, "the answer has more than %d bytes", maxReply)
-}
-
-func noTrace(f *fact) string {
-	mark := traceIn(f.reply.body)
-	return when(mark != "", "the answer has what looks like a stack trace: %q", strings.TrimSpace(mark))
-}
-
-func noResult(f *fact) string {
-	return when(f.reply.object != nil && f.reply.object["result"] == nil && !f.reply.failed(), "the answer has neither result nor error")
-}
-
-func notObject(f *fact) string {
-	result := f.reply.object["result"]
-	return when(result != nil && result.Kind() != '{' && !f.reply.failed(), "the result is %s", jsonKind(result))
-}
-
-func resultAndError(f *fact) string {
-	problem := f.reply.object["error"]
-	return when(f.reply.object["result"] != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem))
-}
-
-// errorObject returns why the error is no error of JSON-RPC.
-func errorObject(f *fact) string {
-	if !f.reply.failed() {
-		return undecided
-	}
-	raw := f.reply.object["error"]
-	e := objectOf(raw)
-	_, coded := e.integer("code")
-	_, worded := e.text("message")
-	switch {
-	case e == nil:
-		return "error is " + jsonKind(raw)
-	case !coded:
-		return "error.code is no integer"
-	case !worded:
-		return "error.message is no string"
-	}
-	return ""
 }

@@ -184,14 +184,9 @@ func isAt(ctx context.Context, endpoint string, from netip.Addr) bool {
 	if hostOf(u) == "localhost" {
 		return from.IsLoopback()
 	}
-	addresses := []netip.Addr{}
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
-		addresses = append(addresses, a)
-	} else {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		addresses, _ = net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // an unknown host has none
-	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	addresses, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // an unknown host has none
 	return slices.ContainsFunc(addresses, func(a netip.Addr) bool {
 		a = a.Unmap().WithZone("")
 		return a == from || a.IsLoopback() && from.IsLoopback()
