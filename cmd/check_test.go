@@ -347,7 +347,7 @@ func TestCheckReportsWrongArguments(t *testing.T) {
 		{"a password", []string{"player", "http://me:mine@localhost:1"}, `http://me:xxxxx@localhost:1: the URL of an agent must not contain a user name or a password`},
 		{"a URL to list", []string{"--list", "player", "localhost:1"}, `--list calls no agent: remove "localhost:1"`},
 		{"a form", []string{"player", "localhost:1", "--format", "xml"}, `--format "xml": must be text, json or junit`},
-		{"a form of lists", []string{"--list", "--format", "junit"}, `--format "junit": must be text or json with --list`},
+		{"a form of lists", []string{"--list", "--format", "junit"}, `--format "junit": must be text or json`},
 		{"a level", []string{"player", "localhost:1", "--level", "may"}, `--level "may": must be must or should`},
 		{"an id beside others", []string{"player", "localhost:1", "--only", "P-INV-07"}, `--only "P-INV-07": no requirement of player begins with it; there are P-INV-01, P-INV-02, P-INV-03`},
 		{"an id of nothing", []string{"--list", "--only", "X"}, `--only "X": no requirement of any role begins with it; there are P-INV, P-OVER`},
