@@ -157,7 +157,7 @@ func killed(from, to time.Time, processes ...*restarted) (n int) {
 	return n
 }
 
-// kills kills processes at random moments of the rounds up to the last, the same number
+// kills ends processes at random moments of the rounds up to the last, the same number
 // in each: first a player, then the others in order. A match takes a few milliseconds,
 // the pause before a round a second. Therefore the first kill follows soon after the
 // announcement of the round, and half of the others soon after the kill before. A match
