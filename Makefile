@@ -20,7 +20,6 @@ test:
 # integration runs the same.
 test-all:
 	EVENODD_TEST_ALL=1 go test ./...
-	go test ./league/simulation -run TestSwarm -seeds 1000
 
 # Each benchmark stands beside its floor: the same work without us.
 bench:

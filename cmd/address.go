@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -48,15 +47,15 @@ var _ pflag.Value = (*ports)(nil)
 // Set reads a port or a range: 8101, 8101-8150.
 func (p *ports) Set(s string) error {
 	first, last, isRange := strings.Cut(s, "-")
-	if first == "" || !isRange { // listen refuses negative ports, with a better message
-		first, last = s, s
+	if !isRange {
+		last = first
 	}
-	from, err1 := strconv.Atoi(first)
-	to, err2 := strconv.Atoi(last)
-	if err1 != nil || err2 != nil {
-		return errors.New("must be a port, or a range such as 8101-8150")
+	from, err1 := strconv.ParseUint(first, 10, 16)
+	to, err2 := strconv.ParseUint(last, 10, 16)
+	if err1 != nil || err2 != nil || from > to || from == 0 && to > 0 {
+		return errors.New("must be a port from 1 to 65535, a range such as 8101-8150, or 0")
 	}
-	*p = ports{from, to}
+	*p = ports{int(from), int(to)}
 	return nil
 }
 
@@ -73,12 +72,6 @@ func (p *ports) Type() string { return "port" }
 
 // listen opens the port, and completes the endpoint and the TLS configuration.
 func (a *address) listen(ctx context.Context) (net.Listener, error) {
-	if p := a.ports; p.first < 0 || p.last > 65535 || p.first > p.last || p.first == 0 && p.last > 0 {
-		if p.first == p.last {
-			return nil, usage("--port %s: must be from 0 to 65535", &p)
-		}
-		return nil, usage("--port %s: must be two ports from 1 to 65535, the first not above the last", &p)
-	}
 	if err := a.checkEndpoint(); err != nil {
 		return nil, err
 	}
@@ -115,11 +108,10 @@ func (a *address) checkEndpoint() error {
 
 // url returns the URL for calls to host:port.
 func (a *address) url(hostPort string) string {
-	scheme := "http://"
 	if a.tls != nil {
-		scheme = "https://"
+		return "https://" + hostPort + http.Path
 	}
-	return scheme + hostPort + http.Path
+	return "http://" + hostPort + http.Path
 }
 
 // names returns the host names that requests may use for this agent. The server
@@ -146,12 +138,9 @@ func (a *address) names(l net.Listener) []string {
 // firstFree opens the first port of the range that is free.
 func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
 	for port := a.ports.first; port <= a.ports.last; port++ {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(a.host, strconv.Itoa(port)))
-		switch {
-		case err == nil:
-			return l, nil
-		case !errors.Is(err, syscall.EADDRINUSE):
-			return nil, fmt.Errorf("cannot listen on %s port %d: %w", a.host, port, err)
+		l, err := listenAt(ctx, net.JoinHostPort(a.host, strconv.Itoa(port)))
+		if !errors.Is(err, errTaken) {
+			return l, err
 		}
 	}
 	what := "port " + a.ports.String() + " is taken by another program"

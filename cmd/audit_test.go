@@ -66,15 +66,13 @@ func TestAuditNamesEachFinding(t *testing.T) {
 	dir := registering(t)
 	damaged(t, dir)
 	out, err := ran(t, newAudit, string(dir))
-	var found *foundError
-	require.ErrorAs(t, err, &found)
-	assert.Equal(t, 1, found.findings)
+	assert.Equal(t, exitFound, exitCode(err))
 	assert.EqualError(t, err, "1 finding")
 	assert.Contains(t, out, "data/leagues/cup/journal.jsonl:3: hash_chain: it does not follow the line before")
 	assert.Contains(t, out, "audited 0 matches of league cup: 1 finding; not started\n")
 
 	out, err = ran(t, newAudit, string(dir), "--format", "json")
-	require.ErrorAs(t, err, &found)
+	assert.Equal(t, exitFound, exitCode(err))
 	var report struct {
 		SchemaVersion string `json:"schema_version"`
 		Dir           string `json:"dir"`
@@ -100,10 +98,9 @@ func TestAuditNamesEachFinding(t *testing.T) {
 }
 
 func TestAuditReportsWrongArguments(t *testing.T) {
-	var wrong *usageError
 	for _, args := range [][]string{{}, {"a", "b"}, {"--format", "xml", "."}} {
 		_, err := ran(t, newAudit, args...)
-		require.ErrorAs(t, err, &wrong)
+		assert.Equal(t, exitUsage, exitCode(err))
 	}
 	_, err := ran(t, newAudit, t.TempDir())
 	require.ErrorContains(t, err, "no league in")

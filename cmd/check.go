@@ -173,16 +173,13 @@ func (o *checkOptions) requirements() []conformance.Requirement {
 
 // near suggests ids instead of an unknown one: those of the same group, or all groups.
 func near(all []conformance.Requirement, id string) []string {
-	group := id
-	if i := strings.LastIndexByte(id, '-'); i > 0 {
-		group = id[:i]
-	}
 	var groups, within []string
 	for _, q := range all {
-		if g := groupOf(q.ID); !slices.Contains(groups, g) {
+		g := groupOf(q.ID)
+		if !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
-		if groupOf(q.ID) == group {
+		if g == groupOf(id) {
 			within = append(within, q.ID)
 		}
 	}
@@ -241,7 +238,7 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		return &interruptedError{"The test has no result: run it again."}
+		return interrupted("The test has no result: run it again.")
 	case err != nil:
 		return err
 	}
@@ -249,25 +246,21 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	if err := write(s.out, report); err != nil {
 		return err
 	}
-	if !report.Conforms() {
-		return &nonconformingError{failed: report.Count(conformance.Fail), passed: report.Count(conformance.Pass)}
-	}
-	return nil
+	return verdict(report)
 }
 
-// A nonconformingError reports that an agent breaks the protocol: exit code 4.
-type nonconformingError struct{ failed, passed int }
-
-func (e *nonconformingError) Error() string {
+// verdict returns an error for an agent that does not conform.
+func verdict(r *conformance.Report) error {
+	failed := r.Count(conformance.Fail)
 	switch {
-	case e.failed == 1:
-		return "1 requirement failed"
-	case e.failed == 0 && e.passed == 0:
-		return "no requirement passed"
-	case e.failed == 0:
-		return "no requirement failed, but the agent ended before the test did"
+	case r.Conforms():
+		return nil
+	case failed > 0:
+		return exit(exitFound, "%s failed", number(failed, "requirement"))
+	case r.Count(conformance.Pass) == 0:
+		return exit(exitFound, "no requirement passed")
 	}
-	return fmt.Sprintf("%d requirements failed", e.failed)
+	return exit(exitFound, "no requirement failed, but the agent ended before the test did")
 }
 
 // examiner makes a client that shows responses unchanged: it follows no redirect,
@@ -323,7 +316,7 @@ func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
 	err := awaitListener(bound, o.url, l.come)
 	switch {
 	case ctx.Err() != nil:
-		return &interruptedError{"The test has no result: run it again."}
+		return interrupted("The test has no result: run it again.")
 	case err != nil:
 		return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", o.url, err)
 	}
@@ -338,43 +331,23 @@ func (o *checkOptions) showProgress(s streams) (stop func()) {
 	}
 	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err), progressbar.OptionSetDescription("testing the "+o.role),
 		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
-	end, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		turn := time.NewTicker(100 * time.Millisecond)
-		defer turn.Stop()
-		for {
-			select {
-			case <-end:
-				_ = bar.Finish() // an error only spoils the picture
-				return
-			case <-turn.C:
-				_ = bar.Add(1)
-			}
-		}
-	}()
-	return func() { close(end); <-ended }
+	_ = bar.Add(0) // starts it; an error only spoils the picture
+	return func() { _ = bar.Finish() }
 }
 
 // A firstCall is a listener that tells when the first connection has come.
 type firstCall struct {
 	net.Listener
 	come  chan struct{} // closed at the first connection
-	first chan accepted
-}
-
-type accepted struct {
-	conn net.Conn
-	err  error
+	first chan net.Conn // closed when it has been accepted
 }
 
 func newFirstCall(l net.Listener) *firstCall {
-	d := &firstCall{Listener: l, come: make(chan struct{}), first: make(chan accepted, 1)}
+	d := &firstCall{Listener: l, come: make(chan struct{}), first: make(chan net.Conn, 1)}
 	go func() { // ends at the first connection, or when the listener is closed
-		c, err := l.Accept()
-		d.first <- accepted{c, err}
-		close(d.first)
-		if err == nil {
+		defer close(d.first)
+		if c, err := l.Accept(); err == nil {
+			d.first <- c
 			close(d.come)
 		}
 	}()
@@ -383,8 +356,8 @@ func newFirstCall(l net.Listener) *firstCall {
 
 // Accept waits for the next connection.
 func (d *firstCall) Accept() (net.Conn, error) {
-	if a, is := <-d.first; is {
-		return a.conn, a.err
+	if c, is := <-d.first; is {
+		return c, nil
 	}
 	return d.Listener.Accept()
 }
@@ -392,8 +365,8 @@ func (d *firstCall) Accept() (net.Conn, error) {
 // Close closes also the first connection, if Accept has not returned it.
 func (d *firstCall) Close() error {
 	err := d.Listener.Close()
-	if a := <-d.first; a.conn != nil {
-		_ = a.conn.Close()
+	if c, is := <-d.first; is {
+		_ = c.Close()
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // newConfig makes 'evenodd config', which shows settings with their sources.
 func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.Command {
-	format, data := "table", ""
+	format, data := formatTable, ""
 	commands := slices.Sorted(maps.Keys(flags))
 	c := &cobra.Command{
 		Use:   "config [COMMAND]",
@@ -22,12 +22,7 @@ func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.
 environment, the file --config, a file of the data folder, or the built-in default.`,
 		Example:   "  EVENODD_PLAYERS=8 evenodd config simulate",
 		ValidArgs: commands,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 1 && !slices.Contains(commands, args[0]) {
-				return usage("config takes the name of one command: %s", strings.Join(commands, ", "))
-			}
-			return nil
-		},
+		Args:      takes(0, 1, commands, "config takes the name of one command: "+strings.Join(commands, ", ")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = commands
@@ -35,7 +30,7 @@ environment, the file --config, a file of the data folder, or the built-in defau
 			if c.Flags().Changed("data") {
 				for _, name := range args {
 					if err := flags[name].Set("data", data); err != nil {
-						return &usageError{err}
+						return asUsage(err)
 					}
 				}
 			}
@@ -48,9 +43,12 @@ environment, the file --config, a file of the data folder, or the built-in defau
 }
 
 func showConfig(s streams, file, format string, commands []string, flags map[string]*pflag.FlagSet) error {
+	if err := oneOf("format", format, formatTable, formatJSON); err != nil {
+		return err
+	}
 	settings, err := config.Load(file, flags)
 	if err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	type section struct {
 		Command  string           `json:"command"`
@@ -59,25 +57,21 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 	shown := struct {
 		SchemaVersion string    `json:"schema_version"`
 		Commands      []section `json:"commands"`
-	}{SchemaVersion: "1.0.0"}
+	}{SchemaVersion: outputSchema}
 	for _, name := range commands {
 		in, err := new(dataFolder).resolve(settings, name, flags[name])
 		if err != nil {
-			return &usageError{err}
+			return asUsage(err)
 		}
 		shown.Commands = append(shown.Commands, section{name, in})
 	}
-	switch format {
-	case "json":
+	if format == formatJSON {
 		return printJSON(s.out, shown)
-	case "table":
-	default:
-		return usage("--format %q: must be table or json", format)
 	}
-	var rows [][]string
+	var rows [][]any
 	for _, c := range shown.Commands {
 		for _, one := range c.Settings {
-			rows = append(rows, []string{c.Command, one.Name, one.Value, one.Source})
+			rows = append(rows, []any{c.Command, one.Name, one.Value, one.Source})
 		}
 	}
 	return printTable(s.out, []string{"Command", "Setting", "Value", "From"}, rows)

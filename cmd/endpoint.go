@@ -37,8 +37,8 @@ func agentURL(text string) (string, error) {
 }
 
 func badPort(port string) bool {
-	n, err := strconv.Atoi(port)
-	return port != "" && (err != nil || n < 1 || n > 65535)
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port != "" && (err != nil || n == 0)
 }
 
 // A rendezvous is the address where external agents find the manager of a command.
@@ -56,15 +56,24 @@ var errTaken = errors.New("taken by another program")
 // listen opens the address.
 func (r rendezvous) listen(ctx context.Context) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(r.at)
-	if n, bad := strconv.Atoi(port); err != nil || host == "" || bad != nil || n < 0 || n > 65535 {
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil {
 		return nil, usage("--listen %q: must be a host and a port, such as %s", r.at, meetingPoint)
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.at)
+	l, err := listenAt(ctx, r.at)
+	if errors.Is(err, errTaken) {
+		return nil, fmt.Errorf("%w: choose another address with --listen", err)
+	}
+	return l, err
+}
+
+// listenAt opens a port. The error is errTaken if another program has it.
+func listenAt(ctx context.Context, hostPort string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", hostPort)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is %w: choose another address with --listen", r.at, errTaken)
+		return nil, fmt.Errorf("%s is %w", hostPort, errTaken)
 	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %s: %w", r.at, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w", hostPort, err)
 	}
 	return l, nil
 }

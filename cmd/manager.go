@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -101,7 +100,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	presets, err := files.Agents()
 	if err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	listener, err := o.address.listen(ctx)
 	if err != nil {
@@ -148,7 +147,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	options.Over = func() { over, printed = true, printStandings(s, manager.Standings(), nil) }
 	manager, err := league.New(options)
 	if err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
@@ -163,7 +162,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	case printed != nil:
 		return printed
 	case !over && ctx.Err() != nil:
-		return &interruptedError{howToResume(manager.Status(), p.data)}
+		return interrupted("%s", howToResume(manager.Status(), p.data))
 	case !over:
 		return err
 	}
@@ -271,22 +270,18 @@ func managerHealth(status league.Status, leagueID, name string) any {
 // strategies are by player id; nil omits the column.
 func printStandings(s streams, standings []league.Standing, strategies map[string]string) error {
 	header := []string{"Rank", "Player", "Name"}
-	numeric := []int{0, 3, 4, 5, 6, 7, 8}
 	if strategies != nil { // a manager does not know the strategies of players
 		header = append(header, "Strategy")
-		numeric = []int{0, 4, 5, 6, 7, 8, 9}
 	}
-	rows := make([][]string, len(standings))
+	rows := make([][]any, len(standings))
 	for i, r := range standings {
-		rows[i] = []string{strconv.Itoa(r.Rank), r.PlayerID, r.DisplayName}
+		rows[i] = []any{r.Rank, r.PlayerID, r.DisplayName}
 		if strategies != nil {
 			rows[i] = append(rows[i], strategies[r.PlayerID])
 		}
-		for _, n := range []int{r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points} {
-			rows[i] = append(rows[i], strconv.Itoa(n))
-		}
+		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
 	}
-	if err := printTable(s.out, append(header, "Played", "W", "D", "L", "Technical", "Points"), rows, numeric...); err != nil {
+	if err := printTable(s.out, append(header, "Played", "W", "D", "L", "Technical", "Points"), rows); err != nil {
 		return err
 	}
 	champion := standings[0]

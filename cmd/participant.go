@@ -221,9 +221,9 @@ func (l *participation) run(ctx context.Context) error {
 		return err
 	}
 	if l.data == "" {
-		return &interruptedError{"The league continues without this agent. It has no data folder, so it cannot come back."}
+		return interrupted("The league continues without this agent. It has no data folder, so it cannot come back.")
 	}
-	return &interruptedError{"The league continues. Run the same command again to come back as the same agent; its identity is in " + l.data + "."}
+	return interrupted("The league continues. Run the same command again to come back as the same agent; its identity is in %s.", l.data)
 }
 
 // register registers the agent, and gives its log the agent's id.

@@ -130,8 +130,7 @@ func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(8*time.Second, func() { m.forget(false) })
 		time.AfterFunc(60*time.Second, cancel)
-		var interrupted *interruptedError
-		require.ErrorAs(t, l.run(ctx), &interrupted)
+		assert.Equal(t, exitInterrupted, exitCode(l.run(ctx)))
 		assert.Equal(t, "P02", l.agent.ID())
 		assert.Equal(t, []string{
 			"register player:P01 ", "GET_STATUS player:P01 tok-P01", // after 5 s

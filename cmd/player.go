@@ -73,8 +73,8 @@ or OPENAI_API_KEY if it needs one.`,
 }
 
 func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
-	if o.verify != verifyAnnounced && o.verify != verifyStrict {
-		return usage("--verify-referee %q: must be announced or strict", o.verify)
+	if err := oneOf("verify-referee", o.verify, verifyAnnounced, verifyStrict); err != nil {
+		return err
 	}
 	options, err := playerPreset(files, o.id)
 	if err != nil {
@@ -82,7 +82,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	}
 	o.tools.LLM.Key = llmKey()
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	process, err := o.open(ctx, s, "player", maxFromManager)
 	if err != nil {
@@ -92,7 +92,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	o.tools.Log = process.log
 	decide, err := external.Open(o.strategy, o.tools)
 	if err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	defer external.Close(decide)
 	options.Name, options.ID, options.Leagues = process.name, o.wantedID(8100, protocol.PlayerID), o.leagues
@@ -106,7 +106,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
 	}
 	if p, err = player.New(options); err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
@@ -140,7 +140,7 @@ func playerPreset(files *config.Loader, id string) (player.Options, error) {
 	defaults, defaultsErr := files.PlayerDefaults()
 	preset, presetErr := files.Player(id)
 	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
-		return player.Options{}, &usageError{err}
+		return player.Options{}, asUsage(err)
 	}
 	games := defaults.GameTypes
 	if preset.GameTypes != nil {

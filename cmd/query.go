@@ -107,7 +107,7 @@ of that manager, choose one with --id.
 }
 
 func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOptions) error {
-	if err := checkTextOrJSON(o.format); err != nil {
+	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
 		return err
 	}
 	if err := checkManager(o.manager); err != nil {
@@ -126,7 +126,7 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	data, err := ask(ctx, n.caller, o.manager, question, about)
 	if err != nil {
 		if ctx.Err() != nil {
-			return &interruptedError{"A query changes nothing."}
+			return interrupted("A query changes nothing.")
 		}
 		return fmt.Errorf("%s", withoutToken([]byte(err.Error()), question.AuthToken))
 	}
@@ -137,7 +137,7 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 			LeagueID      string         `json:"league_id"`
 			QueryType     string         `json:"query_type"`
 			Data          jsontext.Value `json:"data"`
-		}{"1.0.0", question.LeagueID, question.QueryType, data})
+		}{outputSchema, question.LeagueID, question.QueryType, data})
 	}
 	return about.print(s, data)
 }
@@ -167,7 +167,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	if q.LeagueID == "" {
 		system, err := files.System()
 		if err != nil {
-			return nil, &usageError{err}
+			return nil, asUsage(err)
 		}
 		q.LeagueID = system.DefaultLeagueID
 	}

@@ -71,7 +71,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	r, err := referee.New(options)
 	if err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	defer r.Close()
 	health := func() any {
@@ -89,7 +89,7 @@ func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 	defaults, defaultsErr := files.RefereeDefaults()
 	preset, presetErr := files.Referee(id)
 	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
-		return referee.Options{}, &usageError{err}
+		return referee.Options{}, asUsage(err)
 	}
 	types := defaults.GameTypes
 	if preset.GameTypes != nil {

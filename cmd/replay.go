@@ -49,12 +49,7 @@ Times, entropies, tokens and senders may differ. A player in a league whose mana
 proves itself refuses all callers but the referee of its match.`,
 		Example: "  evenodd replay R1M1 --data ./my-league\n" +
 			"  evenodd replay R1M1 --data ./my-league --against http://localhost:8101/mcp --as P03",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("replay takes one match, such as R1M1")
-			}
-			return nil
-		},
+		Args: takes(1, 1, nil, "replay takes one match, such as R1M1"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.matchID = args[0]
 			return runReplay(c.Context(), s, o)
@@ -72,7 +67,7 @@ proves itself refuses all callers but the referee of its match.`,
 }
 
 func runReplay(ctx context.Context, s streams, o *replayOptions) error {
-	switch err := checkTextOrJSON(o.format); {
+	switch err := oneOf("format", o.format, formatText, formatJSON); {
 	case err != nil:
 		return err
 	case o.attempt < 0:

@@ -110,17 +110,12 @@ func (o *replayOptions) player(doc *store.Match) (string, error) {
 // limitOf returns the time limit of a method's answer; false for a method that is
 // not part of the match itself.
 func limitOf(method string) (time.Duration, bool) {
-	switch method {
-	case protocol.Invite.Name:
-		return protocol.Invite.Timeout, true
-	case protocol.ChooseParity.Name:
-		return protocol.ChooseParity.Timeout, true
-	case protocol.MakeMove.Name:
-		return protocol.MakeMove.Timeout, true
-	case protocol.NotifyMatchResult.Name:
-		return protocol.NotifyMatchResult.Timeout, true
+	limits := map[string]time.Duration{
+		protocol.Invite.Name: protocol.Invite.Timeout, protocol.ChooseParity.Name: protocol.ChooseParity.Timeout,
+		protocol.MakeMove.Name: protocol.MakeMove.Timeout, protocol.NotifyMatchResult.Name: protocol.NotifyMatchResult.Timeout,
 	}
-	return 0, false
+	limit, asks := limits[method]
+	return limit, asks
 }
 
 // sendAgain sends a request of a transcript again. It returns an error if no server
@@ -147,7 +142,7 @@ func sendAgain(ctx context.Context, client *http.Client, endpoint string, e *sto
 		return answer{}, err
 	}
 	if ctx.Err() != nil {
-		return answer{}, &interruptedError{"Nothing was changed; the player may believe that it is in a match."}
+		return answer{}, interrupted("Nothing was changed; the player may believe that it is in a match.")
 	}
 	return answer{fault: protocol.AsError(err)}, nil
 }
@@ -286,26 +281,22 @@ func hint(before string, fault *protocol.Error) string {
 
 // print writes the comparison as text.
 func (r *comparison) print(w io.Writer) error {
-	lines := []string{fmt.Sprintf("%s, attempt %d: the requests to %s, sent again to %s", r.MatchID, r.Attempt, r.PlayerID, r.Endpoint)}
+	var text page
+	text.line("%s, attempt %d: the requests to %s, sent again to %s", r.MatchID, r.Attempt, r.PlayerID, r.Endpoint)
 	for i := range r.Requests {
 		q := &r.Requests[i]
-		lines = append(lines, fmt.Sprintf("%s [try %d]: %s, after %.3f s of %.0f s", q.MessageType, q.Try, q.Now, q.Seconds, q.Limit))
+		text.line("%s [try %d]: %s, after %.3f s of %.0f s", q.MessageType, q.Try, q.Now, q.Seconds, q.Limit)
 		for _, d := range q.Differences {
-			lines = append(lines, "  differs: "+d)
+			text.line("  differs: %s", d)
 		}
 	}
 	if r.Hint != "" {
-		lines = append(lines, r.Hint)
+		text.line("%s", r.Hint)
 	}
 	differently := "all answered as then"
 	if r.Differences > 0 {
 		differently = fmt.Sprintf("%d answered differently", r.Differences)
 	}
-	lines = append(lines, fmt.Sprintf("%d requests, %s", len(r.Requests), differently))
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(w, oneLine(l)); err != nil {
-			return err
-		}
-	}
-	return nil
+	text.line("%d requests, %s", len(r.Requests), differently)
+	return text.print(w)
 }

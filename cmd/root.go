@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,29 +14,6 @@ import (
 
 	"evenodd/config"
 )
-
-// Exit codes.
-const (
-	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitLosses      = 3
-	exitFound       = 4
-	exitInterrupted = 130
-)
-
-// A usageError reports a wrong command line or setting: exit code 2.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
-
-// An interruptedError ends a command that was told to stop; it says how to resume.
-type interruptedError struct{ resume string }
-
-func (e *interruptedError) Error() string { return "interrupted. " + e.resume }
 
 // streams are the outputs of a command.
 type streams struct{ out, err io.Writer }
@@ -52,24 +28,12 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	if problem == nil {
 		return exitDone
 	}
-	var wrong *usageError
-	var interrupted *interruptedError
-	var found *foundError
-	var losses *lossesError
-	var nonconforming *nonconformingError
 	_, _ = fmt.Fprintln(err, "evenodd:", indented(problem))
-	switch {
-	case errors.As(problem, &losses):
-		return exitLosses
-	case errors.As(problem, &found), errors.As(problem, &nonconforming):
-		return exitFound
-	case errors.As(problem, &interrupted):
-		return exitInterrupted
-	case errors.As(problem, &wrong):
+	code := exitCode(problem)
+	if code == exitUsage {
 		_, _ = fmt.Fprintf(err, "Try '%s --help'.\n", calledCommand(root, args))
-		return exitUsage
 	}
-	return exitFailed
+	return code
 }
 
 func indented(err error) string { return strings.ReplaceAll(err.Error(), "\n", "\n  ") }
@@ -108,7 +72,7 @@ folder set many of them; evenodd init writes these files.`,
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asUsage(err) })
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML, TOML or JSON (default: $EVENODD_CONFIG)")
 
 	data := &dataFolder{}
@@ -122,7 +86,7 @@ folder set many of them; evenodd init writes these files.`,
 				_, err = data.resolve(settings, c.Name(), c.Flags())
 			}
 			if err != nil {
-				return &usageError{err}
+				return asUsage(err)
 			}
 			for _, member := range data.loader.Unknown() {
 				_, _ = fmt.Fprintf(s.err, "%s has no effect: the name is unknown\n", member)
@@ -166,12 +130,4 @@ func completeBuiltins(root *cobra.Command) {
 			}
 		}
 	}
-}
-
-// noArguments refuses arguments that are not flags.
-func noArguments(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s takes only flags, no arguments such as %q", c.Name(), args[0])
-	}
-	return nil
 }

@@ -1,12 +1,8 @@
 package cmd
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"evenodd/league/protocol"
@@ -22,15 +18,7 @@ func newSchema(s streams) *cobra.Command {
 			"print one document with all types under $defs. The types:\n\n  " + strings.Join(types, "\n  "),
 		Example:   "  evenodd schema GAME_INVITATION",
 		ValidArgs: types,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 1:
-				return usage("schema takes one message type")
-			case len(args) == 1 && !slices.Contains(types, args[0]):
-				return usage("unknown message type %q; known: %s", args[0], strings.Join(types, ", "))
-			}
-			return nil
-		},
+		Args:      takes(0, 1, types, "schema takes one message type: "+strings.Join(types, ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var document map[string]any
 			if len(args) == 1 {
@@ -42,11 +30,7 @@ func newSchema(s streams) *cobra.Command {
 				}
 				document = map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": all}
 			}
-			if err := json.MarshalWrite(s.out, document, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintln(s.out)
-			return err
+			return printJSON(s.out, document)
 		},
 	}
 }

@@ -226,11 +226,11 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 	}
 	r, err := files.Rules(id, game)
 	if err != nil {
-		return league.Options{}, nil, &usageError{err}
+		return league.Options{}, nil, asUsage(err)
 	}
 	registered, err := registeredGames(files)
 	if err != nil {
-		return league.Options{}, nil, &usageError{err}
+		return league.Options{}, nil, asUsage(err)
 	}
 	l, p := r.League, r.League.Participants
 	if l.Status != config.StatusActive {

@@ -195,7 +195,7 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 		return err
 	}
 	if err := o.Validate(); err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	rules, _, err := leagueOptions(files, o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs)
 	if err != nil {
@@ -210,12 +210,12 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 func (o *simulateOptions) interrupted() error {
 	switch {
 	case o.External != nil:
-		return &interruptedError{"A league with external players cannot be resumed; start a new one."}
+		return interrupted("A league with external players cannot be resumed; start a new one.")
 	case o.Files != nil:
-		return &interruptedError{fmt.Sprintf("%d of %d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
-			o.Files.State.Recorded, o.Files.State.TotalMatches(), o.data, o.LeagueID)}
+		return interrupted("%d of %d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
+			o.Files.State.Recorded, o.Files.State.TotalMatches(), o.data, o.LeagueID)
 	}
-	return &interruptedError{fmt.Sprintf("Run it again with --seed %d for the same league.", o.Seed)}
+	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }
 
 // play runs the league with a progress bar, and prints the time that it took.
@@ -244,35 +244,25 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	return result, err
 }
 
-// A lossesError reports technical losses in a league with --strict: exit code 3.
-type lossesError struct {
-	total   int
-	players []string // ids, each with its number of losses
-}
-
-func (e *lossesError) Error() string {
-	losses := "technical losses"
-	if e.total == 1 {
-		losses = "technical loss"
-	}
-	return fmt.Sprintf("%d %s: %s", e.total, losses, strings.Join(e.players, ", "))
-}
-
 // technicalLosses returns an error if there is any technical loss.
 func technicalLosses(standings []league.Standing) error {
-	e := &lossesError{}
+	total, players := 0, []string{}
 	rows := slices.Clone(standings)
 	slices.SortFunc(rows, func(a, b league.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
 	for _, row := range rows {
 		if n := row.TechnicalLosses; n > 0 {
-			e.total += n
-			e.players = append(e.players, fmt.Sprintf("%s %d", row.PlayerID, n))
+			total += n
+			players = append(players, fmt.Sprintf("%s %d", row.PlayerID, n))
 		}
 	}
-	if e.total == 0 {
+	losses := "technical losses"
+	switch total {
+	case 0:
 		return nil
+	case 1:
+		losses = "technical loss"
 	}
-	return e
+	return exit(exitLosses, "%d %s: %s", total, losses, strings.Join(players, ", "))
 }
 
 // openFiles opens the files of the league in the data folder. The league must exist
@@ -328,19 +318,19 @@ func tableOf(r *simulation.Result) []league.Standing {
 // The output of --format json. The members are a contract.
 type (
 	simulationJSON struct {
-		SchemaVersion string            `json:"schema_version"`
-		LeagueID      string            `json:"league_id"`
-		GameType      string            `json:"game_type"`
-		Seed          uint64            `json:"seed"`
-		Faults        string            `json:"faults,omitzero"`
-		Players       int               `json:"players"`
-		Rounds        int               `json:"rounds"`
-		Matches       int               `json:"matches"`
-		Champion      protocol.Champion `json:"champion"`
-		Standings     []standingJSON    `json:"standings"`
-		Results       []resultJSON      `json:"results"`
-		Losses        []lossJSON        `json:"losses,omitzero"`   // technical, in a league with external players
-		Breaches      []breachJSON      `json:"breaches,omitzero"` // deviations from the protocol, in such a league
+		SchemaVersion string              `json:"schema_version"`
+		LeagueID      string              `json:"league_id"`
+		GameType      string              `json:"game_type"`
+		Seed          uint64              `json:"seed"`
+		Faults        string              `json:"faults,omitzero"`
+		Players       int                 `json:"players"`
+		Rounds        int                 `json:"rounds"`
+		Matches       int                 `json:"matches"`
+		Champion      protocol.Champion   `json:"champion"`
+		Standings     []standingJSON      `json:"standings"`
+		Results       []resultJSON        `json:"results"`
+		Losses        []simulation.Loss   `json:"losses,omitempty"`
+		Breaches      []simulation.Breach `json:"breaches,omitempty"`
 	}
 	standingJSON struct {
 		Rank            int    `json:"rank"`
@@ -371,8 +361,9 @@ type (
 
 func writeJSON(s streams, r *simulation.Result) error {
 	document := simulationJSON{
-		SchemaVersion: "1.0.0", LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
+		SchemaVersion: outputSchema, LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
 		Faults: r.Faults, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
+		Losses: r.Losses, Breaches: r.Breaches,
 	}
 	for _, row := range r.Standings {
 		document.Standings = append(document.Standings, standingJSON{
@@ -391,7 +382,6 @@ func writeJSON(s streams, r *simulation.Result) error {
 		}
 		document.Results = append(document.Results, one)
 	}
-	document.Losses, document.Breaches = outsideJSON(r)
 	return printJSON(s.out, document)
 }
 

@@ -76,39 +76,33 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 	for _, row := range r.Standings {
 		names[row.PlayerID], endpoints[row.PlayerID] = row.DisplayName, row.Endpoint
 	}
-	var text strings.Builder
-	line := func(format string, args ...any) { text.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") }
+	var text page
 	for i, loss := range r.Losses {
 		if i == 0 {
-			line("Technical losses:")
+			text.line("Technical losses:")
 		}
-		line("  %s  %s (%s): %s", loss.MatchID, loss.PlayerID, names[loss.PlayerID], loss.Reason)
+		text.line("  %s  %s (%s): %s", loss.MatchID, loss.PlayerID, names[loss.PlayerID], loss.Reason)
 		if loss.Code != "" {
-			why := ""
-			if loss.Detail != "" {
-				why = ": " + loss.Detail
-			}
-			line("        %s %s%s", loss.Code, loss.Code.Name(), why)
+			text.line("        %s", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", loss.Code, loss.Name, loss.Detail), ": "))
 		}
 		if loss.Method != "" {
-			line("        %s: %s", asked(loss.Method, loss.Failures), loss.Answer)
+			text.line("        %s: %s", asked(loss.Method, loss.Failures), loss.Answer)
 		}
 	}
 	suggested := map[string]bool{"": true} // this program's players have no endpoint
 	for _, loss := range r.Losses {
 		if at := endpoints[loss.PlayerID]; !suggested[at] {
 			suggested[at] = true
-			line("To see what the player should have replied: evenodd check player %s", at)
+			text.line("To see what the player should have replied: evenodd check player %s", at)
 		}
 	}
 	for i, b := range r.Breaches {
 		if i == 0 {
-			line("Accepted, but not spec-compliant:")
+			text.line("Accepted, but not spec-compliant:")
 		}
-		line("  %s (%s): %s, %s", b.PlayerID, names[b.PlayerID], b.Problem, times(b.Count))
+		text.line("  %s (%s): %s, %s", b.PlayerID, names[b.PlayerID], b.Problem, times(b.Count))
 	}
-	_, err := io.WriteString(w, text.String())
-	return err
+	return text.print(w)
 }
 
 // asked names the call of the last answer.
@@ -123,37 +117,5 @@ func times(n int) string {
 	if n == 1 {
 		return "once"
 	}
-	return fmt.Sprintf("%d times", n)
-}
-
-type (
-	lossJSON struct {
-		MatchID   string `json:"match_id"`
-		RoundID   int    `json:"round_id"`
-		PlayerID  string `json:"player_id"`
-		ErrorCode string `json:"error_code,omitzero"` // none for a refusal or a forfeit
-		ErrorName string `json:"error_name,omitzero"`
-		Reason    string `json:"reason"`
-		Detail    string `json:"detail,omitzero"`
-		Method    string `json:"method,omitzero"`   // of the last call
-		Failures  int    `json:"failures,omitzero"` // reported to the player by GAME_ERROR
-		Answer    string `json:"answer,omitzero"`   // last answer, or why there was none
-	}
-	breachJSON struct {
-		PlayerID string `json:"player_id"`
-		Problem  string `json:"problem"`
-		Count    int    `json:"count"`
-	}
-)
-
-func outsideJSON(r *simulation.Result) (losses []lossJSON, breaches []breachJSON) {
-	for _, l := range r.Losses {
-		losses = append(losses, lossJSON{
-			l.MatchID, l.RoundID, l.PlayerID, string(l.Code), l.Code.Name(), l.Reason, l.Detail, l.Method, l.Failures, l.Answer,
-		})
-	}
-	for _, b := range r.Breaches {
-		breaches = append(breaches, breachJSON(b))
-	}
-	return losses, breaches
+	return number(n, "time")
 }

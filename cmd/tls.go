@@ -5,8 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
-	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 )
@@ -36,14 +35,12 @@ func roots(ca string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// A keyPair is a certificate and its key, each in a file. It reads the files again
-// when one has changed, because a certificate may expire during a league.
+// A keyPair is a certificate and its key, each in a file. It reads the files
+// for each connection, because a certificate may expire during a league.
 type keyPair struct {
 	cert, key string
 
-	mu     sync.Mutex
-	loaded *tls.Certificate
-	stamps [2]time.Time
+	loaded atomic.Pointer[tls.Certificate]
 }
 
 // tlsConfig reads the files; it returns nil without files.
@@ -63,22 +60,12 @@ func (k *keyPair) tlsConfig() (*tls.Config, error) {
 // get returns the current pair. While the files cannot be used, perhaps because only
 // one of them has been replaced, it returns the old pair.
 func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var stamps [2]time.Time
-	for i, name := range []string{k.cert, k.key} {
-		if info, err := os.Stat(name); err == nil {
-			stamps[i] = info.ModTime()
-		}
-	}
-	if k.loaded != nil && stamps == k.stamps {
-		return k.loaded, nil
-	}
 	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
 	if err == nil {
-		k.loaded, k.stamps = &pair, stamps
-	} else if k.loaded == nil {
-		return nil, err
+		k.loaded.Store(&pair)
 	}
-	return k.loaded, nil
+	if loaded := k.loaded.Load(); loaded != nil {
+		return loaded, nil
+	}
+	return nil, err
 }

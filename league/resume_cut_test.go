@@ -16,8 +16,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// forget empties a record.
-func forget(r *leaguetest.Recorder) {
+// clearRecord empties a record.
+func clearRecord(r *leaguetest.Recorder) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.Exchanges = nil
@@ -26,9 +26,6 @@ func forget(r *leaguetest.Recorder) {
 // A crash may cut the journal after any byte, or lose whole lines. The league resumes from
 // each such journal to the same results.
 func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a slow crash test with many manager restarts")
-	}
 	for _, test := range []struct {
 		name     string
 		end      leaguetest.CrashPoint
@@ -64,6 +61,10 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 				var results []league.MatchRecord
 				invitations := 0
 				for n := range len(last) + 1 {
+					atEnd := n == len(last) || last[n] == '\n' || n > 0 && last[n-1] == '\n' // of a line
+					if !leaguetest.All() && n%16 > 0 && !atEnd {
+						continue
+					}
 					cut := append(bytes.Clone(whole), last[:n]...)
 					left := bytes.Count(last[:n], []byte("\n"))
 					torn := len(cut) - 1 - bytes.LastIndexByte(cut, '\n')
@@ -71,7 +72,7 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 					require.NoError(t, os.CopyFS(x.DataFolder(), os.DirFS(base)))
 					require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), cut, 0o644))
 					invitations += w.CountCalls(protocol.Invite.Name)
-					forget(w.Recorder)
+					clearRecord(w.Recorder)
 
 					x = w.StartManagerIn(folder, 4, 1)
 					if torn == 0 {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,26 +192,18 @@ func (l *overload) assignment(n int) *protocol.MatchAssignment {
 	}
 }
 
-// longTest skips a slow test, unless EVENODD_TEST_ALL asks for all tests.
-func longTest(t *testing.T) {
-	t.Helper()
-	if os.Getenv("EVENODD_TEST_ALL") == "" {
-		t.Skip("slow: 'make test-all' runs it")
-	}
-}
-
 // Players that answer after 90% of their time never lose at an overloaded referee. The test
 // runs in real time with windows of 5 s, because a busy machine may use up the rest of a
 // shorter one.
 func TestTimelyPlayersDoNotLoseAtAnOverloadedReferee(t *testing.T) {
-	longTest(t)
+	leaguetest.LongTest(t)
 	l := &overload{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 3, slowness: 0.9}
 	assert.Zero(t, l.run(), "no player was late")
 }
 
 // The same players lose if they answer after 110% of their time.
 func TestLatePlayersLoseAtAnOverloadedReferee(t *testing.T) {
-	longTest(t)
+	leaguetest.LongTest(t)
 	l := &overload{t: t, timeouts: protocol.Timeouts{GameJoinAck: 5, Move: 5, GameOver: 5, Generic: 10}, retries: 1, slowness: 1.1}
 	assert.Equal(t, loadMatches, l.run())
 }

@@ -182,6 +182,7 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, result.Losses, 1)
 			got := result.Losses[0]
+			tt.want.Name = tt.want.Code.Name()
 			assert.Contains(t, got.Answer, tt.want.Answer)
 			if tt.want.Answer == simulation.NoAnswer {
 				assert.Equal(t, simulation.NoAnswer, got.Answer)

@@ -14,6 +14,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/audit"
+	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -67,9 +68,9 @@ func TestPerfectPlayersDraw(t *testing.T) {
 // Over a thousand matches, in both seats.
 func TestPerfectPlayersNeverLose(t *testing.T) {
 	o := marks(24, "perfect", "random")
-	o.Legs = 4
-	if testing.Short() {
-		o.Legs = 2
+	o.Legs = 2
+	if leaguetest.All() {
+		o.Legs = 4
 	}
 	matches := map[string]int{}
 	for _, m := range run(t, o).Results {

@@ -22,6 +22,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/audit"
+	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -43,15 +44,12 @@ var (
 	soak       = flag.Bool("soak", false, "play until stopped")
 )
 
-// usualSeeds is how many leagues a plain go test plays.
+// usualSeeds returns the number of leagues without the flags.
 func usualSeeds() int {
-	switch {
-	case testing.Short():
-		return 15
-	case raceDetector:
-		return 100
+	if leaguetest.All() {
+		return 1000
 	}
-	return 200 // continuous integration plays a thousand
+	return 100
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2 // wrong command line or setting
+	exitLosses      = 3 // technical losses in a league with --strict
+	exitFound       = 4 // findings of an audit, or an agent that does not conform
+	exitInterrupted = 130
+)
+
+// An exitError ends a command with an exit code. Other errors end it with exitFailed.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// exitCode returns the exit code for an error.
+func exitCode(err error) int {
+	var exit *exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &exit):
+		return exit.code
+	}
+	return exitFailed
+}
+
+func exit(code int, format string, args ...any) error {
+	return &exitError{code, fmt.Errorf(format, args...)}
+}
+
+// usage makes the error for a wrong command line or setting.
+func usage(format string, args ...any) error { return exit(exitUsage, format, args...) }
+
+// asUsage marks an error as one of the command line or a setting.
+func asUsage(err error) error { return exit(exitUsage, "%w", err) }
+
+// interrupted makes the error for a command that was told to stop. The text says how
+// to resume.
+func interrupted(format string, args ...any) error {
+	return exit(exitInterrupted, "interrupted. "+format, args...)
+}
+
+// takes returns a check of a command's arguments: their number, and their values unless
+// names is nil.
+func takes(least, most int, names []string, message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		unknown := func(arg string) bool { return names != nil && !slices.Contains(names, arg) }
+		if len(args) < least || len(args) > most || slices.ContainsFunc(args, unknown) {
+			return usage("%s", message)
+		}
+		return nil
+	}
+}
+
+// noArguments refuses arguments that are not flags.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes only flags, no arguments such as %q", c.Name(), args[0])
+	}
+	return nil
+}

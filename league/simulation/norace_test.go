@@ -1,5 +1,0 @@
-//go:build !race
-
-package simulation_test
-
-const raceDetector = false
