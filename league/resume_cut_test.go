@@ -16,8 +16,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// forget empties a record.
-func forget(r *leaguetest.Recorder) {
+// clearRecord empties a record.
+func clearRecord(r *leaguetest.Recorder) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.Exchanges = nil
@@ -72,7 +72,7 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 					require.NoError(t, os.CopyFS(x.DataFolder(), os.DirFS(base)))
 					require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), cut, 0o644))
 					invitations += w.CountCalls(protocol.Invite.Name)
-					forget(w.Recorder)
+					clearRecord(w.Recorder)
 
 					x = w.StartManagerIn(folder, 4, 1)
 					if torn == 0 {

@@ -27,10 +27,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	if err != nil {
 		return nil, err
 	}
-	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice}
-	if m.givesEntropy() {
-		r.Entropy = m.entropy.Hex()
-	}
+	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice, Entropy: m.revealed()}
 	r.AuthToken = m.auth.token
 	return r, nil
 }
@@ -52,10 +49,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	}
 	r := &protocol.GameMoveResponse{
 		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
-		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice},
-	}
-	if m.givesEntropy() {
-		r.Entropy = m.entropy.Hex()
+		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice}, Entropy: m.revealed(),
 	}
 	r.AuthToken = m.auth.token
 	return r, nil

@@ -121,10 +121,7 @@ func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
 func Seen(id, matchID string, attempt int, result *protocol.GameResult) *store.HistoryMatch {
 	h := &store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: matchID}, Attempt: attempt}
 	for _, c := range result.Choices {
-		choice := ""
-		if c.Value != nil {
-			choice = *c.Value
-		}
+		choice := valueOf(c.Value)
 		if c.Name == id {
 			h.MyChoice = choice
 		} else {
@@ -142,8 +139,14 @@ func Seen(id, matchID string, attempt int, result *protocol.GameResult) *store.H
 	if result.Status == protocol.StatusTechnicalLoss {
 		h.Result = technical + h.Result
 	}
-	if result.DrawnNumber != nil {
-		h.DrawnNumber = *result.DrawnNumber
-	}
+	h.DrawnNumber = valueOf(result.DrawnNumber)
 	return h
+}
+
+// valueOf returns the value that a pointer points to; the zero value for nil.
+func valueOf[V any](p *V) (value V) {
+	if p != nil {
+		value = *p
+	}
+	return value
 }

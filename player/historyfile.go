@@ -118,7 +118,7 @@ func (p *Player) save() error {
 		p.mu.Unlock()
 		return err
 	}
-	d.causes = nil
+	clear(d.causes)
 	return nil
 }
 
@@ -130,21 +130,14 @@ func (p *Player) saveAfterRound() {
 		return
 	}
 	cause := err.Error()
-	var errno syscall.Errno
-	if errors.As(err, &errno) { // the full text contains the name of a temporary file
+	if errno, ok := errors.AsType[syscall.Errno](err); ok { // the full text contains the name of a temporary file
 		cause = errno.Error()
 	}
 	d := &p.file
 	d.mu.Lock()
-	logged := d.causes[cause]
-	if !logged {
-		if d.causes == nil {
-			d.causes = map[string]bool{}
-		}
+	defer d.mu.Unlock()
+	if !d.causes[cause] {
 		d.causes[cause] = true
-	}
-	d.mu.Unlock()
-	if !logged {
 		p.options.Log.Error().Err(err).Str("event_type", protocol.EventHistoryNotWritten).Msg("cannot write the history file, retrying after the next round")
 	}
 }

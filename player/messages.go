@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,12 +15,26 @@ func (p *Player) ack(matchID string, round int) *protocol.Ack {
 	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID, RoundID: round}
 }
 
-// notifyRound processes ROUND_ANNOUNCEMENT.
-func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.RoundAnnouncement) (*protocol.Ack, error) {
-	if err := p.member.CheckManager(ctx, bearer); err != nil {
-		return nil, err
+// fromManager returns the handler of a message that only the manager may send. Handle is
+// called with p.mu held. It returns the round of the message, 0 for none, and whether to
+// save the history afterwards.
+func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) func(context.Context, string, *Q) (*protocol.Ack, error) {
+	return func(ctx context.Context, bearer string, q *Q) (*protocol.Ack, error) {
+		if err := p.member.CheckManager(ctx, bearer); err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		round, save := handle(q)
+		p.mu.Unlock()
+		if save {
+			p.saveAfterRound()
+		}
+		return p.ack("", round), nil
 	}
-	p.mu.Lock()
+}
+
+// notifyRound processes ROUND_ANNOUNCEMENT.
+func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save bool) {
 	p.round, p.over = q, q.RoundID-1
 	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
@@ -31,9 +44,7 @@ func (p *Player) notifyRound(ctx context.Context, bearer string, q *protocol.Rou
 		}
 	}
 	p.idle()
-	p.mu.Unlock()
-	p.saveAfterRound()
-	return p.ack("", q.RoundID), nil
+	return q.RoundID, true
 }
 
 // idle updates the state after the end of a match. p.mu is held.
@@ -85,11 +96,12 @@ func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protoc
 	if round == nil {
 		return none
 	}
-	i := slices.IndexFunc(round.Matches, func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID })
-	if i < 0 {
-		return none
+	for i := range round.Matches {
+		if round.Matches[i].MatchID == matchID {
+			return round.Matches[i]
+		}
 	}
-	return round.Matches[i]
+	return none
 }
 
 // mayConduct tells whether a caller may take over a match from the referee of the first
@@ -258,9 +270,7 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if m != nil {
 		seen.OpponentID = cmp.Or(seen.OpponentID, m.opponent)
 		seen.DrawCommitment = m.commitment
-		if m.givesEntropy() {
-			seen.Entropy = m.entropy.Hex()
-		}
+		seen.Entropy = m.revealed()
 		p.checkDraw(m, q)
 	}
 	ack := p.ack(q.MatchID, 0)
@@ -290,6 +300,14 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 // restart the player does not know, and reveals what it may have committed to.
 func (m *match) givesEntropy() bool {
 	return m.commitment != "" || m.restored || m.auth.token == protocol.NoToken
+}
+
+// revealed returns the entropy of the player as it is sent; "" if it gives none.
+func (m *match) revealed() string {
+	if m.givesEntropy() {
+		return m.entropy.Hex()
+	}
+	return ""
 }
 
 // checkDraw logs a draw that differs from the referee's commitment. The result counts all
@@ -331,47 +349,30 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 }
 
 // updateStandings processes LEAGUE_STANDINGS_UPDATE.
-func (p *Player) updateStandings(ctx context.Context, bearer string, q *protocol.StandingsUpdate) (*protocol.Ack, error) {
-	if err := p.member.CheckManager(ctx, bearer); err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
+func (p *Player) updateStandings(q *protocol.StandingsUpdate) (round int, save bool) {
 	p.standings = q
 	p.keepTable() // some managers send ROUND_COMPLETED first
 	p.infer(q.RoundID, q.Standings)
-	p.mu.Unlock()
-	return p.ack("", q.RoundID), nil
+	return q.RoundID, false
 }
 
 // roundCompleted processes ROUND_COMPLETED, and saves the history.
-func (p *Player) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack, error) {
-	if err := p.member.CheckManager(ctx, bearer); err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
+func (p *Player) roundCompleted(q *protocol.RoundCompleted) (round int, save bool) {
 	p.over = max(p.over, q.RoundID)
 	p.keepTable()
 	p.signalQuiet()
-	p.mu.Unlock()
-	p.saveAfterRound()
-	return p.ack("", q.RoundID), nil
+	return q.RoundID, true
 }
 
 // leagueCompleted processes LEAGUE_COMPLETED.
-func (p *Player) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack, error) {
-	if err := p.member.CheckManager(ctx, bearer); err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
+func (p *Player) leagueCompleted(q *protocol.LeagueCompleted) (round int, save bool) {
 	if p.completed == nil {
 		p.completed = q
 		p.infer(q.TotalRounds, q.FinalStandings)
 		close(p.done)
 		p.signalQuiet()
 	}
-	p.mu.Unlock()
-	p.saveAfterRound()
-	return p.ack("", 0), nil
+	return 0, true
 }
 
 // getState returns the player's state and its finished matches (spec 003 §8.11.2).

@@ -137,9 +137,7 @@ func New(o Options) (*Player, error) {
 	case o.Strategy == nil:
 		return nil, errors.New("a player needs a strategy")
 	}
-	if o.Version == "" {
-		o.Version = "1.0.0"
-	}
+	o.Version = cmp.Or(o.Version, "1.0.0")
 	identities, err := membership.NewIdentityStore(o.Folder, membership.RolePlayer, o.Name, o.Manager, append([]string{o.LeagueID}, o.Leagues...))
 	if err != nil {
 		return nil, err
@@ -151,20 +149,18 @@ func New(o Options) (*Player, error) {
 			return rand.New(rand.NewChaCha8(seed)) //nolint:gosec // seeded by crypto/rand
 		}
 	}
-	name := membership.Slug(o.Name)
-	if o.ID != "" {
-		name = o.ID
-	}
+	applicant := protocol.PlayerSender(cmp.Or(o.ID, membership.Slug(o.Name)))
 	p := &Player{
 		options:    o,
-		applicant:  protocol.PlayerSender(name),
-		stamp:      protocol.NewStamp(protocol.PlayerSender(name), o.Clock),
+		applicant:  applicant,
+		stamp:      protocol.NewStamp(applicant, o.Clock),
 		identities: identities,
 		done:       make(chan struct{}),
 		state:      StateUnregistered,
 		current:    map[string]*match{},
 		history:    newHistory(o.Past),
 		unsaved:    len(o.Past) > 0,
+		file:       historyFile{causes: map[string]bool{}},
 	}
 	if o.Entropy == nil {
 		p.options.Entropy = p.entropy
@@ -182,15 +178,15 @@ func (p *Player) entropy(matchID string, attempt int) protocol.Secret {
 
 // Mount registers the player's tools (spec 003 §5.3.1, §8.11).
 func (p *Player) Mount(mux protocol.Mux) {
-	protocol.NotifyRound.Handle(mux, p.stamp, p.notifyRound)
+	protocol.NotifyRound.Handle(mux, p.stamp, fromManager(p, p.notifyRound))
 	protocol.Invite.Handle(mux, p.stamp, p.invite)
 	protocol.ChooseParity.Handle(mux, p.stamp, p.chooseParity)
 	protocol.MakeMove.Handle(mux, p.stamp, p.makeMove)
 	protocol.NotifyMatchResult.Handle(mux, p.stamp, p.gameOver)
 	protocol.NotifyGameError.Handle(mux, p.stamp, p.gameError)
-	protocol.UpdateStandings.Handle(mux, p.stamp, p.updateStandings)
-	protocol.NotifyRoundCompleted.Handle(mux, p.stamp, p.roundCompleted)
-	protocol.NotifyLeagueCompleted.Handle(mux, p.stamp, p.leagueCompleted)
+	protocol.UpdateStandings.Handle(mux, p.stamp, fromManager(p, p.updateStandings))
+	protocol.NotifyRoundCompleted.Handle(mux, p.stamp, fromManager(p, p.roundCompleted))
+	protocol.NotifyLeagueCompleted.Handle(mux, p.stamp, fromManager(p, p.leagueCompleted))
 	protocol.GetPlayerState.Handle(mux, p.stamp, p.getState)
 	protocol.Ping.Handle(mux, p.stamp, p.ping)
 	mux.Fallback(protocol.MethodFor)
@@ -259,8 +255,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 	if before != nil { // the previous league has ended
 		p.history, p.unsaved = newHistory(nil), false
-		p.current, p.round, p.standings, p.table, p.over = map[string]*match{}, nil, nil, nil, 0
-		p.totals = nil
+		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
 		p.signalQuiet()
 	}
 	if past != nil && p.options.Past == nil {
@@ -317,9 +312,7 @@ func (p *Player) Record() Record {
 			r.Rank, r.Points = rows[i].Rank, rows[i].Points
 		}
 	}
-	if r.Players == 0 {
-		r.Players = len(rows)
-	}
+	r.Players = cmp.Or(r.Players, len(rows))
 	return r
 }
 

@@ -105,19 +105,21 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 // missing returns the result of the one match that the table has gained beyond the
 // history; "" unless it is exactly one.
 func missing(before, now *tally) string {
-	more := func(of func(*protocol.PlayerStats) int) int {
-		return of(&now.table) - of(&before.table) - of(&now.history) + of(&before.history)
-	}
-	wins := more(func(s *protocol.PlayerStats) int { return s.Wins })
-	draws := more(func(s *protocol.PlayerStats) int { return s.Draws })
-	losses := more(func(s *protocol.PlayerStats) int { return s.Losses })
-	switch [3]int{wins, draws, losses} {
-	case [3]int{1, 0, 0}:
+	table, known := minus(now.table, before.table), minus(now.history, before.history)
+	switch minus(table, known) {
+	case protocol.PlayerStats{TotalMatches: 1, Wins: 1}:
 		return resultWin
-	case [3]int{0, 1, 0}:
+	case protocol.PlayerStats{TotalMatches: 1, Draws: 1}:
 		return resultDraw
-	case [3]int{0, 0, 1}:
+	case protocol.PlayerStats{TotalMatches: 1, Losses: 1}:
 		return resultLoss
 	}
 	return ""
+}
+
+func minus(a, b protocol.PlayerStats) protocol.PlayerStats {
+	return protocol.PlayerStats{
+		TotalMatches: a.TotalMatches - b.TotalMatches,
+		Wins:         a.Wins - b.Wins, Losses: a.Losses - b.Losses, Draws: a.Draws - b.Draws,
+	}
 }

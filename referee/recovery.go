@@ -149,21 +149,18 @@ func (r *Referee) readOwn(member *membership.Membership, path, matchID string, a
 // checkOwn returns an error unless a file has a result of this referee for the
 // attempt that its path names.
 func checkOwn(member *membership.Membership, doc *store.Match, matchID string, attempt int) error {
+	for _, id := range []struct{ name, is, want string }{
+		{"league_id", doc.LeagueID, member.LeagueID}, {"match_id", doc.MatchID, matchID}, {"referee_id", doc.RefereeID, member.AgentID},
+	} {
+		if id.is != id.want {
+			return fmt.Errorf("%s is %.64q, but the file is that of %s", id.name, id.is, id.want)
+		}
+	}
 	switch {
-	case doc.LeagueID != member.LeagueID:
-		return fmt.Errorf("league_id is %.64q, but the file is one of league %s", doc.LeagueID, member.LeagueID)
-	case doc.MatchID != matchID:
-		return fmt.Errorf("match_id is %.64q, but the file is that of match %s", doc.MatchID, matchID)
-	case doc.RefereeID != member.AgentID:
-		return fmt.Errorf("referee_id is %.64q, but the file is that of %s", doc.RefereeID, member.AgentID)
 	case doc.Attempt < 1 || attempt != 0 && doc.Attempt != attempt:
 		return fmt.Errorf("attempt is %d, but the file is that of attempt %d", doc.Attempt, attempt)
-	case doc.Result == nil:
-		return errors.New("result is missing")
-	case doc.Draw == nil:
-		return errors.New("draw is missing")
-	case doc.PlayerA.PlayerID == "" || doc.PlayerB.PlayerID == "":
-		return errors.New("player_id is missing")
+	case doc.Result == nil, doc.Draw == nil, doc.PlayerA.PlayerID == "", doc.PlayerB.PlayerID == "":
+		return errors.New("result, draw or player_id is missing")
 	}
 	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
 	if !ok || protocol.DrawCommitment(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) != doc.Draw.Commitment {

@@ -20,9 +20,8 @@ import (
 // when the file is written, while no player waits. It is safe for concurrent use.
 // A nil transcript collects nothing.
 type transcript struct {
-	clock   *protocol.Clock
-	tokens  []string       // that no file may hold
-	pending sync.WaitGroup // GAME_ERRORs without an acknowledgement, for which the file waits
+	clock  *protocol.Clock
+	tokens []string // that no file may hold
 
 	mu      sync.Mutex
 	states  []store.StateEntry
@@ -34,14 +33,10 @@ type transcript struct {
 
 // An entry is one exchange before it is encoded.
 type entry struct {
-	at        time.Time
-	direction string
-	playerID  string
-	method    string
-	try       int
-	message   any // nil for none
-	fault     *protocol.Error
-	attempt   callAttempt
+	store.Exchange
+	at      time.Time
+	message any // nil for none
+	fault   *protocol.Error
 }
 
 func newTranscript(clock *protocol.Clock, tokens ...string) *transcript {
@@ -67,14 +62,17 @@ func (t *transcript) enter(state string) {
 
 // sent adds a request to a player.
 func (t *transcript) sent(playerID, method string, try int, message any) {
-	t.add(entry{direction: store.Sent, playerID: playerID, method: method, try: try, message: message})
+	t.add(entry{Exchange: store.Exchange{Direction: store.Sent, PlayerID: playerID, Method: method, Try: try}, message: message})
 }
 
 // received adds the result of a request: a response or nil, and the error or nil.
 // Without both, the referee itself stopped, which is no exchange.
 func (t *transcript) received(playerID, method string, try int, response any, fault *protocol.Error, attempt callAttempt) {
 	if response != nil || fault != nil {
-		t.add(entry{direction: store.Received, playerID: playerID, method: method, try: try, message: response, fault: fault, attempt: attempt})
+		t.add(entry{message: response, fault: fault, Exchange: store.Exchange{
+			Direction: store.Received, PlayerID: playerID, Method: method, Try: try,
+			Timing: attempt.timing, Void: attempt.void, Stalled: protocol.Milliseconds(attempt.stalled), Local: attempt.local,
+		}})
 	}
 }
 
@@ -97,7 +95,7 @@ func (t *transcript) add(e entry) {
 		return
 	}
 	bound := store.MaxExchanges
-	if e.method != protocol.NotifyMatchResult.Name {
+	if e.Method != protocol.NotifyMatchResult.Name {
 		bound -= store.ReservedExchanges
 	}
 	t.count++
@@ -119,13 +117,6 @@ func (t *transcript) started() bool {
 	return t.count > 0
 }
 
-// wait returns when each GAME_ERROR is acknowledged or has failed.
-func (t *transcript) wait() {
-	if t != nil {
-		t.pending.Wait()
-	}
-}
-
 // moveTo moves the states and exchanges to a document. After the last time the
 // transcript collects nothing more.
 func (t *transcript) moveTo(doc *store.Match, last bool) {
@@ -145,11 +136,8 @@ func (t *transcript) moveTo(doc *store.Match, last bool) {
 
 // exchange encodes the entry for the file.
 func (e *entry) exchange(tokens []string) store.Exchange {
-	x := store.Exchange{
-		At: milliseconds(e.at), Direction: e.direction, PlayerID: e.playerID, Method: e.method, Try: e.try,
-		Error:  exchangeError(e.fault, tokens),
-		Timing: e.attempt.timing, Void: e.attempt.void, Stalled: protocol.Milliseconds(e.attempt.stalled), Local: e.attempt.local,
-	}
+	x := e.Exchange
+	x.At, x.Error = milliseconds(e.at), exchangeError(e.fault, tokens)
 	if e.message == nil {
 		return x
 	}

@@ -101,25 +101,12 @@ func (q *Request) addAliases(message *protocol.Object, f *Facts) {
 		if result := resultFor(cmp.Or(f.Match.CalledAs, message.Text("player_id")), p); result != "" {
 			Fill(message, "result", protocol.Quote(result))
 		}
-	case protocol.TypeMatchAssignment:
-		message.Set("status", protocol.Quote(q.startStatus(message.Text("status"))))
 	case protocol.TypeRoundAnnouncement, protocol.TypeMatchResultReport, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted,
 		protocol.TypeLeagueCompleted:
 		if league := p.Get("league_id"); league.Kind() == '"' {
 			Fill(message, "league_id", league)
 		}
 	}
-}
-
-// startStatus is the status of an assignment in the words of the caller.
-func (q *Request) startStatus(status string) string {
-	switch name := strings.ToLower(q.name); {
-	case name == "assign_match":
-		return strings.ToLower(status)
-	case name == "start_match_command" && status == protocol.StatusAccepted:
-		return "STARTED"
-	}
-	return status
 }
 
 // resultFor is the result of a match for a player: WIN, LOSS or DRAW; "" if GAME_OVER does

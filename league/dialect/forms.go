@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"bytes"
-	"iter"
 	"net/url"
 	"slices"
 
@@ -60,21 +59,20 @@ var shapes = [...]shape{
 // SpecForm is the specification's form of a call.
 func SpecForm(method string) Form { return Form{name: method} }
 
-// Forms yields the forms of the method, likeliest first, with their positions. There are
-// at most 64.
-func (m *Method) Forms() iter.Seq2[int, Form] {
-	return func(yield func(int, Form) bool) {
-		position := 0
-		for i := range shapes {
-			for _, f := range shapes[i].forms(m) {
-				if !yield(position, f) {
-					return
-				}
-				position++
-			}
+// formsOf are the forms of each Method.
+var formsOf = func() (all [][]Form) {
+	for i := range methods {
+		var forms []Form
+		for j := range shapes {
+			forms = append(forms, shapes[j].forms(&methods[i])...)
 		}
+		all = append(all, forms)
 	}
-}
+	return all
+}()
+
+// Forms returns the forms of the method, likeliest first. There are at most 64.
+func (m *Method) Forms() []Form { return formsOf[m.Index] }
 
 // forms combines a row with a method. A match is started by its assignment, or by the
 // announcement of a round that has only this match.

@@ -14,13 +14,13 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestReplies(t *testing.T) {
+func TestReplyIsTranslated(t *testing.T) {
 	for _, c := range []struct {
 		name, method, answer string
 		status               int
 		want                 string // the result, or the error with its code; "" when it is the carrier's to judge
 	}{
-		{"as the protocol has it", "choose_parity", `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"},"id":7}`, 200, `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"}`},
+		{"spec-compliant", "choose_parity", `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"},"id":7}`, 200, `{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"}`},
 		{"the id first", "choose_parity", `{"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "odd"}}`, 200, `{"parity_choice":"odd"}`},
 		{"a null error", "choose_parity", `{"result":{"choice":"even"},"error":null,"id":1}`, 200, `{"parity_choice":"even"}`},
 		{"in result.response", "choose_parity", `{"jsonrpc":"2.0","result":{"response":{"parity_choice":"odd"}},"id":1}`, 200, `{"parity_choice":"odd"}`},
@@ -35,7 +35,7 @@ func TestReplies(t *testing.T) {
 		{"a choice in upper case is wrong", "choose_parity", `{"result":{"choice":"EVEN"}}`, 200, `{"parity_choice":"EVEN"}`},
 		{"a choice that is a number is wrong", "choose_parity", `{"result":{"choice":2}}`, 200, `{"parity_choice":2}`},
 		{"a text is no boolean", "handle_game_invitation", `{"result":{"accept":"true"}}`, 200, `{"accept":"true"}`},
-		{"nor is a yes", "handle_game_invitation", `{"result":{"accepted":"yes"}}`, 200, `{"accepted":"yes","accept":"yes"}`},
+		{"yes is no boolean", "handle_game_invitation", `{"result":{"accepted":"yes"}}`, 200, `{"accepted":"yes","accept":"yes"}`},
 		{"accepted", "handle_game_invitation", `{"result":{"accepted":true}}`, 200, `{"accepted":true,"accept":true}`},
 		{"a status that accepts", "handle_game_invitation", `{"result":{"status":"Accepted"}}`, 200, `{"status":"Accepted","accept":true}`},
 
@@ -44,9 +44,9 @@ func TestReplies(t *testing.T) {
 		{"an acknowledgement that is null", "notify_match_result", `{"jsonrpc":"2.0","result":null,"id":3}`, 200, `{}`},
 
 		{"a registration without token", "register_player", `{"result":{"status":"ACCEPTED","player_id":"P1"},"error":null,"id":1}`, 200, `{"status":"ACCEPTED","player_id":"P1","auth_token":"none","league_id":"league_2025_even_odd"}`},
-		{"a registration with a word of its own", "register_referee", `{"result":{"status":"registered","referee_id":"7","auth_token":"t","league_id":"l"}}`, 200, `{"status":"ACCEPTED","referee_id":"7","auth_token":"t","league_id":"l"}`},
+		{"a registration with another status", "register_referee", `{"result":{"status":"registered","referee_id":"7","auth_token":"t","league_id":"l"}}`, 200, `{"status":"ACCEPTED","referee_id":"7","auth_token":"t","league_id":"l"}`},
 		{"a registration without status", "register_player", `{"result":{"player_id":"x"}}`, 200, `{"player_id":"x","status":"ACCEPTED","auth_token":"none","league_id":"league_2025_even_odd"}`},
-		{"a choice without a word", "choose_parity", ``, 204, ""},
+		{"an empty answer", "choose_parity", ``, 204, ""},
 		{"a registration that is refused, with data", "register_player", `{"status":"rejected","data":{"player_id":"P01"}}`, 200, `{"status":"REJECTED","data":{"player_id":"P01"}}`},
 		{"a registration that is refused", "register_player", `{"result":{"status":"rejected","reason":"full"}}`, 200, `{"status":"REJECTED","reason":"full"}`},
 		{"a query that fails", "league_query", `{"result":{"success":false,"error":{"error_code":"E005"}}}`, 200, `{"success":false,"error":{"error_code":"E005"}}`},
@@ -59,12 +59,12 @@ func TestReplies(t *testing.T) {
 		{"an error with a code of its own", "choose_parity", `{"error":{"code":"E004","message":"choose"}}`, 200, `4004 choose E004`},
 		{"an error with a code in data", "choose_parity", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no","data":{"error_code":"E015"}}}`, 200, `-32000 no E015`},
 		{"an error by HTTP", "choose_parity", `{"error":{"error_code":"E011","message":"no token"}}`, 401, `11 no token E011`},
-		{"success that is none", "notify_match_result", `{"result":{"success":false,"message":"no such match"}}`, 200, `-32000 no such match`},
+		{"success is false", "notify_match_result", `{"result":{"success":false,"message":"no such match"}}`, 200, `-32000 no such match`},
 
 		{"a notice that is rejected by HTTP", "notify_round", `{"detail":"Not Found"}`, 404, ""},
 		{"a question that is rejected by HTTP", "choose_parity", `{"detail":"Not Found"}`, 404, ""},
-		{"a bad gateway, whatever it says", "choose_parity", `{"error":{"code":4004,"message":"no"}}`, 502, ""},
-		{"what is no JSON", "choose_parity", `even`, 200, ""},
+		{"a bad gateway with an error of the protocol", "choose_parity", `{"error":{"code":4004,"message":"no"}}`, 502, ""},
+		{"no JSON", "choose_parity", `even`, 200, ""},
 		{"an array", "choose_parity", `[1]`, 200, ""},
 		{"a failure by HTTP", "choose_parity", `{"jsonrpc":"2.0","result":{"choice":"even"}}`, 500, ""},
 		{"a name twice", "choose_parity", `{"result":{"choice":"even","choice":"odd"}}`, 200, ""},
@@ -105,7 +105,7 @@ func jsonOf(v any) string {
 	return string(b)
 }
 
-// An exchange is one that was captured of third-party agents.
+// An exchange between third-party agents, as captured.
 type exchange struct {
 	Path     string         `json:"path"`
 	Request  jsontext.Value `json:"request"`
@@ -129,9 +129,8 @@ func captured(t *testing.T) map[string][]exchange {
 	return all
 }
 
-// Every captured answer of a player or a manager is understood, as our agent
-// would have said it.
-func TestCapturedReplies(t *testing.T) {
+// The captured answers of players and managers are understood as those of our agents.
+func TestCapturedRepliesAreUnderstood(t *testing.T) {
 	read := 0
 	for file, list := range captured(t) {
 		for _, x := range list {

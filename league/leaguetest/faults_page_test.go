@@ -23,10 +23,10 @@ const faultsPage = "../../docs/faults.md"
 
 // A fault is one way to misbehave.
 type fault struct {
-	name string // the name of the subtest
-	does string // what the offender does
-	of   culprit
-	fate matchResults // the results of the offender's own matches
+	name        string // the name of the subtest
+	description string // what the offender does
+	of          offenderKind
+	ownResults  matchResults // the results of the offender's own matches
 
 	traits []leaguetest.Option                       // of the offender
 	script func(w *hostileWorld) []leaguetest.Option // traits that need the world
@@ -39,11 +39,11 @@ type fault struct {
 	after  func(w *hostileWorld)                     // additional assertions
 }
 
-// culprit is the kind of agent that misbehaves.
-type culprit int
+// offenderKind is the kind of agent that misbehaves.
+type offenderKind int
 
 const (
-	ofPlayer culprit = iota
+	ofPlayer offenderKind = iota
 	ofWire
 	ofUntrusted
 	ofReferee
@@ -53,9 +53,9 @@ const (
 type matchResults int
 
 const (
-	plays  matchResults = iota // played to their end
-	loses                      // technical losses
-	either                     // some of each
+	allComplete matchResults = iota // played to their end
+	allLost                         // technical losses
+	someLost                        // some of each
 )
 
 // Each known fault occurs in a league over HTTP. The honest agents are not harmed and the
@@ -87,8 +87,8 @@ func TestFaults(t *testing.T) {
 				w.Finish()
 				w.took = w.Now() - w.begun
 				w.assertUnharmed()
-				w.assertFate(f.fate)
-				w.assertTold()
+				w.assertOwnResults(f.ownResults)
+				w.assertInformed()
 				w.AssertNoTokenLeaked(slices.DeleteFunc(slices.Clone(honestIDs), func(id string) bool { return id == w.suspect })...)
 				if f.after != nil {
 					f.after(w)
@@ -122,13 +122,13 @@ func differences(want, got string) (lines []string) {
 	return lines
 }
 
-// assertFate compares the results of the suspect's matches with the expected ones.
-func (w *hostileWorld) assertFate(want matchResults) {
+// assertOwnResults compares the results of the suspect's matches with the expected ones.
+func (w *hostileWorld) assertOwnResults(want matchResults) {
 	w.T.Helper()
 	own, _ := w.matches()
 	for _, r := range own {
 		lost := r.Status == protocol.StatusTechnicalLoss
-		assert.True(w.T, want == either || lost == (want == loses), "%s: %s %s", r.MatchID, r.Status, r.Reason)
+		assert.True(w.T, want == someLost || lost == (want == allLost), "%s: %s %s", r.MatchID, r.Status, r.Reason)
 	}
 }
 
@@ -137,24 +137,24 @@ func (w *hostileWorld) row(f *fault) string {
 	var seen []string
 	switch f.of {
 	case ofPlayer, ofWire:
-		seen = w.seenOfPlayer()
+		seen = w.observedOfPlayer()
 	case ofReferee:
-		seen = w.seenOfReferee(f)
+		seen = w.observedOfReferee(f)
 	case ofUntrusted:
 		if w.suspect != "" {
-			seen = w.seenOfIntruder()
+			seen = w.observedOfIntruder()
 		}
 	}
-	seen = slices.Concat(w.noted(), seen)
+	seen = slices.Concat(w.notesAsText(), seen)
 	if len(seen) == 0 {
 		seen = []string{"none"}
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
-		f.name, cell(f.does), cell(seen...), cell(w.seenOfOthers()), w.lasted(f))
+		f.name, cell(f.description), cell(seen...), cell(w.resultsOfOthers()), w.durationOf(f))
 }
 
-// lasted returns the duration of the league as exactly as it is reproducible.
-func (w *hostileWorld) lasted(f *fault) string {
+// durationOf returns the duration of the league as exactly as it is reproducible.
+func (w *hostileWorld) durationOf(f *fault) string {
 	d := w.took
 	switch {
 	case d < time.Second:
@@ -177,8 +177,8 @@ func cell(lines ...string) string {
 	return strings.Join(escaped, "<br>")
 }
 
-// seenOfOthers returns the results of the matches without the suspect.
-func (w *hostileWorld) seenOfOthers() string {
+// resultsOfOthers returns the results of the matches without the suspect.
+func (w *hostileWorld) resultsOfOthers() string {
 	_, others := w.matches()
 	played := 0
 	for _, r := range others {
@@ -189,13 +189,13 @@ func (w *hostileWorld) seenOfOthers() string {
 	return fmt.Sprintf("%d of %d WIN or DRAW", played, len(others))
 }
 
-// seenOfPlayer returns the results of an offending player's matches and its other failed
+// observedOfPlayer returns the results of an offending player's matches and its other failed
 // calls.
-func (w *hostileWorld) seenOfPlayer() []string {
+func (w *hostileWorld) observedOfPlayer() []string {
 	var matches counted
 	own, _ := w.matches()
 	for _, r := range own {
-		matches.add(w.seenOfMatch(&r))
+		matches.add(w.observedOfMatch(&r))
 	}
 	seen := matches.lines("each match: ", "%d of %d matches: ")
 	if failed := w.failedCalls(); failed != "" {
@@ -213,8 +213,8 @@ func (w *hostileWorld) seenOfPlayer() []string {
 	return seen
 }
 
-// seenOfIntruder returns the match results of an untrusted caller that was registered.
-func (w *hostileWorld) seenOfIntruder() []string {
+// observedOfIntruder returns the match results of an untrusted caller that was registered.
+func (w *hostileWorld) observedOfIntruder() []string {
 	var matches counted
 	own, _ := w.matches()
 	for _, r := range own {
@@ -223,8 +223,8 @@ func (w *hostileWorld) seenOfIntruder() []string {
 	return matches.lines("each of its matches: ", "%d of its %d matches: ")
 }
 
-// seenOfMatch returns the retries, errors and result of a match of an offending player.
-func (w *hostileWorld) seenOfMatch(r *league.MatchRecord) string {
+// observedOfMatch returns the retries, errors and result of a match of an offending player.
+func (w *hostileWorld) observedOfMatch(r *league.MatchRecord) string {
 	mine := func(e *leaguetest.Exchange) bool {
 		return e.To == w.offender.Host && leaguetest.Decode[struct {
 			MatchID string `json:"match_id"`
@@ -301,8 +301,8 @@ func (w *hostileWorld) failedCalls() string {
 	return failed.inOrder()
 }
 
-// seenOfReferee returns the assignments, reports and results of an offending referee.
-func (w *hostileWorld) seenOfReferee(f *fault) []string {
+// observedOfReferee returns the assignments, reports and results of an offending referee.
+func (w *hostileWorld) observedOfReferee(f *fault) []string {
 	var seen []string
 	var assigned, reported counted
 	for _, e := range w.Calls(protocol.StartMatch.Name, w.offender.Host) {
@@ -386,7 +386,7 @@ func faultsPageOf(cases []*fault, rows map[string]string) string {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", group.title, group.about)
 		b.WriteString("| name | what the offender does | observed consequence | other matches | duration of the league |\n| --- | --- | --- | --- | --- |\n")
 		for _, f := range cases {
-			if f.of == culprit(of) {
+			if f.of == offenderKind(of) {
 				b.WriteString(rows[f.name])
 			}
 		}

@@ -15,11 +15,11 @@ import (
 // result of its own match is believed; the audit finds it.
 func refereeFaults() []*fault {
 	referee := func(name, what string, parts ...leaguetest.Reply) *fault {
-		return &fault{name: name, does: what, of: ofReferee, traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(parts...)))}
+		return &fault{name: name, description: what, of: ofReferee, traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(parts...)))}
 	}
 	// scripted accepts every match, conducts none, and calls play for each.
 	scripted := func(name, what string, play func(r *falseReferee)) *fault {
-		return &fault{name: name, does: what, of: ofReferee, script: func(w *hostileWorld) []leaguetest.Option {
+		return &fault{name: name, description: what, of: ofReferee, script: func(w *hostileWorld) []leaguetest.Option {
 			carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
 			return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
 				r := &falseReferee{w, carrier, leaguetest.Decode[protocol.MatchAssignment](c.Message)}
@@ -57,7 +57,7 @@ func refereeFaults() []*fault {
 		referee("another-commitment", "sends the manager another draw commitment than the players", leaguetest.EditAnswer("draw_commitment", protocol.Secret{9}.Hex())),
 		referee("no-commitment", "sends the manager no draw commitment", leaguetest.EditAnswer("draw_commitment", nil)),
 		referee("invalid-commitment", "sends the manager a draw commitment that is no digest", leaguetest.EditAnswer("draw_commitment", "trust me")),
-		{name: "rejects-and-conducts", does: "rejects every match, but conducts it", of: ofReferee, vague: true,
+		{name: "rejects-and-conducts", description: "rejects every match, but conducts it", of: ofReferee, vague: true,
 			traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusRejected)))},
 
 		scripted("accepts-and-never-reports", "accepts matches and does nothing", func(*falseReferee) {}),
@@ -99,16 +99,16 @@ func refereeFaults() []*fault {
 			}
 		}),
 		scripted("unreachable-after-the-assignment", "accepts its first match, and its server stops", func(r *falseReferee) { go r.w.offender.Stop() }),
-		{name: "crashes-in-a-match", does: "crashes in the middle of its first match", of: ofReferee, slowly: true, during: func(w *hostileWorld) {
+		{name: "crashes-in-a-match", description: "crashes in the middle of its first match", of: ofReferee, slowly: true, during: func(w *hostileWorld) {
 			w.WaitUntil(w.begun + leaguetest.Second/2)
 			w.offender.Referee.Close()
 			w.offender.Stop()
 		}},
-		{name: "stops-in-a-match", does: "stops in the middle of its first match, but its server continues", of: ofReferee, slowly: true, during: func(w *hostileWorld) {
+		{name: "stops-in-a-match", description: "stops in the middle of its first match, but its server continues", of: ofReferee, slowly: true, during: func(w *hostileWorld) {
 			w.WaitUntil(w.begun + leaguetest.Second/2)
 			w.offender.Referee.Close()
 		}},
-		{name: "reports-before-the-acknowledgement", does: "reports each match before it answers the assignment after 8 s", of: ofReferee,
+		{name: "reports-before-the-acknowledgement", description: "reports each match before it answers the assignment after 8 s", of: ofReferee,
 			script: func(w *hostileWorld) []leaguetest.Option {
 				carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
 				return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
@@ -227,8 +227,8 @@ func (r *falseReferee) report(q *protocol.MatchResultReport) {
 // each sends a message to both players of the match and notes the responses.
 func (r *falseReferee) each(what string, say func(to protocol.Peer, side, opponent *protocol.AssignedPlayer) error) {
 	a, b := &r.about.PlayerA, &r.about.PlayerB
-	r.w.saw(what, answerOf(say(protocol.Peer{Endpoint: a.Endpoint}, a, b)))
-	r.w.saw(what, answerOf(say(protocol.Peer{Endpoint: b.Endpoint}, b, a)))
+	r.w.observe(what, answerOf(say(protocol.Peer{Endpoint: a.Endpoint}, a, b)))
+	r.w.observe(what, answerOf(say(protocol.Peer{Endpoint: b.Endpoint}, b, a)))
 }
 
 // envelope begins a message to a player with its access token.

@@ -29,8 +29,8 @@ const (
 // untrustedFaults are the faults of untrusted callers and of agents outside their matches.
 func untrustedFaults() []*fault {
 	// between does something while the league waits for its first round.
-	between := func(name, does string, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofUntrusted,
+	between := func(name, description string, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, description: description, of: ofUntrusted,
 			league: []func(*league.Options){func(o *league.Options) { o.Pace = 30 * leaguetest.Second }},
 			during: func(w *hostileWorld) {
 				w.WaitUntil(w.begun + leaguetest.Second)
@@ -38,26 +38,26 @@ func untrustedFaults() []*fault {
 			}}
 	}
 	// running does something during the first matches.
-	running := func(name, does string, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofUntrusted, slowly: true, during: func(w *hostileWorld) {
+	running := func(name, description string, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, description: description, of: ofUntrusted, slowly: true, during: func(w *hostileWorld) {
 			w.WaitUntil(w.begun + leaguetest.Second/2)
 			do(w)
 		}}
 	}
-	registering := func(name, does string, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofUntrusted, fate: loses, last: do,
+	registering := func(name, description string, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, description: description, of: ofUntrusted, ownResults: allLost, last: do,
 			// The window closes registration after 30 s, whether or not the applicant was
 			// accepted.
 			league: []func(*league.Options){func(o *league.Options) {
 				o.Players, o.MaxPlayers, o.MinPlayers, o.RegistrationWindow = 0, 10, 4, 30*leaguetest.Second
 			}}}
 	}
-	flooding := func(name, does string, slots int, do func(w *hostileWorld)) *fault {
-		return &fault{name: name, does: does, of: ofUntrusted, last: do,
+	flooding := func(name, description string, slots int, do func(w *hostileWorld)) *fault {
+		return &fault{name: name, description: description, of: ofUntrusted, last: do,
 			league: []func(*league.Options){func(o *league.Options) { o.MaxPlayers = slots }},
 			after: func(w *hostileWorld) {
 				w.flooding.Wait()
-				w.tidy()
+				w.sortNotes()
 				assert.LessOrEqual(w.T, w.waited, time.Minute, "P04 was registered")
 			}}
 	}
@@ -73,7 +73,7 @@ func untrustedFaults() []*fault {
 			q := w.Application("Mallory")
 			w.PingOnly("mallory")
 			change(q)
-			w.saw("register_player", w.applied(q))
+			w.observe("register_player", w.applied(q))
 		}
 	}
 	endpoint := func(url string) func(w *hostileWorld) {
@@ -86,7 +86,7 @@ func untrustedFaults() []*fault {
 				q := w.Query("P01", protocol.QueryStandings)
 				q.AuthToken = token
 				_, err := q.Send()
-				w.saw("GET_STANDINGS", answerOf(err))
+				w.observe("GET_STANDINGS", answerOf(err))
 			}
 		}),
 		between("stolen-token", "queries with P01's token as P03, and as a referee", func(w *hostileWorld) {
@@ -94,7 +94,7 @@ func untrustedFaults() []*fault {
 				q := w.Query(id, protocol.QueryStatus)
 				q.AuthToken = w.Token("P01")
 				_, err := q.Send()
-				w.saw("GET_STATUS as "+id, answerOf(err))
+				w.observe("GET_STATUS as "+id, answerOf(err))
 			}
 		}),
 		between("credential-as-token", "queries with the manager's credential, and with an access token", func(w *hostileWorld) {
@@ -102,7 +102,7 @@ func untrustedFaults() []*fault {
 				q := w.Query("P01", protocol.QueryStatus)
 				q.AuthToken = token
 				_, err := q.Send()
-				w.saw("GET_STATUS", answerOf(err))
+				w.observe("GET_STATUS", answerOf(err))
 			}
 		}),
 		between("another-league", "queries another league with its token", func(w *hostileWorld) {
@@ -110,28 +110,28 @@ func untrustedFaults() []*fault {
 			q.LeagueID = "another"
 			r, err := q.Send()
 			require.NoError(w.T, err)
-			w.saw("GET_STATUS", "success false, "+r.Error.ErrorCode)
+			w.observe("GET_STATUS", "success false, "+r.Error.ErrorCode)
 		}),
 		between("registers-as-another", "registers again, with P01's token, as P03", func(w *hostileWorld) {
 			q := w.Application("Agent P03")
 			q.Sender, q.AuthToken = protocol.PlayerSender("P03"), w.Token("P01")
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
-			w.saw("register_player", w.applied(q))
+			w.observe("register_player", w.applied(q))
 		}),
 		between("moves-another-agent", "registers again, with P01's stolen token, at its own endpoint, while P01 is reachable", func(w *hostileWorld) {
 			w.PingOnly("mallory")
 			q := w.Application("Agent P01")
 			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
-			w.saw("register_player", w.applied(q))
+			w.observe("register_player", w.applied(q))
 		}),
 		between("registers-too-late", "registers after the start of the league", func(w *hostileWorld) {
 			w.PingOnly("mallory")
-			w.saw("register_player", w.applied(w.Application("Mallory")))
+			w.observe("register_player", w.applied(w.Application("Mallory")))
 		}),
 		between("starts-the-league", "calls start_league without the admin token and with P01's", func(w *hostileWorld) {
 			for _, token := range []string{"", w.Token("P01"), "adm-guess"} {
-				w.saw("start_league", w.post(leaguetest.ManagerHost, body("start_league", map[string]string{"auth_token": token})))
+				w.observe("start_league", w.post(leaguetest.ManagerHost, body("start_league", map[string]string{"auth_token": token})))
 			}
 		}),
 
@@ -140,14 +140,14 @@ func untrustedFaults() []*fault {
 			q := w.WinReport("REF01")
 			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
 			_, err := w.Report(q)
-			w.saw("report_match_result", answerOf(err))
+			w.observe("report_match_result", answerOf(err))
 		}),
 		running("report-without-a-token", "reports R1M1 as REF01, without a token and with a forged one", func(w *hostileWorld) {
 			for _, token := range []string{"", "tok-ref01-forged"} {
 				q := w.WinReport("REF01")
 				q.AuthToken = token
 				_, err := w.Report(q)
-				w.saw("report_match_result", answerOf(err))
+				w.observe("report_match_result", answerOf(err))
 			}
 		}),
 
@@ -159,7 +159,7 @@ func untrustedFaults() []*fault {
 			w.posesAsManager(someReferee)
 			for _, bearer := range []string{"", w.ManagerCredential("P01"), w.Token("REF01")} {
 				_, err := protocol.StartMatch.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(someReferee), Bearer: bearer}, w.Assignment("R1M1", 1, "REF01"))
-				w.saw("start_match", answerOf(err))
+				w.observe("start_match", answerOf(err))
 			}
 		}),
 		running("referee-in-a-match", "sends P03 an invitation, a CHOOSE_PARITY_CALL, a GAME_OVER and a GAME_ERROR as its referee during the match, without a token and with wrong ones", func(w *hostileWorld) {
@@ -172,72 +172,72 @@ func untrustedFaults() []*fault {
 			w.posesAsReferee(map[string]string{"without a token": "", "with a forged token": "tok-ref01-x"})
 		}),
 		between("state-with-a-wrong-token", "queries the state of a player and of a referee with the token of P01", func(w *hostileWorld) {
-			w.saw("get_player_state", w.post(somePlayer, body("get_player_state", map[string]string{"auth_token": w.Token("P01")})))
-			w.saw("get_match_state", w.post(someReferee, body("get_match_state", map[string]string{"auth_token": w.Token("P01"), "match_id": "R1M1"})))
-			w.saw("ping", w.post(leaguetest.ManagerHost, body("ping", struct{}{})))
+			w.observe("get_player_state", w.post(somePlayer, body("get_player_state", map[string]string{"auth_token": w.Token("P01")})))
+			w.observe("get_match_state", w.post(someReferee, body("get_match_state", map[string]string{"auth_token": w.Token("P01"), "match_id": "R1M1"})))
+			w.observe("ping", w.post(leaguetest.ManagerHost, body("ping", struct{}{})))
 		}),
 
 		// Bytes.
 		between("request-of-2-MB", "sends 2 MB to each agent", each(func(w *hostileWorld, host string) {
-			w.saw(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 2<<20)})))
+			w.observe(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 2<<20)})))
 		})),
 		between("request-of-11-KB", "sends 11 KB to each agent", each(func(w *hostileWorld, host string) {
-			w.saw(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 11<<10)})))
+			w.observe(host, w.post(host, body("ping", map[string]string{"x": strings.Repeat("x", 11<<10)})))
 		})),
 		between("request-of-900-KB-with-a-bearer", "sends 900 KB to each agent, with a forged bearer credential", each(func(w *hostileWorld, host string) {
-			w.saw(host, w.post(host, body("notify_league_completed", map[string]string{"x": strings.Repeat("x", 900<<10)}), "Authorization", "Bearer guess"))
+			w.observe(host, w.post(host, body("notify_league_completed", map[string]string{"x": strings.Repeat("x", 900<<10)}), "Authorization", "Bearer guess"))
 		})),
 		between("request-of-unknown-length", "sends 2 MB of unknown length to each agent", each(func(w *hostileWorld, host string) {
-			w.saw(host, w.request(nethttp.MethodPost, leaguetest.EndpointOf(host), io.MultiReader(strings.NewReader(strings.Repeat(" ", 2<<20)))))
+			w.observe(host, w.request(nethttp.MethodPost, leaguetest.EndpointOf(host), io.MultiReader(strings.NewReader(strings.Repeat(" ", 2<<20)))))
 		})),
 		between("header-of-1-MB", "sends a header of 1 MB to each agent", each(func(w *hostileWorld, host string) {
-			w.saw(host, w.post(host, body("ping", struct{}{}), "X-Big", strings.Repeat("x", 1<<20)))
+			w.observe(host, w.post(host, body("ping", struct{}{}), "X-Big", strings.Repeat("x", 1<<20)))
 		})),
 		between("invalid-json", "sends invalid JSON to each agent", each(func(w *hostileWorld, host string) {
 			for _, raw := range []string{"", "{", "hello", "{\"jsonrpc\":\"2.0\",\"method\":\"pi\xffng\"}", `{"jsonrpc":"2.0","jsonrpc":"2.0"}`} {
-				w.saw(host, w.post(host, raw))
+				w.observe(host, w.post(host, raw))
 			}
 		})),
 		between("invalid-json-rpc", "sends invalid JSON-RPC requests to each agent", each(func(w *hostileWorld, host string) {
 			for _, raw := range []string{"null", "7", `"ping"`, "{}", `{"jsonrpc":"1.0","method":"ping","id":1}`, `{"jsonrpc":"2.0","method":7,"id":1}`,
 				`{"jsonrpc":"2.0","method":"ping","params":"x","id":1}`, `{"jsonrpc":"2.0","method":"ping","id":{}}`} {
-				w.saw(host, w.post(host, raw))
+				w.observe(host, w.post(host, raw))
 			}
 		})),
 		between("unknown-method", "calls unknown methods of each agent", each(func(w *hostileWorld, host string) {
 			for _, method := range []string{"shutdown", "__proto__", "rpc.discover", strings.Repeat("m", 5000), "\x1b[2J"} {
-				w.saw(host, w.post(host, body(method, struct{}{})))
+				w.observe(host, w.post(host, body(method, struct{}{})))
 			}
 		})),
 		between("batch-of-1000", "sends batches of 1,000 calls, of 100 calls, and of 4,000 numbers", each(func(w *hostileWorld, host string) {
 			one := `{"jsonrpc":"2.0","method":"ping","id":1},`
-			w.saw("1,000 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 1000), ",")+"]"))
-			w.saw("100 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 100), ",")+"]"))
-			w.saw("4,000 empty calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat("0,", 4000), ",")+"]"))
+			w.observe("1,000 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 1000), ",")+"]"))
+			w.observe("100 calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat(one, 100), ",")+"]"))
+			w.observe("4,000 empty calls to "+host, w.post(host, "["+strings.TrimSuffix(strings.Repeat("0,", 4000), ",")+"]"))
 		})),
 		between("deep-params", "sends params with 4,000 nested lists", each(func(w *hostileWorld, host string) {
 			deep := strings.Repeat("[", 4000) + strings.Repeat("]", 4000)
-			w.saw(host, w.post(host, `{"jsonrpc":"2.0","method":"league_query","params":`+deep+`,"id":1}`))
+			w.observe(host, w.post(host, `{"jsonrpc":"2.0","method":"league_query","params":`+deep+`,"id":1}`))
 		})),
 		between("200-invalid-fields", "registers with 200 invalid members", func(w *hostileWorld) {
 			games := strings.TrimSuffix(strings.Repeat("7,", 200), ",")
-			w.saw("register_player", w.post(leaguetest.ManagerHost, `{"jsonrpc":"2.0","method":"register_player","params":{"player_meta":{"game_types":[`+games+`]}},"id":1}`))
+			w.observe("register_player", w.post(leaguetest.ManagerHost, `{"jsonrpc":"2.0","method":"register_player","params":{"player_meta":{"game_types":[`+games+`]}},"id":1}`))
 		}),
 		between("other-http-methods", "sends GET, PUT, DELETE, OPTIONS and TRACE to each agent", each(func(w *hostileWorld, host string) {
 			for _, verb := range []string{"GET", "PUT", "DELETE", "OPTIONS", "TRACE"} {
-				w.saw(verb+" "+host, w.request(verb, leaguetest.EndpointOf(host), nil))
+				w.observe(verb+" "+host, w.request(verb, leaguetest.EndpointOf(host), nil))
 			}
 		})),
 		between("other-paths", "requests other paths of each agent", each(func(w *hostileWorld, host string) {
 			for _, path := range []string{"/", "/../../etc/passwd", "/mcp/../private/key", "/debug/pprof/"} {
-				w.saw(path, w.request("GET", "http://"+host+":8000"+path, nil))
+				w.observe(path, w.request("GET", "http://"+host+":8000"+path, nil))
 			}
 		})),
 		between("browser-requests", "sends requests of a web page of another site: as text/plain, with an Origin, and for another Host", each(func(w *hostileWorld, host string) {
 			call := body("ping", struct{}{})
-			w.saw("text/plain to "+host, w.post(host, call, "Content-Type", "text/plain"))
-			w.saw("with an Origin to "+host, w.post(host, call, "Origin", "http://evil.example"))
-			w.saw("another Host to "+host, w.post(host, call, "Host", "evil.example"))
+			w.observe("text/plain to "+host, w.post(host, call, "Content-Type", "text/plain"))
+			w.observe("with an Origin to "+host, w.post(host, call, "Origin", "http://evil.example"))
+			w.observe("another Host to "+host, w.post(host, call, "Host", "evil.example"))
 		})),
 		between("slow-header", "opens 50 connections to each agent and sends one byte of a header per second", each(func(w *hostileWorld, host string) {
 			w.slowly(host, 50, "POST /mcp HTTP/1.1\r\n")
@@ -255,29 +255,29 @@ func untrustedFaults() []*fault {
 				_, err = io.WriteString(c, request)
 				require.NoError(w.T, err)
 			}
-			w.saw("ping to "+host+" meanwhile", w.post(host, call))
+			w.observe("ping to "+host+" meanwhile", w.post(host, call))
 		})),
 		between("incomplete-request", "sends half a request and closes the connection", each(func(w *hostileWorld, host string) {
 			c, err := w.hostile.dial(w.Context, "tcp", host+":8000")
 			require.NoError(w.T, err)
 			_, _ = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"jsonrpc\"")
 			require.NoError(w.T, c.Close())
-			w.saw("ping to "+host+" afterwards", w.post(host, body("ping", struct{}{})))
+			w.observe("ping to "+host+" afterwards", w.post(host, body("ping", struct{}{})))
 		})),
 		between("contradictory-lengths", "sends two Content-Lengths, and a Content-Length with chunks", each(func(w *hostileWorld, host string) {
 			for _, lines := range []string{"Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Content-Length: -5\r\n"} {
-				w.saw(host, w.raw(host, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+lines+"\r\n{}"))
+				w.observe(host, w.raw(host, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+lines+"\r\n{}"))
 			}
 		})),
 		between("notifications", "sends 200 calls without an id to each agent", each(func(w *hostileWorld, host string) {
 			for range 200 {
-				w.saw(host, w.post(host, `{"jsonrpc":"2.0","method":"ping"}`))
+				w.observe(host, w.post(host, `{"jsonrpc":"2.0","method":"ping"}`))
 			}
 		})),
 		between("query-flood", "sends 200 concurrent queries with a valid token", func(w *hostileWorld) {
 			w.together(200, func(int) {
 				_, err := w.Query("P01", protocol.QueryStandings).Send()
-				w.saw("GET_STANDINGS", answerOf(err))
+				w.observe("GET_STANDINGS", answerOf(err))
 			})
 		}),
 		between("connection-flood", "opens 500 idle connections to each agent", each(func(w *hostileWorld, host string) {
@@ -286,7 +286,7 @@ func untrustedFaults() []*fault {
 				require.NoError(w.T, err)
 				defer c.Close()
 			}
-			w.saw("ping to "+host+" meanwhile", w.post(host, body("ping", struct{}{})))
+			w.observe("ping to "+host+" meanwhile", w.post(host, body("ping", struct{}{})))
 		})),
 
 		// Registration.
@@ -301,7 +301,7 @@ func untrustedFaults() []*fault {
 			x := (&wire{connect: neverAccepts}).ready(w)
 			x.bad.Store(true)
 			w.hostile.wires.Store("mallory", x)
-			w.saw("register_player", w.applied(w.Application("Mallory")))
+			w.observe("register_player", w.applied(w.Application("Mallory")))
 		}),
 		registering("endpoint-never-answers", "registers with an endpoint that accepts connections and never answers", func(w *hostileWorld) {
 			x := (&wire{greet: hangs}).ready(w)
@@ -309,7 +309,7 @@ func untrustedFaults() []*fault {
 			x.bad.Store(true)
 			a := leaguetest.NewAgent("mallory", nil)
 			w.Open(a, w.ScriptMux(a.Script))
-			w.saw("register_player", w.applied(w.Application("Mallory")))
+			w.observe("register_player", w.applied(w.Application("Mallory")))
 		}),
 		registering("endpoint-redirects", "registers with an endpoint that redirects every call to P01", func(w *hostileWorld) {
 			x := (&wire{replies: map[string]reply{"": status("307 Temporary Redirect", "Location: "+leaguetest.EndpointOf("p01")+"\r\n")}}).ready(w)
@@ -317,7 +317,7 @@ func untrustedFaults() []*fault {
 			x.bad.Store(true)
 			a := leaguetest.NewAgent("mallory", nil)
 			w.Open(a, w.ScriptMux(a.Script))
-			w.saw("register_player", w.applied(w.Application("Mallory")))
+			w.observe("register_player", w.applied(w.Application("Mallory")))
 		}),
 		registering("name-with-escape-characters", "registers with terminal escape characters in its display name", applies(func(q *protocol.LeagueRegisterRequest) {
 			q.PlayerMeta.DisplayName = "\x1b[2J\x1b]0;owned\x07"
@@ -335,7 +335,7 @@ func untrustedFaults() []*fault {
 			q := w.Application("Agent P01")
 			q.ConversationID = "conv-p01"
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p01")
-			w.saw("register_player", w.applied(q))
+			w.observe("register_player", w.applied(q))
 		}),
 		flooding("registration-flood", "sends 200 concurrent applications with unreachable endpoints while P04 registers",
 			1000, func(w *hostileWorld) { w.flood(200) }),
@@ -348,10 +348,10 @@ func untrustedFaults() []*fault {
 					q.Sender = protocol.RefereeSender(protocol.RefereeID(100 + i))
 					r, err := w.ApplyReferee(q)
 					if err != nil {
-						w.saw("register_referee", orNot(answerOf(err)))
+						w.observe("register_referee", acceptedOrNot(answerOf(err)))
 						return
 					}
-					w.saw("register_referee", orNot(r.Status))
+					w.observe("register_referee", acceptedOrNot(r.Status))
 				})
 			}),
 	}
@@ -374,12 +374,12 @@ func (w *hostileWorld) applied(q *protocol.LeagueRegisterRequest) string {
 	return r.Status + " " + r.ErrorCode
 }
 
-// orNot omits the reason of a rejection, because it varies in a flood.
-func orNot(came string) string {
-	if came != protocol.StatusAccepted {
+// acceptedOrNot omits the reason of a rejection, because it varies in a flood.
+func acceptedOrNot(result string) string {
+	if result != protocol.StatusAccepted {
 		return "not registered before the start"
 	}
-	return came
+	return result
 }
 
 // together calls do n times concurrently and waits for all calls.
@@ -389,7 +389,7 @@ func (w *hostileWorld) together(n int, do func(i int)) {
 		all.Go(func() { do(i) })
 	}
 	all.Wait()
-	w.tidy()
+	w.sortNotes()
 }
 
 // beside calls do n times concurrently and does not wait.
@@ -399,11 +399,11 @@ func (w *hostileWorld) beside(n int, do func(i int)) {
 	}
 }
 
-// tidy sorts notes of concurrent calls.
-func (w *hostileWorld) tidy() {
+// sortNotes sorts notes of concurrent calls.
+func (w *hostileWorld) sortNotes() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	slices.SortFunc(w.notes, func(a, b note) int { return cmp.Or(cmp.Compare(a.came, b.came), cmp.Compare(a.what, b.what)) })
+	slices.SortFunc(w.notes, func(a, b note) int { return cmp.Or(cmp.Compare(a.result, b.result), cmp.Compare(a.what, b.what)) })
 }
 
 // flood sends concurrent applications and returns before they are decided. Their memory is
@@ -414,7 +414,7 @@ func (w *hostileWorld) flood(n int) {
 	w.beside(n, func(i int) {
 		q := w.Application(fmt.Sprintf("Flood%d", i))
 		q.Sender = protocol.PlayerSender(protocol.PlayerID(100 + i)) // no id of an honest player
-		w.saw("register_player", orNot(w.applied(q)))
+		w.observe("register_player", acceptedOrNot(w.applied(q)))
 	})
 	w.WaitUntil(w.Now() + leaguetest.Second)
 	runtime.ReadMemStats(&after)
@@ -433,7 +433,7 @@ func (w *hostileWorld) posesAsManager(host string) {
 			calls := w.ManagerCalls(a, bearer.credential)
 			for _, name := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_league_completed"} {
 				if a.Referee == nil || strings.HasSuffix(name, "completed") {
-					w.saw(name+" "+bearer.what, answerOf(calls[name]()))
+					w.observe(name+" "+bearer.what, answerOf(calls[name]()))
 				}
 			}
 		}
@@ -454,11 +454,11 @@ func (w *hostileWorld) posesAsReferee(tokens map[string]string) {
 			c := w.ScriptedReferee(to, match, 1)
 			c.Token = token
 			for name, call := range c.AllCalls() {
-				w.saw(name+" "+what, answerOf(call()))
+				w.observe(name+" "+what, answerOf(call()))
 			}
 		}
 	}
-	w.tidy()
+	w.sortNotes()
 }
 
 // slowly opens connections, begins a request on each and sends one byte per second until the
@@ -487,7 +487,7 @@ func (w *hostileWorld) slowly(host string, n int, begin string) {
 		_ = c.Close()
 		<-closed
 	})
-	w.saw(host, fmt.Sprintf("cut off after %d s", int(longest.Round(leaguetest.Second)/leaguetest.Second)))
+	w.observe(host, fmt.Sprintf("cut off after %d s", int(longest.Round(leaguetest.Second)/leaguetest.Second)))
 }
 
 // raw sends bytes and returns the status line of the response.

@@ -16,58 +16,60 @@ import (
 
 // wireFaults are the faults of a player's connections and bytes.
 func wireFaults() []*fault {
-	at := func(name, does string, fate matchResults, method string, play reply) *fault {
-		return &fault{name: name, does: does, of: ofWire, fate: fate, wire: &wire{replies: map[string]reply{method: play}}}
+	at := func(name, description string, ownResults matchResults, method string, play reply) *fault {
+		return &fault{name: name, description: description, of: ofWire, ownResults: ownResults, wire: &wire{replies: map[string]reply{method: play}}}
 	}
-	choice := func(name, does string, fate matchResults, play reply) *fault {
-		return at(name, does, fate, protocol.ChooseParity.Name, play)
+	choice := func(name, description string, ownResults matchResults, play reply) *fault {
+		return at(name, description, ownResults, protocol.ChooseParity.Name, play)
 	}
-	always := func(name, does string, fate matchResults, play reply) *fault { return at(name, does, fate, "", play) }
-	line := func(name, does string, fate matchResults, x *wire) *fault {
-		return &fault{name: name, does: does, of: ofWire, fate: fate, wire: x}
+	always := func(name, description string, ownResults matchResults, play reply) *fault {
+		return at(name, description, ownResults, "", play)
+	}
+	line := func(name, description string, ownResults matchResults, x *wire) *fault {
+		return &fault{name: name, description: description, of: ofWire, ownResults: ownResults, wire: x}
 	}
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	bomb := sync.OnceValue(func() []byte { return packed(bytes.Repeat([]byte(" "), 10<<20)) })
 	redirect := func(line, to string) reply { return status(line, "Location: "+to+"\r\n") }
 	return []*fault{
 		// Connections.
-		line("refuses-connections", "refuses every connection after its registration", loses, &wire{connect: refusesConnections}),
-		line("never-accepts", "never accepts a connection", loses, &wire{connect: neverAccepts}),
-		line("accepts-without-reading", "accepts connections, but neither reads nor writes", loses, &wire{greet: waits}),
-		line("reads-without-answering", "accepts connections and reads requests, but never answers", loses, &wire{greet: hangs}),
-		line("closes-connections", "closes every connection immediately", loses, &wire{greet: func(net.Conn) {}}),
-		line("resets-connections", "resets every connection immediately", loses, &wire{connect: resets, greet: func(net.Conn) {}}),
-		line("resets-during-the-response", "resets every connection in the middle of its response", loses, &wire{
+		line("refuses-connections", "refuses every connection after its registration", allLost, &wire{connect: refusesConnections}),
+		line("never-accepts", "never accepts a connection", allLost, &wire{connect: neverAccepts}),
+		line("accepts-without-reading", "accepts connections, but neither reads nor writes", allLost, &wire{greet: waits}),
+		line("reads-without-answering", "accepts connections and reads requests, but never answers", allLost, &wire{greet: hangs}),
+		line("closes-connections", "closes every connection immediately", allLost, &wire{greet: func(net.Conn) {}}),
+		line("resets-connections", "resets every connection immediately", allLost, &wire{connect: resets, greet: func(net.Conn) {}}),
+		line("resets-during-the-response", "resets every connection in the middle of its response", allLost, &wire{
 			connect: resets, replies: map[string]reply{protocol.ChooseParity.Name: halves},
 		}),
-		line("smtp-greeting", "answers every connection with the greeting of a mail server", loses, &wire{greet: says("220 mail ready\r\n")}),
-		line("tls-alert", "answers every connection with a TLS alert", loses, &wire{greet: says("\x15\x03\x01\x00\x02\x02\x0a")}),
-		line("random-bytes", "answers every connection with random bytes", loses, &wire{greet: says(string(noise(4096)))}),
-		line("refuses-after-round-1", "refuses every connection from round 2 on", either, &wire{connect: refusesConnections, round: 2}),
-		line("never-accepts-after-round-1", "never accepts a connection from round 2 on", either, &wire{connect: neverAccepts, round: 2}),
-		always("closes-after-each-response", "sends valid responses and closes the connection after each", plays, spoils(func(s string) string { return s })),
+		line("smtp-greeting", "answers every connection with the greeting of a mail server", allLost, &wire{greet: says("220 mail ready\r\n")}),
+		line("tls-alert", "answers every connection with a TLS alert", allLost, &wire{greet: says("\x15\x03\x01\x00\x02\x02\x0a")}),
+		line("random-bytes", "answers every connection with random bytes", allLost, &wire{greet: says(string(noise(4096)))}),
+		line("refuses-after-round-1", "refuses every connection from round 2 on", someLost, &wire{connect: refusesConnections, round: 2}),
+		line("never-accepts-after-round-1", "never accepts a connection from round 2 on", someLost, &wire{connect: neverAccepts, round: 2}),
+		always("closes-after-each-response", "sends valid responses and closes the connection after each", allComplete, spoils(func(s string) string { return s })),
 
 		// HTTP.
-		choice("http-500", "answers HTTP 500", loses, status("500 Internal Server Error", "")),
-		choice("http-503", "answers HTTP 503 with Retry-After: 3600", loses, status("503 Service Unavailable", "Retry-After: 3600\r\n")),
-		choice("http-429", "answers HTTP 429 with Retry-After: 3600", loses, status("429 Too Many Requests", "Retry-After: 3600\r\n")),
-		choice("http-404", "answers HTTP 404", loses, status("404 Not Found", "")),
-		choice("http-401", "answers HTTP 401 with WWW-Authenticate", loses, status("401 Unauthorized", "WWW-Authenticate: Basic realm=x\r\n")),
-		choice("http-204", "answers HTTP 204", loses, writes("HTTP/1.1 204 No Content\r\n\r\n")),
-		choice("http-999", "answers HTTP 999", loses, status("999 Whatever", "")),
-		choice("http-500-with-a-valid-response", "sends a valid response with HTTP 500", loses, func(c *rawCall) {
+		choice("http-500", "answers HTTP 500", allLost, status("500 Internal Server Error", "")),
+		choice("http-503", "answers HTTP 503 with Retry-After: 3600", allLost, status("503 Service Unavailable", "Retry-After: 3600\r\n")),
+		choice("http-429", "answers HTTP 429 with Retry-After: 3600", allLost, status("429 Too Many Requests", "Retry-After: 3600\r\n")),
+		choice("http-404", "answers HTTP 404", allLost, status("404 Not Found", "")),
+		choice("http-401", "answers HTTP 401 with WWW-Authenticate", allLost, status("401 Unauthorized", "WWW-Authenticate: Basic realm=x\r\n")),
+		choice("http-204", "answers HTTP 204", allLost, writes("HTTP/1.1 204 No Content\r\n\r\n")),
+		choice("http-999", "answers HTTP 999", allLost, status("999 Whatever", "")),
+		choice("http-500-with-a-valid-response", "sends a valid response with HTTP 500", allLost, func(c *rawCall) {
 			writes(strings.Replace(string(plainHTTP("Connection: close\r\n", c.honest)), "200 OK", "500 Oops", 1))(c)
 		}),
-		choice("redirects-to-another-player", "redirects to P01", loses, redirect("301 Moved Permanently", leaguetest.EndpointOf("p01"))),
-		choice("redirects-to-the-manager", "redirects to the manager", loses, redirect("307 Temporary Redirect", leaguetest.EndpointOf(leaguetest.ManagerHost))),
-		choice("redirects-to-itself", "redirects to itself", loses, redirect("308 Permanent Redirect", leaguetest.EndpointOf("p02"))),
-		choice("switches-protocols", "answers HTTP 101, switching protocols", loses, writes("HTTP/1.1 101 Switching Protocols\r\nUpgrade: ws\r\nConnection: Upgrade\r\n\r\n")),
-		choice("endless-http-100", "sends HTTP 100 endlessly", loses, endlessly("", "HTTP/1.1 100 Continue\r\n\r\n", 0)),
-		choice("endless-headers", "sends header lines endlessly", loses, endlessly(ok, "X-More: "+strings.Repeat("x", 4000)+"\r\n", 0)),
-		choice("one-header-line-per-second", "sends one header line per second endlessly", loses, endlessly(ok, "X-More: x\r\n", leaguetest.Second)),
-		choice("endless-chunks", "sends chunks of spaces endlessly", loses,
+		choice("redirects-to-another-player", "redirects to P01", allLost, redirect("301 Moved Permanently", leaguetest.EndpointOf("p01"))),
+		choice("redirects-to-the-manager", "redirects to the manager", allLost, redirect("307 Temporary Redirect", leaguetest.EndpointOf(leaguetest.ManagerHost))),
+		choice("redirects-to-itself", "redirects to itself", allLost, redirect("308 Permanent Redirect", leaguetest.EndpointOf("p02"))),
+		choice("switches-protocols", "answers HTTP 101, switching protocols", allLost, writes("HTTP/1.1 101 Switching Protocols\r\nUpgrade: ws\r\nConnection: Upgrade\r\n\r\n")),
+		choice("endless-http-100", "sends HTTP 100 endlessly", allLost, endlessly("", "HTTP/1.1 100 Continue\r\n\r\n", 0)),
+		choice("endless-headers", "sends header lines endlessly", allLost, endlessly(ok, "X-More: "+strings.Repeat("x", 4000)+"\r\n", 0)),
+		choice("one-header-line-per-second", "sends one header line per second endlessly", allLost, endlessly(ok, "X-More: x\r\n", leaguetest.Second)),
+		choice("endless-chunks", "sends chunks of spaces endlessly", allLost,
 			endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n", 0)),
-		choice("one-byte-per-second", "sends one byte of its response per second", loses, func(c *rawCall) {
+		choice("one-byte-per-second", "sends one byte of its response per second", allLost, func(c *rawCall) {
 			for _, b := range plainHTTP("", c.honest) {
 				pause()
 				if _, err := c.conn.Write([]byte{b}); err != nil {
@@ -75,87 +77,87 @@ func wireFaults() []*fault {
 				}
 			}
 		}),
-		choice("one-chunk-per-second", "sends a chunk of one byte per second endlessly", loses,
+		choice("one-chunk-per-second", "sends a chunk of one byte per second endlessly", allLost,
 			endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", leaguetest.Second)),
-		choice("half-a-response", "sends half of its response and keeps the connection open", loses, func(c *rawCall) {
+		choice("half-a-response", "sends half of its response and keeps the connection open", allLost, func(c *rawCall) {
 			halves(c)
 			hangs(c.conn)
 		}),
-		choice("half-a-response-then-closed", "sends half of its response and closes the connection", loses, halves),
-		choice("length-too-long", "sends a Content-Length larger than its response, and keeps the connection open", loses, func(c *rawCall) {
+		choice("half-a-response-then-closed", "sends half of its response and closes the connection", allLost, halves),
+		choice("length-too-long", "sends a Content-Length larger than its response, and keeps the connection open", allLost, func(c *rawCall) {
 			writes(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", ok, len(c.honest)+100, c.honest))(c)
 			hangs(c.conn)
 		}),
-		choice("length-too-short", "sends a Content-Length smaller than its response", loses, func(c *rawCall) {
+		choice("length-too-short", "sends a Content-Length smaller than its response", allLost, func(c *rawCall) {
 			writes(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", ok, len(c.honest)-10, c.honest))(c)
 		}),
-		choice("length-negative", "sends Content-Length: -1", loses, writes(ok+"Content-Length: -1\r\n\r\n{}")),
-		choice("length-of-an-exabyte", "sends a Content-Length of 2^60", loses, func(c *rawCall) {
+		choice("length-negative", "sends Content-Length: -1", allLost, writes(ok+"Content-Length: -1\r\n\r\n{}")),
+		choice("length-of-an-exabyte", "sends a Content-Length of 2^60", allLost, func(c *rawCall) {
 			writes(ok + "Content-Length: 1152921504606846976\r\n\r\n{")(c)
 			hangs(c.conn)
 		}),
-		choice("two-lengths", "sends two different Content-Lengths", loses, func(c *rawCall) {
+		choice("two-lengths", "sends two different Content-Lengths", allLost, func(c *rawCall) {
 			writes(fmt.Sprintf("%sContent-Length: %d\r\nContent-Length: 5\r\n\r\n%s", ok, len(c.honest), c.honest))(c)
 		}),
-		choice("invalid-chunks", "sends chunks with invalid lengths", loses, writes(ok+"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n")),
-		choice("10-MB-with-length", "sends a response of 10 MB with its Content-Length", loses, func(c *rawCall) {
+		choice("invalid-chunks", "sends chunks with invalid lengths", allLost, writes(ok+"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n")),
+		choice("10-MB-with-length", "sends a response of 10 MB with its Content-Length", allLost, func(c *rawCall) {
 			_, _ = c.conn.Write(plainHTTP("", bytes.Repeat([]byte(" "), 10<<20)))
 		}),
-		choice("10-MB-without-length", "sends a response of 10 MB without a Content-Length", loses, func(c *rawCall) {
+		choice("10-MB-without-length", "sends a response of 10 MB without a Content-Length", allLost, func(c *rawCall) {
 			_, _ = io.WriteString(c.conn, ok+"Connection: close\r\n\r\n")
 			_, _ = c.conn.Write(bytes.Repeat([]byte(" "), 10<<20))
 		}),
-		choice("gzip-bomb", "sends 10 MB of spaces, compressed to 10 KB, with Content-Encoding: gzip", loses, func(c *rawCall) {
+		choice("gzip-bomb", "sends 10 MB of spaces, compressed to 10 KB, with Content-Encoding: gzip", allLost, func(c *rawCall) {
 			_, _ = c.conn.Write(plainHTTP("Content-Encoding: gzip\r\nConnection: close\r\n", bomb()))
 		}),
-		choice("gzip-not-accepted", "compresses its valid response with gzip, which the referee does not accept", loses, func(c *rawCall) {
+		choice("gzip-not-accepted", "compresses its valid response with gzip, which the referee does not accept", allLost, func(c *rawCall) {
 			_, _ = c.conn.Write(plainHTTP("Content-Encoding: gzip\r\nConnection: close\r\n", packed(c.honest)))
 		}),
-		choice("response-twice", "sends its response twice on the connection", plays, func(c *rawCall) {
+		choice("response-twice", "sends its response twice on the connection", allComplete, func(c *rawCall) {
 			_, _ = c.conn.Write(plainHTTP("", c.honest))
 			_, _ = c.conn.Write(plainHTTP("", c.honest))
 		}),
-		choice("response-to-the-next-request", "sends its response, and a forged response for the next request", plays, func(c *rawCall) {
+		choice("response-to-the-next-request", "sends its response, and a forged response for the next request", allComplete, func(c *rawCall) {
 			_, _ = c.conn.Write(append(plainHTTP("", c.honest), plainHTTP("", []byte(`{"jsonrpc":"2.0","result":{"forged":true},"id":1}`))...))
 			hangs(c.conn)
 		}),
-		choice("content-type-html", "sends a valid response as text/html", plays, func(c *rawCall) {
+		choice("content-type-html", "sends a valid response as text/html", allComplete, func(c *rawCall) {
 			writes(strings.Replace(string(plainHTTP("Connection: close\r\n", c.honest)), "application/json", "text/html", 1))(c)
 		}),
-		choice("event-stream", "sends a valid response as an event stream", loses, func(c *rawCall) {
+		choice("event-stream", "sends a valid response as an event stream", allLost, func(c *rawCall) {
 			answer := "data: " + string(c.honest) + "\n\n"
 			writes(strings.Replace(string(plainHTTP("Connection: close\r\n", []byte(answer))), "application/json", "text/event-stream", 1))(c)
 		}),
 
 		// JSON.
-		choice("html-page", "sends an HTML page", loses, answers("<!doctype html><title>Welcome</title>")),
-		choice("empty-body", "sends an empty body", loses, answers("")),
-		choice("no-json-rpc", `sends {"parity_choice":"even"} without a JSON-RPC envelope`, loses, answers(`{"parity_choice":"even"}`)),
-		choice("half-json", "sends half of its JSON with the right Content-Length", loses, spoils(func(s string) string { return s[:len(s)/2] })),
-		choice("two-json-values", "sends its JSON twice in one body", loses, spoils(func(s string) string { return s + s })),
-		choice("trailing-bytes", `sends its JSON, followed by "]]"`, loses, spoils(func(s string) string { return s + "]]" })),
-		choice("byte-order-mark", "sends its JSON after a byte order mark", loses, spoils(func(s string) string { return "\ufeff" + s })),
-		choice("utf-16", "sends its JSON as UTF-16", loses, spoils(func(s string) string { return "\xff\xfe" + strings.Join(strings.Split(s, ""), "\x00") + "\x00" })),
-		choice("invalid-utf-8", "sends a choice with invalid UTF-8", loses, replaces(`"parity_choice":"even"`, "\"parity_choice\":\"even\xff\xfe\"")),
-		choice("deep-nesting", "sends 10,000 nested lists as the result", loses, answers(`{"jsonrpc":"2.0","result":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+`,"id":1}`)),
-		choice("deep-nesting-in-a-member", "sends a valid response with an additional member of 10,000 nested lists", loses,
+		choice("html-page", "sends an HTML page", allLost, answers("<!doctype html><title>Welcome</title>")),
+		choice("empty-body", "sends an empty body", allLost, answers("")),
+		choice("no-json-rpc", `sends {"parity_choice":"even"} without a JSON-RPC envelope`, allLost, answers(`{"parity_choice":"even"}`)),
+		choice("half-json", "sends half of its JSON with the right Content-Length", allLost, spoils(func(s string) string { return s[:len(s)/2] })),
+		choice("two-json-values", "sends its JSON twice in one body", allLost, spoils(func(s string) string { return s + s })),
+		choice("trailing-bytes", `sends its JSON, followed by "]]"`, allLost, spoils(func(s string) string { return s + "]]" })),
+		choice("byte-order-mark", "sends its JSON after a byte order mark", allLost, spoils(func(s string) string { return "\ufeff" + s })),
+		choice("utf-16", "sends its JSON as UTF-16", allLost, spoils(func(s string) string { return "\xff\xfe" + strings.Join(strings.Split(s, ""), "\x00") + "\x00" })),
+		choice("invalid-utf-8", "sends a choice with invalid UTF-8", allLost, replaces(`"parity_choice":"even"`, "\"parity_choice\":\"even\xff\xfe\"")),
+		choice("deep-nesting", "sends 10,000 nested lists as the result", allLost, answers(`{"jsonrpc":"2.0","result":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+`,"id":1}`)),
+		choice("deep-nesting-in-a-member", "sends a valid response with an additional member of 10,000 nested lists", allLost,
 			replaces(`"result":{`, `"result":{"deep":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+`,`)),
-		choice("duplicate-members", "sends parity_choice twice, even and odd", loses, replaces(`"result":{`, `"result":{"parity_choice":"odd",`)),
-		choice("two-results", "sends two result members", loses, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"2.0","result":{}`)),
-		choice("huge-number", "sends a valid response with an additional number 1e999", plays, replaces(`"result":{`, `"result":{"x":1e999,`)),
-		choice("number-of-400-digits", "chooses a number of 400 digits", loses, replaces(`"parity_choice":"even"`, `"parity_choice":`+strings.Repeat("9", 400))),
-		choice("3000-members", "sends a valid response with 3,000 additional members", plays, replaces(`"result":{`, `"result":{`+members(3000))),
-		choice("jsonrpc-1.0", "sends a valid response as jsonrpc 1.0", plays, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"1.0"`)),
-		choice("jsonrpc-missing", "sends a valid response without jsonrpc", plays, replaces(`"jsonrpc":"2.0",`, ``)),
-		choice("another-id", "sends a valid response with another id", plays, replaces(`"id":`, `"id":9`)),
-		choice("id-null", "sends a valid response with id null", plays, spoils(func(s string) string { return s[:strings.LastIndex(s, `"id":`)] + `"id":null}` })),
-		choice("error-and-result", "sends a valid response with an additional error", loses, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"2.0","error":{"code":1,"message":"m"}`)),
-		choice("null-error-and-result", "sends a valid response with an additional error null", plays, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"2.0","error":null`)),
-		choice("error-is-a-string", `sends {"error":"no"}`, loses, answers(`{"jsonrpc":"2.0","error":"no","id":1}`)),
-		choice("neither-result-nor-error", "sends a response without result and error", loses, answers(`{"jsonrpc":"2.0","id":1}`)),
-		choice("batch-response", "sends a valid response in a batch of one", loses, spoils(func(s string) string { return "[" + s + "]" })),
-		choice("request-as-response", "sends a request as its response", loses, answers(body("choose_parity", map[string]string{"parity_choice": "even"}))),
-		choice("response-with-a-token", "sends a valid response with a stolen token in additional members", plays,
+		choice("duplicate-members", "sends parity_choice twice, even and odd", allLost, replaces(`"result":{`, `"result":{"parity_choice":"odd",`)),
+		choice("two-results", "sends two result members", allLost, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"2.0","result":{}`)),
+		choice("huge-number", "sends a valid response with an additional number 1e999", allComplete, replaces(`"result":{`, `"result":{"x":1e999,`)),
+		choice("number-of-400-digits", "chooses a number of 400 digits", allLost, replaces(`"parity_choice":"even"`, `"parity_choice":`+strings.Repeat("9", 400))),
+		choice("3000-members", "sends a valid response with 3,000 additional members", allComplete, replaces(`"result":{`, `"result":{`+members(3000))),
+		choice("jsonrpc-1.0", "sends a valid response as jsonrpc 1.0", allComplete, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"1.0"`)),
+		choice("jsonrpc-missing", "sends a valid response without jsonrpc", allComplete, replaces(`"jsonrpc":"2.0",`, ``)),
+		choice("another-id", "sends a valid response with another id", allComplete, replaces(`"id":`, `"id":9`)),
+		choice("id-null", "sends a valid response with id null", allComplete, spoils(func(s string) string { return s[:strings.LastIndex(s, `"id":`)] + `"id":null}` })),
+		choice("error-and-result", "sends a valid response with an additional error", allLost, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"2.0","error":{"code":1,"message":"m"}`)),
+		choice("null-error-and-result", "sends a valid response with an additional error null", allComplete, replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"2.0","error":null`)),
+		choice("error-is-a-string", `sends {"error":"no"}`, allLost, answers(`{"jsonrpc":"2.0","error":"no","id":1}`)),
+		choice("neither-result-nor-error", "sends a response without result and error", allLost, answers(`{"jsonrpc":"2.0","id":1}`)),
+		choice("batch-response", "sends a valid response in a batch of one", allLost, spoils(func(s string) string { return "[" + s + "]" })),
+		choice("request-as-response", "sends a request as its response", allLost, answers(body("choose_parity", map[string]string{"parity_choice": "even"}))),
+		choice("response-with-a-token", "sends a valid response with a stolen token in additional members", allComplete,
 			replaces(`"result":{`, `"result":{"access_token":"tok-p01-stolen","token":"tok-p01-stolen",`)),
 	}
 }

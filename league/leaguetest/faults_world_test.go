@@ -122,25 +122,25 @@ func (w *hostileWorld) join(f *fault) {
 	w.begun = w.Now()
 }
 
-// saw notes the result of an action of the offender.
-func (w *hostileWorld) saw(what, came string) {
+// observe notes the result of an action of the offender.
+func (w *hostileWorld) observe(what, result string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(w.notes, note{what, came}) {
-		w.notes = append(w.notes, note{what, came})
+	if !slices.Contains(w.notes, note{what, result}) {
+		w.notes = append(w.notes, note{what, result})
 	}
 }
 
 // note is the result of an action.
-type note struct{ what, came string }
+type note struct{ what, result string }
 
-// noted returns the notes as text, grouped by result.
-func (w *hostileWorld) noted() []string {
+// notesAsText returns the notes as text, grouped by result.
+func (w *hostileWorld) notesAsText() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var lines []string
 	for i, n := range w.notes {
-		same := func(other note) bool { return other.came == n.came }
+		same := func(other note) bool { return other.result == n.result }
 		if slices.ContainsFunc(w.notes[:i], same) {
 			continue
 		}
@@ -150,7 +150,7 @@ func (w *hostileWorld) noted() []string {
 				whats = append(whats, other.what)
 			}
 		}
-		lines = append(lines, strings.Join(whats, ", ")+": "+n.came)
+		lines = append(lines, strings.Join(whats, ", ")+": "+n.result)
 	}
 	return lines
 }
@@ -552,9 +552,9 @@ func (w *hostileWorld) assertUnharmed() {
 	}
 }
 
-// assertTold asserts that all honest players know that the league is over. If all referees
+// assertInformed asserts that all honest players know that the league is over. If all referees
 // are honest, their own totals equal the standings.
-func (w *hostileWorld) assertTold() {
+func (w *hostileWorld) assertInformed() {
 	w.T.Helper()
 	honest := true
 	for _, r := range w.Manager.Results() {

@@ -60,11 +60,10 @@ func NewIdentityStore(folder store.Folder, role, name, manager string, leagues [
 		s.adopt(folder, leagues)
 		return s, nil
 	}
-	var unread *fs.PathError
-	switch {
-	case errors.As(err, &unread):
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
 		return nil, fmt.Errorf("the identity of %s cannot be read: %w", name, err)
-	case err == nil:
+	}
+	if err == nil {
 		err = s.load(identity)
 	}
 	if err != nil {

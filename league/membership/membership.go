@@ -53,13 +53,19 @@ func (c *Current) Get() *Membership { return c.p.Load() }
 // Set replaces the membership.
 func (c *Current) Set(m *Membership) { c.p.Store(m) }
 
-// Registering announces a registration that may succeed before the returned function is
-// called. Calls that arrive until then wait, because a manager may begin the league
-// before the agent has read its response.
-func (c *Current) Registering() (answered func()) {
+// Registering announces a registration that may succeed before Answered is called. Calls
+// that arrive until then wait, because a manager may begin the league before the agent
+// has read its response.
+func (c *Current) Registering() {
 	pending := make(chan struct{})
-	c.pending.Store(&pending)
-	return func() { close(pending) }
+	c.pending.CompareAndSwap(nil, &pending)
+}
+
+// Answered ends the registration that Registering announced, if any.
+func (c *Current) Answered() {
+	if pending := c.pending.Swap(nil); pending != nil {
+		close(*pending)
+	}
 }
 
 // Await waits for a registration in progress and returns the membership; nil if there is
@@ -194,8 +200,7 @@ const internalError = -32603 // of JSON-RPC
 
 // temporary tells whether a call that failed may succeed later.
 func temporary(err error) bool {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused.After > 0
 	}
 	e := protocol.AsError(err)

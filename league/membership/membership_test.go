@@ -267,12 +267,12 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				var current membership.Current
-				answered := current.Registering()
+				current.Registering()
 				time.AfterFunc(tt.answered, func() {
 					if tt.grant {
 						current.Set(granted(true))
 					}
-					answered()
+					current.Answered()
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), tt.patience)
 				defer cancel()
@@ -284,7 +284,7 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 	t.Run("ten concurrent calls wait", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var current membership.Current
-			answered := current.Registering()
+			current.Registering()
 			var let, refused atomic.Int32
 			for range 10 {
 				go func() {
@@ -298,7 +298,7 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 			synctest.Wait()
 			assert.Zero(t, let.Load()+refused.Load(), "no call is answered before the registration")
 			current.Set(granted(true))
-			answered()
+			current.Answered()
 			synctest.Wait()
 			assert.EqualValues(t, 10, let.Load())
 			assert.Zero(t, refused.Load())
@@ -313,7 +313,7 @@ func TestCallsDoNotWaitWithoutARegistration(t *testing.T) {
 		member  bool
 	}{
 		{"no registration", func(*membership.Current) {}, false},
-		{"a rejected registration", func(c *membership.Current) { c.Registering()() }, false},
+		{"a rejected registration", func(c *membership.Current) { c.Registering(); c.Answered() }, false},
 		{"a member", func(c *membership.Current) { c.Set(granted(true)) }, true},
 		{"a member that registers again", func(c *membership.Current) {
 			c.Set(granted(true))

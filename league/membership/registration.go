@@ -58,9 +58,9 @@ func (r *Registration) Register(ctx context.Context) error {
 	if known == nil {
 		return r.apply(ctx, nil)
 	}
-	answered := r.Current.Registering()
+	r.Current.Registering()
 	err := r.apply(ctx, known)
-	answered()
+	r.Current.Answered()
 	if !unknown(err) {
 		return err
 	}
@@ -77,30 +77,20 @@ func (r *Registration) apply(ctx context.Context, known *store.Identity) error {
 		return err
 	}
 	call := r.Apply(known, conversation)
-	answered := func() {}   // ends the wait of calls to this agent
-	waiting := known != nil // calls to this agent wait; Register ends that
-	sent := false           // a request may have reached the manager
-	defer func() { answered() }()
-	release := func() { // the manager has not registered the agent: no call needs to wait
-		if known == nil {
-			answered()
-			answered, waiting = func() {}, false
-		}
+	sent := false // a request may have reached the manager
+	if known == nil {
+		defer r.Current.Answered()
 	}
 	return Retry(ctx, r.Clock, func(ctx context.Context) error {
-		if !waiting {
-			answered, waiting = r.Current.Registering(), true
-		}
+		r.Current.Registering()
 		answer, err := call(ctx)
-		if err != nil {
-			if sent = sent || !protocol.Unreachable(err); !sent {
-				release()
-			}
-			return err
+		if err == nil {
+			err, sent = r.join(known, answer), false
+		} else {
+			sent = sent || !protocol.Unreachable(err)
 		}
-		if err = r.join(known, answer); err != nil {
-			sent = false
-			release()
+		if known == nil && !sent { // calls to a new agent need to wait only while it may be registered
+			r.Current.Answered()
 		}
 		return err
 	}, func(err error, wait time.Duration) {
@@ -154,10 +144,9 @@ func (r *Registration) conversation(known *store.Identity) (string, error) {
 
 // unknown tells whether a manager answered that it does not know the token (E012).
 func unknown(err error) bool {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused.Code == string(protocol.ErrTokenInvalid)
 	}
-	var answer *protocol.Error
-	return errors.As(err, &answer) && answer.Remote && answer.Code == protocol.ErrTokenInvalid
+	answer, ok := errors.AsType[*protocol.Error](err)
+	return ok && answer.Remote && answer.Code == protocol.ErrTokenInvalid
 }

@@ -52,9 +52,8 @@ const (
 
 // Codes of JSON-RPC 2.0 itself.
 const (
-	rpcMethodNotFound = -32601
-	rpcInvalidParams  = -32602
-	rpcInternal       = -32603
+	rpcInvalidParams = -32602
+	rpcInternal      = -32603
 )
 
 type catalogued struct {
@@ -181,14 +180,8 @@ func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
 	if out.Code == "" {
 		return &out
 	}
-	conversation := request.ConversationID
-	if conversation == "" {
-		conversation = "conv-error"
-	}
-	context := maps.Clone(e.Context)
-	if context == nil {
-		context = map[string]any{}
-	}
+	context := map[string]any{}
+	maps.Copy(context, e.Context)
 	if e.Detail != "" {
 		context["detail"] = e.Detail
 	}
@@ -198,7 +191,7 @@ func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
 	out.Context = context
 	retryable := e.Code.Retryable()
 	out.message = &LeagueError{
-		Envelope:            stamp.Envelope(TypeLeagueError, conversation),
+		Envelope:            stamp.Envelope(TypeLeagueError, cmp.Or(request.ConversationID, "conv-error")),
 		ErrorCode:           string(e.Code),
 		ErrorName:           e.Code.Name(),
 		ErrorDescription:    e.Code.Name(),
@@ -216,40 +209,37 @@ func AsError(err error) *Error {
 	if err == nil {
 		return nil
 	}
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return own
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
+	var e *Error
 	var remote interface {
 		RPCError() (code int, message string, data any)
 	}
-	if errors.As(err, &remote) {
-		e := fromRemote(remote.RPCError())
-		if e.cause = err; HTTPStatus(err) == tooManyRequests {
+	switch limited := HTTPStatus(err) == tooManyRequests; {
+	case errors.As(err, &remote):
+		e = fromRemote(remote.RPCError())
+		if limited {
 			e.Code = ErrRateLimited
 		}
-		return e
+	case limited:
+		e = Fault(ErrRateLimited, "%v", err)
+		e.Remote = true
+	case errors.Is(err, context.DeadlineExceeded):
+		e = Fault(ErrTimeout, "no answer in time")
+	default:
+		e = Fault(ErrConnection, "%v", err)
 	}
-	if HTTPStatus(err) == tooManyRequests {
-		return &Error{Code: ErrRateLimited, RPC: catalogue[ErrRateLimited].rpc, Detail: err.Error(), Remote: true, cause: err}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &Error{Code: ErrTimeout, RPC: catalogue[ErrTimeout].rpc, Detail: "no answer in time", cause: err}
-	}
-	return &Error{Code: ErrConnection, RPC: catalogue[ErrConnection].rpc, Detail: err.Error(), cause: err}
+	return e.Because(err)
 }
 
 func fromRemote(code int, message string, data any) *Error {
 	e := &Error{RPC: code, Detail: clip(message), Remote: true}
-	raw, ok := data.(jsontext.Value)
-	if !ok {
-		return e
-	}
 	var l LeagueError
-	if json.Unmarshal(raw, &l) == nil {
+	if raw, ok := data.(jsontext.Value); ok && json.Unmarshal(raw, &l) == nil {
 		l.describe(e, message)
 	}
 	return e

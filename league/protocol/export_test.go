@@ -2,18 +2,15 @@ package protocol
 
 import "reflect"
 
-// What tests outside the package need of unexported functions.
-var (
-	ValidSender   = validSender
-	FastTimestamp = validTimestamp
-)
+// Unexported functions for the tests of package protocol_test.
+var ValidSender = validSender
 
 // IsRequest tells whether messages of that type are validated when they arrive.
 func IsRequest(messageType string) bool { return methodOfType[messageType] != nil }
 
 // ValueHolds is the check of a request that comes as a value.
 func ValueHolds(messageType string, q any) bool {
-	return allHold(methodOfType[messageType].checks, reflect.ValueOf(q).UnsafePointer())
+	return methodOfType[messageType].check.holds(reflect.ValueOf(q).Elem())
 }
 
 // ExamineValid is Examine of text that is known to be JSON.

@@ -21,7 +21,7 @@ var (
 	timestampForm = &form{
 		rule:    "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
 		pattern: `T[0-9:]{6}[0-5][0-9](\.[0-9]+)?(Z|\+00:00)$`, format: "date-time", // the format leaves room for leap seconds
-		valid: validTimestamp, max: timestampLimit,
+		valid: ValidTimestamp, max: timestampLimit,
 	}
 	senderForm = &form{
 		rule:    "league_manager, referee:ID or player:ID",
@@ -43,7 +43,7 @@ var (
 	codeForm = matching("an error code of the form E001", `^E[0-9]{3}$`)
 	urlForm  = &form{
 		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
-		valid: absoluteURL, max: formLimit,
+		valid: ValidURL, max: formLimit,
 	}
 	// urlPattern is a scheme, an optional user, a host, an optional port, and any rest.
 	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
@@ -65,10 +65,8 @@ func versionNumbers(version string) (n [3]int) {
 	return n
 }
 
-// ValidURL tells whether s is a valid endpoint in a message.
-func ValidURL(s string) bool { return absoluteURL(s) }
-
-func absoluteURL(s string) bool {
+// ValidURL tells whether s is an absolute URL: a valid endpoint in a message.
+func ValidURL(s string) bool {
 	if plainURL(s) {
 		return true
 	}
@@ -88,35 +86,24 @@ func plainURL(s string) bool {
 	return host != "" && plain(host, ".-") && plain(path, "/._-") && len(port) <= 5 && strings.Trim(port, "0123456789") == ""
 }
 
-// name is a string of 1 to limit characters.
-func name(s string, limit int) bool { return s != "" && short(s, limit) }
-
-// short is a string of at most limit characters.
+// short tells whether s has at most limit characters.
 func short(s string, limit int) bool {
 	return len(s) <= limit || utf8.RuneCountInString(s) <= limit
 }
 
+// isDigest tells whether s is a SHA-256 digest in lower-case hexadecimal digits.
 func isDigest(s string) bool {
-	if len(s) != 64 {
-		return false
-	}
-	for i := range 64 {
-		if hexDigit[s[i]] == 0 {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			return false
 		}
 	}
-	return true
-}
-
-// hexDigit marks the lower-case hexadecimal digits.
-var hexDigit = [256]byte{
-	'0': 1, '1': 1, '2': 1, '3': 1, '4': 1, '5': 1, '6': 1, '7': 1, '8': 1, '9': 1,
-	'a': 1, 'b': 1, 'c': 1, 'd': 1, 'e': 1, 'f': 1,
+	return len(s) == 64
 }
 
 // ValidName tells whether s is a valid display name: 1 to 50 characters, none of which
 // controls a terminal (002 §3.1.2).
-func ValidName(s string) bool { return name(s, 50) && harmless(s) }
+func ValidName(s string) bool { return s != "" && short(s, 50) && harmless(s) }
 
 // harmless tells whether s cannot control a terminal: it has no control characters, no
 // line or paragraph separators, and no changes of text direction.

@@ -75,7 +75,7 @@ func validSender(s string) bool {
 	if s == ManagerSender {
 		return true
 	}
-	if !name(s, senderLimit) {
+	if s == "" || !short(s, senderLimit) {
 		return false
 	}
 	return strings.HasPrefix(s, playerPrefix) && len(s) > len(playerPrefix) ||

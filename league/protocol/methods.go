@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,6 @@ type Method[Q, R any] struct {
 }
 
 var (
-	noCodes      = map[Code]int{}
 	refereeCodes = map[Code]int{ErrLeagueFull: 1001, ErrInvalidEndpoint: 1002, ErrUnsupportedGame: 1003}
 	playerCodes  = map[Code]int{ErrLeagueFull: 2001, ErrInvalidEndpoint: 2003, ErrUnsupportedGame: 2004}
 	noticeCodes  = map[Code]int{ErrTokenMissing: 3001, ErrTokenInvalid: 3001}
@@ -91,13 +91,13 @@ var (
 	GetStandings = Method[ToolRequest, LeagueQueryResponse]{
 		Name: "get_standings", Result: TypeLeagueQueryResponse, Timeout: ordinary, codes: queryCodes}
 	GetMatchState = Method[ToolRequest, MatchState]{
-		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary, codes: noCodes}
+		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary}
 	GetPlayerState = Method[ToolRequest, PlayerState]{
-		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary, codes: noCodes}
+		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary}
 	Ping = Method[ToolRequest, Pong]{
-		Name: "ping", Result: "PONG", Timeout: ordinary, codes: noCodes}
+		Name: "ping", Result: "PONG", Timeout: ordinary}
 	StartLeague = Method[ToolRequest, LeagueStarted]{
-		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary, codes: noCodes}
+		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary}
 )
 
 // IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
@@ -129,7 +129,7 @@ type MethodRow struct {
 	Aliases, ThirdParty []string
 	Request, Result     string
 
-	checks []valueCheck // of a request that is a value
+	check  valueCheck // of a request that is a value
 	decode func(raw []byte) error
 }
 
@@ -138,11 +138,15 @@ type MethodRow struct {
 func (r MethodRow) Check(raw []byte) error { return r.decode(raw) }
 
 func (m *Method[Q, R]) row() MethodRow {
-	decode := func(raw []byte) error {
+	row := MethodRow{Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result}
+	if m.Request != "" {
+		row.check = checkOf(reflect.TypeFor[Q](), shapes[m.Request])
+	}
+	row.decode = func(raw []byte) error {
 		_, err := decodeRequest[Q](m.Name, m.Request, raw, SystemClock())
 		return err
 	}
-	return MethodRow{m.Name, m.Aliases, m.ThirdParty, m.Request, m.Result, checksOfRequest[Q](m.Request), decode}
+	return row
 }
 
 var methodRows = []MethodRow{
@@ -211,11 +215,11 @@ func (b *Broadcast[Q]) Encoded() ([]byte, error) {
 
 // Conversation returns the conversation id of the message.
 func (b *Broadcast[Q]) Conversation() string {
-	return any(b.message).(message).envelope().ConversationID
+	return envelopeOf(b.message).ConversationID
 }
 
 // Type returns the type of the message.
-func (b *Broadcast[Q]) Type() string { return any(b.message).(message).envelope().MessageType }
+func (b *Broadcast[Q]) Type() string { return envelopeOf(b.message).MessageType }
 
 // Call sends q to the peer and waits for the result, for the method's timeout at
 // most. An error is an *Error, or the error of ctx when the caller has canceled it.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -23,14 +24,13 @@ func Both[V any](idA string, a V, idB string, b V) PerPlayer[V] {
 }
 
 // Get returns the value of a player, and whether there is one.
-func (p PerPlayer[V]) Get(id string) (V, bool) {
+func (p PerPlayer[V]) Get(id string) (value V, ok bool) {
 	for i := range p {
 		if p[i].Name == id {
 			return p[i].Value, true
 		}
 	}
-	var none V
-	return none, false
+	return value, false
 }
 
 // MarshalJSONTo writes the object.
@@ -123,12 +123,8 @@ func (o Object) Has(name string) bool { return o.Raw(name) != nil }
 
 // Raw returns the value of a member, which may be null; nil for no such member.
 func (o Object) Raw(name string) jsontext.Value {
-	for i := range o {
-		if o[i].Name == name {
-			return o[i].Value
-		}
-	}
-	return nil
+	value, _ := PerPlayer[jsontext.Value](o).Get(name)
+	return value
 }
 
 // Get returns the value of the first of the named members that is there and not
@@ -186,12 +182,7 @@ func (o *Object) Add(name string, value jsontext.Value) bool {
 
 // Drop removes a member. It does not change the memory of other copies.
 func (o *Object) Drop(name string) {
-	for i := range *o {
-		if (*o)[i].Name == name {
-			*o = append((*o)[:i:i], (*o)[i+1:]...)
-			return
-		}
-	}
+	*o = slices.DeleteFunc(slices.Clone(*o), func(m Member[jsontext.Value]) bool { return m.Name == name })
 }
 
 // Quote returns a string as JSON. U+FFFD replaces invalid UTF-8.

@@ -29,15 +29,12 @@ func ParseTimestamp(s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// ValidTimestamp tells whether ParseTimestamp accepts s.
-func ValidTimestamp(s string) bool { return validTimestamp(s) }
-
-// validTimestamp tells whether ParseTimestamp accepts s, quickly for the usual form.
-func validTimestamp(s string) bool {
+// ValidTimestamp tells whether ParseTimestamp accepts s. It is fast for the usual form.
+func ValidTimestamp(s string) bool {
 	if len(s) == 20 && s[4] == '-' && s[7] == '-' && s[10] == 'T' && s[13] == ':' && s[16] == ':' && s[19] == 'Z' {
 		month, day := two(s, 5), two(s, 8)
-		if two(s, 0) >= 0 && two(s, 2) >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= 28 &&
-			within(two(s, 11), 23) && within(two(s, 14), 59) && within(two(s, 17), 59) {
+		if two(s, 0) <= 99 && two(s, 2) <= 99 && month >= 1 && month <= 12 && day >= 1 && day <= 28 &&
+			two(s, 11) <= 23 && two(s, 14) <= 59 && two(s, 17) <= 59 {
 			return true
 		}
 	}
@@ -45,13 +42,11 @@ func validTimestamp(s string) bool {
 	return err == nil
 }
 
-func within(n, limit int) bool { return n >= 0 && n <= limit }
-
-// two reads two digits at i; -1 for other characters.
+// two reads two digits at i; 100 for other characters.
 func two(s string, i int) int {
 	a, b := s[i]-'0', s[i+1]-'0'
 	if a > 9 || b > 9 {
-		return -1
+		return 100
 	}
 	return int(a)*10 + int(b)
 }

@@ -4,111 +4,91 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unsafe"
 )
 
-// A valueCheck is a field of the table that a Go struct has at a fixed offset.
+// A valueCheck holds the rules for a value of a Go type: a message or a part of one.
 //
-// Carriers that do not encode messages pass structs. The checks of a struct are
-// derived from the table and the type when the program starts, and give the same
-// result as Examine of the encoding. They read the members by offset: package
-// reflect takes three times as long, which a league in memory spends for every
-// message.
+// Carriers that do not encode messages pass structs. The checks of a struct are derived
+// from the table and the type when the program starts, and give the same result as
+// Examine of the encoding.
 type valueCheck struct {
 	field    *field
-	kind     reflect.Kind
-	offset   uintptr
+	index    int          // of the value in its struct
 	omitzero bool         // the encoding leaves a zero value out
-	plain    bool         // a string without a form
-	size     uintptr      // of an element
-	inner    []valueCheck // of the value that a pointer points to, or of an element
+	inner    []valueCheck // of the members of a struct, of the elements of a slice, or of the target of a pointer
 }
 
-// checksOf returns the checks of a value of type t at an offset.
-func checksOf(t reflect.Type, f *field, offset uintptr, omitzero bool) []valueCheck {
-	c := valueCheck{field: f, kind: t.Kind(), offset: offset, omitzero: omitzero, plain: f.form == nil && f.values == nil}
+// checkOf returns the check of a type. A bool and a map satisfy every rule.
+func checkOf(t reflect.Type, f *field) valueCheck {
+	c := valueCheck{field: f}
 	switch t.Kind() {
 	case reflect.Struct:
-		return memberChecks(t, f, offset)
+		c.inner = memberChecks(t, f)
 	case reflect.Pointer:
-		c.inner = checksOf(t.Elem(), f, 0, false)
+		c.inner = []valueCheck{checkOf(t.Elem(), f)}
 	case reflect.Slice:
-		element, at := t.Elem(), uintptr(0)
-		c.size = element.Size()
-		if f.kind == kindObject { // PerPlayer
-			element, at = element.Field(1).Type, element.Field(1).Offset
+		if f.kind == kindArray {
+			c.inner = []valueCheck{checkOf(t.Elem(), f.items)}
+			break
 		}
-		c.inner = checksOf(element, f.items, at, false)
-	case reflect.String, reflect.Int, reflect.Float64:
-	default: // nothing can be wrong with a bool or a map
-		return nil
+		value := checkOf(t.Elem().Field(1).Type, f.items) // PerPlayer: the value of each Member
+		value.index = 1
+		c.inner = []valueCheck{{field: f.items, inner: []valueCheck{value}}}
+	default:
 	}
-	return []valueCheck{c}
+	return c
 }
 
-// memberChecks returns the checks of the members of a struct. A struct without a
-// value is encoded as an empty object or left out, which makes no difference: what
-// may be absent has optional members only.
-func memberChecks(t reflect.Type, f *field, offset uintptr) (checks []valueCheck) {
-	for i := range t.NumField() {
-		member := t.Field(i)
-		if member.Anonymous {
-			checks = append(checks, memberChecks(member.Type, f, offset+member.Offset)...)
+// memberChecks returns the checks of the members of a struct. A struct without a value is
+// encoded as an empty object or left out, which makes no difference: all members of an
+// optional struct are optional.
+func memberChecks(t reflect.Type, f *field) (checks []valueCheck) {
+	for member := range t.Fields() {
+		name, options, _ := strings.Cut(member.Tag.Get("json"), ",")
+		k := slices.IndexFunc(f.fields, func(f field) bool { return f.name == name })
+		switch {
+		case member.Anonymous:
+			checks = append(checks, checkOf(member.Type, f))
+		case k >= 0:
+			checks = append(checks, checkOf(member.Type, &f.fields[k]))
+		default:
 			continue
 		}
-		name, options, _ := strings.Cut(member.Tag.Get("json"), ",")
-		if k := slices.IndexFunc(f.fields, func(f field) bool { return f.name == name }); k >= 0 {
-			checks = append(checks, checksOf(member.Type, &f.fields[k], offset+member.Offset, options == "omitzero")...)
-		}
+		c := &checks[len(checks)-1]
+		c.index, c.omitzero = member.Index[0], options == "omitzero"
 	}
 	return checks
 }
 
-// allHold tells whether a value breaks no rule.
-func allHold(checks []valueCheck, value unsafe.Pointer) bool {
-	for i := range checks {
-		c := &checks[i]
-		f, p := c.field, unsafe.Add(value, c.offset)
-		var holds bool
-		switch c.kind {
-		case reflect.String:
-			s := *(*string)(p)
-			holds = s == "" && c.omitzero && f.optional || c.plain && len(s) >= max(1, f.min) && len(s) <= f.max || f.checkText(s) == "" && (s != "" || !c.omitzero)
-		case reflect.Int:
-			n := *(*int)(p)
-			holds = n >= f.min && n <= f.max || n == 0 && c.omitzero && f.optional || f.values != nil && QueryRound(n) == AllRounds
-		case reflect.Float64:
-			holds = f.allows(*(*float64)(p))
-		case reflect.Pointer:
-			inner := *(*unsafe.Pointer)(p)
-			holds = inner == nil && (f.null || f.optional) || inner != nil && allHold(c.inner, inner)
-		default:
-			holds = c.elementsHold(p)
+// holds tells whether a value breaks no rule.
+func (c *valueCheck) holds(v reflect.Value) bool {
+	f := c.field
+	absent := c.omitzero && f.optional // if v is zero
+	switch v.Kind() {
+	case reflect.String:
+		s := v.String()
+		return s == "" && absent || (s != "" || !c.omitzero) && f.checkText(s) == ""
+	case reflect.Int:
+		n := int(v.Int())
+		return n >= f.min && n <= f.max || n == 0 && absent || f.values != nil && QueryRound(n) == AllRounds
+	case reflect.Float64:
+		return f.allows(v.Float())
+	case reflect.Pointer:
+		return v.IsNil() && (f.null || f.optional) || !v.IsNil() && c.inner[0].holds(v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			if !c.inner[0].holds(v.Index(i)) {
+				return false
+			}
 		}
-		if !holds {
-			return false
+		return v.Len() >= f.min || v.IsNil() && absent
+	case reflect.Struct:
+		for i := range c.inner {
+			if !c.inner[i].holds(v.Field(c.inner[i].index)) {
+				return false
+			}
 		}
+	default:
 	}
 	return true
-}
-
-// elementsHold tells whether a slice breaks no rule.
-func (c *valueCheck) elementsHold(p unsafe.Pointer) bool {
-	elements := *(*[]byte)(p)                           // a slice of any type has the same header
-	first := unsafe.Pointer(unsafe.SliceData(elements)) //nolint:gosec // the offsets are those of the type
-	for i := range elements {
-		if !allHold(c.inner, unsafe.Add(first, uintptr(i)*c.size)) {
-			return false
-		}
-	}
-	return len(elements) >= c.field.min || elements == nil && c.omitzero && c.field.optional
-}
-
-// checksOfRequest returns the checks of a type of request; none for a tool, which has
-// no message type.
-func checksOfRequest[Q any](messageType string) []valueCheck {
-	if messageType == "" {
-		return nil
-	}
-	return checksOf(reflect.TypeFor[Q](), shapes[messageType], 0, false)
 }

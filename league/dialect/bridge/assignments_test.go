@@ -24,8 +24,8 @@ const (
 		`"timeouts":{},"retry_policy":{},"scoring":{"win_points":3,"draw_points":1,"loss_points":0},"referee_id":"REF01"}`
 )
 
-// handed assigns a match, and returns the acknowledgement that the manager reads.
-func handed(t *testing.T, p *peers, post postFunc, assignment string) protocol.Object {
+// assigned assigns a match, and returns the acknowledgement that the manager gets.
+func assigned(t *testing.T, p *peers, post postFunc, assignment string) protocol.Object {
 	t.Helper()
 	status, answer, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", assignment), post)
 	require.NoError(t, err)
@@ -70,13 +70,13 @@ func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 		"by run_match":   {by("run_match", `{"result":{"status":"ok"}}`, "player_A_id", "player_A_endpoint", "player_B_endpoint"), "ACCEPTED"},
 		"by start_match_command": {by("start_match_command", `{"result":{"status":"STARTED"},"error":null}`,
 			"player_a", "player_a_url", "player_b", "player_b_url"), "ACCEPTED"},
-		"by assign_match, behind an error of the protocol": {func(_ string, asked protocol.Object) (int, string) {
+		"by assign_match, after an error of the protocol": {func(_ string, asked protocol.Object) (int, string) {
 			if asked.Text("method") != "assign_match" {
 				return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`
 			}
 			return 200, `{"result":{"status":"ok"}}`
 		}, "ACCEPTED"},
-		"by assign_match, behind a failure": {func(_ string, asked protocol.Object) (int, string) {
+		"by assign_match, after a failure": {func(_ string, asked protocol.Object) (int, string) {
 			switch asked.Text("method") {
 			case "start_match":
 				return 500, "Internal Server Error"
@@ -85,7 +85,7 @@ func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 			}
 			return 200, notFound
 		}, "ACCEPTED"},
-		"by assign_match, behind a page": {func(_ string, asked protocol.Object) (int, string) {
+		"by assign_match, after an HTML page": {func(_ string, asked protocol.Object) (int, string) {
 			if asked.Text("method") == "start_match" {
 				return 200, "<html>"
 			}
@@ -99,7 +99,7 @@ func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 			}
 			return 200, `{"result":{"content":[{"type":"text","text":"{\"status\":\"ok\"}"}]}}`
 		}, "ACCEPTED"},
-		"at a path of its own, with the result": {func(url string, asked protocol.Object) (int, string) {
+		"at another path, with the result": {func(url string, asked protocol.Object) (int, string) {
 			if url != "http://localhost:8001/run_match" {
 				return 404, `{"detail":"Not Found"}`
 			}
@@ -123,7 +123,7 @@ func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: referee.answer}
-			ack := handed(t, p, s.post, theAssignment)
+			ack := assigned(t, p, s.post, theAssignment)
 			assert.Equal(t, referee.status, ack.Text("status"))
 			assert.Equal(t, "R1M1", ack.Text("match_id"))
 			assert.LessOrEqual(t, s.tries(), formsOf("start_match"))
@@ -132,7 +132,7 @@ func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
 			}
 			p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
 			s.tries()
-			handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
+			assigned(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
 			assert.Equal(t, 1, s.tries(), "what worked is remembered")
 		})
 	}
@@ -145,7 +145,7 @@ func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	ack := dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
 	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, ack }}
-	assert.Equal(t, strings.Repeat("a", 64), handed(t, p, s.post, withToken).Text("draw_commitment"))
+	assert.Equal(t, strings.Repeat("a", 64), assigned(t, p, s.post, withToken).Text("draw_commitment"))
 	assert.Equal(t, []string{string(asking("start_match", withToken))}, s.bodies)
 	assert.False(t, p.assigned.any.Load())
 
@@ -155,7 +155,7 @@ func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 		}
 		return 200, notFound
 	}}
-	handed(t, p, s.post, withToken)
+	assigned(t, p, s.post, withToken)
 	require.Len(t, s.bodies, 3)
 	for _, body := range s.bodies[1:] {
 		assert.NotContains(t, body, "secret")
@@ -169,14 +169,14 @@ func TestBusyRefereeGetsNoOtherForm(t *testing.T) {
 		return 200, dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`
 	}}
 	for _, assignment := range []string{withToken, theAssignment, theAssignment} {
-		ack := handed(t, p, s.post, assignment)
+		ack := assigned(t, p, s.post, assignment)
 		assert.Equal(t, []string{"BUSY", "full"}, []string{ack.Text("status"), ack.Text("reason")})
 		assert.Equal(t, 1, s.tries())
 	}
 }
 
-// One that answers only when the match is over has taken it, when its time to say so
-// is nearly over.
+// A referee that answers only after the match has accepted it, as soon as its time to
+// answer is nearly over.
 func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
@@ -195,7 +195,8 @@ func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 	})
 }
 
-// A referee that asks to wait, or is behind a gateway that cannot reach it, is not asked in other forms.
+// A referee that asks to wait, or whose gateway cannot reach it, gets the assignment in no
+// other form.
 func TestRefereeThatAsksToWaitGetsNoOtherForm(t *testing.T) {
 	for status, answer := range map[int]string{429: "later", 502: "<html>", 503: "", 504: `{"detail":"who?"}`} {
 		p := newTestPeers(zerolog.Nop())
@@ -224,17 +225,17 @@ func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 	forms := formsOf("start_match")
 	var methods []string
 	for range forms + 1 {
-		handed(t, p, s.post, theAssignment)
+		assigned(t, p, s.post, theAssignment)
 		methods = append(methods, protocol.ParseObject([]byte(s.bodies[0])).Text("method"))
 		require.Equal(t, 1, s.tries())
 	}
 	assert.Equal(t, []string{"start_match", "assign_match", "start_match_command", "START_MATCH", "run_match"}, methods[:5])
 	assert.Equal(t, "start_match", methods[forms], "and from the beginning")
-	handed(t, p, s.post, theAssignment)
+	assigned(t, p, s.post, theAssignment)
 	s.tries()
 	p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
 	for range 2 {
-		handed(t, p, s.post, assignmentOf("R2M1", "P01", "P02"))
+		assigned(t, p, s.post, assignmentOf("R2M1", "P01", "P02"))
 		assert.Contains(t, s.bodies[0], `"assign_match"`, "what brought a report is kept")
 		s.tries()
 	}
@@ -245,8 +246,8 @@ func TestFormIsDisprovedOnceForConcurrentMatches(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
 	for range 2 {
-		handed(t, p, s.post, theAssignment)
-		handed(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
+		assigned(t, p, s.post, theAssignment)
+		assigned(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
 	}
 	assert.Contains(t, s.bodies[2], `"assign_match"`)
 	assert.Contains(t, s.bodies[3], `"assign_match"`)

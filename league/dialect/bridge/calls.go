@@ -110,10 +110,7 @@ func (c *call) sendInForms(ctx context.Context) (reply, error) {
 		r, _, err := c.attempt(ctx, f, time.Time{})
 		return r, err
 	}
-	if only, refused := c.refusedLately(); refused {
-		return c.search(ctx, func(yield func(int, dialect.Form) bool) { yield(only.position, only.form) }, true)
-	}
-	return c.search(ctx, c.order(), false)
+	return c.search(ctx)
 }
 
 // attempt sends the call in one form. Until, if it is not zero, is the deadline: late tells

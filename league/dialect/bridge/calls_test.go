@@ -20,8 +20,7 @@ import (
 
 const there = "http://127.0.0.1:8101/mcp"
 
-// A thirdPartyAgent is a fake: it answers, and remembers what it was
-// asked.
+// A thirdPartyAgent is a fake. It answers, and remembers the requests.
 type thirdPartyAgent struct {
 	answer func(url string, asked protocol.Object) (status int, answer string)
 	urls   []string
@@ -47,7 +46,7 @@ func newTestPeers(log zerolog.Logger) *peers {
 	return newPeers(Options{Clock: protocol.SystemClock(), Log: log})
 }
 
-// asking is a canonical request.
+// asking is a request in the form of our agents.
 func asking(method, message string) []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"` + method + `","params":` + message + `,"id":7}`)
 }
@@ -84,10 +83,10 @@ func TestEveryFormIsFound(t *testing.T) {
 		}
 	}
 	for name, answer := range map[string]func(string, protocol.Object) (int, string){
-		"by the names of the protocol":      byName("choose_parity", "handle_game_invitation"),
+		"by the names of the specification": byName("choose_parity", "handle_game_invitation"),
 		"by the message type":               byName("CHOOSE_PARITY_CALL", "GAME_INVITATION"),
 		"by the message type in lower case": byName("choose_parity_call", "game_invitation"),
-		"by names of its own":               byName("parity_choose", "receive_game_invitation"),
+		"by third-party names":              byName("parity_choose", "receive_game_invitation"),
 		"by mcp_message":                    byName("mcp_message"),
 		"by handle_message": func(_ string, asked protocol.Object) (int, string) {
 			if asked.Text("method") != "handle_message" || asked.Object("params").Object("message") == nil {
@@ -121,16 +120,16 @@ func TestEveryFormIsFound(t *testing.T) {
 			assert.LessOrEqual(t, s.tries(), 5, "what worked for one method is tried first for the others")
 			assert.Contains(t, callOf(t, p, s, "choose_parity", choiceCall), `"parity_choice":"even"`)
 			assert.Equal(t, 1, s.tries())
-			if told := strings.Count(log.String(), there); name == "by the names of the protocol" {
-				assert.Zero(t, told)
+			if lines := strings.Count(log.String(), there); name == "by the names of the specification" {
+				assert.Zero(t, lines)
 			} else {
-				assert.Equal(t, 1, told, "the log has it once: %s", log.String())
+				assert.Equal(t, 1, lines, "the log has it once: %s", log.String())
 			}
 		})
 	}
 }
 
-func TestEachMethodHasItsOwnForm(t *testing.T) { // as maker D has them
+func TestEachMethodHasItsOwnForm(t *testing.T) { // as agent D
 	p := newTestPeers(zerolog.Nop())
 	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		switch asked.Text("method") {
@@ -157,14 +156,14 @@ func TestEachMethodHasItsOwnForm(t *testing.T) { // as maker D has them
 
 func TestErrorAboutContentEndsTheSearch(t *testing.T) {
 	for name, answer := range map[string]string{
-		"a code of the catalogue":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002"}},"id":7}`,
-		"such a code in the text":            `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E012: invalid token"},"id":7}`,
-		"a number of the catalogue":          `{"jsonrpc":"2.0","error":{"code":4005,"message":"no such match"},"id":7}`,
-		"an error in place of the result":    `{"jsonrpc":"2.0","result":{"message_type":"GAME_ERROR","error_code":"E003"},"id":7}`,
-		"an internal error of ours":          `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":7}`,
-		"a reply of the right type":          `{"jsonrpc":"2.0","id":7,"result":{"message_type":"CHOOSE_PARITY_RESPONSE"}}`,
-		"a wrong choice":                     `{"jsonrpc":"2.0","id":7,"result":{"choice":"EVEN"}}`,
-		"a refusal with a code, by HTTP too": `{"error":{"error_code":"E011"}}`,
+		"a code of the catalogue":             `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002"}},"id":7}`,
+		"a code of the catalogue in the text": `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E012: invalid token"},"id":7}`,
+		"a number of the catalogue":           `{"jsonrpc":"2.0","error":{"code":4005,"message":"no such match"},"id":7}`,
+		"an error in place of the result":     `{"jsonrpc":"2.0","result":{"message_type":"GAME_ERROR","error_code":"E003"},"id":7}`,
+		"an internal error of our agent":      `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":7}`,
+		"a reply of the right type":           `{"jsonrpc":"2.0","id":7,"result":{"message_type":"CHOOSE_PARITY_RESPONSE"}}`,
+		"a wrong choice":                      `{"jsonrpc":"2.0","id":7,"result":{"choice":"EVEN"}}`,
+		"a refusal with a code, by HTTP too":  `{"error":{"error_code":"E011"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTestPeers(zerolog.Nop())
@@ -179,8 +178,8 @@ func TestErrorAboutContentEndsTheSearch(t *testing.T) {
 	}
 }
 
-// An agent that rejects all forms is asked in the protocol's own alone for a while. A
-// call that has tried as many forms as it may leaves the others to the next one.
+// For a while, an agent that rejects all forms is called in the specification's form alone.
+// A call that has used half of its window leaves the other forms to the next call.
 func TestAgentThatRejectsAllFormsIsCalledInOneForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, refusal := range []struct {
@@ -220,7 +219,7 @@ func TestAgentThatRejectsAllFormsIsCalledInOneForm(t *testing.T) {
 	})
 }
 
-// repeated is how many of the texts are repetitions.
+// repeated is the number of texts that are repetitions.
 func repeated(texts []string) (n int) {
 	seen := map[string]bool{}
 	for _, text := range texts {
@@ -232,8 +231,7 @@ func repeated(texts []string) (n int) {
 	return n
 }
 
-// A manager that is not ready yet is asked in all forms again, long before anybody
-// gives up.
+// A manager that was not ready gets a registration in all forms again after a minute.
 func TestManagerThatRejectedAllFormsIsSearchedAgainAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, ready := newTestPeers(zerolog.Nop()), false
@@ -257,8 +255,8 @@ func TestManagerThatRejectedAllFormsIsSearchedAgainAfterAMinute(t *testing.T) {
 	})
 }
 
-// Once a form is learned, a rejection is no reason to try another one, also where the
-// form is the protocol's own.
+// After a form is learned, a rejection leads to no other form, also where the learned form
+// is the specification's.
 func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
 	for _, name := range []string{"choose_parity", "parity_choose", "handle_message"} {
 		for rejection, status := range map[string]int{notFound: 200, `{"detail":"Not Found"}`: 404, `<html>`: 500, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Missing required fields"},"id":7}`: 200} {
@@ -351,10 +349,10 @@ func TestRegistrationIsRepeatedWithTheSenderThatAManagerKnows(t *testing.T) {
 		{"a refusal", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown player_id alice"},"id":7}`, "player:P03", 2},
 		{"a refusal for another reason", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"REJECTED","reason":"the league is full"},"id":7}`, "", 1},
 		{"an error of the catalogue", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":2001,"message":"E020: LEAGUE_FULL"},"id":7}`, "", 1},
-		{"a field of ours", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002","sender":"league_manager","context":{"detail":"player_meta.display_name: text of 1 to 50 characters"}}},"id":7}`, "", 1},
-		{"a field that is the sender", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E002: sender must be player:Pnn"},"id":7}`, "player:P03", 2},
+		{"an invalid field at our manager", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002","sender":"league_manager","context":{"detail":"player_meta.display_name: text of 1 to 50 characters"}}},"id":7}`, "", 1},
+		{"an invalid sender", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E002: sender must be player:Pnn"},"id":7}`, "player:P03", 2},
 		{"an endpoint without a number", "register_player", strings.Replace(registration, "8103", "9103", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
-		{"it was numbered", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
+		{"the sender has the number already", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newTestPeers(zerolog.Nop())
@@ -410,7 +408,7 @@ func TestNumberedManagerIsRememberedPerEndpoint(t *testing.T) {
 	}
 
 	for i, tries := range []int{5, 1} { // another endpoint: start_match, assign_match, start_match_command, START_MATCH twice
-		assert.Equal(t, "ACCEPTED", handed(t, p, s.post, assignmentOf(fmt.Sprintf("R%dM1", i+1), "P01", "P02")).Text("status"))
+		assert.Equal(t, "ACCEPTED", assigned(t, p, s.post, assignmentOf(fmt.Sprintf("R%dM1", i+1), "P01", "P02")).Text("status"))
 		assert.Contains(t, s.bodies[tries-1], `"method":"START_MATCH"`)
 		assert.Contains(t, s.bodies[tries-1], `"sender":"league_manager:LM01","timestamp"`, "without a token that the referee could take for its own")
 		assert.Equal(t, tries, s.tries())

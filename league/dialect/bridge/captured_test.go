@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// makers are those whose traffic was captured, with the files that have it.
-func makers() map[string][]string {
+// captures are the captures of third-party leagues, with their files of matches.
+func captures() map[string][]string {
 	return map[string][]string{
 		"maker-a": {"match1"}, "maker-b": {"match1", "other"}, "maker-c": {"match1"}, "maker-d": {"match1"}, "maker-e": {"match1", "other"},
 	}
 }
 
-// idsAt are the ids of the players of a maker by port, as they were registered.
-func idsAt(t *testing.T, maker string) map[int]string {
+// idsAt are the ids with which the players of a capture registered, by port.
+func idsAt(t *testing.T, capture string) map[int]string {
 	ids := map[int]string{}
-	for _, e := range captured(t, maker, "registration") {
+	for _, e := range captured(t, capture, "registration") {
 		meta, isPlayer := e.Request["params"].(object)["player_meta"].(object)
 		if !isPlayer {
 			continue
@@ -49,7 +49,7 @@ func alike(t *testing.T, captured, ours any, at string) {
 		if name == "error" && value == nil || name == "choices" || name == "auth_token" {
 			continue
 		}
-		if assert.Contains(t, got, name, at) && (!strings.HasPrefix(name, "winner") || got[name] != nil) { // nobody may have won
+		if assert.Contains(t, got, name, at) && (!strings.HasPrefix(name, "winner") || got[name] != nil) { // a draw has no winner
 			alike(t, value, got[name], at+"."+name)
 		}
 	}
@@ -58,16 +58,16 @@ func alike(t *testing.T, captured, ours any, at string) {
 // Our players answer what third-party referees asked their players as their
 // players have answered.
 func TestPlayersAnswerCapturedRequestsAsCaptured(t *testing.T) {
-	for maker, files := range makers() {
+	for capture, files := range captures() {
 		for _, form := range []string{"as one writes it", "as another writes it"} {
-			t.Run(maker+" "+form, func(t *testing.T) {
+			t.Run(capture+" "+form, func(t *testing.T) {
 				w := newWorld(t)
 				players := map[int]*agent{}
-				for port, id := range idsAt(t, maker) {
+				for port, id := range idsAt(t, capture) {
 					players[port], _ = w.player(fmt.Sprintf("http://localhost:%d/mcp", port), id)
 				}
 				asked := 0
-				for _, e := range captured(t, maker, files...) {
+				for _, e := range captured(t, capture, files...) {
 					a := players[e.Port]
 					if a == nil {
 						continue
@@ -78,7 +78,7 @@ func TestPlayersAnswerCapturedRequestsAsCaptured(t *testing.T) {
 						body = inOrder(t, e.Request)
 					}
 					answer := ask(t, a, e.Path, body)
-					at := maker + " " + e.Request["method"].(string)
+					at := capture + " " + e.Request["method"].(string)
 					alike(t, e.Response, answer, at)
 					assert.Equal(t, e.Request["id"], answer["id"], at)
 					assert.NotContains(t, answer, "error", at)
@@ -111,28 +111,28 @@ func inOrder(t *testing.T, request object) string {
 // Our referee that a third-party manager tells to begin a match plays it,
 // answers as the manager expects, and reports.
 func TestRefereeStartsMatchesOfCapturedManagers(t *testing.T) {
-	for maker, files := range makers() {
+	for capture, files := range captures() {
 		starts := 0
-		for _, e := range captured(t, maker, files...) {
+		for _, e := range captured(t, capture, files...) {
 			if e.Port != 8001 && e.Port != 8002 {
 				continue
 			}
 			starts++
-			t.Run(maker, func(t *testing.T) {
+			t.Run(capture, func(t *testing.T) {
 				w := newWorld(t)
-				for port, id := range idsAt(t, maker) {
+				for port, id := range idsAt(t, capture) {
 					w.player(fmt.Sprintf("http://localhost:%d/mcp", port), id)
 				}
-				told := make(chan struct{})
-				w.onReport = func() { close(told) }
+				reported := make(chan struct{})
+				w.onReport = func() { close(reported) }
 				a := w.referee(fmt.Sprintf("http://localhost:%d/mcp", e.Port), "REF01", 2)
 				answer := ask(t, a, e.Path, text(t, e.Request))
-				alike(t, e.Response, answer, maker)
-				<-told
+				alike(t, e.Response, answer, capture)
+				<-reported
 			})
 		}
-		if maker == "maker-b" || maker == "maker-c" || maker == "maker-e" {
-			assert.Positive(t, starts, maker)
+		if capture == "maker-b" || capture == "maker-c" || capture == "maker-e" {
+			assert.Positive(t, starts, capture)
 		}
 	}
 }

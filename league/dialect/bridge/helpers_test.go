@@ -28,11 +28,6 @@ func (p *peers) served(body, response []byte) {
 }
 
 // formsOf is the number of forms of a method.
-func formsOf(method string) (n int) {
-	for range dialect.MethodOf(method).Forms() {
-		n++
-	}
-	return n
-}
+func formsOf(method string) int { return len(dialect.MethodOf(method).Forms()) }
 
 func decode(raw []byte, into any) error { return json.Unmarshal(raw, into) }

@@ -25,33 +25,6 @@ func (c *call) learnedForm() (f dialect.Form, ok bool) {
 	return known.form, true
 }
 
-// refusedLately tells whether the endpoint has rejected all forms of the method lately, and
-// returns the form in which it is called nevertheless.
-func (c *call) refusedLately() (placed, bool) {
-	at := c.find(c.endpoint)
-	if at == nil {
-		return placed{}, false
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	patience := refusedFor
-	if c.method.Registers || c.match != nil {
-		patience = refusedForShort
-	}
-	known := at.methods[c.method.Name]
-	if known == nil || known.refused.IsZero() {
-		return placed{}, false
-	}
-	if c.options.Clock.Now().Sub(known.refused) >= patience { // from the beginning
-		*known = methodForms{loggedAs: known.loggedAs, fruitless: known.fruitless}
-		return placed{}, false
-	}
-	if known.best.rank() >= ownText {
-		return placed{known.best.position, known.best.form}, true
-	}
-	return placed{0, dialect.SpecForm(c.method.Name)}, true
-}
-
 // learn remembers the form that the endpoint understood.
 func (c *call) learn(f dialect.Form) {
 	isSpecForm := f == dialect.SpecForm(c.method.Name)

@@ -22,7 +22,7 @@ const (
 	overHead  = `{"protocol":"league.v2","message_type":"GAME_OVER","sender":"referee:REF01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c-1","match_id":"R1M1",`
 )
 
-// compact is a call in the bytes in which our own agents write theirs.
+// compact is a call in the form of our agents, byte for byte.
 func compact(method, params string) string {
 	return `{"jsonrpc":"2.0","method":"` + method + `","params":` + params + `,"id":1}`
 }
@@ -42,8 +42,8 @@ func TestHarmlessDeviationsAreAccepted(t *testing.T) {
 		{"no context", call("choose_parity", context(`null`))},
 		{"standings of nulls", call("choose_parity", context(`{"opponent_id":null,"your_standings":{"wins":null,"losses":0,"draws":"","points":null}}`))},
 		{"a sender with a suffix", call("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
-		{"league_id is null in a call that looks like ours", compact("update_standings", with(table, `"league_of_others"`, `null`))},
-		{"a sender with a suffix in a call that looks like ours", compact("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
+		{"league_id is null in the form of our agents", compact("update_standings", with(table, `"league_of_others"`, `null`))},
+		{"a sender with a suffix in the form of our agents", compact("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
 		{"only a winner", call("notify_match_result", overHead+`"winner":"P01"}`)},
 		{"only a status", call("notify_match_result", overHead+`"status":"DRAW"}`)},
 		{"only a winner in the result", call("notify_match_result", overHead+`"game_result":{"winner_player_id":"P04"}}`)},
@@ -72,8 +72,8 @@ func TestGameOverOfAWinnerOrAStatusIsFiled(t *testing.T) {
 	}
 }
 
-// An agent that is in no league cannot know which one is meant.
-func TestLeagueOfAnAgentWithoutOneIsNotGuessed(t *testing.T) {
+// An agent without a league does not guess one.
+func TestAgentWithoutLeagueDoesNotGuessOne(t *testing.T) {
 	a, _ := newWorld(t).enter(ourPlayer)
 	protocol.Invite.Handle(a.mux, protocol.NewStamp("player:P01", protocol.SystemClock()),
 		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
@@ -83,7 +83,7 @@ func TestLeagueOfAnAgentWithoutOneIsNotGuessed(t *testing.T) {
 	assert.Equal(t, "E003", answer["error"].(object)["data"].(object)["error_code"])
 }
 
-func TestManagerIsAskedAboutItsOwnLeagueWhereNoneIsNamed(t *testing.T) {
+func TestQueryWithoutLeagueIsAboutTheLeagueOfTheManager(t *testing.T) {
 	const query = `{"protocol":"league.v2","message_type":"LEAGUE_QUERY","sender":"player:P01","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","league_id":null,"query_type":"GET_STATUS"}`
 	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	for _, body := range []string{call("league_query", query), compact("league_query", query)} {
@@ -100,7 +100,7 @@ func TestManagerIsAskedAboutItsOwnLeagueWhereNoneIsNamed(t *testing.T) {
 	}
 }
 
-func TestProtocolNameInPlaceOfItsVersionCountsAsNone(t *testing.T) {
+func TestProtocolNameInPlaceOfItsVersionCountsAsNoVersion(t *testing.T) {
 	var log bytes.Buffer
 	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.New(&log)})
 	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
@@ -124,7 +124,7 @@ func playedBy(t *testing.T, a *agent) (played []protocol.PlayedMatch) {
 	return played
 }
 
-// A request that leaves out its game is about the game of the league.
+// A request without a game is about the game of the league.
 func TestMissingGameIsTheGameOfTheLeague(t *testing.T) {
 	const (
 		round = `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",` +
@@ -142,9 +142,9 @@ func TestMissingGameIsTheGameOfTheLeague(t *testing.T) {
 		refused  bool // all but the last
 		want     string
 	}{
-		{"announced as our manager does", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, false, "tic_tac_toe"},
+		{"announced in the form of our manager", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, false, "tic_tac_toe"},
 		{"announced in another form", bridge.Options{}, []string{call("round_announcement", round), call("handle_game_invitation", withoutGame)}, false, "tic_tac_toe"},
-		{"announced by a stranger", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, true, "even_odd"},
+		{"announced by an untrusted caller", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", withoutGame)}, true, "even_odd"},
 		{"in a form without envelope", bridge.Options{}, []string{compact("notify_round", round), call("handle_game_invitation", `{"match_id":"R1M1"}`)}, false, "tic_tac_toe"},
 		{"not announced", bridge.Options{}, []string{call("handle_game_invitation", withoutGame)}, false, "even_odd"},
 		{"a report to a manager", bridge.Options{League: "L", Game: "tic_tac_toe"}, []string{call("report_match_result", report)}, false, "tic_tac_toe"},

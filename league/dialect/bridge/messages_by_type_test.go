@@ -17,8 +17,8 @@ func head(kind string) string {
 	return `{"protocol":"league.v2","message_type":"` + kind + `","sender":"referee:REF01","timestamp":"2026-11-22T04:31:16Z","conversation_id":"c-1",`
 }
 
-// A referee that calls methods by message types and leaves out what the player knows plays
-// a match, and the player files its result.
+// A player plays a match of a referee that calls methods by message types and leaves out
+// members that the player knows. It stores the result.
 func TestSparseMatchByMessageTypesIsPlayed(t *testing.T) {
 	for said, want := range map[string]protocol.PlayedMatch{
 		`"drawn_number":9,"your_choice":"even","opponent_choice":"odd","result":"LOSS","points_earned":0}`:  {Result: "LOSS", OpponentChoice: "odd", DrawnNumber: 9},
@@ -42,7 +42,7 @@ func TestSparseMatchByMessageTypesIsPlayed(t *testing.T) {
 	}
 }
 
-// A player that its referee calls by another id than the manager assigned acknowledges the
+// If the referee uses another player_id than the assigned one, the player acknowledges the
 // result of that id.
 func TestAcknowledgedResultIsThatOfTheIdInTheQuestion(t *testing.T) {
 	for winner, want := range map[string]string{`"P07"`: "WIN", `"P04"`: "LOSS"} {
@@ -75,19 +75,19 @@ func TestNestedMembersAreRead(t *testing.T) {
 	assert.Equal(t, "P02", playedBy(t, a)[0].OpponentID)
 }
 
-// Notices of third-party managers are acknowledged with the deviations that were seen.
+// A player acknowledges notices of third-party managers with the known deviations.
 func TestRoundNoticesOfThirdPartyManagersAreAcknowledged(t *testing.T) {
 	completed := func(rest string) string {
 		return strings.NewReplacer("GAME_OVER", "ROUND_COMPLETED", "referee:REF01", "league_manager").Replace(head("GAME_OVER")) + rest
 	}
 	for name, body := range map[string]string{
-		"no next_round_id":        call("notify_round_completed", completed(`"league_id":"l","round_id":3,"matches_completed":2}`)),
-		"an incomplete summary":   call("round_completed", completed(`"round_id":1,"matches_completed":2,"summary":{"total_matches":2,"completed_matches":2,"draws":0},"next_round_id":2}`)),
-		"a summary that is null":  call("notify_round_completed", completed(`"round_id":1,"summary":null,"next_round_id":2}`)),
-		"completion of round 0":   call("notify_round_completed", completed(`"round_id":0,"matches_completed":1,"next_round_id":null,"summary":{"total_matches":1,"wins":1,"draws":0,"technical_losses":0}}`)),
-		"standings of round 0":    call("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
-		"standings as a notice":   call("tools/call", `{"name":"notify_standings","arguments":`+table+`}`),
-		"round 0 that looks ours": compact("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
+		"no next_round_id":                  call("notify_round_completed", completed(`"league_id":"l","round_id":3,"matches_completed":2}`)),
+		"an incomplete summary":             call("round_completed", completed(`"round_id":1,"matches_completed":2,"summary":{"total_matches":2,"completed_matches":2,"draws":0},"next_round_id":2}`)),
+		"a summary that is null":            call("notify_round_completed", completed(`"round_id":1,"summary":null,"next_round_id":2}`)),
+		"completion of round 0":             call("notify_round_completed", completed(`"round_id":0,"matches_completed":1,"next_round_id":null,"summary":{"total_matches":1,"wins":1,"draws":0,"technical_losses":0}}`)),
+		"standings of round 0":              call("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
+		"standings as a notice":             call("tools/call", `{"name":"notify_standings","arguments":`+table+`}`),
+		"round 0 in the form of our agents": compact("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
 	} {
 		answer := ask(t, invited(t), "/mcp", body)
 		assert.Contains(t, answer, "result", "%s: %v", name, answer)

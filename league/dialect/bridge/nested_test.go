@@ -10,8 +10,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An agent whose validator misses nested members gets them in the next try, and in the
-// first try of all later questions.
+// An agent that requires nested members gets them in the next attempt, and in the first
+// attempt of all later questions.
 func TestAgentThatRequiresNestedMembersGetsThem(t *testing.T) {
 	required := map[string][]string{
 		"GAME_INVITATION":    {"league_id", "round_id", "match_id", "game_invitation"},

@@ -18,7 +18,8 @@ import (
 type poster struct {
 	id, token string
 	w         *world
-	// reply makes the HTTP answer to a question of its honest answer; nil gives that.
+	// reply makes the HTTP response to a question from the right answer; nil returns the
+	// right answer.
 	reply func(p *poster, messageType string, answer object) (status int, body string)
 
 	mu    sync.Mutex
@@ -55,12 +56,12 @@ func (p *poster) serve(body []byte) (int, string) {
 	return 200, text(p.w.t, object{"jsonrpc": "2.0", "result": answer, "id": q["id"]})
 }
 
-// post posts an answer to the referee, from an address, in the form of a call.
+// post posts an answer to the referee from an address.
 func (p *poster) post(from netip.Addr, answer object) object {
 	return p.postBody(from, call(answer["message_type"].(string), text(p.w.t, answer)))
 }
 
-// answers are what the referee has answered to the posts.
+// answers are the responses of the referee to the posts.
 func (p *poster) answers() []object {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,8 +111,7 @@ func (w *world) posters(reply func(p *poster, messageType string, answer object)
 
 const receivedReply = `{"jsonrpc":"2.0","result":{"status":"RECEIVED"},"id":1}`
 
-// later replies that the answer comes later, and posts it after a
-// second.
+// later replies RECEIVED, and posts the answer after a second.
 func later(status int, reply string, post func(p *poster, answer object)) func(*poster, string, object) (int, string) {
 	return func(p *poster, _ string, answer object) (int, string) {
 		time.AfterFunc(time.Second, func() { post(p, answer) })
@@ -119,7 +119,7 @@ func later(status int, reply string, post func(p *poster, answer object)) func(*
 	}
 }
 
-// inVirtualTime runs a story in a world of its own.
+// inVirtualTime runs a test with its own world in virtual time.
 func inVirtualTime(t *testing.T, story func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestAnswerPostedAfterTheDeadlineIsRejected(t *testing.T) {
 	})
 }
 
-func TestAnswerInTheReplyCountsAndThePostedOneDoesNot(t *testing.T) {
+func TestPostedAnswerAfterAReplyIsRejected(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		a, b := w.posters(func(p *poster, messageType string, answer object) (int, string) {
 			posted := object{}
@@ -260,7 +260,7 @@ func TestPostedAnswerOfAnotherCallerIsRejected(t *testing.T) {
 		{"the answer to another question", false, localhost, func(a object) { a["message_type"] = "GAME_MOVE_RESPONSE" }, "E014"},
 		{"no token, in a lenient league, from the player's host", true, localhost, func(a object) { delete(a, "auth_token") }, ""},
 		{"a token of its own, in a lenient league, from the player's host", true, localhost, func(a object) { a["auth_token"] = "tok-p01" }, ""},
-		{"no token, in a lenient league, from the player's host by its other name", true, netip.IPv6Loopback(), func(a object) { delete(a, "auth_token") }, ""},
+		{"no token, in a lenient league, from another loopback address", true, netip.IPv6Loopback(), func(a object) { delete(a, "auth_token") }, ""},
 		{"no token, in a lenient league, from another host", true, elsewhere, func(a object) { delete(a, "auth_token") }, "E014"},
 		{"no token, in a lenient league, from no address", true, netip.Addr{}, func(a object) { delete(a, "auth_token") }, "E014"},
 		{"no token, in a lenient league, from the opponent at the same host", true, localhost, func(a object) {
@@ -305,7 +305,7 @@ func TestOnlyTheFirstPostedAnswerCounts(t *testing.T) {
 	})
 }
 
-// Both players are on one host, and neither shows a token.
+// Both players are on one host, and neither sends a token.
 func TestPlayersOnOneHostMayPostAnswersWithoutTokenInALenientLeague(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		posts := later(200, receivedReply, func(p *poster, answer object) {
@@ -321,7 +321,7 @@ func TestPlayersOnOneHostMayPostAnswersWithoutTokenInALenientLeague(t *testing.T
 	})
 }
 
-// The player may post its answer until the end of the window, and gets the question once.
+// A player may post its answer until the end of the window. It gets the question once.
 func TestAnswerPostedLateInTheWindowIsTheReply(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		posted := map[string]bool{}

@@ -13,8 +13,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Whatever an agent answers, what comes of it is one JSON-RPC response, or stays for
-// the carrier to judge.
+// Any answer of an agent becomes one JSON-RPC response, or stays as it is for the carrier.
 func FuzzReply(f *testing.F) {
 	f.Add(uint8(0), 200, []byte(chooses))
 	f.Add(uint8(1), 200, []byte("data: {\"result\":\n\n"))
@@ -22,8 +21,8 @@ func FuzzReply(f *testing.F) {
 	f.Add(uint8(3), 200, []byte(`{"result":{"content":[{"text":"{\"a\":[]}"}]}}`))
 	f.Add(uint8(5), 404, []byte(`{"result":"{\"error\":{}}"}`))
 	f.Add(uint8(13), 200, []byte(`{"result":{"status":"busy","draw_commitment":5}}`))
-	for _, maker := range []string{"a", "b", "c", "d", "e"} {
-		text, err := os.ReadFile("../testdata/peers/maker-" + maker + "/match1.json")
+	for _, capture := range []string{"a", "b", "c", "d", "e"} {
+		text, err := os.ReadFile("../testdata/peers/maker-" + capture + "/match1.json")
 		require.NoError(f, err)
 		var list []struct {
 			Status   int            `json:"status"`

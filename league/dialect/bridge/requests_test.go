@@ -32,7 +32,7 @@ func call(method, params string) string {
 	return `{"jsonrpc": "2.0", "method": "` + method + `", "params": ` + params + `, "id": "x-1"}`
 }
 
-// invited is our player that was invited to R1M1.
+// invited is our player with an invitation to R1M1.
 func invited(t testing.TB) *agent {
 	t.Helper()
 	a, _ := newWorld(t).player(ourPlayer, "P01")
@@ -40,28 +40,28 @@ func invited(t testing.TB) *agent {
 	return a
 }
 
-// Whatever a method is called and whatever is around its message, it is
-// understood, and the answer has the same around it.
+// A call with any name of the method, and any structure around its message, is understood.
+// The answer has the same structure.
 func TestCallInEachFormIsAnsweredInThatForm(t *testing.T) {
 	inResult := func(answer object) any { return answer["result"] }
 	tests := []struct {
 		name, path, body string
 		message          func(answer object) any
 	}{
-		{"as the protocol has it", "/mcp", call("choose_parity", choiceCall), inResult},
+		{"spec-compliant", "/mcp", call("choose_parity", choiceCall), inResult},
 		{"the message type", "/mcp", call("CHOOSE_PARITY_CALL", choiceCall), inResult},
 		{"the message type in lower case", "/mcp", call("choose_parity_call", choiceCall), inResult},
-		{"an older name", "/mcp", call("parity_choose", choiceCall), inResult},
+		{"an alias", "/mcp", call("parity_choose", choiceCall), inResult},
 		{"receive_", "/mcp", call("receive_parity_call", choiceCall), inResult},
 		{"mcp_message", "/mcp", call("mcp_message", choiceCall), inResult},
 		{"any method, by the type of the message", "/mcp", call("do_it", choiceCall), inResult},
 		{"any method, by the type in lower case", "/mcp", call("do_it", strings.Replace(choiceCall, "CHOOSE_PARITY_CALL", "choose_parity_call", 1)), inResult},
 		{"the message within the params", "/mcp", call("handle_message", `{"message":`+choiceCall+`}`), inResult},
-		{"the message within the params, whose answer stands within the result", "/mcp", call("handle_message", `{"message":`+choiceCall+`}`),
+		{"the message within the params, and the answer within the result", "/mcp", call("handle_message", `{"message":`+choiceCall+`}`),
 			func(answer object) any { return answer["result"].(object)["response"] }},
 		{"a tool", "/mcp", call("tools/call", `{"name":"choose_parity","arguments":`+choiceCall+`}`),
 			func(answer object) any { return read(t, []byte(contentOf(t, answer, false))) }},
-		{"a tool that is told no more than it must be", "/mcp", call("tools/call", `{"name":"choose_parity","arguments":{"match_id":"R1M1","sender":"REF01"}}`),
+		{"a tool with the necessary members alone", "/mcp", call("tools/call", `{"name":"choose_parity","arguments":{"match_id":"R1M1","sender":"REF01"}}`),
 			func(answer object) any { return read(t, []byte(contentOf(t, answer, false))) }},
 		{"the message alone", "/mcp", choiceCall, func(answer object) any { return answer }},
 	}
@@ -86,8 +86,8 @@ func TestCallInEachFormIsAnsweredInThatForm(t *testing.T) {
 	}
 }
 
-// A registration by its message type that lacks members of its meta gets them as a bare
-// one does.
+// A registration without members of its meta gets them, as the message alone or by its
+// message type.
 func TestSparseRegistrationIsCompleted(t *testing.T) {
 	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	for _, test := range []struct{ kind, sender, meta, said, want string }{
@@ -105,7 +105,7 @@ func TestSparseRegistrationIsCompleted(t *testing.T) {
 	}
 }
 
-// contentOf is the text that a tool of MCP answered.
+// contentOf is the text in the result of a tool of MCP.
 func contentOf(t *testing.T, answer object, failed bool) string {
 	t.Helper()
 	result := answer["result"].(object)
@@ -116,7 +116,7 @@ func contentOf(t *testing.T, answer object, failed bool) string {
 	return content[0].(object)["text"].(string)
 }
 
-// What is refused is refused in the form in which it was asked.
+// The error has the form of the request.
 func TestRejectionHasTheFormOfTheRequest(t *testing.T) {
 	a := invited(t)
 	other := strings.Replace(choiceCall, "R1M1", "R7M7", 1)
@@ -148,7 +148,7 @@ func TestRejectionHasTheFormOfTheRequest(t *testing.T) {
 	}
 }
 
-// What is no dialect that is known here reaches the codec as it came.
+// The codec gets a request in no known form unchanged.
 func TestRequestWithoutKnownFormIsPassedOnUnchanged(t *testing.T) {
 	for _, body := range []string{
 		``, ` `, `nothing`, `[]`, `[1]`, `1`, `null`, `{}`, `{"a":1}`, `{"jsonrpc":"2.0"}`, `{`,
@@ -183,8 +183,7 @@ func TestRequestWithoutKnownFormIsPassedOnUnchanged(t *testing.T) {
 	}
 }
 
-// A request in the protocol's own form that is wrong stays wrong, and so does all
-// else that is wrong in one of another form.
+// The bridge corrects no invalid value, in no form.
 func TestInvalidValuesAreRejectedInEveryForm(t *testing.T) {
 	without := func(message, member string) string {
 		o := read(t, []byte(message))
@@ -195,24 +194,24 @@ func TestInvalidValuesAreRejectedInEveryForm(t *testing.T) {
 	tests := []struct{ name, method, params, code, field string }{
 		{"a member is missing", "handle_game_invitation", without(invitation, "opponent_id"), "E003", "opponent_id"},
 		{"a league that is a number", "handle_game_invitation", strings.Replace(invitation, `"league_of_others"`, `7`, 1), "E002", "league_id"},
-		{"a result that says nothing", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"something"`, 1), "E003", "game_result"},
+		{"an empty result", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"something"`, 1), "E003", "game_result"},
 		{"a sender is missing", "handle_game_invitation", without(invitation, "sender"), "E003", "sender"},
 		{"a deadline is missing", "choose_parity", without(choiceCall, "deadline"), "E003", "deadline"},
 		{"a time is missing", "choose_parity", without(choiceCall, "timestamp"), "E003", "timestamp"},
 		{"a conversation is missing", "choose_parity", without(choiceCall, "conversation_id"), "E003", "conversation_id"},
 		{"another type", "choose_parity", strings.Replace(choiceCall, "CHOOSE_PARITY_CALL", "GAME_OVER", 1), "E002", "message_type"},
 		{"another protocol", "choose_parity", strings.Replace(choiceCall, "league.v2", "league.v1", 1), "E018", "protocol"},
-		{"another protocol, in another form", "receive_parity_call", strings.Replace(choiceCall, "league.v2", "league.v1", 1), "E018", "protocol"},
+		{"another protocol, in a third-party form", "receive_parity_call", strings.Replace(choiceCall, "league.v2", "league.v1", 1), "E018", "protocol"},
 		{"a local time", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "2026-11-20T17:02:32+02:00", 1), "E021", "timestamp"},
 		{"a time without a zone", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "2026-11-20T17:02:32.123", 1), "E021", "timestamp"},
-		{"a time that is none", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261320T170342Z", 1), "E021", "timestamp"},
-		{"a role that is none", "handle_game_invitation", strings.Replace(invitation, "PLAYER_A", "referee", 1), "E002", "role_in_match"},
+		{"an invalid time", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261320T170342Z", 1), "E021", "timestamp"},
+		{"an invalid role", "handle_game_invitation", strings.Replace(invitation, "PLAYER_A", "referee", 1), "E002", "role_in_match"},
 		{"a round with a letter", "handle_game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1), "E002", "round_id"},
-		{"a deadline that is none, in another form", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `-1`, 1), "E021", "deadline"},
-		{"a deadline beyond all calendars, in another form", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `999999999999999999`, 1), "E021", "deadline"},
-		{"a round that is none, in another form", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"final"`, 1), "E002", "round_id"},
-		{"no match, in another form", "game_invitation", without(invitation, "match_id"), "E003", "match_id"},
-		{"a standing that is none", "choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{"wins":1}}`, 1), "E003", "context.your_standings.losses"},
+		{"an invalid deadline, in a third-party form", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `-1`, 1), "E021", "deadline"},
+		{"a deadline out of range, in a third-party form", "parity_call", strings.Replace(choiceCall, `"2026-11-20T17:03:02Z"`, `999999999999999999`, 1), "E021", "deadline"},
+		{"an invalid round, in a third-party form", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"final"`, 1), "E002", "round_id"},
+		{"no match, in a third-party form", "game_invitation", without(invitation, "match_id"), "E003", "match_id"},
+		{"an invalid standing", "choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{"wins":1}}`, 1), "E003", "context.your_standings.losses"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -226,7 +225,7 @@ func TestInvalidValuesAreRejectedInEveryForm(t *testing.T) {
 	}
 }
 
-// What others write otherwise is read.
+// Deviations in names and values are understood.
 func TestThirdPartyNamesAndTimesAreUnderstood(t *testing.T) {
 	tests := []struct{ name, method, params string }{
 		{"a compact time", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261120T170342Z", 1)},
@@ -235,12 +234,12 @@ func TestThirdPartyNamesAndTimesAreUnderstood(t *testing.T) {
 		{"a role in lower case", "handle_game_invitation", strings.Replace(invitation, "PLAYER_A", "player_b", 1)},
 		{"opponent", "handle_game_invitation", strings.Replace(invitation, "opponent_id", "opponent", 1)},
 		{"no standings", "choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{}}`, 1)},
-		{"a referee that spells its name otherwise", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:ref01", 1)},
-		{"a referee that leaves its kind out", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "REF01", 1)},
+		{"a referee id in lower case", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:ref01", 1)},
+		{"a referee id without its role", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "REF01", 1)},
 		{"a winner under another name", "game_over", strings.Replace(gameOver, "winner_player_id", "winner", 1)},
-		{"a winner that is none", "game_over", `{"match_id":"R1M1","sender":"referee:REF01","game_result":{"winner":"DRAW"}}`},
+		{"a winner DRAW", "game_over", `{"match_id":"R1M1","sender":"referee:REF01","game_result":{"winner":"DRAW"}}`},
 		{"a round with a letter", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1)},
-		{"standings of a type of its own", "handle", `{"message_type":"STANDINGS_UPDATE","round_id":1,"standings":[{"rank":1,"player_id":"P01","display_name":"Ours","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`},
+		{"standings with another message type", "handle", `{"message_type":"STANDINGS_UPDATE","round_id":1,"standings":[{"rank":1,"player_id":"P01","display_name":"Ours","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`},
 		{"a reason beside the result", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"reason":"x","game_result"`, 1)},
 	}
 	for _, test := range tests {
@@ -249,7 +248,7 @@ func TestThirdPartyNamesAndTimesAreUnderstood(t *testing.T) {
 			assert.Contains(t, answer, "result", "%v", answer)
 		})
 	}
-	t.Run("another referee is another", func(t *testing.T) {
+	t.Run("another referee is not the same", func(t *testing.T) {
 		answer := ask(t, invited(t), "/mcp", call("choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:REF02", 1)))
 		assert.Contains(t, answer, "error")
 	})
@@ -268,8 +267,7 @@ func TestGameOverIsAcknowledgedWithTheResultOfThePlayer(t *testing.T) {
 	}
 }
 
-// A match without an envelope is one from beginning to end, and the player knows
-// its round from the announcement.
+// A player plays a whole match without envelopes. It knows the round from the announcement.
 func TestMatchWithoutEnvelopesIsPlayed(t *testing.T) {
 	w := newWorld(t)
 	a, p := w.player(ourPlayer, "P1")
@@ -285,7 +283,7 @@ func TestMatchWithoutEnvelopesIsPlayed(t *testing.T) {
 	assert.Equal(t, 1, p.Record().Stats.Wins)
 }
 
-// A notification of another form has its effect, and no answer.
+// A notification in a third-party form has its effect, and no answer.
 func TestNotificationHasNoAnswer(t *testing.T) {
 	a := invited(t)
 	status, answer := a.serve(t.Context(), "", "/mcp", `{"jsonrpc":"2.0","method":"game_over","params":`+gameOver+`}`)

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -34,24 +33,22 @@ type search struct {
 // tries that form first, with all of its window.
 //
 // An error of the protocol, and an HTTP status that asks to wait, end the search.
-// Without an understood form, search returns the most informative rejection. Alone is set
-// if there is only one form, because the agent has rejected all lately.
-func (c *call) search(ctx context.Context, forms iter.Seq2[int, dialect.Form], alone bool) (reply, error) {
+// Without an understood form, search returns the most informative rejection.
+func (c *call) search(ctx context.Context) (reply, error) {
+	forms, alone := c.plan()
 	s := &search{call: c, began: time.Now()}
 	if end, limited := ctx.Deadline(); limited {
 		s.window = end.Sub(s.began)
 	}
-	exhausted, first := true, true
-	for position, f := range forms {
-		if !first && s.halfIsOver() {
+	exhausted := true
+	for i, p := range forms {
+		if i > 0 && s.window > 0 && time.Since(s.began) >= s.window/2 {
 			exhausted = false
 			break
 		}
-		r, done, err := s.try(ctx, position, f, first)
-		if done {
+		if r, done, err := s.try(ctx, p.position, p.form, i == 0); done {
 			return r, err
 		}
-		first = false
 	}
 	best := c.fail(s, exhausted, alone)
 	if s.late != 0 || best.none() {
@@ -62,8 +59,6 @@ func (c *call) search(ctx context.Context, forms iter.Seq2[int, dialect.Form], a
 	}
 	return reply(best), nil
 }
-
-func (s *search) halfIsOver() bool { return s.window > 0 && time.Since(s.began) >= s.window/2 }
 
 // try tries one form. Done tells that the search is over.
 func (s *search) try(ctx context.Context, position int, f dialect.Form, first bool) (r reply, done bool, err error) {
@@ -96,54 +91,66 @@ type placed struct {
 	form     dialect.Form
 }
 
-// order yields the forms to try at the endpoint: the likeliest one, then those that it has
+// plan returns the forms to try at the endpoint: the likeliest one, then those that it has
 // not rejected, by distance from the form that it understood last. The likeliest form
 // begins every call, because its rejection may have been about the content, or temporary: it
 // is the form that was not answered in time, or was rejected with a text of its own, else
-// the first of all.
+// the first of all. Alone tells that the agent has rejected all forms lately: it is called
+// in the likeliest one alone.
 //
 // Agents often reject a notice under any name. Then few forms are tried.
-func (c *call) order() iter.Seq2[int, dialect.Form] {
+func (c *call) plan() (forms []placed, alone bool) {
 	at := c.find(c.endpoint)
 	if at == nil {
-		return c.method.Forms()
+		at = &peer{methods: map[string]*methodForms{}}
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	known := at.forms(c.method.Name)
-	var all []placed
-	for len(all) == 0 {
+	if !known.refused.IsZero() {
+		if only, lately := c.refusedLately(known); lately {
+			return []placed{only}, true
+		}
+		*known = methodForms{loggedAs: known.loggedAs, fruitless: known.fruitless} // from the beginning
+	}
+	for len(forms) == 0 {
 		for n, f := range c.method.Forms() {
 			if known.fruitless>>n&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
-				all = append(all, placed{n, f})
+				forms = append(forms, placed{n, f})
 			}
 		}
-		if len(all) == 0 { // from the beginning
+		if len(forms) == 0 { // from the beginning
 			known.fruitless = 0
 		}
 	}
 	if at.hasLast {
-		slices.SortStableFunc(all, func(a, b placed) int { return a.form.Distance(at.last) - b.form.Distance(at.last) })
+		slices.SortStableFunc(forms, func(a, b placed) int { return a.form.Distance(at.last) - b.form.Distance(at.last) })
 	}
-	first := slices.IndexFunc(all, func(p placed) bool { return p.position == known.unanswered-1 })
+	first := slices.IndexFunc(forms, func(p placed) bool { return p.position == known.unanswered-1 })
 	if first < 0 {
-		first = slices.IndexFunc(all, func(p placed) bool {
+		first = slices.IndexFunc(forms, func(p placed) bool {
 			return known.learned && p.form == known.form || !known.learned && known.best.rank() >= ownText && p.form == known.best.form
 		})
 	}
-	begin := all[max(first, 0)]
+	begin := forms[max(first, 0)]
 	known.unanswered = 0
-	rest := slices.DeleteFunc(all, func(p placed) bool { return p == begin || known.rejected>>p.position&1 == 1 })
-	return func(yield func(int, dialect.Form) bool) {
-		if !yield(begin.position, begin.form) {
-			return
-		}
-		for _, p := range rest {
-			if !yield(p.position, p.form) {
-				return
-			}
-		}
+	rest := slices.DeleteFunc(forms, func(p placed) bool { return p == begin || known.rejected>>p.position&1 == 1 })
+	return slices.Insert(rest, 0, begin), false
+}
+
+// refusedLately tells whether the agent has rejected all forms of the method lately, and
+// returns the form in which it is called nevertheless.
+func (c *call) refusedLately(known *methodForms) (only placed, lately bool) {
+	patience := refusedFor
+	if c.method.Registers || c.match != nil {
+		patience = refusedForShort
 	}
+	if known.best.rank() >= ownText {
+		only = placed{known.best.position, known.best.form}
+	} else {
+		only.form = dialect.SpecForm(c.method.Name)
+	}
+	return only, c.options.Clock.Now().Sub(known.refused) < patience
 }
 
 // mayNotice tells whether a notice is sent in a form: in any form to an unknown agent, else

@@ -18,7 +18,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An asked question is one of the test, with what an agent knows of it.
+// An asked question, and the members by which an agent recognizes it.
 type askedQuestion struct {
 	method, messageType, other, message, answer string
 }
@@ -31,8 +31,8 @@ var askedQuestions = []askedQuestion{
 	{"start_match", "MATCH_ASSIGNMENT", "assign_match", theAssignment, `{"status":"accepted"}`},
 }
 
-// recognitions are the requests that agents understand: by kind of server, the message
-// in a request; nil for one that it does not understand.
+// recognitions return the message of a request, by kind of server; nil for a request that
+// the server does not understand.
 func recognitions() map[string]func(q askedQuestion, asked protocol.Object) protocol.Object {
 	params := func(asked protocol.Object) protocol.Object { return asked.Object("params") }
 	byMethod := func(name func(askedQuestion) string, within func(protocol.Object) protocol.Object) func(askedQuestion, protocol.Object) protocol.Object {
@@ -84,7 +84,7 @@ func recognitions() map[string]func(q askedQuestion, asked protocol.Object) prot
 	}
 }
 
-// rejections are what servers answer to requests that they do not understand.
+// rejections are the answers of servers to requests that they do not understand.
 func rejections() map[string]struct {
 	status int
 	answer string
@@ -116,8 +116,8 @@ func rejections() map[string]struct {
 	}
 }
 
-// Servers of any kind are understood within the tries of one call, and in few when it
-// is another question; the next call takes one.
+// One call finds the form of each kind of server. Another question takes few attempts, and
+// a repeated question one.
 func TestEachKindOfServerIsUnderstoodInOneCall(t *testing.T) {
 	for how, recognize := range recognitions() {
 		for what, rejection := range rejections() {
@@ -166,8 +166,8 @@ func TestEachKindOfServerIsUnderstoodInOneCall(t *testing.T) {
 	}
 }
 
-// A third-party referee is told to start matches by the announcement of a round in
-// every wrapping, too, within the tries of one call.
+// One call finds a third-party referee that starts matches by the announcement of a round,
+// in every wrapping.
 func TestEveryWrappingOfAnAnnouncementStartsAMatch(t *testing.T) {
 	announced := func(message protocol.Object) bool {
 		return message.Text("message_type") == "ROUND_ANNOUNCEMENT" && strings.Contains(string(message.Get("matches")), theReferee)
@@ -203,7 +203,7 @@ func TestEveryWrappingOfAnAnnouncementStartsAMatch(t *testing.T) {
 				}
 				return 200, `{"jsonrpc":"2.0","id":7,"result":{"status":"received"}}`
 			}}
-			assert.Equal(t, "ACCEPTED", handed(t, p, s.post, theAssignment).Text("status"))
+			assert.Equal(t, "ACCEPTED", assigned(t, p, s.post, theAssignment).Text("status"))
 			assert.LessOrEqual(t, s.tries(), formsOf("start_match"))
 		})
 	}
@@ -230,8 +230,8 @@ func limited(t *testing.T, p *peers, length time.Duration, method, message strin
 	return string(answer), err
 }
 
-// A search takes no more than half of the window, and the next call goes on where it
-// has stopped.
+// A search takes at most half of the window, and the next call goes on with the forms that
+// are left.
 func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
@@ -258,8 +258,8 @@ func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
 	})
 }
 
-// A player that thinks for long has all of the window in the protocol's own form, and
-// no other form is tried when it does not answer.
+// A slow player has the whole window in the specification's form. If it does not answer,
+// the bridge tries no other form.
 func TestTimeoutIsNoRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
@@ -274,8 +274,7 @@ func TestTimeoutIsNoRejection(t *testing.T) {
 	})
 }
 
-// A form to which nothing is answered takes a quarter of the window, and the forms
-// behind it are tried.
+// A form without an answer takes a quarter of the window. Then the next forms are tried.
 func TestHangingFormDoesNotEndTheSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
@@ -298,8 +297,8 @@ func TestHangingFormDoesNotEndTheSearch(t *testing.T) {
 	})
 }
 
-// A player that thinks for longer than a try may take, in a form that is not the
-// first, is asked in that form in the next call, with all of its window.
+// A later form has a quarter of the window. A player that needs longer gets that form first
+// in the next call, with the whole window.
 func TestSlowPlayerIsUnderstoodInTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
@@ -327,8 +326,8 @@ func TestSlowPlayerIsUnderstoodInTheNextCall(t *testing.T) {
 	})
 }
 
-// After HTTP 429, 502, 503 or 504 no other form is tried, and the call returns just
-// that; the next call goes on with the same form.
+// After HTTP 429, 502, 503 or 504 no other form is tried, and the call returns this status.
+// The next call begins with the same form.
 func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
 	for _, status := range []int{429, 502, 503, 504} {
 		p, waits := newTestPeers(zerolog.Nop()), false
@@ -353,8 +352,8 @@ func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
 	}
 }
 
-// Of all rejections the most informative one is returned, in whatever order they
-// come, with its HTTP status and its JSON-RPC code.
+// The call returns the most informative rejection, in any order, with its HTTP status and
+// its JSON-RPC code.
 func TestMostInformativeRejectionIsReturned(t *testing.T) {
 	type answered struct {
 		status int
@@ -394,8 +393,8 @@ func TestMostInformativeRejectionIsReturned(t *testing.T) {
 	}
 }
 
-// An agent that fails in the likeliest form, and does not know the others, has a
-// failure to tell.
+// If an agent fails in the likeliest form and does not know the others, the failure is the
+// most informative rejection.
 func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
 	for answer, status := range map[string]int{"Internal Server Error": 500, "<html>": 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`: 200} {
 		p := newTestPeers(zerolog.Nop())
@@ -415,8 +414,7 @@ func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
 	}
 }
 
-// What was the most informative rejection is remembered for the calls that come after
-// the search.
+// The calls after a search return its most informative rejection.
 func TestMostInformativeRejectionIsReturnedAgain(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
@@ -438,7 +436,7 @@ func TestMostInformativeRejectionIsReturnedAgain(t *testing.T) {
 }
 
 // When all forms failed, the log has one line with the decisive rejection, escaped and
-// without any token of the call, also if the agent has sent back what it was sent.
+// without tokens of the call, even if the agent echoes the request.
 func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
 	const bearer, token, access = "the-bearer-of-the-manager", "a-token-of-another-manager", "an-access-token-of-the-player"
 	message := strings.Replace(choiceCall, "}", `,"auth_token":"`+token+`","player_A":{"access_token":"`+access+`"}}`, 1)
@@ -501,9 +499,8 @@ func TestStatusThatAcceptsAnInvitationIsUnderstoodAtOnce(t *testing.T) {
 	}
 }
 
-// An agent that answers RECEIVED sends its answer later: that is no
-// acceptance and no choice.
-func TestDeferredAnswers(t *testing.T) {
+// RECEIVED announces a later answer. It is no acceptance and no choice.
+func TestReceivedIsNoAnswer(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		answer string
@@ -529,8 +526,8 @@ func TestDeferredAnswers(t *testing.T) {
 	}
 }
 
-// An error of the protocol ends the search, and teaches nothing: an agent may answer
-// so to what it does not know.
+// An error of the protocol ends the search, but proves no form: an agent may answer so to a
+// form that it does not know.
 func TestErrorOfTheProtocolTeachesNoForm(t *testing.T) {
 	p, knows := newTestPeers(zerolog.Nop()), false
 	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
@@ -549,9 +546,8 @@ func TestErrorOfTheProtocolTeachesNoForm(t *testing.T) {
 	assert.Equal(t, 2, s.tries())
 }
 
-// An agent that rejects a notice in every form is there, and need not be told again: the
-// rejection is an error of JSON-RPC, with its HTTP status. Once a form is learned, a
-// failure is a failure.
+// An agent that rejects a notice in every form has received it: the result is an error of
+// JSON-RPC that names the HTTP status. After a form is learned, an HTTP error stays one.
 func TestRejectedNoticeIsAnErrorOfJSONRPC(t *testing.T) {
 	for answer, status := range map[string]int{`{"detail":"Not Found"}`: 404, "<html>": 500, "<html lang=en>": 200} {
 		p, rejects := newTestPeers(zerolog.Nop()), true
@@ -602,7 +598,7 @@ func TestTokensAreMasked(t *testing.T) {
 		"nothing of that":                     "nothing of that",
 		"0123456789abcdef0123456789abcdefx":   "******x",
 		"cut 0123456789ab":                    "cut ***",
-		"less 0123456 is nobody's":            "less 0123456 is nobody's",
+		"less 0123456 is no token":            "less 0123456 is no token",
 		`{"a":"ABCDEFGHIJKLMNOP","b":"none"}`: `{"a":"***","b":"none"}`,
 		"Bearer bearer-of-ours":               "Bearer ***",
 	} {

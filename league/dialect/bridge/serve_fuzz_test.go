@@ -16,12 +16,12 @@ import (
 	"evenodd/league/protocol"
 )
 
-// FuzzServe: whatever is posted wherever to an agent in a league of others, there
-// is an answer that is JSON or none; what reaches the codec is what came, or one
-// call that is JSON; and what is no JSON object reaches it as it came.
+// FuzzServe posts any body to any path of an agent in a third-party league. The answer is
+// JSON or empty. The codec gets the body unchanged or one JSON call, and a body that is no
+// JSON object unchanged.
 func FuzzServe(f *testing.F) {
-	for maker, files := range makers() {
-		for _, e := range captured(f, maker, append(files, "registration")...) {
+	for capture, files := range captures() {
+		for _, e := range captured(f, capture, append(files, "registration")...) {
 			f.Add(e.Path, text(f, e.Request), true)
 		}
 	}
@@ -52,7 +52,7 @@ func FuzzServe(f *testing.F) {
 			if string(one) != body {
 				require.True(t, jsontext.Value(one).IsValid(), "%s", one)
 			}
-			cancel() // nobody waits for the end of a match
+			cancel() // do not wait for the end of a match
 			for _, answer := range []string{
 				`{"jsonrpc":"2.0","error":{"code":-32602,"message":"E","data":{"error_code":"E003"}},"id":1}`,
 				`{"jsonrpc":"2.0","result":{"message_type":"X","status":"BUSY","accept":true,"parity_choice":"odd","player_id":"P01"},"id":1}`,

@@ -34,9 +34,9 @@ func between(w *world) {
 func TestMatchIsStartedInEachForm(t *testing.T) {
 	tests := []struct{ name, path, body, status string }{
 		{"assign_match", "/mcp", call("assign_match", `{"match_id":"M","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp",
-			"player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`), "accepted"},
+			"player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"start_match_command", "/mcp", call("start_match_command", `{"match_id":"M","player_a":"P01","player_a_url":"http://localhost:8101/mcp",
-			"player_b":"P02","player_b_url":"http://localhost:8102/mcp"}`), "STARTED"},
+			"player_b":"P02","player_b_url":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"START_MATCH", "/mcp", call("START_MATCH", `{"match_id":"M","player_A_id":"P01","player_A_endpoint":"http://localhost:8101/mcp",
 			"player_B_id":"P02","player_B_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"a round with a word", "/mcp", call("START_MATCH", `{"protocol":"league.v2","message_type":"START_MATCH","sender":"league_manager:MANAGER","timestamp":"2026-11-22T04:22:19Z",
@@ -55,8 +55,8 @@ func TestMatchIsStartedInEachForm(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
 			between(w)
-			told := make(chan struct{})
-			w.onReport = func() { close(told) }
+			reported := make(chan struct{})
+			w.onReport = func() { close(reported) }
 			a := w.referee(ourReferee, "REF01", 1)
 			answer := ask(t, a, test.path, test.body)
 			message := answer
@@ -69,13 +69,13 @@ func TestMatchIsStartedInEachForm(t *testing.T) {
 			}
 			assert.Equal(t, test.status, message["status"], "%v", answer)
 			assert.Equal(t, "MATCH_ASSIGNMENT_ACK", message["message_type"])
-			<-told
+			<-reported
 		})
 	}
 }
 
-// A start that lacks what nobody can guess is refused, and so is one that shows no
-// credential where the manager has one.
+// A start without match or player is rejected, and so is one without the credential of a
+// manager that proves itself.
 func TestInvalidOrUnauthenticatedStartIsRejected(t *testing.T) {
 	full := call("assign_match", `{"match_id":"R1M1","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp","player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`)
 	announced := call("notify_round", `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",
@@ -85,13 +85,13 @@ func TestInvalidOrUnauthenticatedStartIsRejected(t *testing.T) {
 		strict     bool
 		code       int
 	}{
-		{"nobody knows where a player is", call("assign_match", `{"match_id":"M","player1_id":"someone","player2_id":"P02"}`), false, -32602},
+		{"a player without endpoint", call("assign_match", `{"match_id":"M","player1_id":"someone","player2_id":"P02"}`), false, -32602},
 		{"no match", call("assign_match", `{"player1_id":"P01","player2_id":"P02"}`), false, -32602},
 		{"no player", call("START_MATCH", `{"match_id":"M"}`), false, -32602},
-		{"where the manager proves itself", full, true, 3001},
-		{"where the manager proves itself, as a tool", call("tools/call", `{"name":"start_match","arguments":{"match_id":"M","player_A_id":"P01","player_B_id":"P02","player_A_endpoint":"http://a","player_B_endpoint":"http://b"}}`), true, 3001},
-		{"where it does, ports say nothing", call("assign_match", `{"match_id":"M","player1_id":"P01","player2_id":"P02"}`), true, -32602},
-		{"where it does, announcements are for players", announced, true, -32601},
+		{"the manager proves itself", full, true, 3001},
+		{"the manager proves itself, as a tool", call("tools/call", `{"name":"start_match","arguments":{"match_id":"M","player_A_id":"P01","player_B_id":"P02","player_A_endpoint":"http://a","player_B_endpoint":"http://b"}}`), true, 3001},
+		{"the manager proves itself, endpoints are not guessed", call("assign_match", `{"match_id":"M","player1_id":"P01","player2_id":"P02"}`), true, -32602},
+		{"the manager proves itself, announcements are for players", announced, true, -32601},
 		{"an announcement without matches", call("notify_round", `{"round_id":1}`), false, -32601},
 	}
 	for _, test := range tests {
@@ -109,9 +109,8 @@ func TestInvalidOrUnauthenticatedStartIsRejected(t *testing.T) {
 	}
 }
 
-// A referee to which a round is announced conducts what it finds under its name or
-// its address, those for which it has no room later, and leaves the
-// rest alone. Its manager may call it within a report.
+// A referee conducts the matches of an announced round that name its id or its endpoint,
+// later if it has no free slot. Its manager may call it within a report.
 func TestRefereeStartsItsMatchesOfAnAnnouncedRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -142,7 +141,7 @@ func TestRefereeStartsItsMatchesOfAnAnnouncedRound(t *testing.T) {
 	})
 }
 
-// Whoever announces nonsense fills no log.
+// An announcement with many broken matches adds one line to the log.
 func TestBrokenAnnouncementIsLoggedOnce(t *testing.T) {
 	w := newWorld(t)
 	var log bytes.Buffer
@@ -153,8 +152,7 @@ func TestBrokenAnnouncementIsLoggedOnce(t *testing.T) {
 	assert.Contains(t, log.String(), `"matches":201`)
 }
 
-// Further matches wait for room also when the report of the one before is
-// refused.
+// Waiting matches start even if the report of the match before is refused.
 func TestMatchesWaitForAFreeSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -163,7 +161,7 @@ func TestMatchesWaitForAFreeSlot(t *testing.T) {
 		a := w.referee(ourReferee, "REF01", 1)
 		for _, id := range []string{"a", "b", "b", "c"} {
 			answer := ask(t, a, "/mcp", call("assign_match", `{"match_id":"`+id+`","player1_id":"P01","player2_id":"P02"}`))
-			assert.Equal(t, "accepted", answer["result"].(object)["status"])
+			assert.Equal(t, "ACCEPTED", answer["result"].(object)["status"])
 		}
 		synctest.Wait()
 		assert.Subset(t, w.reported(), []string{"a", "b", "c"}) // in whatever form, and as often as it takes
@@ -184,7 +182,7 @@ func TestStartOfOurManagerNeverWaits(t *testing.T) {
 	assert.Equal(t, 1, served)
 }
 
-// register makes a registration call, as if by an agent.
+// register makes the registration call of an agent.
 func register(t *testing.T, calls caller, method string) {
 	t.Helper()
 	_, _, err := calls.Call(t.Context(), transport.Request{
@@ -193,11 +191,11 @@ func register(t *testing.T, calls caller, method string) {
 	require.NoError(t, err)
 }
 
-// Who posts to /run_match hears the result; also when its manager can take the
-// report only afterwards.
+// The answer to /run_match is the result, even if the manager accepts the report only
+// afterwards.
 func TestRunMatchAnswersWithTheResult(t *testing.T) {
 	body := `{"match_id":"R1M1","round_id":1,"player_a_id":"P01","player_b_id":"P02","player_a_endpoint":"http://localhost:8101/mcp","player_b_endpoint":"http://localhost:8102/mcp"}`
-	t.Run("and answers the report meanwhile", func(t *testing.T) {
+	t.Run("the manager answers the report meanwhile", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			between(w)
@@ -214,7 +212,7 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 			assert.Equal(t, map[int]string{0: "even", 1: "odd"}[number%2], answer["result"].(object)["number_parity"])
 		})
 	})
-	t.Run("and does one thing at a time", func(t *testing.T) {
+	t.Run("the manager serves one request at a time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			between(w)
@@ -228,7 +226,7 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 			assert.Equal(t, []string{"R1M1"}, w.reported())
 		})
 	})
-	t.Run("for longer than an answer may take", func(t *testing.T) {
+	t.Run("the match takes longer than an answer may", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t) // without players: each is tried for a while
 			a := w.referee(ourReferee, "REF01", 1)
@@ -241,8 +239,8 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 	})
 }
 
-// Whoever has any number of matches run takes no more than some of the calls that
-// the referee answers at once.
+// Requests to run matches occupy a bounded number of the requests that the referee serves
+// at once.
 func TestWaitingRunMatchRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t) // without players: each is tried for a while
@@ -271,8 +269,7 @@ func TestWaitingRunMatchRequestsAreBounded(t *testing.T) {
 	})
 }
 
-// A manager begins its league when the last agent registers, before it answers
-// that.
+// A manager may begin its league before it answers the last registration.
 func TestStartBeforeTheRegistrationIsReadIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -307,12 +304,12 @@ func TestMatchWithThirdPartyIdsIsPlayed(t *testing.T) {
 			w.folder = t.TempDir()
 			_, one := w.player("http://localhost:8101/mcp", ids.a)
 			_, two := w.player("http://localhost:8102/mcp", ids.b)
-			told := make(chan struct{})
-			w.onReport = func() { close(told) }
+			reported := make(chan struct{})
+			w.onReport = func() { close(reported) }
 			a := w.referee(ourReferee, "ref_b4a7cebf", 1)
 			ask(t, a, "/mcp", call("assign_match", text(t, object{"match_id": ids.match, "player1_id": ids.a, "player2_id": ids.b,
 				"player1_endpoint": "http://localhost:8101/mcp", "player2_endpoint": "http://localhost:8102/mcp"})))
-			<-told
+			<-reported
 			w.finish()
 			assert.Equal(t, []string{ids.match}, w.reported())
 			assert.Equal(t, 1, one.Record().Stats.TotalMatches)
@@ -325,8 +322,7 @@ func TestMatchWithThirdPartyIdsIsPlayed(t *testing.T) {
 	}
 }
 
-// Who asks for the whole schedule gets it, from the queries that the manager
-// answers.
+// The answer to /create_schedule has all rounds, from one query each.
 func TestCreateScheduleReturnsAllRounds(t *testing.T) {
 	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	mux, lenient := transport.NewMux(zerolog.Nop()), false
@@ -336,11 +332,11 @@ func TestCreateScheduleReturnsAllRounds(t *testing.T) {
 			return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: 1, Rounds: 1, Matches: []protocol.ScheduledMatch{{MatchID: "R1M1", RoundID: 1, PlayerAID: "P01", PlayerBID: "P02"}}}}, nil
 		}
 		if bearer != "tok-p01" {
-			return nil, protocol.Fault(protocol.ErrTokenMissing, "who asks")
+			return nil, protocol.Fault(protocol.ErrTokenMissing, "no token")
 		}
 		assert.Equal(t, "L", q.LeagueID)
 		assert.Equal(t, "GET_SCHEDULE", q.QueryType)
-		assert.True(t, q.NamelessSender(), "the token says who it is")
+		assert.True(t, q.NamelessSender(), "the token identifies the caller")
 		if q.QueryParams.RoundID == 3 {
 			return &protocol.LeagueQueryResponse{Error: &protocol.QueryError{ErrorCode: "E006", ErrorName: "MATCH_NOT_FOUND"}}, nil
 		}

@@ -30,7 +30,7 @@ import (
 // object is a JSON object as a third-party agent sees it.
 type object = map[string]any
 
-// An exchange is one of the captured ones.
+// An exchange, as captured.
 type exchange struct {
 	Port     int    `json:"server_port"`
 	Path     string `json:"path"`
@@ -38,11 +38,11 @@ type exchange struct {
 	Response object `json:"response"`
 }
 
-// captured are the exchanges of a maker, in the order in which they were made.
-func captured(t testing.TB, maker string, files ...string) (all []exchange) {
+// captured are the exchanges of a capture, in order.
+func captured(t testing.TB, capture string, files ...string) (all []exchange) {
 	t.Helper()
 	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join("..", "testdata", "peers", maker, file+".json"))
+		text, err := os.ReadFile(filepath.Join("..", "testdata", "peers", capture, file+".json"))
 		require.NoError(t, err)
 		var some []exchange
 		require.NoError(t, json.Unmarshal(text, &some))
@@ -51,7 +51,7 @@ func captured(t testing.TB, maker string, files ...string) (all []exchange) {
 	return all
 }
 
-// A world is agents that reach one another as if by HTTP, each with a dialect.
+// A world has agents with a bridge each, and delivers their calls.
 type world struct {
 	t        testing.TB
 	clock    *protocol.Clock
@@ -110,7 +110,7 @@ func (w *world) post(bearer string) func(ctx context.Context, to string, body []
 	}
 }
 
-// serve is what the server of an agent does.
+// serve serves a request as the server of an agent does.
 func (a *agent) serve(ctx context.Context, bearer, path, body string) (int, []byte) {
 	return a.serveFrom(ctx, netip.Addr{}, bearer, path, body)
 }
@@ -122,7 +122,7 @@ func (a *agent) serveFrom(ctx context.Context, from netip.Addr, bearer, path, bo
 	})
 }
 
-// manager is a third-party manager, which proves itself to nobody.
+// manager is a third-party manager, which does not prove itself.
 func (w *world) manager(body []byte) []byte {
 	var q struct {
 		Method string `json:"method"`

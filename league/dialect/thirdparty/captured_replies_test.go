@@ -10,14 +10,13 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Tested against every exchange that was captured: the answer is understood when
-// our agent asks for it through its dialect. The one who gives it refuses
-// everything that it was never seen to be asked.
+// Our agents understand every captured answer, through their bridge. The answering agent
+// refuses every request that its capture does not have.
 func TestEachCapturedReplyIsUnderstood(t *testing.T) {
-	// What no agent of ours asks for: a schedule is made inside of one (003 §5.5.1).
+	// Our agents do not request a schedule (003 §5.5.1).
 	never := map[string]int{"/create_schedule": 1}
 	asked := map[string]int{}
-	for _, m := range makers {
+	for _, m := range captures {
 		t.Run(m.name, func(t *testing.T) {
 			all := captured(t, m.name)
 			understood := 0
@@ -44,20 +43,20 @@ func TestEachCapturedReplyIsUnderstood(t *testing.T) {
 	assert.Equal(t, never, asked)
 }
 
-// asker is the carrier of our agent.
+// asker is the carrier of one of our agents.
 func (w *world) asker(endpoint string) protocol.Caller {
 	_, c := w.edge(endpoint, large)
 	return c
 }
 
-// askers are those of ours that ask.
+// askers are the carriers of our agents, by role.
 type askers struct {
 	w                *world
 	manager, referee protocol.Caller
 	all              []*exchange
 }
 
-// voiced is the envelope of our message.
+// voiced is the envelope of a message of our agent.
 func (a *askers) voiced(sender, messageType string, e *exchange) protocol.Envelope {
 	conversation := text(e.Request, "params", "conversation_id")
 	if conversation == "" {
@@ -68,7 +67,7 @@ func (a *askers) voiced(sender, messageType string, e *exchange) protocol.Envelo
 	return envelope
 }
 
-// match is the match of an exchange; a report may say of none.
+// match is the match of an exchange. A report may name none.
 func (a *askers) match(e *exchange) string {
 	if id := text(e.Request, "params", "match_id") + text(e.Request, "match_id"); id != "" {
 		return id
@@ -76,7 +75,7 @@ func (a *askers) match(e *exchange) string {
 	return "R1M1"
 }
 
-// ask makes our call that the exchange is about.
+// ask makes the call of the exchange.
 func (a *askers) ask(e *exchange) {
 	t := a.w.t
 	to := protocol.Peer{Endpoint: e.endpoint()}
@@ -136,7 +135,7 @@ func (a *askers) ask(e *exchange) {
 	case "assign_match", "start_match_command", "/run_match":
 		a.start(e, to)
 	default:
-		require.Fail(t, "nobody knows how to ask for "+e.method(), "%s", e)
+		require.Fail(t, "no agent makes this call: "+e.method(), "%s", e)
 	}
 }
 
@@ -175,8 +174,7 @@ func (a *askers) registerPlayer(e *exchange, to protocol.Peer) {
 	a.admitted(e, r.AuthToken, r.LeagueID)
 }
 
-// admitted: the token and the league are those that were captured, where there
-// are any.
+// admitted checks that token and league are the captured ones, if there are any.
 func (a *askers) admitted(e *exchange, token, league string) {
 	if was := text(e.Response, "result", "auth_token"); was != "" {
 		assert.Equal(a.w.t, was, token, "%s", e)
@@ -186,7 +184,7 @@ func (a *askers) admitted(e *exchange, token, league string) {
 	}
 }
 
-// start hands a match to a referee.
+// start assigns a match to a referee.
 func (a *askers) start(e *exchange, to protocol.Peer) {
 	entrant := func(id string, port int) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{PlayerID: id, Endpoint: at(port), DisplayName: id, AccessToken: "secret-" + id}

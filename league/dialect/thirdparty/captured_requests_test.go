@@ -15,10 +15,10 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Tested against every exchange that was captured: the request gets an answer of
-// ours with the fields, types and wrapping of the captured one.
+// Our agents answer every captured request with the members, types and wrapping of the
+// captured answer.
 func TestEachCapturedRequestIsAnsweredLikeTheCapturedOne(t *testing.T) {
-	for _, m := range makers {
+	for _, m := range captures {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			all := captured(t, m.name)
@@ -53,7 +53,7 @@ func TestEachCapturedRequestIsAnsweredLikeTheCapturedOne(t *testing.T) {
 	}
 }
 
-// portsOf are the ports that requests went to.
+// portsOf are the ports to which requests were sent.
 func portsOf(some []*exchange) []int {
 	var ports []int
 	for _, e := range some {
@@ -63,8 +63,8 @@ func portsOf(some []*exchange) []int {
 	return slices.Compact(ports)
 }
 
-// resend posts a captured request, with some strings replaced, to an agent of
-// ours, and holds the answer against the captured one.
+// resend posts a captured request, with some strings replaced, to our agent, and compares
+// the answer with the captured one.
 func (w *world) resend(e *exchange, now map[string]string) any {
 	w.t.Helper()
 	_, path, _ := strings.Cut(strings.TrimPrefix(e.endpoint(), "http://"), "/")
@@ -73,7 +73,7 @@ func (w *world) resend(e *exchange, now map[string]string) any {
 	assert.Equal(w.t, e.Status, status, "%s", e)
 	assert.Empty(w.t, lacking(replaced(e.Response, now), answer, ""), "%s answered with %s", e, written(answer))
 	if id := member(e.Request, "id"); id != nil {
-		assert.Equal(w.t, id, member(answer, "id"), "%s: whoever asks knows its answer by the id", e)
+		assert.Equal(w.t, id, member(answer, "id"), "%s: the answer has the id of the request", e)
 	}
 	return answer
 }
@@ -86,8 +86,8 @@ func written(tree any) string {
 	return string(raw)
 }
 
-// answerAsManager has our manager answer what another's was asked: who
-// registers, who reports, and what the schedule is.
+// answerAsManager sends our manager the captured registrations, reports and requests for
+// the schedule.
 func (w *world) answerAsManager(some []*exchange) (answered int) {
 	players, referees := 0, 0
 	assigned := map[string]chan *protocol.MatchAssignment{} // by the id that the referee had
@@ -106,8 +106,8 @@ func (w *world) answerAsManager(some []*exchange) (answered int) {
 		}
 		w.thirdPartyAgent(portOf(endpoint), accepting(matches))
 	}
-	w.manager(players, referees, admitting(some[0].maker, "maker-b")) // of which somebody without a name asks for the schedule
-	now := map[string]string{}                                        // what was said, and what is said here
+	w.manager(players, referees, admitting(some[0].capture, "maker-b")) // of which a caller without a name requests the schedule
+	now := map[string]string{}                                          // what was said, and what is said here
 	for _, e := range some {
 		if strings.Contains(e.method(), "report") {
 			by := cmp.Or(strings.TrimPrefix(text(e.Request, "params", "sender"), "referee:"), only)
@@ -130,8 +130,7 @@ func (w *world) answerAsManager(some []*exchange) (answered int) {
 	return answered
 }
 
-// meet makes the players of a captured report those of a match that is played
-// here.
+// meet replaces the players of a captured report by those of a match of this league.
 func meet(now map[string]string, report any, a *protocol.MatchAssignment) {
 	score, _ := member(report, "params", "result", "score").(map[string]any)
 	var ids []string
@@ -145,7 +144,7 @@ func meet(now map[string]string, report any, a *protocol.MatchAssignment) {
 	}
 }
 
-// accepting is a referee that accepts every match, and knows nothing else.
+// accepting is a referee that accepts every match, and does nothing else.
 func accepting(assigned chan<- *protocol.MatchAssignment) nethttp.HandlerFunc {
 	return func(out nethttp.ResponseWriter, in *nethttp.Request) {
 		var q struct {
@@ -164,8 +163,8 @@ func accepting(assigned chan<- *protocol.MatchAssignment) nethttp.HandlerFunc {
 	}
 }
 
-// answerAsPlayer has our player, registered as the one that was captured,
-// answer what that was asked.
+// answerAsPlayer sends our player, registered like the captured one, the requests to that
+// player.
 func (w *world) answerAsPlayer(all []*exchange, port int) (answered int) {
 	w.replay("", all, managerPort, managerPort)
 	p := w.player(port)
@@ -179,8 +178,8 @@ func (w *world) answerAsPlayer(all []*exchange, port int) (answered int) {
 	return answered
 }
 
-// answerAsReferee has our referee, registered as the one that was captured,
-// answer what that was asked, with players as they were captured.
+// answerAsReferee sends our referee, registered like the captured one, the requests to that
+// referee. The players replay the capture.
 func (w *world) answerAsReferee(all []*exchange, port int) (answered int) {
 	boss := w.replay("", all, managerPort, managerPort)
 	reported := make(chan any, 100)
@@ -191,7 +190,7 @@ func (w *world) answerAsReferee(all []*exchange, port int) (answered int) {
 	}
 	for _, p := range portsOf(all) {
 		if p >= 8100 {
-			w.replay(all[0].maker, all, p, p)
+			w.replay(all[0].capture, all, p, p)
 		}
 	}
 	r := w.referee(port)
@@ -207,9 +206,9 @@ func (w *world) answerAsReferee(all []*exchange, port int) (answered int) {
 	return answered
 }
 
-// admitting has a league admit agents that send no tokens, where the maker's do not,
-// or is one of some others.
-func admitting(maker string, others ...string) func(*league.Options) {
+// admitting makes a league lenient if the agents of a capture, or of some others, send no
+// tokens.
+func admitting(capture string, others ...string) func(*league.Options) {
 	tokenless := append([]string{"maker-d", "maker-e"}, others...)
-	return func(o *league.Options) { o.LenientAuth = slices.Contains(tokenless, maker) }
+	return func(o *league.Options) { o.LenientAuth = slices.Contains(tokenless, capture) }
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An exchange is one that was captured between third-party agents.
+// An exchange between third-party agents, as captured.
 type exchange struct {
 	N        int    `json:"n"`
 	Port     int    `json:"server_port"`
@@ -20,14 +20,14 @@ type exchange struct {
 	Status   int    `json:"status"`
 	Response any    `json:"response"`
 
-	maker, file string
+	capture, file string
 }
 
 func (e *exchange) String() string {
-	return fmt.Sprintf("%s/%s %d %s", e.maker, e.file, e.N, e.method())
+	return fmt.Sprintf("%s/%s %d %s", e.capture, e.file, e.N, e.method())
 }
 
-// method is the method that was called, or the path where there was none.
+// method is the method of the request, or its path if there is none.
 func (e *exchange) method() string {
 	if method, ok := member(e.Request, "method").(string); ok {
 		return method
@@ -35,23 +35,21 @@ func (e *exchange) method() string {
 	return e.Path
 }
 
-// endpoint is where the request was sent.
+// endpoint is the endpoint to which the request was sent.
 func (e *exchange) endpoint() string { return at(e.Port) }
 
-// makers are those whose traffic was captured, with how many exchanges there
-// are of each: none is overlooked.
-var makers = []struct {
+// captures are the captures, with the number of their exchanges.
+var captures = []struct {
 	name      string
 	exchanges int
 }{{"maker-a", 13}, {"maker-b", 54}, {"maker-c", 14}, {"maker-d", 13}, {"maker-e", 23}}
 
-// captured are the exchanges of a maker: how its agents registered, then how they
-// played.
-func captured(t *testing.T, maker string) []*exchange {
+// captured are the exchanges of a capture: first the registrations, then the matches.
+func captured(t *testing.T, capture string) []*exchange {
 	t.Helper()
 	var all []*exchange
 	for _, file := range []string{"registration.json", "match1.json", "other.json"} {
-		raw, err := os.ReadFile(filepath.Join("..", "testdata", "peers", maker, file))
+		raw, err := os.ReadFile(filepath.Join("..", "testdata", "peers", capture, file))
 		if os.IsNotExist(err) && file == "other.json" {
 			continue
 		}
@@ -59,7 +57,7 @@ func captured(t *testing.T, maker string) []*exchange {
 		var some []*exchange
 		require.NoError(t, json.Unmarshal(raw, &some))
 		for _, e := range some {
-			e.maker, e.file = maker, file
+			e.capture, e.file = capture, file
 		}
 		all = append(all, some...)
 	}
@@ -69,8 +67,8 @@ func captured(t *testing.T, maker string) []*exchange {
 func TestNoCapturedExchangeIsOverlooked(t *testing.T) {
 	folders, err := os.ReadDir(filepath.Join("..", "testdata", "peers"))
 	require.NoError(t, err)
-	assert.Len(t, folders, len(makers))
-	for _, m := range makers {
+	assert.Len(t, folders, len(captures))
+	for _, m := range captures {
 		files, err := os.ReadDir(filepath.Join("..", "testdata", "peers", m.name))
 		require.NoError(t, err)
 		n := 0
@@ -86,8 +84,7 @@ func TestNoCapturedExchangeIsOverlooked(t *testing.T) {
 	}
 }
 
-// member is what is found in a tree of JSON by going down some members; nil for
-// nothing.
+// member is the value at a path of members in a JSON value; nil for none.
 func member(tree any, names ...string) any {
 	for _, name := range names {
 		object, ok := tree.(map[string]any)
@@ -99,13 +96,13 @@ func member(tree any, names ...string) any {
 	return tree
 }
 
-// text is member where that is a string, and "" otherwise.
+// text is member if it is a string, else "".
 func text(tree any, names ...string) string {
 	s, _ := member(tree, names...).(string)
 	return s
 }
 
-// replaced is a tree in which strings, also those that name members, are others.
+// replaced returns a JSON value with some strings replaced, including names of members.
 func replaced(tree any, by map[string]string) any {
 	switch v := tree.(type) {
 	case string:
@@ -147,9 +144,8 @@ func kindOf(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// lacking lists what an answer lacks of a captured one: members, or their types.
-// What is null there may be null or a string. A null error is no part of an
-// answer of ours.
+// lacking lists the members of a captured answer that another answer lacks, or has with
+// another type. A captured null may be null or a string. Our answers have no null error.
 func lacking(of, answer any, path string) []string {
 	if of == nil {
 		if answer == nil || kindOf(answer) == "string" {
@@ -186,7 +182,7 @@ func lacking(of, answer any, path string) []string {
 			}
 		}
 		if e, there := has["error"]; there && path == "" && e == nil {
-			missing = append(missing, ".error: null, which nobody wants")
+			missing = append(missing, ".error: null, which is not allowed")
 		}
 	}
 	return missing

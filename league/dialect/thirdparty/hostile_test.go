@@ -19,7 +19,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A trap is an endpoint that means no good.
+// A trap is a hostile endpoint.
 type trap struct {
 	answer func(out nethttp.ResponseWriter, in *nethttp.Request)
 	calls  atomic.Int64
@@ -27,14 +27,14 @@ type trap struct {
 
 func (x *trap) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
 	x.calls.Add(1)
-	readAll(in) // a server that has not read what came does not see its caller go
+	readAll(in) // a server must read the body to notice that its caller has left
 	x.answer(out, in)
 }
 
-// elsewhere is a port that no agent names.
+// elsewhere is a port of no agent.
 const elsewhere = 8666
 
-// traps are attacks of an endpoint on the search for its form.
+// traps are attacks of an endpoint against the search for its form.
 func traps() map[string]func(out nethttp.ResponseWriter, in *nethttp.Request) {
 	saying := func(status int, kind, body string) func(nethttp.ResponseWriter, *nethttp.Request) {
 		return func(out nethttp.ResponseWriter, _ *nethttp.Request) {
@@ -90,11 +90,10 @@ func flush(out nethttp.ResponseWriter) {
 	}
 }
 
-// mostForms is how many requests one call may become.
+// mostForms is the largest number of requests of one call.
 const mostForms = 26
 
-// In spite of every trap, our call ends within its time, becomes few requests, and
-// reaches no other host.
+// A call to a trap ends in time, makes few requests, and reaches no other host.
 func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
 	calls := map[string]func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error{
 		"an invitation": func(ctx context.Context, c protocol.Caller, v *protocol.Stamp) error {
@@ -120,8 +119,8 @@ func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
 			return err
 		},
 	}
-	// What may be taken for a word; and for a referee that answers when its match
-	// is over.
+	// Answers that count as acknowledgements, and timeouts of a referee that answers after
+	// its match.
 	tolerated := map[string]bool{"an empty body": true, "an error of null": true, "text within text": true}
 	late := map[string]bool{"hangs": true, "hangs after its headers": true, "drips": true}
 	for name, answer := range traps() {
@@ -156,8 +155,7 @@ func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
 	}
 }
 
-// What was tried at one endpoint is asked of no other, and what one has taught is
-// forgotten when there are too many.
+// Each endpoint has its own forms, and the least recently used endpoints are evicted.
 func TestTenThousandEndpointsUseBoundedMemory(t *testing.T) {
 	d := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	message := `{"jsonrpc":"2.0","method":"handle_game_invitation","params":{"protocol":"league.v2","message_type":"GAME_INVITATION",` +
@@ -189,13 +187,13 @@ func TestTenThousandEndpointsUseBoundedMemory(t *testing.T) {
 	for n := range many {
 		require.LessOrEqual(t, call(n), mostForms)
 	}
-	assert.Equal(t, 1, call(many-1), "who was met last is known")
+	assert.Equal(t, 1, call(many-1), "the last endpoint is remembered")
 	used := inUse() - before
 	assert.Less(t, used, int64(8<<20), "bytes for %d endpoints", many)
 	for n := range many {
 		call(many + n)
 	}
-	assert.Less(t, inUse()-before, used+used/2+1<<20, "it does not grow with those who come")
+	assert.Less(t, inUse()-before, used+used/2+1<<20, "memory does not grow with the endpoints")
 	assert.Zero(t, strayed)
 	runtime.KeepAlive(d)
 }
@@ -208,8 +206,7 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// An endpoint may send a referee that looks for its form to no other host: the
-// paths that are tried are its own.
+// The bridge posts all forms to the host of the endpoint.
 func TestCallAttemptsStayAtTheHost(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		var mu sync.Mutex

@@ -18,12 +18,12 @@ import (
 	"evenodd/referee"
 )
 
-// A thirdPartyLeague is run by a third-party manager, which answers as it was
-// captured and starts matches in its way, with a referee and our players.
+// A thirdPartyLeague has a third-party manager, which replays its capture and starts
+// matches in its own way, with our referee and our players.
 type thirdPartyLeague struct {
 	*world
 
-	maker   string
+	capture string
 	boss    *replay
 	all     []*exchange
 	referee *referee.Referee
@@ -34,36 +34,35 @@ type thirdPartyLeague struct {
 	reports chan any // as they came
 }
 
-// A bout is a match of a third-party league: between the a-th and the b-th player.
-type bout struct {
+// A pairing is a match of a third-party league, between the a-th and the b-th player.
+type pairing struct {
 	round, n, a, b int
 }
 
-// Everybody meets everybody.
-func bouts() []bout {
-	return []bout{{1, 1, 0, 1}, {1, 2, 2, 3}, {2, 3, 0, 2}, {2, 4, 1, 3}, {3, 5, 0, 3}, {3, 6, 1, 2}}
+// A round-robin.
+func pairings() []pairing {
+	return []pairing{{1, 1, 0, 1}, {1, 2, 2, 3}, {2, 3, 0, 2}, {2, 4, 1, 3}, {3, 5, 0, 3}, {3, 6, 1, 2}}
 }
 
-// A league runs under the managers of all makers with a referee and players of
-// ours: each match that is started, in the way of each, is reported with a result
-// that follows from what was chosen and drawn.
+// Each third-party manager runs a league with our referee and our players. Our referee
+// reports each match, with a result that follows from the choices and the number.
 func TestThirdPartyManagerRunsALeagueWithOurAgents(t *testing.T) {
-	ways := map[string]func(*thirdPartyLeague, []bout){
+	ways := map[string]func(*thirdPartyLeague, []pairing){
 		"maker-a": (*thirdPartyLeague).announce,
 		"maker-b": (*thirdPartyLeague).runMatches,
 		"maker-c": (*thirdPartyLeague).assign,
 		"maker-d": (*thirdPartyLeague).announceBriefly,
 		"maker-e": (*thirdPartyLeague).assign,
 	}
-	require.Len(t, ways, len(makers))
-	for maker, start := range ways {
-		t.Run(maker, func(t *testing.T) {
+	require.Len(t, ways, len(captures))
+	for capture, start := range ways {
+		t.Run(capture, func(t *testing.T) {
 			t.Parallel()
 			inAWorld(t, func(w *world) {
-				f := w.thirdPartyLeague(maker)
-				all := bouts()
+				f := w.thirdPartyLeague(capture)
+				all := pairings()
 				for round := 1; round <= 3; round++ {
-					start(f, slices.DeleteFunc(slices.Clone(all), func(b bout) bool { return b.round != round }))
+					start(f, slices.DeleteFunc(slices.Clone(all), func(b pairing) bool { return b.round != round }))
 				}
 				for i, p := range f.players {
 					assert.Equal(t, 3, p.Record().Stats.TotalMatches, "%s knows of its matches", f.ids[i])
@@ -75,11 +74,11 @@ func TestThirdPartyManagerRunsALeagueWithOurAgents(t *testing.T) {
 	}
 }
 
-// thirdPartyLeague has everybody registered.
-func (w *world) thirdPartyLeague(maker string) *thirdPartyLeague {
+// thirdPartyLeague returns a league after all registrations.
+func (w *world) thirdPartyLeague(capture string) *thirdPartyLeague {
 	w.t.Helper()
-	f := &thirdPartyLeague{world: w, maker: maker, all: captured(w.t, maker), reports: make(chan any, 100)}
-	f.boss = w.replay(maker, f.all, managerPort, managerPort)
+	f := &thirdPartyLeague{world: w, capture: capture, all: captured(w.t, capture), reports: make(chan any, 100)}
+	f.boss = w.replay(capture, f.all, managerPort, managerPort)
 	f.boss.told = func(method string, request any) {
 		if strings.Contains(method, "report") {
 			f.reports <- request
@@ -106,9 +105,9 @@ func (w *world) thirdPartyLeague(maker string) *thirdPartyLeague {
 	return f
 }
 
-// matchID is a match as the maker names it.
-func (f *thirdPartyLeague) matchID(b bout) string {
-	switch f.maker {
+// matchID is the id of a match, as the third-party manager writes it.
+func (f *thirdPartyLeague) matchID(b pairing) string {
+	switch f.capture {
 	case "maker-c":
 		return fmt.Sprintf("match_63f3cb%02d", b.n)
 	case "maker-e":
@@ -117,7 +116,7 @@ func (f *thirdPartyLeague) matchID(b bout) string {
 	return fmt.Sprintf("R%dM%d", b.round, b.n)
 }
 
-// envelope is what the maker puts before a message.
+// envelope is the envelope of the third-party manager.
 func (f *thirdPartyLeague) envelope(messageType string) map[string]any {
 	return map[string]any{
 		"protocol": "league.v2", "message_type": messageType, "sender": "league_manager",
@@ -126,7 +125,7 @@ func (f *thirdPartyLeague) envelope(messageType string) map[string]any {
 	}
 }
 
-// tell calls a method of the referee, which must not be refused.
+// tell calls a method of the referee, which must accept it.
 func (f *thirdPartyLeague) tell(method string, params map[string]any) {
 	f.t.Helper()
 	status, answer := f.post(f.life, at(f.judge), map[string]any{"jsonrpc": "2.0", "method": method, "params": params, "id": 7})
@@ -135,25 +134,24 @@ func (f *thirdPartyLeague) tell(method string, params map[string]any) {
 	assert.NotNil(f.t, member(answer, "result"), "%s answered with %s", method, written(answer))
 }
 
-// announce starts the matches of a round by announcing it to the referee, with
-// all that it must know.
-func (f *thirdPartyLeague) announce(round []bout) {
+// announce starts the matches of a round by its announcement to the referee, with the
+// endpoints of the players.
+func (f *thirdPartyLeague) announce(round []pairing) {
 	params := f.envelope("ROUND_ANNOUNCEMENT")
 	params["round_id"], params["matches"] = round[0].round, f.entries(round, true)
 	f.tell("notify_round", params)
 	f.collect(round)
 }
 
-// announceBriefly does so where everybody knows where players are: P01 at 8101,
-// and so on.
-func (f *thirdPartyLeague) announceBriefly(round []bout) {
+// announceBriefly does so without endpoints: P01 is at port 8101, and so on.
+func (f *thirdPartyLeague) announceBriefly(round []pairing) {
 	params := f.envelope("ROUND_ANNOUNCEMENT")
 	params["round_id"], params["matches"] = round[0].round, f.entries(round, false)
 	f.tell("round_announcement", params)
 	f.collect(round)
 }
 
-func (f *thirdPartyLeague) entries(round []bout, endpoints bool) []any {
+func (f *thirdPartyLeague) entries(round []pairing, endpoints bool) []any {
 	entries := []any{map[string]any{ // of another referee
 		"match_id": "R9M9", "game_type": "even_odd", "player_A_id": f.ids[0], "player_B_id": f.ids[1],
 		"referee_endpoint": "http://localhost:8009/mcp",
@@ -171,7 +169,7 @@ func (f *thirdPartyLeague) entries(round []bout, endpoints bool) []any {
 	return entries
 }
 
-// started is the request by which the maker started a match.
+// started is the captured request that started a match.
 func (f *thirdPartyLeague) started() *exchange {
 	i := slices.IndexFunc(f.all, func(e *exchange) bool { return e.Port < 8100 && e.Port != managerPort })
 	require.GreaterOrEqual(f.t, i, 0, "no start was captured")
@@ -179,7 +177,7 @@ func (f *thirdPartyLeague) started() *exchange {
 }
 
 // startOf is that request for another match.
-func (f *thirdPartyLeague) startOf(e *exchange, b bout) map[string]any {
+func (f *thirdPartyLeague) startOf(e *exchange, b pairing) map[string]any {
 	params := e.Request
 	if e.Path == "/mcp" {
 		params = member(e.Request, "params")
@@ -208,23 +206,22 @@ func (f *thirdPartyLeague) startOf(e *exchange, b bout) map[string]any {
 	return other
 }
 
-// assign starts matches one by one by a method of the maker's own.
-func (f *thirdPartyLeague) assign(round []bout) {
+// assign starts matches one by one with the method of the capture.
+func (f *thirdPartyLeague) assign(round []pairing) {
 	e := f.started()
 	for _, b := range round {
 		f.tell(e.method(), f.startOf(e, b))
-		f.collect([]bout{b})
+		f.collect([]pairing{b})
 	}
 }
 
-// runMatches starts them by a path of the maker's own, which answers when the
-// match is over.
-func (f *thirdPartyLeague) runMatches(round []bout) {
+// runMatches starts them with POST /run_match, which answers after the match.
+func (f *thirdPartyLeague) runMatches(round []pairing) {
 	e := f.started()
 	for _, b := range round {
 		status, answer := f.post(f.life, strings.TrimSuffix(at(f.judge), "/mcp")+e.Path, f.startOf(e, b))
 		require.Equal(f.t, nethttp.StatusOK, status, "%s", written(answer))
-		result := f.collect([]bout{b})[0]
+		result := f.collect([]pairing{b})[0]
 		assert.Equal(f.t, f.matchID(b), text(answer, "match_id"))
 		winner := member(result, "winner")
 		if winner == "DRAW" {
@@ -237,7 +234,7 @@ func (f *thirdPartyLeague) runMatches(round []bout) {
 }
 
 // collect takes one report of each match, and returns their results.
-func (f *thirdPartyLeague) collect(round []bout) []any {
+func (f *thirdPartyLeague) collect(round []pairing) []any {
 	f.t.Helper()
 	reports := map[string]any{}
 	for range round {
@@ -255,8 +252,8 @@ func (f *thirdPartyLeague) collect(round []bout) []any {
 	return results
 }
 
-// sane: the winner follows from what was chosen and drawn, and the points from
-// who has won.
+// sane checks that the winner follows from the choices and the number, and the points from
+// the winner.
 func (f *thirdPartyLeague) sane(result any, a, b string) {
 	f.t.Helper()
 	number, _ := member(result, "details", "drawn_number").(float64)
@@ -282,20 +279,20 @@ func (f *thirdPartyLeague) sane(result any, a, b string) {
 	assert.Equal(f.t, score, member(result, "score"), "%s", written(result))
 }
 
-// A manager may call the referee inside that referee's own report: it starts the
-// next match there, and acknowledges when that has begun.
+// A manager may start the next match inside the referee's report, and acknowledge the
+// report afterwards.
 func TestManagerMayStartTheNextMatchInsideAReport(t *testing.T) {
-	for _, maker := range []string{"maker-c", "maker-e"} {
-		t.Run(maker, func(t *testing.T) {
+	for _, capture := range []string{"maker-c", "maker-e"} {
+		t.Run(capture, func(t *testing.T) {
 			inAWorld(t, func(w *world) {
-				f := w.thirdPartyLeague(maker)
-				queue := bouts()
+				f := w.thirdPartyLeague(capture)
+				queue := pairings()
 				var mu sync.Mutex
-				next := func() (b bout, more bool) {
+				next := func() (b pairing, more bool) {
 					mu.Lock()
 					defer mu.Unlock()
 					if len(queue) == 0 {
-						return bout{}, false
+						return pairing{}, false
 					}
 					b, queue = queue[0], queue[1:]
 					return b, true
@@ -311,7 +308,7 @@ func TestManagerMayStartTheNextMatchInsideAReport(t *testing.T) {
 				}
 				b, _ := next()
 				f.tell(e.method(), f.startOf(e, b))
-				f.collect(bouts())
+				f.collect(pairings())
 				for i, p := range f.players {
 					assert.Equal(t, 3, p.Record().Stats.TotalMatches, "%s", f.ids[i])
 				}
@@ -320,8 +317,8 @@ func TestManagerMayStartTheNextMatchInsideAReport(t *testing.T) {
 	}
 }
 
-// Managers that know agents by static files take no sender that is not of their
-// form: the number comes from the port.
+// Managers with static files accept only senders with a number, which follows from the
+// port.
 func TestManagerGetsTheFormOfSenderThatItRequires(t *testing.T) {
 	form := regexp.MustCompile(`^(player:P0[1-4]|referee:REF0[12])$`)
 	refusals := map[string]func(id any) any{
@@ -340,7 +337,7 @@ func TestManagerGetsTheFormOfSenderThatItRequires(t *testing.T) {
 	for name, refusal := range refusals {
 		t.Run(name, func(t *testing.T) {
 			inAWorld(t, func(w *world) {
-				boss := &replay{w: w, maker: "maker-d", port: managerPort, answers: map[string][]*exchange{}, given: map[string]int{}}
+				boss := &replay{w: w, capture: "maker-d", port: managerPort, answers: map[string][]*exchange{}, given: map[string]int{}}
 				for _, e := range captured(t, "maker-d") {
 					if e.Port == managerPort {
 						boss.answers[e.method()] = append(boss.answers[e.method()], e)

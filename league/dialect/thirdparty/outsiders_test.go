@@ -15,15 +15,14 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An outsider is a third-party player over HTTP: a minimal server that somebody
-// wrote after the exercise.
+// An outsider is a minimal third-party player without a capture, over HTTP.
 type uncapturedPlayer struct {
 	w      *world
 	port   int
 	handle func(o *uncapturedPlayer, out nethttp.ResponseWriter, method string, id any, params map[string]any)
 }
 
-// register registers the player, which must not listen yet.
+// register registers the player before it listens.
 func (o *uncapturedPlayer) register(name string) {
 	_, answer := o.w.post(o.w.life, at(managerPort), map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": map[string]any{
@@ -65,8 +64,7 @@ func (o *uncapturedPlayer) reply(params map[string]any) map[string]any {
 	return answer
 }
 
-// only500 answers HTTP 500 to everything that is not called by its message type,
-// as a server does that looks the method up in a table.
+// only500 answers HTTP 500 to every method but the message type.
 func only500(o *uncapturedPlayer, out nethttp.ResponseWriter, method string, id any, params map[string]any) {
 	answer := o.reply(params)
 	if answer == nil || method != params["message_type"] {
@@ -77,7 +75,7 @@ func only500(o *uncapturedPlayer, out nethttp.ResponseWriter, method string, id 
 	say(out, 200, map[string]any{"jsonrpc": "2.0", "id": id, "result": answer})
 }
 
-// postsLater says RECEIVED to everything, and posts its answers to the referee.
+// postsLater answers RECEIVED, and posts its answers to the referee.
 func postsLater(o *uncapturedPlayer, out nethttp.ResponseWriter, _ string, id any, params map[string]any) {
 	if answer := o.reply(params); answer != nil {
 		o.w.running.Go(func() {
@@ -90,10 +88,10 @@ func postsLater(o *uncapturedPlayer, out nethttp.ResponseWriter, _ string, id an
 	say(out, 200, map[string]any{"jsonrpc": "2.0", "id": id, "result": map[string]any{"status": "RECEIVED"}})
 }
 
-// A strict league takes in an agent that registers before it listens, one that
-// refuses what it does not know with HTTP 500, one that posts its answers later,
-// and drops the squatter that took the slot of the fourth player. Nobody loses
-// technically.
+// A strict league completes with an agent that registers before it listens, one that
+// rejects unknown methods with HTTP 500, and one that posts its answers later. It drops an
+// unreachable applicant that took the slot of the fourth player. No player has a technical
+// loss.
 func TestLeagueOfUncapturedPlayersCompletes(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(4, 1, func(o *league.Options) { o.RegistrationGrace = 5 * time.Second })

@@ -14,14 +14,14 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// An entrant is a player of a maker, as it was captured at its port.
+// An entrant is a player of a capture, at its port.
 type entrant struct {
-	maker string
-	port  int
+	capture string
+	port    int
 }
 
-// The players that were captured in a match, and a league of each maker's: where
-// there were only two of them, two play for another at its port too.
+// The leagues of captured players: one of each capture, and a mixed one. A capture with two
+// players replays each of them at two ports.
 func leaguesOfThirdParties() map[string][]entrant {
 	return map[string][]entrant{
 		"maker-a": {{"maker-a", 8101}, {"maker-a", 8104}, {"maker-a", 8102}, {"maker-a", 8103}},
@@ -35,9 +35,8 @@ func leaguesOfThirdParties() map[string][]entrant {
 	}
 }
 
-// A league under a manager and our referee completes with players that
-// answer as third-party agents were captured to, without technical losses, and
-// an audit of its files finds nothing.
+// A league with our manager and our referee completes with captured players. It has no
+// technical losses, and the audit of its files has no findings.
 func TestLeagueOfThirdPartyPlayersHasNoTechnicalLosses(t *testing.T) {
 	for name, entrants := range leaguesOfThirdParties() {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +51,7 @@ func TestLeagueOfThirdPartyPlayersHasNoTechnicalLosses(t *testing.T) {
 	}
 }
 
-// audited: an audit finds nothing in what was kept of a league.
+// audited checks that the audit of a league has no findings.
 func audited(t *testing.T, folder store.Folder) {
 	t.Helper()
 	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(evenodd.Game{})})
@@ -68,11 +67,11 @@ func (w *world) playThirdParty(entrants []entrant) {
 	require.NoError(w.t, w.referee(refereePort).Register(w.life))
 	thirdParties := map[string]*replay{} // by id
 	for _, s := range entrants {
-		if s.maker == "" {
+		if s.capture == "" {
 			require.NoError(w.t, w.player(s.port).Register(w.life))
 			continue
 		}
-		r := w.replay(s.maker, captured(w.t, s.maker), playedAt(w.t, s), s.port)
+		r := w.replay(s.capture, captured(w.t, s.capture), playedAt(w.t, s), s.port)
 		thirdParties[w.register(s)] = r
 	}
 	await(w, m.over)
@@ -91,10 +90,10 @@ func (w *world) playThirdParty(entrants []entrant) {
 	}
 }
 
-// playedAt is the port of an agent of the same maker that was captured in a match.
+// playedAt is the port of a player of the capture that played a match.
 func playedAt(t *testing.T, s entrant) int {
 	t.Helper()
-	all := captured(t, s.maker)
+	all := captured(t, s.capture)
 	var others []int
 	for _, e := range all {
 		switch {
@@ -109,11 +108,10 @@ func playedAt(t *testing.T, s entrant) int {
 	return others[s.port%len(others)]
 }
 
-// register sends the registration that was captured of a player, and returns the
-// id that it got.
+// register sends the captured registration of a player, and returns the assigned id.
 func (w *world) register(s entrant) string {
 	w.t.Helper()
-	for _, e := range captured(w.t, s.maker) {
+	for _, e := range captured(w.t, s.capture) {
 		if portOf(contact(e.Request)) != s.port || e.method() != protocol.RegisterPlayer.Name {
 			continue
 		}
@@ -121,11 +119,11 @@ func (w *world) register(s entrant) string {
 		require.Equal(w.t, protocol.StatusAccepted, text(answer, "result", "status"), "%s: %s", e, written(answer))
 		return text(answer, "result", "player_id")
 	}
-	require.FailNow(w.t, "no such player was captured", "%s at %d", s.maker, s.port)
+	require.FailNow(w.t, "no such player was captured", "%s at %d", s.capture, s.port)
 	return ""
 }
 
-// Some register before they listen.
+// Some players register before they listen.
 func TestPlayerMayRegisterBeforeItListens(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(2, 1)
@@ -134,7 +132,7 @@ func TestPlayerMayRegisterBeforeItListens(t *testing.T) {
 		s := entrant{"maker-d", 8102}
 		w.running.Go(func() {
 			time.Sleep(2 * time.Second)
-			w.replay(s.maker, captured(t, s.maker), s.port, s.port)
+			w.replay(s.capture, captured(t, s.capture), s.port, s.port)
 		})
 		began := time.Now()
 		w.register(s)

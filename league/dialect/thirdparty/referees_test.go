@@ -20,35 +20,35 @@ import (
 	"evenodd/transport/http"
 )
 
-// A way is how a third-party referee wants a match to be started.
+// A way is a way to start a match at a third-party referee.
 type way struct {
-	method string // or a path
-	tool   string // the name of a tool, where the method is tools/call
-	a, b   string // what the ids of the players are called
-	url    string // and what follows for their endpoints
-	late   bool   // it answers when the match is over
-	acks   bool   // it acknowledges whatever it is asked
-	static bool   // it knows where players are: P01 at 8101, and so on
-	maker  string // as which it asks players, and reports
+	method  string // or a path
+	tool    string // the name of a tool, where the method is tools/call
+	a, b    string // what the ids of the players are called
+	url     string // and what follows for their endpoints
+	late    bool   // it answers when the match is over
+	acks    bool   // it acknowledges whatever it is asked
+	static  bool   // it knows where players are: P01 at 8101, and so on
+	capture string // of its requests to players, and of its reports
 }
 
-// The ways in which matches are started (peers/README, "Starting a match").
+// The known ways to start matches.
 func waysToStart() map[string]way {
 	big := way{a: "player_A_id", b: "player_B_id", url: "_endpoint"}
 	ways := map[string]way{
-		"assign_match":                 {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", maker: "maker-c"},
-		"START_MATCH":                  {method: "START_MATCH", maker: "maker-a"},
-		"run_match":                    {method: "run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, maker: "maker-d"},
-		"start_match_command":          {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", maker: "maker-e"},
-		"start_match_command, late":    {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", late: true, maker: "maker-e"},
-		"tools/call start_match":       {method: "tools/call", tool: "start_match", late: true, maker: "maker-b"},
-		"ROUND_ANNOUNCEMENT":           {method: "notify_round", maker: "maker-d"},
-		"ROUND_ANNOUNCEMENT by type":   {method: "ROUND_ANNOUNCEMENT", static: true, maker: "maker-a"},
-		"POST /run_match":              {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, maker: "maker-b"},
-		"POST /run_match, at once":     {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", maker: "maker-b"},
-		"any, but assign_match":        {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", acks: true, maker: "maker-c"},
-		"any, but ROUND_ANNOUNCEMENT":  {method: "notify_round", acks: true, maker: "maker-d"},
-		"any, but start_match_command": {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", acks: true, maker: "maker-e"},
+		"assign_match":                 {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", capture: "maker-c"},
+		"START_MATCH":                  {method: "START_MATCH", capture: "maker-a"},
+		"run_match":                    {method: "run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, capture: "maker-d"},
+		"start_match_command":          {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", capture: "maker-e"},
+		"start_match_command, late":    {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", late: true, capture: "maker-e"},
+		"tools/call start_match":       {method: "tools/call", tool: "start_match", late: true, capture: "maker-b"},
+		"ROUND_ANNOUNCEMENT":           {method: "notify_round", capture: "maker-d"},
+		"ROUND_ANNOUNCEMENT by type":   {method: "ROUND_ANNOUNCEMENT", static: true, capture: "maker-a"},
+		"POST /run_match":              {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, capture: "maker-b"},
+		"POST /run_match, at once":     {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", capture: "maker-b"},
+		"any, but assign_match":        {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", acks: true, capture: "maker-c"},
+		"any, but ROUND_ANNOUNCEMENT":  {method: "notify_round", acks: true, capture: "maker-d"},
+		"any, but start_match_command": {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", acks: true, capture: "maker-e"},
 	}
 	for name, w := range ways {
 		if w.a == "" {
@@ -59,8 +59,8 @@ func waysToStart() map[string]way {
 	return ways
 }
 
-// A league of our players completes under our manager with a referee of
-// each kind, and nobody loses technically.
+// A league of our manager and our players completes with each kind of third-party referee,
+// without technical losses.
 func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 	for name, how := range waysToStart() {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 			defer audited(t, folder)
 			inAWorld(t, func(w *world) {
 				w.folder = folder
-				m := w.manager(4, 1, admitting(how.maker))
+				m := w.manager(4, 1, admitting(how.capture))
 				r := w.thirdPartyReferee(how)
 				for port := 8101; port <= 8104; port++ {
 					require.NoError(t, w.player(port).Register(w.life))
@@ -80,7 +80,7 @@ func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 					assert.Equal(t, 3, row.Played, "%s", row.PlayerID)
 					assert.Zero(t, row.TechnicalLosses, "%s", row.PlayerID)
 				}
-				// All of it was this referee's work, and told as it was.
+				// The referee conducted all matches, and its reports count.
 				done, points := r.results()
 				assert.Len(t, done, 6)
 				for id, reported := range done {
@@ -94,8 +94,8 @@ func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 	}
 }
 
-// A report that names no match is that of the match which is open, also where the
-// same two have met before.
+// A report without a match is about the open match, even if the same players have met
+// before.
 func TestReportsWithoutMatchAreFiledForTheOpenMatch(t *testing.T) {
 	inAWorld(t, func(w *world) {
 		m := w.manager(2, 1, admitting("maker-e"), func(o *league.Options) { o.Legs = 3 })
@@ -110,8 +110,8 @@ func TestReportsWithoutMatchAreFiledForTheOpenMatch(t *testing.T) {
 	})
 }
 
-// Our referees and third-party share a league: our players believe
-// each in its own way.
+// Our players accept access tokens of our referees, and third-party referees without them,
+// in one league.
 func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
 	ways := waysToStart()
 	for _, name := range []string{"assign_match", "start_match_command", "ROUND_ANNOUNCEMENT", "POST /run_match"} {
@@ -121,7 +121,7 @@ func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
 			defer audited(t, folder)
 			inAWorld(t, func(w *world) {
 				w.folder = folder
-				m := w.manager(6, 2, admitting(ways[name].maker))
+				m := w.manager(6, 2, admitting(ways[name].capture))
 				theirs := w.thirdPartyReferee(ways[name])
 				ours := w.referee(8005)
 				require.NoError(t, ours.Register(w.life))
@@ -143,9 +143,8 @@ func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
 	}
 }
 
-// A thirdPartyReferee plays matches that are started in its way as its maker's did:
-// it asks as they were captured to ask, finds the answers where they were, and
-// reports as they did.
+// A thirdPartyReferee conducts matches that are started in its way. Its questions and
+// reports are those of its capture, and it reads the answers where the captured agent did.
 type thirdPartyReferee struct {
 	*world
 
@@ -163,7 +162,7 @@ type thirdPartyReferee struct {
 // thirdPartyReferee registers one.
 func (w *world) thirdPartyReferee(how way) *thirdPartyReferee {
 	w.t.Helper()
-	r := &thirdPartyReferee{world: w, way: how, all: captured(w.t, how.maker), done: map[string]bool{}, points: map[string]int{}}
+	r := &thirdPartyReferee{world: w, way: how, all: captured(w.t, how.capture), done: map[string]bool{}, points: map[string]int{}}
 	w.thirdPartyAgent(refereePort, r)
 	e := r.find("register_referee")
 	_, answer := w.post(w.life, at(managerPort), replaced(e.Request, map[string]string{contact(e.Request): at(refereePort)}))
@@ -172,7 +171,7 @@ func (w *world) thirdPartyReferee(how way) *thirdPartyReferee {
 	return r
 }
 
-// find is the first exchange by one of some methods.
+// find is the first exchange with one of some methods.
 func (r *thirdPartyReferee) find(methods ...string) *exchange {
 	i := slices.IndexFunc(r.all, func(e *exchange) bool { return slices.Contains(methods, e.method()) })
 	if i < 0 {
@@ -181,8 +180,8 @@ func (r *thirdPartyReferee) find(methods ...string) *exchange {
 	return r.all[i]
 }
 
-// results tell which matches were played, whether their reports were taken, and
-// who has how many points, when it has read all answers to them.
+// results returns the matches, whether their reports were accepted, and the points, after
+// all answers.
 func (r *thirdPartyReferee) results() (done map[string]bool, points map[string]int) {
 	synctest.Wait()
 	r.mu.Lock()
@@ -227,7 +226,7 @@ func (r *thirdPartyReferee) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Re
 	r.say(out, request, map[string]any{"status": "accepted", "match_id": tasks[0].id})
 }
 
-// elsewise answers what starts nothing.
+// elsewise answers a request that starts no match.
 func (r *thirdPartyReferee) elsewise(out nethttp.ResponseWriter, method string, request any) {
 	switch {
 	case r.acks:
@@ -258,8 +257,7 @@ func (r *thirdPartyReferee) say(out nethttp.ResponseWriter, request any, result 
 	}
 }
 
-// tasks are the matches that a request starts: those of an announcement that are
-// this referee's.
+// tasks are the matches that a request starts: of an announcement, those of this referee.
 func (r *thirdPartyReferee) tasks(params any) []task {
 	entries, announced := member(params, "matches").([]any)
 	if !announced {
@@ -287,8 +285,8 @@ func (r *thirdPartyReferee) tasks(params any) []task {
 	return tasks
 }
 
-// matchTime is how long a match takes whose start is answered when it is over:
-// longer than whoever starts it waits.
+// matchTime is the length of a match whose start is answered afterwards. The caller does
+// not wait so long.
 const matchTime = 20 * time.Second
 
 // play plays a match and reports it.
@@ -330,7 +328,7 @@ func (r *thirdPartyReferee) report(x task, o result) {
 	if _, there := params["round_id"]; there {
 		params["round_id"] = x.round
 	}
-	params["result"] = o.reported(r.maker)
+	params["result"] = o.reported(r.capture)
 	answer := r.send(at(managerPort), e, params)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -340,7 +338,7 @@ func (r *thirdPartyReferee) report(x task, o result) {
 	}
 }
 
-// now is what stands in this match for what stood in the captured one.
+// now maps the strings of the captured match to those of this match.
 func (r *thirdPartyReferee) now(e *exchange, x task) map[string]string {
 	return map[string]string{
 		text(e.Request, "params", "match_id"): x.id, text(e.Request, "params", "sender"): "referee:" + r.id,
@@ -348,7 +346,7 @@ func (r *thirdPartyReferee) now(e *exchange, x task) map[string]string {
 	}
 }
 
-// ask asks a player as one was captured to be asked.
+// ask sends a player a captured question.
 func (r *thirdPartyReferee) ask(e *exchange, endpoint string, x task, more map[string]string) any {
 	now := r.now(e, x)
 	for was, is := range more {
@@ -367,7 +365,7 @@ func (r *thirdPartyReferee) send(endpoint string, e *exchange, params map[string
 	return answer
 }
 
-// found is a member of an answer, where it stood in the captured one.
+// found is a member of an answer, at its position in the captured answer.
 func found(of, answer any, name string) any {
 	for _, at := range []string{"result", "params"} {
 		if member(of, at, name) != nil {
@@ -406,7 +404,7 @@ func (o *result) score() map[string]int {
 	return map[string]int{o.a: 0, o.b: 3}
 }
 
-// game is the outcome as players are told.
+// game is the result in GAME_OVER.
 func (o *result) game() map[string]any {
 	result := map[string]any{
 		"status": "DRAW", "winner_player_id": nil, "drawn_number": o.number, "number_parity": []string{"even", "odd"}[o.number%2],
@@ -418,18 +416,18 @@ func (o *result) game() map[string]any {
 	return result
 }
 
-// reported is the outcome as a maker's referees reported theirs.
-func (o *result) reported(maker string) map[string]any {
+// reported is the result in a report of the capture.
+func (o *result) reported(capture string) map[string]any {
 	var winner any
 	if o.winner != "" {
 		winner = o.winner
 	}
 	switch {
-	case maker == "maker-d" && winner == nil:
+	case capture == "maker-d" && winner == nil:
 		return map[string]any{
 			"winner": nil, "score": map[string]any{o.a: 0, o.b: 0}, "details": map[string]any{"drawn_number": 0, "choices": map[string]any{}},
 		}
-	case maker == "maker-e":
+	case capture == "maker-e":
 		return map[string]any{"winner": cmp.Or(winner, any("DRAW")), "score": o.choices}
 	}
 	return map[string]any{

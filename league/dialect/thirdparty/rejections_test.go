@@ -11,8 +11,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// What a player rejects a call with in every form reaches its referee with the HTTP
-// status and the JSON-RPC code, through the carrier.
+// The error of a call that a player rejects in every form has the HTTP status and the
+// JSON-RPC code of a rejection, through the carrier.
 func TestDecisiveRejectionHasItsHTTPStatusAndItsJSONRPCCode(t *testing.T) {
 	for _, c := range []struct {
 		name, body  string

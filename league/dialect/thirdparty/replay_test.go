@@ -11,17 +11,17 @@ import (
 	"evenodd/transport/http"
 )
 
-// A replay is a third-party agent that answers as it was captured: what it
-// answered to a method, with match, conversation and id as they are asked now, and
-// its own ids as they were. It refuses what it was never seen to be asked.
+// A replay is a third-party agent that answers from its capture, with the match, the
+// conversation and the id of the request, and with its own captured ids. It refuses every
+// method that the capture does not have.
 type replay struct {
-	w     *world
-	maker string
-	port  int
+	w       *world
+	capture string
+	port    int
 
 	// first is called before a request is answered.
 	first func(method string)
-	// told hears of every request that is answered, when the answer is on its way.
+	// told is called after each answered request.
 	told func(method string, request any)
 
 	mu       sync.Mutex
@@ -30,9 +30,9 @@ type replay struct {
 	requests []string // the methods that were asked for, in order, also refused ones
 }
 
-// replay puts the agent that a maker had at one port at another.
-func (w *world) replay(maker string, captured []*exchange, was, port int) *replay {
-	r := &replay{w: w, maker: maker, port: port, answers: map[string][]*exchange{}, given: map[string]int{}}
+// replay serves the agent that a capture has at one port at another.
+func (w *world) replay(capture string, captured []*exchange, was, port int) *replay {
+	r := &replay{w: w, capture: capture, port: port, answers: map[string][]*exchange{}, given: map[string]int{}}
 	for _, e := range captured {
 		if e.Port == was {
 			r.answers[e.method()] = append(r.answers[e.method()], e)
@@ -56,7 +56,7 @@ func readAll(in *nethttp.Request) (request any) {
 	return request
 }
 
-// serve answers a request that has been read.
+// serve answers a request.
 func (r *replay) serve(out nethttp.ResponseWriter, in *nethttp.Request, request any) {
 	if request == nil {
 		out.WriteHeader(nethttp.StatusBadRequest)
@@ -80,8 +80,8 @@ func (r *replay) serve(out nethttp.ResponseWriter, in *nethttp.Request, request 
 	}
 }
 
-// next is the exchange that is answered as once: the next one, and the last again
-// and again; a registration is answered as that of the same port.
+// next is the exchange whose answer is used: the next one of the method, or repeatedly the
+// last. A registration gets the answer to that of the same port.
 func (r *replay) next(method string, request any) *exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func contact(request any) string {
 	return text(request, "params", "player_meta", "contact_endpoint") + text(request, "params", "referee_meta", "contact_endpoint")
 }
 
-// asked counts the requests of some methods; of all of them when none is named.
+// asked counts the requests of some methods, or of all if none is named.
 func (r *replay) asked(methods ...string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,14 +119,14 @@ func (r *replay) asked(methods ...string) int {
 	return n
 }
 
-// heard are the methods that the agent was asked for, in order.
+// heard are the methods of the requests, in order.
 func (r *replay) heard() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.requests)
 }
 
-// answer is the captured answer, to another request.
+// answer is the captured answer, changed to answer another request.
 func (r *replay) answer(e *exchange, request any) any {
 	now := map[string]string{}
 	for _, name := range []string{"match_id", "conversation_id"} {
@@ -145,7 +145,7 @@ func (r *replay) answer(e *exchange, request any) any {
 	return answer
 }
 
-// refuse answers what the agent does not know.
+// refuse answers a request that the agent does not know.
 func (r *replay) refuse(out nethttp.ResponseWriter, in *nethttp.Request, request any) {
 	if in.URL.Path != http.Path {
 		say(out, nethttp.StatusNotFound, map[string]any{"detail": "Not Found"})
@@ -155,7 +155,7 @@ func (r *replay) refuse(out nethttp.ResponseWriter, in *nethttp.Request, request
 		"jsonrpc": "2.0", "id": member(request, "id"),
 		"error": map[string]any{"code": -32601, "message": "Method not found: " + text(request, "method")},
 	}
-	if r.maker == "maker-e" {
+	if r.capture == "maker-e" {
 		answer["result"] = nil
 	}
 	say(out, nethttp.StatusOK, answer)

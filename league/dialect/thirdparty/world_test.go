@@ -34,26 +34,26 @@ import (
 	"evenodd/transport/http"
 )
 
-// leagueID is that of all leagues here, and of most that were captured.
+// leagueID is the id of all leagues in these tests, and of most captured ones.
 const leagueID = "league_2025_even_odd"
 
-// The ports at which managers and referees listen, here and in what was captured.
+// The ports of managers and referees, as in the captures.
 const (
 	managerPort = 8000
 	refereePort = 8001
 )
 
-// at is the endpoint of an agent, as the captured ones have it.
+// at is the endpoint of an agent, as in the captures.
 func at(port int) string { return "http://localhost:" + strconv.Itoa(port) + http.Path }
 
-// A world is Our agents and third-party agents that talk HTTP over pipes, in a bubble
-// of virtual time.
+// A world has our agents and third-party agents, which speak HTTP over pipes in virtual
+// time.
 type world struct {
 	t       *testing.T
 	clock   *protocol.Clock
 	life    context.Context
 	end     context.CancelFunc
-	folder  store.Folder // where managers and referees of ours keep what they have; "" for nowhere
+	folder  store.Folder // the data folder of our managers and referees; "" for none
 	running sync.WaitGroup
 
 	mu        sync.Mutex
@@ -61,8 +61,7 @@ type world struct {
 	closing   []func()
 }
 
-// inAWorld tells a story that begins when the traffic was captured. No goroutine
-// outlives it.
+// inAWorld runs a test at the time of the captures. No goroutine outlives it.
 func inAWorld(t *testing.T, story func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +90,7 @@ func (w *world) atEnd(f func()) {
 	w.closing = append(w.closing, f)
 }
 
-// A listener accepts what the world's dial makes.
+// A listener accepts the connections of the world's dialer.
 type listener struct {
 	address  string
 	arriving chan net.Conn
@@ -146,7 +145,7 @@ func (w *world) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	}
 }
 
-// serve has our agent answer at a port.
+// serve serves our agent at a port.
 func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
 	c.Hosts = []string{"localhost"}
 	server := http.NewServer(mux, c)
@@ -154,7 +153,7 @@ func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
 	w.running.Go(func() { _ = server.Serve(l) })
 	w.atEnd(func() {
 		ended, cancel := context.WithCancel(context.Background())
-		cancel() // whoever still waits gets nothing
+		cancel() // ends the calls that still wait
 		_ = server.Shutdown(ended)
 	})
 }
@@ -167,7 +166,7 @@ func (w *world) thirdPartyAgent(port int, handle nethttp.Handler) {
 	w.atEnd(func() { _ = server.Close() })
 }
 
-// edge is the dialect of our agent, and its carrier.
+// edge is the bridge of our agent, and its carrier.
 func (w *world) edge(endpoint string, maxReply int64) (*bridge.Bridge, *http.Client) {
 	d := bridge.New(bridge.Options{Endpoint: endpoint, Clock: w.clock, Log: zerolog.Nop()})
 	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: w.dial, Dialect: d})
@@ -182,7 +181,7 @@ const (
 	large = 1 << 20
 )
 
-// Our manager, and how its league went.
+// Our manager, and the events of its league.
 type manager struct {
 	*league.Manager
 	over   chan struct{} // closed when the league is
@@ -219,7 +218,7 @@ func (w *world) manager(players, referees int, change ...func(*league.Options)) 
 	return ours
 }
 
-// referee makes a referee, which has not registered.
+// referee makes a referee that is not registered.
 func (w *world) referee(port int) *referee.Referee {
 	w.t.Helper()
 	d, c := w.edge(at(port), usual)
@@ -236,7 +235,7 @@ func (w *world) referee(port int) *referee.Referee {
 	return r
 }
 
-// player makes a player, which has not registered.
+// player makes a player that is not registered.
 func (w *world) player(port int) *player.Player {
 	w.t.Helper()
 	d, c := w.edge(at(port), large)
@@ -256,7 +255,7 @@ func (w *world) player(port int) *player.Player {
 	return p
 }
 
-// post makes a POST as a third-party agent; a nil body is none.
+// post makes a POST as a third-party agent. A nil body is none.
 func (w *world) post(ctx context.Context, url string, body any) (status int, answer any) {
 	w.t.Helper()
 	var text []byte
@@ -294,13 +293,13 @@ func portOf(endpoint string) int {
 	return n
 }
 
-// await is what comes through a channel within the time of a match.
+// await returns the next value of a channel within the time of a match.
 func await[T any](w *world, from <-chan T) T {
 	w.t.Helper()
 	return within(w, 10*time.Minute, from)
 }
 
-// within is what comes through a channel within a time.
+// within returns the next value of a channel within a time.
 func within[T any](w *world, patience time.Duration, from <-chan T) T {
 	w.t.Helper()
 	select {

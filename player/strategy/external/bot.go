@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,13 +82,10 @@ func newBot(name string, t Tools) (*bot, error) {
 		return nil, err
 	}
 	b := &bot{
-		name: name, path: path, args: args, limit: t.Timeout, closed: make(chan struct{}), turn: make(chan struct{}, 1),
+		name: name, path: path, args: args, limit: cmp.Or(t.Timeout, botTimeout), closed: make(chan struct{}), turn: make(chan struct{}, 1),
 		log: t.Log.With().Str("bot", name).Logger(),
 	}
 	b.output = newOutput(b.log)
-	if b.limit <= 0 {
-		b.limit = botTimeout
-	}
 	if err := b.start(); err != nil {
 		return nil, fmt.Errorf("strategy %s cannot be started: %w", name, err)
 	}
@@ -156,23 +154,26 @@ func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice
 		}
 		before := b.running.answers
 		choice, reason, err = b.running.ask(question, v.Options, until, b.closed)
-		var ended *endedError
-		switch wrong := (*wrongAnswerError)(nil); {
-		case err == nil:
+		if err == nil {
 			b.running.answers++
 			b.failures = 0
 			return choice, reason, nil
-		case errors.As(err, &wrong):
+		}
+		if _, wrong := errors.AsType[*wrongAnswerError](err); wrong {
 			return "", "", err
-		case errors.As(err, &ended) && ended.success && before > 0:
-			b.drop()
-			continue
 		}
 		b.drop()
-		b.failures++
-		b.failedAt = time.Now()
+		if ended, ok := errors.AsType[*endedError](err); ok && ended.success && before > 0 {
+			continue
+		}
+		b.fail()
 		return "", "", err
 	}
+}
+
+func (b *bot) fail() {
+	b.failures++
+	b.failedAt = time.Now()
 }
 
 // drop stops the process.
@@ -186,8 +187,7 @@ func (b *bot) drop() {
 func (b *bot) ready(until time.Time) error {
 	if b.running != nil && b.running.exited() {
 		if b.running.answers == 0 {
-			b.failures++
-			b.failedAt = time.Now()
+			b.fail()
 		}
 		b.log.Warn().Str("state", b.running.cmd.ProcessState.String()).Str("last_words", b.running.lastError()).
 			Str("event_type", protocol.EventBotExited).Msg("the bot exited, restarting it")
@@ -218,10 +218,8 @@ func (b *bot) pause(until time.Time) error {
 	if time.Now().Add(rest).After(until) {
 		return fmt.Errorf("has failed %d times in a row; the next start is in %s", b.failures, rest.Round(time.Millisecond))
 	}
-	timer := time.NewTimer(rest)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(rest):
 		return nil
 	case <-b.closed:
 		return errClosed

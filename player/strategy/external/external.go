@@ -66,7 +66,7 @@ func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 	case Runs(name):
 		return newBot(name, t)
 	case name == Model:
-		return newModel(t)
+		return newModel(t), nil
 	}
 	return strategy.New(name)
 }

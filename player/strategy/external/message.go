@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -26,21 +27,21 @@ const maxHistory = 100
 // A request is a question to a program, one line of JSON. testdata/bots/README.md
 // documents it for users.
 type request struct {
-	SchemaVersion string         `json:"schema_version"`
-	GameType      string         `json:"game_type"`
-	MatchID       string         `json:"match_id"`
-	RoundID       int            `json:"round_id"`
-	PlayerID      string         `json:"player_id"`
-	OpponentID    string         `json:"opponent_id"`
-	MoveType      string         `json:"move_type"`
-	ValidOptions  []string       `json:"valid_options"`
-	Context       map[string]any `json:"context"`
-	TimeLimitMS   int64          `json:"time_limit_ms"`
-	Seed          uint64         `json:"seed"`
-	Drawn         map[string]int `json:"drawn"`
-	Opponent      opponent       `json:"opponent"`
-	History       []past         `json:"history"`
-	Standings     []standing     `json:"standings"`
+	SchemaVersion string                 `json:"schema_version"`
+	GameType      string                 `json:"game_type"`
+	MatchID       string                 `json:"match_id"`
+	RoundID       int                    `json:"round_id"`
+	PlayerID      string                 `json:"player_id"`
+	OpponentID    string                 `json:"opponent_id"`
+	MoveType      string                 `json:"move_type"`
+	ValidOptions  []string               `json:"valid_options"`
+	Context       map[string]any         `json:"context"`
+	TimeLimitMS   int64                  `json:"time_limit_ms"`
+	Seed          uint64                 `json:"seed"`
+	Drawn         map[string]int         `json:"drawn"`
+	Opponent      opponent               `json:"opponent"`
+	History       []past                 `json:"history"`
+	Standings     []protocol.StandingRow `json:"standings"`
 }
 
 // opponent counts the choices of the opponent; for a new opponent, those of all
@@ -60,17 +61,6 @@ type past struct {
 	DrawnNumber    *int    `json:"drawn_number"`
 }
 
-// standing is a row of the table after the last completed round.
-type standing struct {
-	Rank     int    `json:"rank"`
-	PlayerID string `json:"player_id"`
-	Played   int    `json:"played"`
-	Wins     int    `json:"wins"`
-	Draws    int    `json:"draws"`
-	Losses   int    `json:"losses"`
-	Points   int    `json:"points"`
-}
-
 // requestLine returns the question of a view as a line.
 func requestLine(v strategy.View, limit time.Duration) ([]byte, error) {
 	q := &request{
@@ -79,11 +69,10 @@ func requestLine(v strategy.View, limit time.Duration) ([]byte, error) {
 		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
 		Drawn:    map[string]int{"even": v.Memory.Drawn("even"), "odd": v.Memory.Drawn("odd")},
 		Opponent: opponent{Choices: map[string]int{}, Last: orNull(v.Memory.Last(v.OpponentID))},
-		Context:  v.Context, History: []past{}, Standings: make([]standing, len(v.Table)),
+		Context:  v.Context, History: []past{}, Standings: slices.Clone(v.Table),
 	}
-	for i := range v.Table {
-		r := &v.Table[i]
-		q.Standings[i] = standing{r.Rank, r.PlayerID, r.Played, r.Wins, r.Draws, r.Losses, r.Points}
+	for i := range q.Standings {
+		q.Standings[i].DisplayName = "" // names are text of other agents
 	}
 	for _, o := range v.Options {
 		q.Opponent.Choices[o] = v.Memory.Chose(v.OpponentID, o)

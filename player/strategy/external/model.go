@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,18 +75,11 @@ type spent struct {
 	time                  time.Duration
 }
 
-func newModel(t Tools) (*model, error) {
-	m := &model{llm: t.LLM, limit: t.Timeout, log: t.Log.With().Str("model", t.LLM.Model).Logger()}
-	if m.limit <= 0 {
-		m.limit = modelTimeout
-	}
+func newModel(t Tools) *model {
+	m := &model{llm: t.LLM, limit: cmp.Or(t.Timeout, modelTimeout), log: t.Log.With().Str("model", t.LLM.Model).Logger()}
 	transport := t.LLM.Transport
-	if transport == nil {
-		usual, ok := http.DefaultTransport.(*http.Transport)
-		if !ok {
-			return nil, errors.New("strategy llm: this process does not have the standard HTTP transport")
-		}
-		transport = usual.Clone() // with separate connections, which Close ends
+	if transport == nil { // with separate connections, which Close ends
+		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
 	}
 	m.http = &http.Client{
 		Transport: transport,
@@ -95,7 +89,7 @@ func newModel(t Tools) (*model, error) {
 	c := openai.DefaultConfig(t.LLM.Key)
 	c.BaseURL, c.HTTPClient = t.LLM.URL, bounded{m.http}
 	m.client = openai.NewClientWithConfig(c)
-	return m, nil
+	return m
 }
 
 func (m *model) Name() string { return Model }
@@ -172,15 +166,14 @@ func (m *model) ask(ctx context.Context, question string) (answer string, usage 
 // transient tells whether a failure is temporary, and how long to wait: the endpoint is
 // busy, or the connection broke.
 func transient(ctx context.Context, err error) (pause time.Duration, temporary bool) {
-	var refused *refusedError
-	var broken *url.Error
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return 0, false
-	case errors.As(err, &refused):
+	}
+	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return refused.after, refused.status == http.StatusTooManyRequests || refused.status >= http.StatusInternalServerError
 	}
-	return retryPause, errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF)
+	_, broken := errors.AsType[*url.Error](err)
+	return retryPause, broken || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // wait waits. It fails at once if the deadline is earlier.
@@ -188,10 +181,8 @@ func wait(ctx context.Context, pause time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		return context.DeadlineExceeded
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(pause):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

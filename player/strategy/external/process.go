@@ -54,21 +54,15 @@ func launch(path string, args []string, output *output) (*process, error) {
 		cmd:    exec.CommandContext(context.Background(), path, args...), //nolint:gosec // the user's own program; stop ends it
 		output: output, lines: make(chan string, unread), ignored: make(chan struct{}), ended: make(chan struct{}),
 	}
-	var pipes [3][2]*os.File // the read end and the write end of each
-	var theirs, ours []*os.File
-	for i := range pipes {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeAll(append(theirs, ours...))
+	var read, write [3]*os.File // the ends of each pipe
+	for i := range 3 {
+		var err error
+		if read[i], write[i], err = os.Pipe(); err != nil {
+			closeAll(append(read[:i], write[:i]...))
 			return nil, err
 		}
-		pipes[i] = [2]*os.File{r, w}
-		if i == 0 {
-			theirs, ours = append(theirs, r), append(ours, w)
-		} else {
-			theirs, ours = append(theirs, w), append(ours, r)
-		}
 	}
+	theirs, ours := []*os.File{read[0], write[1], write[2]}, []*os.File{write[0], read[1], read[2]}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	newGroup(p.cmd)
 	err := p.cmd.Start()
@@ -198,8 +192,7 @@ func (p *process) ask(question []byte, options []string, until time.Time, closed
 	if _, err := p.stdin.Write(question); errors.Is(err, os.ErrDeadlineExceeded) {
 		return "", "", errors.New("hangs: it does not read its standard input")
 	} // after any other error the program has exited, maybe after an answer
-	timeout := time.NewTimer(time.Until(until))
-	defer timeout.Stop()
+	timeout := time.After(time.Until(until))
 	chatter, said := "", 0
 	for {
 		select {
@@ -216,7 +209,7 @@ func (p *process) ask(question []byte, options []string, until time.Time, closed
 			if said += len(line) + 1; said > maxLine {
 				return "", "", fmt.Errorf("printed %d KB and no answer, last %q", maxLine>>10, chatter)
 			}
-		case <-timeout.C:
+		case <-timeout:
 			if said > 0 {
 				return "", "", fmt.Errorf("did not answer in time; it printed %q instead", chatter)
 			}
@@ -240,11 +233,7 @@ func (p *process) endOfOutput() error {
 	if p.tooLong {
 		return fmt.Errorf("printed a line of more than %d KB", maxLine>>10)
 	}
-	timeout := time.NewTimer(exitDelay)
-	defer timeout.Stop()
-	select {
-	case <-p.ended:
-	case <-timeout.C:
+	if !p.wait(exitDelay) {
 		return errors.New("has closed its standard output")
 	}
 	e := &endedError{text: "ended before it answered: " + p.cmd.ProcessState.String(), success: p.cmd.ProcessState.Success()}
@@ -292,12 +281,10 @@ func (p *process) stop(gently bool) {
 
 // wait waits for the exit, and tells whether it came in time.
 func (p *process) wait(length time.Duration) bool {
-	timeout := time.NewTimer(length)
-	defer timeout.Stop()
 	select {
 	case <-p.ended:
 		return true
-	case <-timeout.C:
+	case <-time.After(length):
 		return false
 	}
 }

@@ -2,10 +2,10 @@ package external
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
@@ -115,33 +115,15 @@ func lastPart(text, marks string) string {
 
 // optionsIn returns the options that a text contains as whole words.
 func optionsIn(text string, options []string) (named []string) {
-	text = strings.ToLower(text)
+	const boundary = `[^\pL\p{Nd}_]`
 	for _, o := range options {
-		if o != "" && names(text, strings.ToLower(o)) {
+		word, err := regexp.Compile(`(?i)(^|` + boundary + `)` + regexp.QuoteMeta(o) + `(` + boundary + `|$)`)
+		if err == nil && o != "" && word.MatchString(text) {
 			named = append(named, o)
 		}
 	}
 	return named
 }
 
-func names(text, word string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			return false
-		}
-		start, end := from+i, from+i+len(word)
-		before, _ := utf8.DecodeLastRuneInString(text[:start])
-		after, _ := utf8.DecodeRuneInString(text[end:])
-		if !inWord(before) && !inWord(after) {
-			return true
-		}
-		_, size := utf8.DecodeRuneInString(text[start:])
-		from = start + size
-	}
-}
-
 // inWord tells whether a character is part of a word.
-func inWord(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
-}
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
