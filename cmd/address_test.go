@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An agent answers to the names that its operator has given it, and to those of
-// this machine where it listens to nobody else.
+// An agent accepts the host names that its operator has configured. An agent on a
+// loopback address accepts also the names of this machine.
 func TestServerRefusesUnknownHostNames(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--allowed-host", "league.example", "--allowed-host", "other.example")

@@ -29,7 +29,7 @@ standings and rounds, and the histories of players.
 Each finding names its file and line; with findings the exit code is 4. Notes are
 unusual but not wrong. The command only reads the folder; the league may be running.`,
 		Example: "  evenodd audit ./data-of-my-league",
-		Args:    takes(1, 1, nil, "audit takes one folder: the --data folder of a manager, which contains data/leagues"),
+		Args:    takes(1, nil, "audit takes one folder: the --data folder of a manager, which contains data/leagues"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
 	}
 	f := c.Flags()

@@ -17,7 +17,7 @@ import (
 	"evenodd/league/store"
 )
 
-// registering is a folder with a league that has not started.
+// registering returns a folder with a league that has not started.
 func registering(t *testing.T) store.Folder {
 	t.Helper()
 	dir := store.Folder(t.TempDir())
@@ -45,7 +45,7 @@ func damaged(t *testing.T, dir store.Folder) {
 	require.NoError(t, os.WriteFile(dir.Journal("cup"), []byte(changed), 0o600))
 }
 
-// ran runs one command as the root would.
+// ran runs one command like the root command.
 func ran(t *testing.T, construct func(streams) *cobra.Command, args ...string) (out string, err error) {
 	t.Helper()
 	var b bytes.Buffer

@@ -69,8 +69,7 @@ func TestExampleBotsPlayInASimulation(t *testing.T) {
 	}
 }
 
-// A player that is told to stop takes its bot with it, which has not heard of
-// the Ctrl-C.
+// A bot does not receive the signal of its player, so the player must stop it.
 func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 	t.Parallel()
 	p := start(t, "player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp",
@@ -81,7 +80,7 @@ func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 	assert.Contains(t, p.stderr.String(), `"stderr":"goodbye"`)
 }
 
-// A language model plays, is paid for, and its key is told to nobody else.
+// A language model makes the choices. Its key is sent only to its API.
 func TestLanguageModelPlaysALeague(t *testing.T) {
 	t.Parallel()
 	const key = "sk-this-is-a-secret"

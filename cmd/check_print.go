@@ -232,6 +232,9 @@ func brief(text string, most int) string {
 
 // printList lists requirements.
 func (o *checkOptions) printList(w io.Writer) error {
+	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
+		return err
+	}
 	chosen, err := o.selection()
 	if err != nil {
 		return err
@@ -256,27 +259,22 @@ func (o *checkOptions) printList(w io.Writer) error {
 		}
 		list.Roles = append(list.Roles, in)
 	}
-	switch o.format {
-	case formatJSON:
+	if o.format == formatJSON {
 		return printJSON(w, list)
-	case formatText:
-	default:
-		return usage("--format %q: must be text or json with --list", o.format)
 	}
-	var text strings.Builder
+	var text page
 	for i, in := range list.Roles {
 		if i > 0 {
-			text.WriteString("\n")
+			text.line("")
 		}
 		wide := 0
 		for _, q := range in.Requirements {
 			wide = max(wide, len(q.ID))
 		}
-		fmt.Fprintf(&text, "%s: %d requirements\n", in.Role, len(in.Requirements))
+		text.line("%s: %d requirements", in.Role, len(in.Requirements))
 		for _, q := range in.Requirements {
-			fmt.Fprintf(&text, "  %-*s  %-6s  %s (%s)\n", wide, q.ID, q.Level, q.Text, q.Spec)
+			text.line("  %-*s  %-6s  %s (%s)", wide, q.ID, q.Level, q.Text, q.Spec)
 		}
 	}
-	_, err = io.WriteString(w, text.String())
-	return err
+	return text.print(w)
 }

@@ -134,7 +134,7 @@ const reportContract = `{
 	}
 }`
 
-// Our own agents, as processes that register by themselves.
+// Our agents run as processes and register themselves.
 func TestOurAgentsConform(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"player", "referee"} {

@@ -20,7 +20,7 @@ import (
 	"evenodd/league/conformance"
 )
 
-// A hand is a kit that finds what it is told.
+// A hand is a fake kit with given findings.
 type hand struct {
 	report *conformance.Report
 	asked  conformance.Options
@@ -65,8 +65,8 @@ func (h *hand) checks(t *testing.T, args ...string) (stdout, stderr string, err 
 
 const secret = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
 
-// aHand has one finding of each verdict, of an agent that says what it should
-// not.
+// aHand has one finding of each verdict. The answers of its agent contain tokens and
+// control characters.
 func aHand() *hand {
 	finding := func(id string, level conformance.Level, v conformance.Verdict) conformance.Finding {
 		return conformance.Finding{
@@ -97,7 +97,7 @@ func aHand() *hand {
 	}}
 }
 
-// listening is the URL of somebody who answers connections.
+// listening returns the URL of a server that accepts connections.
 func listening(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(nil)
@@ -105,7 +105,7 @@ func listening(t *testing.T) string {
 	return s.URL + "/mcp"
 }
 
-// anywhere has the kit listen at a free port.
+// anywhere makes the kit listen at a free port.
 var anywhere = []string{"--listen", "localhost:0"}
 
 func TestCheckReportAsText(t *testing.T) {
@@ -314,8 +314,8 @@ func TestInterruptedCheckHasNoResult(t *testing.T) {
 	assert.Empty(t, out.String())
 }
 
-// The place where agents look for their manager may be another's: that is said,
-// and another is found. One that was asked for is no other.
+// If another program has the default address of managers, the command takes a free port
+// and names it. If another program has the port of --listen, the command fails.
 func TestCheckWithATakenPort(t *testing.T) {
 	url := listening(t)
 	place := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
@@ -347,7 +347,7 @@ func TestCheckReportsWrongArguments(t *testing.T) {
 		{"a password", []string{"player", "http://me:mine@localhost:1"}, `http://me:xxxxx@localhost:1: the URL of an agent must not contain a user name or a password`},
 		{"a URL to list", []string{"--list", "player", "localhost:1"}, `--list calls no agent: remove "localhost:1"`},
 		{"a form", []string{"player", "localhost:1", "--format", "xml"}, `--format "xml": must be text, json or junit`},
-		{"a form of lists", []string{"--list", "--format", "junit"}, `--format "junit": must be text or json with --list`},
+		{"a form of lists", []string{"--list", "--format", "junit"}, `--format "junit": must be text or json`},
 		{"a level", []string{"player", "localhost:1", "--level", "may"}, `--level "may": must be must or should`},
 		{"an id beside others", []string{"player", "localhost:1", "--only", "P-INV-07"}, `--only "P-INV-07": no requirement of player begins with it; there are P-INV-01, P-INV-02, P-INV-03`},
 		{"an id of nothing", []string{"--list", "--only", "X"}, `--only "X": no requirement of any role begins with it; there are P-INV, P-OVER`},

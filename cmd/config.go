@@ -22,7 +22,7 @@ func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.
 environment, the file --config, a file of the data folder, or the built-in default.`,
 		Example:   "  EVENODD_PLAYERS=8 evenodd config simulate",
 		ValidArgs: commands,
-		Args:      takes(0, 1, commands, "config takes the name of one command: "+strings.Join(commands, ", ")),
+		Args:      takes(0, commands, "config takes the name of one command: "+strings.Join(commands, ", ")),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = commands

@@ -43,7 +43,7 @@ const (
 	exampleToken   = "tok-p01-xyz789"
 )
 
-// post is what curl does: it returns the status and the body.
+// post makes a POST like curl: it returns the status and the body.
 func post(t *testing.T, url, body string) (int, []byte) {
 	t.Helper()
 	return fetch(t, http.MethodPost, url, strings.NewReader(body))
@@ -91,7 +91,7 @@ func result(t *testing.T, url, body string) object {
 	return response["result"].(object)
 }
 
-// answering is an agent that answers anything with the same.
+// answering starts an agent with the same answer to every call.
 func answering(t *testing.T, answer string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -103,8 +103,8 @@ func answering(t *testing.T, answer string) string {
 
 const anything = `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
 
-// likeExample checks an answer by that of the specification: every field of it
-// is there, with the same value unless it is named.
+// likeExample compares an answer with that of the specification: it has every field,
+// with the same value unless the field is named.
 func likeExample(t *testing.T, name string, answer object, except ...string) {
 	t.Helper()
 	var wanted struct {
@@ -342,7 +342,7 @@ func TestWrongRequestsByHand(t *testing.T) {
 
 	queries := []struct{ name, old, new, code, called string }{
 		{"an unknown player", `"GET_STANDINGS"`, `"GET_PLAYER_STATS", "query_params": {"player_id": "P77"}`, "E005", "PLAYER_NOT_REGISTERED"},
-		{"a question that nobody knows", `"GET_STANDINGS"`, `"GET_WEATHER"`, "E016", "INVALID_QUERY_TYPE"},
+		{"an unknown query type", `"GET_STANDINGS"`, `"GET_WEATHER"`, "E016", "INVALID_QUERY_TYPE"},
 		{"another league", `"league_2025_even_odd"`, `"league_of_others"`, "E017", "LEAGUE_NOT_FOUND"},
 	}
 	for _, tt := range queries {

@@ -24,7 +24,7 @@ import (
 	"evenodd/league/store"
 )
 
-// crashPatience is how long a league may take whose processes are killed.
+// crashPatience is the longest time of a league with killed processes.
 const crashPatience = 5 * time.Minute
 
 // crashLeague is the league that the crash tests play.
@@ -157,12 +157,11 @@ func killed(from, to time.Time, processes ...*restarted) (n int) {
 	return n
 }
 
-// kills lets processes die at random moments in the rounds up to the last, as
-// many in each: first one of the players, then of the others, in that order. A
-// match takes a few milliseconds, and the pause before a round a second: so the
-// first follows quickly on the announcement of the round, and half of the others
-// on the death before. A player that dies in a match makes it last until others
-// die in it too.
+// kills ends processes at random moments of the rounds up to the last, the same number
+// in each: first a player, then the others in order. A match takes a few milliseconds,
+// the pause before a round a second. Therefore the first kill follows soon after the
+// announcement of the round, and half of the others soon after the kill before. A match
+// with a killed player lasts until further processes are killed in it.
 func (c *processLeague) kills(chance *rand.Rand, players, others []*restarted, last int) {
 	for round := 1; round <= last; round++ {
 		if c.awaits(round) > last {
@@ -319,8 +318,8 @@ func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 	longTest(t)
 	seed := crashSeed(t)
 	ports := steadyPorts(t, 2*leagueSize) // chosen together: those of the dead are free for a while
-	// From a seed, a referee that died in a match goes on with the same attempt,
-	// because it draws the same; without, it needs another.
+	// With a seed, a killed referee resumes its match in the same attempt, because it
+	// draws the same number; without a seed it needs another attempt.
 	tests := []struct {
 		name  string
 		ports []string
@@ -345,7 +344,7 @@ func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 	chance := rand.New(rand.NewPCG(seed, 1))
 	c := gather(t, ports, sometimesLong(seed), []string{"--pace", "1s"}, agents)
 
-	// Some die while they register; these do not count.
+	// Kills during the registration do not count.
 	everybody := slices.Concat([]*restarted{c.manager}, c.referees, c.players)
 	for range 4 {
 		linger(time.Duration(chance.Int64N(int64(400 * time.Millisecond))))
@@ -359,7 +358,7 @@ func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 
 	l, technical := c.check()
 	count := func(processes ...*restarted) int { return killed(started, l.ended, processes...) }
-	t.Logf("killed: manager %d, referees %d, players %d, of these in a match of theirs %d (seed %d); "+
+	t.Logf("killed: manager %d, referees %d, players %d, of these in a match of remote %d (seed %d); "+
 		"%d rounds in %.0f s; %d matches in %d attempts, %d lost technically",
 		count(c.manager), count(c.referees...), count(c.players...), c.interrupted(&l), seed,
 		l.state.Round, l.ended.Sub(started).Seconds(), l.state.Recorded, attempts(l.state), technical)
@@ -397,7 +396,7 @@ func (c *processLeague) interrupted(l *ledger) int {
 	return len(fatal)
 }
 
-// attempts counts those at all matches.
+// attempts counts the attempts at all matches.
 func attempts(s *journal.State) (n int) {
 	for m := range s.Matches() {
 		n += len(m.Attempts)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dataFolder is a data folder with these files below config.
+// dataFolder makes a data folder with these files below config.
 func dataFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func TestLeagueFollowsItsConfigurationFiles(t *testing.T) {
 	assert.Equal(t, 2*(7+1), points, m.stdout.String())
 }
 
-func TestAPlayerJoinsOnlyTheLeaguesItPrefers(t *testing.T) {
+func TestPlayerJoinsOnlyItsPreferredLeagues(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t, map[string]string{
 		"agents/agents_config.json": `{"players": [{"player_id": "P13", "preferred_leagues": ["shield"]}]}`,

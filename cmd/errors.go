@@ -55,12 +55,12 @@ func interrupted(format string, args ...any) error {
 	return exit(exitInterrupted, "interrupted. "+format, args...)
 }
 
-// takes returns a check of a command's arguments: their number, and their values unless
-// names is nil.
-func takes(least, most int, names []string, message string) cobra.PositionalArgs {
+// takes returns a check of a command's arguments: at least so many, at most one, and one
+// of names, unless that is nil.
+func takes(least int, names []string, message string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		unknown := func(arg string) bool { return names != nil && !slices.Contains(names, arg) }
-		if len(args) < least || len(args) > most || slices.ContainsFunc(args, unknown) {
+		if len(args) < least || len(args) > 1 || slices.ContainsFunc(args, unknown) {
 			return usage("%s", message)
 		}
 		return nil

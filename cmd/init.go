@@ -19,7 +19,7 @@ values: settings of all agents, presets of agents, rules of the league, games, a
 defaults of referees and players. Existing files stay unchanged. The program uses
 the same values if there are no files.`,
 		Example: "  evenodd init",
-		Args:    takes(0, 1, nil, "init takes one folder"),
+		Args:    takes(0, nil, "init takes one folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := defaultData
 			if len(args) == 1 {

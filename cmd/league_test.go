@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// freePort is a port that nobody listened at a moment ago.
+// freePort returns a port that was free a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "localhost:0")
@@ -37,8 +37,8 @@ var seven = map[string][]string{
 	"player4":  {"player", "--port", "0", "--name", "Delta", "--strategy", "contrarian"},
 }
 
-// startSeven runs them in an order, and waits for their end. It is false when
-// somebody else has taken the port meanwhile.
+// startSeven runs them in an order, and waits for their end. It returns false if another
+// program has taken the port meanwhile.
 func startSeven(t *testing.T, order []string) (map[string]*process, bool) {
 	t.Helper()
 	port := freePort(t)
@@ -51,7 +51,7 @@ func startSeven(t *testing.T, order []string) (map[string]*process, bool) {
 			args = append(args[:len(args):len(args)], "--manager", "http://localhost:"+port+"/mcp")
 		}
 		running[name] = start(t, args...)
-		if i == 0 && name != "manager" { // nobody is there to answer the first
+		if i == 0 && name != "manager" { // the first process gets no answer yet
 			running[name].awaits(t, "cannot register yet, trying again")
 		}
 	}
@@ -91,7 +91,7 @@ func TestSevenProcessesInAnyOrder(t *testing.T) {
 	}
 }
 
-// checkSeven judges what seven processes have printed.
+// checkSeven checks the output of the seven processes.
 func checkSeven(t *testing.T, running map[string]*process) {
 	t.Helper()
 	recorded := map[string]bool{}
@@ -142,16 +142,15 @@ func checkSeven(t *testing.T, running map[string]*process) {
 	assert.Equal(t, 6, conducted)
 }
 
-// A stubborn player is one that is written by hand: it registers, and then does
-// with an invitation what the test says. Anything else it acknowledges. Its
-// watch shows local time.
+// A stubborn player is a scripted player: it registers, and answers invitations as the
+// test says. It acknowledges all other messages. Its timestamps are in local time.
 type stubborn struct {
 	id, token string
 	invited   chan struct{} // closed by the first invitation
 }
 
 // joinsStubbornly registers a player that refuses every invitation or, when
-// silent, does not answer to any.
+// silent, answers none.
 func (m *manager) joinsStubbornly(t *testing.T, id string, silent bool) *stubborn {
 	t.Helper()
 	s := &stubborn{id: id, invited: make(chan struct{}, 100)}
@@ -230,7 +229,7 @@ func TestInterruptedManagerReportsRecordedMatches(t *testing.T) {
 	})
 }
 
-// health is what GET /healthz of an agent tells.
+// health is the response to GET /healthz of an agent.
 func (p *process) health(t *testing.T) string {
 	t.Helper()
 	endpoint := p.awaits(t, `"endpoint":"(http://localhost:\d+)/mcp".*"event_type":"LISTENING"`)[1]
@@ -291,7 +290,7 @@ func TestLeagueOfAnotherGame(t *testing.T) {
 		assert.Zero(t, p.ends(t), p.stderr.String())
 	}
 	assert.Contains(t, m.stderr.String(), `"display_name":"Tic-Tac-Toe League"`)
-	assert.Regexp(t, `│ P0\d +│ One +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String(), "nobody beats it")
+	assert.Regexp(t, `│ P0\d +│ One +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String(), "it loses no match")
 	assert.Regexp(t, `│ P0\d +│ Two +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String())
 }
 

@@ -37,7 +37,7 @@ type logLine struct {
 	text string
 }
 
-// logLines are the log in what was written to standard error.
+// logLines returns the log lines in a standard error.
 func logLines(t *testing.T, stderr string) []logLine {
 	t.Helper()
 	var lines []logLine
@@ -55,7 +55,7 @@ func logLines(t *testing.T, stderr string) []logLine {
 
 var timestampOfLogs = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 
-// check judges what every line must have.
+// check checks the members that every line must have.
 func (l *logLine) check(t *testing.T) {
 	t.Helper()
 	assert.Regexp(t, timestampOfLogs, l.Timestamp, l.text)
@@ -74,7 +74,7 @@ func (l *logLine) check(t *testing.T) {
 	}
 }
 
-// A wiretap hands everything on to a manager, and remembers it.
+// A wiretap forwards requests to a manager, and records them.
 type wiretap struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -138,7 +138,7 @@ func (w *wiretap) answered(r *http.Response) error {
 	return nil
 }
 
-// worths are the tokens that were given, and everything that is made of them.
+// worths returns the issued tokens, and all secrets derived from them.
 func (w *wiretap) worths(leagueID string) map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,8 +201,8 @@ func TestLogsOfAWholeLeague(t *testing.T) {
 
 	t.Run("every message is logged where it is sent and where it is received", func(t *testing.T) {
 		all := slices.Concat(slices.Collect(maps.Values(logs))...)
-		// The last reports may be acknowledged when their referees know already
-		// that the league is over, and have gone.
+		// The manager may acknowledge the last reports after their referees have
+		// received the end of the league and exited.
 		const late = "MATCH_RESULT_ACK"
 		count := func(lines []logLine, event string) map[string]int {
 			n := map[string]int{}

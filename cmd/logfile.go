@@ -260,7 +260,7 @@ func arranged(line []byte, component string) []byte {
 	var from loggerLine
 	var to fileLine
 	if err := json.Unmarshal(line, &from, asWritten); err != nil || !bytes.HasPrefix(line, []byte{'{'}) {
-		to.Timestamp, to.Message = quoted(time.Now().UTC().Format(logTime)), quoted(strings.TrimSpace(string(line)))
+		to.Timestamp, to.Message = protocol.Quote(time.Now().UTC().Format(logTime)), protocol.Quote(strings.TrimSpace(string(line)))
 	} else {
 		to.lineMembers, to.Data = from.lineMembers, from.Rest
 		switch component {
@@ -269,11 +269,11 @@ func arranged(line []byte, component string) []byte {
 		case "":
 			component = componentOf(to.AgentID)
 			if to.AgentID == nil {
-				to.AgentID = quoted(component)
+				to.AgentID = protocol.Quote(component)
 			}
 		}
 		if to.Component == nil {
-			to.Component = quoted(component)
+			to.Component = protocol.Quote(component)
 		}
 	}
 	text, _ := json.Marshal(&to, asWritten) // each value is valid JSON
@@ -283,16 +283,9 @@ func arranged(line []byte, component string) []byte {
 // componentOf returns the role of an agent, from its quoted id. The simulation
 // itself has no role.
 func componentOf(agentID jsontext.Value) string {
-	id, _ := jsontext.AppendUnquote(nil, agentID) // "" for other values
-	switch role, _, _ := strings.Cut(string(id), ":"); role {
+	switch role, _, _ := strings.Cut(protocol.Unquote(agentID), ":"); role {
 	case protocol.ManagerSender, "referee", "player":
 		return role
 	}
 	return orchestrator
-}
-
-// quoted is text as JSON.
-func quoted(text string) jsontext.Value {
-	v, _ := jsontext.AppendQuote(nil, text) // replaces bytes that are not UTF-8
-	return v
 }

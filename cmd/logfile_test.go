@@ -49,10 +49,10 @@ func say(t *testing.T, f *logFile, text string) {
 	require.Equal(t, len(text), n)
 }
 
-// numbered is a line of which nothing but a number is of interest.
+// numbered returns a line with a number.
 func numbered(n int) string { return fmt.Sprintf(`{"level":"INFO","n":%d}`+"\n", n) }
 
-// numbers are the numbers of lines.
+// numbers returns the numbers of lines.
 func numbers(t *testing.T, text string) (all []int) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -232,7 +232,7 @@ func TestLogFileWaitsForTheID(t *testing.T) {
 	assert.Equal(t, []int{5}, numbers(t, written(t, dir, "logs/agents/REF02.log.jsonl")))
 }
 
-func TestLogFileOfAnAgentThatGetsNoID(t *testing.T) {
+func TestLogFileOfAnAgentWithoutIDHasItsSlug(t *testing.T) {
 	dir := t.TempDir()
 	f := openAgentLog(dir, "referee", "referee-8001", nil)
 	say(t, f, numbered(1))
@@ -383,8 +383,8 @@ func TestLogFileReportsAFullDiskOnce(t *testing.T) {
 	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/system/orchestrator.log.jsonl")))
 }
 
-// Agents of several processes that write to the same file are several files
-// here; each is written to by many.
+// Several log files with the same path stand for the agents of several processes. Each
+// has concurrent writers.
 func TestLogFileKeepsTheLinesOfConcurrentWriters(t *testing.T) {
 	const writers, lines = 8, 50
 	dir := t.TempDir()
@@ -469,14 +469,14 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 	assert.ErrorContains(t, err, `--log-level "loud"`)
 }
 
-// A caller that answers nothing.
+// A silent caller fails every call.
 type silence struct{}
 
 func (silence) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
 	return nil, nil, errors.New("nobody there")
 }
 
-// What an agent sends is documented even when the screen shows nothing.
+// The log file has the messages of an agent even if its screen shows no logs.
 func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
 	configureLogs()
 	var screen bytes.Buffer

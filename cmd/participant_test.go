@@ -54,7 +54,7 @@ func TestBreakerHoldsBackOnlyNotices(t *testing.T) {
 	}
 }
 
-// forgetful is a manager that forgets the tokens it has given when told to. It
+// forgetful is a manager that can lose the tokens of its agents. It
 // admits no new player after the league has started.
 type forgetful struct {
 	mu       sync.Mutex
@@ -102,7 +102,7 @@ func (m *forgetful) call(method string, params any) (any, error) {
 	return nil, fmt.Errorf("%s was not to be expected", method)
 }
 
-// forget makes the manager forget the token that it gave.
+// forget makes the manager lose the issued token.
 func (m *forgetful) forget(started bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

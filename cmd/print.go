@@ -46,7 +46,7 @@ type page struct{ strings.Builder }
 
 // line adds a line. Its arguments may contain text of other agents.
 func (p *page) line(format string, args ...any) {
-	p.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n")
+	_, _ = p.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") // never fails
 }
 
 // print writes the lines.

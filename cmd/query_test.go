@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A queried league is one that is over, whose manager goes on answering.
+// A queried league is over, and its manager still answers.
 type queriedLeague struct {
 	url, data string
 	tokens    []string // of all agents

@@ -16,7 +16,7 @@ import (
 // root is the folder of the module: there the README's commands are called.
 const root = ".."
 
-// A reader does what the README says, with a program of its own installing.
+// A reader runs the commands of the README with an installed program.
 type reader struct {
 	text        string // of the README
 	bin         string // where it installs
@@ -32,7 +32,7 @@ func newReader(t *testing.T) *reader {
 	return &reader{text: string(text), bin: bin, environment: []string{"GOBIN=" + bin, "GOFLAGS=-mod=readonly"}}
 }
 
-// commands are those in the blocks of shell, in order, without comments.
+// commands returns the commands of the shell blocks, in order, without comments.
 func (r *reader) commands() []string {
 	var commands []string
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(r.text, -1) {
@@ -84,7 +84,7 @@ func (r *reader) launch(t *testing.T, command string, env ...string) *process {
 	return launch(t, root, append(r.environment, env...), program, words[1:]...)
 }
 
-// does runs a command that must succeed.
+// does runs a command, which must succeed.
 func (r *reader) does(t *testing.T, command string) (stdout string) {
 	t.Helper()
 	p := r.launch(t, command)
@@ -172,7 +172,7 @@ func TestReadmeShowsTheOutputOfSimulate(t *testing.T) {
 	assert.Equal(t, shown[2], stdout)
 }
 
-// check judges what a command prints.
+// check checks the output of a command.
 func (r *reader) check(t *testing.T, command, stdout string) {
 	t.Helper()
 	switch {
@@ -185,8 +185,7 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 	}
 }
 
-// receives runs a command that calls a player, which runs meanwhile, at ports
-// that are free.
+// receives runs a command that calls a player, while the player runs, at free ports.
 func (r *reader) receives(t *testing.T, command string) {
 	t.Helper()
 	place := "localhost:" + freePort(t)
@@ -205,22 +204,22 @@ func (r *reader) receives(t *testing.T, command string) {
 // asks runs queries of a manager whose league is over.
 func (r *reader) asks(t *testing.T, queries []string) {
 	t.Helper()
-	ours := t.TempDir() // the data folder of the first player
+	folder := t.TempDir() // the data folder of the first player
 	m := r.launch(t, "evenodd manager --port 0 --players 2", "EVENODD_DATA="+t.TempDir())
 	url := "EVENODD_MANAGER=" + m.awaits(t, `at (http://\S+/mcp) waits`)[1]
-	r.launch(t, "evenodd player --port 0", url, "EVENODD_DATA="+ours)
+	r.launch(t, "evenodd player --port 0", url, "EVENODD_DATA="+folder)
 	r.launch(t, "evenodd player --port 0", url, "EVENODD_DATA="+t.TempDir())
 	r.launch(t, "evenodd referee --port 0", url, "EVENODD_DATA="+t.TempDir())
 	m.awaits(t, "The league is over; ")
 	for _, command := range queries {
-		p := r.launch(t, command, url, "EVENODD_DATA="+ours)
+		p := r.launch(t, command, url, "EVENODD_DATA="+folder)
 		assert.Zero(t, p.ends(t), "%s: %s", command, p.stderr.String())
 		assert.Regexp(t, `P0\d|LEAGUE_COMPLETED|No match is left`, p.stdout.String(), command)
 	}
 }
 
 // plays runs the processes of the league together, at ports that are free. It
-// is false when somebody else has taken the manager's.
+// returns false if another program has taken the port of the manager.
 func (r *reader) plays(t *testing.T, league []string) bool {
 	t.Helper()
 	port := freePort(t)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -102,11 +100,10 @@ func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 }
 
 func printReferee(s streams, r referee.Record) error {
-	text := fmt.Sprintf("%s: %d matches conducted. Champion: %s (%s)\n",
-		r.RefereeID, r.Conducted, r.Champion.DisplayName, r.Champion.PlayerID)
+	var text page
+	text.line("%s: %d matches conducted. Champion: %s (%s)", r.RefereeID, r.Conducted, r.Champion.DisplayName, r.Champion.PlayerID)
 	for _, id := range slices.Sorted(maps.Keys(r.Warnings)) {
-		text += fmt.Sprintf("%s: %d replies did not conform to the protocol\n", id, r.Warnings[id])
+		text.line("%s: %d replies did not conform to the protocol", id, r.Warnings[id])
 	}
-	_, err := io.WriteString(s.out, text)
-	return err
+	return text.print(s.out)
 }

@@ -49,7 +49,7 @@ Times, entropies, tokens and senders may differ. A player in a league whose mana
 proves itself refuses all callers but the referee of its match.`,
 		Example: "  evenodd replay R1M1 --data ./my-league\n" +
 			"  evenodd replay R1M1 --data ./my-league --against http://localhost:8101/mcp --as P03",
-		Args: takes(1, 1, nil, "replay takes one match, such as R1M1"),
+		Args: takes(1, nil, "replay takes one match, such as R1M1"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.matchID = args[0]
 			return runReplay(c.Context(), s, o)
@@ -343,9 +343,9 @@ func (w *messageSummary) details() string {
 		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s",
 			w.MoveRequest.MoveType, positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
 	case protocol.TypeChooseParityResponse:
-		return ": " + choiceOrNone(w.ParityChoice)
+		return ": " + cmp.Or(w.ParityChoice, "no choice")
 	case protocol.TypeGameMoveResponse:
-		return ": " + choiceOrNone(w.MoveData.Choice)
+		return ": " + cmp.Or(w.MoveData.Choice, "no choice")
 	case protocol.TypeGameError:
 		return fmt.Sprintf(": %s %s. %s", w.ErrorCode, w.ErrorName, w.Consequence)
 	case protocol.TypeGameOver:
@@ -366,11 +366,4 @@ func positionOf(context map[string]any) string {
 		}
 	}
 	return text.String()
-}
-
-func choiceOrNone(s string) string {
-	if s == "" {
-		return "no choice"
-	}
-	return s
 }

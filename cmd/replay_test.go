@@ -19,7 +19,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// played is a folder with one match, which P01 won although P02 was wrong once.
+// played returns a folder with one match: P01 wins after one wrong answer of P02.
 func played(t *testing.T) store.Folder {
 	t.Helper()
 	dir := registering(t)
@@ -142,7 +142,7 @@ func TestReplayOfAMissingMatchListsTheFiles(t *testing.T) {
 	}
 }
 
-// actor answers calls by the method; what it does not know is an error.
+// actor answers calls by their method, and unknown methods with an error.
 func actor(t *testing.T, answers map[string]string) (url string, heard *[]map[string]any) {
 	t.Helper()
 	heard = &[]map[string]any{}
@@ -198,7 +198,7 @@ func TestReplayAgainstAPlayerShowsDifferentAnswers(t *testing.T) {
 	assert.Len(t, r.Requests, 3)
 }
 
-// A player of another maker is asked in its own words, as its referee did.
+// A third-party player receives the requests in its own form, as from its referee.
 func TestReplayAgainstAThirdPartyPlayer(t *testing.T) {
 	url, heard := actor(t, map[string]string{
 		"receive_game_invitation": `"result":{` + sameEnvelope + `"message_type":"GAME_JOIN_ACK","accepted":true}`,

@@ -105,7 +105,7 @@ func (p *restarted) live(log io.Writer) bool {
 	return !p.over
 }
 
-// hear processes a line of standard error.
+// hear handles a line of standard error.
 func (p *restarted) hear(line string) {
 	if strings.Contains(line, `"event_type":"REGISTERED"`) {
 		p.mu.Lock()
@@ -191,8 +191,8 @@ func (p *restarted) deaths() []time.Time {
 	return moments
 }
 
-// inspect looks for what no process may write, and shows the last words of one
-// in a test that failed.
+// inspect looks for output that no process may write, and shows the last lines of a
+// process if the test has failed.
 func (p *restarted) inspect(t *testing.T) {
 	raw, err := os.ReadFile(p.log)
 	require.NoError(t, err)

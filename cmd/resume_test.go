@@ -32,7 +32,7 @@ func newKeptLeague(t *testing.T) *keptLeague {
 	return k
 }
 
-// manager starts it, with more flags.
+// manager starts the manager of the league, with more flags.
 func (k *keptLeague) manager(t *testing.T, flags ...string) *process {
 	t.Helper()
 	return start(t, append(k.args[:len(k.args):len(k.args)], flags...)...)
@@ -52,7 +52,7 @@ func (k *keptLeague) agents(t *testing.T) []*process {
 	return all
 }
 
-// overAlready is a league that is over, and the table that its manager printed.
+// overAlready plays a league to its end, and returns it with the printed table.
 func overAlready(t *testing.T) (k *keptLeague, table string) {
 	t.Helper()
 	k = newKeptLeague(t)
@@ -65,7 +65,7 @@ func overAlready(t *testing.T) (k *keptLeague, table string) {
 	return k, m.stdout.String()
 }
 
-// copied is the league in another folder, for a manager at a free port.
+// copied returns the league in another folder, for a manager at a free port.
 func (k *keptLeague) copied(t *testing.T) *keptLeague {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "SHARED")
@@ -80,7 +80,7 @@ func read(t *testing.T, path string) string {
 	return string(raw)
 }
 
-// add writes something behind the end of a file.
+// add appends text to a file.
 func add(t *testing.T, path, text string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(read(t, path)+text), 0o600))
@@ -206,9 +206,8 @@ func TestSecondManagerOfALeagueIsRefused(t *testing.T) {
 	assert.Equal(t, 130, m.ends(t))
 }
 
-// volume runs a script in which $DATA is a small file system of its own, mounted
-// with these options, and evenodd is the program. Where that is not allowed the
-// test is not run.
+// volume runs a script with the program evenodd and a small file system $DATA, mounted
+// with these options. It skips the test if the system does not allow the mount.
 func volume(t *testing.T, options, script string, args ...string) *process {
 	t.Helper()
 	if err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",

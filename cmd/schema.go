@@ -18,7 +18,7 @@ func newSchema(s streams) *cobra.Command {
 			"print one document with all types under $defs. The types:\n\n  " + strings.Join(types, "\n  "),
 		Example:   "  evenodd schema GAME_INVITATION",
 		ValidArgs: types,
-		Args:      takes(0, 1, types, "schema takes one message type: "+strings.Join(types, ", ")),
+		Args:      takes(0, types, "schema takes one message type: "+strings.Join(types, ", ")),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var document map[string]any
 			if len(args) == 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestScripts drives the program as a user does: each script is a session. At
-// the port $TAKEN of 127.0.0.1 somebody else listens.
+// TestScripts drives the program as a user does: each script is a session. Another
+// program listens at the port $TAKEN of 127.0.0.1.
 // With -update, what the program prints is written into the scripts.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -260,22 +260,14 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 			Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss, Tiebreakers: s.Tiebreakers,
 		},
 		Timeouts: r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
-		SuspendAfter: failuresOf(l.Lifecycle.SuspendAfter), ShutdownAfter: failuresOf(l.Lifecycle.ShutdownAfter),
+		// In a file 0 means never; here -1 does, and 0 the default.
+		SuspendAfter: cmp.Or(l.Lifecycle.SuspendAfter, -1), ShutdownAfter: cmp.Or(l.Lifecycle.ShutdownAfter, -1),
 		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,
 		EveryMatch: l.Broadcast == config.BroadcastMatch, StrictReplies: l.Replies == config.RepliesStrict,
 		LenientAuth: l.Auth == config.AuthLenient,
 		TokenLength: r.System.Security.TokenLength,
 		TokenTTL:    time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
 	}, r, nil
-}
-
-// failuresOf returns a limit of failures for league.Options, where -1 means never and
-// 0 the default.
-func failuresOf(limit int) int {
-	if limit == 0 {
-		return -1
-	}
-	return limit
 }
 
 func inSeconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -33,7 +33,7 @@ func TestLeagueOptionsFollowTheFile(t *testing.T) {
 	}
 }
 
-// The registry that init writes has what spec 003 §3.8.3 shows of its two games.
+// The registry of init contains the two games of spec 003 §3.8.3.
 func TestGamesRegistryMatchesTheSpecification(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "testdata", "messages", "003-3.8.3-game_registry.json"))
 	require.NoError(t, err)

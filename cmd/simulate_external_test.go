@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A guest is a player of another maker.
+// A guest is a third-party player.
 type guest struct {
 	url    string
 	choice string
@@ -25,8 +25,7 @@ type guest struct {
 	heard []string // the methods, in order
 }
 
-// newGuest listens, and answers what a player is asked in a match; notices it
-// does not know.
+// newGuest starts a player that answers the requests of a match, and refuses notices.
 func newGuest(t *testing.T, choice string) *guest {
 	t.Helper()
 	g := &guest{choice: choice, accept: true}
@@ -70,8 +69,8 @@ func (g *guest) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object{"jsonrpc": "2.0", "id": q.ID, "result": result})
 }
 
-// here is a place where players find the manager of a simulation, and nobody is
-// waited for.
+// here lists the flags for a manager of a simulation at a free port that waits for no
+// player.
 func here(t *testing.T) []string {
 	t.Helper()
 	return []string{"simulate", "--seed", "7", "--listen", "localhost:" + freePort(t), "--wait", "0s"}
@@ -158,7 +157,7 @@ Accepted, but not spec-compliant:
 	require.NoError(t, conforms.Validate(document))
 }
 
-// outsideContract is what --format json has beside what every league has.
+// outsideContract has the additional members of --format json for external players.
 const outsideContract = `{
 	"type": "object",
 	"required": ["schema_version", "standings", "losses", "breaches"],
@@ -227,8 +226,8 @@ func TestMissingExternalPlayerIsAnError(t *testing.T) {
 	assert.Equal(t, "evenodd: nobody listens at "+url+": start the agent, and look at its port\n", stderr)
 }
 
-// Where agents look for their manager somebody else may be: then they are
-// registered in their place. A place that was asked for is no other.
+// If another program has the default address of managers, the simulation registers the
+// players. If another program has the port of --listen, the command fails.
 func TestTakenListenAddressOfASimulation(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t, "even")

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A simulation that is killed again and again, and goes on each time, prints the
-// bytes of one that was left alone.
+// A simulation that is killed and resumed many times prints the same bytes as an
+// uninterrupted one.
 func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
 	longTest(t)
 	t.Parallel()

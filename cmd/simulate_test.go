@@ -23,7 +23,7 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), err.String()
 }
 
-// sum stands for an output that is too long to be shown.
+// sum returns a hash of an output.
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 func TestSameSeedGivesTheSameBytes(t *testing.T) {
@@ -86,7 +86,7 @@ func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 	})
 }
 
-// full is a disk without room.
+// full is a full disk.
 type full struct{}
 
 var errFull = errors.New("no space left on device")

@@ -72,7 +72,7 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
-// startSecretly runs a manager that speaks HTTPS.
+// startSecretly runs a manager with HTTPS.
 func startSecretly(t *testing.T, args ...string) *manager {
 	t.Helper()
 	m := &manager{process: start(t, append([]string{"manager", "--port", "0", "--exit-when-done"}, args...)...)}
@@ -161,7 +161,7 @@ func TestReplacedCertificatesAreReloaded(t *testing.T) {
 	require.EqualValues(t, 3, shown(), "a key that is half written changes nothing")
 }
 
-// signed is the authority's certificate as its file has it.
+// signed returns the certificate of the authority in PEM.
 func (a *authority) signed(t *testing.T) *x509.Certificate {
 	t.Helper()
 	text, err := os.ReadFile(a.file)

@@ -13,8 +13,7 @@ import (
 	"evenodd/config"
 )
 
-// commands are a few commands with flags, among them one that is called like a
-// command.
+// commands returns a few commands with flags. One flag has the name of a command.
 func commands() map[string]*pflag.FlagSet {
 	player := pflag.NewFlagSet("player", pflag.ContinueOnError)
 	player.Int("port", 8101, "")
@@ -34,7 +33,7 @@ func commands() map[string]*pflag.FlagSet {
 	return map[string]*pflag.FlagSet{"player": player, "manager": manager}
 }
 
-// written is the path of a settings file with the text.
+// written writes a settings file and returns its path.
 func written(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -42,7 +41,7 @@ func written(t *testing.T, name, text string) string {
 	return path
 }
 
-// loaded are the settings of a file, which must be sound.
+// loaded returns the settings of a valid file.
 func loaded(t *testing.T, path string, flags map[string]*pflag.FlagSet) *config.Settings {
 	t.Helper()
 	s, err := config.Load(path, flags)
@@ -50,7 +49,7 @@ func loaded(t *testing.T, path string, flags map[string]*pflag.FlagSet) *config.
 	return s
 }
 
-// inForce is one setting of a command.
+// inForce returns one setting of a command.
 func inForce(t *testing.T, s *config.Settings, command, name string, flags map[string]*pflag.FlagSet) config.Setting {
 	t.Helper()
 	all, err := s.Apply(command, flags[command])
@@ -65,7 +64,7 @@ func inForce(t *testing.T, s *config.Settings, command, name string, flags map[s
 }
 
 func TestPrecedenceOfSources(t *testing.T) {
-	// Each case has all sources that lie below the one that wins.
+	// Each case sets all sources from the expected one down.
 	const section, top = "player:\n  port: 4\n", "port: 5\n"
 	tests := []struct {
 		name   string
@@ -118,7 +117,7 @@ func TestOneFileServesManyCommands(t *testing.T) {
 	assert.Equal(t, "8", flags["manager"].Lookup("players").Value.String())
 }
 
-func TestAFlagCalledLikeACommand(t *testing.T) {
+func TestFlagMayHaveTheNameOfACommand(t *testing.T) {
 	const builtIn = "http://localhost:8000/mcp"
 	tests := []struct {
 		name, text string
@@ -143,7 +142,7 @@ func TestAFlagCalledLikeACommand(t *testing.T) {
 	}
 }
 
-func TestEveryKindOfFile(t *testing.T) {
+func TestSettingsFileMayHaveAnyFormat(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"settings.yaml", "log-level: debug\nplayer:\n  port: 9\n  strategies: [even, odd]\n  quiet: true\n"},
 		{"settings.yml", "log-level: debug\nplayer:\n  port: 9\n  strategies:\n    - even\n    - odd\n  quiet: true\n"},
@@ -270,7 +269,7 @@ func TestUnknownKeysAreRefused(t *testing.T) {
 	}
 }
 
-func TestEmptySectionsAndFilesSayNothing(t *testing.T) {
+func TestEmptySectionsAndFilesSetNothing(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"an empty file", ""},
 		{"a file of comments", "# port: 1\n"},

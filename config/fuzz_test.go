@@ -61,7 +61,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// program is what the program of these tests knows.
+// program returns the games of the program of these tests.
 func program() config.Known {
 	return config.Known{
 		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},

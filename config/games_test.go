@@ -10,8 +10,8 @@ import (
 	"evenodd/config"
 )
 
-// What is built in of games is what the program has, and a file may say less.
-func TestTheGamesOfTheProgramAreBuiltIn(t *testing.T) {
+// The built-in registry has the games of the program; a file may list fewer.
+func TestBuiltInRegistryHasTheGamesOfTheProgram(t *testing.T) {
 	l := config.NewLoader(t.TempDir(), known())
 	games, err := l.Games()
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestLeagueCanPlayAnotherGame(t *testing.T) {
 	assert.Equal(t, "even_odd", r.League.GameType, "the file's own is as it was")
 }
 
-// What a player may choose is written as spec 003 §3.8.3 does: 0-8 is nine choices.
+// Choices have the form of spec 003 §3.8.3: 0-8 means nine choices.
 func TestRegistryListsMovesAndChoices(t *testing.T) {
 	games, err := config.NewLoader(t.TempDir(), known()).Games()
 	require.NoError(t, err)

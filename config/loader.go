@@ -93,10 +93,7 @@ func (l *Loader) Referee(id string) (*Referee, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(agents.Referees, func(r Referee) bool { return r.RefereeID == id }); i >= 0 {
-		return &agents.Referees[i], nil
-	}
-	return &Referee{}, nil
+	return preset(agents.Referees, func(r Referee) bool { return r.RefereeID == id }), nil
 }
 
 // Player returns the preset of a player, an empty one if there is none.
@@ -105,10 +102,14 @@ func (l *Loader) Player(id string) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(agents.Players, func(p Player) bool { return p.PlayerID == id }); i >= 0 {
-		return &agents.Players[i], nil
+	return preset(agents.Players, func(p Player) bool { return p.PlayerID == id }), nil
+}
+
+func preset[T any](presets []T, wanted func(T) bool) *T {
+	if i := slices.IndexFunc(presets, wanted); i >= 0 {
+		return &presets[i]
 	}
-	return &Player{}, nil
+	return new(T)
 }
 
 // Rules returns the rules of a league, from all files that define them. The league

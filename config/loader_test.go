@@ -21,7 +21,7 @@ import (
 
 const league = "league_2025_even_odd"
 
-// known is what a program may have.
+// known returns the games and strategies of a program.
 func known() config.Known {
 	return config.Known{
 		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},
@@ -39,7 +39,7 @@ func known() config.Known {
 	}
 }
 
-// folder is a data folder with these files below config.
+// folder makes a data folder with these files below config.
 func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// with is a loader of a folder with one file.
+// with returns a loader of a folder with one file.
 func with(t *testing.T, name, text string) *config.Loader {
 	t.Helper()
 	return config.NewLoader(folder(t, map[string]string{name: text}), known())
@@ -69,7 +69,7 @@ func every(l *config.Loader) map[string]func() (config.File, error) {
 	}
 }
 
-// values is what a file says, without where and when it was written.
+// values returns the values of a file without its path and its time.
 func values(t *testing.T, f config.File) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(f)
@@ -111,7 +111,7 @@ func TestMissingFilesHaveBuiltInValues(t *testing.T) {
 	}
 }
 
-func TestTheExamplesOfTheSpecification(t *testing.T) {
+func TestExamplesOfTheSpecificationAreRead(t *testing.T) {
 	l := config.NewLoader(folder(t, map[string]string{
 		// Spec 003 §9.3.1 and §9.3.3, to the letter.
 		"system.json": `{
@@ -241,7 +241,7 @@ func TestFilesAreReadOnceAndOnlyWhenAsked(t *testing.T) {
 	assert.Equal(t, err, again, "an error too is found once")
 }
 
-func TestALeagueIDNamesNoOtherFile(t *testing.T) {
+func TestLeagueIDCannotNameAnotherFile(t *testing.T) {
 	l := config.NewLoader(t.TempDir(), known())
 	for _, id := range []string{"", "../system", "a/b", ".hidden", strings.Repeat("x", 65)} {
 		_, err := l.League(id)
@@ -313,8 +313,7 @@ func TestBadFiles(t *testing.T) {
 	})
 }
 
-// Whatever stands in a file: it is read, or refused by its name, and nothing
-// breaks.
+// A file with any text is read, or refused with an error that names it.
 func TestAnyTextIsAcceptedOrRefused(t *testing.T) {
 	const sound = `{"schema_version":"1.0.0","games":[{"game_type":"even_odd"}],"timeouts":{"move_timeout_sec":3},"referees":[{"referee_id":"REF01","active":true}],"scoring":{"tiebreakers":["wins"]},"network":{"default_player_port_range":[1,2]}}`
 	dir := t.TempDir()
@@ -361,7 +360,7 @@ func TestInit(t *testing.T) {
 	for name, load := range every(config.NewLoader(dir, known())) {
 		assert.Contains(t, written, filepath.Join(dir, "config", name))
 		f, err := load()
-		require.NoError(t, err, "read back without complaint")
+		require.NoError(t, err, "the written file is valid")
 		want, err := builtIn[name]()
 		require.NoError(t, err)
 		assert.Equal(t, values(t, want), values(t, f), "what is written is what is built in")
@@ -410,8 +409,8 @@ func TestInitThatCannotWrite(t *testing.T) {
 	assert.Empty(t, done)
 }
 
-// The order of spec 003 §9 and of the command line, of one setting that all of
-// them name: take away the first again and again.
+// All sources give one setting. The test removes the source with the highest precedence
+// again and again: the order is that of spec 003 §9 and the command line.
 func TestPrecedence(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"leagues/" + league + ".json": `{"timeouts": {"move_timeout_sec": 4}}`,

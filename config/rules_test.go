@@ -162,8 +162,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// nested is a file with one field, a[0].b, and the ids that its items must
-// have.
+// nested is a file with one field, a[0].b, and the ids of its items.
 func nested(field, value string) string {
 	first, rest, more := strings.Cut(field, ".")
 	inner := value

@@ -61,7 +61,7 @@ func (t attendance) recall(ctx context.Context, of []*agent, failed failures) (t
 	t.mu.Lock()
 	of = slices.DeleteFunc(slices.Clone(of), func(a *agent) bool {
 		is := t.state.Agents[a.id]
-		return is.Shutdown != "" || is.Suspended == "" && !failed.has(a)
+		return is.ShutdownReason != "" || is.SuspendReason == "" && !failed.has(a)
 	})
 	t.mu.Unlock()
 	answering := t.answering(ctx, of...)

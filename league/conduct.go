@@ -66,11 +66,10 @@ func (m *Manager) takeUpMatch(x *match) *conduct {
 // advance moves the handover. It records the failure of a referee, and releases a
 // referee that no longer has the match.
 func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent) {
-	failed := c.handover.on(event)
-	if event == offerRestarted {
-		c.tries++
-		c.end = time.Now().Add(m.longestMatch())
+	if event == refereeBack && !time.Now().Before(c.end) {
+		event = reportLate
 	}
+	failed := c.handover.on(event)
 	if c.handover.state == offering || c.handover.state == awaiting {
 		return
 	}
@@ -90,10 +89,10 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 			c.handover.on(matchOver)
 		}
 	}
-	if event != offerRestarted {
-		c.tries++
+	c.tries++
+	if event != offerRestarted || c.handover.restarts > 1 { // once may be a crash
+		c.referee = nil
 	}
-	c.referee = nil
 }
 
 // choose finds a referee with a free slot for the match.
@@ -298,17 +297,14 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) han
 		case <-ctx.Done():
 			return matchOver
 		case <-c.returned:
-			if !time.Now().Before(c.end) {
-				return reportLate
-			}
 			return refereeBack
 		case <-c.recheck:
-			lost, rejected := m.lostByReports(c, false)
+			lost, last := m.lostByReports(c, false)
 			if lost {
 				return reportRejected
 			}
-			if rejected {
-				giveUp = time.After(betterReportWait)
+			if !last.IsZero() {
+				giveUp = time.After(time.Until(last.Add(betterReportWait)))
 			}
 			continue
 		case <-giveUp:

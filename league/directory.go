@@ -26,7 +26,7 @@ func (d *directory) all() []*agent { return slices.Concat(d.players, d.referees)
 // add makes the agent for a registration in the state.
 func (d *directory) add(known *journal.Agent) *agent {
 	a := &agent{
-		id: known.ID, player: known.Player, name: known.Name,
+		id: known.AgentID, player: known.Player, name: known.DisplayName,
 		throttle: d.options.newThrottle(), notices: make(chan []notice, maxNotices),
 	}
 	a.expectReturn()

@@ -484,3 +484,19 @@ func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
 		})
 	}
 }
+
+// A third-party referee may report before it answers the assignment: the time for a
+// better report begins when the report is rejected, not when the referee accepts.
+func TestTimeForABetterReportBeginsWithTheRejection(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		thirdPartyReferee(w, "REF01", leaguetest.Delayed(8*leaguetest.Second, w.AcceptMatch))
+		w.Referee("REF02")
+		w.Players(2)
+		w.WaitUntil(2 * leaguetest.Second)
+		_, err := w.Report(w.ContradictoryReport("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		w.Finish()
+		assert.Equal(t, []int{12}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name, "ref02")))
+	})
+}

@@ -8,7 +8,6 @@ package league
 //
 //	offering   the referee accepts                     awaiting
 //	           no answer, but it may hold the match    awaiting
-//	           it begins the attempt again             offering, later choosing
 //	           any other answer, or none               choosing
 //	awaiting   the referee registers again             offering
 //	           it fails                                choosing
@@ -80,9 +79,8 @@ func (h *handover) on(e handoverEvent) (failed bool) {
 	case refereeChosen, refereeBack:
 		h.state = offering
 	case offerRestarted:
-		if h.restarts++; h.restarts > 1 { // once may be a crash
-			h.state = choosing
-		}
+		h.restarts++
+		fallthrough
 	default:
 		h.state = choosing
 	}

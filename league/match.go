@@ -50,7 +50,8 @@ const (
 type rejection struct {
 	report *journal.MatchReported // as far as it could be read
 	reason string
-	count  int // rejected reports of the attempt
+	count  int       // rejected reports of the attempt
+	at     time.Time // when it was rejected
 }
 
 // reject keeps a rejected report, and tells whether the referee has sent too many.
@@ -59,7 +60,7 @@ func (x *match) reject(r *journal.MatchReported, reason string) (tooMany bool) {
 	if x.rejected == nil {
 		x.rejected = map[int]rejection{}
 	}
-	x.rejected[r.Number] = rejection{r, reason, n}
+	x.rejected[r.Number] = rejection{r, reason, n, time.Now()}
 	select {
 	case x.recheck <- struct{}{}:
 	default: // awaitReport looks anyway

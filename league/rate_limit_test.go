@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 )
@@ -136,4 +137,39 @@ type failingCaller struct{ because error }
 
 func (n failingCaller) Call(context.Context, protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	return nil, nil, n.because
+}
+
+// A player that was shut down is throttled like any other agent that registers again.
+func TestAgentThatWasShutDownIsThrottled(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter, o.ShutdownAfter = 2, -1, 1 })
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
+		w.Finish()
+		q := w.Application("Agent P02")
+		q.PlayerMeta.ContactEndpoint, q.AuthToken = leaguetest.EndpointOf("p02"), w.Token("P02")
+		for range 100 {
+			answer, err := w.Apply(q)
+			require.NoError(t, err)
+			require.Equal(t, string(protocol.ErrNotAuthorized), answer.ErrorCode)
+		}
+		_, err := w.Apply(q)
+		assertRateLimited(t, err)
+	})
+}
+
+func TestReportsAboutAnotherLeagueAreNotThrottled(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		q := w.WinReport("REF01")
+		q.LeagueID = "another_league"
+		for range 150 {
+			_, err := w.Report(q)
+			leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotFound, 6003)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package league_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -222,6 +223,60 @@ func TestReportDuringTheAssignmentCompletesTheMatch(t *testing.T) {
 		w.Finish()
 		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.AssignmentLog())
 		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
+	})
+}
+
+// acceptWithAnotherDraw accepts each assignment with another draw commitment.
+func acceptWithAnotherDraw(w *leaguetest.World) leaguetest.Reply {
+	n := 0
+	return func(c *leaguetest.Call) (jsontext.Value, error) {
+		n++
+		commitment := protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", n, "REF01", protocol.Secret{byte(n)})
+		return leaguetest.ThenEdit(w.AcceptMatch, "draw_commitment", commitment)(c)
+	}
+}
+
+// registerAgain registers a referee again with its token.
+func registerAgain(w *leaguetest.World, id string) {
+	w.T.Helper()
+	q := w.RefereeApplication(id)
+	q.AuthToken = w.Token(id)
+	answer, err := w.ApplyReferee(q)
+	require.NoError(w.T, err)
+	require.NotNil(w.T, answer.RefereeID)
+}
+
+// A manager that is told to stop hands out no further attempt, also not to a referee that
+// has begun its attempt again.
+func TestStoppedManagerDoesNotOfferARestartedAttempt(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x, o := w.OpenManager(leaguetest.CrashPoint{}, leaguetest.TempFolder(t), 2, 1)
+		o.StopWithin = 60 * leaguetest.Second
+		require.NoError(t, x.Start(o))
+		thirdPartyReferee(w, "REF01", acceptWithAnotherDraw(w))
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		x.Cancel()
+		registerAgain(w, "REF01")
+		<-x.Done
+		require.ErrorIs(t, x.Err, context.Canceled)
+		assert.Equal(t, []int{0, 1}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
+	})
+}
+
+// The players of a match hear again of a third-party referee that was not announced, when
+// it gets another attempt because it has begun its attempt again.
+func TestUnannouncedRefereeIsAnnouncedWithEachAttempt(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+		thirdPartyReferee(w, "REF02", acceptWithAnotherDraw(w))
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		registerAgain(w, "REF02")
+		w.WaitUntil(2 * leaguetest.Second)
+		assert.Equal(t, []int{0, 1, 1}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name, "ref02")))
+		assert.Equal(t, []int{0, 0, 1}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
 	})
 }
 

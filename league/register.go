@@ -234,10 +234,10 @@ func (r *registrations) returning(a *decide.Applicant) (known *agent, generation
 		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
 	}
 	if err == nil {
-		err = decide.PartOver(r.state, known.id)
+		err = known.throttle.allowAsk()
 	}
 	if err == nil {
-		err = known.throttle.allowAsk()
+		err = decide.PartOver(r.state, known.id)
 	}
 	return known, generation, err
 }

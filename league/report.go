@@ -18,7 +18,9 @@ import (
 // acknowledgement; a different report of the same match is refused.
 func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
 	m.awaitOffer(ctx, q)
+	m.mu.Lock()
 	x, r, err := m.take(q)
+	m.mu.Unlock()
 	if errors.Is(err, errPingFirst) {
 		x, r, err = m.takeAfterPings(ctx, q, x)
 	}
@@ -98,13 +100,14 @@ var errPingFirst = errors.New("the players have not been pinged yet")
 
 // take judges a report, and records its result. It returns the match that has the result
 // now; nil if the result was recorded before. With errPingFirst it returns the match
-// whose players must be pinged.
+// whose players must be pinged. M.mu is held.
 func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	referee, err := m.reporter(q)
 	if err != nil {
 		return nil, nil, err
+	}
+	if q.LeagueID != m.options.LeagueID {
+		return nil, nil, decide.OtherLeague(m.options.LeagueID, q.LeagueID)
 	}
 	x := m.runningMatch(q)
 	v := m.reports.Judge(m.state, q, referee.id, x.pinged())
@@ -207,35 +210,39 @@ func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultRep
 	}
 	p := x.pings
 	m.mu.Unlock()
-	if !first {
+	result := decide.PlayerAway
+	if first {
+		defer close(p.judged)
+		there := m.answering(context.WithoutCancel(ctx), x.a, x.b) // a referee that hangs up changes nothing
+		if there[0] && there[1] {
+			result = decide.BothAnswer
+		}
+	} else {
 		select {
 		case <-p.judged:
-			return m.take(q)
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}
 	}
-	defer close(p.judged)
-	there := m.answering(context.WithoutCancel(ctx), x.a, x.b) // a referee that hangs up changes nothing
 	m.mu.Lock()
-	if p.result = decide.PlayerAway; there[0] && there[1] {
-		p.result = decide.BothAnswer
+	defer m.mu.Unlock()
+	if first {
+		p.result = result // under one lock with take: no other report is judged before this one
 	}
-	m.mu.Unlock()
 	return m.take(q)
 }
 
 // lostByReports tells whether the referee of a match has lost its attempt by rejected
-// reports, and whether it has sent any. It loses the attempt now if it sent no better
-// report in time.
-func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost, rejected bool) {
+// reports, and when the last one was rejected; zero for none. It loses the attempt now
+// if it sent no better report in time.
+func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost bool, last time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	attempt := c.fact.LastAttempt(c.referee.id)
-	if _, rejected = c.rejected[attempt]; rejected && timeOver {
+	if timeOver {
 		m.loseAttempt(c.match, attempt)
 	}
-	return c.fact.IsLost(attempt), rejected
+	return c.fact.IsLost(attempt), c.rejected[attempt].at
 }
 
 // loseAttempt records, once, that an attempt is lost by rejected reports, unless the match has

@@ -132,7 +132,7 @@ func (r *registrations) pinged(a *agent, pong *protocol.Pong, err error, warned 
 // have not answered.
 func (r *registrations) awaitStart(ctx context.Context) error {
 	var window <-chan time.Time
-	if length := r.options.RegistrationWindow; length > 0 && r.state.Started == nil {
+	if length := r.options.RegistrationWindow; length > 0 {
 		timer := time.NewTimer(length)
 		defer timer.Stop()
 		window = timer.C

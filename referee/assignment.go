@@ -29,9 +29,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	if err != nil {
 		return answer(protocol.StatusRejected, err.Error()), nil
 	}
-	if r.options.Folder != "" {
-		r.recover(member, q.MatchID)
-	}
+	r.recover(member, q.MatchID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var nonce protocol.Secret

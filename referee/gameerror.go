@@ -28,15 +28,12 @@ func (m *match) sendGameError(w *window, s *matchSide, f failure) (delivered con
 		Str("error_code", string(f.fault.Code)).Str("detail", f.fault.Detail).Int("retry", f.retries).Bool("retryable", f.again).
 		Str("event_type", protocol.EventPlayerFailed).Msg("a player failed")
 	t.sent(notice.PlayerID, method.Name, try, notice)
-	if t != nil {
-		t.pending.Add(1)
-	}
+	pending := &m.pending
+	pending.Add(1)
 	delivered, cancel := context.WithCancel(r.life)
 	done := func() {
 		cancel()
-		if t != nil {
-			t.pending.Done()
-		}
+		pending.Done()
 	}
 	started := r.workers.run(func() {
 		defer done()

@@ -29,6 +29,7 @@ type match struct {
 	sides        [2]matchSide
 	result       *protocol.GameResult // as GAME_OVER has it
 	second       chan struct{}        // signals that the job for side B is done
+	pending      sync.WaitGroup       // GAME_ERRORs without an acknowledgement, for which the file waits
 	transcript   *transcript          // nil if no file is written
 	doc          *store.Match         // its file, from the result until the manager has it; owned by the goroutine that reports
 

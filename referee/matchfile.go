@@ -42,7 +42,7 @@ func (m *match) advance(doc *store.Match, state string) {
 	clock := m.referee.options.Clock
 	now := clock.Now()
 	if state != store.StateFinished {
-		m.transcript.wait()
+		m.pending.Wait()
 	}
 	m.transcript.moveTo(doc, state != store.StateFinished)
 	doc.LastUpdated = clock.Timestamp()
@@ -98,7 +98,7 @@ func (m *match) fileEnding() {
 	if m.doc == nil || m.transcript == nil {
 		return
 	}
-	m.transcript.wait()
+	m.pending.Wait()
 	m.transcript.moveTo(m.doc, false)
 	m.write(m.attemptFile(m.doc), m.doc, "its transcript ends with the result")
 }

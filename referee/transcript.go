@@ -20,9 +20,8 @@ import (
 // when the file is written, while no player waits. It is safe for concurrent use.
 // A nil transcript collects nothing.
 type transcript struct {
-	clock   *protocol.Clock
-	tokens  []string       // that no file may hold
-	pending sync.WaitGroup // GAME_ERRORs without an acknowledgement, for which the file waits
+	clock  *protocol.Clock
+	tokens []string // that no file may hold
 
 	mu      sync.Mutex
 	states  []store.StateEntry
@@ -116,13 +115,6 @@ func (t *transcript) started() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.count > 0
-}
-
-// wait returns when each GAME_ERROR is acknowledged or has failed.
-func (t *transcript) wait() {
-	if t != nil {
-		t.pending.Wait()
-	}
 }
 
 // moveTo moves the states and exchanges to a document. After the last time the

@@ -133,7 +133,6 @@ func TestTranscriptIsMovedOnce(t *testing.T) {
 func TestNilTranscriptCollectsNothing(t *testing.T) {
 	var c *transcript
 	c.enter(store.StateFinished)
-	c.wait()
 	assert.False(t, c.started())
 	assert.Equal(t, &store.Match{}, filed(c))
 }

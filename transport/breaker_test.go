@@ -130,12 +130,12 @@ func TestFailuresThatOpenABreaker(t *testing.T) {
 		mood  error
 		opens bool
 	}{
-		{"nobody listens", &transport.UnreachableError{Endpoint: "http://agent/mcp"}, true},
+		{"no listener", &transport.UnreachableError{Endpoint: "http://agent/mcp"}, true},
 		{"no answer in time", context.DeadlineExceeded, true},
 		{"an answer that cannot be read", fmt.Errorf("the answer is no JSON: %w", errBroken), true},
 		{"an error that was answered", &transport.Error{Code: 4004, Message: "INVALID"}, false},
 		{"an error that was answered, wrapped", fmt.Errorf("so: %w", &transport.Error{Code: 4004}), false},
-		{"somebody who is busy", busyError{}, false},
+		{"a busy endpoint", busyError{}, false},
 		{"a caller that gives up", cancelled.Err(), false},
 		{"too few file descriptors", &transport.LocalError{Err: errBroken}, false},
 		{"an address that must not be called", &transport.ForbiddenError{Endpoint: "http://agent/mcp"}, false},
@@ -191,7 +191,7 @@ func TestTrialWithoutVerdictIsRepeated(t *testing.T) {
 }
 
 // However many endpoints fail, a breaker remembers a bounded number of them;
-// and what has not failed for long makes room.
+// and endpoints that have not failed for long are evicted.
 func TestBreakerTracksBoundedEndpoints(t *testing.T) {
 	const many = 4096
 	synctest.Test(t, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestBreakerTracksBoundedEndpoints(t *testing.T) {
 		require.ErrorIs(t, call(many), errBroken, "one too many is called as if there was no breaker")
 		time.Sleep(time.Minute + 1)
 		breaks(many)
-		require.ErrorAs(t, call(many), &open, "those that failed long ago have made room")
+		require.ErrorAs(t, call(many), &open, "endpoints that failed long ago are evicted")
 	})
 }
 

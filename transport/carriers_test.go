@@ -190,7 +190,7 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 
 		{"an error of the catalogue", ping(refuse(protocol.Fault(protocol.ErrNotAuthorized, "not your match").With("match_id", "R1M1"))), sendPing,
 			outcome{Code: protocol.ErrNotAuthorized, RPC: 14, Detail: "not your match", Remote: true}},
-		{"a wrapped error of the catalogue", ping(refuse(fmt.Errorf("at the door: %w", protocol.Fault(protocol.ErrLeagueNotFound, "no such league")))), sendPing,
+		{"a wrapped error of the catalogue", ping(refuse(fmt.Errorf("refused: %w", protocol.Fault(protocol.ErrLeagueNotFound, "no such league")))), sendPing,
 			outcome{Code: protocol.ErrLeagueNotFound, RPC: 6003, Detail: "no such league", Remote: true}},
 		{"an error with a code of the method", func(mux protocol.Mux, stamp *protocol.Stamp) {
 			protocol.GetStandings.Handle(mux, stamp, func(context.Context, string, *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
@@ -215,7 +215,7 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 			mux.Handle(protocol.Ping.Name, func([]byte) (any, error) { return 0, nil },
 				func(context.Context, string, any) (any, error) { return nil, context.Canceled })
 		}, sendPing, outcome{RPC: -32603, Detail: "Internal error", Remote: true}},
-		{"a method that nobody knows", invited, sendPing, outcome{RPC: -32601, Detail: "Method not found", Remote: true}},
+		{"an unknown method", invited, sendPing, outcome{RPC: -32601, Detail: "Method not found", Remote: true}},
 		{"nobody listens", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			return sendPing(ctx, caller, protocol.Peer{Endpoint: "http://nobody.test:80/mcp", Bearer: to.Bearer})
 		}, outcome{Code: protocol.ErrConnection, RPC: -2, Unreachable: true}},

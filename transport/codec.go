@@ -15,52 +15,20 @@ const maxBatch = 100
 
 // An object is a JSON-RPC request or response: its raw members, nil when absent.
 type object struct {
-	body                                      []byte
-	jsonrpc, method, params, id, result, fail jsontext.Value
+	Version jsontext.Value `json:"jsonrpc"`
+	Method  jsontext.Value `json:"method"`
+	Params  jsontext.Value `json:"params"`
+	ID      jsontext.Value `json:"id"`
+	Result  jsontext.Value `json:"result"`
+	Fail    jsontext.Value `json:"error"`
 }
 
-// UnmarshalJSONFrom finds the members without copying them.
-func (o *object) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '{' {
-		return dec.SkipValue()
+// parse reads an object. Any other JSON value has no members.
+func parse(body []byte) (o object, err error) {
+	if err = json.Unmarshal(body, &o); err != nil && jsontext.Value(body).IsValid() {
+		err = nil
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		into := o.member(name.String())
-		start := dec.InputOffset()
-		if err := dec.SkipValue(); err != nil {
-			return err
-		}
-		if into != nil {
-			*into = bytes.TrimLeft(o.body[start:dec.InputOffset()], ": \t\r\n")
-		}
-	}
-	_, err := dec.ReadToken()
-	return err
-}
-
-func (o *object) member(name string) *jsontext.Value {
-	switch name {
-	case "jsonrpc":
-		return &o.jsonrpc
-	case "method":
-		return &o.method
-	case "params":
-		return &o.params
-	case "id":
-		return &o.id
-	case "result":
-		return &o.result
-	case "error":
-		return &o.fail
-	}
-	return nil // other members are ignored
+	return o, err
 }
 
 // An Answer is the body of a response, and what a carrier may send beside it.
@@ -115,24 +83,24 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 	if answer, ok := m.servePlain(ctx, bearer, body); ok {
 		return answer
 	}
-	call := object{body: body}
-	if err := json.Unmarshal(body, &call); err != nil {
+	call, err := parse(body)
+	if err != nil {
 		return m.unreadable(ctx, "", &Error{Code: CodeParse, Message: "Parse error"}, nil)
 	}
 	method, problem := call.request()
 	if problem != "" {
-		id := call.id
+		id := call.ID
 		if !validID(id) {
 			id = nil
 		}
 		return m.unreadable(ctx, method, &Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
 	}
-	answer, err := m.answer(method, call.id, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.params) })
+	answer, err := m.answer(method, call.ID, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.Params) })
 	switch {
-	case call.id == nil:
+	case call.ID == nil:
 		return Answer{}
 	case err != nil:
-		return refusal(err, call.id)
+		return refusal(err, call.ID)
 	}
 	return Answer{Body: answer}
 }
@@ -236,16 +204,16 @@ func plainName(name []byte) bool {
 // request is the method of a request ("" if it has none) and the problem of the request
 // ("" for none).
 func (o *object) request() (method, problem string) {
-	if string(o.jsonrpc) != `"2.0"` {
+	if string(o.Version) != `"2.0"` {
 		return "", `jsonrpc must be "2.0"`
 	}
-	if o.method.Kind() != '"' || json.Unmarshal(o.method, &method) != nil {
+	if o.Method.Kind() != '"' || json.Unmarshal(o.Method, &method) != nil {
 		return "", "method must be a string"
 	}
-	if !validID(o.id) {
+	if !validID(o.ID) {
 		return method, "id must be a string, a number or null"
 	}
-	if k := o.params.Kind(); o.params != nil && k != '{' && k != '[' {
+	if k := o.Params.Kind(); o.Params != nil && k != '{' && k != '[' {
 		return method, "params must be an object or an array"
 	}
 	return method, ""
@@ -347,17 +315,17 @@ func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, 
 			return value, nil
 		}
 	}
-	answer := object{body: body}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	answer, err := parse(body)
+	if err != nil {
 		return nil, err
 	}
-	if answer.fail != nil && answer.fail.Kind() != 'n' {
-		return nil, decodeError(answer.fail)
+	if answer.Fail != nil && answer.Fail.Kind() != 'n' {
+		return nil, decodeError(answer.Fail)
 	}
-	if answer.result == nil {
+	if answer.Result == nil {
 		return nil, &Error{Message: "the answer is not a JSON-RPC response"}
 	}
-	return decode(answer.result)
+	return decode(answer.Result)
 }
 
 func decodeError(raw jsontext.Value) error {

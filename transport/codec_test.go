@@ -291,13 +291,13 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 		{"the same member twice, once escaped", `{"jsonrpc":"2.0","method":"echo","id":1,"\u0069d":2}`},
 		{"the same member twice in params", `{"jsonrpc":"2.0","method":"echo","params":{"a":1,"a":2},"id":1}`},
 		{"the same member twice deep in params", `{"jsonrpc":"2.0","method":"echo","params":{"a":[{"b":1,"b":1}]},"id":1}`},
-		{"the same member twice in a foreign member", `{"jsonrpc":"2.0","method":"echo","x":{"b":1,"b":1},"id":1}`},
+		{"the same member twice in an unknown member", `{"jsonrpc":"2.0","method":"echo","x":{"b":1,"b":1},"id":1}`},
 		{"the same member twice in a batch", `[` + call + `,{"jsonrpc":"2.0","jsonrpc":"2.0"}]`},
 		{"bad UTF-8 in the method", "{\"jsonrpc\":\"2.0\",\"method\":\"\xff\",\"id\":1}"},
 		{"bad UTF-8 in params", "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"params\":[\"\xc3\x28\"],\"id\":1}"},
 		{"bad UTF-8 in a name", "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"\x80\":1,\"id\":1}"},
 		{"bad UTF-8 in the id", "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"id\":\"\xed\xa0\x80\"}"},
-		{"bad UTF-8 in a foreign member", "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"x\":\"\xfe\",\"id\":1}"},
+		{"bad UTF-8 in an unknown member", "{\"jsonrpc\":\"2.0\",\"method\":\"echo\",\"x\":\"\xfe\",\"id\":1}"},
 		{"half a surrogate pair", `{"jsonrpc":"2.0","method":"echo","params":["\ud800"],"id":1}`},
 		{"bad UTF-8 in a batch", "[" + call + ",\"\xff\"]"},
 		{"a hundred thousand brackets", strings.Repeat("[", 100_000)},
@@ -318,7 +318,7 @@ func TestWellFormedCalls(t *testing.T) {
 	const deep = 1000
 	nested := strings.Repeat("[", deep) + strings.Repeat("]", deep)
 	tests := []struct{ name, body, want string }{
-		{"foreign members are ignored",
+		{"unknown members are ignored",
 			`{"jsonrpc":"2.0","auth":{"x":[1]},"method":"subtract","params":[42,23],"trace":null,"id":1,"message_type":"X"}`, okWithIDOne},
 		{"members of a response are ignored",
 			`{"jsonrpc":"2.0","method":"subtract","params":[42,23],"id":1,"result":5,"error":{"code":1}}`, okWithIDOne},
@@ -429,7 +429,7 @@ func changed(t *rapid.T, body string) string {
 	return body
 }
 
-// Whatever comes in, the answer is nothing or JSON-RPC.
+// The answer to any body is empty or JSON-RPC.
 func TestArbitraryBodiesGetValidResponses(t *testing.T) {
 	seeds := rapid.SampledFrom([]string{
 		`{"jsonrpc":"2.0","method":"subtract","params":{"minuend":42,"subtrahend":23},"id":1}`,
@@ -463,8 +463,8 @@ func TestPlainFormMeansTheSame(t *testing.T) {
 		{"an id inside alone", `{"jsonrpc":"2.0","method":"echo","params":{"a":1,"id":2}}`},
 		{"params twice", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"params":{"a":2},"id":1}`},
 		{"a method in the middle", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"method":"sum","id":1}`},
-		{"a foreign member in the middle", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"x":{"b":2},"id":1}`},
-		{"a foreign member before params", `{"jsonrpc":"2.0","method":"echo","x":{},"params":{"a":1},"id":1}`},
+		{"an unknown member in the middle", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"x":{"b":2},"id":1}`},
+		{"an unknown member before params", `{"jsonrpc":"2.0","method":"echo","x":{},"params":{"a":1},"id":1}`},
 		{"params whose member looks like params", `{"jsonrpc":"2.0","method":"echo","params":{"b":"\",\"params\":{","a":1},"id":1}`},
 		{"params cut off", `{"jsonrpc":"2.0","method":"echo","params":{"a":1,"id":1}`},
 		{"params closed twice", `{"jsonrpc":"2.0","method":"echo","params":{"a":1}},"id":1}`},

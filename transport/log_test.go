@@ -57,7 +57,7 @@ func TestLogged(t *testing.T) {
 			}
 			if tt.want == nil {
 				assert.Empty(t, log.String())
-				assert.Same(t, transport.Caller(tt.carrier), caller, "no call pays for a log that nobody keeps")
+				assert.Same(t, transport.Caller(tt.carrier), caller, "a disabled log costs nothing")
 			}
 			assert.NotContains(t, log.String(), "secret", "tokens are never logged")
 		})

@@ -57,7 +57,7 @@ func trouble(mux *transport.Mux, reached *atomic.Int64) {
 
 // What goes wrong inside a handler stays inside: the caller is told that it
 // went wrong, and nothing else; the calls beside it are answered.
-func TestTroubleStaysInside(t *testing.T) {
+func TestFailedCallFailsAlone(t *testing.T) {
 	const internal = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":2}`
 	for _, method := range []string{
 		"fails", "panics", "panics with an error", "unencodable", "faithless", "unreadable", "unreadable, by panic",
@@ -120,7 +120,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 		{"with data", &transport.Error{Code: 4004, Message: "INVALID", Data: map[string]any{"allowed": []string{"even", "odd"}}},
 			`{"code":4004,"message":"INVALID","data":{"allowed":["even","odd"]}}`},
 		{"of another package", codedError{code: 23, data: "too large"}, `{"code":23,"message":"CODED","data":"too large"}`},
-		{"wrapped", fmt.Errorf("at the door: %w", codedError{code: 23}), `{"code":23,"message":"CODED"}`},
+		{"wrapped", fmt.Errorf("refused: %w", codedError{code: 23}), `{"code":23,"message":"CODED"}`},
 		{"joined", errors.Join(errors.New("secret"), codedError{code: 23}), `{"code":23,"message":"CODED"}`},
 		{"with data that encodes itself", codedError{code: 23, data: secondhand(`{"a":1}`)}, `{"code":23,"message":"CODED","data":{"a":1}}`},
 		{"with data that cannot be encoded", codedError{code: 23, data: func() {}}, `{"code":23,"message":"CODED"}`},
@@ -165,7 +165,7 @@ func TestDispatchHidesWhatServeHides(t *testing.T) {
 	t.Run("a coded error comes as it is", func(t *testing.T) {
 		mux := transport.NewMux(zerolog.Nop())
 		want := &transport.Error{Code: 23, Message: "too large"}
-		handle(mux, "fail", func(context.Context, any) (any, error) { return nil, fmt.Errorf("at the door: %w", want) })
+		handle(mux, "fail", func(context.Context, any) (any, error) { return nil, fmt.Errorf("refused: %w", want) })
 		_, err := mux.Dispatch(context.Background(), "", "fail", nil)
 		require.Same(t, want, err)
 	})
@@ -241,7 +241,7 @@ func TestFallback(t *testing.T) {
 	})
 }
 
-func TestErrorsSayWhatTheyAre(t *testing.T) {
+func TestTextsOfErrors(t *testing.T) {
 	cause := errors.New("connection refused")
 	tests := []struct {
 		name string
@@ -249,7 +249,7 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 		want string
 	}{
 		{"an error object", &transport.Error{Code: -32601, Message: "Method not found"}, "JSON-RPC error -32601: Method not found"},
-		{"an endpoint where nobody listens", &transport.UnreachableError{Endpoint: "memory://p"}, "nobody listens at memory://p"},
+		{"an endpoint without a listener", &transport.UnreachableError{Endpoint: "memory://p"}, "nobody listens at memory://p"},
 		{"the same with its cause", &transport.UnreachableError{Endpoint: "http://p", Err: cause}, "nobody listens at http://p: connection refused"},
 	}
 	for _, tt := range tests {

@@ -56,7 +56,7 @@ func TestDecodeResponse(t *testing.T) {
 		{"no version", `{"result":5,"id":7}`, `5`},
 		{"a null error beside the result", `{"jsonrpc":"2.0","error":null,"result":5,"id":7}`, `5`},
 		{"a null result", `{"jsonrpc":"2.0","result":null,"id":7}`, `null`},
-		{"foreign members", `{"jsonrpc":"2.0","x":{"result":6},"result":5,"id":7,"y":1}`, `5`},
+		{"unknown members", `{"jsonrpc":"2.0","x":{"result":6},"result":5,"id":7,"y":1}`, `5`},
 		{"white space", " {\n\"result\" :\t5 ,\"id\":7 } \n", `5`},
 		{"a result as it stands", `{"result": {"a" : "\u0061"} }`, `{"a" : "\u0061"}`},
 	}
@@ -76,7 +76,7 @@ func TestDecodeResponse(t *testing.T) {
 
 // A response in the form that Serve writes is read in a shorter way; that must
 // not show either.
-func TestTheShortWayOfResponses(t *testing.T) {
+func TestPlainResponsesMeanTheSame(t *testing.T) {
 	type seen struct {
 		result   any
 		answered *transport.Error
@@ -100,7 +100,7 @@ func TestTheShortWayOfResponses(t *testing.T) {
 		{"an empty result", `{"jsonrpc":"2.0","result":{},"id":1}`},
 		{"an error in the middle", `{"jsonrpc":"2.0","result":{"A":1},"error":{"code":1,"message":"M"},"id":1}`},
 		{"a null error in the middle", `{"jsonrpc":"2.0","result":{"A":1},"error":null,"id":1}`},
-		{"a foreign member in the middle", `{"jsonrpc":"2.0","result":{"A":1},"x":{"b":1},"id":1}`},
+		{"an unknown member in the middle", `{"jsonrpc":"2.0","result":{"A":1},"x":{"b":1},"id":1}`},
 		{"two results", `{"jsonrpc":"2.0","result":{"A":1},"result":{"A":2},"id":1}`},
 		{"two ids", `{"jsonrpc":"2.0","result":{"A":1},"id":2,"id":1}`},
 		{"an id inside alone", `{"jsonrpc":"2.0","result":{"A":1,"id":1}}`},
@@ -148,7 +148,7 @@ func TestDecodeResponseWithAnError(t *testing.T) {
 			&transport.Error{Code: 23, Message: "M"}, `null`},
 		{"beside a result", `{"jsonrpc":"2.0","result":5,"error":{"code":23,"message":"M"},"id":7}`,
 			&transport.Error{Code: 23, Message: "M"}, ""},
-		{"with foreign members", `{"error":{"code":23,"message":"M","stack":["a"]}}`,
+		{"with unknown members", `{"error":{"code":23,"message":"M","stack":["a"]}}`,
 			&transport.Error{Code: 23, Message: "M"}, ""},
 		{"without members", `{"error":{}}`, &transport.Error{}, ""},
 		{"a string", `{"error":"Unknown method"}`, noObject, ""},
@@ -198,7 +198,7 @@ func TestDecodeResponseThatIsNoJSON(t *testing.T) {
 			_, err := transport.DecodeResponse([]byte(tt.body), never(t))
 			require.Error(t, err)
 			var e *transport.Error
-			require.NotErrorAs(t, err, &e, "nobody answered with an error")
+			require.NotErrorAs(t, err, &e, "the response is no JSON-RPC error")
 		})
 	}
 }

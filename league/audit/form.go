@@ -16,8 +16,8 @@ func (a *auditor) checkForm(f *matchFile, final bool) {
 	d := f.value
 	checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
 	for member, p := range map[jsontext.Pointer]store.MatchPlayer{"/player_A": d.PlayerA, "/player_B": d.PlayerB} {
-		if agent := a.state.Agents[p.PlayerID]; agent.Name != p.DisplayName {
-			f.find(a, RuleMatchFile, member+"/display_name", "%s is called %s, but registered as %s", agent.ID, quoted(&p.DisplayName), quoted(&agent.Name))
+		if agent := a.state.Agents[p.PlayerID]; agent.DisplayName != p.DisplayName {
+			f.find(a, RuleMatchFile, member+"/display_name", "%s is called %s, but registered as %s", agent.AgentID, quoted(&p.DisplayName), quoted(&agent.DisplayName))
 		}
 	}
 	switch d.WrittenBy {

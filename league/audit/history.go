@@ -55,8 +55,8 @@ func (a *auditor) checkHistory(d *document[store.History], folder string) {
 	if want := statsOf(h); h.Stats != want {
 		a.find(RuleHistory, at("/stats"), "the stats are %s; by the matches of the history they are %s", jsonText(h.Stats), jsonText(want))
 	}
-	if agent := a.state.Agents[folder]; agent != nil && agent.Name != h.DisplayName {
-		a.find(RuleHistory, at("/display_name"), "%s is called %s, but registered as %s", folder, quoted(&h.DisplayName), quoted(&agent.Name))
+	if agent := a.state.Agents[folder]; agent != nil && agent.DisplayName != h.DisplayName {
+		a.find(RuleHistory, at("/display_name"), "%s is called %s, but registered as %s", folder, quoted(&h.DisplayName), quoted(&agent.DisplayName))
 	}
 	_, takesPart := a.state.PlayerIndex(folder)
 	switch {

@@ -242,9 +242,9 @@ func (a *auditor) checkStatement(e *journal.Event, here location) {
 		here.matchID, here.agentID = d.MatchID.String(), d.RefereeID
 		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID, clip(d.Status), quoted(d.WinnerPlayerID))
 	case *journal.LeagueCompleted:
-		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.Name != d.Champion.DisplayName {
-			here.agentID = agent.ID
-			a.find(RuleStandings, here, "the champion %s is called %s, but registered as %s", agent.ID, quoted(&d.Champion.DisplayName), quoted(&agent.Name))
+		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.DisplayName != d.Champion.DisplayName {
+			here.agentID = agent.AgentID
+			a.find(RuleStandings, here, "the champion %s is called %s, but registered as %s", agent.AgentID, quoted(&d.Champion.DisplayName), quoted(&agent.DisplayName))
 		}
 	case *journal.AgentInformed:
 		if agent := a.state.Agents[d.AgentID]; agent != nil && agent.Informed {

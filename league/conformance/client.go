@@ -275,6 +275,12 @@ func (x *exam) sendBody(ctx context.Context, method string, id jsontext.Value, b
 	return r
 }
 
+// sendCall is sendBody of a call in the form of the specification.
+func (x *exam) sendCall(ctx context.Context, method string, params any) *reply {
+	id := x.nextID()
+	return x.sendBody(ctx, method, id, x.encode(id, method, params))
+}
+
 // inForm returns a request in the form that the agent has understood before from this
 // speaker, and the URL for it.
 func (x *exam) inForm(ctx context.Context, speaker *bridge.Bridge, method string, params any) (url string, form []byte) {

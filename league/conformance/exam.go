@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -42,12 +43,8 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.Budget == 0 {
-		o.Budget = 3 * time.Minute
-	}
-	if o.Wait == 0 {
-		o.Wait = 10 * time.Second
-	}
+	o.Budget, o.Wait = cmp.Or(o.Budget, 3*time.Minute), cmp.Or(o.Wait, 10*time.Second)
+	o.Players, o.Referees = cmp.Or(o.Players, 4), cmp.Or(o.Referees, 1)
 	if o.Game == nil {
 		o.Game = evenodd.Game{}
 	}
@@ -145,9 +142,7 @@ func (x *exam) givenUp() string {
 func (x *exam) giveUp(why string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.gaveUp == "" {
-		x.gaveUp = why
-	}
+	x.gaveUp = cmp.Or(x.gaveUp, why)
 }
 
 // countSilence counts the calls in a row without an answer.
@@ -161,8 +156,8 @@ func (x *exam) countSilence(r *reply) {
 		x.silent = 0
 		return
 	}
-	if x.silent++; x.silent >= maxSilent && x.gaveUp == "" {
-		x.gaveUp = fmt.Sprintf("%d calls in a row had no answer, and no more calls were made; the last: %s", x.silent, r.Error)
+	if x.silent++; x.silent >= maxSilent {
+		x.gaveUp = cmp.Or(x.gaveUp, fmt.Sprintf("%d calls in a row had no answer, and no more calls were made; the last: %s", x.silent, r.Error))
 	}
 }
 
@@ -186,7 +181,18 @@ func message(messageType, sender, conversation, token string) map[string]any {
 	return m
 }
 
-// recordEnvelope records the envelope of a message of the agent, as the agent wrote it.
+// recordReply records the envelope of a reply of the agent, as the agent wrote it.
+func (x *exam) recordReply(r *reply, messageType, sender, conversation string) {
+	if r.trouble() == "" {
+		x.recordEnvelope(&fact{reply: r, message: r.result, messageType: messageType, sender: sender, conversation: conversation, at: r.at})
+	}
+}
+
+// recordCall records the envelope of a call of the agent, as the agent wrote it.
+func (x *exam) recordCall(c *call, sender string) {
+	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: c.kind, sender: sender, at: c.at})
+}
+
 func (x *exam) recordEnvelope(f *fact) {
 	if f.message["timestamp"] == nil && f.message["conversation_id"] == nil {
 		f.defect = envelopeDefect

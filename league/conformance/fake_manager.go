@@ -189,7 +189,7 @@ func (x *exam) registrationRules(m membership, further ...rule) []rule {
 	}
 	number := map[string][4]string{"P": {"05", "06", "07", "08"}, "R": {"04", "05", "06", "07"}}[m.letter]
 	id := func(n string) string { return m.letter + "-REG-" + n }
-	rules := append(further,
+	rules := slices.Concat(further, []rule{
 		should(id("01"), "It registers by a JSON-RPC 2.0 request with jsonrpc, method, params and id.", "003 §1.4",
 			`POST {"jsonrpc": "2.0", "method": "`+m.method+`", "params": {…}, "id": 1} to the manager with Content-Type: application/json.`,
 			on("registration/form", jsonRPCRequest)),
@@ -213,7 +213,7 @@ func (x *exam) registrationRules(m membership, further ...rule) []rule {
 			}), on("registration/endpoint", found)),
 		should(id("09"), "It registers once if the answer is ACCEPTED.", "003 §2.5",
 			"Store the id and auth_token of an ACCEPTED answer; retry only if no answer came.", on("registration/count", found)),
-	)
+	})
 	slices.SortFunc(rules, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
 	return rules
 }
@@ -221,13 +221,8 @@ func (x *exam) registrationRules(m membership, further ...rule) []rule {
 // jsonRPCRequest returns why a call is no JSON-RPC request.
 func jsonRPCRequest(f *fact) string {
 	came := f.call.came
-	switch {
-	case came["jsonrpc"] == nil:
-		return `"jsonrpc": "2.0" is missing`
-	case came["id"] == nil:
-		return "id is missing"
-	}
-	return firstOf(came.has("jsonrpc", "2.0"), came.filled("method"), when(came["params"].Kind() != '{', "params is %s", jsonKind(came["params"])))
+	return firstOf(came.has("jsonrpc", "2.0"), when(came["id"] == nil, "id is missing"), came.filled("method"),
+		when(came["params"].Kind() != '{', "params is %s", jsonKind(came["params"])))
 }
 
 // outsideOf judges the fields of a registration outside its meta member.

@@ -3,7 +3,6 @@ package conformance
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -134,8 +133,13 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
 		return
 	}
-	body, ok := readPost(w, r, maxCall)
-	if !ok {
+	if r.Method != http.MethodPost {
+		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	if err != nil { // a caller whose connection broke reads no status
+		http.Error(w, "the request cannot be read", http.StatusRequestEntityTooLarge)
 		return
 	}
 	calls, raw, status, answer := a.translate(r, body)
@@ -191,25 +195,6 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, raw 
 		return wrapped
 	})
 	return calls, raw, status, answer
-}
-
-// readPost returns the body of a POST, of at most limit bytes. It rejects any other
-// request itself.
-func readPost(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, ok bool) {
-	if r.Method != http.MethodPost {
-		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
-		return nil, false
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if err != nil {
-		status := http.StatusBadRequest
-		if large := new(http.MaxBytesError); errors.As(err, &large) {
-			status = http.StatusRequestEntityTooLarge
-		}
-		http.Error(w, "the request cannot be read", status)
-		return nil, false
-	}
-	return body, true
 }
 
 // become sets the id under which an agent was registered.

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -136,11 +135,6 @@ func (x *managerExam) conducted(ctx context.Context) bool {
 		x.fakes.wake()
 	}()
 	return x.fakes.await(ctx, x.patience(otherLimit), done.Load)
-}
-
-// size is the number of players and referees that the league waits for.
-func (x *managerExam) size() (players, referees int) {
-	return cmp.Or(x.options.Players, 4), cmp.Or(x.options.Referees, 1)
 }
 
 // acknowledge answers the notices to an agent in a role, and its pings. The kit's referees

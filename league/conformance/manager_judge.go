@@ -119,11 +119,6 @@ func (x *managerExam) recordProofs() {
 	x.record("proof", &fact{skip: "it does not say that it proves itself"})
 }
 
-// recordCall records the envelope of a call.
-func (x *managerExam) recordCall(c *call) {
-	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: c.kind, sender: protocol.ManagerSender, at: c.at})
-}
-
 // recordAnnouncements records the announcements, and returns the matches of each round as
 // the first player was told.
 func (x *managerExam) recordAnnouncements() map[int][]members {
@@ -131,7 +126,7 @@ func (x *managerExam) recordAnnouncements() map[int][]members {
 	for i, p := range x.players {
 		seen := map[int]bool{}
 		for _, c := range x.received(p.fakeAgent, protocol.TypeRoundAnnouncement) {
-			x.recordCall(c)
+			x.recordCall(c, protocol.ManagerSender)
 			x.record("announcement", &fact{call: c})
 			seen[roundOf(c)] = true
 			if i == 0 {
@@ -283,7 +278,7 @@ func (x *managerExam) recordEnd(rounds int) {
 			continue
 		}
 		c := ends[0]
-		x.recordCall(c)
+		x.recordCall(c, protocol.ManagerSender)
 		rows := rowsOf(c.params["final_standings"])
 		x.record("totals", &fact{
 			call: c, want: map[string]any{"total_rounds": rounds, "total_matches": len(x.assignments())},

@@ -43,7 +43,7 @@ func (x *managerExam) query(ctx context.Context) {
 		x.record("query/standings", &fact{reply: r, problem: problem})
 	}
 	if problem == "" {
-		x.recordReply(r, protocol.TypeLeagueQueryResponse, "conv-check-get_standings")
+		x.recordReply(r, protocol.TypeLeagueQueryResponse, protocol.ManagerSender, "conv-check-get_standings")
 	}
 	x.record("query/tool", &fact{reply: x.ask(ctx, x.dialect, "get_standings", q, otherLimit)})
 	x.record("query/message type", &fact{reply: x.ask(ctx, x.dialect, protocol.TypeLeagueQuery, q, otherLimit)})

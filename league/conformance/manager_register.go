@@ -26,9 +26,8 @@ func (x *managerExam) registration(as membership, name, endpoint string) map[str
 
 // registerFirst registers the referees and one player, so that there is a league.
 func (x *managerExam) registerFirst(ctx context.Context) bool {
-	_, referees := x.size()
 	l := x.options.Listener
-	for i := range referees {
+	for i := range x.options.Referees {
 		if x.registerAgent(ctx, membershipOf(Referee), fmt.Sprintf("Check Referee %d", i+1), x.fakes.open(l, x.answerReferee)) == nil {
 			return false
 		}
@@ -64,14 +63,9 @@ func (x *managerExam) registerAgent(ctx context.Context, as membership, name str
 	m := x.adopt(r, as, a)
 	m.registration, m.name = q, name
 	conversation, _ := q["conversation_id"].(string)
-	x.recordReply(r, as.response, conversation)
+	x.recordReply(r, as.response, protocol.ManagerSender, conversation)
 	x.record("register/accepted", &fact{reply: r})
 	return m
-}
-
-// recordReply records the envelope of a reply of the manager.
-func (x *managerExam) recordReply(r *reply, messageType, conversation string) {
-	x.recordEnvelope(&fact{reply: r, message: r.result, messageType: messageType, sender: protocol.ManagerSender, conversation: conversation, at: r.at})
 }
 
 // admission returns why an answer admits nobody.
@@ -116,7 +110,7 @@ func longName() string {
 
 // registerFurther registers the players but the last, which would begin the league.
 func (x *managerExam) registerFurther(ctx context.Context) {
-	players, _ := x.size()
+	players := x.options.Players
 	for n := 2; len(x.players) < players-1 && x.givenUp() == "" && n < 2*players; n++ {
 		if n == 2 && x.registerLongName(ctx) {
 			continue
@@ -160,7 +154,7 @@ func (x *managerExam) repeatRegistration(ctx context.Context) {
 
 // registerLast registers the last player.
 func (x *managerExam) registerLast(ctx context.Context) bool {
-	players, _ := x.size()
+	players := x.options.Players
 	if len(x.players) >= players || x.announced() {
 		return true
 	}
@@ -237,7 +231,7 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 // apply sends a wrong registration. If the manager accepts it, the applicant is in the
 // league; one that would begin the league does not apply.
 func (x *managerExam) apply(ctx context.Context, b breach, as membership, f *fact) {
-	if players, _ := x.size(); len(x.players) >= players-1 && players != 2 {
+	if players := x.options.Players; len(x.players) >= players-1 && players != 2 {
 		f.skip = "the manager has accepted wrong registrations, and one more would begin the league"
 		x.record(b.fact, f)
 		return

@@ -7,10 +7,11 @@ import (
 // table is the catalogue of a manager. A MUST keeps matches from being played, or makes
 // the standings wrong. Agents manage without the other requirements.
 func (x *managerExam) table() []rule {
-	return slices.Concat(wireRules("M", "league_manager"), registerRules(), refusalRules(), queryRules(), runRules(), roundRules(), reportsRules(), standingsRules())
+	return slices.Concat(wireRules("M", "league_manager"), registeringRules(), queryRules(), roundRules(), resultRules())
 }
 
-func registerRules() []rule {
+func registeringRules() []rule {
+	registered := given("M-REG-02")
 	return []rule{
 		must("M-REG-01", "It registers a referee: REFEREE_REGISTER_RESPONSE with status ACCEPTED and a referee_id.", "003 §4.1.2",
 			"Examine it with a fresh league. Answer register_referee with status ACCEPTED and a referee_id such as REF01.", on("register/referee", found)),
@@ -24,12 +25,6 @@ func registerRules() []rule {
 		should("M-REG-06", "It takes a display_name of 50 characters that are not ASCII.", "002 §3.3.2", "Count characters and not bytes, and read UTF-8.", on("register/long name", found)),
 		should("M-REG-07", "The same registration once more, after a lost answer, gets the same id.", "003 §2.9.4",
 			"Store conversation_id, name and endpoint of a registration, and repeat the answer.", on("register/again", found)),
-	}
-}
-
-func refusalRules() []rule {
-	registered := given("M-REG-02")
-	return []rule{
 		should("M-REF-01", "It refuses a registration that lacks a required field.", "003 §4.12.1",
 			"Check every required field of the envelope and of player_meta or referee_meta first.", on("refusal/missing field", refused), registered),
 		should("M-REF-02", "It refuses it with E003 (-32602).", "004 §2.2",
@@ -89,7 +84,7 @@ func queryRules() []rule {
 	}
 }
 
-func runRules() []rule {
+func roundRules() []rule {
 	return []rule{
 		must("M-RUN-01", "Its league begins when the awaited players and referees have registered.", "003 §2.5.3",
 			"Begin without a command, or take start_league with the admin token; tell the examination how many agents you wait for.", on("begin/league", found)),
@@ -101,11 +96,6 @@ func runRules() []rule {
 			"An untrusted caller must not begin the league: compare auth_token with a token that only the operator has.", on("begin/without right", refused)),
 		should("M-RUN-05", "It refuses it with E011 and E012.", "003 §2.9.3",
 			`Answer LEAGUE_ERROR with error_code "E011" if there is no token, "E012" if it is another one.`, on("begin/without right", coded)),
-	}
-}
-
-func roundRules() []rule {
-	return []rule{
 		should("M-RND-01", "Every player gets a ROUND_ANNOUNCEMENT for every round.", "003 §4.3.1", "Call notify_round of every player with the whole round.", on("announced", found)),
 		should("M-RND-02", "An announcement has league_id, round_id and matches with match_id, game_type, player_A_id, player_B_id and referee_endpoint.", "003 §4.3.1",
 			"Add the member in the detail.", on("announcement", every(filled("league_id"), integers("round_id"), matchesProblem))),
@@ -126,7 +116,7 @@ func roundRules() []rule {
 	}
 }
 
-func reportsRules() []rule {
+func resultRules() []rule {
 	accepts := given("M-RPT-01")
 	return []rule{
 		must("M-RPT-01", "It acknowledges a report.", "003 §8.7.6", "Answer report_match_result with a result when the match is recorded.", on("report", found)),
@@ -146,11 +136,6 @@ func reportsRules() []rule {
 			`Answer error_code "E030" (LEAGUE_NOT_STARTED).`, on("early report", refused), accepts),
 		should("M-PRV-01", "If it says manager_auth, its calls bring the credential of the called agent.", "PROTOCOL, What we add",
 			"Send Authorization: Bearer with the HMAC-SHA256 of \"league_id/manager\", keyed by the SHA-256 of the agent's token, or omit manager_auth.", on("proof", found)),
-	}
-}
-
-func standingsRules() []rule {
-	return []rule{
 		must("M-STA-01", "The standings count 3 points for a win, 1 for a draw and 0 for a loss.", "003 §3.4.1", "Count points from status and winner of each report.", on("standings", found)),
 		must("M-STA-02", "The standings are ordered by points, then wins.", "003 §3.4.2", "Sort by points, wins and draws, all descending.", on("order of standings", found)),
 		should("M-STA-03", "A row has rank, player_id, points, and the number of matches played, won, drawn and lost.", "003 §4.7.1",

@@ -17,7 +17,7 @@ import (
 func (x *playerExam) invite(ctx context.Context, m *match) *reply {
 	r := x.call(ctx, protocol.Invite.Name, x.invitation(m))
 	x.record("join", &fact{reply: r, match: m.id})
-	x.recordReply(r, protocol.TypeGameJoinAck, m)
+	x.recordReply(r, protocol.TypeGameJoinAck, "player:", m.conversation)
 	return r
 }
 
@@ -25,7 +25,7 @@ func (x *playerExam) invite(ctx context.Context, m *match) *reply {
 func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
 	r := x.call(ctx, x.questionMethod(), x.question(m))
 	x.record("choice", &fact{reply: r, match: m.id, problem: x.choiceProblem(r, m)})
-	x.recordReply(r, x.choiceType(), m)
+	x.recordReply(r, x.choiceType(), "player:", m.conversation)
 	return x.choiceIn(r, m), r
 }
 
@@ -33,13 +33,6 @@ func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
 func (x *playerExam) over(ctx context.Context, m *match) {
 	r := x.call(ctx, protocol.NotifyMatchResult.Name, x.ending(m))
 	x.record("over", &fact{reply: r, match: m.id})
-}
-
-// recordReply records the envelope of a reply about a match.
-func (x *playerExam) recordReply(r *reply, messageType string, m *match) {
-	if r.trouble() == "" {
-		x.recordEnvelope(&fact{reply: r, message: r.result, messageType: messageType, sender: "player:", conversation: m.conversation, at: r.at})
-	}
 }
 
 // playMatches plays as a league does, on both sides, against opponents with any id.
@@ -275,4 +268,119 @@ func (x *playerExam) finish(ctx context.Context) {
 	q["champion"] = map[string]any{"player_id": x.player, "display_name": "Agent under examination", "points": 6}
 	q["final_standings"] = []any{standingsRow(1, x.player, "Agent under examination", 2), standingsRow(2, last.opponent, "Opponent", 2)}
 	x.tell(ctx, "end/league", protocol.NotifyLeagueCompleted.Name, q)
+}
+
+// same wants the text of a member that the first reply had.
+func (x *playerExam) same(name string) test {
+	return func(f *fact) string {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		value, _ := f.read().text(name)
+		if x.first[name] == "" {
+			x.first[name] = value
+		}
+		return when(x.first[name] != value, "%s is %s, and was %s before", name, quoted(value), quoted(x.first[name]))
+	}
+}
+
+func (x *playerExam) registeredID(f *fact) string {
+	if !x.registered {
+		return ""
+	}
+	return f.read().has("player_id", x.player)
+}
+
+func acceptIsBoolean(f *fact) string {
+	kind := f.reply.result["accept"].Kind()
+	return when(kind != 't' && kind != 'f', "accept is %s", valueOf(f.reply.result, "accept"))
+}
+
+// hasChoice wants a reply to a question to make a choice, of any value.
+func (x *playerExam) hasChoice(f *fact) string {
+	return when(!isAnswer(x.questionMethod(), f.reply.result), "the reply has no choice; its members are %s", listed(f.reply.result))
+}
+
+// acknowledges wants the acknowledgement of a notice.
+func acknowledges(messageType string) test {
+	return every(hasResult, has("message_type", messageType), has("status", protocol.StatusAcknowledged), filled("player_id"), func(f *fact) string {
+		return when(f.match != "", "%s", f.reply.result.has("match_id", f.match))
+	})
+}
+
+// sameMatch returns that a reply names another match. A reply may name none.
+func sameMatch(f *fact) string {
+	if f.reply.result["match_id"] == nil {
+		return ""
+	}
+	return f.reply.result.has("match_id", f.match)
+}
+
+func understoodSameMatch(f *fact) string { return firstOf(f.reply.trouble(), sameMatch(f)) }
+
+// choiceIn returns the choice of a reply; "" if it has none that the rules allow.
+func (x *playerExam) choiceIn(r *reply, m *match) string {
+	if r.trouble() != "" {
+		return ""
+	}
+	choice, _ := x.choiceOf(r.result)
+	if m.position.Check(m.side(), choice) != nil {
+		return ""
+	}
+	return choice
+}
+
+// choiceProblem returns why a reply is no allowed choice.
+func (x *playerExam) choiceProblem(r *reply, m *match) string {
+	if problem := r.trouble(); problem != "" {
+		return problem
+	}
+	_, value := x.choiceOf(r.result)
+	return when(x.choiceIn(r, m) == "", "%s", value)
+}
+
+// makesNoChoice returns that a reply makes a choice where none is allowed.
+func (x *playerExam) makesNoChoice(f *fact) string {
+	r := f.reply
+	switch {
+	case r.Error != "":
+		return r.Error
+	case r.failed():
+		return ""
+	case isAnswer(x.questionMethod(), r.result):
+		_, value := x.choiceOf(r.result)
+		return value
+	}
+	return "answered without an error"
+}
+
+// rejectedAs returns why an answer is not an error with this code of the catalogue.
+func rejectedAs(code protocol.Code) func(*fact) string {
+	return func(f *fact) string {
+		r := f.reply
+		if problem := isRejected(f); problem != "" {
+			return problem
+		}
+		return when(r.fault == nil || r.fault.catalogued() != string(code), "%s, without %s in error.data.error_code", r.trouble(), code)
+	}
+}
+
+// isRejected returns why an answer is no error.
+func isRejected(f *fact) string {
+	r := f.reply
+	switch {
+	case r.Error != "":
+		return r.Error
+	case r.trouble() == "":
+		return "answered without an error"
+	case r.fault == nil && r.object["error"] == nil:
+		return r.trouble() + ", not with an error object"
+	}
+	return ""
+}
+
+// sameJoin returns how a second answer to an invitation differs from the first.
+func sameJoin(f *fact) string {
+	first, again := f.earlier.result, f.reply.result
+	return firstOf(f.reply.trouble(),
+		when(!sameJSON(first["accept"], again["accept"]), "accept is %s, and was %s", valueOf(again, "accept"), valueOf(first, "accept")))
 }

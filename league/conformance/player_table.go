@@ -21,7 +21,7 @@ var (
 // so that most other requirements are SHOULD.
 func (x *playerExam) table() []rule {
 	table := slices.Concat(wireRules("P", ""), x.registrationRules(membershipOf(Player), playerEnvelope()...),
-		x.httpRules(), x.replyRules(), x.methodRules(), x.envelopeRules(), x.invitationRules(), x.choiceRules(), x.noticeRules(), x.robustnessRules())
+		x.formRules(), x.replyRules(), x.choiceRules(), x.noticeRules(), x.robustnessRules())
 	areas := []string{"REG", "HTTP", "FRM", "RPC", "MET", "ENV", "INV", "CHO", "OVR", "ERR", "NOT", "REQ", "UNI", "LOAD", "LAT", "STA"}
 	area := func(r rule) int { return slices.Index(areas, strings.Split(r.ID, "-")[1]) }
 	slices.SortFunc(table, func(a, b rule) int { return cmp.Or(area(a)-area(b), strings.Compare(a.ID, b.ID)) })
@@ -38,7 +38,7 @@ func playerEnvelope() []rule {
 	}
 }
 
-func (x *playerExam) httpRules() []rule {
+func (x *playerExam) formRules() []rule {
 	return []rule{
 		should("P-HTTP-05", "It takes application/json; charset=utf-8 as well.", "RFC 9110 §8.3.1",
 			"Compare only the media type, without the part after the semicolon.", on("connections/charset", understoodSameMatch, joinsAgain...)),
@@ -49,11 +49,6 @@ func (x *playerExam) httpRules() []rule {
 			"Raise your server's limit for the body of a request to 10 KB, for the league manager better to 1 MB.", on("broken/10 KB", understoodSameMatch, joinsAgain...)),
 		should("P-HTTP-10", "It answers other calls while one caller has sent half a request.", "003 §6.3.3",
 			"Serve every connection in a thread or task of its own, such as ThreadingHTTPServer or an asynchronous server.", on("connections/half a request", found)),
-	}
-}
-
-func (x *playerExam) replyRules() []rule {
-	return []rule{
 		should("P-RPC-01", `Its answers have "jsonrpc": "2.0".`, "004 §1.1",
 			`Answer {"jsonrpc": "2.0", "result": {…}, "id": the id of the request}.`, in("wire"), on("form of response", func(f *fact) string {
 				return when(f.reply.object != nil, "%s", versionTwo(f))
@@ -73,11 +68,6 @@ func (x *playerExam) replyRules() []rule {
 			"Write the answer with a JSON library, and encode it in UTF-8; do not concatenate strings.", in("wire"), on("response", assuming(statusOK, validJSON))),
 		must("P-RPC-17", "It reads JSON in any order, spacing and escaping.", "RFC 8259 §2",
 			"Read the request with a JSON library; do not search its text.", on("wire/spelling", understoodSameMatch, joinsAgain...)),
-	}
-}
-
-func (x *playerExam) methodRules() []rule {
-	return []rule{
 		should("P-MET-02", "It knows choose_parity by the name parity_choose too (even_odd).", "004 §4.2",
 			"Register the same handler under both names: the specification has both.", on("methods/alias", hasResult)),
 		should("P-MET-03", "It knows a method by its message type.", "PROTOCOL, Calls",
@@ -87,7 +77,7 @@ func (x *playerExam) methodRules() []rule {
 	}
 }
 
-func (x *playerExam) envelopeRules() []rule {
+func (x *playerExam) replyRules() []rule {
 	return []rule{
 		should("P-ENV-01", "Its replies have the protocol league.v2 and a message_type.", "003 §2.4.1",
 			`Add "protocol": "league.v2" and the message_type of the answer to every result.`, on("envelope", every(has("protocol", protocol.Name), exist("message_type")))),
@@ -104,11 +94,6 @@ func (x *playerExam) envelopeRules() []rule {
 			"Take player_id from the answer to your registration, and put it into every result.", in("registration", "play"), on("envelope", every(filled("player_id"), x.registeredID, x.same("player_id")))),
 		should("P-ENV-08", "Its replies about a match have the match_id.", "002 §10.2", "Copy params.match_id into the result.",
 			on("join", understood(exist("match_id"))), on("choice", understood(exist("match_id")))),
-	}
-}
-
-func (x *playerExam) invitationRules() []rule {
-	return []rule{
 		must("P-INV-01", "It answers GAME_INVITATION with GAME_JOIN_ACK.", "003 §4.4.2",
 			"Answer handle_game_invitation with a result that has message_type, match_id, player_id, arrival_timestamp and accept.", on("rejected invitation", found),
 			on("join", every(hasResult, exist("accept")))),

@@ -134,8 +134,7 @@ func (x *refereeExam) assignUnknownGame(ctx context.Context) {
 	if m := x.newMatch("an unknown game", nil, nil); m != nil {
 		q := x.assignment(m)
 		q["game_type"] = "no_such_game"
-		id := x.nextID()
-		x.record("unknown game/assignment", &fact{reply: x.sendBody(ctx, protocol.StartMatch.Name, id, x.encode(id, protocol.StartMatch.Name, q))})
+		x.record("unknown game/assignment", &fact{reply: x.sendCall(ctx, protocol.StartMatch.Name, q)})
 	}
 }
 

@@ -22,11 +22,8 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 		return
 	}
 	x.record("start", f)
-	if x.form == "" && start.trouble() == "" {
-		x.recordEnvelope(&fact{
-			reply: start, message: start.result, messageType: protocol.TypeMatchAssignmentAck, sender: "referee:",
-			conversation: protocol.MatchConversation(m.id, m.attempt), at: start.at,
-		})
+	if x.form == "" {
+		x.recordReply(start, protocol.TypeMatchAssignmentAck, "referee:", protocol.MatchConversation(m.id, m.attempt))
 	}
 	for _, p := range m.players {
 		x.recordInvitations(m, p)
@@ -34,7 +31,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	x.recordQuestions(m)
 	for _, p := range m.players {
 		for _, c := range p.received(protocol.TypeGameError) {
-			x.recordCall("game error", m, p, c)
+			x.recordMessage("game error", m, p, c)
 		}
 	}
 	if !m.over && m.slow() {
@@ -67,9 +64,9 @@ func (m *refereedMatch) expected(p *fakePlayer) map[string]any {
 	return want
 }
 
-// recordCall records a call to a player of a match, and its envelope.
-func (x *refereeExam) recordCall(name string, m *refereedMatch, p *fakePlayer, c *call) {
-	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: c.kind, sender: "referee:", at: c.at})
+// recordMessage records a call about a match, and its envelope.
+func (x *refereeExam) recordMessage(name string, m *refereedMatch, p *fakePlayer, c *call) {
+	x.recordCall(c, "referee:")
 	x.record(name, &fact{about: m.name, call: c, of: m, player: p, want: m.expected(p)})
 }
 
@@ -78,7 +75,7 @@ func (x *refereeExam) recordInvitations(m *refereedMatch, p *fakePlayer) {
 	x.record("invited", &fact{about: m.name, evidence: []*Exchange{m.startExchange()}, problem: when(len(calls) == 0, "%s was not invited", p.name)})
 	x.record("retries", &fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: askedProblem(m, p, calls, "invited")})
 	for _, c := range calls {
-		x.recordCall("invitation", m, p, c)
+		x.recordMessage("invitation", m, p, c)
 	}
 }
 
@@ -99,7 +96,7 @@ func (x *refereeExam) recordQuestions(m *refereedMatch) {
 		}
 		x.record("retries", &fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: askedProblem(m, p, calls, "asked for a choice")})
 		for _, c := range calls {
-			x.recordCall("question", m, p, c)
+			x.recordMessage("question", m, p, c)
 		}
 		x.recordSecrecy(m, p)
 	}
@@ -193,7 +190,7 @@ func (x *refereeExam) recordEndings(m *refereedMatch) {
 		if e == nil {
 			continue
 		}
-		x.recordCall("ending", m, p, e.call)
+		x.recordMessage("ending", m, p, e.call)
 		f := &fact{about: m.name, call: e.call, of: m, player: p}
 		// A technical loss that should not be is the failure of another requirement.
 		playable := m.name == noEnvelope || m.name == choosesLate || m.name == choosesMaybe
@@ -269,7 +266,7 @@ func (x *refereeExam) recordReports(m *refereedMatch) {
 	reports := m.reports()
 	for i, c := range reports {
 		result := objectOf(c.params["result"])
-		x.recordCall("report", m, nil, c)
+		x.recordMessage("report", m, nil, c)
 		if i == 0 {
 			x.recordResult(m, c, result)
 			x.record("report again", &fact{})
@@ -353,62 +350,51 @@ func winnerOf(result members) string {
 
 // recordFailures records how the referee has dealt with a player that fails.
 func (x *refereeExam) recordFailures(m *refereedMatch) {
-	_, judged := x.judges[m.name+"/result"]
-	_, retried := x.judges[m.name+"/played"]
 	switch {
 	case m.start() == nil || m.refusal() != "" || m.cut:
 		return
 	case !m.over && m.slow():
 		skip := &fact{skip: m.name + ": it gives a player the protocol's 30 s for each question, for which this examination does not wait"}
-		if judged {
-			x.record(m.name+"/result", skip)
-		}
-		if retried {
-			x.record(m.name+"/played", skip)
-		}
+		x.recordIfJudged(m.name+"/result", skip)
+		x.recordIfJudged(m.name+"/played", skip)
 		return
 	}
-	reports := m.reports()
-	f := fact{about: m.name, of: m, evidence: []*Exchange{exchangeOf(reports)}}
-	if len(reports) == 0 {
-		f.defect, f.problem, f.evidence = unreportedDefect(m.name), "the match was never reported", []*Exchange{m.startExchange()}
+	f := fact{about: m.name, of: m, defect: unreportedDefect(m.name), problem: "the match was never reported", evidence: []*Exchange{m.startExchange()}}
+	result := f
+	if reports := m.reports(); len(reports) > 0 {
+		f = fact{about: m.name, of: m, evidence: []*Exchange{reports[0].exchange()}}
+		result = f
+		result.problem = m.wrongWinner(reports[0])
 	}
-	if judged {
-		result := f
-		if len(reports) > 0 {
-			result.problem = m.wrongWinner(reports[0])
-		}
-		x.record(m.name+"/result", &result)
-	}
+	x.recordIfJudged(m.name+"/result", &result)
 	errors := m.received(protocol.TypeGameError)
-	if _, judged := x.judges[m.name+"/code"]; judged {
-		if m.name != choosesLate || len(errors) > 0 { // its only attempt may be void: see askedProblem
-			x.record("game error expected", &fact{about: m.name, problem: when(len(errors) == 0, "it was not told")})
-		}
-		for _, c := range errors {
-			x.record(m.name+"/code", &fact{about: m.name, call: c})
-		}
+	if x.judges[m.name+"/code"] != nil && (m.name != choosesLate || len(errors) > 0) { // its only attempt may be void: see askedProblem
+		x.record("game error expected", &fact{about: m.name, problem: when(len(errors) == 0, "it was not told")})
 	}
-	first := m.players[0]
-	calls, what := first.received(x.questionType()), "asked"
+	for _, c := range errors {
+		x.recordIfJudged(m.name+"/code", &fact{about: m.name, call: c})
+	}
+	calls, what := m.players[0].received(x.questionType()), "asked"
 	if m.name == neverJoins {
-		calls, what = first.received(protocol.TypeGameInvitation), "invited"
+		calls, what = m.players[0].received(protocol.TypeGameInvitation), "invited"
 	}
 	lost := slices.ContainsFunc(m.players[:], func(p *fakePlayer) bool {
 		e := p.ending()
 		return e != nil && strings.EqualFold(e.status, protocol.StatusTechnicalLoss)
 	})
 	f.problem = firstOf(f.problem, when(lost, "it ended by a technical loss"))
-	if retried {
-		f.evidence = []*Exchange{exchangeOf(reports)}
-		x.record(m.name+"/played", &f)
+	x.recordIfJudged(m.name+"/played", &f)
+	again := fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: when(len(calls) < 2, "it was %s once", what)}
+	if m.name == choosesMaybe {
+		again.defect, again.problem = f.defect, firstOf(again.problem, f.problem)
 	}
-	if _, judged := x.judges[m.name+"/asked again"]; judged {
-		again := fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: when(len(calls) < 2, "it was %s once", what)}
-		if m.name == choosesMaybe {
-			again.defect, again.problem = f.defect, firstOf(again.problem, f.problem)
-		}
-		x.record(m.name+"/asked again", &again)
+	x.recordIfJudged(m.name+"/asked again", &again)
+}
+
+// recordIfJudged records a fact of a match, if a requirement depends on it.
+func (x *refereeExam) recordIfJudged(name string, f *fact) {
+	if x.judges[name] != nil {
+		x.record(name, f)
 	}
 }
 

@@ -163,21 +163,10 @@ func (m members) filled(name string) string {
 
 // jsonKind names a value's JSON type.
 func jsonKind(v jsontext.Value) string {
-	switch v.Kind() {
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case '[':
-		return "an array"
-	case '{':
-		return "an object"
+	kinds := map[jsontext.Kind]string{
+		'n': "null", 't': "a boolean", 'f': "a boolean", '"': "a string", '0': "a number", '[': "an array", '{': "an object",
 	}
-	return "missing"
+	return cmp.Or(kinds[v.Kind()], "missing")
 }
 
 // quoted shows a text of the agent, shortened and without control characters.

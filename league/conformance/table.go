@@ -191,15 +191,14 @@ func (x *exam) decide(j *judge, f *fact) {
 		x.skip(j.id, f.skip, shown...)
 		return
 	}
-	problem := j.decide(f)
-	switch {
-	case problem == undecided:
+	finding := &Finding{Verdict: Pass, Detail: f.note}
+	if problem := j.decide(f); problem == undecided {
 		return
-	case problem == "" && f.note != "":
-		x.find(j.id, &Finding{Verdict: Pass, Detail: f.note}, nil)
-		return
-	case problem != "" && f.about != "":
-		problem = f.about + ": " + problem
+	} else if problem != "" {
+		finding = &Finding{Verdict: Fail, Detail: problem, defect: f.defect}
+		if f.about != "" {
+			finding.Detail = f.about + ": " + problem
+		}
 	}
-	x.because(f.defect, j.id, problem, shown...)
+	x.find(j.id, finding, shown)
 }

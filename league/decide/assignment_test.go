@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -134,4 +135,113 @@ func TestRefereeFailureCountsUntilItSuspends(t *testing.T) {
 		apply(t, s, event)
 	}
 	assert.Nil(t, decide.RefereeFailure(s, first(), "REF01", "it slept"))
+}
+
+func TestRefereeThatHoldsAMatch(t *testing.T) {
+	assigned := &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}
+	second := &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"}
+	for _, test := range []struct {
+		name   string
+		events []journal.Data
+		want   string
+	}{
+		{"nobody before the first attempt", nil, ""},
+		{"the referee of the attempt", []journal.Data{assigned}, "REF01"},
+		{"the referee of the last attempt", []journal.Data{assigned, second}, "REF02"},
+		{"no referee that failed", []journal.Data{assigned, &journal.AgentFailed{AgentID: "REF01", Attempt: attempt(1), Reason: "slept"}}, ""},
+		{"no referee that lost the attempt", []journal.Data{assigned, &journal.AttemptLost{Attempt: attempt(1), RefereeID: "REF01", Reason: "lied"}}, ""},
+		{"no suspended referee", []journal.Data{assigned, &journal.AgentSuspended{AgentID: "REF01", Reason: "slept"}}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.want, decide.Holder(started(t, append([]journal.Data{announced()}, test.events...)...), first()))
+		})
+	}
+}
+
+func TestAcceptanceNamesTheAttempt(t *testing.T) {
+	declined := journal.Attempt{Number: 1, Referee: "REF01", Declined: true}
+	offered := journal.Attempt{Number: 2, Referee: "REF01"}
+	for _, test := range []struct {
+		name     string
+		attempts []journal.Attempt
+		named    int // by the acknowledgement
+		want     int // accepted
+	}{
+		{"the offered attempt", []journal.Attempt{declined, offered}, 2, 2},
+		{"an earlier attempt of the referee", []journal.Attempt{declined, offered}, 1, 1},
+		{"none, as a third-party referee may", []journal.Attempt{declined, offered}, 0, 2},
+		{"one that was never assigned", []journal.Attempt{declined, offered}, 7, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ack := &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, Attempt: test.named}
+			event, restarted := decide.Acceptance(&journal.Match{Attempts: test.attempts}, attempt(2), "REF01", ack)
+			assert.False(t, restarted)
+			require.NotNil(t, event)
+			assert.Equal(t, attempt(test.want), event.Attempt)
+		})
+	}
+}
+
+func TestDeclineIsRecordedOnce(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		assigned journal.Attempt
+		reason   string
+		want     string
+		recorded bool
+	}{
+		{"a first answer", journal.Attempt{}, "busy", "busy", true},
+		{"a long reason", journal.Attempt{}, strings.Repeat("x", 300), strings.Repeat("x", 200), true},
+		{"a reason cut within a character", journal.Attempt{}, strings.Repeat("x", 199) + "é", strings.Repeat("x", 199), true},
+		{"an attempt that it declined before", journal.Attempt{Declined: true}, "busy", "", false},
+		{"an attempt that it accepted before", journal.Attempt{Accepted: true}, "busy", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.assigned.Number, test.assigned.Referee = 1, "REF01"
+			event := decide.Decline(&journal.Match{Attempts: []journal.Attempt{test.assigned}}, attempt(1), "REF01",
+				&protocol.MatchAssignmentAck{Status: protocol.StatusBusy, Reason: test.reason})
+			require.Equal(t, test.recorded, event != nil)
+			if event != nil {
+				assert.Equal(t, test.want, event.Reason)
+			}
+		})
+	}
+}
+
+func TestRevivalEndsASuspension(t *testing.T) {
+	suspended := &journal.AgentSuspended{AgentID: "P01", Reason: "slept"}
+	for _, test := range []struct {
+		name    string
+		before  []journal.Data
+		revived bool
+	}{
+		{"an active agent", nil, false},
+		{"a suspended agent", []journal.Data{suspended}, true},
+		{"an agent that was shut down", []journal.Data{suspended, &journal.AgentShutdown{AgentID: "P01", Reason: "slept"}}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := started(t, test.before...)
+			assert.Equal(t, test.revived, decide.Revival(s, "P01") != nil)
+			s.Completed = &journal.LeagueCompleted{}
+			assert.Nil(t, decide.Revival(s, "P01"), "the league is over")
+		})
+	}
+}
+
+func TestForfeitByBothPlayers(t *testing.T) {
+	s := started(t, &journal.AgentSuspended{AgentID: "P01", Reason: "slept"}, &journal.AgentSuspended{AgentID: "P02", Reason: "hid"}, announced())
+	f, err := decide.Forfeit(s, first())
+	require.NoError(t, err)
+	require.NotNil(t, f)
+	assert.Equal(t, []string{"P01", "P02"}, f.Players)
+	assert.Nil(t, f.WinnerPlayerID)
+	assert.Equal(t, "P01 is suspended: it slept; P02 is suspended: it hid - both lose", f.Reason)
+	assert.Equal(t, protocol.Both("P01", 0, "P02", 0), f.Score)
+}
+
+func TestRefereeFailureThatDoesNotCount(t *testing.T) {
+	assigned := &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}
+	assert.Nil(t, decide.RefereeFailure(played(t), first(), "REF01", "it slept"), "the match has a result")
+	absent := started(t, announced(), assigned, &journal.AgentSuspended{AgentID: "REF01", Reason: "slept"})
+	assert.Nil(t, decide.RefereeFailure(absent, first(), "REF01", "it slept"), "the referee is suspended")
 }

@@ -32,7 +32,7 @@ func failuresOf(a *journal.Agent) string {
 		return fmt.Sprintf("failed %d times in a row with matches it was handed", a.Failures)
 	case a.Failures == 1:
 		return "did not answer in its last match"
-	case a.Suspended != "": // in some of them nobody asked it
+	case a.SuspendReason != "": // in some of them nobody asked it
 		return fmt.Sprintf("missed its last %d matches", a.Failures)
 	}
 	return fmt.Sprintf("did not answer in its last %d matches", a.Failures)
@@ -42,7 +42,7 @@ func failuresOf(a *journal.Agent) string {
 // suspended, or cannot return.
 func Revival(s *journal.State, id string) *journal.AgentReturned {
 	a := s.Agents[id]
-	if a.Suspended == "" || a.Shutdown != "" || s.Completed != nil {
+	if a.SuspendReason == "" || a.ShutdownReason != "" || s.Completed != nil {
 		return nil
 	}
 	return &journal.AgentReturned{AgentID: id, Endpoint: a.Endpoint, Generation: a.Generation, Reason: "it answers again"}
@@ -82,10 +82,10 @@ func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, er
 	for _, id := range absent {
 		a := s.Agents[id]
 		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(a.LastFault, string(protocol.ErrTimeout))})
-		if a.Shutdown != "" {
-			why = append(why, id+" was shut down: it "+a.Shutdown)
+		if a.ShutdownReason != "" {
+			why = append(why, id+" was shut down: it "+a.ShutdownReason)
 		} else {
-			why = append(why, id+" is suspended: it "+a.Suspended)
+			why = append(why, id+" is suspended: it "+a.SuspendReason)
 		}
 	}
 	f.Reason = strings.Join(why, "; ") + " - both lose"

@@ -257,13 +257,13 @@ func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.Le
 	a := v.State.Agents[id]
 	switch {
 	case a != nil && !a.Player && q.QueryType == protocol.QueryPlayerStats:
-		return &protocol.LeagueQueryResponse{Data: protocol.RefereeStatsData{RefereeID: id, DisplayName: a.Name, AgentLife: v.life(a)}}, nil
+		return &protocol.LeagueQueryResponse{Data: protocol.RefereeStatsData{RefereeID: id, DisplayName: a.DisplayName, AgentLife: v.life(a)}}, nil
 	case a == nil || !a.Player:
 		return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
 	case q.QueryType == protocol.QueryNextMatch:
 		return &protocol.LeagueQueryResponse{Data: protocol.NextMatchData{NextMatch: v.nextMatch(id)}}, nil
 	}
-	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: id, DisplayName: a.Name}, AgentLife: v.life(a)}
+	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: id, DisplayName: a.DisplayName}, AgentLife: v.life(a)}
 	if v.State.Started != nil {
 		for _, r := range v.State.Standings() {
 			if r.PlayerID == id {

@@ -19,7 +19,7 @@ type Return struct {
 
 // PartOver rejects an agent whose part in the league is over; nil for any other.
 func PartOver(s *journal.State, id string) error {
-	why := s.Agents[id].Shutdown
+	why := s.Agents[id].ShutdownReason
 	if why == "" {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 	if proves := a.RefereeAuth == ""; !a.Player && proves != is.ShowsAccessTokens() {
 		auth = cmp.Or(a.RefereeAuth, protocol.RefereeAuthAccessToken)
 	}
-	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && (is.Suspended == "" || !by.Revive) {
+	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && (is.SuspendReason == "" || !by.Revive) {
 		return drop, nil, nil
 	}
 	return drop, &journal.AgentReturned{

@@ -135,7 +135,7 @@ func (r *Registrations) left(s silence, now time.Time) time.Duration {
 func Repeated(s *journal.State, a *Applicant) string {
 	for id, known := range s.Agents {
 		if known.Player == a.Player && known.Registration == a.Registration &&
-			known.Name == a.Name && known.Endpoint == a.Endpoint && !known.Confirmed {
+			known.DisplayName == a.Name && known.Endpoint == a.Endpoint && !known.Confirmed {
 			return id
 		}
 	}
@@ -231,7 +231,7 @@ func (r *Registrations) rivalsOf(s *journal.State, a *Applicant, now time.Time) 
 		if known.URL == url {
 			n.sameURL = id
 		}
-		if a.Player && known.Name == a.Name && !r.SameNames {
+		if a.Player && known.DisplayName == a.Name && !r.SameNames {
 			n.sameName = id
 		}
 	}

@@ -47,9 +47,6 @@ func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, referee
 	id, _ := protocol.ParseMatchID(q.MatchID) // no match has the zero id
 	fact, idA, idB, ok := s.Find(id)
 	switch {
-	case q.LeagueID != p.LeagueID:
-		v.Err = OtherLeague(p.LeagueID, q.LeagueID)
-		return v
 	case s.Started == nil:
 		v.Err = protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 		return v

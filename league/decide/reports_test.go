@@ -9,6 +9,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
 
@@ -59,7 +60,6 @@ func TestVerdictOnAReport(t *testing.T) {
 		{"a report with winner DRAW", ours, "REF01", report(func(q *protocol.MatchResultReport) {
 			q.Result = protocol.MatchResult{Winner: pointer("DRAW")}
 		}), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"another league", ours, "REF01", report(func(q *protocol.MatchResultReport) { q.LeagueID = "other" }), decide.NotPinged, decide.Verdict{}, protocol.ErrLeagueNotFound},
 		{"a referee without the match", ours, "REF02", report(), decide.NotPinged, decide.Verdict{}, protocol.ErrMatchNotFound},
 		{"a contradictory winner", ours, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
 			decide.Verdict{Rejected: "it contradicts itself: result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
@@ -122,4 +122,83 @@ func TestLostAttemptGetsTheResultOfItsChoices(t *testing.T) {
 	require.NoError(t, err)
 	apply(t, s, r)
 	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), r.Score)
+}
+
+func TestCredibilityOfARevealedDraw(t *testing.T) {
+	nonce := protocol.Secret{1}
+	commitment := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", nonce)
+	number := evenodd.Game{}.Start().Play([2]string{"even", "odd"}).Judge(rules.Chance{Nonce: nonce}).Number
+	won := pointer("P02")
+	if number%2 == 0 {
+		won = pointer("P01")
+	}
+	honest := func(q *protocol.MatchResultReport) {
+		q.Draw = &protocol.Draw{Commitment: commitment, Nonce: nonce.Hex()}
+		q.Result.Winner, q.Result.Details.DrawnNumber = won, &number
+	}
+	for _, test := range []struct {
+		name     string
+		change   func(q *protocol.MatchResultReport)
+		rejected string
+	}{
+		{"the promised draw", func(*protocol.MatchResultReport) {}, ""},
+		{"another commitment", func(q *protocol.MatchResultReport) { q.Draw.Commitment = "another" }, "draw.commitment"},
+		{"a nonce of another draw", func(q *protocol.MatchResultReport) { q.Draw.Nonce = protocol.Secret{2}.Hex() }, "draw.nonce"},
+		{"an entropy that is no number", func(q *protocol.MatchResultReport) {
+			q.Draw.Entropies = protocol.PerPlayer[string]{{Name: "P01", Value: "chance"}}
+		}, "draw.entropies"},
+		{"a number of another draw", func(q *protocol.MatchResultReport) {
+			other := number%10 + 1
+			q.Result.Winner, q.Result.Details.DrawnNumber = pointer("P01"), &other
+			if other%2 != 0 {
+				q.Result.Winner = pointer("P02")
+			}
+		}, "drawn_number: by the draw it is"},
+		{"a hidden choice", func(q *protocol.MatchResultReport) {
+			q.Result.Details.Choices = protocol.Both("P01", pointer("even"), "P02", nil)
+		}, "no choice reported for P02"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"},
+				&journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01", DrawCommitment: commitment})
+			v := reports().Judge(s, report(honest, test.change), "REF01", decide.NotPinged)
+			assert.Equal(t, test.rejected == "", v.Accepted)
+			assert.Contains(t, v.Rejected, test.rejected)
+		})
+	}
+}
+
+func TestReportOfAMatchThatIsNotAssigned(t *testing.T) {
+	assigned := &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}
+	for _, test := range []struct {
+		name   string
+		state  *journal.State
+		change func(q *protocol.MatchResultReport)
+		code   protocol.Code
+	}{
+		{"before the start", fold(t, created(), referee("REF01", 1, "")), nil, protocol.ErrLeagueNotStarted},
+		{"a round that is not that of the match", started(t, announced(), assigned), func(q *protocol.MatchResultReport) { q.RoundID = 2 }, protocol.ErrMatchNotFound},
+		{"a match of a later round", started(t, announced(), assigned), func(q *protocol.MatchResultReport) { q.MatchID, q.RoundID = "R2M1", 2 }, protocol.ErrMatchNotFound},
+		{"no match", started(t, announced(), assigned), func(q *protocol.MatchResultReport) { q.MatchID, q.RoundID = "chess", 0 }, protocol.ErrMatchNotFound},
+		{"a match that the referee declined", started(t, announced(), assigned, &journal.MatchDeclined{Attempt: attempt(1), RefereeID: "REF01"}), nil, protocol.ErrMatchNotFound},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			q := report()
+			if test.change != nil {
+				test.change(q)
+			}
+			v := reports().Judge(test.state, q, "REF01", decide.NotPinged)
+			assert.Nil(t, v.Result)
+			assert.Equal(t, test.code, protocol.AsError(v.Err).Code)
+		})
+	}
+}
+
+func TestAttemptOfAReport(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"},
+		&journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"}, &journal.MatchAssigned{Attempt: attempt(3), RefereeID: "REF01"})
+	for named, want := range map[int]int{1: 1, 3: 3, 0: 3, 2: 3, 9: 3} { // else the referee's last
+		v := reports().Judge(s, report(func(q *protocol.MatchResultReport) { q.Attempt = named }), "REF01", decide.NotPinged)
+		assert.Equal(t, want, v.Result.Number, named)
+	}
 }

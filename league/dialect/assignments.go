@@ -110,13 +110,9 @@ func ForThirdParty(assignment protocol.Object) protocol.Object {
 // AsAnnouncement returns an assignment as the announcement of a round: a referee finds its
 // matches by its id or its endpoint.
 func AsAnnouncement(assignment protocol.Object, endpoint string) protocol.Object {
-	var round, match protocol.Object
-	for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "league_id", "round_id"} {
-		Fill(&round, name, assignment.Get(name))
-	}
+	round := only(slices.Clone(assignment), "protocol", "message_type", "sender", "timestamp", "conversation_id", "league_id", "round_id")
+	match := only(slices.Clone(assignment), "match_id", "game_type")
 	round.Set("message_type", protocol.Quote(protocol.TypeRoundAnnouncement))
-	Fill(&match, "match_id", assignment.Get("match_id"))
-	Fill(&match, "game_type", assignment.Get("game_type"))
 	for _, names := range sideNames {
 		player := assignment.Object(names[0])
 		Fill(&match, names[0]+"_id", player.Get("player_id"))

@@ -43,22 +43,19 @@ func (c *Call) RefusesSender(r Reply) bool {
 
 // refusesApplicant tells whether a manager refused an applicant because of its identity.
 func refusesApplicant(r Reply) bool {
-	code := protocol.Code(r.Failure.ErrorCode)
-	switch {
-	case r.Message != nil:
-		if r.Message.Text("status") != protocol.StatusRejected || !aboutIdentity.MatchString(r.Message.Text("reason")) {
-			return false
-		}
-		code = protocol.Code(r.Message.Text("error_code"))
-	case !r.Failure.Present:
+	f, refused := r.Failure, r.Message
+	code, reason := f.ErrorCode, f.Text+" "+protocol.ParseObject(f.Data).Object("context").Text("detail") // our manager names the field
+	if refused != nil {
+		code, reason = refused.Text("error_code"), refused.Text("reason")
+	}
+	if refused == nil && !f.Present || refused != nil && refused.Text("status") != protocol.StatusRejected {
 		return false
 	}
-	switch code {
-	case protocol.ErrInvalidFieldType: // of a field; our manager names it
-		detail := protocol.ParseObject(r.Failure.Data).Object("context").Text("detail")
-		return r.Message != nil || aboutIdentity.MatchString(r.Failure.Text+" "+detail)
+	switch protocol.Code(code) {
+	case protocol.ErrInvalidFieldType:
+		return aboutIdentity.MatchString(reason)
 	case "", protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
-		return true
+		return refused == nil || aboutIdentity.MatchString(reason)
 	}
 	return false
 }

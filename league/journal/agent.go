@@ -7,30 +7,23 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An Agent is a registered player or referee.
+// An Agent is a registered player or referee: its registration, with the changes of
+// later events.
 type Agent struct {
-	ID           string
+	AgentRegistered
+
 	Player       bool
-	Name         string
-	Endpoint     string
 	URL          string // Endpoint in the form of protocol.CanonicalURL
-	Capacity     int    // of a referee: matches at once
-	Registration string // identifies a repeated registration
-	Generation   int    // of its token
 	TokenSince   string // when it got this token, as Event.At
 	Confirmed    bool   // it has used this token
 	Informed     bool   // it knows that the league is over
-	RefereeAuth  string // protocol.RefereeAuthNone for a referee that shows players no access tokens
 	RegisteredAt string // as Event.At
 	Assigned     int    // of a referee: matches announced for it and not forfeited
 	Answered     bool   // its endpoint has answered, or the manager does not ping agents
 
-	Version, ProtocolVersion string   // from its registration; "" in a simulation
-	GameTypes                []string // from its registration
-
-	Suspended        string // the reason of its suspension; "" for none
-	Shutdown         string // the reason of its shutdown; "" for none
-	Returned         string // why its last suspension ended
+	SuspendReason    string // of its suspension; "" for none
+	ShutdownReason   string // of its shutdown; "" for none
+	ReturnReason     string // why its last suspension ended
 	Failures         int    // in a row: of a player in matches, of a referee with assigned matches
 	FailuresAtReturn int    // the failures when it returned: only further ones suspend it again
 	LastFault        string // the error code of a player's last failure
@@ -64,21 +57,21 @@ func (s *State) Limits() (suspend, shutdown int) {
 // follows from whether the league has started.
 func (s *State) Lifecycle(a *Agent) (state, reason string) {
 	switch {
-	case a.Shutdown != "":
-		return LifecycleShutdown, a.Shutdown
+	case a.ShutdownReason != "":
+		return LifecycleShutdown, a.ShutdownReason
 	case a.Informed:
 		return LifecycleShutdown, "it knows that the league is over"
-	case a.Suspended != "":
-		return LifecycleSuspended, a.Suspended
+	case a.SuspendReason != "":
+		return LifecycleSuspended, a.SuspendReason
 	case s.Started == nil:
-		return LifecycleRegistered, a.Returned
+		return LifecycleRegistered, a.ReturnReason
 	}
-	return LifecycleActive, a.Returned
+	return LifecycleActive, a.ReturnReason
 }
 
 // Inactive tells whether an agent is suspended or shut down. An inactive agent gets
 // nothing to do, and an inactive player forfeits its matches of rounds that begin.
-func (a *Agent) Inactive() bool { return a.Suspended != "" || a.Shutdown != "" }
+func (a *Agent) Inactive() bool { return a.SuspendReason != "" || a.ShutdownReason != "" }
 
 // ShowsAccessTokens tells whether a referee shows players their access tokens. Journals without
 // referee_auth are of referees that do.
@@ -88,19 +81,19 @@ func (a *Agent) ShowsAccessTokens() bool { return a.RefereeAuth != protocol.Refe
 // between two rounds. The last referee is not shut down, because the league could
 // not continue without one.
 func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
-	if a.Shutdown != "" {
+	if a.ShutdownReason != "" {
 		return false, false
 	}
 	suspendAfter, shutdownAfter := s.Limits()
 	if shutdownAfter > 0 && a.Failures >= shutdownAfter && (a.Player || !s.lastReferee(a)) {
 		return false, true
 	}
-	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn && a.Suspended == "", false
+	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn && a.SuspendReason == "", false
 }
 
 func (s *State) lastReferee(a *Agent) bool {
 	for id, other := range s.Agents {
-		if id != a.ID && !other.Player && other.Shutdown == "" {
+		if id != a.AgentID && !other.Player && other.ShutdownReason == "" {
 			return false
 		}
 	}
@@ -132,8 +125,8 @@ func ForfeitWinner(idA, idB string, inactive []string) *string {
 // answer or was not reachable, not by the way it played. If the referee reports no
 // fault of a loser, its failures stay.
 func (a *Agent) countMatch(r *protocol.GameResult) {
-	fault, _ := r.Faults.Get(a.ID)
-	won := r.WinnerPlayerID != nil && *r.WinnerPlayerID == a.ID
+	fault, _ := r.Faults.Get(a.AgentID)
+	won := r.WinnerPlayerID != nil && *r.WinnerPlayerID == a.AgentID
 	switch {
 	case r.Status != protocol.StatusTechnicalLoss || won:
 		a.Failures, a.FailuresAtReturn = 0, 0

@@ -46,10 +46,8 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 		return fmt.Errorf("role %.40q: player or referee", d.Role)
 	}
 	a := &Agent{
-		ID: d.AgentID, Player: d.Role == RolePlayer, Name: d.DisplayName, Endpoint: d.Endpoint, URL: protocol.CanonicalURL(d.Endpoint),
-		Capacity: d.Capacity, Registration: d.Registration, Generation: d.Generation, TokenSince: at,
-		RegisteredAt: at, Answered: !d.AwaitsAnswer,
-		Version: d.Version, ProtocolVersion: d.ProtocolVersion, GameTypes: d.GameTypes,
+		AgentRegistered: *d, Player: d.Role == RolePlayer, URL: protocol.CanonicalURL(d.Endpoint),
+		TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
 	}
 	if err := a.setRefereeAuth(d.RefereeAuth); err != nil {
 		return err
@@ -130,8 +128,8 @@ func (d *AgentReturned) apply(s *State, at string) error {
 		a.TokenSince, a.Confirmed = at, false
 	}
 	a.Endpoint, a.URL, a.Generation = d.Endpoint, protocol.CanonicalURL(d.Endpoint), d.Generation
-	if a.Suspended != "" { // its failures stay: one more suspends it again
-		a.Suspended, a.Returned, a.FailuresAtReturn = "", d.Reason, a.Failures
+	if a.SuspendReason != "" { // its failures stay: one more suspends it again
+		a.SuspendReason, a.ReturnReason, a.FailuresAtReturn = "", d.Reason, a.Failures
 	}
 	return nil
 }
@@ -160,7 +158,7 @@ type AgentSuspended struct {
 func (d *AgentSuspended) apply(s *State, _ string) error {
 	a, err := s.remainingAgent(d.AgentID)
 	if err == nil {
-		a.Suspended = d.Reason
+		a.SuspendReason = d.Reason
 	}
 	return err
 }
@@ -200,7 +198,7 @@ type AgentShutdown struct {
 func (d *AgentShutdown) apply(s *State, _ string) error {
 	a, err := s.remainingAgent(d.AgentID)
 	if err == nil {
-		a.Shutdown = d.Reason
+		a.ShutdownReason = d.Reason
 	}
 	return err
 }
@@ -235,8 +233,8 @@ func unregistered(id string) error { return fmt.Errorf("agent %.40q is not regis
 // remainingAgent returns a registered agent that is not shut down.
 func (s *State) remainingAgent(id string) (*Agent, error) {
 	a, err := s.agent(id)
-	if err == nil && a.Shutdown != "" {
-		err = fmt.Errorf("the part of %s in the league is over: it %s", a.ID, a.Shutdown)
+	if err == nil && a.ShutdownReason != "" {
+		err = fmt.Errorf("the part of %s in the league is over: it %s", a.AgentID, a.ShutdownReason)
 	}
 	return a, err
 }
@@ -256,7 +254,7 @@ func (a *Agent) setRefereeAuth(auth string) error {
 	case protocol.RefereeAuthNone, protocol.RefereeAuthAccessToken:
 		a.RefereeAuth = auth
 	default:
-		return fmt.Errorf("referee_auth of %s: %.40q", a.ID, auth)
+		return fmt.Errorf("referee_auth of %s: %.40q", a.AgentID, auth)
 	}
 	return nil
 }

@@ -177,10 +177,7 @@ func (d *RoundCompleted) apply(s *State, at string) error {
 		return fmt.Errorf("round %d is completed while matches of it have no result", d.RoundID)
 	}
 	if d.Summary != want {
-		counts := func(s protocol.RoundSummary) string {
-			return fmt.Sprintf("%d matches, %d won, %d drawn, %d technical losses", s.TotalMatches, s.Wins, s.Draws, s.TechnicalLosses)
-		}
-		return fmt.Errorf("round %d: the summary is %s, by its results it is %s", d.RoundID, counts(d.Summary), counts(want))
+		return fmt.Errorf("round %d: the summary is %+v, by its results it is %+v", d.RoundID, d.Summary, want)
 	}
 	r := &s.Rounds[s.Round-1]
 	r.CompletedAt, r.Summary = at, d.Summary

@@ -89,7 +89,7 @@ func (d *MatchReported) apply(s *State, at string) error {
 	if err := s.checkReferee(d.RefereeID); err != nil {
 		return err
 	}
-	if err := s.record(m, d, idA, idB); err != nil {
+	if err := s.record(m, d); err != nil {
 		return err
 	}
 	m.ReportedAt = withoutMilliseconds(at)
@@ -100,21 +100,21 @@ func (d *MatchReported) apply(s *State, at string) error {
 }
 
 // record adds the result of a match to the match and to the table.
-func (s *State) record(m *Match, d *MatchReported, idA, idB string) error {
-	outcome, err := s.Outcome(d)
+func (s *State) record(m *Match, d *MatchReported) error {
+	score, err := s.Score(d)
 	if err != nil {
 		return err
 	}
-	pointsA, pointsB := s.Table.Points(outcome)
-	gotA, okA := d.Score.Get(idA)
-	gotB, okB := d.Score.Get(idB)
-	if !okA || !okB {
-		return fmt.Errorf("match %s: the score is not that of %s and %s", d.MatchID, idA, idB)
+	for _, want := range score {
+		if got, ok := d.Score.Get(want.Name); !ok || got != want.Value {
+			return fmt.Errorf("match %s: the score is %v, by the league's scoring it is %v", d.MatchID, d.Score, score)
+		}
 	}
-	if gotA != pointsA || gotB != pointsB {
-		return fmt.Errorf("match %s: the score is %d to %d, by the league's scoring it is %d to %d", d.MatchID, gotA, gotB, pointsA, pointsB)
+	result, err := s.Outcome(d)
+	if err == nil {
+		err = s.Table.Record(result)
 	}
-	if err := s.Table.Record(outcome); err != nil {
+	if err != nil {
 		return err
 	}
 	m.Report = d
@@ -149,7 +149,7 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, inactive)
 	}
 	report := &MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, GameResult: d.GameResult, Score: d.Score}
-	if err := s.record(m, report, idA, idB); err != nil {
+	if err := s.record(m, report); err != nil {
 		return err
 	}
 	m.Forfeited = d.Players

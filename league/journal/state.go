@@ -27,7 +27,7 @@ type State struct {
 	Rounds    []Round // the announced ones
 	Completed *LeagueCompleted
 
-	pairer        pairing.Pairer // nil before the start
+	pairer        pairing.Pairer // of no rounds before the start
 	playerIndexes map[string]int // of players in pairings and in the table, by id
 }
 
@@ -43,7 +43,7 @@ type Round struct {
 
 // A Match is the state of one match.
 type Match struct {
-	Attempts     []Attempt
+	Attempts     []Attempt      // numbered from 1 without gaps
 	Report       *MatchReported // nil without a result; without a referee, and of attempt 0, if the match was forfeited
 	ReportedAt   string         // in the protocol's form, without milliseconds
 	Forfeited    []string       // the players that forfeit it, in the order of the match
@@ -63,7 +63,7 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, playerIndexes: map[string]int{}}
+	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it
@@ -83,30 +83,17 @@ func (s *State) Apply(e *Event) error {
 func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
 
 // TotalRounds is the number of rounds of the league; 0 before the start.
-func (s *State) TotalRounds() int {
-	if s.pairer == nil {
-		return 0
-	}
-	return s.pairer.Rounds()
-}
+func (s *State) TotalRounds() int { return s.pairer.Rounds() }
 
 // TotalMatches is the number of matches of all rounds; 0 before the start.
-func (s *State) TotalMatches() int {
-	if s.pairer == nil {
-		return 0
-	}
-	return s.pairer.Matches()
-}
+func (s *State) TotalMatches() int { return s.pairer.Matches() }
 
 // Pairings returns the pairings of a round, announced or not, in the order of their
 // match numbers. It returns nil before the start, for a round that the league does
 // not have, and for one whose pairings are not known yet. All code that needs a
 // round gets it here. The caller must not change the result.
 func (s *State) Pairings(round int) []pairing.Pairing {
-	switch {
-	case s.pairer == nil:
-		return nil
-	case round >= 1 && round <= s.Round:
+	if round >= 1 && round <= s.Round {
 		return s.Rounds[round-1].Pairings
 	}
 	return s.pairer.Round(round)
@@ -182,35 +169,29 @@ func (s *State) Outcome(d *MatchReported) (table.Result, error) {
 	if !ok {
 		return table.Result{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
 	}
-	o := table.Result{A: s.playerIndexes[idA], B: s.playerIndexes[idB], Winner: table.None}
-	switch d.Status {
-	case protocol.StatusWin, protocol.StatusDraw:
-	case protocol.StatusTechnicalLoss:
-		o.Technical = true
-	default:
-		return o, fmt.Errorf("match %s: unknown status %.40q", d.MatchID, d.Status)
+	r := table.Result{A: s.playerIndexes[idA], B: s.playerIndexes[idB], Winner: table.None, Technical: d.Status == protocol.StatusTechnicalLoss}
+	w := d.WinnerPlayerID
+	switch {
+	case !r.Technical && d.Status != protocol.StatusWin && d.Status != protocol.StatusDraw:
+		return r, fmt.Errorf("match %s: unknown status %.40q", d.MatchID, d.Status)
+	case w != nil && *w != idA && *w != idB:
+		return r, fmt.Errorf("match %s: the winner %.40s did not play", d.MatchID, *w)
+	case d.Status == protocol.StatusWin && w == nil || d.Status == protocol.StatusDraw && w != nil:
+		return r, fmt.Errorf("match %s: status %s does not go with that winner", d.MatchID, d.Status)
+	case w != nil:
+		r.Winner = s.playerIndexes[*w]
 	}
-	if w := d.WinnerPlayerID; w != nil {
-		if *w != idA && *w != idB {
-			return o, fmt.Errorf("match %s: the winner %.40s did not play", d.MatchID, *w)
-		}
-		o.Winner = s.playerIndexes[*w]
-	}
-	if d.Status == protocol.StatusWin && o.Winner == table.None || d.Status == protocol.StatusDraw && o.Winner != table.None {
-		return o, fmt.Errorf("match %s: status %s does not go with that winner", d.MatchID, d.Status)
-	}
-	return o, nil
+	return r, nil
 }
 
 // Score returns the points of a result by the league's scoring.
 func (s *State) Score(d *MatchReported) (protocol.PerPlayer[int], error) {
-	outcome, err := s.Outcome(d)
+	r, err := s.Outcome(d)
 	if err != nil {
 		return nil, err
 	}
-	_, idA, idB, _ := s.Find(d.MatchID)
-	pointsA, pointsB := s.Table.Points(outcome)
-	return protocol.Both(idA, pointsA, idB, pointsB), nil
+	pointsA, pointsB := s.Table.Points(r)
+	return protocol.Both(s.Started.Players[r.A], pointsA, s.Started.Players[r.B], pointsB), nil
 }
 
 // IsAssignedTo tells whether an attempt at the match is assigned to a referee that has not
@@ -221,32 +202,24 @@ func (m *Match) IsAssignedTo(refereeID string) bool {
 
 // Attempt returns an attempt that was assigned to a referee; nil for none.
 func (m *Match) Attempt(number int, refereeID string) *Attempt {
-	for i := range m.Attempts {
-		if a := &m.Attempts[i]; a.Number == number && a.Referee == refereeID {
-			return a
-		}
+	if number < 1 || number > len(m.Attempts) || m.Attempts[number-1].Referee != refereeID {
+		return nil
 	}
-	return nil
+	return &m.Attempts[number-1]
 }
 
 // LastAttempt is the number of a referee's last attempt; 0 for none.
-func (m *Match) LastAttempt(refereeID string) (number int) {
-	for _, a := range m.Attempts {
+func (m *Match) LastAttempt(refereeID string) int {
+	for _, a := range slices.Backward(m.Attempts) {
 		if a.Referee == refereeID {
-			number = a.Number
+			return a.Number
 		}
 	}
-	return number
+	return 0
 }
 
 // NextAttempt is the number of the next attempt.
-func (m *Match) NextAttempt() int {
-	next := 1
-	for _, a := range m.Attempts {
-		next = max(next, a.Number+1)
-	}
-	return next
-}
+func (m *Match) NextAttempt() int { return len(m.Attempts) + 1 }
 
 // IsLost tells whether an attempt was lost by rejected reports.
 func (m *Match) IsLost(attempt int) bool {
@@ -255,9 +228,8 @@ func (m *Match) IsLost(attempt int) bool {
 
 // withoutMilliseconds converts the time of an event to the form of the protocol.
 func withoutMilliseconds(at string) string {
-	whole, _, found := strings.Cut(at, ".")
-	if !found {
-		return at
+	if whole, _, found := strings.Cut(at, "."); found {
+		return whole + "Z"
 	}
-	return whole + "Z"
+	return at
 }

@@ -34,7 +34,7 @@ func (s *State) Standings() []store.StandingRow {
 		rows := []store.StandingRow{}
 		for _, a := range s.sortedAgents() {
 			if a.Player {
-				rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: len(rows) + 1, PlayerID: a.ID, DisplayName: a.Name}})
+				rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName}})
 			}
 		}
 		return rows
@@ -45,7 +45,7 @@ func (s *State) Standings() []store.StandingRow {
 		id := s.Started.Players[r.Player]
 		rows[i] = store.StandingRow{
 			StandingRow: protocol.StandingRow{
-				Rank: r.Rank, PlayerID: id, DisplayName: s.Agents[id].Name,
+				Rank: r.Rank, PlayerID: id, DisplayName: s.Agents[id].DisplayName,
 				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
 			},
 			TechnicalLosses: r.TechnicalLosses,
@@ -56,7 +56,7 @@ func (s *State) Standings() []store.StandingRow {
 
 // sortedAgents are the registered agents in order of ids.
 func (s *State) sortedAgents() []*Agent {
-	return slices.SortedFunc(maps.Values(s.Agents), func(a, b *Agent) int { return protocol.CompareIDs(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(s.Agents), func(a, b *Agent) int { return protocol.CompareIDs(a.AgentID, b.AgentID) })
 }
 
 // AgentRecords are the registered agents in the form of agents.json, in order of ids.
@@ -64,15 +64,15 @@ func (s *State) AgentRecords() (referees, players []store.Agent) {
 	referees, players = []store.Agent{}, []store.Agent{}
 	for _, a := range s.sortedAgents() {
 		record := store.Agent{
-			DisplayName: a.Name, Endpoint: a.Endpoint, Version: a.Version, ProtocolVersion: a.ProtocolVersion,
+			DisplayName: a.DisplayName, Endpoint: a.Endpoint, Version: a.Version, ProtocolVersion: a.ProtocolVersion,
 			GameTypes: a.GameTypes, RegisteredAt: a.RegisteredAt, Answered: a.Answered,
 		}
 		record.State, record.StateReason = s.Lifecycle(a)
 		if a.Player {
-			record.PlayerID = a.ID
+			record.PlayerID = a.AgentID
 			players = append(players, record)
 		} else {
-			record.RefereeID, record.MaxConcurrent = a.ID, a.Capacity
+			record.RefereeID, record.MaxConcurrent = a.AgentID, a.Capacity
 			referees = append(referees, record)
 		}
 	}

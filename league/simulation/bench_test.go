@@ -143,18 +143,18 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 		})
 	})
 	var r *referee.Referee
-	place, err := n.reserve(b.Context(), "REF01")
+	endpoint, serve, err := n.reserve(b.Context(), "REF01")
 	require.NoError(b, err)
 	r, err = referee.New(referee.Options{
-		Name: "Referee", ID: "REF01", Endpoint: place.endpoint, Manager: manager, MaxConcurrent: 1000, Games: benchmarkGames(),
+		Name: "Referee", ID: "REF01", Endpoint: endpoint, Manager: manager, MaxConcurrent: 1000, Games: benchmarkGames(),
 		Caller: n, Clock: clock, Log: zerolog.Nop(),
 	})
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())
 	r.Mount(mux)
-	w.stops = append(w.stops, r.Close, place.serve(mux))
+	w.stops = append(w.stops, r.Close, serve(mux))
 	require.NoError(b, r.Register(b.Context()))
-	w.referee = protocol.Peer{Endpoint: place.endpoint, Bearer: protocol.KeyOf("tok-REF01").ManagerCredential(benchLeague)}
+	w.referee = protocol.Peer{Endpoint: endpoint, Bearer: protocol.KeyOf("tok-REF01").ManagerCredential(benchLeague)}
 	for i := range pairs {
 		p := &pair{number: i + 1, done: make(chan struct{}, 1)}
 		for side := range p.players {
@@ -166,21 +166,21 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 }
 
 func (w *bench) serve(b *testing.B, name string, mount func(protocol.Mux)) (endpoint string) {
-	place, err := w.net.reserve(b.Context(), name)
+	endpoint, serve, err := w.net.reserve(b.Context(), name)
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())
 	mount(mux)
-	w.stops = append(w.stops, place.serve(mux))
-	return place.endpoint
+	w.stops = append(w.stops, serve(mux))
+	return endpoint
 }
 
 func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) (protocol.AssignedPlayer, *protocol.TokenKey) {
-	place, err := w.net.reserve(b.Context(), id)
+	endpoint, serve, err := w.net.reserve(b.Context(), id)
 	require.NoError(b, err)
 	decide, err := strategy.New("random")
 	require.NoError(b, err)
 	p, err := player.New(player.Options{
-		Name: id, ID: id, Endpoint: place.endpoint, Manager: manager, Games: []string{evenodd.Type}, Strategy: decide,
+		Name: id, ID: id, Endpoint: endpoint, Manager: manager, Games: []string{evenodd.Type}, Strategy: decide,
 		Caller: w.net, Clock: clock, Log: zerolog.Nop(),
 		Random:  func(playerID, decision string) *rand.Rand { return Random(7, playerID, decision) },
 		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(7, matchID, id) },
@@ -188,11 +188,11 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())
 	p.Mount(mux)
-	w.stops = append(w.stops, place.serve(mux))
+	w.stops = append(w.stops, serve(mux))
 	require.NoError(b, p.Register(b.Context()))
 	points := 0
 	return protocol.AssignedPlayer{
-		PlayerID: id, Endpoint: place.endpoint, DisplayName: id, Standings: protocol.Record{Points: &points},
+		PlayerID: id, Endpoint: endpoint, DisplayName: id, Standings: protocol.Record{Points: &points},
 	}, protocol.KeyOf("tok-" + id)
 }
 

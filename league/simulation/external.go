@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
-	"evenodd/referee"
 	"evenodd/transport"
 )
 
@@ -40,32 +39,20 @@ func (o *Options) externalPlayers() int {
 	return len(o.External.Players)
 }
 
-// checkExternal returns the problems of the options of external players.
-func (o *Options) checkExternal() (problems []error) {
+// checkExternal checks the options of external players.
+func (o *Options) checkExternal(check func(ok bool, format string, args ...any)) {
 	if o.External == nil {
-		return nil
+		return
 	}
-	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if n := o.externalPlayers(); n > o.Players {
-		wrong("%d external players in a league of %d", n, o.Players)
+	endpoints := o.External.Players
+	check(len(endpoints) <= o.Players, "%d external players in a league of %d", len(endpoints), o.Players)
+	check(o.Transport != HTTP, "a league with external players uses the transport memory or wire for all other agents, not http")
+	check(o.Faults == "", "a league with external players has no simulated faults, because its time is real")
+	check(o.External.Wait >= 0 && o.External.Patience >= 0, "a time to wait for external players must not be negative")
+	for i, endpoint := range endpoints {
+		twice := slices.ContainsFunc(endpoints[:i], func(other string) bool { return protocol.SameEndpoint(endpoint, other) })
+		check(!twice, "%s is named twice: name each player once", endpoint)
 	}
-	if o.Transport == HTTP {
-		wrong("a league with external players uses the transport memory or wire for all other agents, not http")
-	}
-	if o.Faults != "" {
-		wrong("a league with external players has no simulated faults, because its time is real")
-	}
-	if o.External.Wait < 0 || o.External.Patience < 0 {
-		wrong("a time to wait for external players must not be negative")
-	}
-	for i, endpoint := range o.External.Players {
-		for _, other := range o.External.Players[:i] {
-			if protocol.SameEndpoint(endpoint, other) {
-				wrong("%s is named twice: name each player once", endpoint)
-			}
-		}
-	}
-	return problems
 }
 
 // shorten reduces the timeouts of a league to Patience.
@@ -103,15 +90,7 @@ func (n externalNetwork) Call(ctx context.Context, q transport.Request) (any, *t
 // isQuestion tells whether a call is a question of a match, whose window the referee
 // has shortened itself.
 func isQuestion(method string) bool {
-	return method == protocol.Invite.Name || method == protocol.ChooseParity.Name || method == protocol.MakeMove.Name
-}
-
-// observeExternal starts to observe the referees, and the stalls of this process,
-// because time is real.
-func (s *simulated) observeExternal() {
-	s.roster = newRoster(s.options.External.Players)
-	s.observer = newObserver(referee.WatchStalls())
-	s.stops = append(s.stops, s.observer.stalls.Stop)
+	return slices.Contains([]string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.MakeMove.Name}, method)
 }
 
 // registerExternal waits until external players have registered by themselves, and
@@ -128,13 +107,16 @@ func (s *simulated) registerExternal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, endpoint := range missing {
-		if err := s.registerFor(ctx, endpoint); err != nil {
-			if own := s.roster.refusal(endpoint); own != "" {
-				return fmt.Errorf("%s cannot take part: its own registration was refused: %s; and so was the simulation's: %w", endpoint, own, err)
-			}
-			return fmt.Errorf("%s cannot take part: %w", endpoint, err)
+	for _, number := range missing {
+		err := s.registerFor(ctx, number)
+		if err == nil {
+			continue
 		}
+		endpoint := e.Players[number]
+		if refusal := s.roster.external(number).refusal; refusal != "" {
+			return fmt.Errorf("%s cannot take part: its own registration was refused: %s; and so was the simulation's: %w", endpoint, refusal, err)
+		}
+		return fmt.Errorf("%s cannot take part: %w", endpoint, err)
 	}
 	return ctx.Err()
 }
@@ -146,7 +128,10 @@ func (s *simulated) awaitExternal(ctx context.Context) error {
 	bound, cancel := context.WithTimeout(ctx, e.Wait)
 	defer cancel()
 	for _, endpoint := range e.Players {
-		if e.Wait > 0 && !s.listens(ctx, endpoint) {
+		if e.Wait == 0 {
+			break
+		}
+		if _, err := s.ping(ctx, endpoint); protocol.Unreachable(err) {
 			e.note("Nobody listens at %s yet: waiting for it, %s at most.", endpoint, e.Wait)
 		}
 	}
@@ -154,14 +139,15 @@ func (s *simulated) awaitExternal(ctx context.Context) error {
 		s.roster.await(bound)
 	}
 	var problems []error
-	for _, endpoint := range e.Players {
-		for !s.listens(ctx, s.roster.address(endpoint)) {
-			if s.clock.Sleep(bound, 100*time.Millisecond) != nil {
-				problems = append(problems, fmt.Errorf("nobody listens at %s: start the agent, and look at its port", endpoint))
-				break
-			}
+	for number, endpoint := range e.Players {
+		pong, err := s.ping(ctx, s.roster.external(number).endpoint)
+		for protocol.Unreachable(err) && s.clock.Sleep(bound, 100*time.Millisecond) == nil {
+			pong, err = s.ping(ctx, s.roster.external(number).endpoint)
 		}
-		if pong, err := s.ping(ctx, endpoint); err == nil && pong.Role == protocol.ManagerSender {
+		switch {
+		case protocol.Unreachable(err):
+			problems = append(problems, fmt.Errorf("nobody listens at %s: start the agent, and look at its port", endpoint))
+		case err == nil && pong.Role == protocol.ManagerSender:
 			problems = append(problems, fmt.Errorf("a league manager answers at %s: give the player's own URL", endpoint))
 		}
 	}
@@ -171,13 +157,8 @@ func (s *simulated) awaitExternal(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// listens tells whether an agent listens at an endpoint. Any answer counts, and so does
-// a slow agent.
-func (s *simulated) listens(ctx context.Context, endpoint string) bool {
-	_, err := s.ping(ctx, endpoint)
-	return !protocol.Unreachable(err)
-}
-
+// ping calls an agent. Any answer other than protocol.Unreachable shows that the agent
+// listens, and so does a slow agent.
 func (s *simulated) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
 	pong, _, err := protocol.Ping.CallWithin(ctx, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, 2*time.Second)
 	return pong, err
@@ -215,7 +196,7 @@ func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.Le
 		passed.Sender = protocol.PlayerSender(protocol.PlayerID(number + 1))
 	}
 	var id, refusal string
-	defer func() { s.roster.finish(endpoint, id, refusal) }()
+	defer func() { s.roster.finish(number, endpoint, id, refusal) }()
 	r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &passed)
 	if err != nil {
 		refusal = err.Error()
@@ -233,8 +214,8 @@ func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.Le
 
 // registerFor registers a player that does not register by itself. Only the simulation
 // knows its token.
-func (s *simulated) registerFor(ctx context.Context, endpoint string) error {
-	number, _ := s.roster.number(endpoint)
+func (s *simulated) registerFor(ctx context.Context, number int) error {
+	endpoint := s.options.External.Players[number]
 	stamp := protocol.NewStamp(protocol.PlayerSender(protocol.PlayerID(number+1)), s.clock)
 	host := endpoint
 	if u, err := url.Parse(endpoint); err == nil {
@@ -258,19 +239,16 @@ func (s *simulated) registerFor(ctx context.Context, endpoint string) error {
 		if err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken); err != nil {
 			return err
 		}
-		s.roster.add(*r.PlayerID, &entry{endpoint: endpoint, strategy: ExternalStrategy, external: true})
+		s.roster.register(number, *r.PlayerID)
 		return nil
 	}
 }
 
 // nameFor is the n-th name for a player at a host: a name has 50 characters at most.
 func nameFor(host string, n int) string {
-	const most = 40
-	if runes := []rune(host); len(runes) > most {
-		host = string(runes[:most])
-	}
+	name := fmt.Sprintf("%.40s", host)
 	if n > 1 {
-		host += " (" + strconv.Itoa(n) + ")"
+		name += fmt.Sprintf(" (%d)", n)
 	}
-	return host
+	return name
 }

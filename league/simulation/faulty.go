@@ -93,9 +93,7 @@ func (f *faultyNetwork) beginRound() {
 	clear(f.handovers)
 }
 
-// caller is the network of one agent.
-func (f *faultyNetwork) caller(name string) protocol.Caller { return &faultyCaller{f, name} }
-
+// A faultyCaller is the network of one agent.
 type faultyCaller struct {
 	*faultyNetwork
 	name string
@@ -140,9 +138,7 @@ func topicOf(params any) topic {
 
 // nameAt is the name of the agent at an endpoint.
 func nameAt(endpoint string) string {
-	name, _ := strings.CutPrefix(endpoint, Memory+"://")
-	name, _ = strings.CutSuffix(name, http.Path)
-	return name
+	return strings.TrimSuffix(strings.TrimPrefix(endpoint, Memory+"://"), http.Path)
 }
 
 // kindOf is "referee" for every referee, and the name for other agents.

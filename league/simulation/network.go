@@ -15,15 +15,9 @@ import (
 // A network connects the agents of a simulation.
 type network interface {
 	protocol.Caller
-	reserve(ctx context.Context, name string) (reservation, error)
-	close()
-}
-
-// A reservation is an endpoint for an agent, which either serves or releases it.
-type reservation struct {
-	endpoint string
-	serve    func(*transport.Mux) (stop func())
-	release  func() error
+	// reserve returns an endpoint for an agent, and a function that serves it there.
+	reserve(ctx context.Context, name string) (endpoint string, serve func(*transport.Mux) (stop func()), err error)
+	close() // also ends reservations
 }
 
 func newNetwork(kind string) network {
@@ -31,7 +25,7 @@ func newNetwork(kind string) network {
 	case Wire:
 		return inMemory{memory.NewWireBus()}
 	case HTTP:
-		return loopback{http.NewClient(http.ClientConfig{MaxReply: maxMessage, MaxConns: -1})}
+		return &loopback{Client: http.NewClient(http.ClientConfig{MaxReply: maxMessage, MaxConns: -1})}
 	}
 	return inMemory{memory.NewBus()}
 }
@@ -41,40 +35,41 @@ const maxMessage = 16 << 20
 
 type inMemory struct{ *memory.Bus }
 
-func (n inMemory) reserve(_ context.Context, name string) (reservation, error) {
+func (n inMemory) reserve(_ context.Context, name string) (string, func(*transport.Mux) func(), error) {
 	endpoint := Memory + "://" + name + http.Path
-	return reservation{
-		endpoint: endpoint,
-		serve:    func(mux *transport.Mux) func() { return n.Listen(endpoint, mux) },
-		release:  func() error { return nil },
-	}, nil
+	return endpoint, func(mux *transport.Mux) func() { return n.Listen(endpoint, mux) }, nil
 }
 
 func (inMemory) close() {}
 
-type loopback struct{ *http.Client }
+type loopback struct {
+	*http.Client
+	listeners []net.Listener
+}
 
-func (n loopback) reserve(ctx context.Context, _ string) (reservation, error) {
+func (n *loopback) reserve(ctx context.Context, _ string) (string, func(*transport.Mux) func(), error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return reservation{}, err
+		return "", nil, err
 	}
-	return reservation{
-		endpoint: "http://" + l.Addr().String() + http.Path,
-		release:  l.Close,
-		serve: func(mux *transport.Mux) func() {
-			server := http.NewServer(mux, http.Config{MaxBody: maxMessage, Limits: http.NoLimits()})
-			var serving sync.WaitGroup
-			serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
-			return func() {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				n.Close()                // idle connections would keep the server waiting
-				_ = server.Shutdown(ctx) // cuts off the calls that still run then
-				serving.Wait()
-			}
-		},
+	n.listeners = append(n.listeners, l)
+	return "http://" + l.Addr().String() + http.Path, func(mux *transport.Mux) func() {
+		server := http.NewServer(mux, http.Config{MaxBody: maxMessage, Limits: http.NoLimits()})
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
+		return func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			n.Close()                // idle connections would keep the server waiting
+			_ = server.Shutdown(ctx) // cuts off the calls that still run then
+			serving.Wait()
+		}
 	}, nil
 }
 
-func (n loopback) close() { n.Close() }
+func (n *loopback) close() {
+	n.Close()
+	for _, l := range n.listeners {
+		_ = l.Close() // most are closed already
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +54,7 @@ type observer struct {
 	problems map[string]map[string]int // how often, by player
 }
 
-type playerInMatch struct{ matchID, player string } // the player's endpoint, or its id
+type playerInMatch struct{ matchID, endpoint string }
 
 type observation struct {
 	method, answer string
@@ -77,58 +76,45 @@ type observedCaller struct {
 
 // Call makes a call and observes it.
 func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	question := "" // the match that the call asks about
 	switch q := r.Params.(type) {
 	case *protocol.GameError:
-		c.observer.gameError(playerInMatch{q.MatchID, r.Endpoint}, q)
+		detail, _ := q.Context["detail"].(string)
+		c.observer.observe(q.MatchID, r.Endpoint, func(s *observation) { s.failures, s.detail = s.failures+1, redact(detail) })
 	case *protocol.GameOver:
-		c.observer.gameOver(playerInMatch{q.MatchID, r.Endpoint}, q)
+		if q.GameResult.Status != protocol.StatusTechnicalLoss {
+			c.observer.forget(q.MatchID, r.Endpoint)
+		}
+	case *protocol.GameInvitation:
+		question = q.MatchID
+	case *protocol.ChooseParityCall:
+		question = q.MatchID
+	case *protocol.GameMoveCall:
+		question = q.MatchID
 	}
 	answer, timing, err := c.Caller.Call(ctx, r)
-	switch q := r.Params.(type) {
-	case *protocol.GameInvitation:
-		c.observer.answered(playerInMatch{q.MatchID, r.Endpoint}, r.Method, answer, err)
-	case *protocol.ChooseParityCall:
-		c.observer.answered(playerInMatch{q.MatchID, r.Endpoint}, r.Method, answer, err)
-	case *protocol.GameMoveCall:
-		c.observer.answered(playerInMatch{q.MatchID, r.Endpoint}, r.Method, answer, err)
+	if question != "" {
+		text := summary(answer, err)
+		c.observer.observe(question, r.Endpoint, func(s *observation) { s.method, s.answer = r.Method, text })
 	}
 	return answer, timing, err
 }
 
-// of is the observation of a player in a match. o.mu is held.
-func (o *observer) of(p playerInMatch) *observation {
-	s := o.last[p]
-	if s == nil {
-		s = &observation{}
-		o.last[p] = s
+// observe changes the observation of a player in a match.
+func (o *observer) observe(matchID, endpoint string, change func(*observation)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := playerInMatch{matchID, endpoint}
+	if o.last[key] == nil {
+		o.last[key] = &observation{}
 	}
-	return s
+	change(o.last[key])
 }
 
-func (o *observer) answered(p playerInMatch, method string, answer any, err error) {
-	text := summary(answer, err)
+func (o *observer) forget(matchID, endpoint string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := o.of(p)
-	s.method, s.answer = method, text
-}
-
-func (o *observer) gameError(p playerInMatch, q *protocol.GameError) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s := o.of(p)
-	s.failures++
-	detail, _ := q.Context["detail"].(string)
-	s.detail = shorten(string(protocol.HideTokens([]byte(detail))))
-}
-
-// gameOver forgets a match without a technical loss.
-func (o *observer) gameOver(p playerInMatch, q *protocol.GameOver) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if q.GameResult.Status != protocol.StatusTechnicalLoss {
-		delete(o.last, p)
-	}
+	delete(o.last, playerInMatch{matchID, endpoint})
 }
 
 // The bounds of what the observer stores of third-party agents.
@@ -142,7 +128,7 @@ func summary(answer any, err error) string {
 	if err != nil {
 		switch e := protocol.AsError(err); {
 		case e != nil && e.Remote:
-			return shorten(string(protocol.HideTokens([]byte(e.Error()))))
+			return redact(e.Error())
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), protocol.Unreachable(err):
 			return NoAnswer
 		}
@@ -161,10 +147,12 @@ func summary(answer any, err error) string {
 			raw = short
 		}
 	}
-	return shorten(string(protocol.HideTokens(raw)))
+	return redact(string(raw))
 }
 
-func shorten(text string) string {
+// redact is a text for users: shortened, without tokens.
+func redact(text string) string {
+	text = string(protocol.HideTokens([]byte(text)))
 	if len(text) > maxSummary {
 		text = text[:maxSummary] + "…"
 	}
@@ -172,32 +160,32 @@ func shorten(text string) string {
 }
 
 // warned counts a breach.
-func (o *observer) warned(playerID, what string) {
+func (o *observer) warned(playerID, problem string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	of := o.problems[playerID]
-	if of == nil {
-		of = map[string]int{}
-		o.problems[playerID] = of
+	counts := o.problems[playerID]
+	if counts == nil {
+		counts = map[string]int{}
+		o.problems[playerID] = counts
 	}
-	what = shorten(string(protocol.HideTokens([]byte(what))))
-	if _, known := of[what]; !known && len(of) >= maxProblems {
-		what = "other things"
+	problem = redact(problem)
+	if counts[problem] == 0 && len(counts) >= maxProblems {
+		problem = "other things"
 	}
-	of[what]++
+	counts[problem]++
 }
 
 // breaches are the breaches of all players, the most frequent ones of each first.
 func (o *observer) breaches() (all []Breach) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, id := range slices.SortedFunc(maps.Keys(o.problems), protocol.CompareIDs) {
-		for _, problem := range slices.Sorted(maps.Keys(o.problems[id])) {
-			all = append(all, Breach{id, problem, o.problems[id][problem]})
+	for id, counts := range o.problems {
+		for problem, count := range counts {
+			all = append(all, Breach{id, problem, count})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Breach) int {
-		return cmp.Or(protocol.CompareIDs(a.PlayerID, b.PlayerID), cmp.Compare(b.Count, a.Count))
+	slices.SortFunc(all, func(a, b Breach) int {
+		return cmp.Or(protocol.CompareIDs(a.PlayerID, b.PlayerID), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Problem, b.Problem))
 	})
 	return all
 }
@@ -205,23 +193,16 @@ func (o *observer) breaches() (all []Breach) {
 // losses are the technical losses among results, in their order.
 func (o *observer) losses(results []league.MatchRecord, players *roster) (all []Loss) {
 	o.mu.Lock()
-	known := map[playerInMatch]*observation{} // by id instead of endpoint
-	for p, s := range o.last {
-		known[playerInMatch{p.matchID, players.idAt(p.player)}] = s
-	}
-	o.mu.Unlock()
+	defer o.mu.Unlock()
 	for _, m := range results {
-		if m.Status != protocol.StatusTechnicalLoss {
-			continue
-		}
 		for _, id := range []string{m.PlayerA, m.PlayerB} {
-			if id == m.Winner {
+			if m.Status != protocol.StatusTechnicalLoss || id == m.Winner {
 				continue
 			}
 			loss := Loss{MatchID: m.MatchID, RoundID: m.RoundID, PlayerID: id, Reason: m.Reason}
 			code, _ := m.Faults.Get(id)
 			loss.Code, loss.Name = protocol.Code(code), protocol.Code(code).Name()
-			if s := known[playerInMatch{m.MatchID, id}]; s != nil {
+			if s := o.last[playerInMatch{m.MatchID, players.player(id).endpoint}]; s != nil {
 				loss.Detail, loss.Method, loss.Failures, loss.Answer = s.detail, s.method, s.failures, s.answer
 			}
 			all = append(all, loss)

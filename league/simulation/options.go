@@ -73,16 +73,12 @@ func (o *Options) Validate() error {
 	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
-	problems = append(problems, o.checkExternal()...)
+	o.checkExternal(check)
 	for _, name := range o.Strategies {
-		if err := external.Check(name, o.Tools, o.GameType); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, external.Check(name, o.Tools, o.GameType))
 	}
-	if _, err := o.plan(); err != nil {
-		problems = append(problems, err)
-	}
-	return errors.Join(problems...)
+	_, err := o.plan()
+	return errors.Join(append(problems, err)...)
 }
 
 // plan is the plan of the faults; nil for none.

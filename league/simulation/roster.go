@@ -2,10 +2,10 @@ package simulation
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
-	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -13,86 +13,78 @@ import (
 // register by themselves at any time.
 type roster struct {
 	mu      sync.Mutex
-	wanted  []string          // endpoints of the external players; the index is the player's number
-	byID    map[string]*entry // by the id that the manager gave
-	names   map[int]string    // of external players that register by themselves, by number
-	refused map[int]string    // why the manager refused such a registration, by number
-	pending int               // registrations that the manager decides about
-	closed  bool              // the simulation registers all external players that are missing
-	changed chan struct{}     // closed at the next change
+	players []*entry      // the external players in the order of the options, then the built-in ones
+	pending int           // registrations that the manager decides about
+	closed  bool          // the simulation registers all external players that are missing
+	changed chan struct{} // closed at the next change
 }
 
-// An entry is a registered player.
+// An entry is a player. Only an external player can be without id.
 type entry struct {
-	endpoint string
-	strategy string
-	external bool
-	itself   bool // registered by itself
+	id       string // that the manager gave; "" for a player that is not registered
+	endpoint string // that the player has registered, or else the one in the options
+	strategy string // ExternalStrategy for an external player
+
+	name    string // under which the player registers by itself; "" if it does not
+	refusal string // why the manager refused its last registration; "" if it did not
+	itself  bool   // registered by itself
 }
 
 func newRoster(endpoints []string) *roster {
-	return &roster{wanted: endpoints, byID: map[string]*entry{}, names: map[int]string{}, refused: map[int]string{}, changed: make(chan struct{})}
+	r := &roster{changed: make(chan struct{})}
+	for _, endpoint := range endpoints {
+		r.players = append(r.players, &entry{endpoint: endpoint, strategy: ExternalStrategy})
+	}
+	return r
 }
 
-// notify tells the waiting calls of a change. r.mu is held.
-func (r *roster) notify() {
+// update changes the roster, and tells the waiting calls.
+func (r *roster) update(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// add adds a registered player.
-func (r *roster) add(id string, e *entry) {
+// add adds a registered built-in player.
+func (r *roster) add(e *entry) { r.update(func() { r.players = append(r.players, e) }) }
+
+// register notes that the simulation has registered an external player.
+func (r *roster) register(number int, id string) { r.update(func() { r.players[number].id = id }) }
+
+// numberOf is the number of the external player at an endpoint; -1 for none. r.mu is held.
+func (r *roster) numberOf(endpoint string) int {
+	return slices.IndexFunc(r.players, func(e *entry) bool {
+		return e.strategy == ExternalStrategy && protocol.SameEndpoint(e.endpoint, endpoint)
+	})
+}
+
+// find returns the first player for which want is true, and the zero entry for none.
+func (r *roster) find(want func(e *entry) bool) entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.byID[id] = e
-	r.notify()
-}
-
-// number is the number of the external player at an endpoint.
-func (r *roster) number(endpoint string) (n int, ok bool) {
-	for i, wanted := range r.wanted {
-		if protocol.SameEndpoint(wanted, endpoint) {
-			return i, true
-		}
+	if i := slices.IndexFunc(r.players, want); i >= 0 {
+		return *r.players[i]
 	}
-	return 0, false
+	return entry{}
 }
 
-// registered is the external player at an endpoint; nil for none. r.mu is held.
-func (r *roster) registered(endpoint string) *entry {
-	for _, e := range r.byID {
-		if e.external && protocol.SameEndpoint(e.endpoint, endpoint) {
-			return e
-		}
-	}
-	return nil
+// player returns the player with an id.
+func (r *roster) player(id string) entry {
+	return r.find(func(e *entry) bool { return e.id == id })
 }
 
-// standing is a row of the table, with the player's strategy and endpoint.
-func (r *roster) standing(row league.Standing) Standing {
+// hasName tells whether an external player has registered under a name.
+func (r *roster) hasName(name string) bool {
+	return r.find(func(e *entry) bool { return e.name == name }).name != ""
+}
+
+// external returns an external player by its number.
+func (r *roster) external(number int) entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.byID[row.PlayerID]
-	if e == nil {
-		return Standing{Standing: row}
-	}
-	s := Standing{Standing: row, Strategy: e.strategy}
-	if e.external {
-		s.Endpoint = e.endpoint
-	}
-	return s
-}
-
-// idAt is the id of the player at an endpoint; "" for none.
-func (r *roster) idAt(endpoint string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, e := range r.byID {
-		if e.endpoint == endpoint {
-			return id
-		}
-	}
-	return ""
+	return *r.players[number]
 }
 
 // begin begins the registration of an external player by itself, or says why it is
@@ -101,86 +93,47 @@ func (r *roster) idAt(endpoint string) string {
 func (r *roster) begin(endpoint, name, token string) (number int, refusal string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	number, known := r.number(endpoint)
-	if !known {
+	number = r.numberOf(endpoint)
+	if number < 0 {
 		return 0, "this is a simulated league, which takes only the players it was started with: name this one with --player " + endpoint
 	}
-	if e := r.registered(endpoint); e != nil && !e.itself || e == nil && r.closed {
+	e := r.players[number]
+	if !e.itself && (e.id != "" || r.closed) {
 		return 0, "the simulation has registered this player already, because it did not come in time: --wait says how long it waits"
 	}
-	if before, named := r.names[number]; named && before != name && token == "" {
-		return 0, "the player at this endpoint has registered as " + strconv.Quote(before) + " already"
+	if e.name != "" && e.name != name && token == "" {
+		return 0, "the player at this endpoint has registered as " + strconv.Quote(e.name) + " already"
 	}
-	if _, named := r.names[number]; !named {
-		r.names[number] = name
+	if e.name == "" {
+		e.name = name
 	}
 	r.pending++
 	return number, ""
 }
 
-// finish ends a registration with the id, or with the reason of a refusal.
-func (r *roster) finish(endpoint, id, refusal string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pending--
-	number, _ := r.number(endpoint)
-	if id != "" {
-		r.byID[id] = &entry{endpoint: endpoint, strategy: ExternalStrategy, external: true, itself: true}
-		delete(r.refused, number)
-	} else if r.registered(endpoint) == nil {
-		delete(r.names, number) // it may use another name
-		r.refused[number] = refusal
-	}
-	r.notify()
-}
-
-// address is the endpoint that an external player has registered, or else the given one.
-func (r *roster) address(endpoint string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.registered(endpoint); e != nil {
-		return e.endpoint
-	}
-	return endpoint
-}
-
-// refusal is why the manager refused the registration of an external player; "" if it
-// did not.
-func (r *roster) refusal(endpoint string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	number, _ := r.number(endpoint)
-	return r.refused[number]
-}
-
-// hasName tells whether an external player has registered under a name.
-func (r *roster) hasName(name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, used := range r.names {
-		if used == name {
-			return true
+// finish ends the registration of an external player with the id, or with the reason of
+// a refusal. A player that was refused may use another name.
+func (r *roster) finish(number int, endpoint, id, refusal string) {
+	r.update(func() {
+		r.pending--
+		if e := r.players[number]; id != "" {
+			e.id, e.endpoint, e.refusal, e.itself = id, endpoint, "", true
+		} else if e.id == "" {
+			e.name, e.refusal = "", refusal
 		}
-	}
-	return false
-}
-
-// missing are the endpoints of unregistered external players. r.mu is held.
-func (r *roster) missing() (endpoints []string) {
-	for _, endpoint := range r.wanted {
-		if r.registered(endpoint) == nil {
-			endpoints = append(endpoints, endpoint)
-		}
-	}
-	return endpoints
+	})
 }
 
 // close ends the time in which external players register by themselves. It waits for the
-// pending registrations, and returns the endpoints of the missing players.
-func (r *roster) close(ctx context.Context) (missing []string, err error) {
+// pending registrations, and returns the numbers of the missing players.
+func (r *roster) close(ctx context.Context) (missing []int, err error) {
 	err = r.wait(ctx, func() bool {
-		r.closed = true
-		missing = r.missing()
+		r.closed, missing = true, nil
+		for i, e := range r.players {
+			if e.id == "" {
+				missing = append(missing, i)
+			}
+		}
 		return r.pending == 0
 	})
 	return missing, err
@@ -188,7 +141,9 @@ func (r *roster) close(ctx context.Context) (missing []string, err error) {
 
 // await waits until all external players have registered by themselves or were refused.
 func (r *roster) await(ctx context.Context) {
-	_ = r.wait(ctx, func() bool { return len(r.missing()) <= len(r.refused) }) // the end of ctx ends the time to register
+	_ = r.wait(ctx, func() bool { // the end of ctx ends the time to register
+		return !slices.ContainsFunc(r.players, func(e *entry) bool { return e.id == "" && e.refusal == "" })
+	})
 }
 
 // wait waits until a condition holds, or ctx ends. r.mu is held while it is checked.

@@ -8,7 +8,6 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -71,10 +70,10 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
+	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
 	if o.External != nil {
-		n = externalNetwork{n, o.External}
+		s.net, s.roster = externalNetwork{n, o.External}, newRoster(o.External.Players)
 	}
-	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n}
 	plan, err := o.plan()
 	if err != nil {
 		return nil, err
@@ -87,23 +86,28 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	return s.run(ctx)
 }
 
+// state is the state of the league when this process began.
+func (o *Options) state() *journal.State {
+	if o.Files == nil {
+		return journal.NewState()
+	}
+	return o.Files.State
+}
+
 // nextRound is the first round that this process plays.
 func (o *Options) nextRound() int {
-	if o.Files == nil {
-		return 1
-	}
-	if state := o.Files.State; state.Open() {
+	if state := o.state(); state.Open() {
 		return state.Round
 	}
-	return o.Files.State.Round + 1
+	return o.state().Round + 1
 }
 
 // resume takes the options of a league that has begun from its journal.
 func (o *Options) resume() error {
-	if o.Files == nil || o.Files.State.Created == nil {
+	created := o.state().Created
+	if created == nil {
 		return nil
 	}
-	created := o.Files.State.Created
 	from := created.Simulation
 	if from == nil {
 		return fmt.Errorf("the league %s in %s is not a simulation", created.LeagueID, o.Files.Folder)
@@ -137,7 +141,7 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 		return nil
 	}
 	past := []store.HistoryMatch{}
-	state := s.options.Files.State
+	state := s.options.state()
 	index, takesPart := state.PlayerIndex(id)
 	for round := 1; takesPart && round <= state.Round; round++ {
 		_, number, ok := state.Opponent(round, index)
@@ -163,8 +167,8 @@ type simulated struct {
 	stops   []func()
 
 	strategies []strategy.Strategy // of the players, to be closed
-	roster     *roster             // nil without external players
-	observer   *observer           // nil without external players
+	roster     *roster
+	observer   *observer // nil without external players
 }
 
 func (s *simulated) run(ctx context.Context) (*Result, error) {
@@ -172,8 +176,9 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if err := s.startManager(ctx); err != nil {
 		return nil, err
 	}
-	if o.External != nil {
-		s.observeExternal()
+	if o.External != nil { // time is real
+		s.observer = newObserver(referee.WatchStalls())
+		s.stops = append(s.stops, s.observer.stalls.Stop)
 	}
 	for i := range o.Referees {
 		if err := s.startReferee(ctx, i+1); err != nil {
@@ -197,71 +202,69 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	return s.result(completed), nil
 }
 
-// join connects an agent to the network: build makes the agent for an endpoint, and the
-// network serves its handlers there.
-func (s *simulated) join(ctx context.Context, name, sender string, build func(agentContext) (mount func(protocol.Mux), err error)) (endpoint string, err error) {
-	log := s.options.Log.With().Str("agent_id", sender).Logger()
-	at, err := s.net.reserve(ctx, name)
+// A connection has the parts that an agent gets from the simulation.
+type connection struct {
+	endpoint string
+	caller   protocol.Caller
+	log      zerolog.Logger
+	serve    func(agent interface{ Mount(mux protocol.Mux) })
+}
+
+// connect connects an agent to the network.
+func (s *simulated) connect(ctx context.Context, name, sender string) (*connection, error) {
+	endpoint, serve, err := s.net.reserve(ctx, name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var caller protocol.Caller = s.net
 	if s.faulty != nil {
-		caller = s.faulty.caller(name)
+		caller = &faultyCaller{s.faulty, name}
 	}
 	if decorate := s.options.decorate; decorate != nil {
 		caller = decorate(caller)
 	}
-	mount, err := build(agentContext{endpoint: at.endpoint, caller: transport.Logged(caller, log), log: log})
-	if err != nil {
-		return "", errors.Join(err, at.release())
-	}
-	mux := transport.NewMux(log)
-	mount(mux)
-	s.stops = append(s.stops, at.serve(mux))
-	return at.endpoint, nil
-}
-
-// agentContext has the parts that an agent gets from the simulation.
-type agentContext struct {
-	endpoint string
-	caller   protocol.Caller
-	log      zerolog.Logger
+	log := s.options.Log.With().Str("agent_id", sender).Logger()
+	return &connection{endpoint, transport.Logged(caller, log), log, func(agent interface{ Mount(mux protocol.Mux) }) {
+		mux := transport.NewMux(log)
+		agent.Mount(mux)
+		s.stops = append(s.stops, serve(mux))
+	}}, nil
 }
 
 func (s *simulated) startManager(ctx context.Context) error {
+	c, err := s.connect(ctx, "manager", protocol.ManagerSender)
+	if err != nil {
+		return err
+	}
 	o := s.options
-	address, err := s.join(ctx, "manager", protocol.ManagerSender, func(a agentContext) (func(protocol.Mux), error) {
-		options := o.Rules
-		options.LeagueID, options.GameType, options.Games = o.LeagueID, o.GameType, o.Games
-		options.Players, options.Referees, options.Legs = o.Players, o.Referees, o.Legs
-		options.MaxPlayers, options.MaxReferees = o.Players, o.Referees
-		options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
-		options.Schemes = []string{Memory, "http", "https"}
-		options.Caller, options.Clock, options.Log, options.Progress = a.caller, s.clock, a.log, o.Progress
-		options.Files, options.Listening = o.Files, true
-		options.Simulation = &journal.Simulation{Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers()}
-		if s.faulty != nil {
-			options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.beginRound, glance
-		}
-		if options.Timeouts == (protocol.Timeouts{}) {
-			options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
-		}
-		switch {
-		case s.faulty != nil:
-			options.Timeouts = withoutTimeouts(options.Timeouts)
-		case o.External != nil:
-			options.Timeouts = o.External.shorten(options.Timeouts)
-		}
-		manager, err := league.New(options)
-		if err != nil {
-			return nil, err
-		}
-		s.manager = manager
-		return manager.Mount, nil
-	})
-	s.address = address
-	return err
+	options := o.Rules
+	options.LeagueID, options.GameType, options.Games = o.LeagueID, o.GameType, o.Games
+	options.Players, options.Referees, options.Legs = o.Players, o.Referees, o.Legs
+	options.MaxPlayers, options.MaxReferees = o.Players, o.Referees
+	options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
+	options.Schemes = []string{Memory, "http", "https"}
+	options.Caller, options.Clock, options.Log, options.Progress = c.caller, s.clock, c.log, o.Progress
+	options.Files, options.Listening = o.Files, true
+	options.Simulation = &journal.Simulation{
+		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
+	}
+	if options.Timeouts == (protocol.Timeouts{}) {
+		options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
+	}
+	switch {
+	case s.faulty != nil:
+		options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.beginRound, glance
+		options.Timeouts = withoutTimeouts(options.Timeouts)
+	case o.External != nil:
+		options.Timeouts = o.External.shorten(options.Timeouts)
+	}
+	s.manager, err = league.New(options)
+	if err != nil {
+		return err
+	}
+	s.address = c.endpoint
+	c.serve(s.manager)
+	return nil
 }
 
 // withoutTimeouts is t with timeouts that no stall of this process can exceed. A stall
@@ -275,29 +278,20 @@ func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
 // isShutDown tells whether the manager has shut an agent down in an earlier process. The
 // agent cannot register again, and no agent calls it.
 func (o *Options) isShutDown(id string) bool {
-	if o.Files == nil {
-		return false
-	}
-	a := o.Files.State.Agents[id]
-	return a != nil && a.Shutdown != ""
+	a := o.state().Agents[id]
+	return a != nil && a.ShutdownReason != ""
 }
 
 // hasDied tells whether a referee has died in an earlier process of the league, because
 // it got a match.
 func (s *simulated) hasDied(id string) bool {
-	if s.faulty == nil || s.options.Files == nil {
+	if s.faulty == nil {
 		return false
 	}
-	state := s.options.Files.State
-	for round := 1; round <= state.Round; round++ {
-		if !faults.Active(s.faulty.plan.RefereeCrash, id, round) {
-			continue
-		}
-		for i := range state.Rounds[round-1].Matches {
-			had := func(a journal.Attempt) bool { return a.Referee == id }
-			if slices.ContainsFunc(state.Rounds[round-1].Matches[i].Attempts, had) {
-				return true
-			}
+	for i, round := range s.options.state().Rounds {
+		got := func(m journal.Match) bool { return m.LastAttempt(id) > 0 }
+		if faults.Active(s.faulty.plan.RefereeCrash, id, i+1) && slices.ContainsFunc(round.Matches, got) {
+			return true
 		}
 	}
 	return false
@@ -308,26 +302,24 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	if s.hasDied(id) || o.isShutDown(id) {
 		return nil
 	}
-	var r *referee.Referee
-	_, err := s.join(ctx, id, protocol.RefereeSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
-		options := referee.Options{
-			Name: fmt.Sprintf("Referee %02d", n), ID: id, Endpoint: a.endpoint, Manager: s.address,
-			MaxConcurrent: o.Concurrency, Games: o.Games, Folder: o.folder(),
-			Caller: a.caller, Clock: s.clock, Log: a.log,
-			Nonce: func(matchID string) protocol.Secret { return Nonce(o.Seed, matchID) },
-		}
-		if s.observer != nil {
-			options.Caller, options.Stalls, options.Warned = s.observer.caller(a.caller), s.observer.stalls.Longest, s.observer.warned
-		}
-		r, err = referee.New(options)
-		if err != nil {
-			return nil, err
-		}
-		return r.Mount, nil
-	})
+	c, err := s.connect(ctx, id, protocol.RefereeSender(id))
 	if err != nil {
 		return err
 	}
+	options := referee.Options{
+		Name: fmt.Sprintf("Referee %02d", n), ID: id, Endpoint: c.endpoint, Manager: s.address,
+		MaxConcurrent: o.Concurrency, Games: o.Games, Folder: o.folder(),
+		Caller: c.caller, Clock: s.clock, Log: c.log,
+		Nonce: func(matchID string) protocol.Secret { return Nonce(o.Seed, matchID) },
+	}
+	if s.observer != nil {
+		options.Caller, options.Stalls, options.Warned = s.observer.caller(c.caller), s.observer.stalls.Longest, s.observer.warned
+	}
+	r, err := referee.New(options)
+	if err != nil {
+		return err
+	}
+	c.serve(r)
 	s.stops = append(s.stops, r.Close)
 	if err := r.Register(ctx); err != nil {
 		return err
@@ -338,8 +330,12 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 
 func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	o, id := s.options, protocol.PlayerID(n)
+	c, err := s.connect(ctx, id, protocol.PlayerSender(id))
+	if err != nil {
+		return err
+	}
 	tools := o.Tools
-	tools.Log = o.Log.With().Str("agent_id", protocol.PlayerSender(id)).Logger()
+	tools.Log = c.log
 	decide, err := external.Open(s.strategyOf(n), tools)
 	if err != nil {
 		return err
@@ -348,39 +344,32 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if s.faulty != nil {
 		decide = &repeatable{Strategy: decide}
 	}
-	var p *player.Player
-	endpoint, err := s.join(ctx, id, protocol.PlayerSender(id), func(a agentContext) (_ func(protocol.Mux), err error) {
-		p, err = player.New(player.Options{
-			Name: s.nameOf(n), ID: id, Endpoint: a.endpoint, Manager: s.address,
-			Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: s.past(id),
-			Caller: a.caller, Clock: s.clock, Log: a.log,
-			Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
-			Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, decision) },
-		})
-		if err != nil {
-			return nil, err
-		}
-		return p.Mount, nil
+	p, err := player.New(player.Options{
+		Name: s.nameOf(n), ID: id, Endpoint: c.endpoint, Manager: s.address,
+		Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: s.past(id),
+		Caller: c.caller, Clock: s.clock, Log: c.log,
+		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
+		Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, decision) },
 	})
 	if err != nil {
 		return err
 	}
-	if o.isShutDown(id) {
-		return nil
+	c.serve(p)
+	own := id
+	if !o.isShutDown(id) {
+		if err := p.Register(ctx); err != nil {
+			return err
+		}
+		own = p.ID() // the manager may have given it another id
 	}
-	if err := p.Register(ctx); err != nil {
-		return err
-	}
-	if s.roster != nil { // the manager may have given it another id
-		s.roster.add(p.ID(), &entry{endpoint: endpoint, strategy: s.strategyOf(n)})
-	}
+	s.roster.add(&entry{id: own, endpoint: c.endpoint, strategy: s.strategyOf(n)})
 	return nil
 }
 
 // nameOf is the name of the n-th player, which differs from those of external players.
 func (s *simulated) nameOf(n int) string {
 	name := fmt.Sprintf("Player %02d", n)
-	for s.roster != nil && s.roster.hasName(name) {
+	for s.roster.hasName(name) {
 		name += " (built-in)"
 	}
 	return name
@@ -400,12 +389,12 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		Champion: completed.Champion, Results: s.manager.Results(),
 	}
 	for _, row := range s.manager.Standings() {
-		n, _ := protocol.ParsePlayerID(row.PlayerID)
-		if s.roster == nil {
-			r.Standings = append(r.Standings, Standing{Standing: row, Strategy: s.strategyOf(n)})
-			continue
+		e := s.roster.player(row.PlayerID)
+		standing := Standing{Standing: row, Strategy: e.strategy}
+		if e.strategy == ExternalStrategy {
+			standing.Endpoint = e.endpoint
 		}
-		r.Standings = append(r.Standings, s.roster.standing(row))
+		r.Standings = append(r.Standings, standing)
 	}
 	if s.observer != nil {
 		r.Losses, r.Breaches = s.observer.losses(r.Results, s.roster), s.observer.breaches()

@@ -91,8 +91,8 @@ func start(t *testing.T, mux *transport.Mux, config carrier.Config) (base string
 	return "http://" + l.Addr().String(), l
 }
 
-// startForeign serves any handler, as an agent of another maker would.
-func startForeign(t *testing.T, h http.HandlerFunc) (endpoint string) {
+// serveHandler serves any handler, like a third-party agent.
+func serveHandler(t *testing.T, h http.HandlerFunc) (endpoint string) {
 	t.Helper()
 	l := loopback(t)
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}

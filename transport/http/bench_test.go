@@ -13,7 +13,7 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// What it costs to bound strangers, and to know where the time goes.
+// The costs of the limits for untrusted callers and of the timing of calls.
 func BenchmarkCall(b *testing.B) {
 	open := carrier.Config{MaxBody: maxBody, Limits: carrier.NoLimits()}
 	bounded := carrier.Config{MaxBody: maxBody, Hosts: []string{"localhost"}, Limits: carrier.Limits{Rate: 1e9, Burst: 1e9}}

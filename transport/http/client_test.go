@@ -62,7 +62,7 @@ func TestClientRequestFormat(t *testing.T) {
 		body   string
 	}
 	var requests []request
-	endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) {
+	endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)
 		assert.Equal(t, http.MethodPost, r.Method)
@@ -166,10 +166,10 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: startForeign(t, tt.answer), Method: "join", Params: &text{}, Decode: textOf})
+			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: serveHandler(t, tt.answer), Method: "join", Params: &text{}, Decode: textOf})
 			require.ErrorContains(t, err, tt.want)
 			var answered *transport.Error
-			require.NotErrorAs(t, err, &answered, "nobody answered with an error")
+			require.NotErrorAs(t, err, &answered, "the response is no JSON-RPC error")
 			var unreachable *transport.UnreachableError
 			require.NotErrorAs(t, err, &unreachable, "somebody listens")
 			var status *carrier.StatusError
@@ -191,7 +191,7 @@ func TestResponseAtTheLimitIsRead(t *testing.T) {
 		length bool
 	}{{"of known length", true}, {"of unknown length", false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+			endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 				if tt.length {
 					w.Header().Set("Content-Length", strconv.Itoa(maxReply))
 				}
@@ -205,7 +205,7 @@ func TestResponseAtTheLimitIsRead(t *testing.T) {
 }
 
 func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
-	endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
+	endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
 	_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
 	var unreadable *carrier.UnreadableError
 	require.ErrorAs(t, err, &unreadable)
@@ -239,7 +239,7 @@ func TestVacantPathIsReported(t *testing.T) {
 		{501, "", false},
 	} {
 		t.Run(fmt.Sprint(test.status, " ", test.body), func(t *testing.T) {
-			endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+			endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.body)
 			})
@@ -275,7 +275,7 @@ func TestRefusalsWithAnErrorObject(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			endpoint := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+			endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tt.status)
 				_, _ = io.WriteString(w, tt.body)
 			})
@@ -295,13 +295,13 @@ func TestRefusalsWithAnErrorObject(t *testing.T) {
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var followed atomic.Int64
-	elsewhere := startForeign(t, func(w http.ResponseWriter, _ *http.Request) {
+	elsewhere := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 		followed.Add(1)
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{},"id":1}`)
 	})
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
-			endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
+			endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
 			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: endpoint, Bearer: "tok-1", Method: "join", Params: &text{}, Decode: textOf})
 			require.Equal(t, &carrier.StatusError{Status: status}, err)
 			require.Zero(t, followed.Load(), "a credential goes nowhere else")
@@ -325,27 +325,27 @@ func quietAddress(t *testing.T) string {
 // nameless is a name server that knows no names. It answers over a pipe, as
 // over TCP: a length of two bytes, then the message.
 func nameless(context.Context, string, string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
+	local, remote := net.Pipe()
 	go func() {
-		defer func() { _ = theirs.Close() }()
+		defer func() { _ = remote.Close() }()
 		for {
 			var length [2]byte
-			if _, err := io.ReadFull(theirs, length[:]); err != nil {
+			if _, err := io.ReadFull(remote, length[:]); err != nil {
 				return
 			}
 			message := make([]byte, binary.BigEndian.Uint16(length[:]))
-			if _, err := io.ReadFull(theirs, message); err != nil {
+			if _, err := io.ReadFull(remote, message); err != nil {
 				return
 			}
 			const isResponse, recursionAvailable, nameError = 1 << 7, 1 << 7, 3
 			message[2] |= isResponse
 			message[3] = recursionAvailable | nameError
-			if _, err := theirs.Write(append(length[:], message...)); err != nil {
+			if _, err := remote.Write(append(length[:], message...)); err != nil {
 				return
 			}
 		}
 	}()
-	return ours, nil
+	return local, nil
 }
 
 func TestUnreachable(t *testing.T) {
@@ -427,7 +427,7 @@ func TestBrokenConnections(t *testing.T) {
 // A call is never made twice: the carrier cannot know whether that is harmless.
 func TestCallIsNotRepeated(t *testing.T) {
 	var calls atomic.Int64
-	endpoint := startForeign(t, func(w http.ResponseWriter, r *http.Request) {
+	endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 1 {
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{},"id":1}`)
 			return
@@ -448,7 +448,7 @@ func TestCanceledCallReturns(t *testing.T) {
 	arrived, left := make(chan struct{}), make(chan struct{})
 	base, _ := start(t, serving(map[string]handler{"wait": func(ctx context.Context, _ string, _ *text) (any, error) {
 		close(arrived)
-		<-ctx.Done() // the handler learns that nobody waits any more
+		<-ctx.Done() // the handler sees that the caller has left
 		close(left)
 		return nil, ctx.Err()
 	}}), carrier.Config{MaxBody: maxBody})

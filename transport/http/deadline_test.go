@@ -108,7 +108,7 @@ func TestEndlessDialEndsWithTheCall(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 3*time.Second, time.Since(start))
 		var unreachable *transport.UnreachableError
-		require.NotErrorAs(t, err, &unreachable, "nobody knows whether somebody listens")
+		require.NotErrorAs(t, err, &unreachable, "it is unknown whether a server listens")
 	})
 }
 

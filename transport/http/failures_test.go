@@ -22,11 +22,11 @@ import (
 	"evenodd/transport/internal/pipenet"
 )
 
-// foreign serves any handler in virtual time.
-func foreign(t *testing.T, h http.HandlerFunc) *pipenet.Listener {
+// thirdParty serves any handler in virtual time.
+func thirdParty(t *testing.T, h http.HandlerFunc) *pipenet.Listener {
 	t.Helper()
 	l := pipenet.Listen("agent.test:80")
-	var serving sync.WaitGroup // and those who still answer when nobody waits
+	var serving sync.WaitGroup // also handlers whose caller has left
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serving.Add(1)
 		defer serving.Done()
@@ -67,7 +67,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := foreign(t, func(w http.ResponseWriter, _ *http.Request) {
+				l := thirdParty(t, func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Retry-After", tt.said())
 					w.WriteHeader(tt.status)
 					_, _ = io.WriteString(w, tt.body)
@@ -107,7 +107,7 @@ func TestErrorsNameTheCause(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := say(context.Background(), newClient(t, nil), startForeign(t, tt.answer), "join", "")
+			_, err := say(context.Background(), newClient(t, nil), serveHandler(t, tt.answer), "join", "")
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
@@ -165,7 +165,7 @@ func TestForbiddenAddresses(t *testing.T) {
 		_, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(false)}), endpoint, "echo", "hi")
 		require.Equal(t, &transport.ForbiddenError{Endpoint: endpoint, Address: loopback}, err)
 	})
-	require.Zero(t, l.accepted.Load(), "nobody was called")
+	require.Zero(t, l.accepted.Load(), "no connection was made")
 	t.Run("one that is not", func(t *testing.T) {
 		answer, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(true)}), base+"/mcp", "echo", "hi")
 		require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestForbiddenAddresses(t *testing.T) {
 // calls to it wait for each other, and no others.
 func TestSlowEndpointDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := foreign(t, func(w http.ResponseWriter, _ *http.Request) {
+		slow := thirdParty(t, func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(time.Second)
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`)
 		})

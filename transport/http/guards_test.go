@@ -123,7 +123,7 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 }
 
 // Nothing of what this server is made of shows.
-func TestNoBanner(t *testing.T) {
+func TestResponsesDoNotNameTheServer(t *testing.T) {
 	base, _ := start(t, serving(map[string]handler{
 		"panic": func(context.Context, string, *text) (any, error) { panic("secret") },
 	}), carrier.Config{MaxBody: maxBody})
@@ -181,7 +181,7 @@ func besieged(t *testing.T, config carrier.Config, from []string, test func(t *t
 		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
 		t.Cleanup(func() {
 			ended, cancel := context.WithCancel(context.Background())
-			cancel() // whoever is still there is not waited for
+			cancel() // cuts off the running calls
 			_ = server.Shutdown(ended)
 			serving.Wait()
 		})
@@ -264,7 +264,7 @@ func TestRateLimit(t *testing.T) {
 				require.Equal(t, http.StatusOK, status, "another address is none the worse")
 				time.Sleep(1500 * time.Millisecond)
 				status, _, _ = fast.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "who waits as told is served")
+				require.Equal(t, http.StatusOK, status, "a caller that waits for Retry-After is served")
 			})
 		})
 	}
@@ -313,8 +313,8 @@ func TestRateLimitCountsCallsOfABatch(t *testing.T) {
 	})
 }
 
-// Few strangers may send what is large at once: a thousand times a megabyte is
-// more than an agent's machine has. Whoever is trusted does not wait for them.
+// Only few untrusted callers may send large requests at once: a thousand megabytes are
+// too much for an agent's machine. Trusted callers do not wait for them.
 func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20, Trusts: func(bearer string) bool { return bearer == "manager" }})
 	large := say1 + strings.Repeat(" ", 100<<10)
@@ -404,7 +404,7 @@ func TestTooManyCallsAtOnce(t *testing.T) {
 					require.Equal(t, http.StatusOK, status)
 				}
 				status, _, _ = next.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "when they are over there is room again")
+				require.Equal(t, http.StatusOK, status, "a slot is free after the call")
 			})
 		})
 	}
@@ -424,7 +424,7 @@ func TestTooManyConnections(t *testing.T) {
 			synctest.Wait()
 			l.from = []string{"192.0.2.1:4"}
 			status, _, _ = l.visit(t).calls(t, "echo", "hi")
-			require.Equal(t, http.StatusOK, status, "one that leaves makes room")
+			require.Equal(t, http.StatusOK, status, "a closed connection frees its slot")
 		})
 	})
 	t.Run("of all together wait outside", func(t *testing.T) {
@@ -485,7 +485,7 @@ func TestEndlessBodiesAreCutOff(t *testing.T) {
 	}
 }
 
-// A body may be large; room is made for it as it arrives, because to say that
+// A body may be large; its memory grows as it arrives, because to say that
 // it comes costs nothing.
 func TestLargeBodiesAreAccepted(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20})

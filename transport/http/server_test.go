@@ -78,7 +78,7 @@ func TestNotificationsGetNoBody(t *testing.T) {
 		{"a notification", `{"jsonrpc":"2.0","method":"echo","params":{}}`},
 		{"one that fails", `{"jsonrpc":"2.0","method":"fail","params":{}}`},
 		{"one that panics", `{"jsonrpc":"2.0","method":"panic","params":{}}`},
-		{"one that nobody knows", `{"jsonrpc":"2.0","method":"no"}`},
+		{"unknown method", `{"jsonrpc":"2.0","method":"no"}`},
 		{"a batch of them", `[{"jsonrpc":"2.0","method":"echo","params":{}},{"jsonrpc":"2.0","method":"no"}]`},
 	}
 	for _, tt := range tests {

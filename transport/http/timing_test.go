@@ -60,7 +60,7 @@ func dialling(dial carrier.Dialer, took time.Duration) carrier.Dialer {
 
 func TestTimingOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := foreign(t, unhurried)
+		l := thirdParty(t, unhurried)
 		client := newClient(t, dialling(l.Dial, 4*second))
 		timing, err := echo(t, client, 0)
 		require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestTimingOfCalls(t *testing.T) {
 
 func TestDepartureOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, dialling(foreign(t, unhurried).Dial, 4*second))
+		client := newClient(t, dialling(thirdParty(t, unhurried).Dial, 4*second))
 		began := time.Now()
 		_, timing, err := client.Call(t.Context(), transport.Request{Endpoint: pipeEndpoint, Method: "echo", Params: &text{"hi"}, Decode: textOf})
 		require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestDepartureOfACall(t *testing.T) {
 
 func TestTimeInTheQueueOfAnEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := foreign(t, unhurried)
+		l := thirdParty(t, unhurried)
 		client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: dialling(l.Dial, 4*second)})
 		t.Cleanup(client.Close)
 		var timings [3]transport.Timing
@@ -123,7 +123,7 @@ func TestQueueExtendsTheLimit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: foreign(t, unhurried).Dial})
+				client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: thirdParty(t, unhurried).Dial})
 				t.Cleanup(client.Close)
 				var first sync.WaitGroup
 				first.Go(func() {
@@ -146,7 +146,7 @@ func TestQueueExtendsTheLimit(t *testing.T) {
 // time in a queue of this side.
 func TestTimeUntilAnotherConnectionIsFreeIsConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := foreign(t, unhurried)
+		l := thirdParty(t, unhurried)
 		dials := make(chan struct{}, 2)
 		done, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -195,16 +195,16 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := foreign(t, tt.answer)
+				l := thirdParty(t, tt.answer)
 				timing, err := echo(t, newClient(t, dialling(l.Dial, tt.dial)), 10*second)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Equal(t, tt.want, timing)
 			})
 		})
 	}
-	t.Run("where nobody listens", func(t *testing.T) {
+	t.Run("without a listener", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := foreign(t, unhurried)
+			l := thirdParty(t, unhurried)
 			timing, err := echoAt(t, newClient(t, dialling(l.Dial, second)), transport.Request{Endpoint: "http://elsewhere.test:80/mcp"})
 			require.Error(t, err)
 			require.Equal(t, transport.Timing{Connecting: second}, timing)
@@ -236,7 +236,7 @@ func (c *fragile) Write(b []byte) (int, error) {
 // A call departs again when the connection that was kept for it was of no use.
 func TestCallThatDepartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := foreign(t, unhurried)
+		l := thirdParty(t, unhurried)
 		client := newClient(t, dialling(func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := l.Dial(ctx, network, address)
 			return &fragile{Conn: c}, err

@@ -21,7 +21,7 @@ import (
 	"evenodd/transport/internal/pipenet"
 )
 
-// secrets are a certificate of agent.test, and who believes it.
+// secrets are a certificate of agent.test, and the authorities that trust it.
 func secrets(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -71,7 +71,7 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// Who begins TLS and does not go on is cut off like who sends half a header.
+// A caller that stops in the TLS handshake is cut off, like one that stops in a header.
 func TestUnfinishedHandshakeIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, _ := secrets(t)

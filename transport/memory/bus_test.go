@@ -156,7 +156,7 @@ func TestWireEncodesBothWays(t *testing.T) {
 }
 
 func TestWireFailures(t *testing.T) {
-	refusal := errors.New("no reply of ours")
+	refusal := errors.New("no reply")
 	tests := []struct {
 		name   string
 		params any
@@ -192,7 +192,7 @@ func TestWireFailures(t *testing.T) {
 	}
 }
 
-func TestBearerAndErrorsTravel(t *testing.T) {
+func TestBearerAndErrorsArePassedOn(t *testing.T) {
 	modes(t, func(t *testing.T, bus *memory.Bus) {
 		listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, bearer string, _ *question) (any, error) {
 			return nil, &transport.Error{Code: 12, Message: bearer}

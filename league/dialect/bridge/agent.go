@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 )
@@ -124,23 +122,14 @@ func (a *agent) beforeCall(ctx context.Context, method string, body []byte) (aft
 // registered reads the response to a registration. The agent forgets what it knew about
 // another league.
 func (a *agent) registered(referee bool, body []byte) {
-	var response struct {
-		Result struct {
-			Status      string `json:"status"`
-			LeagueID    string `json:"league_id"`
-			PlayerID    string `json:"player_id"`
-			RefereeID   string `json:"referee_id"`
-			ManagerAuth string `json:"manager_auth"`
-		} `json:"result"`
+	r, id := protocol.ParseObject(body).Object("result"), "player_id"
+	if referee {
+		id = "referee_id"
 	}
-	r := &response.Result
-	if json.Unmarshal(body, &response) != nil || r.Status != protocol.StatusAccepted {
+	if r.Text("status") != protocol.StatusAccepted {
 		return
 	}
-	m := &membership{referee: referee, leagueID: r.LeagueID, agentID: r.PlayerID, ours: r.ManagerAuth == protocol.ManagerAuthBearer}
-	if referee {
-		m.agentID = r.RefereeID
-	}
+	m := &membership{referee, r.Text("league_id"), r.Text(id), r.Text("manager_auth") == protocol.ManagerAuthBearer}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.member != nil && *a.member != *m {
@@ -172,12 +161,6 @@ func (b *bounded[V]) set(key string, value V, most int) {
 
 // maxMatches bounds the matches that are remembered: any caller may name any match.
 const maxMatches = 1000
-
-func (a *agent) match(id string) dialect.Match {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.known.values[id]
-}
 
 // learnMatch changes what is known about a match.
 func (a *agent) learnMatch(id string, change func(*dialect.Match)) {

@@ -126,9 +126,7 @@ func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dial
 		ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), ErrorDescription: fault.Code.Name(),
 		OriginalMessageType: q.AnswerType(), Context: map[string]any{"detail": fault.Detail},
 	})
-	code, _ := json.Marshal(fault.RPC)
-	failure := protocol.Object{{Name: "code", Value: code}, {Name: "message", Value: protocol.Quote(fault.Code.Name())}, {Name: "data", Value: data}}
-	return q.Answer(dialect.ErrorBody(q.ID, failure.Append(nil)), facts)
+	return q.Answer(dialect.Failure{Code: fault.RPC, Text: fault.Code.Name(), Data: data}.Body(q.ID), facts)
 }
 
 // acceptAnswer gives a posted answer to its question, or returns why not.
@@ -145,7 +143,7 @@ func (s *server) acceptAnswer(ctx context.Context, from netip.Addr, q *dialect.R
 		shown := q.message.Text("auth_token")
 		return shown != "" && shown != protocol.NoToken && protocol.SameToken(token, shown)
 	})
-	if i < 0 && s.match(matchID).Lenient {
+	if i < 0 && s.facts(matchID).Match.Lenient {
 		open = sentTo(ctx, from, p, open)
 		if len(open) == 1 {
 			i = 0

@@ -66,7 +66,7 @@ func (s *server) serveAgain(ctx context.Context, body, rejection []byte) []byte 
 	if !q.Complete(facts) {
 		return rejection
 	}
-	return s.serveCompleted(ctx, q, q.Body(), facts)
+	return s.answer(q, s.serveSpecForm(ctx, q.Method, q.Body()), facts)
 }
 
 // serveRequest serves a request in any form.
@@ -84,11 +84,6 @@ func (s *server) serveRequest(ctx context.Context, q *dialect.Request, body []by
 		s.options.Log.Warn().Str("sender", dialect.Short(q.Params.Text("sender"))).
 			Str("event_type", protocol.EventVersionAssumed).Msg(q.Warning)
 	}
-	return s.serveCompleted(ctx, q, body, facts)
-}
-
-// serveCompleted serves a request after its deviations were corrected.
-func (s *server) serveCompleted(ctx context.Context, q *dialect.Request, body []byte, facts *dialect.Facts) []byte {
 	return s.answer(q, s.serveSpecForm(ctx, q.Method, body), facts)
 }
 

@@ -55,30 +55,21 @@ func Open(path string, visit Visit) (f *File, state *journal.State, torn *Torn, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}()
 	state, head, end, rest, err := Replay(path, file, visit)
-	if err != nil {
-		return nil, nil, nil, err
+	if err == nil && rest > 0 {
+		torn = &Torn{path, state.Events + 1, rest}
+		err = file.Truncate(end)
 	}
 	// A killed manager may have written events without a sync. The state contains
 	// them, so they must be durable.
-	err = file.Sync()
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		_, err = file.Seek(end, io.SeekStart)
+	}
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	if rest > 0 {
-		torn = &Torn{path, state.Events + 1, rest}
-		err = errors.Join(file.Truncate(end), file.Sync())
-		if err != nil {
-			return nil, nil, nil, err
-		}
-	}
-	if _, err = file.Seek(end, io.SeekStart); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, errors.Join(err, file.Close())
 	}
 	f = &File{file: file, seq: state.Events, durable: state.Events, head: head}
 	f.changed = sync.NewCond(&f.mu)
@@ -162,16 +153,6 @@ func (f *File) Last() (seq int, head string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seq, f.head
-}
-
-// Err is the failure that Append returns; nil if there is none.
-func (f *File) Err() error {
-	if f == nil {
-		return nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.failure
 }
 
 // Sync waits until the event with that number is on disk. An error means that it

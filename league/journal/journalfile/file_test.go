@@ -287,7 +287,6 @@ func TestNilFileStoresNothing(t *testing.T) {
 	require.NoError(t, j.Append(when, events()[0]))
 	require.NoError(t, j.Sync(1))
 	require.NoError(t, j.Failed())
-	require.NoError(t, j.Err())
 	require.NoError(t, j.Close())
 	seq, head := j.Last()
 	assert.Zero(t, seq)

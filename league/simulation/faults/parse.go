@@ -11,7 +11,10 @@ import (
 )
 
 // The kinds of faults as a specification names them.
-const kinds = "drop, delay, duplicate, garbage, crash, hang, deny, referee-crash"
+const (
+	refereeCrash = "referee-crash"
+	kinds        = "drop, delay, duplicate, garbage, crash, hang, deny, " + refereeCrash
+)
 
 // Parse reads a specification, such as
 // drop=0.02,delay=0.1,crash=P03@R2-R4,hang=P05,referee-crash=REF01@R3. The error has all
@@ -21,85 +24,59 @@ func Parse(spec string) (*Plan, error) {
 	if spec == "" {
 		return p, nil
 	}
+	probabilities := map[string]*float64{"drop": &p.Drop, "delay": &p.Delay, "duplicate": &p.Duplicate, "garbage": &p.Garbage}
+	periods := map[string]*[]Period{"crash": &p.Crash, "hang": &p.Hang, "deny": &p.Deny, refereeCrash: &p.RefereeCrash}
 	var problems []error
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(spec, ",") {
-		if err := p.parse(strings.TrimSpace(part), seen); err != nil {
-			problems = append(problems, err)
+		part = strings.TrimSpace(part)
+		kind, value, ok := strings.Cut(part, "=")
+		var err error
+		switch {
+		case ok && probabilities[kind] != nil && seen[kind]:
+			err = fmt.Errorf("faults: %s is given twice", kind)
+		case ok && probabilities[kind] != nil:
+			seen[kind] = true
+			err = parseProbability(probabilities[kind], part, value)
+		case ok && periods[kind] != nil:
+			err = addPeriod(periods[kind], part, kind, value)
+		default:
+			err = fmt.Errorf("faults: %q: one of %s, each with = and a value", part, kinds)
 		}
+		problems = append(problems, err)
 	}
 	return p, errors.Join(problems...)
 }
 
-// parse reads one part of a specification.
-func (p *Plan) parse(part string, seen map[string]bool) error {
-	kind, value, ok := strings.Cut(part, "=")
-	if chance := p.probability(kind); ok && chance != nil {
-		if seen[kind] {
-			return fmt.Errorf("faults: %s is given twice", kind)
-		}
-		seen[kind] = true
-		return readProbability(chance, part, value)
+func parseProbability(to *float64, part, value string) error {
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(n >= 0 && n <= 1) {
+		return fmt.Errorf("faults: %q: a probability from 0 to 1", part)
 	}
-	periods := p.periods(kind)
-	if !ok || periods == nil {
-		return fmt.Errorf("faults: %q: one of %s, each with = and a value", part, kinds)
-	}
+	*to = n
+	return nil
+}
+
+// addPeriod adds the period of a part to the others of its kind.
+func addPeriod(periods *[]Period, part, kind, value string) error {
 	s, err := readPeriod(part, value)
 	if err != nil {
 		return err
 	}
 	parseID, role := protocol.ParsePlayerID, "a player such as P03"
-	if periods == &p.RefereeCrash {
+	if kind == refereeCrash {
 		parseID, role = protocol.ParseRefereeID, "a referee such as REF01"
 	}
-	if _, ok := parseID(s.ID); !ok {
+	_, known := parseID(s.ID)
+	switch {
+	case !known:
 		return fmt.Errorf("faults: %q: %s is for %s", part, kind, role)
-	}
-	if periods == &p.RefereeCrash && s.Until > 0 {
+	case kind == refereeCrash && s.Until > 0:
 		return fmt.Errorf("faults: %q: a referee that crashed does not come back: name one round", part)
-	}
-	if slices.ContainsFunc(*periods, func(o Period) bool { return o.ID == s.ID && o.overlaps(s) }) {
+	case slices.ContainsFunc(*periods, func(o Period) bool { return o.ID == s.ID && o.overlaps(s) }):
 		return fmt.Errorf("faults: %q: %s of %s at that time is given already", part, kind, s.ID)
 	}
 	*periods = append(*periods, s)
-	return nil
-}
-
-func (p *Plan) probability(kind string) *float64 {
-	switch kind {
-	case "drop":
-		return &p.Drop
-	case "delay":
-		return &p.Delay
-	case "duplicate":
-		return &p.Duplicate
-	case "garbage":
-		return &p.Garbage
-	}
-	return nil
-}
-
-func (p *Plan) periods(kind string) *[]Period {
-	switch kind {
-	case "crash":
-		return &p.Crash
-	case "hang":
-		return &p.Hang
-	case "deny":
-		return &p.Deny
-	case "referee-crash":
-		return &p.RefereeCrash
-	}
-	return nil
-}
-
-func readProbability(chance *float64, part, value string) error {
-	n, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(n >= 0 && n <= 1) {
-		return fmt.Errorf("faults: %q: a probability from 0 to 1", part)
-	}
-	*chance = n
 	return nil
 }
 
