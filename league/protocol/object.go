@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -50,32 +51,37 @@ func (p PerPlayer[V]) MarshalJSONTo(enc *jsontext.Encoder) error {
 }
 
 // UnmarshalJSONFrom reads the object. It sets p to nil for null.
-func (p *PerPlayer[V]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*p = nil
+func (p *PerPlayer[V]) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
+	*p, err = readMembers[V](dec, 2)
+	return err
+}
+
+// readMembers reads an object of about n members. It returns nil for null.
+func readMembers[V any](dec *jsontext.Decoder, n int) ([]Member[V], error) {
 	if dec.PeekKind() == 'n' {
-		return dec.SkipValue()
+		return nil, dec.SkipValue()
 	}
 	token, err := dec.ReadToken()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if token.Kind() != '{' {
-		return &json.SemanticError{JSONKind: token.Kind()}
+		return nil, &json.SemanticError{JSONKind: token.Kind()}
 	}
-	*p = make(PerPlayer[V], 0, 2)
+	members := make([]Member[V], 0, n)
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()
 		if err != nil {
-			return err
+			return members, err
 		}
-		one := Member[V]{Name: name.String()}
-		if err := json.UnmarshalDecode(dec, &one.Value); err != nil {
-			return err
+		members = append(members, Member[V]{Name: name.String()})
+		last := len(members) - 1
+		if err := json.UnmarshalDecode(dec, &members[last].Value); err != nil {
+			return members[:last], err
 		}
-		*p = append(*p, one)
 	}
 	_, err = dec.ReadToken()
-	return err
+	return members, err
 }
 
 // Object is any JSON object. It keeps the order of the members and the text of
@@ -99,19 +105,24 @@ func (o Object) MarshalJSONTo(enc *jsontext.Encoder) error {
 }
 
 // UnmarshalJSONFrom reads the object. It sets o to nil for null.
-func (o *Object) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	return (*PerPlayer[jsontext.Value])(o).UnmarshalJSONFrom(dec)
+func (o *Object) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
+	*o, err = readMembers[jsontext.Value](dec, 8)
+	return err
 }
 
 // Append appends the JSON of the object to b. Values are written as they are,
 // with their white space.
 func (o Object) Append(b []byte) []byte {
-	b = append(b, '{')
+	size := len("{}")
+	for i := range o {
+		size += len(o[i].Name) + len(o[i].Value) + len(`"":,`)
+	}
+	b = append(slices.Grow(b, size), '{')
 	for i := range o {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, Quote(o[i].Name)...)
+		b = appendQuoted(b, o[i].Name)
 		b = append(b, ':')
 		b = append(b, o[i].Value...)
 	}
@@ -186,16 +197,22 @@ func (o *Object) Drop(name string) {
 }
 
 // Quote returns a string as JSON. U+FFFD replaces invalid UTF-8.
-func Quote(s string) jsontext.Value {
-	b, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd")) // fails for invalid UTF-8 only
+func Quote(s string) jsontext.Value { return appendQuoted(nil, s) }
+
+func appendQuoted(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\ufffd")) // fails for invalid UTF-8 only
 	return b
 }
 
 // Unquote returns the string that a JSON value is; "" for anything else.
 func Unquote(v jsontext.Value) string {
-	var s string
-	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
+	if v.Kind() != '"' {
 		return ""
 	}
-	return s
+	var memory [64]byte // json.Unmarshal allocates more
+	s, err := jsontext.AppendUnquote(memory[:0], bytes.Trim(v, " \t\r\n"))
+	if err != nil {
+		return ""
+	}
+	return string(s)
 }

@@ -93,7 +93,7 @@ func TestSameSeedGivesTheSameLeagueOfBots(t *testing.T) {
 	for _, transport := range transports {
 		o.Transport, o.Concurrency = transport, 1
 		again := run(t, o)
-		for i := range again.Results { // which referee had a match depends on who was free
+		for i := range again.Results { // the referee of a match depends on the free slots
 			again.Results[i].RefereeID = want.Results[i].RefereeID
 		}
 		assert.Equal(t, want, again, transport)
@@ -109,10 +109,10 @@ func TestResumedFolderRunsNoProgram(t *testing.T) {
 	play := func(strategies ...string) error {
 		o := options(3)
 		o.Strategies = strategies
-		keep, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
+		files, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
 		require.NoError(t, err)
-		defer func() { require.NoError(t, keep.Close()) }()
-		o.Files = keep
+		defer func() { require.NoError(t, files.Close()) }()
+		o.Files = files
 		_, err = simulation.Run(t.Context(), o)
 		return err
 	}

@@ -29,8 +29,8 @@ var swarmChecks = map[string]func(*swarmLeague) []string{
 	"no time passes":                    noTimePasses,
 	"one result a match":                oneResultEach,
 	"the table is that of the results":  tableOfResults,
-	"nobody pays for another":           nobodyPaysForAnother,
-	"who failed lost, by what it did":   lossesFollowFromFaults,
+	"only faulty players lose":          onlyFaultyPlayersLose,
+	"a player loses by its own failure": lossesFollowFromFaults,
 	"the audit of its files is content": auditIsContent,
 	"nobody says otherwise":             nobodySaysOtherwise,
 }
@@ -123,9 +123,9 @@ func losers(m league.MatchRecord) []string {
 	return ids
 }
 
-// nobodyPaysForAnother: whoever lost technically had a fault of its own in that
+// onlyFaultyPlayersLose: a player with a technical loss had a fault of its own in that
 // very match, or was suspended for what it had before.
-func nobodyPaysForAnother(l *swarmLeague) (problems []string) {
+func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 	lost := map[string]int{}
 	for _, m := range l.result.Results {
 		for _, id := range losers(m) {
@@ -143,7 +143,7 @@ func nobodyPaysForAnother(l *swarmLeague) (problems []string) {
 // often before, and no referee had it.
 func suspended(m league.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
 
-// lossesFollowFromFaults computes who fails in each match, and by which failure,
+// lossesFollowFromFaults computes which player fails in each match, and by which failure,
 // from the plan alone.
 func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 	plan, err := faults.Parse(l.options.Faults)
@@ -214,7 +214,7 @@ func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method stri
 	return code, tries, true
 }
 
-// failureInTurn computes who is the first to fail when both are asked in turn.
+// failureInTurn computes which player fails first when both are asked in turn.
 // How many moves there were the result does not say: five at least, where nobody
 // failed.
 func failureInTurn(plan *faults.Plan, seed uint64, m league.MatchRecord) (problems []string) {
@@ -222,16 +222,16 @@ func failureInTurn(plan *faults.Plan, seed uint64, m league.MatchRecord) (proble
 	lost := losers(m)
 	tries := [2]int{}
 	for turn := range 9 {
-		seat := turn % 2
-		code, after, failed := asked(plan, seed, m, ids[seat], protocol.MakeMove.Name, tries[seat])
-		tries[seat] = after
+		side := turn % 2
+		code, after, failed := asked(plan, seed, m, ids[side], protocol.MakeMove.Name, tries[side])
+		tries[side] = after
 		if !failed {
 			continue
 		}
-		got, _ := m.Faults.Get(ids[seat])
+		got, _ := m.Faults.Get(ids[side])
 		over := turn >= 5 && len(lost) == 0 // before it came to that
-		if !over && (len(lost) != 1 || lost[0] != ids[seat] || got != code) {
-			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %s with %s in turn %d", m.MatchID, lost, ids[seat], code, turn+1))
+		if !over && (len(lost) != 1 || lost[0] != ids[side] || got != code) {
+			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %s with %s in turn %d", m.MatchID, lost, ids[side], code, turn+1))
 		}
 		return problems
 	}
@@ -252,7 +252,7 @@ func auditIsContent(l *swarmLeague) (problems []string) {
 }
 
 // nobodySaysOtherwise: our referees never report a match to two results, and
-// our players keep to the protocol.
+// our players follow the protocol.
 func nobodySaysOtherwise(l *swarmLeague) (problems []string) {
 	for _, audited := range l.report.Leagues {
 		for _, f := range audited.Notes {

@@ -63,23 +63,23 @@ func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 		{"somebody pays for the fault of another", func(l *swarmLeague) {
 			m := honest(l)
 			m.Status, m.Winner, m.Faults = protocol.StatusTechnicalLoss, m.PlayerB, protocol.PerPlayer[string]{{Name: m.PlayerA, Value: "E001"}}
-		}, []string{table, "nobody pays for another", "who failed lost, by what it did"}},
+		}, []string{table, "only faulty players lose", "a player loses by its own failure"}},
 		{"somebody pays for a message that came twice", func(l *swarmLeague) {
 			m := honest(l)
 			m.Status, m.Winner = protocol.StatusTechnicalLoss, m.PlayerB
 			l.injected[[2]string{m.MatchID, m.PlayerA}] = []string{"doubled"}
-		}, []string{table, "nobody pays for another", "who failed lost, by what it did"}},
-		{"a forfeit of one who was well", func(l *swarmLeague) {
+		}, []string{table, "only faulty players lose", "a player loses by its own failure"}},
+		{"a forfeit of a player without a fault", func(l *swarmLeague) {
 			m := honest(l)
 			m.Status, m.Winner, m.RefereeID = protocol.StatusTechnicalLoss, m.PlayerB, ""
-		}, []string{table, "nobody pays for another"}},
-		{"who failed does not pay", func(l *swarmLeague) {
+		}, []string{table, "only faulty players lose"}},
+		{"a player that failed does not lose", func(l *swarmLeague) {
 			m := victim(l)
 			m.Status, m.Faults = protocol.StatusWin, nil
-		}, []string{table, "who failed lost, by what it did"}},
+		}, []string{table, "a player loses by its own failure"}},
 		{"a loss by another failure", func(l *swarmLeague) {
 			victim(l).Faults[0].Value = "E004"
-		}, []string{"who failed lost, by what it did"}},
+		}, []string{"a player loses by its own failure"}},
 		{"a finding in the files", func(l *swarmLeague) {
 			l.report.Leagues[0].Findings = append(l.report.Leagues[0].Findings, audit.Finding{Rule: audit.RuleDraw})
 		}, []string{"the audit of its files is content"}},

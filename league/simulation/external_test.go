@@ -18,8 +18,8 @@ import (
 	"evenodd/transport/memory"
 )
 
-// A stranger is a player from outside, as far as it answers.
-type stranger struct {
+// A scriptedPlayer is an external player that answers some methods.
+type scriptedPlayer struct {
 	pong    *protocol.Pong // the answer to a ping; nil for none
 	listens func() bool
 	watches func(ctx context.Context, method string) // told of every call
@@ -30,17 +30,17 @@ type stranger struct {
 	tokens []string // that it was shown
 }
 
-// outside reaches strangers by their endpoints.
-type outside map[string]*stranger
+// An externalAgents calls external players by their endpoints.
+type externalAgents map[string]*scriptedPlayer
 
-func (o outside) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+func (o externalAgents) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
 	answer, err := o.call(ctx, r.Endpoint, r.Method, r.Params)
 	return answer, nil, err
 }
 
-func (o outside) call(ctx context.Context, endpoint, method string, params any) (any, error) {
+func (o externalAgents) call(ctx context.Context, endpoint, method string, params any) (any, error) {
 	s := o[endpoint]
 	if s == nil || s.listens != nil && !s.listens() {
 		return nil, &transport.UnreachableError{Endpoint: endpoint}
@@ -84,9 +84,9 @@ func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityR
 	}
 }
 
-// with are the options of a league with strangers, in which a failure is tried
-// again once, and at once.
-func (o outside) with(players int, endpoints ...string) simulation.Options {
+// with are the options of a league with external players, whose referees retry a failed
+// call once, and at once.
+func (o externalAgents) with(players int, endpoints ...string) simulation.Options {
 	options := options(players)
 	options.Rules = league.Options{Timeouts: protocol.DefaultTimeouts(), Retry: protocol.RetryPolicy{MaxRetries: 1}}
 	options.External = &simulation.External{Players: endpoints, Caller: o}
@@ -99,7 +99,7 @@ const (
 )
 
 func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
-	o := outside{alpha: {}, beta: {}}
+	o := externalAgents{alpha: {}, beta: {}}
 	options := o.with(4, alpha, beta)
 	options.Strategies = []string{"odd", "mirror"}
 	result, err := simulation.Run(t.Context(), options)
@@ -126,7 +126,7 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 	}
 	assert.Len(t, o[alpha].tokens, 3)
 	for _, token := range o[alpha].tokens {
-		assert.Len(t, token, 43, "an access token, and none of a player")
+		assert.Len(t, token, 43, "an access token, not the token of a player")
 	}
 	assert.Equal(t, []simulation.Breach{
 		{PlayerID: "P01", Problem: "player_id is missing", Count: 3},
@@ -138,35 +138,35 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 	no := false
 	tests := []struct {
 		name   string
-		player *stranger
+		player *scriptedPlayer
 		want   simulation.Loss
 	}{
-		{"a choice that is none", &stranger{chooses: func(_ context.Context, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+		{"a choice that is none", &scriptedPlayer{chooses: func(_ context.Context, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 			return chosen(q, "maybe"), nil
 		}}, simulation.Loss{
 			Code: protocol.ErrInvalidParityChoice, Reason: "P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default",
 			Detail: `choice must be "even" or "odd", got "maybe"`, Method: "choose_parity", Failures: 2, Answer: `"parity_choice":"maybe"`,
 		}},
-		{"a refusal", &stranger{joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+		{"a refusal", &scriptedPlayer{joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &no}, nil
 		}}, simulation.Loss{
 			Reason: "P01 refused the invitation - P02 wins by default", Method: "handle_game_invitation", Answer: `"accept":false`,
 		}},
-		{"silence", &stranger{chooses: func(ctx context.Context, _ *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+		{"silence", &scriptedPlayer{chooses: func(ctx context.Context, _ *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}, simulation.Loss{
 			Code: protocol.ErrTimeout, Reason: "P01 did not send CHOOSE_PARITY_RESPONSE in time - P02 wins by default",
 			Detail: "no answer in time", Method: "choose_parity", Failures: 2, Answer: simulation.NoAnswer,
 		}},
-		{"an error", &stranger{joins: func(*protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+		{"an error", &scriptedPlayer{joins: func(*protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return nil, &transport.Error{Code: -32601, Message: "Method not found"}
 		}}, simulation.Loss{
 			Code: protocol.ErrInvalidFieldType, Reason: "P01 answered GAME_INVITATION with JSON-RPC error -32601 - P02 wins by default",
 			Detail: "answered with an error: JSON-RPC error -32601: Method not found", Method: "handle_game_invitation", Failures: 2,
 			Answer: "JSON-RPC error -32601: Method not found",
 		}},
-		{"a failure with a token", &stranger{chooses: func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+		{"a failure with a token", &scriptedPlayer{chooses: func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 			return nil, errors.New("my token is tok-p01-" + strings.Repeat("a", 43))
 		}}, simulation.Loss{
 			Code: protocol.ErrConnection, Reason: "P01 could not be reached for CHOOSE_PARITY_RESPONSE - P02 wins by default",
@@ -175,7 +175,7 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := outside{alpha: tt.player}
+			o := externalAgents{alpha: tt.player}
 			options := o.with(2, alpha)
 			options.External.Patience = 20 * time.Millisecond
 			result, err := simulation.Run(t.Context(), options)
@@ -196,12 +196,11 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 	}
 }
 
-// No call to somebody outside may take longer than there is patience: not only
-// the questions of a match.
+// Patience limits every call to an external player, not only the questions of a match.
 func TestPatienceLimitsCallsToExternalPlayers(t *testing.T) {
 	calls := 0
 	var mu sync.Mutex
-	o := outside{alpha: {watches: func(ctx context.Context, method string) {
+	o := externalAgents{alpha: {watches: func(ctx context.Context, method string) {
 		mu.Lock()
 		calls++
 		mu.Unlock()
@@ -217,12 +216,11 @@ func TestPatienceLimitsCallsToExternalPlayers(t *testing.T) {
 	assert.Greater(t, calls, 5)
 }
 
-// What a player says of the same thing again and again, always otherwise, takes
-// bounded room.
+// A player that breaks the specification in a new way each time uses bounded memory.
 func TestBreachesAreBounded(t *testing.T) {
 	var mu sync.Mutex
 	n := 0
-	o := outside{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+	o := externalAgents{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 		mu.Lock()
 		n++
 		name := "other" + strings.Repeat("!", n)
@@ -241,29 +239,28 @@ func TestBreachesAreBounded(t *testing.T) {
 }
 
 func TestManagerIsNotAnExternalPlayer(t *testing.T) {
-	options := outside{alpha: {pong: &protocol.Pong{Status: "ok", Role: "league_manager"}}}.with(2, alpha)
+	options := externalAgents{alpha: {pong: &protocol.Pong{Status: "ok", Role: "league_manager"}}}.with(2, alpha)
 	_, err := simulation.Run(t.Context(), options)
 	require.EqualError(t, err, "a league manager answers at "+alpha+": give the player's own URL")
 }
 
 func TestMissingExternalPlayerIsReported(t *testing.T) {
-	o := outside{}
+	o := externalAgents{}
 	_, err := simulation.Run(t.Context(), o.with(4, alpha, beta))
 	require.EqualError(t, err, "nobody listens at "+alpha+": start the agent, and look at its port\n"+
 		"nobody listens at "+beta+": start the agent, and look at its port")
 }
 
-// Where nobody can register, one that does not listen yet is waited for, and no
-// longer than that.
+// Without a registration desk, the simulation waits only until the player listens.
 func TestSimulationWaitsForALateExternalPlayer(t *testing.T) {
 	var mu sync.Mutex
-	knocks := 0
+	pings := 0
 	var notes []string
-	o := outside{alpha: {listens: func() bool {
+	o := externalAgents{alpha: {listens: func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		knocks++
-		return knocks > 2
+		pings++
+		return pings > 2
 	}}}
 	options := o.with(2, alpha)
 	options.External.Wait = time.Hour
@@ -274,27 +271,27 @@ func TestSimulationWaitsForALateExternalPlayer(t *testing.T) {
 	assert.Equal(t, []string{"Nobody listens at " + alpha + " yet: waiting for it, 1h0m0s at most."}, notes)
 }
 
-// A reception is where strangers find the manager.
-type reception struct {
+// A registrationDesk is the default endpoint of the manager, where external players register.
+type registrationDesk struct {
 	bus  *memory.Bus
-	open chan struct{} // closed when it is
+	open chan struct{} // closed when the desk is served
 	shut chan struct{}
 }
 
 const desk = "memory://desk/mcp"
 
-func newReception() *reception {
-	return &reception{memory.NewBus(), make(chan struct{}), make(chan struct{})}
+func newRegistrationDesk() *registrationDesk {
+	return &registrationDesk{memory.NewBus(), make(chan struct{}), make(chan struct{})}
 }
 
-func (r *reception) serve(mux *transport.Mux, _ func() *protocol.Stamp) func() {
+func (r *registrationDesk) serve(mux *transport.Mux, _ func() *protocol.Stamp) func() {
 	stop := r.bus.Listen(desk, mux)
 	close(r.open)
 	return func() { stop(); close(r.shut) }
 }
 
-// register asks for a seat.
-func (r *reception) register(t *testing.T, name, sender, endpoint string) *protocol.LeagueRegisterResponse {
+// register registers a player.
+func (r *registrationDesk) register(t *testing.T, name, sender, endpoint string) *protocol.LeagueRegisterResponse {
 	t.Helper()
 	answer, err := protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.LeagueRegisterRequest{
 		Envelope: protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
@@ -307,9 +304,9 @@ func (r *reception) register(t *testing.T, name, sender, endpoint string) *proto
 }
 
 func TestExternalPlayersRegisterThemselves(t *testing.T) {
-	o := outside{alpha: {}, "http://127.0.0.1:8102/mcp": {}}
+	o := externalAgents{alpha: {}, "http://127.0.0.1:8102/mcp": {}}
 	options := o.with(4, alpha, beta)
-	r := newReception()
+	r := newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var result *simulation.Result
 	var failed error
@@ -336,8 +333,8 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	assert.Equal(t, protocol.StatusRejected, referee.Status)
 	assert.Empty(t, referee.AuthToken)
 
-	second := r.register(t, "Beta", "player:beta", "http://127.0.0.1:8102/mcp") // another name of the same
-	assert.Equal(t, "P02", *second.PlayerID, "its seat, though it was the first to come")
+	second := r.register(t, "Beta", "player:beta", "http://127.0.0.1:8102/mcp") // another URL of beta
+	assert.Equal(t, "P02", *second.PlayerID, "the id of its position in the options, although it registered first")
 	assert.NotEmpty(t, second.AuthToken)
 	again := r.register(t, "Beta", "player:beta", "http://127.0.0.1:8102/mcp") // its answer was lost
 	assert.Equal(t, second.AuthToken, again.AuthToken)
@@ -345,7 +342,7 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	assert.Equal(t, protocol.StatusRejected, twice.Status)
 	assert.Equal(t, `the player at this endpoint has registered as "Beta" already`, *twice.Reason)
 	first := r.register(t, "Alpha", "player:P04", alpha)
-	assert.Equal(t, "P04", *first.PlayerID, "the id it wanted")
+	assert.Equal(t, "P04", *first.PlayerID, "the requested id")
 	<-over
 	require.NoError(t, failed)
 	<-r.shut
@@ -356,11 +353,11 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	assert.Equal(t, map[string]string{"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external"}, names)
 }
 
-// A guest whose own registration is refused plays all the same, and built-in
-// players give way to the names of guests.
+// The simulation registers an external player whose own registration was refused. A
+// built-in player changes its name if an external player has it.
 func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T) {
-	options := outside{alpha: {}, beta: {}}.with(3, alpha, beta)
-	r := newReception()
+	options := externalAgents{alpha: {}, beta: {}}.with(3, alpha, beta)
+	r := newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var notes []string
 	options.External.Note = func(text string) { notes = append(notes, text) }
@@ -387,11 +384,11 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). The simulation registers it instead.`}, notes)
 }
 
-// A guest that nobody can register ends the simulation with both reasons.
+// If neither the player nor the simulation can register it, the error has both reasons.
 func TestPlayerThatCannotBeRegisteredIsReported(t *testing.T) {
 	const file = "http://user:secret@localhost:8101/mcp" // no endpoint may hold a password
-	options := outside{file: {}}.with(2, file)
-	r := newReception()
+	options := externalAgents{file: {}}.with(2, file)
+	r := newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var failed error
 	over := make(chan struct{})
@@ -406,11 +403,10 @@ func TestPlayerThatCannotBeRegisteredIsReported(t *testing.T) {
 	assert.ErrorContains(t, failed, "; and so was the simulation's: registration refused: contact_endpoint must be")
 }
 
-// A guest that registers by itself opens its port afterwards, and must do so in
-// time.
+// A player may register before it listens, but must listen in time.
 func TestExternalPlayerMustListenInTime(t *testing.T) {
-	options := outside{alpha: {listens: func() bool { return false }}}.with(2, alpha)
-	r := newReception()
+	options := externalAgents{alpha: {listens: func() bool { return false }}}.with(2, alpha)
+	r := newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, 300*time.Millisecond
 	var failed error
 	over := make(chan struct{})
@@ -424,40 +420,40 @@ func TestExternalPlayerMustListenInTime(t *testing.T) {
 	require.EqualError(t, failed, "nobody listens at "+alpha+": start the agent, and look at its port")
 }
 
-// One that does not register in time is registered in its place, and then is too
-// late to do so.
+// The simulation registers a player that does not register in time. The player cannot
+// register afterwards.
 func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
-	var r *reception
+	var r *registrationDesk
 	once := sync.OnceFunc(func() {
 		late := r.register(t, "Alpha", "player:alpha", alpha)
 		assert.Equal(t, protocol.StatusRejected, late.Status)
 		assert.Contains(t, *late.Reason, "has registered this player already")
 	})
-	o := outside{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
+	o := externalAgents{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 		once()
 		yes := true
 		return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &yes}, nil
 	}}}
 	options := o.with(2, alpha)
-	r = newReception()
+	r = newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Nanosecond
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{result.Standings[0].DisplayName, result.Standings[1].DisplayName})
 }
 
-// A league with strangers is kept, and audited, but cannot go on: nobody knows
-// what they remember.
+// A league with external players has files and can be audited. It cannot be resumed,
+// because the state of the players is unknown.
 func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
-	options := outside{alpha: {}}.with(3, alpha)
+	options := externalAgents{alpha: {}}.with(3, alpha)
 	folder := kept(t, options)
 	findings, _ := audited(t, folder, options)
 	assert.Empty(t, findings)
 
-	keep, _, err := league.OpenFiles(folder, options.LeagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, options.LeagueID, false, time.Now)
 	require.NoError(t, err)
-	defer keep.Close()
-	options.Files, options.External = keep, nil
+	defer files.Close()
+	options.Files, options.External = files, nil
 	_, err = simulation.Run(t.Context(), options)
 	require.EqualError(t, err, "the league league_2025_even_odd cannot be resumed: it has external players, whose state is unknown")
 }
@@ -476,7 +472,7 @@ func TestInvalidExternalPlayersAreRejected(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := outside{alpha: {}}.with(2, alpha)
+			o := externalAgents{alpha: {}}.with(2, alpha)
 			tt.change(&o)
 			require.EqualError(t, o.Validate(), tt.want)
 		})

@@ -28,7 +28,7 @@ func faultyOptions(players int) simulation.Options {
 	return o
 }
 
-// forEverybody is a result without what may differ: who conducted a match.
+// forEverybody is a result without the referees of matches, which may differ.
 func forEverybody(r *simulation.Result) *simulation.Result {
 	r.Results = slices.Clone(r.Results)
 	for i := range r.Results {
@@ -66,8 +66,8 @@ func TestSameSeedGivesTheSameFaults(t *testing.T) {
 	}
 }
 
-// Without memory, who conducts a match changes nothing, and neither does that
-// referees die.
+// If strategies have no memory, neither the choice nor the death of referees changes a
+// result.
 func TestDeadRefereesChangeNoResult(t *testing.T) {
 	o := faultyOptions(10)
 	o.Strategies = []string{"random"}
@@ -115,8 +115,8 @@ func TestEveryKindOfFaultOccurs(t *testing.T) {
 	assert.Len(t, seen, 8)
 }
 
-// A dead player loses by E009, one that hangs by E001, and one that refuses by
-// no failure at all; who is back plays.
+// A dead player loses by E009, a player that hangs by E001, and a player that refuses
+// without an error. A player plays again after its fault has ended.
 func TestPlayersWithFaultsLoseTheirMatches(t *testing.T) {
 	o := options(6)
 	o.Faults = "crash=P01@R2-R4,hang=P02@R2-R3,deny=P03@R5"
@@ -236,7 +236,7 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 
 func openKeep(t *testing.T, folder store.Folder, leagueID string) *league.Files {
 	t.Helper()
-	keep, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
-	return keep
+	return files
 }

@@ -65,7 +65,7 @@ func TestPerfectPlayersDraw(t *testing.T) {
 	assert.Greater(t, len(lasts), 5, "in many ways")
 }
 
-// Over a thousand matches, in both seats.
+// Over a thousand matches, on both sides.
 func TestPerfectPlayersNeverLose(t *testing.T) {
 	o := marks(24, "perfect", "random")
 	o.Legs = 2
@@ -95,11 +95,11 @@ func TestStrategyOfAnotherGameIsRejected(t *testing.T) {
 func kept(t *testing.T, o simulation.Options) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	keep, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
 	require.NoError(t, err)
-	o.Files = keep
+	o.Files = files
 	run(t, o)
-	require.NoError(t, keep.Close())
+	require.NoError(t, files.Close())
 	return folder
 }
 

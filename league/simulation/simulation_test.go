@@ -186,7 +186,7 @@ func everyPairMeets(t *testing.T, o simulation.Options, r *simulation.Result) {
 	for pair, times := range met {
 		back := met[[2]string{pair[1], pair[0]}]
 		assert.Equal(t, o.Legs, times+back, "%v", pair)
-		assert.LessOrEqual(t, times-back, 1, "%v: the seats are swapped", pair)
+		assert.LessOrEqual(t, times-back, 1, "%v: the sides are swapped", pair)
 	}
 	assert.Len(t, busy, o.Players)
 }
@@ -199,7 +199,7 @@ func everyResultIsRight(t *testing.T, o simulation.Options, r *simulation.Result
 			EntropyA: simulation.Entropy(o.Seed, m.MatchID, m.PlayerA),
 			EntropyB: simulation.Entropy(o.Seed, m.MatchID, m.PlayerB),
 		})
-		assert.Equal(t, number, m.Number, "%s: anyone who has the seed can draw it again", m.MatchID)
+		assert.Equal(t, number, m.Number, "%s: the seed is enough to draw it again", m.MatchID)
 
 		parity := []string{"even", "odd"}[number%2]
 		drawn := fmt.Sprintf("number was %d (%s)", number, parity)
@@ -273,7 +273,7 @@ func theTableIsThatOfTheResults(t *testing.T, o simulation.Options, r *simulatio
 	for n := range rows {
 		rows[n].Points = 3*rows[n].Wins + rows[n].Draws
 	}
-	// Stable, so that players who are equal in all stay in order of ids.
+	// Stable, so that equal players stay in order of ids.
 	slices.SortStableFunc(rows, func(a, b simulation.Standing) int {
 		return cmp.Or(b.Points-a.Points, b.Wins-a.Wins, b.Draws-a.Draws)
 	})
@@ -340,9 +340,9 @@ func TestPlayersGetStrategiesInTurn(t *testing.T) {
 			}
 			// And they play them: the constant ones can be seen.
 			for _, m := range r.Results {
-				for _, seat := range [][2]string{{m.PlayerA, m.ChoiceA}, {m.PlayerB, m.ChoiceB}} {
-					if s := got[seat[0]]; s == "even" || s == "odd" {
-						assert.Equal(t, s, seat[1], "%s in %s", seat[0], m.MatchID)
+				for _, side := range [][2]string{{m.PlayerA, m.ChoiceA}, {m.PlayerB, m.ChoiceB}} {
+					if s := got[side[0]]; s == "even" || s == "odd" {
+						assert.Equal(t, s, side[1], "%s in %s", side[0], m.MatchID)
 					}
 				}
 			}
@@ -380,7 +380,7 @@ func TestDistinctChoicesAreWorthMore(t *testing.T) {
 		assert.Equal(t, 3*len(r.Results), points(r))
 	})
 	t.Run("contrarian finds the distinct choice", func(t *testing.T) {
-		// Who is met again is known: odd always chose odd.
+		// A player remembers its opponents: odd always chose odd.
 		r := play(t, 2, "odd", "contrarian")
 		known := 0
 		strategies := map[string]string{}

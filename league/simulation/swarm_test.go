@@ -139,14 +139,14 @@ func playKept(t *testing.T, o simulation.Options, folder string) *swarmLeague {
 		defer mu.Unlock()
 		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
 	}
-	keep, _, err := league.OpenFiles(store.Folder(folder), o.LeagueID, false, time.Now)
+	files, _, err := league.OpenFiles(store.Folder(folder), o.LeagueID, false, time.Now)
 	require.NoError(t, err, again(o))
-	o.Files = keep
+	o.Files = files
 	begin := time.Now()
 	l.result, err = simulation.Run(t.Context(), o)
 	l.took = time.Since(begin)
 	require.NoError(t, err, again(o))
-	require.NoError(t, keep.Close(), again(o))
+	require.NoError(t, files.Close(), again(o))
 	l.report, err = audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
 	require.NoError(t, err, again(o))
 	return l

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -117,20 +118,12 @@ func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err er
 // LeagueFiles are the files of a league outside its journal. A league without a journal has
 // none.
 func (f Folder) LeagueFiles(leagueID string) []string {
-	var found []string
-	for _, path := range []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID), f.Agents(leagueID)} {
-		info, err := os.Stat(path)
-		if err == nil && info.IsDir() {
-			entries, _ := os.ReadDir(path) // an unreadable folder counts as not empty
-			if len(entries) == 0 {
-				continue
-			}
-		}
-		if err == nil {
-			found = append(found, path)
-		}
-	}
-	return found
+	paths := []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID), f.Agents(leagueID)}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		_, absent := os.Stat(path)
+		entries, err := os.ReadDir(path) // an error for a file, and for a folder that may have files
+		return absent != nil || err == nil && len(entries) == 0
+	})
 }
 
 // A LockedError means that another process runs the league.
@@ -163,13 +156,12 @@ func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 // below archive/, and returns its name; "" if there are none. The folder has the same
 // structure, so that it can be audited. The caller must hold the league's lock.
 func (f Folder) Archive(leagueID, stamp string) (string, error) {
-	into := Folder(filepath.Join(string(f), "archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
-	type move struct{ from, to string }
+	into := Folder(f.path("archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
 	// The key comes first: the files that are left without it cannot be resumed.
-	moves := []move{
-		{f.private(leagueID + ".key"), into.private(leagueID + ".key")},
-		{filepath.Dir(f.Journal(leagueID)), filepath.Dir(into.Journal(leagueID))},
-		{f.Matches(leagueID), into.Matches(leagueID)},
+	inFolder := []func(Folder) string{
+		func(f Folder) string { return f.private(leagueID + ".key") },
+		func(f Folder) string { return filepath.Dir(f.Journal(leagueID)) },
+		func(f Folder) string { return f.Matches(leagueID) },
 	}
 	players, err := os.ReadDir(f.Players())
 	if err != nil && !missing(err) {
@@ -178,33 +170,33 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 	for _, p := range players {
 		history, err := Read[History](f.History(p.Name()))
 		if err == nil && history.LeagueID == leagueID {
-			moves = append(moves, move{f.History(p.Name()), into.History(p.Name())})
+			inFolder = append(inFolder, func(f Folder) string { return f.History(p.Name()) })
 		}
 	}
-	moved := ""
-	for _, m := range moves {
-		if _, err := os.Lstat(m.from); missing(err) {
-			continue
-		}
-		if moved == "" {
-			if err := os.MkdirAll(filepath.Dir(string(into)), 0o755); err != nil {
-				return "", err
-			}
-			if err := os.Mkdir(string(into), 0o755); err != nil { // an archive is never replaced
-				return "", err
-			}
-		}
-		moved = string(into)
-		open := makeFolder
-		if filepath.Base(filepath.Dir(m.to)) == "private" {
+	inFolder = slices.DeleteFunc(inFolder, func(path func(Folder) string) bool {
+		_, err := os.Lstat(path(f))
+		return missing(err)
+	})
+	if len(inFolder) == 0 {
+		return "", nil
+	}
+	if err := makeFolder(f.path("archive")); err != nil {
+		return "", err
+	}
+	if err := os.Mkdir(string(into), 0o755); err != nil { // an archive is never replaced
+		return "", err
+	}
+	for _, path := range inFolder {
+		to, open := path(into), makeFolder
+		if filepath.Dir(to) == into.private("") {
 			open = makePrivate
 		}
-		if err := open(filepath.Dir(m.to)); err != nil {
-			return moved, err
+		if err := open(filepath.Dir(to)); err != nil {
+			return string(into), err
 		}
-		if err := os.Rename(m.from, m.to); err != nil {
-			return moved, err
+		if err := os.Rename(path(f), to); err != nil {
+			return string(into), err
 		}
 	}
-	return moved, nil
+	return string(into), nil
 }

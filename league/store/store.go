@@ -29,6 +29,11 @@ const SchemaVersion = "1.0.0"
 // A Folder is the folder of the data of leagues: the DIR of --data.
 type Folder string
 
+// path is a path in the folder.
+func (f Folder) path(names ...string) string {
+	return filepath.Join(string(f), filepath.Join(names...))
+}
+
 // Standings is the path of a league's standings.json.
 func (f Folder) Standings(leagueID string) string { return f.league(leagueID, "standings.json") }
 
@@ -42,13 +47,11 @@ func (f Folder) Agents(leagueID string) string { return f.league(leagueID, "agen
 func (f Folder) Journal(leagueID string) string { return f.league(leagueID, "journal.jsonl") }
 
 func (f Folder) league(leagueID, name string) string {
-	return filepath.Join(string(f), "data", "leagues", leagueID, name)
+	return f.path("data", "leagues", leagueID, name)
 }
 
 // Matches is the folder of a league's match files.
-func (f Folder) Matches(leagueID string) string {
-	return filepath.Join(string(f), "data", "matches", leagueID)
-}
+func (f Folder) Matches(leagueID string) string { return f.path("data", "matches", leagueID) }
 
 // Match is the path of the file of a match whose result the manager has acknowledged.
 func (f Folder) Match(leagueID, matchID string) string {
@@ -67,16 +70,16 @@ func (f Folder) Attempt(leagueID, matchID string, attempt int, refereeID string)
 }
 
 // Players is the folder of the players' files.
-func (f Folder) Players() string { return filepath.Join(string(f), "data", "players") }
+func (f Folder) Players() string { return f.path("data", "players") }
 
 // History is the path of a player's history.json.
 func (f Folder) History(playerID string) string {
-	return filepath.Join(f.Players(), playerID, "history.json")
+	return f.path("data", "players", playerID, "history.json")
 }
 
 // private is a path in the folder of secret files. Its mode is 0700, and audits do
 // not read it.
-func (f Folder) private(name string) string { return filepath.Join(string(f), "private", name) }
+func (f Folder) private(name string) string { return f.path("private", name) }
 
 // A header is the beginning of every file.
 type header struct {
@@ -91,10 +94,6 @@ func Read[T any](path string) (*T, error) {
 	if err != nil {
 		return nil, err // it names the file
 	}
-	return parse[T](path, raw)
-}
-
-func parse[T any](path string, raw []byte) (*T, error) {
 	var h header
 	if err := json.Unmarshal(raw, &h); err != nil {
 		return nil, fmt.Errorf("%s: not a whole JSON document: %w", path, err)

@@ -41,7 +41,7 @@ func begin(parent context.Context, limit time.Duration, extendByQueue bool) *pro
 	defer p.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
 	p.cancel = cancel
-	p.Context = httptrace.WithClientTrace(context.WithValue(ctx, progressKey{}, p), &httptrace.ClientTrace{
+	p.Context = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:              p.seek,
 		GotConn:              p.depart,
 		GotFirstResponseByte: p.answer,
@@ -51,6 +51,14 @@ func begin(parent context.Context, limit time.Duration, extendByQueue bool) *pro
 		p.timer = time.AfterFunc(limit, p.expire)
 	}
 	return p
+}
+
+// Value returns p to the dialer, and else the value of the caller's context.
+func (p *progress) Value(key any) any {
+	if key == (progressKey{}) {
+		return p
+	}
+	return p.Context.Value(key)
 }
 
 // release frees what the context holds.
@@ -172,6 +180,5 @@ func (p *progress) finish() *transport.Timing {
 	default:
 		t.Waiting, t.Reading = p.answered.Sub(t.Departed), now.Sub(p.answered)
 	}
-	timing := p.timing
-	return &timing
+	return &p.timing
 }

@@ -45,7 +45,7 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 ) (status int, response []byte, err error) {
 	defer b.agent.beforeCall(ctx, method, body)()
 	c := b.peers.newCall(endpoint, bearer, method, body, post)
-	if question := b.agent.questions.open(c); question != nil {
+	if question := b.agent.questions.open(&c); question != nil {
 		defer b.agent.questions.close(question)
 		r, err := c.make(ctx)
 		if err == nil && r.Verdict == dialect.Deferred {

@@ -29,8 +29,8 @@ type call struct {
 	tokens   [][]byte // of the call; nil until they are needed
 }
 
-func (p *peers) newCall(endpoint, bearer, method string, body []byte, post postFunc) *call {
-	c := &call{peers: p, endpoint: endpoint, bearer: bearer, peer: p.find(endpoint), method: dialect.MethodOf(method), post: post}
+func (p *peers) newCall(endpoint, bearer, method string, body []byte, post postFunc) call {
+	c := call{peers: p, endpoint: endpoint, bearer: bearer, peer: p.find(endpoint), method: dialect.MethodOf(method), post: post}
 	if c.peer != nil && c.peer.numbered.Load() {
 		body = dialect.AsNumberedManager(method, body)
 	}
@@ -39,21 +39,25 @@ func (p *peers) newCall(endpoint, bearer, method string, body []byte, post postF
 	return c
 }
 
-// make makes the call in the form that the endpoint understands.
+// make makes the call in the form that the endpoint understands. It does not change c,
+// and a call in the form of the specification allocates nothing.
 func (c *call) make(ctx context.Context) (dialect.Reply, error) {
 	switch {
 	case c.method == nil || !c.readable:
 		return c.postBody(ctx)
 	case c.method.Name == protocol.StartMatch.Name:
-		return c.assignMatch(ctx)
+		assigning := *c
+		return assigning.assignMatch(ctx)
 	case c.peer != nil && c.peer.specForm.Load()>>c.method.Index&1 == 1:
 		r, err := c.postBody(ctx)
 		if err != nil || r.Status == httpOK && c.method.IsPlain(r.Body) {
 			return r, err
 		}
-		return c.read(dialect.SpecForm(c.method.Name), r.Status, r.Body).Reply, nil
+		reading := *c
+		return reading.read(dialect.SpecForm(c.method.Name), r.Status, r.Body).Reply, nil
 	}
-	r, err := c.send(ctx)
+	sending := *c
+	r, err := sending.send(ctx)
 	return r.Reply, err
 }
 

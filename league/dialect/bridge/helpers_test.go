@@ -9,7 +9,8 @@ import (
 
 // call makes a call without the bridge of an agent.
 func (p *peers) call(ctx context.Context, endpoint, bearer, method string, body []byte, post postFunc) (status int, response []byte, err error) {
-	r, err := p.newCall(endpoint, bearer, method, body, post).make(ctx)
+	c := p.newCall(endpoint, bearer, method, body, post)
+	r, err := c.make(ctx)
 	return r.Status, r.Body, err
 }
 
