@@ -20,9 +20,10 @@ type agent struct {
 	confirmed atomic.Bool                   // it has used its token; saves taking a lock
 	told      atomic.Bool                   // it returned after the end of the league, and is being told
 	returned  atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
-	throttle  throttle
-	notices   chan []notice // broadcasts to the agent, in order
-	slots     chan struct{} // matches that a referee conducts now
+	queries   throttle                      // and other requests for which the league does not wait
+	moves     throttle                      // to another endpoint
+	notices   chan []notice                 // broadcasts to the agent, in order
+	slots     chan struct{}                 // matches that a referee conducts now
 }
 
 // A proof is an agent's token and the values that derive from it.
@@ -69,34 +70,21 @@ const (
 	movesAtOnce    = 20
 )
 
-// A throttle bounds how often one agent may query or move. It never delays the
-// first report of a match. In a simulation, where no time passes, it bounds nothing.
+// A throttle bounds how often one agent may do something. It never delays the first
+// report of a match. The zero value bounds nothing, as in a simulation, where no time
+// passes.
 type throttle struct {
-	clock       *protocol.Clock
-	asks, moves *rate.Limiter // nil: no bound
+	clock *protocol.Clock
+	limit *rate.Limiter
 }
 
-func (o *Options) newThrottle() throttle {
-	if o.Simulation != nil {
-		return throttle{}
-	}
-	return throttle{
-		o.Clock, rate.NewLimiter(rate.Limit(o.AsksPerSecond), o.AsksAtOnce), rate.NewLimiter(movesPerSecond, movesAtOnce),
-	}
-}
-
-// allowAsk counts one more query, or refuses it with E022 and the time to wait.
-func (t *throttle) allowAsk() error { return t.allow(t.asks) }
-
-// allowMove is allowAsk for a move.
-func (t *throttle) allowMove() error { return t.allow(t.moves) }
-
-func (t *throttle) allow(limit *rate.Limiter) error {
-	if limit == nil {
+// allow counts one more request, or refuses it with E022 and the time to wait.
+func (t *throttle) allow() error {
+	if t.limit == nil {
 		return nil
 	}
 	now := t.clock.Now()
-	one := limit.ReserveN(now, 1)
+	one := t.limit.ReserveN(now, 1)
 	wait := one.DelayFrom(now)
 	if wait == 0 {
 		return nil

@@ -3,6 +3,7 @@ package league
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,25 +104,17 @@ func deliver(a *agent, notices []notice, full bool) {
 	}
 }
 
-// A farewell is LEAGUE_COMPLETED. Agents end when they get it, so that a call that
-// nothing answers is retried after 2, 4 and 8 seconds.
-type farewell struct {
-	agents  *directory
-	ctx     context.Context //nolint:containedctx // of the league
-	message *protocol.Broadcast[protocol.LeagueCompleted]
-	told    *barrier
-}
-
-// deliver is the notice that sends the farewell. It is never put into a full queue.
-func (f *farewell) deliver(a *agent, _ bool) {
-	defer f.told.arrive()
+// tellEnd sends LEAGUE_COMPLETED to one agent. Agents end when they get it, so that a call
+// that nothing answers is retried after 2, 4 and 8 seconds.
+func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
+	method := &protocol.NotifyLeagueCompleted
 	for pause := 2 * time.Second; ; pause *= 2 {
-		e := protocol.AsError(send(f.ctx, f.agents, &protocol.NotifyLeagueCompleted, a, f.message, protocol.NotifyLeagueCompleted.Timeout))
-		if e == nil && f.ctx.Err() == nil {
-			f.informed(a)
+		e := protocol.AsError(send(ctx, d, method, a, message, method.Timeout))
+		if e == nil && ctx.Err() == nil {
+			d.informed(a)
 		}
 		refused := e != nil && e.Remote && e.Code != protocol.ErrRateLimited
-		if e == nil || refused || !e.Code.Retryable() || pause > 8*time.Second || f.agents.clock.Sleep(f.ctx, pause) != nil {
+		if e == nil || refused || !e.Code.Retryable() || pause > 8*time.Second || d.clock.Sleep(ctx, pause) != nil {
 			return
 		}
 	}
@@ -129,37 +122,36 @@ func (f *farewell) deliver(a *agent, _ bool) {
 
 // informed records that an agent knows that the league is over. If that fails, the next
 // manager tells the agent again.
-func (f *farewell) informed(a *agent) {
-	f.agents.mu.Lock()
-	defer f.agents.mu.Unlock()
-	if !f.agents.state.Agents[a.id].Informed {
-		_ = f.agents.record(&journal.AgentInformed{AgentID: a.id})
+func (d *directory) informed(a *agent) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.state.Agents[a.id].Informed {
+		_ = d.record(&journal.AgentInformed{AgentID: a.id})
 	}
 }
 
 // tellCompleted tells every agent that does not know it that the league is over, after
 // the notices in its queue, and waits until all know.
-func tellCompleted(ctx context.Context, agents *directory, completed *protocol.LeagueCompleted) {
-	var receivers []*agent
-	agents.mu.Lock()
-	for _, a := range agents.all() {
-		if !agents.state.Agents[a.id].Informed {
-			receivers = append(receivers, a)
-		}
+func (d *directory) tellCompleted(ctx context.Context, completed *protocol.LeagueCompleted) {
+	d.mu.Lock()
+	receivers := slices.DeleteFunc(d.all(), func(a *agent) bool { return d.state.Agents[a.id].Informed })
+	d.mu.Unlock()
+	message, told := protocol.Many(completed), newBarrier(len(receivers))
+	tell := func(a *agent, _ bool) { // never put into a full queue
+		defer told.arrive()
+		d.tellEnd(ctx, a, message)
 	}
-	agents.mu.Unlock()
-	end := &farewell{agents, ctx, protocol.Many(completed), newBarrier(len(receivers))}
 	var queueing sync.WaitGroup
 	for _, a := range receivers {
 		queueing.Go(func() {
 			select {
-			case a.notices <- []notice{end.deliver}:
+			case a.notices <- []notice{tell}:
 			case <-ctx.Done():
 			}
 		})
 	}
 	queueing.Wait()
-	end.told.wait(ctx)
+	told.wait(ctx)
 }
 
 // send calls one receiver of a broadcast, and logs a failure.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -27,7 +29,11 @@ func (d *directory) all() []*agent { return slices.Concat(d.players, d.referees)
 func (d *directory) add(known *journal.Agent) *agent {
 	a := &agent{
 		id: known.AgentID, player: known.Player, name: known.DisplayName,
-		throttle: d.options.newThrottle(), notices: make(chan []notice, maxNotices),
+		notices: make(chan []notice, maxNotices),
+	}
+	if o := d.options; o.Simulation == nil {
+		a.queries = throttle{d.clock, rate.NewLimiter(rate.Limit(o.AsksPerSecond), o.AsksAtOnce)}
+		a.moves = throttle{d.clock, rate.NewLimiter(movesPerSecond, movesAtOnce)}
 	}
 	a.expectReturn()
 	if !a.player {

@@ -161,7 +161,7 @@ func (w *fileWriter) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-w.stale:
-			w.write()
+			w.write(false)
 		case <-ctx.Done():
 		}
 		pause := time.NewTimer(writePause)
@@ -173,18 +173,22 @@ func (w *fileWriter) run(ctx context.Context) {
 	}
 	select {
 	case <-w.stale:
-		w.write()
+		w.write(false)
 	default:
 	}
 }
 
-// write writes the derived files that differ from those on disk.
-func (w *fileWriter) write() {
+// write writes the derived files that differ from those on disk. All tells that the
+// files on disk may not be those that this manager wrote.
+func (w *fileWriter) write(all bool) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if all {
+		w.agents, w.rounds = nil, -1
+	}
 	d, err := w.current()
 	if err != nil {
 		return // files never run ahead of the journal
@@ -199,17 +203,6 @@ func (w *fileWriter) write() {
 		w.replace(w.Folder.Rounds(w.leagueID), d.rounds)
 	}
 	w.agents, w.rounds = d.agents, len(d.rounds.Rounds)
-}
-
-// rewrite is write for files that may not be those of the state.
-func (w *fileWriter) rewrite() {
-	if w == nil {
-		return
-	}
-	w.mu.Lock()
-	w.agents, w.rounds = nil, -1
-	w.mu.Unlock()
-	w.write()
 }
 
 func (w *fileWriter) replace(path string, document any) {

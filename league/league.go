@@ -22,7 +22,6 @@ import (
 type Manager struct {
 	*ledger // its lock guards the fields below mu
 	*directory
-	attendance
 	options       Options
 	stamp         *protocol.Stamp
 	adminToken    string
@@ -52,7 +51,6 @@ func New(o Options) (*Manager, error) {
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}
-	m.attendance = attendance{m.directory, pinger{o.Caller}}
 	_, _ = crand.Read(m.secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
@@ -86,7 +84,7 @@ func (m *Manager) openLeague() error {
 		}
 	}
 	m.registrations = registrations{
-		directory: m.directory, pinger: m.pinger, start: newStart(), refusals: m.refusals, returned: m.tellLate,
+		directory: m.directory, refusals: m.refusals, returned: m.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1),
 		decide: decide.Registrations{Limits: decide.Limits{
 			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
 			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
@@ -180,7 +178,7 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 	}
 	asker, err := m.sender(&asking)
 	if err == nil {
-		err = asker.throttle.allowAsk()
+		err = asker.queries.allow()
 	}
 	if err != nil {
 		return nil, err
@@ -204,7 +202,7 @@ func (m *Manager) getStandings(_ context.Context, _ string, q *protocol.ToolRequ
 	defer m.mu.Unlock()
 	asker, err := m.authenticate(q.AuthToken)
 	if err == nil {
-		err = asker.throttle.allowAsk()
+		err = asker.queries.allow()
 	}
 	if err != nil {
 		return nil, err

@@ -11,28 +11,25 @@ import (
 // pingTimeout is how long an agent has to answer a ping.
 const pingTimeout = 2 * time.Second
 
-// A pinger asks whether agents answer at endpoints.
-type pinger struct{ caller protocol.Caller }
-
 // ping pings an endpoint once.
-func (p pinger) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
-	pong, _, err := protocol.Ping.CallWithin(ctx, p.caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, pingTimeout)
+func (d *directory) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+	pong, _, err := protocol.Ping.CallWithin(ctx, d.options.Caller, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, pingTimeout)
 	return pong, err
 }
 
 // reachable tells whether anything answers at an endpoint, even with an error.
-func (p pinger) reachable(ctx context.Context, endpoint string) bool {
-	_, err := p.ping(ctx, endpoint)
+func (d *directory) reachable(ctx context.Context, endpoint string) bool {
+	_, err := d.ping(ctx, endpoint)
 	return !protocol.Unreachable(err)
 }
 
 // answering tells of each agent whether it answers a ping. It pings all at once.
-func (p pinger) answering(ctx context.Context, agents ...*agent) []bool {
+func (d *directory) answering(ctx context.Context, agents ...*agent) []bool {
 	there := make([]bool, len(agents))
 	var pinging sync.WaitGroup
 	for i, a := range agents {
 		pinging.Go(func() {
-			_, err := p.ping(ctx, a.address())
+			_, err := d.ping(ctx, a.address())
 			there[i] = answered(err)
 		})
 	}

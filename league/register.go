@@ -25,11 +25,14 @@ import (
 // tells when the league can start (start.go).
 type registrations struct {
 	*directory
-	pinger
-	start
 	refusals *refusalLog
-	decide   decide.Registrations // guarded by the ledger's lock
-	returned func(*agent)         // called when an agent has registered again, with the lock held
+	returned func(*agent)  // called when an agent has registered again, with the lock held
+	due      chan struct{} // closed when the league may start
+	wake     chan struct{} // tells that newSilent has grown
+
+	decide     decide.Registrations // guarded by the ledger's lock, like the next two
+	windowOver bool                 // the registration window has ended
+	newSilent  []*agent             // agents that nobody pings yet
 }
 
 func (r *registrations) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
@@ -234,7 +237,7 @@ func (r *registrations) returning(a *decide.Applicant) (known *agent, generation
 		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
 	}
 	if err == nil {
-		err = known.throttle.allowAsk()
+		err = known.queries.allow()
 	}
 	if err == nil {
 		err = decide.PartOver(r.state, known.id)
@@ -245,7 +248,7 @@ func (r *registrations) returning(a *decide.Applicant) (known *agent, generation
 // move records the new endpoint, token or referee_auth of an agent that returns. The
 // lock is held.
 func (r *registrations) move(a *agent, event *journal.AgentReturned) error {
-	if err := a.throttle.allowMove(); err != nil {
+	if err := a.moves.allow(); err != nil {
 		return err
 	}
 	if err := r.record(event); err != nil {

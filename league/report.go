@@ -43,15 +43,12 @@ const longestOffer = 5 * time.Second
 // awaitOffer waits while the answer to the offer of a match is not recorded, if the
 // report is one of a referee of the match (see handover.delays).
 func (m *Manager) awaitOffer(ctx context.Context, q *protocol.MatchResultReport) {
-	answered := m.openOffer(q)
-	if answered == nil {
-		return
-	}
-	limited, stop := context.WithTimeout(ctx, longestOffer)
-	defer stop()
-	select {
-	case <-answered:
-	case <-limited.Done():
+	if answered := m.openOffer(q); answered != nil {
+		select {
+		case <-answered:
+		case <-time.After(longestOffer):
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -112,7 +109,7 @@ func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchRep
 	x := m.runningMatch(q)
 	v := m.reports.Judge(m.state, q, referee.id, x.pinged())
 	if v.Result == nil || v.Repeated || v.Disputed { // the league does not wait for it
-		if err := referee.throttle.allowAsk(); err != nil {
+		if err := referee.queries.allow(); err != nil {
 			return nil, nil, err
 		}
 	}

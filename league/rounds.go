@@ -189,7 +189,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 		return roundEnd{}, err
 	}
 	if round < m.state.TotalRounds() { // after the last round, the end of the league writes them
-		m.files.write()
+		m.files.write(false)
 	}
 	m.writeMatches(round-1, round-1) // their referees have had the time of a round
 	end := m.roundEnd(ctx, round)

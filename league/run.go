@@ -111,7 +111,7 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	}
 	m.writeMatches(1, round-1)
 	if round > 1 && !over {
-		m.files.rewrite()
+		m.files.write(true)
 		before = m.roundEnd(ctx, round-1)
 	}
 	return round, before
@@ -128,7 +128,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	}
 	m.writeMatches(completed.TotalRounds, completed.TotalRounds)
 	if !before || !m.files.upToDate() {
-		m.files.rewrite()
+		m.files.write(true)
 	}
 	m.options.Log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
 		Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
@@ -136,7 +136,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		m.options.Over()
 	}
 	last.post()
-	tellCompleted(ctx, m.directory, completed)
+	m.tellCompleted(ctx, completed)
 	return completed, context.Cause(ctx)
 }
 
@@ -184,7 +184,7 @@ func (m *Manager) Linger(ctx context.Context) {
 		select {
 		case a := <-m.late:
 			telling.Go(func() { // a slow agent delays no other
-				(&farewell{m.directory, ctx, protocol.Many(completed), newBarrier(1)}).deliver(a, false)
+				m.tellEnd(ctx, a, protocol.Many(completed))
 				a.told.Store(false)
 			})
 		case <-ctx.Done():

@@ -13,22 +13,6 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A start is the moment from which a league runs: when enough agents have registered
-// and answered, when the registration window is over and there are enough, or when the
-// operator calls start_league.
-type start struct {
-	due        chan struct{} // closed when the league may start
-	begin      func()        // closes due, once
-	windowOver bool          // the registration window has ended; guarded by the ledger's lock
-	newSilent  []*agent      // agents that nobody pings yet; guarded by the ledger's lock
-	wake       chan struct{} // tells that newSilent has grown
-}
-
-func newStart() start {
-	due := make(chan struct{})
-	return start{due: due, begin: sync.OnceFunc(func() { close(due) }), wake: make(chan struct{}, 1)}
-}
-
 // The pings of agents that have not answered: the first pause between two pings of one
 // agent, the longest, and how many pings run at once.
 const (
@@ -128,8 +112,9 @@ func (r *registrations) pinged(a *agent, pong *protocol.Pong, err error, warned 
 	return false
 }
 
-// awaitStart returns when the league may start. Meanwhile it pings the agents that
-// have not answered.
+// awaitStart returns when the league may start: when enough agents have registered and
+// answered, when the registration window is over and there are enough, or when the
+// operator calls start_league. Meanwhile it pings the agents that have not answered.
 func (r *registrations) awaitStart(ctx context.Context) error {
 	var window <-chan time.Time
 	if length := r.options.RegistrationWindow; length > 0 {
@@ -177,8 +162,10 @@ func (r *registrations) startIfComplete() bool {
 
 // close decides the start. The lock is held.
 func (r *registrations) close() {
-	r.decide.Closed = true
-	r.begin()
+	if !r.decide.Closed {
+		r.decide.Closed = true
+		close(r.due)
+	}
 }
 
 // startByHand starts the league for start_league, with the agents that have answered.
