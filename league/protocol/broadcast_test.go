@@ -61,9 +61,9 @@ func TestReceiversGetTheBroadcastItself(t *testing.T) {
 	}
 }
 
-// TestBroadcastIsJudgedOnce: the second receiver does not look again. To see
-// that, the message is broken between the two, which nobody else may do.
-func TestBroadcastIsJudgedOnce(t *testing.T) {
+// TestBroadcastIsValidatedOnce breaks the message after the first receiver: the second one
+// accepts it, because the message is not validated again.
+func TestBroadcastIsValidatedOnce(t *testing.T) {
 	mux := newMux()
 	admitted := serveAll(mux)
 	q := standings()
@@ -81,7 +81,7 @@ func TestBroadcastIsJudgedOnce(t *testing.T) {
 	assert.Equal(t, []string{"league_id"}, names(brokenFields(t, l)))
 }
 
-func TestBrokenBroadcastIsRefusedByEveryone(t *testing.T) {
+func TestBrokenBroadcastIsRefusedByEveryReceiver(t *testing.T) {
 	mux := newMux()
 	admitted := serveAll(mux)
 	q := standings()
@@ -96,7 +96,7 @@ func TestBrokenBroadcastIsRefusedByEveryone(t *testing.T) {
 	assert.Zero(t, admitted.Load())
 }
 
-func TestBroadcastIsJudgedByManyAtOnce(t *testing.T) {
+func TestBroadcastIsValidatedConcurrently(t *testing.T) {
 	mux := newMux()
 	admitted := serveAll(mux)
 	b := protocol.Many(standings())

@@ -18,7 +18,7 @@ import (
 
 var somewhere = protocol.Peer{Endpoint: "http://p01/mcp", Bearer: "credential"}
 
-// answering is a carrier of bytes that always brings the same result.
+// answering is a carrier of bytes that always returns the same result.
 func answering(result string) callerFunc {
 	return func(_ context.Context, c sent) (any, error) { return c.Decode([]byte(result)) }
 }
@@ -32,7 +32,7 @@ func invite(ctx context.Context, caller protocol.Caller) (*protocol.GameJoinAck,
 	return protocol.Invite.Call(ctx, caller, somewhere, samples()[protocol.TypeGameInvitation].(*protocol.GameInvitation))
 }
 
-func TestCallSaysWhatItHasToSay(t *testing.T) {
+func TestCallPassesItsParameters(t *testing.T) {
 	q := &protocol.GameInvitation{MatchID: "R1M1"}
 	answer := &protocol.GameJoinAck{PlayerID: "P01"}
 	got, err := protocol.Invite.Call(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
@@ -46,8 +46,8 @@ func TestCallSaysWhatItHasToSay(t *testing.T) {
 	assert.Same(t, answer, got, "a carrier of values hands over the very message")
 }
 
-// TestResultsAreReadLeniently: what can be read is kept, and what cannot is
-// noted; the caller judges by meaning.
+// TestResultsAreReadLeniently checks that readable members are decoded and that
+// unreadable members are listed in the envelope.
 func TestResultsAreReadLeniently(t *testing.T) {
 	tests := []struct {
 		name, result string
@@ -112,8 +112,8 @@ func TestResultsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAnErrorInPlaceOfAResult is an error (spec 003 §8.10).
-func TestAnErrorInPlaceOfAResult(t *testing.T) {
+// TestErrorMessageInPlaceOfAResultIsAnError covers spec 003 §8.10.
+func TestErrorMessageInPlaceOfAResultIsAnError(t *testing.T) {
 	tests := []struct {
 		name, result string
 		code         protocol.Code
@@ -125,7 +125,7 @@ func TestAnErrorInPlaceOfAResult(t *testing.T) {
 		{"GAME_ERROR", `{"protocol":"league.v2","message_type":"GAME_ERROR","error_code":"E004"}`, protocol.ErrInvalidParityChoice, 4004, ""},
 		{"of no protocol", `{"message_type":"GAME_ERROR","error_code":"E004"}`, "", 0, "E004"},
 		{"whose code has another name", `{"protocol":"league.v2","message_type":"LEAGUE_ERROR","error_code":"E003","error_description":"INVALID_FIELD_TYPE"}`, "", 0, "E003 INVALID_FIELD_TYPE"},
-		{"of a code nobody knows", `{"message_type":"LEAGUE_ERROR","error_code":"E999"}`, "", 0, "E999"},
+		{"of an unknown code", `{"message_type":"LEAGUE_ERROR","error_code":"E999"}`, "", 0, "E999"},
 		{"without a code", `{"message_type":"LEAGUE_ERROR"}`, "", 0, "LEAGUE_ERROR"},
 		{"that cannot be read", `{"message_type":"LEAGUE_ERROR","error_code":12}`, "", 0, "LEAGUE_ERROR"},
 	}
@@ -169,7 +169,7 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 	}{
 		{"with a LEAGUE_ERROR", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "no such token")}, protocol.ErrTokenInvalid, "no such token"},
 		{"without a detail", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "")}, protocol.ErrTokenInvalid, ""},
-		{"of a code nobody knows", &rpcFailure{77, "ODD", league("E077", "odd")}, "", "E077 ODD: odd"},
+		{"of an unknown code", &rpcFailure{77, "ODD", league("E077", "odd")}, "", "E077 ODD: odd"},
 		{"with other data", &rpcFailure{1001, "League full", jsontext.Value(`{"max_referees":2}`)}, "", "League full"},
 		{"with data that is no object", &rpcFailure{-32603, "Internal error", jsontext.Value(`"boom"`)}, "", "Internal error"},
 		{"with data that is no JSON", &rpcFailure{-32603, "Internal error", 5}, "", "Internal error"},
@@ -186,7 +186,7 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 	}
 }
 
-// The names of the catalogue are given only to errors that mean the same.
+// Only errors with the same meaning get the names of the catalogue.
 func TestErrorOfAnotherCatalogueKeepsItsName(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -216,9 +216,9 @@ func TestErrorOfAnotherCatalogueKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestErrorsAreTheSameHoweverCarried: a refusal reads alike whether a carrier
-// handed it over or sent it as bytes.
-func TestErrorsAreTheSameHoweverCarried(t *testing.T) {
+// TestErrorsAreTheSameOnAllCarriers compares a refusal on a carrier of values with the
+// same refusal on a carrier of bytes.
+func TestErrorsAreTheSameOnAllCarriers(t *testing.T) {
 	mux := newMux()
 	protocol.Invite.Handle(mux, protocol.NewStamp("player:P01", stopped()),
 		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
@@ -251,7 +251,7 @@ type refused struct{}
 func (refused) Error() string     { return "connection refused" }
 func (refused) Unreachable() bool { return true }
 
-func TestCallsThatFailOnTheWay(t *testing.T) {
+func TestCarrierErrorsHaveCodes(t *testing.T) {
 	lost := errors.New("connection reset")
 	tests := []struct {
 		name        string
@@ -263,7 +263,7 @@ func TestCallsThatFailOnTheWay(t *testing.T) {
 		{"time is up", context.DeadlineExceeded, protocol.ErrTimeout, -1, false},
 		{"time is up, wrapped", fmt.Errorf("post: %w", context.DeadlineExceeded), protocol.ErrTimeout, -1, false},
 		{"the connection broke", lost, protocol.ErrConnection, -2, false},
-		{"nobody listens", fmt.Errorf("post: %w", refused{}), protocol.ErrConnection, -2, true},
+		{"connection refused", fmt.Errorf("post: %w", refused{}), protocol.ErrConnection, -2, true},
 		{"an error of our own", protocol.Fault(protocol.ErrRateLimited, "wait"), protocol.ErrRateLimited, 22, false},
 	}
 	for _, test := range tests {
@@ -280,12 +280,12 @@ func TestCallsThatFailOnTheWay(t *testing.T) {
 	}
 }
 
-// TestCallerMayGiveUp: its own cancellation is its own, not an error of the
-// protocol, whatever the call made of it.
-func TestCallerMayGiveUp(t *testing.T) {
+// TestCancellationByTheCallerIsItsOwnError checks that a call returns context.Canceled after a cancellation
+// by the caller, whatever error the carrier returns.
+func TestCancellationByTheCallerIsItsOwnError(t *testing.T) {
 	for name, failure := range map[string]error{
-		"the carrier says so":        fmt.Errorf("post: %w", context.Canceled),
-		"the carrier says less":      errors.New("use of closed connection"),
+		"the carrier returns it":     fmt.Errorf("post: %w", context.Canceled),
+		"the carrier hides it":       errors.New("use of closed connection"),
 		"the other side gave up too": &protocol.Error{RPC: -32603, Detail: "Internal error", Remote: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -304,9 +304,9 @@ func TestCallerMayGiveUp(t *testing.T) {
 	assert.Nil(t, protocol.AsError(nil))
 }
 
-// TestOtherSideMayGiveUp: its cancellation is an error like any other to a
-// caller that has not given up.
-func TestOtherSideMayGiveUp(t *testing.T) {
+// TestCancellationByTheOtherSideIsAConnectionError checks that a cancellation by the other side is an ordinary
+// error for a caller that has not canceled.
+func TestCancellationByTheOtherSideIsAConnectionError(t *testing.T) {
 	mux := newMux()
 	handleAll(mux, func() error { return context.Canceled })
 	_, err := invite(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
@@ -317,8 +317,8 @@ func TestOtherSideMayGiveUp(t *testing.T) {
 	assert.Equal(t, []any{protocol.Code(""), -32603, true}, []any{e.Code, e.RPC, e.Remote})
 }
 
-// TestCallsLastAsLongAsTheirMethodAllows, and no longer than the caller does.
-func TestCallsLastAsLongAsTheirMethodAllows(t *testing.T) {
+// TestCallEndsAtTheTimeoutOfItsMethod also covers an earlier deadline of the caller.
+func TestCallEndsAtTheTimeoutOfItsMethod(t *testing.T) {
 	silent := callerFunc(func(ctx context.Context, _ sent) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

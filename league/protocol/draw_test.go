@@ -45,7 +45,7 @@ func TestCommitmentVectors(t *testing.T) {
 		protocol.EntropyCommitment("R2M1", "P100", filledWith(0xff)))
 }
 
-func TestCommitmentsAreWhatTheFormulasSay(t *testing.T) {
+func TestCommitmentsMatchTheFormulas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		league, match, agent := rapid.String().Draw(t, "league"), rapid.String().Draw(t, "match"), rapid.String().Draw(t, "agent")
 		if rapid.Bool().Draw(t, "long") {
@@ -63,16 +63,16 @@ func TestCommitmentsAreWhatTheFormulasSay(t *testing.T) {
 	})
 }
 
-// TestCommitmentsCannotBeShifted: moving a letter from one name to the next
-// gives another commitment.
-func TestCommitmentsCannotBeShifted(t *testing.T) {
+// TestCommitmentsSeparateTheirInputs moves a letter from one name to the next, which gives
+// another commitment.
+func TestCommitmentsSeparateTheirInputs(t *testing.T) {
 	n := counted()
 	assert.NotEqual(t, protocol.DrawCommitment("L", "R1M1", 1, "REF01", n), protocol.DrawCommitment("LR", "1M1", 1, "REF01", n))
 	assert.NotEqual(t, protocol.DrawCommitment("L", "R1M1", 1, "1REF", n), protocol.DrawCommitment("L", "R1M1", 11, "REF", n))
 	assert.NotEqual(t, protocol.EntropyCommitment("R1M1P", "01", n), protocol.EntropyCommitment("R1M1", "P01", n))
 }
 
-func TestSecretsAreWrittenInHex(t *testing.T) {
+func TestSecretIsHexadecimal(t *testing.T) {
 	s := counted()
 	text := protocol.Secret(s).Hex()
 	assert.Equal(t, "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f", text)

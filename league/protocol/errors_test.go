@@ -12,7 +12,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-func TestErrorsSpeak(t *testing.T) {
+func TestErrorText(t *testing.T) {
 	tests := []struct {
 		name string
 		err  *protocol.Error
@@ -28,7 +28,7 @@ func TestErrorsSpeak(t *testing.T) {
 	}
 }
 
-func TestErrorsGatherContext(t *testing.T) {
+func TestErrorContext(t *testing.T) {
 	e := protocol.Fault(protocol.ErrInvalidParityChoice, "no such choice").With("choice", "both").With("valid_choices", []string{"even", "odd"})
 	assert.Equal(t, map[string]any{"choice": "both", "valid_choices": []string{"even", "odd"}}, e.Context)
 	assert.Equal(t, 4004, e.RPC)
@@ -37,15 +37,15 @@ func TestErrorsGatherContext(t *testing.T) {
 	assert.Equal(t, []any{7, "INVALID_PARITY_CHOICE", nil}, []any{code, message, data}, "no LEAGUE_ERROR before it travels")
 }
 
-func TestOwnErrorsAreFoundInsideOthers(t *testing.T) {
+func TestAsErrorFindsAWrappedError(t *testing.T) {
 	own := protocol.Fault(protocol.ErrMatchNotFound, "no such match")
 	assert.Same(t, own, protocol.AsError(errors.Join(errors.New("first"), own)))
 	assert.False(t, protocol.Unreachable(own))
 	assert.False(t, protocol.Unreachable(nil))
 }
 
-// TestStrangersAreCutShort: what another side wrote does not flood an error.
-func TestStrangersAreCutShort(t *testing.T) {
+// TestUntrustedTextIsClipped limits the length of another agent's text in an error.
+func TestUntrustedTextIsClipped(t *testing.T) {
 	flood := strings.Repeat("é", 10000)
 	e := protocol.AsError(&rpcFailure{1, flood, nil})
 	assert.Less(t, len(e.Detail), 100)
@@ -56,13 +56,13 @@ func TestStrangersAreCutShort(t *testing.T) {
 	assert.Less(t, len(broken[0].Got), 100)
 }
 
-// carried is what a carrier says of an answer that was no message.
+// carried is the error of a carrier for a response that is not a message.
 type carried struct{ wait time.Duration }
 
 func (c carried) Error() string             { return "HTTP 429 Too Many Requests" }
 func (c carried) RetryAfter() time.Duration { return c.wait }
 
-func TestHowLongACallerIsAskedToWait(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	for name, test := range map[string]struct {
 		e    *protocol.Error
 		wait time.Duration
@@ -79,5 +79,5 @@ func TestHowLongACallerIsAskedToWait(t *testing.T) {
 			assert.Equal(t, test.wait, test.e.RetryAfter())
 		})
 	}
-	assert.Equal(t, protocol.ErrConnection, protocol.AsError(carried{time.Second}).Code, "no message says so")
+	assert.Equal(t, protocol.ErrConnection, protocol.AsError(carried{time.Second}).Code, "no message has the code")
 }

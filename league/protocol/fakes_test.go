@@ -11,7 +11,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An rpcFailure is a JSON-RPC error as a carrier gives it to its caller.
+// An rpcFailure is a JSON-RPC error as a carrier returns it.
 type rpcFailure struct {
 	code    int
 	message string
@@ -44,7 +44,7 @@ func (m *fakeMux) OnUnread(func(context.Context, string, error)) {}
 // ask calls a method with encoded params, as a carrier of bytes does.
 func (m *fakeMux) ask(t require.TestingT, method string, params []byte) (any, error) {
 	r, ok := m.routes[method]
-	require.True(t, ok, "nobody handles %s", method)
+	require.True(t, ok, "no handler of %s", method)
 	value, err := r.decode(params)
 	if err != nil {
 		return nil, err
@@ -55,14 +55,14 @@ func (m *fakeMux) ask(t require.TestingT, method string, params []byte) (any, er
 // give calls a method with a value, as the value bus does.
 func (m *fakeMux) give(t require.TestingT, method string, params any) (any, error) {
 	r, ok := m.routes[method]
-	require.True(t, ok, "nobody handles %s", method)
+	require.True(t, ok, "no handler of %s", method)
 	return r.handle(context.Background(), "", params)
 }
 
 // A callerFunc is a carrier made of one function.
 type callerFunc func(ctx context.Context, c sent) (any, error)
 
-// sent is what a caller was given.
+// sent is a recorded call.
 type sent = protocol.CallRequest
 
 var _ protocol.Caller = callerFunc(nil)
@@ -84,16 +84,14 @@ func stopped() *protocol.Clock {
 // pointer is the address of a value.
 func pointer[T any](v T) *T { return &v }
 
-// serveAll handles every method with an empty result, and counts the requests
-// that were let in.
+// serveAll handles every method with an empty result, and counts the accepted requests.
 func serveAll(mux protocol.Mux) *atomic.Int64 {
 	count := new(atomic.Int64)
 	handleAll(mux, func() error { count.Add(1); return nil })
 	return count
 }
 
-// handleAll handles every method with what answer says: an error, or an empty
-// result.
+// handleAll handles every method with the error of answer, or with an empty result.
 func handleAll(mux protocol.Mux, answer func() error) {
 	handle(mux, &protocol.RegisterReferee, answer)
 	handle(mux, &protocol.RegisterPlayer, answer)

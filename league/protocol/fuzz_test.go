@@ -12,8 +12,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An endpoint is a method with its types forgotten: one end answers requests,
-// and the other reads replies.
+// An endpoint is a method without its Go types: it answers requests and reads replies.
 type endpoint struct {
 	name, request, result string
 
@@ -64,8 +63,8 @@ func endpoints() []endpoint {
 	}
 }
 
-// seedMessages adds every example of the documents and one message of ours of
-// each type, to the methods that take them.
+// seedMessages adds every example of the documents, and one message of each type in our
+// form, to the methods that accept them.
 func seedMessages(f *testing.F, add func(method int, message []byte), of func(endpoint) string) {
 	f.Helper()
 	examples := originals(f)
@@ -116,7 +115,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// tokenIn is the token that a message shows, if it is nowhere else in it.
+// tokenIn returns the auth_token of a message if the message contains it only once.
 func tokenIn(raw []byte) string {
 	var shown struct {
 		AuthToken jsontext.Value `json:"auth_token"`
@@ -131,8 +130,8 @@ func tokenIn(raw []byte) string {
 	return token
 }
 
-// FuzzReply: whatever comes as the result of a call is a message or an error,
-// and nothing panics.
+// FuzzReply expects that every result of a call is a message or an error, and that
+// nothing panics.
 func FuzzReply(f *testing.F) {
 	add := func(method int, message []byte) { f.Add(uint8(method), message) }
 	seedMessages(f, add, func(e endpoint) string { return e.result })
@@ -143,7 +142,7 @@ func FuzzReply(f *testing.F) {
 	all := endpoints()
 	f.Fuzz(func(t *testing.T, which uint8, raw []byte) {
 		if len(raw) > 64<<10 {
-			return // nobody reads more
+			return // no reader accepts more
 		}
 		e := all[int(which)%len(all)]
 		envelope, err := e.call(callerFunc(func(_ context.Context, c sent) (any, error) { return c.Decode(raw) }))

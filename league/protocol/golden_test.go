@@ -64,8 +64,8 @@ func (g *golden) find(t require.TestingT) jsontext.Value {
 	return map[string]jsontext.Value{"request": rpc.Params, "response": rpc.Result, "error": rpc.Error.Data}[g.Kind]
 }
 
-// filled is the golden's message with the envelope members that its document
-// left out, and nothing else.
+// filled returns the golden's message, completed by the envelope members that its
+// document leaves out.
 func (g *golden) filled(t require.TestingT) jsontext.Value {
 	o := parse(t, g.message).(object)
 	for _, m := range []member{
@@ -81,9 +81,9 @@ func (g *golden) filled(t require.TestingT) jsontext.Value {
 	return text(o)
 }
 
-// judged are the goldens that a strict receiver accepts, completed where their
+// strictGoldens returns the goldens that a strict receiver accepts, completed where their
 // document leaves out the envelope.
-func judgedGoldens(t require.TestingT) []golden {
+func strictGoldens(t require.TestingT) []golden {
 	var all []golden
 	for _, g := range goldens(t) {
 		switch g.Mark {
@@ -157,8 +157,8 @@ func TestManifestListsEveryFile(t *testing.T) {
 	assert.ElementsMatch(t, found, listed)
 }
 
-// mayBeAdded lists what the encoding of a golden may say that the golden does
-// not: members that we always write, with the value that means absent.
+// mayBeAdded lists the members that the encoding of a golden may have beyond the golden:
+// members that this program always writes, with the value that means absent.
 var mayBeAdded = []struct {
 	messageType string
 	path        *regexp.Regexp
@@ -202,8 +202,8 @@ func TestGoldensSurviveDecodingAndEncoding(t *testing.T) {
 	}
 }
 
-// compare lists what of the original is missing or different in the copy, and
-// what the copy has besides, by path.
+// compare lists the paths that are missing or different in the copy, and those that
+// only the copy has.
 func compare(path string, original, copied tree) (lost []string, added map[string]tree) {
 	added = map[string]tree{}
 	inner := func(path string, a, b tree) {
@@ -280,7 +280,7 @@ func TestCompareSeesEveryDifference(t *testing.T) {
 }
 
 func TestWholeGoldensHaveNoBrokenField(t *testing.T) {
-	for _, g := range judgedGoldens(t) {
+	for _, g := range strictGoldens(t) {
 		t.Run(g.File, func(t *testing.T) {
 			assert.Empty(t, protocol.Examine(g.Type, g.message))
 		})
@@ -303,9 +303,9 @@ func TestGoldensWithoutEnvelopeLackNothingElse(t *testing.T) {
 	}
 }
 
-// TestForeignErrorsArePlainJSON covers the examples of 004 whose error is no
-// LEAGUE_ERROR, and the registry of games: they survive as they are.
-func TestForeignErrorsArePlainJSON(t *testing.T) {
+// TestErrorsOf004ArePlainJSON covers the examples of 004 whose error is not a
+// LEAGUE_ERROR, and the registry of games. Decoding and encoding do not change them.
+func TestErrorsOf004ArePlainJSON(t *testing.T) {
 	for _, g := range goldens(t) {
 		if g.Type != "" {
 			continue

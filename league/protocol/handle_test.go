@@ -13,7 +13,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// refusal is the error of a refused request, and the LEAGUE_ERROR it carries.
+// refusal returns the error of a refused request, and its LEAGUE_ERROR.
 func refusal(t require.TestingT, err error) (*protocol.Error, *protocol.LeagueError) {
 	var e *protocol.Error
 	require.ErrorAs(t, err, &e)
@@ -41,8 +41,8 @@ func names(fields []protocol.FieldError) []string {
 	return all
 }
 
-// TestBrokenRequestsAreRefused: E018 before E003 before E021 before E002, and
-// context.fields lists all that is broken.
+// TestBrokenRequestsAreRefused covers the order of the codes, E018, E003, E021, E002, and
+// the list of all broken fields in context.fields.
 func TestBrokenRequestsAreRefused(t *testing.T) {
 	type change struct {
 		path  string
@@ -118,8 +118,8 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// TestThousandsOfBrokenFields are counted, and not all repeated.
-func TestThousandsOfBrokenFields(t *testing.T) {
+// TestThousandsOfBrokenFieldsAreCounted limits the listed fields; the text has the full count.
+func TestThousandsOfBrokenFieldsAreCounted(t *testing.T) {
 	mux := newMux()
 	serveAll(mux)
 	rows := array{}
@@ -133,8 +133,8 @@ func TestThousandsOfBrokenFields(t *testing.T) {
 	assert.Len(t, brokenFields(t, l), 50)
 }
 
-// TestMillionsOfBrokenFields take no more room than the message itself.
-func TestMillionsOfBrokenFields(t *testing.T) {
+// TestMillionsOfBrokenFieldsNeedLittleMemory needs no more memory than the message itself.
+func TestMillionsOfBrokenFieldsNeedLittleMemory(t *testing.T) {
 	for name, rows := range map[string]string{
 		"empty rows": "[" + strings.Repeat("{},", 300_000) + "{}]",
 		"no rows":    "[" + strings.Repeat("1,", 500_000) + "1]",
@@ -144,7 +144,7 @@ func TestMillionsOfBrokenFields(t *testing.T) {
 	}
 }
 
-func TestParamsThatAreNoMessage(t *testing.T) {
+func TestParamsThatAreNotAMessageAreRefused(t *testing.T) {
 	tests := []struct {
 		name, params string
 		code         protocol.Code
@@ -193,7 +193,7 @@ func TestParamsThatAreNoMessage(t *testing.T) {
 	})
 }
 
-// TestRefusalIsAWholeLeagueError: what travels is a message like any other.
+// TestRefusalIsAWholeLeagueError checks that the sent error data is a valid message.
 func TestRefusalIsAWholeLeagueError(t *testing.T) {
 	mux := newMux()
 	protocol.Query.Handle(mux, protocol.NewStamp("league_manager", stopped()),
@@ -225,8 +225,8 @@ func TestRefusalIsAWholeLeagueError(t *testing.T) {
 	}
 }
 
-// TestRefusalEchoesTheConversation, also of a request that is refused before
-// it is understood; what cannot be echoed is replaced.
+// TestRefusalEchoesTheConversation also covers unreadable requests, and conversation ids
+// that cannot be echoed.
 func TestRefusalEchoesTheConversation(t *testing.T) {
 	long := "conv-" + strings.Repeat("x", 123)
 	tests := []struct {
@@ -260,7 +260,7 @@ func TestRefusalEchoesTheConversation(t *testing.T) {
 	})
 }
 
-// TestRefusalKeepsTokensSecret: an error says what it got, but not a token.
+// TestRefusalKeepsTokensSecret checks that the got member of an error has no token.
 func TestRefusalKeepsTokensSecret(t *testing.T) {
 	secret := strings.Repeat("tok-secret", 31)
 	mux := newMux()
@@ -286,9 +286,9 @@ func TestRefusalKeepsTokensSecret(t *testing.T) {
 	}
 }
 
-// TestAnErrorOfAHandlerTravels when it is meant for others, as an error of the
-// catalogue; any other is an internal error, and its text stays at home.
-func TestAnErrorOfAHandlerTravels(t *testing.T) {
+// TestErrorOfAHandlerIsSent covers errors of the catalogue, which are sent, and all
+// other errors, which become an internal error without their text.
+func TestErrorOfAHandlerIsSent(t *testing.T) {
 	answer := func(t *testing.T, failure error) error {
 		mux := newMux()
 		protocol.Ping.Handle(mux, protocol.NewStamp("player:P01", stopped()),

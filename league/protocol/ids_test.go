@@ -82,9 +82,8 @@ func TestIDsAreInOrder(t *testing.T) {
 
 func sign(n int) int { return min(max(n, -1), 1) }
 
-// TestIDsHaveOneOrder: however ids are mixed, comparing any two of them agrees
-// with every other pair.
-func TestIDsHaveOneOrder(t *testing.T) {
+// TestOrderOfIDsIsTotal checks that the comparisons of all pairs of ids agree.
+func TestOrderOfIDsIsTotal(t *testing.T) {
 	some := rapid.OneOf(rapid.StringMatching(`P\d{1,4}`), rapid.StringMatching(`REF\d{1,3}`), rapid.StringMatching(`[PR]?[a-z0-9]{0,3}`))
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := some.Draw(t, "a"), some.Draw(t, "b"), some.Draw(t, "c")
@@ -269,7 +268,7 @@ func TestSenders(t *testing.T) {
 		{"no kind", "P01", "P01", false},
 		{"no name", "player:", "", false},
 		{"no name either", "referee:", "", false},
-		{"a kind nobody knows", "spectator:P01", "P01", false},
+		{"an unknown kind", "spectator:P01", "P01", false},
 		{"capitals", "PLAYER:P01", "P01", false},
 		{"a manager with a name", "league_manager:1", "1", false},
 	}

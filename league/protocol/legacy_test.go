@@ -12,8 +12,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// The requests of the first form of the protocol, word for word as the code in
-// the documents sends them.
+// The requests of the first form of the protocol, exactly as the code in the documents
+// sends them.
 const (
 	oldReferee = `{"referee_meta":{"display_name":"Referee Alpha","version":"1.0.0","game_types":["even_odd"],
 		"contact_endpoint":"http://localhost:8001/mcp","max_concurrent_matches":2}}` // spec 003 §5.4.2
@@ -24,7 +24,7 @@ const (
 		"league_id":"league_2025_even_odd","query_type":"GET_STANDINGS"}` // §5.11.2
 )
 
-// received is a mux that keeps what reaches its handlers.
+// received is a mux that stores the requests of its handlers.
 func received(requests *[]any) *fakeMux {
 	mux := newMux()
 	stamp := protocol.NewStamp("league_manager", stopped())
@@ -47,7 +47,7 @@ func received(requests *[]any) *fakeMux {
 	return mux
 }
 
-func TestOldDialectIsFilledIn(t *testing.T) {
+func TestLegacyRequestIsCompleted(t *testing.T) {
 	filled := func(messageType, sender string) protocol.Envelope {
 		return protocol.Envelope{Protocol: "league.v2", MessageType: messageType, Sender: sender, Timestamp: "2025-01-15T10:30:00Z"}
 	}
@@ -62,7 +62,7 @@ func TestOldDialectIsFilledIn(t *testing.T) {
 			Envelope: filled(protocol.TypeRefereeRegisterRequest, "referee:unknown"),
 			RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee Alpha", Version: "1.0.0", GameTypes: []string{"even_odd"},
 				ContactEndpoint: "http://localhost:8001/mcp", MaxConcurrentMatches: 2}}, true},
-		{"a referee that says little", "register_referee", `{"referee_meta":{"display_name":"R","contact_endpoint":"http://r"}}`,
+		{"a referee with the minimum", "register_referee", `{"referee_meta":{"display_name":"R","contact_endpoint":"http://r"}}`,
 			&protocol.RefereeRegisterRequest{
 				Envelope: filled(protocol.TypeRefereeRegisterRequest, "referee:unknown"),
 				RefereeMeta: protocol.RefereeMeta{DisplayName: "R", Version: "1.0.0", GameTypes: []string{"even_odd"},
@@ -95,7 +95,7 @@ func TestOldDialectIsFilledIn(t *testing.T) {
 	}
 }
 
-// envelopeOf is the envelope of a message, to look at and to change.
+// envelopeOf returns the envelope of a message, which a test may change.
 func envelopeOf(message any) *protocol.Envelope {
 	switch m := message.(type) {
 	case *protocol.RefereeRegisterRequest:
@@ -114,8 +114,8 @@ func envelopeOf(message any) *protocol.Envelope {
 	panic("no such message here")
 }
 
-// TestOldDialectStillNeedsItsOwnFields: only the envelope is filled in.
-func TestOldDialectStillNeedsItsOwnFields(t *testing.T) {
+// TestLegacyRequestNeedsItsOwnFields checks that only the envelope is completed.
+func TestLegacyRequestNeedsItsOwnFields(t *testing.T) {
 	tests := []struct {
 		name, method, params string
 		code                 protocol.Code
@@ -124,7 +124,7 @@ func TestOldDialectStillNeedsItsOwnFields(t *testing.T) {
 		{"a choice without game and deadline", "choose_parity", oldChoice, "E003", []string{"game_type", "deadline"}},
 		{"a player without an endpoint", "register_player", `{"player_meta":{"display_name":"A"}}`, "E003",
 			[]string{"player_meta.contact_endpoint"}},
-		{"what is there is judged", "register_player", strings.Replace(oldPlayer, "league.v2", "league.v1", 1), "E018", []string{"protocol"}},
+		{"existing members are validated", "register_player", strings.Replace(oldPlayer, "league.v2", "league.v1", 1), "E018", []string{"protocol"}},
 		{"null is not absent", "register_player",
 			`{"sender":null,"player_meta":{"display_name":"A","contact_endpoint":"e","version":null,"game_types":null}}`, "E003",
 			[]string{"sender", "player_meta.version", "player_meta.game_types"}},
@@ -143,9 +143,9 @@ func TestOldDialectStillNeedsItsOwnFields(t *testing.T) {
 	}
 }
 
-// TestOneMissingEnvelopeFieldIsNoOldDialect: who sends one of timestamp and
-// conversation_id knows the present protocol, and must send both.
-func TestOneMissingEnvelopeFieldIsNoOldDialect(t *testing.T) {
+// TestRequestWithOneOfTwoEnvelopeFieldsIsNotLegacy: a request with a timestamp or a
+// conversation_id is in the present form, and must have both.
+func TestRequestWithOneOfTwoEnvelopeFieldsIsNotLegacy(t *testing.T) {
 	old := []struct{ name, method, params string }{
 		{"referee", "register_referee", oldReferee},
 		{"player", "register_player", oldPlayer},
@@ -172,8 +172,7 @@ func TestOneMissingEnvelopeFieldIsNoOldDialect(t *testing.T) {
 	}
 }
 
-// TestOldDialectConversationsDiffer: two requests are two conversations.
-func TestOldDialectConversationsDiffer(t *testing.T) {
+func TestLegacyRequestsGetDifferentConversations(t *testing.T) {
 	moment := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
 	clock := protocol.NewClock(func() time.Time { moment = moment.Add(time.Microsecond); return moment }, nil)
 	mux := newMux()

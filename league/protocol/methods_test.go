@@ -9,9 +9,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// TestMessagesNameTheirMethod: for mcp_message and for methods nobody knows,
-// the message type decides (spec 003 §5.11.2).
-func TestMessagesNameTheirMethod(t *testing.T) {
+// TestMessageTypeNamesTheMethod covers mcp_message and unknown methods, where the message
+// type determines the method (spec 003 §5.11.2).
+func TestMessageTypeNamesTheMethod(t *testing.T) {
 	methods := map[string]string{
 		"REFEREE_REGISTER_REQUEST": "register_referee",
 		"LEAGUE_REGISTER_REQUEST":  "register_player",
@@ -49,7 +49,7 @@ func TestMessagesNameTheirMethod(t *testing.T) {
 	assert.Equal(t, "update_standings", method)
 }
 
-func TestWhatNamesNoMethod(t *testing.T) {
+func TestParamsWithoutKnownMessageTypeNameNoMethod(t *testing.T) {
 	for name, params := range map[string]any{
 		"nothing":             nil,
 		"no bytes":            []byte(nil),
@@ -71,7 +71,7 @@ func TestWhatNamesNoMethod(t *testing.T) {
 	}
 }
 
-// TestResponseTimes is spec 003 table 5.
+// TestResponseTimes covers spec 003 table 5.
 func TestResponseTimes(t *testing.T) {
 	for name, times := range map[string][2]time.Duration{
 		"register_referee":        {protocol.RegisterReferee.Timeout, 10 * time.Second},

@@ -24,8 +24,8 @@ var (
 	asObject  = scalars(`{"P01":null}`, `{"P01":""}`, `{"P01":-1}`, `{"P01":"`+aDigest+`"}`, "[null]", "[{}]", `[""]`)
 	asLiteral = scalars("false")
 
-	// asText would steer a terminal, or is as long as some field allows, and a
-	// letter longer.
+	// asText contains control characters, or has the maximum length of a field, or one
+	// character more.
 	asText = func() (values []tree) {
 		values = words("a\x1bb", "a\nb", "\u202eab", "a\u2028b", "a\u009fb")
 		for _, n := range []int{50, 128, 200, 300, 500} {
@@ -66,7 +66,7 @@ func words(texts ...string) (values []tree) {
 	return values
 }
 
-// formed are words in place of one of the same form.
+// formed returns replacements for a string of the same form.
 func formed(word string) []tree {
 	switch {
 	case len(word) == 64:
@@ -85,7 +85,7 @@ func formed(word string) []tree {
 	return nil
 }
 
-// panicking is a TestingT for what is made before any test runs.
+// panicking is a TestingT for values that are created before any test runs.
 type panicking struct{}
 
 func (panicking) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
@@ -99,7 +99,7 @@ func quoted(s string) scalar {
 	return scalar(q)
 }
 
-// mutations lists ways to make a tree that differs from v at one place.
+// mutations lists ways to make a tree that differs from v at one position.
 func mutations(v tree, p place) []func() tree {
 	_, value := at(v, p)
 	_, parent := at(v, p[:len(p)-1])
@@ -144,7 +144,7 @@ func mutations(v tree, p place) []func() tree {
 	return ways
 }
 
-// mutant draws a message that differs from v at one to four places.
+// mutant draws a message that differs from v at one to four positions.
 func mutant(t *rapid.T, v tree) tree {
 	for range rapid.IntRange(1, 4).Draw(t, "changes") {
 		all := places(v)
@@ -157,11 +157,11 @@ func mutant(t *rapid.T, v tree) tree {
 	return v
 }
 
-// originals are the messages to mutate, by type: what the documents show, and
-// what we may send.
+// originals returns the messages to mutate, by type: the examples of the documents, and
+// the samples.
 func originals(t require.TestingT) map[string][]tree {
 	made := map[string][]tree{}
-	for _, g := range judgedGoldens(t) {
+	for _, g := range strictGoldens(t) {
 		made[g.Type] = append(made[g.Type], parse(t, g.message))
 	}
 	for messageType := range samples() {
@@ -170,7 +170,7 @@ func originals(t require.TestingT) map[string][]tree {
 	return made
 }
 
-// A suspect is a message that may be broken, and what Examine finds in it.
+// A suspect is a message that may be broken, with the result of Examine.
 type suspect struct {
 	messageType string
 	tree        tree
@@ -221,9 +221,9 @@ func TestValidatorAgreesWithSchemas(t *testing.T) {
 	assert.Positive(t, admitted.Load(), "no mutant was let in: little was compared")
 }
 
-// telling are the places of a sample where no other place stands for it: the
-// envelope is the same in all messages, the fields are the same in all
-// acknowledgements, in all rows of a table and in both seats of a match.
+// telling returns the positions of a sample without those that repeat others: the
+// envelope is the same in all messages, and the fields are the same in all
+// acknowledgements, in all rows of a table and on both sides of a match.
 func telling(messageType string, sample tree) []place {
 	if _, bare := newMessage[messageType]().(*protocol.Ack); bare && messageType != protocol.TypeMatchResultAck {
 		return nil
@@ -244,8 +244,8 @@ func requestTypes() []string {
 	})
 }
 
-// irregular tells what a schema cannot see: a name that stands twice in an
-// object, and an integer that is spelled as a fraction (1.0, 1e2).
+// irregular tells whether a message has a defect that a schema cannot detect: a repeated
+// name in an object, or an integer that is written as a fraction (1.0, 1e2).
 func irregular(v tree) bool {
 	switch v := v.(type) {
 	case object:

@@ -12,9 +12,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// TestRepliesAreFilledIn: a handler says what it has to say, and the method
-// adds the envelope around it.
-func TestRepliesAreFilledIn(t *testing.T) {
+// TestRepliesGetAnEnvelope checks that the method adds the envelope to a handler's reply.
+func TestRepliesGetAnEnvelope(t *testing.T) {
 	mux := newMux()
 	protocol.Invite.Handle(mux, protocol.NewStamp("player:P01", stopped()),
 		func(_ context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
@@ -46,7 +45,7 @@ func TestRepliesAreFilledIn(t *testing.T) {
 	}
 }
 
-// TestToolsNeedNoParams, and their answers are messages all the same.
+// TestToolsNeedNoParams also checks that the answers have an envelope.
 func TestToolsNeedNoParams(t *testing.T) {
 	tests := []struct{ name, params, conversation string }{
 		{"absent", "", "conv-ping"},
@@ -74,7 +73,7 @@ func TestToolsNeedNoParams(t *testing.T) {
 	})
 }
 
-// TestHandlersGetTheBearer, and the request as it was sent.
+// TestHandlersGetTheBearer also checks that the request is unchanged.
 func TestHandlersGetTheBearer(t *testing.T) {
 	mux := newMux()
 	protocol.StartMatch.Handle(mux, protocol.NewStamp("referee:REF01", stopped()),

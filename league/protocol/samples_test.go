@@ -20,8 +20,8 @@ const (
 	aURL    = "http://localhost:8101/mcp"
 )
 
-// samples is one message of every type as our own agents may send it: with
-// every member that there is, optional or not.
+// samples has one message of every type with all members, as this program's agents may
+// send it.
 func samples() map[string]any {
 	envelope := func(messageType, sender string) protocol.Envelope {
 		return protocol.Envelope{
@@ -161,7 +161,7 @@ func samples() map[string]any {
 	return made
 }
 
-// sampleJSON is a sample as it travels.
+// sampleJSON returns the encoding of a sample.
 func sampleJSON(t require.TestingT, messageType string) jsontext.Value {
 	raw, err := json.Marshal(samples()[messageType])
 	require.NoError(t, err)
@@ -187,8 +187,8 @@ func TestSamplesSurviveDecodingAndEncoding(t *testing.T) {
 	}
 }
 
-// TestSchemasAndSamplesHaveTheSameFields keeps the table of fields complete: nothing
-// that we may send is unknown to it, and nothing in it is beyond our types.
+// TestSchemasAndSamplesHaveTheSameFields checks that the table of fields and the Go types
+// have the same members.
 func TestSchemasAndSamplesHaveTheSameFields(t *testing.T) {
 	for _, messageType := range protocol.MessageTypes() {
 		t.Run(messageType, func(t *testing.T) {

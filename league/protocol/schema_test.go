@@ -13,7 +13,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// compiled is the schema of a message type, as a stranger would use it.
+// compiled returns the schema of a message type, compiled by a third-party library.
 func compiled(t require.TestingT, messageType string) *jsonschema.Schema {
 	schema, ok := protocol.Schema(messageType)
 	require.True(t, ok)
@@ -30,7 +30,7 @@ func compiled(t require.TestingT, messageType string) *jsonschema.Schema {
 	return s
 }
 
-// accepts tells what a schema says of a message.
+// accepts tells whether a schema accepts a message.
 func accepts(t require.TestingT, s *jsonschema.Schema, raw []byte) error {
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestUnknownMessageTypeHasNoSchema(t *testing.T) {
 }
 
 func TestSchemasAcceptGoldens(t *testing.T) {
-	for _, g := range judgedGoldens(t) {
+	for _, g := range strictGoldens(t) {
 		t.Run(g.File, func(t *testing.T) {
 			assert.NoError(t, accepts(t, compiled(t, g.Type), g.message))
 		})

@@ -97,7 +97,7 @@ func TestTimestamps(t *testing.T) {
 			assert.Equal(t, test.want.IsZero(), err != nil)
 			assert.Equal(t, err == nil, protocol.ValidTimestamp(test.text))
 			if err != nil {
-				assert.Less(t, len(err.Error()), 200, "a stranger's text is cut short")
+				assert.Less(t, len(err.Error()), 200, "untrusted text is clipped")
 			}
 		})
 	}
@@ -174,13 +174,12 @@ func TestFormattedTimestampsCanBeRead(t *testing.T) {
 	})
 }
 
-// TestClockFormatsLikeFormatTimestamp, whatever it remembers.
 func TestClockFormatsLikeFormatTimestamp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clock := protocol.SystemClock()
 		base := someTime(t)
 		for range 200 {
-			// A cache of some seconds is asked in and around its size.
+			// The clock caches some seconds: draw moments inside and outside the cache.
 			moment := base.Add(time.Duration(rapid.Int64Range(-200, 200).Draw(t, "seconds")) * time.Second)
 			if rapid.Bool().Draw(t, "elsewhere") {
 				moment = moment.In(time.FixedZone("", 2*3600))

@@ -44,7 +44,7 @@ func TestTokenVectors(t *testing.T) {
 	assert.Equal(t, "none", protocol.NoToken)
 }
 
-func TestTokensAreWhatTheFormulasSay(t *testing.T) {
+func TestTokensMatchTheFormulas(t *testing.T) {
 	id := rapid.StringMatching(`(P|REF)\d{2,4}`)
 	rapid.Check(t, func(t *rapid.T) {
 		var secret [32]byte
@@ -66,8 +66,7 @@ func TestTokensAreWhatTheFormulasSay(t *testing.T) {
 	})
 }
 
-// TestEveryInputCounts: whoever changes one input gets another token.
-func TestEveryInputCounts(t *testing.T) {
+func TestEveryInputChangesTheToken(t *testing.T) {
 	secret, other := counted(), counted()
 	other[31] ^= 1
 	access := func(token, league, match string, attempt int, referee string) string {
@@ -103,7 +102,7 @@ func TestEveryInputCounts(t *testing.T) {
 	}
 }
 
-func TestKeysServeManyAtOnce(t *testing.T) {
+func TestTokenKeyIsSafeForConcurrentUse(t *testing.T) {
 	key := protocol.KeyOf("tok-p01")
 	var all sync.WaitGroup
 	for i := range 50 {

@@ -136,7 +136,7 @@ func (s *suspect) valueCheckAgrees(t require.TestingT) {
 // it breaks no rule of a field, and cannot be read: the one exception.
 const tooLarge = "1e400"
 
-// Where a message cannot be decoded, Examine says why.
+// Examine explains every message that cannot be decoded.
 func (s *suspect) isBrokenWhenItCannotBeRead(t require.TestingT) {
 	if s.unreadable != nil && len(s.broken) == 0 {
 		require.Contains(t, string(s.raw), tooLarge, "%s cannot be read: %v", s.raw, s.unreadable)

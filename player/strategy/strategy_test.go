@@ -233,7 +233,7 @@ func TestStrategiesWithMemory(t *testing.T) {
 		{"frequency: matches without a draw do not count", "frequency",
 			[]past{{"P02", "odd", ""}, {"P02", "odd", ""}, {"P03", "", "even"}}, "even"},
 
-		{"mirror: nobody was met yet", "mirror", nil, either},
+		{"mirror: no finished match", "mirror", nil, either},
 		{"mirror: the opponent's only choice", "mirror", []past{{"P02", "odd", "even"}}, "odd"},
 		{"mirror: the opponent's last choice, not its commonest", "mirror",
 			[]past{{"P02", "odd", "odd"}, {"P02", "odd", "odd"}, {"P02", "even", "odd"}}, "even"},
@@ -245,7 +245,7 @@ func TestStrategiesWithMemory(t *testing.T) {
 		{"mirror: an opponent that only forfeited is unknown", "mirror",
 			[]past{{"P02", "", ""}, {"P03", "even", "odd"}}, "even"},
 
-		{"contrarian: nobody was met yet", "contrarian", nil, either},
+		{"contrarian: no finished match", "contrarian", nil, either},
 		{"contrarian: against the opponent's only choice", "contrarian", []past{{"P02", "odd", "odd"}}, "even"},
 		{"contrarian: against the commonest, not the last", "contrarian",
 			[]past{{"P02", "even", "odd"}, {"P02", "even", "odd"}, {"P02", "odd", "odd"}}, "odd"},

@@ -237,7 +237,7 @@ func TestCloseStopsTheBot(t *testing.T) {
 			b.Close()
 			assert.Equal(t, tt.longer, time.Since(began) >= untilKill)
 			assert.Contains(t, b.log.String(), "goodbye")
-			_, err := io.ReadAll(held) // which has an end: nobody holds it any more
+			_, err := io.ReadAll(held) // which has an end: no process has it open
 			require.NoError(t, err)
 			assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "not even a zombie is left")
 			b.Close()
@@ -301,7 +301,7 @@ func TestFailingBotIsRestartedAfterAPause(t *testing.T) {
 	assert.Regexp(t, `the next start is in (\d+ms|1s)`, err.Error())
 }
 
-func TestPauses(t *testing.T) {
+func TestPauseAfterFailures(t *testing.T) {
 	tests := []struct {
 		failures int
 		limit    time.Duration
@@ -326,7 +326,7 @@ func TestTimeForADecision(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		v := view("R1M1")
-		assert.Equal(t, time.Minute, timeFor(t.Context(), v, time.Minute), "nobody waits for it")
+		assert.Equal(t, time.Minute, timeFor(t.Context(), v, time.Minute), "no deadline")
 		assert.Equal(t, 8*time.Second, timeFor(ctx, v, time.Minute), "the caller does")
 		assert.Equal(t, 5*time.Second, timeFor(ctx, v, 5*time.Second))
 		v.Within = 5 * time.Second

@@ -66,7 +66,7 @@ func TestSameViewGivesSameQuestion(t *testing.T) {
 	assert.Equal(t, string(one), string(two), "and so a bot that is a function plays the same league again")
 }
 
-func TestAnswers(t *testing.T) {
+func TestAnswerLines(t *testing.T) {
 	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8"}
 	tests := []struct {
 		name, line string

@@ -22,7 +22,7 @@ import (
 
 const key = "sk-of-the-tests"
 
-// said is the reply of an endpoint whose model says something.
+// said returns the reply of an endpoint with the text of its model.
 func said(text string) string {
 	content, _ := json.Marshal(text)
 	return fmt.Sprintf(`{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant",`+
@@ -119,7 +119,7 @@ func TestModel(t *testing.T) {
 		{"a talkative one", []http.HandlerFunc{says("Let me think.\n\nThe draws are independent, so I will go with **Odd**.")}, "odd", 1, `"completion_tokens":2`},
 		{"one that cannot decide", []http.HandlerFunc{says("Either even or odd will do.")}, "", 1, "the model named several options"},
 		{"one that refuses", []http.HandlerFunc{says("As a language model I do not gamble.")}, "", 1, "the model named no option"},
-		{"one that says nothing", []http.HandlerFunc{says("")}, "", 1, "the model named no option"},
+		{"an empty reply", []http.HandlerFunc{says("")}, "", 1, "the model named no option"},
 		{"no choices", []http.HandlerFunc{raw(200, `{"choices":[]}`)}, "", 1, "without a choice"},
 		{"another language", []http.HandlerFunc{raw(200, "<html>It works!</html>")}, "", 1, "invalid character"},
 		{"rate limited, once", []http.HandlerFunc{busy(429, "0"), says("odd")}, "odd", 2, "retrying the call of the language model"},
@@ -160,7 +160,7 @@ func TestModel(t *testing.T) {
 			assert.NotContains(t, logged.String(), key)
 			assert.Less(t, logged.text.Len(), 4<<10)
 			assert.Regexp(t, fmt.Sprintf(`^m: 1 question, %d answered by chance; `, byChance), m.Account())
-			assert.Zero(t, elsewhere.Load(), "nobody else gets the key")
+			assert.Zero(t, elsewhere.Load(), "the key is sent to the endpoint only")
 		})
 	}
 }
@@ -210,7 +210,7 @@ func TestAccountOfAModel(t *testing.T) {
 	assert.EqualError(t, err, "llm: no move to choose from")
 }
 
-// A silence is a network on which nobody answers, or says to come back.
+// A silence is a network without responses, or with a request to retry later.
 type silence struct {
 	status int
 	after  string

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWords(t *testing.T) {
+func TestCommandLineIsSplitIntoWords(t *testing.T) {
 	tests := []struct {
 		name, line string
 		want       []string
