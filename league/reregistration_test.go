@@ -102,7 +102,7 @@ func TestAgentWithItsTokenIsReadmitted(t *testing.T) {
 				players := w.Players(2)
 				synctest.Wait() // the agents have answered the manager's pings
 				q := w.Application("Agent P02")
-				q.Sender = "player:whoever"
+				q.Sender = "player:unknown"
 				q.AuthToken = w.Token(test.id)
 				q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p02")
 				if test.moved {

@@ -17,8 +17,8 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// nim is a game of many alternating moves: side A begins, a move takes one to
-// three from a heap, and whoever takes the last one wins.
+// nim is a game of many alternating moves: side A begins, a move takes one to three from a
+// heap, and the side that takes the last one wins.
 type nim struct{ heap int }
 
 func (nim) Info() rules.Info {

@@ -41,9 +41,8 @@ func heard() (mux *transport.Mux, calls *[]string) {
 	return mux, calls
 }
 
-// Whatever is sent: nothing panics, the answer is JSON or none, and a body that
-// is read in the short way is read as by the book, which a space before its
-// last brace enforces.
+// For any request, nothing panics and the answer is JSON or empty. The codec decodes a
+// body in our form like any other, which a space before its last brace enforces.
 func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		mux, calls := heard()
@@ -63,8 +62,8 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// Whatever is answered: nothing panics, what is decoded is JSON, and the short
-// way and that by the book come to the same.
+// For any response, nothing panics, a decoded result is JSON, and both ways of decoding
+// agree.
 func FuzzDecodeResponse(f *testing.F) {
 	whole := func(result []byte) (any, error) {
 		v := jsontext.Value(result)

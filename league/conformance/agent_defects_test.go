@@ -16,8 +16,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A flaw is something planted in an agent of ours, and the requirement that must
-// not hold then.
+// A flaw is a planted defect in one of our agents, and the requirement that it must break.
 type flaw struct {
 	name, found string
 	tamper
@@ -157,7 +156,7 @@ func flawsOfManagers() []flaw {
 			delete(response, "result")
 			response["error"] = object{"code": -32601, "message": "Method not found"}
 		})}},
-		{"answers whoever has any token", "M-AUT-04", tamper{response: answering("league_query", func(_, response object) {
+		{"answers queries with any token", "M-AUT-04", tamper{response: answering("league_query", func(_, response object) {
 			if inner(response, "error", "data")["error_code"] == "E014" {
 				result(response, object{"success": true, "data": object{}})
 			}

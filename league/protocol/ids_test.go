@@ -159,7 +159,7 @@ func TestMatchIDHasOneTextForm(t *testing.T) {
 func TestMatchConversations(t *testing.T) {
 	assert.Equal(t, "conv-r1m1-a1", protocol.MatchConversation("R1M1", 1))
 	assert.Equal(t, "conv-r12m345-a10", protocol.MatchConversation("R12M345", 10))
-	assert.Equal(t, "conv-finale é-a2", protocol.MatchConversation("FINALE é", 2), "other makers' ids stay readable")
+	assert.Equal(t, "conv-finale é-a2", protocol.MatchConversation("FINALE é", 2), "third-party ids stay readable")
 }
 
 func TestLeagueIDs(t *testing.T) {

@@ -437,7 +437,7 @@ func TestLateRepliesAreDropped(t *testing.T) {
 	}
 }
 
-// Callers that leave at any time, handlers that take any time: whoever gets an
+// Callers leave at any time and handlers take any time, but each caller that gets an
 // answer gets its own.
 func TestEveryCallGetsItsOwnAnswer(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {

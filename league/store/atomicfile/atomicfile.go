@@ -11,10 +11,10 @@ import (
 	"runtime"
 )
 
-// WriteFile makes path hold data, in place of what it held before. Whoever
-// reads it meanwhile sees the old content or the new, never a part: the data
-// goes to a file beside it first, which then takes the name. The folder must be
-// there. When WriteFile returns without an error, the data is on disk.
+// WriteFile atomically replaces the content of path. A concurrent reader sees the old
+// content or the new, never a part: WriteFile writes to a temporary file in the same
+// folder and renames it. The folder must exist. When WriteFile returns nil, the data is on
+// disk.
 func WriteFile(path string, data []byte, mode os.FileMode) error {
 	temporary, err := stage(path, data, mode)
 	if err != nil {
@@ -44,10 +44,10 @@ func CreateFile(path string, data []byte, mode os.FileMode) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// stage writes data to a new file in the folder of path, down to the disk, and
-// returns its name; after an error no such file is left.
+// stage writes data to a new file in the folder of path, syncs it and returns its name.
+// After an error no such file is left.
 func stage(path string, data []byte, mode os.FileMode) (temporary string, err error) {
-	// The dot hides it from whoever lists the folder for files of its own.
+	// The dot hides the file from programs that list the folder.
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return "", err
