@@ -63,7 +63,12 @@ func (x *exam) openManager(ctx context.Context, other func(*call) response) *fak
 		g.token = "tok-ref01-" + rand.Text()
 	}
 	if x.options.Listener != nil {
-		g.fakeAgent = newFakes(ctx, x).open(x.options.Listener, func(c *call) response { return g.play(c, other) })
+		ready := make(chan struct{}) // a call may arrive before open returns
+		defer close(ready)
+		g.fakeAgent = newFakes(ctx, x).open(x.options.Listener, func(c *call) response {
+			<-ready
+			return g.play(c, other)
+		})
 		x.dialect = g.dialect
 	}
 	return g
