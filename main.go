@@ -18,6 +18,7 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	cmd.ConfigureLogs()
 	return cmd.Execute(ctx, version(), os.Args[1:], os.Stdout, os.Stderr)
 }
 

@@ -16,9 +16,9 @@ import (
 // logTime is the time format of logs; times are UTC.
 const logTime = "2006-01-02T15:04:05.000Z"
 
-// configureLogs sets the field names of log lines (spec 003 table 12) in the logging
-// library, for the whole process.
-func configureLogs() {
+// ConfigureLogs sets the field names of log lines (spec 003 table 12) in the logging
+// library, for the whole process. Call it once, before Execute.
+func ConfigureLogs() {
 	stdlog.SetOutput(io.Discard) // net/http writes input of untrusted callers there
 	zerolog.TimestampFieldName = "timestamp"
 	zerolog.TimeFieldFormat = logTime

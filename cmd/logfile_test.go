@@ -415,7 +415,6 @@ func TestLogFileKeepsTheLinesOfConcurrentWriters(t *testing.T) {
 }
 
 func TestLevelsOfScreenAndFile(t *testing.T) {
-	configureLogs()
 	tests := []struct {
 		level  string
 		screen []string
@@ -478,7 +477,6 @@ func (silence) Call(context.Context, transport.Request) (any, *transport.Timing,
 
 // The log file has the messages of an agent even if its screen shows no logs.
 func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
-	configureLogs()
 	var screen bytes.Buffer
 	dir := t.TempDir()
 	f := openAgentLog(dir, "player", "player-8101", &screen)

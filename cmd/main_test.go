@@ -39,6 +39,7 @@ func testAll() bool { return os.Getenv("EVENODD_TEST_ALL") != "" }
 func program() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
+	cmd.ConfigureLogs()
 	code := cmd.Execute(ctx, "test", os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -59,6 +60,7 @@ func (s suite) Run() int {
 			_ = os.Unsetenv(name)
 		}
 	}
+	cmd.ConfigureLogs()
 	_ = os.Setenv("GORACE", raceOptions)
 	flag.Parse()
 	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {

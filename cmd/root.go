@@ -21,7 +21,6 @@ type streams struct{ out, err io.Writer }
 // Execute runs a command line and returns its exit code. ctx ends with the first signal
 // to stop. err must be safe for concurrent use, because agents log to it.
 func Execute(ctx context.Context, version string, args []string, out, err io.Writer) int {
-	configureLogs()
 	root := newRoot(version, streams{out, err})
 	root.SetArgs(args)
 	problem := root.ExecuteContext(ctx)
