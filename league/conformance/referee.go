@@ -138,12 +138,12 @@ func (x *refereeExam) assignUnknownGame(ctx context.Context) {
 func (x *refereeExam) finish(ctx context.Context) {
 	q := message(protocol.TypeRoundCompleted, protocol.ManagerSender, "conv-check-round-end", "")
 	q["league_id"], q["round_id"], q["matches_completed"], q["next_round_id"] = checkLeague, 1, 1, nil
-	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyRoundCompleted.Name, q, otherLimit)})
+	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyRoundCompleted.Name, q)})
 	q = message(protocol.TypeLeagueCompleted, protocol.ManagerSender, "conv-check-league-end", "")
 	q["league_id"], q["total_rounds"], q["total_matches"] = checkLeague, 1, 1
 	q["champion"] = map[string]any{"player_id": "P01", "display_name": "Check Player 1", "points": 3}
 	q["final_standings"] = []any{standingsRow(1, "P01", "Check Player 1", 1)}
-	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyLeagueCompleted.Name, q, otherLimit)})
+	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyLeagueCompleted.Name, q)})
 }
 
 // The most that a referee may cost that takes matches, and conducts none.
@@ -162,7 +162,7 @@ func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 	m.handing.Go(func() {
 		var r *reply
 		for attempt := 0; ; attempt++ {
-			r = x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m), otherLimit)
+			r = x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m))
 			if !busy(r) || attempt >= 50 || !rest(ctx, 100*time.Millisecond) {
 				break
 			}
@@ -299,8 +299,8 @@ func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.post(ctx, r.url, r.sent, nil, x.patience(otherLimit))
-		x.interpret(ctx, m.again, protocol.StartMatch.Name)
+		m.again = x.post(ctx, r.url, r.sent, x.patience(otherLimit), variation{})
+		m.again.interpret(protocol.StartMatch.Name)
 		x.inspect(m.again, objectOf(r.sent)["id"])
 	}
 }
@@ -334,7 +334,7 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 		}
 		return together == len(crowd)
 	})
-	r := x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(beyond), otherLimit)
+	r := x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(beyond))
 	beyond.started.Store(r)
 	open()
 	for _, m := range crowd {

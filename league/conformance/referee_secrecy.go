@@ -32,7 +32,7 @@ func (x *refereeExam) askState(match any) {
 	q := message("GET_MATCH_STATE", protocol.ManagerSender, "conv-check-peek", "")
 	q["match_id"] = match
 	const without, state = choosesMaybe + "/state without token", choosesMaybe + "/state"
-	r := x.ask(x.fakes.life, x.dialect, method, q, otherLimit)
+	r := x.ask(x.fakes.life, x.dialect, method, q)
 	if r.fault != nil && r.fault.code == codeUnknownMethod {
 		x.record(without, &fact{skip: "it has no get_match_state"})
 		x.record(state, &fact{skip: "it has no get_match_state"})
@@ -47,7 +47,7 @@ func (x *refereeExam) askState(match any) {
 		x.record(state, &fact{reply: r, problem: x.stated(r.result)})
 	}
 	q["auth_token"] = x.manager.token
-	r = x.ask(x.fakes.life, x.dialect, method, q, otherLimit)
+	r = x.ask(x.fakes.life, x.dialect, method, q)
 	x.record(state, &fact{reply: r, problem: x.stated(r.result)})
 }
 
