@@ -19,6 +19,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/mcp"
 )
 
 const defaultLeague = "league_2025_even_odd"
@@ -37,6 +38,8 @@ type managerOptions struct {
 	newLeague    bool
 	pace         time.Duration
 	logLevel     string
+	mcpAdmin     bool
+	version      string // of the program
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
@@ -53,7 +56,10 @@ The manager stores the league in the folder --data. Run the same command again t
 resume an interrupted league.`,
 		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",
 		Args:    noArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return runManager(c.Context(), s, data.loader, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.version = c.Root().Version
+			return runManager(c.Context(), s, data.loader, o)
+		},
 	}
 	f := c.Flags()
 	addressFlags(f, &o.address)
@@ -68,6 +74,7 @@ resume an interrupted league.`,
 	strictFlag(f, &o.strict)
 	newLeagueFlag(f, &o.newLeague)
 	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
+	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer start_league to MCP clients that send the admin token as bearer credential")
 	logLevelFlag(f, &o.logLevel, "info")
 	return c
 }
@@ -152,7 +159,11 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
 	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
-	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}})()
+	game, _ := options.Games.Game(options.GameType) // league.New has checked it
+	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)},
+		MCP: mcp.NewServer(managerMCP(mux, p.leagueID, game.Info(), p.mcpAdmin, p.version)),
+	})()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).

@@ -59,7 +59,7 @@ or OPENAI_API_KEY if it needs one.`,
 			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded = c.Flags().Lookup("seed").Changed
+			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runPlayer(c.Context(), s, data.loader, o)
 		},
 	}
@@ -111,7 +111,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}})
+	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, playerMCP)
 	if failed := p.Close(); failed != nil {
 		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
 	}

@@ -34,7 +34,7 @@ its record and ends.`,
 		Example: "  evenodd referee --port 8001 --max-concurrent 4",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded = c.Flags().Lookup("seed").Changed
+			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runReferee(c.Context(), s, data.loader, o)
 		},
 	}
@@ -75,7 +75,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}); err != nil {
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, refereeMCP); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())
