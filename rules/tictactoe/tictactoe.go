@@ -41,7 +41,8 @@ func (Game) Info() rules.Info {
 	return rules.Info{
 		Type:         Type,
 		DisplayName:  "Tic-Tac-Toe",
-		Rules:        "Player A plays X and moves first; the players take turns to mark a free cell of a 3 by 3 board. Three marks in a row, column or diagonal win; a full board is a draw.",
+		Rules:        "Player A plays X and moves first; the players take turns to mark a free cell of a 3 by 3 " +
+			"board. Three marks in a row, column or diagonal win; a full board is a draw.",
 		MoveTypes:    []string{MoveType},
 		ValidChoices: map[string][]string{MoveType: full.names()},
 		MinPlayers:   2,

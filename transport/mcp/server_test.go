@@ -1,0 +1,191 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/transport/mcp"
+)
+
+// A codedError is an error that an agent sends.
+type codedError struct{}
+
+func (codedError) Error() string { return "E012 AUTH_TOKEN_INVALID: no such token" }
+
+func (codedError) RPCError() (code int, message string, data any) {
+	return -32012, "AUTH_TOKEN_INVALID", map[string]string{"error_code": "E012"}
+}
+
+var object = map[string]any{"type": "object"}
+
+// agent is an agent with a tool of each kind, a resource, a template and a prompt.
+func agent() mcp.Options {
+	return mcp.Options{
+		Name: "agent", Title: "An agent", Version: "1.0.0", Instructions: "Echo.",
+		Tools: []mcp.Tool{
+			{Name: "echo", Title: "Echo", ReadOnly: true, Input: object, Output: object,
+				Call: func(_ context.Context, bearer string, arguments []byte) (any, error) {
+					return map[string]any{"bearer": bearer, "arguments": json.RawMessage(arguments)}, nil
+				}},
+			{Name: "refuse", Input: object,
+				Call: func(context.Context, string, []byte) (any, error) { return nil, codedError{} }},
+			{Name: "fail", Input: object,
+				Call: func(context.Context, string, []byte) (any, error) { return nil, errors.New("no space left") }},
+		},
+		Resources: []mcp.Resource{
+			{URI: "league://l/standings", Name: "standings",
+				Read: func(_ context.Context, bearer, _ string) (any, error) {
+					if bearer == "" {
+						return nil, codedError{}
+					}
+					return []int{1, 2}, nil
+				}},
+			{URI: "league://l/matches/{match_id}", Name: "match",
+				Read: func(_ context.Context, _, uri string) (any, error) {
+					if uri != "league://l/matches/R1M1" {
+						return nil, mcp.ErrNotFound
+					}
+					return uri, nil
+				}},
+		},
+		Prompts: []mcp.Prompt{{Name: "league", Text: func() string { return "It is a league." }}},
+	}
+}
+
+// A bearer adds a credential to each request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b != "" {
+		r.Header.Set("Authorization", "Bearer "+string(b))
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// connect connects a client to the agent.
+func connect(t *testing.T, credential string, o *sdk.ClientOptions) (*mcp.Server, *sdk.ClientSession) {
+	t.Helper()
+	server := mcp.NewServer(agent())
+	h := httptest.NewServer(server)
+	t.Cleanup(h.Close)
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+		Endpoint: h.URL, HTTPClient: &http.Client{Transport: bearer(credential)},
+	}, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	return server, session
+}
+
+func text(t *testing.T, r *sdk.CallToolResult) string {
+	t.Helper()
+	require.Len(t, r.Content, 1)
+	return r.Content[0].(*sdk.TextContent).Text
+}
+
+func TestToolsAreListedWithTheirHints(t *testing.T) {
+	_, client := connect(t, "", nil)
+	list, err := client.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, list.Tools, 3)
+	echo := list.Tools[0]
+	assert.Equal(t, "echo", echo.Name)
+	assert.Equal(t, "Echo", echo.Title)
+	assert.True(t, echo.Annotations.ReadOnlyHint)
+	assert.True(t, echo.Annotations.IdempotentHint)
+	assert.Equal(t, object, echo.OutputSchema)
+	assert.False(t, list.Tools[2].Annotations.ReadOnlyHint)
+	assert.Nil(t, list.Tools[2].OutputSchema)
+}
+
+func TestToolGetsArgumentsAndCredential(t *testing.T) {
+	_, client := connect(t, "tok-1", nil)
+	for _, tt := range []struct {
+		arguments any
+		want      string
+	}{
+		{map[string]int{"a": 1}, `{"bearer":"tok-1","arguments":{"a":1}}`},
+		{nil, `{"bearer":"tok-1","arguments":{}}`},
+	} {
+		r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo", Arguments: tt.arguments})
+		require.NoError(t, err)
+		assert.False(t, r.IsError)
+		assert.JSONEq(t, tt.want, text(t, r))
+		encoded, err := json.Marshal(r.StructuredContent)
+		require.NoError(t, err)
+		assert.JSONEq(t, tt.want, string(encoded))
+	}
+}
+
+func TestErrorOfToolIsAResultWithItsCode(t *testing.T) {
+	_, client := connect(t, "", nil)
+	r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "refuse"})
+	require.NoError(t, err)
+	assert.True(t, r.IsError)
+	assert.Equal(t, "E012 AUTH_TOKEN_INVALID: no such token", text(t, r))
+	assert.Equal(t, map[string]any{"error_code": "E012"}, r.StructuredContent)
+}
+
+func TestResourceNeedsItsCredential(t *testing.T) {
+	_, client := connect(t, "", nil)
+	_, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "league://l/standings"})
+	require.ErrorContains(t, err, "E012 AUTH_TOKEN_INVALID")
+	_, client = connect(t, "tok-1", nil)
+	r, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "league://l/standings"})
+	require.NoError(t, err)
+	assert.Equal(t, "[1,2]", r.Contents[0].Text)
+	assert.Equal(t, "application/json", r.Contents[0].MIMEType)
+	assert.Equal(t, "private", r.CacheScope)
+}
+
+func TestResourceOfATemplateIsRead(t *testing.T) {
+	_, client := connect(t, "", nil)
+	r, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "league://l/matches/R1M1"})
+	require.NoError(t, err)
+	assert.Equal(t, `"league://l/matches/R1M1"`, r.Contents[0].Text)
+	for _, uri := range []string{"league://l/matches/R9M9", "league://l/journal"} {
+		_, err = client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		assert.ErrorContains(t, err, "not found", uri)
+	}
+}
+
+func TestPromptIsRead(t *testing.T) {
+	_, client := connect(t, "", nil)
+	p, err := client.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "league"})
+	require.NoError(t, err)
+	assert.Equal(t, "It is a league.", p.Messages[0].Content.(*sdk.TextContent).Text)
+}
+
+func TestErrorWithoutCodeIsShown(t *testing.T) {
+	_, client := connect(t, "", nil)
+	r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "fail"})
+	require.NoError(t, err)
+	assert.True(t, r.IsError)
+	assert.Equal(t, "no space left", text(t, r))
+}
+
+func TestListenerIsToldOfChanges(t *testing.T) {
+	updated := make(chan string, 10)
+	server, client := connect(t, "", &sdk.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, q *sdk.ResourceUpdatedNotificationRequest) { updated <- q.Params.URI },
+	})
+	const uri = "league://l/standings"
+	require.NoError(t, client.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
+	for range 2 {
+		server.Changed("league://l/schedule", uri)
+		select {
+		case got := <-updated:
+			assert.Equal(t, uri, got)
+		case <-t.Context().Done():
+			require.Fail(t, "no update")
+		}
+	}
+}
