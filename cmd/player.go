@@ -20,7 +20,9 @@ import (
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
+	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/mcp"
 )
 
 type playerOptions struct {
@@ -45,7 +47,7 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a player agent. It registers with the league manager, and repeats that until the
 manager runs. It plays until the league is over, prints its record and ends.
 
-Strategies: ` + external.Names() + `.
+Strategies: ` + external.Names(true) + `.
 perfect plays only tic_tac_toe and joins no league of another game. The others play
 every game.
 
@@ -54,7 +56,11 @@ answers with a line such as {"choice": "even"}. It loses the match if it does no
 answer; the log has the reason. testdata/bots has examples.
 
 llm asks a language model with an API like OpenAI's. Set its key in EVENODD_LLM_KEY
-or OPENAI_API_KEY if it needs one.`,
+or OPENAI_API_KEY if it needs one.
+
+mcp-host leaves the choices to an MCP host: a person or a model that is connected to
+this player's /mcp with the host token that the player prints. If the host does not
+answer in time, the strategy --fallback chooses.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian\n" +
 			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'",
 		Args: noArguments,
@@ -68,6 +74,7 @@ or OPENAI_API_KEY if it needs one.`,
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
 	botFlags(f, &o.tools)
+	f.StringVar(&o.tools.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when the MCP host does not")
 	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
 	return c
 }
@@ -80,7 +87,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return err
 	}
-	o.tools.LLM.Key = llmKey()
+	o.tools.LLM.Key, o.tools.Hosted = llmKey(), true
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
@@ -108,10 +115,17 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if p, err = player.New(options); err != nil {
 		return asUsage(err)
 	}
+	host, hosted := decide.(*external.Host)
+	access := newHostAccess(host)
+	if hosted {
+		_, _ = fmt.Fprintf(s.err, "Host token of this player: %s\n", access.token)
+	}
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, playerMCP)
+	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, func(mux *transport.Mux, name, version string) mcp.Options {
+		return playerMCP(mux, name, version, access, p.Token)
+	})
 	if failed := p.Close(); failed != nil {
 		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
 	}

@@ -48,7 +48,7 @@ type simulateOptions struct {
 func simulateHelp() string {
 	return `Play a whole league in one process: manager, referees and players. The same seed
 gives the same output on every transport and with any concurrency. Players get ids
-in order, and the strategies in turn: ` + external.Names() + `.
+in order, and the strategies in turn: ` + external.Names(false) + `.
 
 exec:./bot runs your program once for each of its players. It reads a question on
 each line and answers with a line such as {"choice": "even"}. It loses a match if it

@@ -283,6 +283,14 @@ func (p *Player) ID() string {
 	return ""
 }
 
+// Token returns the player's own token; "" before registration.
+func (p *Player) Token() string {
+	if m := p.member.Get(); m != nil {
+		return m.Token
+	}
+	return ""
+}
+
 // A Record is a player's result in its league.
 type Record struct {
 	PlayerID string

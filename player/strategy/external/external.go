@@ -17,11 +17,14 @@ import (
 
 // Tools configure external strategies.
 type Tools struct {
-	// Timeout limits the time of a decision; 0 means 5 s for a program and 20 s for a
-	// model. The referee's deadline may shorten it.
+	// Timeout limits the time of a decision; 0 means 5 s for a program, 20 s for a
+	// model and 60 s for an MCP host. The referee's deadline may shorten it.
 	Timeout time.Duration
 	LLM     LLM
-	Log     zerolog.Logger
+	// Hosted tells that an MCP server shows the questions of the strategy mcp-host.
+	Hosted   bool
+	Fallback string // strategy that chooses when the host does not; "" means random
+	Log      zerolog.Logger
 }
 
 // The names of the strategies of this package.
@@ -34,8 +37,15 @@ const (
 // Runs tells whether a strategy is a program of the user.
 func Runs(name string) bool { return strings.HasPrefix(name, execPrefix) }
 
-// Names lists the names of all strategies for an error or a help text.
-func Names() string { return strings.Join(strategy.Names(), ", ") + ", llm, exec:PROGRAM" }
+// Names lists the names of all strategies for an error or a help text; of those of a
+// player with an MCP server, if hosted.
+func Names(hosted bool) string {
+	names := strings.Join(strategy.Names(), ", ") + ", llm"
+	if hosted {
+		names += ", " + HostName
+	}
+	return names + ", exec:PROGRAM"
+}
 
 // Check returns an error for an unknown strategy, one with wrong settings, or one that
 // plays none of the game types. It starts nothing. External strategies play any game.
@@ -48,10 +58,15 @@ func Check(name string, t Tools, types ...string) error {
 		return err
 	case name == Model:
 		return t.LLM.check()
+	case name == HostName && !t.Hosted:
+		return fmt.Errorf("strategy %s: only 'evenodd player' has the MCP server that shows its questions", HostName)
+	case name == HostName:
+		_, err := newHost(t)
+		return err
 	}
 	s, err := strategy.New(name)
 	if err != nil {
-		return fmt.Errorf("unknown strategy %q; choose one of: %s", name, Names())
+		return fmt.Errorf("unknown strategy %q; choose one of: %s", name, Names(t.Hosted))
 	}
 	return strategy.Fits(s, types...)
 }
@@ -67,6 +82,8 @@ func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 		return newBot(name, t)
 	case name == Model:
 		return newModel(t), nil
+	case name == HostName:
+		return newHost(t)
 	}
 	return strategy.New(name)
 }

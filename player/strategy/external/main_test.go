@@ -47,7 +47,8 @@ func (l *log) String() string {
 func (l *log) tools() Tools { return Tools{Log: zerolog.New(l)} }
 
 func TestNames(t *testing.T) {
-	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, exec:PROGRAM", Names())
+	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, exec:PROGRAM", Names(false))
+	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp-host, exec:PROGRAM", Names(true))
 	for _, name := range strategy.Names() {
 		s, err := Open(name, Tools{})
 		require.NoError(t, err)
@@ -63,8 +64,8 @@ func TestOpenErrors(t *testing.T) {
 		tools Tools
 		want  string
 	}{
-		{"luck", Tools{}, `unknown strategy "luck"; choose one of: ` + Names()},
-		{"", Tools{}, `unknown strategy ""; choose one of: ` + Names()},
+		{"luck", Tools{}, `unknown strategy "luck"; choose one of: ` + Names(false)},
+		{"", Tools{}, `unknown strategy ""; choose one of: ` + Names(false)},
 		{"exec:", Tools{}, "needs a program, such as exec:./bot"},
 		{"exec: ", Tools{}, "needs a program"},
 		{`exec:""`, Tools{}, "needs a program"},
