@@ -58,9 +58,11 @@ answer; the log has the reason. testdata/bots has examples.
 llm asks a language model with an API like OpenAI's. Set its key in EVENODD_LLM_KEY
 or OPENAI_API_KEY if it needs one.
 
-mcp-host leaves the choices to an MCP host: a person or a model that is connected to
-this player's /mcp with the host token that the player prints. If the host does not
-answer in time, the strategy --fallback chooses.`,
+mcp asks a tool of an MCP server: of a program (--mcp-command) or at a URL
+(--mcp-url). The tool gets the question that programs of exec get, and answers with a
+choice. mcp-host leaves the choices to an MCP host: a person or a model that is connected to
+this player's /mcp with the host token that the player prints. For both, the strategy
+--fallback chooses if there is no answer in time.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian\n" +
 			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'",
 		Args: noArguments,
@@ -74,7 +76,6 @@ answer in time, the strategy --fallback chooses.`,
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
 	botFlags(f, &o.tools)
-	f.StringVar(&o.tools.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when the MCP host does not")
 	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
 	return c
 }
@@ -140,6 +141,10 @@ func botFlags(f *pflag.FlagSet, t *external.Tools) {
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
+	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
+	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
+	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
+	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
 }
 
 // llmKey returns the key for the language model. It comes only from the environment,

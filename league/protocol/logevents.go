@@ -97,6 +97,8 @@ const (
 	EventBotExited    = "THE_BOT_HAS_ENDED_BY_ITSELF_AND_IS_STARTED_AGAIN"
 	EventBotFlooded   = "THE_BOT_PRINTS_WITHOUT_END_AND_IS_STARTED_AGAIN"
 	EventBotStopped   = "THE_BOT_HAS_ENDED"
+	EventServerChose  = "MCP_SERVER_HAS_CHOSEN"
+	EventServerFailed = "MCP_SERVER_DID_NOT_CHOOSE"
 	EventHostChose    = "HOST_HAS_CHOSEN"
 	EventHostSilent   = "HOST_DID_NOT_CHOOSE_IN_TIME"
 	EventModelChose   = "THE_LANGUAGE_MODEL_HAS_CHOSEN"
