@@ -10,8 +10,15 @@ import (
 	"evenodd/league/dialect"
 )
 
-// A postFunc makes one POST, as the carrier gives it.
-type postFunc = func(ctx context.Context, url string, body []byte) (status int, response []byte, err error)
+// A postFunc makes one POST with further headers, as the carrier gives it.
+type (
+	postFunc = func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error)
+	posted   = struct {
+		Status  int
+		Session string // of MCP; "" for none
+		Body    []byte
+	}
+)
 
 // peers are the other agents, by endpoint. Safe for concurrent use.
 type peers struct {
@@ -36,9 +43,13 @@ type peer struct {
 	methods     map[string]*methodForms
 	last        dialect.Form // the form that the agent understood last
 	hasLast     bool
-	logged      bool // the log tells that this is a third-party agent
-	loggedStart bool // the log tells how it starts matches
+	logged      bool                // the log tells that this is a third-party agent
+	loggedStart bool                // the log tells how it starts matches
+	server      *dialect.ToolServer // that it is; nil if that is not known
+	noServer    time.Time           // when it was none; zero for never
 
+	opening chan struct{} // holds a value while a call begins with the server
+	lastID  atomic.Int64  // of a request to the server
 	element *list.Element // in peers.recent; peers.mu guards it
 }
 
@@ -87,7 +98,7 @@ func (p *peers) remember(endpoint string, specForm bool) *peer {
 		}
 		delete(p.known, p.recent.Remove(p.recent.Front()).(string))
 	}
-	at := &peer{element: p.recent.PushBack(endpoint), methods: map[string]*methodForms{}}
+	at := &peer{element: p.recent.PushBack(endpoint), methods: map[string]*methodForms{}, opening: make(chan struct{}, 1)}
 	p.known[endpoint] = at
 	return at
 }

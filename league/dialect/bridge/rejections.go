@@ -13,17 +13,18 @@ type rejection reply
 func (r *rejection) none() bool { return r.Verdict == dialect.Understood }
 
 // ownText is the lowest rank of a rejection with a text of its own.
-const ownText = 5
+const ownText = 6
 
 // rank tells how informative a rejection is: an error of JSON-RPC that has a text of its
 // own is above other errors with a text, an unknown method and a result that does
-// not answer the call, an HTTP status with a JSON body, an HTTP status alone, and an
-// unreadable response, in this order. A failure in the likeliest form (HTTP 5xx, or a
-// response that is no answer) is above an unknown method: the agent does not know the
-// methods of other forms.
+// not answer the call, an HTTP status with a JSON body, an HTTP status alone, an
+// unreadable response, and a form that was not sent, in this order. A failure in the
+// likeliest form (HTTP 5xx, or a response that is no answer) is above an unknown method:
+// the agent does not know the methods of other forms.
 func (r *rejection) rank() int {
 	const (
-		unreadable = iota
+		unsent = iota
+		unreadable
 		status
 		statusWithJSON
 		unknown
@@ -31,6 +32,8 @@ func (r *rejection) rank() int {
 	)
 	f, succeeded := r.Failure, r.Status/100 == 2
 	switch {
+	case r.unsent:
+		return unsent
 	case f.Present && f.Code != 0 && f.Code != dialect.MethodNotFound && !f.UnknownMethod() && !slices.Contains(standardTexts, f.Text):
 		return ownText + 1
 	case f.Present && f.Code == 0 && f.Text != "" && !f.UnknownMethod():

@@ -113,15 +113,10 @@ func (c *call) plan() (forms []placed, alone bool) {
 		}
 		*known = methodForms{loggedAs: known.loggedAs, fruitless: known.fruitless} // from the beginning
 	}
-	for len(forms) == 0 {
-		for n, f := range c.method.Forms() {
-			if known.fruitless>>n&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
-				forms = append(forms, placed{n, f})
-			}
-		}
-		if len(forms) == 0 { // from the beginning
-			known.fruitless = 0
-		}
+	forms, left := c.formsLeft(at, known)
+	if !left { // from the beginning
+		known.fruitless = 0
+		forms, _ = c.formsLeft(at, known)
 	}
 	if at.hasLast {
 		slices.SortStableFunc(forms, func(a, b placed) int { return a.form.Distance(at.last) - b.form.Distance(at.last) })
@@ -136,6 +131,18 @@ func (c *call) plan() (forms []placed, alone bool) {
 	known.unanswered = 0
 	rest := slices.DeleteFunc(forms, func(p placed) bool { return p == begin || known.rejected>>p.position&1 == 1 })
 	return slices.Insert(rest, 0, begin), false
+}
+
+// formsLeft returns the forms that were not fruitless. Left tells whether the agent can be
+// called in one of them. At.mu is held.
+func (c *call) formsLeft(at *peer, known *methodForms) (forms []placed, left bool) {
+	for n, f := range c.method.Forms() {
+		if known.fruitless>>n&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
+			forms = append(forms, placed{n, f})
+			left = left || !f.OnServer() || at.server != nil
+		}
+	}
+	return forms, left
 }
 
 // refusedLately tells whether the agent has rejected all forms of the method lately, and
