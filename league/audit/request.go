@@ -66,7 +66,7 @@ func (t *transcriptCheck) differences(e *exchange) []difference {
 	case protocol.Invite.Name:
 		return requestDifferences(e, func(q *protocol.GameInvitation) {
 			envelope(&q.Envelope)
-			q.LeagueID, q.RoundID, q.MatchID, q.GameType, q.Attempt = t.id, m.round, m.id, d.GameType, d.Attempt
+			q.LeagueID, q.RoundID, q.MatchID, q.GameType, q.Attempt = t.id, m.key.Round, m.id, d.GameType, d.Attempt
 			q.RoleInMatch, q.OpponentID = [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[s.side], opponent
 			if d.Draw != nil {
 				q.DrawCommitment = d.Draw.Commitment
@@ -76,10 +76,10 @@ func (t *transcriptCheck) differences(e *exchange) []difference {
 		return requestDifferences(e, func(q *protocol.ChooseParityCall) {
 			e.deadline = q.Deadline
 			envelope(&q.Envelope)
-			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = m.id, s.id, d.GameType, opponent, m.round
+			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = m.id, s.id, d.GameType, opponent, m.key.Round
 			// Standings rest on the journal, which may have findings.
 			if rank, ok := t.state.PlayerIndex(s.id); ok && !t.doubtful && !t.chain.stopped {
-				q.Context.YourStandings = &t.before[m.round-1][rank]
+				q.Context.YourStandings = &t.before[m.key.Round-1][rank]
 			}
 		})
 	case protocol.MakeMove.Name:
@@ -87,15 +87,7 @@ func (t *transcriptCheck) differences(e *exchange) []difference {
 			e.deadline = q.Deadline
 			envelope(&q.Envelope)
 			q.MatchID, q.PlayerID, q.GameType = m.id, s.id, d.GameType
-			if !t.progress.known() || !t.progress.asks(s.side) {
-				return
-			}
-			question := t.progress.position.Ask(s.side)
-			context := map[string]any{}
-			maps.Copy(context, q.MoveRequest.Context)
-			context["opponent_id"], context["round_id"] = opponent, m.round
-			maps.Copy(context, question.Context) // a referee that hides or invents a part of the position decides the match
-			q.MoveRequest = protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context}
+			t.expectMove(s, &q.MoveRequest)
 		})
 	case protocol.NotifyMatchResult.Name:
 		return requestDifferences(e, func(q *protocol.GameOver) {
@@ -103,7 +95,6 @@ func (t *transcriptCheck) differences(e *exchange) []difference {
 			q.MatchID, q.GameType, q.Draw = m.id, d.GameType, d.Draw
 			if d.Result != nil {
 				result := d.Result.GameResult
-				result.Reason, result.Faults = "", nil
 				if q.GameResult != nil {
 					result.Reason, result.Faults = q.GameResult.Reason, q.GameResult.Faults
 				}
@@ -118,6 +109,20 @@ func (t *transcriptCheck) differences(e *exchange) []difference {
 		})
 	}
 	return nil
+}
+
+// expectMove sets the members of a question that follow from the position. A referee
+// that hides or invents a part of the position decides the match.
+func (t *transcriptCheck) expectMove(s *playerSide, q *protocol.MoveRequest) {
+	if !t.progress.known() || !t.progress.asks(s.side) {
+		return
+	}
+	question := t.progress.position.Ask(s.side)
+	context := map[string]any{}
+	maps.Copy(context, q.Context)
+	context["opponent_id"], context["round_id"] = t.match.players[s.side.Other()], t.match.key.Round
+	maps.Copy(context, question.Context)
+	*q = protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context}
 }
 
 // requestDifferences compares a request with the one that set makes of it.
