@@ -87,10 +87,7 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 	if len(r.Requests) == 0 {
 		return fmt.Errorf("the file of %s holds no request to %s that could be sent again", doc.MatchID, id)
 	}
-	if o.format == formatJSON {
-		return printJSON(s.out, r)
-	}
-	return r.print(s.out)
+	return show(s.out, o.format, r, r.print)
 }
 
 // player returns the id of the player whose requests are sent again.
@@ -137,8 +134,7 @@ func sendAgain(ctx context.Context, client *http.Client, endpoint string, e *sto
 		message, _ := got.(jsontext.Value)
 		return answer{message: message}, nil
 	}
-	var nobody interface{ Unreachable() bool }
-	if errors.As(err, &nobody) && nobody.Unreachable() {
+	if protocol.Unreachable(err) {
 		return answer{}, err
 	}
 	if ctx.Err() != nil {
@@ -213,7 +209,7 @@ func differences(then, now answer) []string {
 		}
 		return found
 	}
-	a, b := answerMembers(then.message), answerMembers(now.message)
+	a, b := protocol.ParseObject(then.message), protocol.ParseObject(now.message)
 	if a == nil || b == nil {
 		if string(then.message) != string(now.message) {
 			found = append(found, "the answer differs")
@@ -244,16 +240,7 @@ func alike(a, b *protocol.Error) bool {
 
 // mayDiffer tells whether a member may differ from one call to the next.
 func mayDiffer(member string) bool {
-	switch member {
-	case "timestamp", "arrival_timestamp", "entropy", "entropy_commitment", "auth_token", "sender":
-		return true
-	}
-	return false
-}
-
-func answerMembers(message jsontext.Value) (members protocol.Object) {
-	_ = json.Unmarshal(message, &members) // nil when it is no object
-	return members
+	return slices.Contains([]string{"timestamp", "arrival_timestamp", "entropy", "entropy_commitment", "auth_token", "sender"}, member)
 }
 
 // sameJSON compares two JSON values by their canonical form.
