@@ -223,8 +223,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
 		return err
 	}
-	chosen, err := o.selection()
-	if err != nil {
+	if err := o.selection(); err != nil {
 		return err
 	}
 	type section struct {
@@ -236,12 +235,12 @@ func (o *checkOptions) printList(w io.Writer) error {
 		Roles         []section `json:"roles"`
 	}{SchemaVersion: conformance.SchemaVersion, Roles: []section{}}
 	for _, role := range roles() {
-		if o.role != "" && o.role != role {
+		if o.Role != "" && o.Role != role {
 			continue
 		}
 		in := section{role, []conformance.Requirement{}}
 		for _, q := range o.catalogue(role) {
-			if chosen.Wants(q) {
+			if o.Selection.Wants(q) {
 				in.Requirements = append(in.Requirements, q)
 			}
 		}

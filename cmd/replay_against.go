@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -56,12 +55,11 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 	}
 	r := &comparison{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeatedRequest{}}
 	// The referee accepted answers of third-party agents in their own forms.
-	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	client, err := newClient(maxReply, o.ca, nil, speak)
+	n, err := newNode(nodeOptions{maxReply: maxReply, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer n.client.Close()
 	for i := range doc.Transcript {
 		e := &doc.Transcript[i]
 		limit, asks := limitOf(e.Method)
@@ -70,7 +68,7 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 		}
 		one := repeatedRequest{Method: e.Method, MessageType: e.MessageType, Try: e.Try, Limit: limit.Seconds()}
 		begun := time.Now()
-		now, err := sendAgain(ctx, client, o.against, e, limit)
+		now, err := sendAgain(ctx, n.client, o.against, e, limit)
 		if err != nil {
 			return err
 		}

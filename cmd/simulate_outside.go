@@ -58,12 +58,11 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 		n.client.Close()
 		return nil, err
 	}
-	own := &address{host: o.meet.host(), local: true}
 	if !o.quiet && o.wait > 0 {
-		_, _ = fmt.Fprintf(s.err, "External players can register at %s for %s; --wait 0s skips this.\n", o.meet.url(l), o.wait)
+		_, _ = fmt.Fprintf(s.err, "External players can register at %s for %s; --wait 0s skips this.\n", o.meet.urlOf(l), o.wait)
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
-		return n.serve(own, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
+		return n.serve(&o.meet.address, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
 	}
 	return func() { _ = l.Close(); n.client.Close() }, nil
 }

@@ -117,7 +117,7 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, method string, header ht
 	// sent, the client repeats the next call on a new connection.
 	q.Header["X-Idempotency-Key"] = nil
 	maps.Copy(q.Header, header)
-	response, err := x.options.Client.Do(q)
+	response, err := x.options.client.Do(q)
 	if err != nil {
 		return err
 	}
