@@ -70,17 +70,16 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 // printOutside prints the reason of each technical loss, and how replies of players
 // deviated from the protocol.
 func printOutside(w io.Writer, r *simulation.Result) error {
-	names := map[string]string{}
-	endpoints := map[string]string{}
+	rows := map[string]simulation.Standing{}
 	for _, row := range r.Standings {
-		names[row.PlayerID], endpoints[row.PlayerID] = row.DisplayName, row.Endpoint
+		rows[row.PlayerID] = row
 	}
 	var text page
 	for i, loss := range r.Losses {
 		if i == 0 {
 			text.line("Technical losses:")
 		}
-		text.line("  %s  %s (%s): %s", loss.MatchID, loss.PlayerID, names[loss.PlayerID], loss.Reason)
+		text.line("  %s  %s (%s): %s", loss.MatchID, loss.PlayerID, rows[loss.PlayerID].DisplayName, loss.Reason)
 		if loss.Code != "" {
 			text.line("        %s", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", loss.Code, loss.Name, loss.Detail), ": "))
 		}
@@ -90,7 +89,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 	}
 	suggested := map[string]bool{"": true} // this program's players have no endpoint
 	for _, loss := range r.Losses {
-		if at := endpoints[loss.PlayerID]; !suggested[at] {
+		if at := rows[loss.PlayerID].Endpoint; !suggested[at] {
 			suggested[at] = true
 			text.line("To see what the player should have replied: evenodd check player %s", at)
 		}
@@ -99,7 +98,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 		if i == 0 {
 			text.line("Accepted, but not spec-compliant:")
 		}
-		text.line("  %s (%s): %s, %s", b.PlayerID, names[b.PlayerID], b.Problem, times(b.Count))
+		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, times(b.Count))
 	}
 	return text.print(w)
 }
