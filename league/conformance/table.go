@@ -150,13 +150,8 @@ func (x *exam) needs(scenarios ...string) bool {
 // needsMoreThan tells whether a selected requirement depends on another scenario.
 func (x *exam) needsMoreThan(scenarios ...string) bool {
 	return x.selects(func(r *rule) bool {
-		return slices.ContainsFunc(r.judges, func(j judge) bool {
-			shownIn := r.scenarios
-			if scenario, _, ok := strings.Cut(j.fact, "/"); ok {
-				shownIn = []string{scenario}
-			}
-			return len(shownIn) == 0 || slices.ContainsFunc(shownIn, func(s string) bool { return !slices.Contains(scenarios, s) })
-		})
+		named := r.namedScenarios()
+		return len(named) == 0 || slices.ContainsFunc(named, func(s string) bool { return !slices.Contains(scenarios, s) })
 	})
 }
 
