@@ -51,20 +51,7 @@ func examineManager(ctx context.Context, e *exam) {
 	if !x.meet(ctx) {
 		return
 	}
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = x.register(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	if gaveUp != "" {
-		x.giveUp(gaveUp)
-	}
+	gaveUp := x.examineWith(ctx, x.register)
 	if x.fakes == nil {
 		return
 	}

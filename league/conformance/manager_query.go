@@ -92,15 +92,14 @@ func (x *managerExam) queryAfter(ctx context.Context) {
 	if !x.over() || x.givenUp() != "" {
 		return
 	}
-	ended := func(names ...string) {
-		for _, name := range names {
-			x.record(name, &fact{skip: "the manager has ended with its league"})
+	defer func() { // no skip replaces a finding
+		for _, name := range []string{"query after the end", "standings in the answer", "start after the end"} {
+			x.record(name, &fact{skip: "the manager has ended with its league, or answers no query after it"})
 		}
-	}
+	}()
 	p := x.players[0]
 	r := x.send(ctx, p.dialect, protocol.Query.Name, x.question(p, protocol.QueryStandings, nil), variation{once: true})
 	if r.Status == 0 {
-		ended("query after the end", "standings in the answer", "start after the end")
 		return
 	}
 	problem := notAnswered(r)
@@ -111,7 +110,6 @@ func (x *managerExam) queryAfter(ctx context.Context) {
 	x.record("standings in the answer", &fact{reply: r, problem: when(r.result["standings"].Kind() != '[', "standings is %s", jsonKind(r.result["standings"]))})
 	x.record("standings", &fact{reply: r, problem: x.standingsProblem(rowsOf(objectOf(r.result["data"])["standings"]), wholeLeague)})
 	if r = x.askQuery(ctx, p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}); r.Status == 0 {
-		ended("start after the end")
 		return
 	}
 	x.record("query/statistics", &fact{reply: r, problem: notAnswered(r)})
@@ -119,11 +117,9 @@ func (x *managerExam) queryAfter(ctx context.Context) {
 		x.record("start after the end", &fact{skip: "the examination needs the admin token to try"})
 		return
 	}
-	if r = x.start(ctx, "conv-check-start-again", x.options.Admin); r.Status == 0 {
-		ended("start after the end")
-		return
+	if r = x.start(ctx, "conv-check-start-again", x.options.Admin); r.Status != 0 {
+		x.record("start after the end", &fact{reply: r, code: protocol.ErrLeagueComplete, numbers: []int{31}})
 	}
-	x.record("start after the end", &fact{reply: r, code: protocol.ErrLeagueComplete, numbers: []int{31}})
 }
 
 // rowsOf returns the objects of an array.

@@ -45,21 +45,7 @@ func examineReferee(ctx context.Context, e *exam) {
 		x.recordRegistration()
 		return
 	}
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = x.play(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	switch {
-	case gaveUp != "":
-		x.giveUp(gaveUp)
-	case x.needs("end"):
+	if gaveUp := x.examineWith(ctx, x.play); gaveUp == "" && x.needs("end") {
 		x.finish(ctx)
 	}
 }
@@ -303,9 +289,9 @@ func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.post(ctx, r.url, r.sent, x.patience(otherLimit), variation{})
+		m.again = x.post(ctx, r.To, r.request, x.patience(otherLimit), variation{})
 		m.again.interpret(protocol.StartMatch.Name)
-		x.inspect(m.again, objectOf(r.sent)["id"])
+		x.inspect(m.again, objectOf(r.request)["id"])
 	}
 }
 

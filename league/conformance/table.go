@@ -116,15 +116,10 @@ func (r *rule) namedScenarios() []string {
 
 // tableOf returns the rules of a role, in the order of the report.
 func tableOf(role string) []rule {
-	switch role {
-	case Player:
-		return (&playerExam{exam: &exam{}}).table()
-	case Referee:
-		return (&refereeExam{exam: &exam{}}).table()
-	case Manager:
-		return (&managerExam{exam: &exam{}}).table()
-	}
-	return nil
+	x := &exam{}
+	return map[string][]rule{
+		Player: (&playerExam{exam: x}).table(), Referee: (&refereeExam{exam: x}).table(), Manager: (&managerExam{exam: x}).table(),
+	}[role]
 }
 
 // use sets the table of the examination.

@@ -35,28 +35,20 @@ func (x *exam) inspect(r *reply, id jsontext.Value) {
 		return // the caller records the fact that there is no answer
 	}
 	x.record("answer", &fact{reply: r})
-	if id == nil || r.Error != "" || r.sent != nil && objectOf(r.sent)["jsonrpc"] == nil {
+	if id == nil || r.Error != "" || objectOf(r.request)["jsonrpc"] == nil {
 		return
 	}
 	x.record("response", &fact{reply: r})
-	f := &fact{reply: r}
-	if noResult(f) != "" {
-		f.defect = r.responseDefect()
+	form, sameID := &fact{reply: r}, &fact{reply: r, problem: idProblem(r, id), defect: idDefect}
+	if r.object["result"] == nil && r.fault == nil { // no JSON-RPC response
+		form.defect = r.defect
+		if form.defect.key == "" {
+			form.defect = wrappingDefect
+		}
+		sameID.defect = form.defect
 	}
-	x.record("form of response", f)
-	f = &fact{reply: r, problem: idProblem(r, id), defect: idDefect}
-	if r.bare || r.object["result"] == nil && r.fault == nil {
-		f.defect = r.responseDefect()
-	}
-	x.record(factOfID(id), f)
-}
-
-// responseDefect is the defect of an answer that is no JSON-RPC response.
-func (r *reply) responseDefect() defect {
-	if r.defect.key == "" {
-		return wrappingDefect
-	}
-	return r.defect
+	x.record("form of response", form)
+	x.record(factOfID(id), sameID)
 }
 
 // factOfID names the fact that an answer has the id of its request.
@@ -115,6 +107,25 @@ func (x *exam) meet(ctx context.Context) bool {
 // notServed returns that POST is not served at all.
 func notServed(r *reply) string {
 	return when(r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented, "POST is answered with HTTP status %d", r.Status)
+}
+
+// examineWith examines JSON-RPC, and in between has the agent play. It returns why the agent
+// could not play; no more calls are made then.
+func (x *exam) examineWith(ctx context.Context, play func(context.Context) (gaveUp string)) (gaveUp string) {
+	if x.needs("wire") {
+		x.examineWire(ctx)
+	}
+	if x.needsMoreThan("wire", "misuse") {
+		gaveUp = play(ctx)
+	}
+	if x.needs("wire", "misuse") {
+		x.misuse(ctx, x.alive)
+		x.sendLarge(ctx)
+	}
+	if gaveUp != "" {
+		x.giveUp(gaveUp)
+	}
+	return gaveUp
 }
 
 // examineWire examines JSON-RPC itself, by calls that change nothing.
