@@ -51,7 +51,7 @@ func (s *server) serveSchedule(ctx context.Context) (status int, answer []byte) 
 }
 
 // scheduleQuery is the query for a round by a player.
-func (s *server) scheduleQuery(player string, round int) protocol.Object {
+func (s *server) scheduleQuery(player string, round int) jsontext.Value {
 	query, _ := json.Marshal(protocol.LeagueQuery{ // always encodes
 		Envelope: protocol.Envelope{
 			Protocol: protocol.Name, MessageType: protocol.TypeLeagueQuery, Sender: protocol.PlayerSender(player),
@@ -60,5 +60,5 @@ func (s *server) scheduleQuery(player string, round int) protocol.Object {
 		LeagueID: cmp.Or(s.options.League, dialect.UsualLeague), QueryType: protocol.QuerySchedule,
 		QueryParams: protocol.QueryParams{RoundID: protocol.QueryRound(round)},
 	})
-	return protocol.ParseObject(query)
+	return query
 }
