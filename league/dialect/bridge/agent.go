@@ -86,6 +86,10 @@ func (a *agent) facts(matchID string) *dialect.Facts {
 	return f
 }
 
+func (a *agent) envelope(messageType, sender, conversation string) protocol.Envelope {
+	return protocol.NewStamp(sender, a.options.Clock).Envelope(messageType, conversation)
+}
+
 // beforeCall learns from a call of our agent. The caller calls the result when the call has
 // ended, with or without a response.
 func (a *agent) beforeCall(ctx context.Context, method string, body []byte) (afterCall func()) {

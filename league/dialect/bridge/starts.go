@@ -71,11 +71,8 @@ func (s *server) startRound(ctx context.Context, q *dialect.Request, at membersh
 	facts := s.facts("")
 	q.Complete(facts)
 	ack, _ := json.Marshal(protocol.Ack{ // always encodes
-		Envelope: protocol.Envelope{
-			Protocol: protocol.Name, MessageType: protocol.TypeRoundAnnouncementAck, Sender: protocol.RefereeSender(at.agentID),
-			Timestamp: protocol.FormatTimestamp(facts.Now), ConversationID: q.Params.Text("conversation_id"),
-		},
-		Status: protocol.StatusAcknowledged, RefereeID: at.agentID, RoundID: q.Params.Integer("round_id"),
+		Envelope: s.envelope(protocol.TypeRoundAnnouncementAck, protocol.RefereeSender(at.agentID), q.Params.Text("conversation_id")),
+		Status:   protocol.StatusAcknowledged, RefereeID: at.agentID, RoundID: q.Params.Integer("round_id"),
 	})
 	return s.answer(q, dialect.ResultBody(q.ID, ack), facts), true
 }
