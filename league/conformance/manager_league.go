@@ -182,7 +182,7 @@ func orNull[T comparable](v T) any {
 
 // sendReport sends a report once.
 func (x *managerExam) sendReport(ctx context.Context, m *assignedMatch, report map[string]any) *reply {
-	return x.sendAs(ctx, m.referee.fakeAgent, protocol.ReportMatchResult.Name, report)
+	return x.send(ctx, m.referee.dialect, protocol.ReportMatchResult.Name, report, variation{})
 }
 
 // conduct reports a match. Before the first report it sends queries and wrong reports.
@@ -202,7 +202,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	x.mu.Lock()
 	m.reported = time.Now()
 	x.mu.Unlock()
-	r := x.askAs(ctx, m.referee.fakeAgent, protocol.ReportMatchResult.Name, x.report(m))
+	r := x.ask(ctx, m.referee.dialect, protocol.ReportMatchResult.Name, x.report(m))
 	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
 	x.record("report", &fact{reply: r, problem: problem})
 	if problem != "" {

@@ -22,7 +22,7 @@ func (x *managerExam) question(m *member, kind string, params map[string]any) ma
 
 // askQuery sends a LEAGUE_QUERY of a member.
 func (x *managerExam) askQuery(ctx context.Context, m *member, kind string, params map[string]any) *reply {
-	return x.askAs(ctx, m.fakeAgent, protocol.Query.Name, x.question(m, kind, params))
+	return x.ask(ctx, m.dialect, protocol.Query.Name, x.question(m, kind, params))
 }
 
 // notAnswered returns why a query was not answered.
@@ -36,7 +36,7 @@ func notAnswered(r *reply) string {
 func (x *managerExam) query(ctx context.Context) {
 	p := x.players[0]
 	q := x.question(p, protocol.QueryStandings, nil)
-	r := x.askAs(ctx, p.fakeAgent, protocol.Query.Name, q)
+	r := x.ask(ctx, p.dialect, protocol.Query.Name, q)
 	standings := objectOf(r.result["data"])["standings"]
 	problem := firstOf(notAnswered(r), when(standings.Kind() != '[', "data.standings is %s", jsonKind(standings)))
 	if r.fault == nil || !beforeStart(r) {
@@ -45,13 +45,13 @@ func (x *managerExam) query(ctx context.Context) {
 	if problem == "" {
 		x.recordReply(r, protocol.TypeLeagueQueryResponse, protocol.ManagerSender, "conv-check-get_standings")
 	}
-	x.record("query/tool", &fact{reply: x.ask(ctx, x.dialect, "get_standings", q, otherLimit)})
-	x.record("query/message type", &fact{reply: x.ask(ctx, x.dialect, protocol.TypeLeagueQuery, q, otherLimit)})
+	x.record("query/tool", &fact{reply: x.ask(ctx, x.dialect, "get_standings", q)})
+	x.record("query/message type", &fact{reply: x.ask(ctx, x.dialect, protocol.TypeLeagueQuery, q)})
 	if r = x.askQuery(ctx, p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}); !beforeStart(r) {
 		x.record("query/statistics", &fact{reply: r, problem: notAnswered(r)})
 	}
 	wrong := func(name string, q map[string]any, code protocol.Code, number int) {
-		x.record(name, &fact{reply: x.sendAs(ctx, p.fakeAgent, protocol.Query.Name, q), code: code, numbers: []int{number}})
+		x.record(name, &fact{reply: x.send(ctx, p.dialect, protocol.Query.Name, q, variation{}), code: code, numbers: []int{number}})
 	}
 	wrong("query/unknown type", x.question(p, "GET_THE_MOON", nil), protocol.ErrInvalidQueryType, 6002)
 	wrong("query/unknown player", x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": "P9999"}), protocol.ErrPlayerNotRegistered, 3002)
@@ -68,7 +68,7 @@ func (x *managerExam) queryWithoutRight(ctx context.Context) {
 	p := x.players[0]
 	q := x.question(p, protocol.QueryStandings, nil)
 	send := func(name string, code protocol.Code, numbers ...int) {
-		x.record(name, &fact{reply: x.sendAs(ctx, p.fakeAgent, protocol.Query.Name, q), code: code, numbers: numbers})
+		x.record(name, &fact{reply: x.send(ctx, p.dialect, protocol.Query.Name, q, variation{}), code: code, numbers: numbers})
 	}
 	delete(q, "auth_token")
 	send("token/missing", protocol.ErrTokenMissing, 3001, 6001)
@@ -112,7 +112,7 @@ func (x *managerExam) queryAfter(ctx context.Context) {
 		}
 	}
 	p := x.players[0]
-	r := x.send(ctx, p.dialect, protocol.Query.Name, x.question(p, protocol.QueryStandings, nil), otherLimit, variation{once: true})
+	r := x.send(ctx, p.dialect, protocol.Query.Name, x.question(p, protocol.QueryStandings, nil), variation{once: true})
 	if r.Status == 0 {
 		ended("query after the end", "standings in the answer", "start after the end")
 		return

@@ -54,7 +54,7 @@ func (x *managerExam) registerAgent(ctx context.Context, as membership, name str
 		return nil
 	}
 	q := x.registration(as, name, a.url)
-	r := x.askAs(ctx, a, as.method, q)
+	r := x.ask(ctx, a.dialect, as.method, q)
 	problem := admission(r, as)
 	x.record("register/"+as.role, &fact{reply: r, problem: problem})
 	if problem != "" {
@@ -124,7 +124,7 @@ func (x *managerExam) registerFurther(ctx context.Context) {
 
 func (x *managerExam) registerLongName(ctx context.Context) bool {
 	as := membershipOf(Player)
-	r := x.askAs(ctx, x.spare, as.method, x.registration(as, longName(), x.spare.url))
+	r := x.ask(ctx, x.spare.dialect, as.method, x.registration(as, longName(), x.spare.url))
 	problem := admission(r, as)
 	x.record("register/long name", &fact{reply: r, problem: problem})
 	if problem != "" {
@@ -143,7 +143,7 @@ func (x *managerExam) repeatRegistration(ctx context.Context) {
 	if last.registration == nil {
 		return
 	}
-	r := x.askAs(ctx, last.fakeAgent, last.method, last.registration)
+	r := x.ask(ctx, last.dialect, last.method, last.registration)
 	id, _ := r.result.text("player_id")
 	problem := admission(r, last.membership)
 	x.record("register/again", &fact{reply: r, problem: firstOf(problem, when(id != last.id, "it got the id %s, and before %s", quoted(id), quoted(last.id)))})
@@ -248,7 +248,7 @@ func (x *managerExam) apply(ctx context.Context, b breach, as membership, f *fac
 	if in[b.member] = b.value; b.without {
 		delete(in, b.member)
 	}
-	f.reply = x.sendAs(ctx, speaker.fakeAgent, as.method, q)
+	f.reply = x.send(ctx, speaker.dialect, as.method, q, variation{})
 	x.record(b.fact, f)
 	switch {
 	case admission(f.reply, as) == "":
@@ -264,7 +264,7 @@ func (x *managerExam) apply(ctx context.Context, b breach, as membership, f *fac
 // registerLate registers a player after the beginning of the league.
 func (x *managerExam) registerLate(ctx context.Context) {
 	as := membershipOf(Player)
-	r := x.sendAs(ctx, x.players[0].fakeAgent, as.method, x.registration(as, "Check Latecomer", x.spare.url))
+	r := x.send(ctx, x.players[0].dialect, as.method, x.registration(as, "Check Latecomer", x.spare.url), variation{})
 	f := &fact{reply: r, code: protocol.ErrLateRegistration, numbers: []int{19}}
 	if refusedWith(r, protocol.ErrLeagueFull, 2001) == "" {
 		f.code, f.numbers = protocol.ErrLeagueFull, []int{2001}

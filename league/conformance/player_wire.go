@@ -73,7 +73,7 @@ func (x *playerExam) callByOtherNames(ctx context.Context) {
 	x.invite(ctx, m)
 	by := func(kind, before, name, method string, params map[string]any) {
 		body := x.encode(x.nextID(), name, params)
-		r := x.sendBody(ctx, method, objectOf(body)["id"], body)
+		r := x.sendBody(ctx, method, body)
 		x.record(kind, &fact{about: name, reply: r, others: []string{before}})
 	}
 	question := x.question(m)
@@ -214,7 +214,7 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	}
 	q = x.notice(protocol.TypeStandingsUpdate, 1)
 	q["standings"], q["total_players"] = rows, len(rows)
-	x.record("scripts/large standings", &fact{reply: x.send(ctx, x.dialect, protocol.UpdateStandings.Name, q, otherLimit, variation{unseen: true})})
+	x.record("scripts/large standings", &fact{reply: x.send(ctx, x.dialect, protocol.UpdateStandings.Name, q, variation{unseen: true})})
 }
 
 // contextOf returns the context of a question, to be added to.
@@ -240,10 +240,10 @@ func (x *playerExam) connect(ctx context.Context) {
 	m := x.newMatch()
 	x.invite(ctx, m)
 	charset := variation{header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, unseen: true}
-	r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), inviteLimit, charset)
+	r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), charset)
 	x.record("connections/charset", &fact{reply: r, match: m.id})
 
-	get := x.exchange(ctx, http.MethodGet, x.options.URL, nil, nil, x.patience(otherLimit))
+	get := x.post(ctx, x.options.URL, nil, x.patience(otherLimit), variation{method: http.MethodGet, once: true})
 	get.Request = "GET without a body"
 	refused := get.Status == http.StatusMethodNotAllowed || get.Status == http.StatusNotImplemented
 	x.record("connections/GET", &fact{reply: get, problem: firstOf(get.Error, when(!refused, "GET is answered with HTTP status %d", get.Status))})
@@ -274,11 +274,10 @@ func (x *playerExam) sendHalf(ctx context.Context) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	x.options.Client.CloseIdleConnections() // the other calls need connections of their own
+	x.options.client.CloseIdleConnections() // the other calls need connections of their own
 	for range 3 {                           // the first may come before the agent has read the half request
 		m := x.newMatch()
-		url, body := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
-		r := x.exchange(ctx, http.MethodPost, url, body, nil, x.patience(inviteLimit))
+		r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), variation{once: true, unseen: true})
 		x.record(name, &fact{reply: r, problem: when(r.Error != "", "while one connection had sent half a request, another: %s", r.Error)})
 		if r.Error != "" {
 			break

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -10,35 +11,28 @@ import (
 	"evenodd/rules"
 )
 
-// recordSecrecy records whether a player was told the choice of its opponent before both
-// had chosen: by a member with a telling name, or by the choice itself, if the first
-// question of the match has it less often.
-func (x *refereeExam) recordSecrecy(m *refereedMatch, p *fakePlayer) {
-	if !x.simultaneous() {
-		x.record("secret choice", &fact{skip: "the players of " + x.game + " move in turn"})
-		return
+// secretChoice returns that a player was told the choice of its opponent before both had
+// chosen: by a member with a telling name, or by the choice itself, if the first question
+// of the match has it less often.
+func (x *refereeExam) secretChoice(f *fact) string {
+	questions := f.of.received(x.questionType())
+	if problem := x.inTurn(); problem != "" || len(questions) == 0 {
+		return cmp.Or(problem, undecided)
 	}
-	questions := m.received(x.questionType())
-	if len(questions) == 0 {
-		return
-	}
-	opponent := m.players[p.side.Other()]
-	usual := timesSaid(questions[0].params, opponent.choice, deepest)
-	for _, c := range append(p.received(x.questionType()), p.received(protocol.TypeGameError)...) {
-		said := timesSaid(c.params, opponent.choice, deepest) > usual
-		x.record("secret choice", &fact{about: m.name, call: c, problem: firstOf(revealed(c.params),
-			when(said, "it says %q, which is what %s chose, and the first question of the match did not", opponent.choice, opponent.name))})
-	}
+	opponent := f.of.players[f.player.side.Other()]
+	said := timesSaid(f.call.params, opponent.choice, deepest) > timesSaid(questions[0].params, opponent.choice, deepest)
+	return firstOf(revealed(f.call.params),
+		when(said, "it says %q, which is what %s chose, and the first question of the match did not", opponent.choice, opponent.name))
 }
 
 // askState asks for the state of a match in which one player has chosen, and the other has
 // not.
-func (x *refereeExam) askState(match string) {
+func (x *refereeExam) askState(match any) {
 	const method = "get_match_state"
 	q := message("GET_MATCH_STATE", protocol.ManagerSender, "conv-check-peek", "")
 	q["match_id"] = match
 	const without, state = choosesMaybe + "/state without token", choosesMaybe + "/state"
-	r := x.ask(x.fakes.life, x.dialect, method, q, otherLimit)
+	r := x.ask(x.fakes.life, x.dialect, method, q)
 	if r.fault != nil && r.fault.code == codeUnknownMethod {
 		x.record(without, &fact{skip: "it has no get_match_state"})
 		x.record(state, &fact{skip: "it has no get_match_state"})
@@ -53,7 +47,7 @@ func (x *refereeExam) askState(match string) {
 		x.record(state, &fact{reply: r, problem: x.stated(r.result)})
 	}
 	q["auth_token"] = x.manager.token
-	r = x.ask(x.fakes.life, x.dialect, method, q, otherLimit)
+	r = x.ask(x.fakes.life, x.dialect, method, q)
 	x.record(state, &fact{reply: r, problem: x.stated(r.result)})
 }
 

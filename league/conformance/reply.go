@@ -178,14 +178,19 @@ func quoted(s string) string {
 	return strconv.QuoteToGraphic(s)
 }
 
+// plain is quoted without the quotation marks.
+func plain(s string) string {
+	q := quoted(s)
+	return q[1 : len(q)-1]
+}
+
 // valueOf shows a member as it is in the message, without control characters.
 func valueOf(m members, name string) string {
 	v := m[name]
 	if v == nil {
 		return "missing"
 	}
-	shown := quoted(string(v))
-	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(shown[1 : len(shown)-1])
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(plain(string(v)))
 }
 
 // sameJSON tells whether two values are equal. Numbers must have the same digits: an agent

@@ -100,7 +100,7 @@ func notFailed(r *reply) string {
 // started may not listen yet.
 func (x *exam) meet(ctx context.Context) bool {
 	for attempt := 1; ; attempt++ {
-		r := x.exchange(ctx, http.MethodPost, x.options.URL, x.encode(x.nextID(), unknownMethod, map[string]any{}), nil, x.patience(otherLimit))
+		r := x.exchange(ctx, x.options.URL, x.encode(x.nextID(), unknownMethod, map[string]any{}), x.patience(otherLimit), variation{})
 		answered := r.Status != 0
 		if answered || attempt >= 5 || strings.HasPrefix(r.Error, "no answer within") || !rest(ctx, 100*time.Millisecond) {
 			x.record("first call", &fact{reply: r, problem: cmp.Or(when(!answered, "%s", r.Error), notServed(r))})
@@ -119,13 +119,11 @@ func notServed(r *reply) string {
 
 // examineWire examines JSON-RPC itself, by calls that change nothing.
 func (x *exam) examineWire(ctx context.Context) {
-	for _, text := range []string{`"req-007"`, `"אבג 🎲 \"quoted\""`, `"1"`, `0`, `-7`, `4294967297`, `9007199254740993`, `null`} {
-		id := jsontext.Value(text)
-		x.sendBody(ctx, unknownMethod, id, x.encode(id, unknownMethod, map[string]any{}))
+	for _, id := range []string{`"req-007"`, `"אבג 🎲 \"quoted\""`, `"1"`, `0`, `-7`, `4294967297`, `9007199254740993`, `null`} {
+		x.sendBody(ctx, unknownMethod, x.encode(jsontext.Value(id), unknownMethod, map[string]any{}))
 	}
 	x.callUnknownMethod(ctx)
-	id := x.nextID()
-	r := x.sendBody(ctx, protocol.Ping.Name, id, encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": id}))
+	r := x.sendBody(ctx, protocol.Ping.Name, encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": x.nextID()}))
 	x.record("wire/ping", &fact{reply: r})
 	x.notify(ctx)
 	x.sendBatch(ctx, unknownMethod, map[string]any{})
@@ -143,7 +141,7 @@ func (x *exam) callUnknownMethod(ctx context.Context) {
 
 // notify sends a call without an id.
 func (x *exam) notify(ctx context.Context) {
-	r := x.sendBody(ctx, unknownMethod, nil, x.encode(nil, unknownMethod, map[string]any{}))
+	r := x.sendBody(ctx, unknownMethod, x.encode(nil, unknownMethod, map[string]any{}))
 	x.record("wire/notification", &fact{reply: r, about: "a notification of " + unknownMethod})
 }
 
@@ -153,9 +151,9 @@ func (x *exam) sendBatch(ctx context.Context, method string, params any) {
 	parts := [][]byte{
 		x.encode(jsontext.Value("901"), method, params), x.encode(nil, method, params), x.encode(jsontext.Value(`"b"`), unknownMethod, map[string]any{}),
 	}
-	r := x.sendBody(ctx, "", nil, append(append([]byte{'['}, bytes.Join(parts, []byte{','})...), ']'))
+	r := x.sendBody(ctx, "", append(append([]byte{'['}, bytes.Join(parts, []byte{','})...), ']'))
 	x.record("wire/batch", &fact{reply: r})
-	r = x.sendBody(ctx, "", nil, []byte("[]"))
+	r = x.sendBody(ctx, "", []byte("[]"))
 	x.record("wire/empty batch", &fact{reply: r, about: "an empty batch"})
 }
 
@@ -180,7 +178,7 @@ func batchProblem(f *fact) string {
 // usual call.
 func (x *exam) misuse(ctx context.Context, alive func(context.Context) *reply) {
 	send := func(name, about string, body []byte) (survived bool) {
-		r := x.sendBody(ctx, "", nil, body)
+		r := x.sendBody(ctx, "", body)
 		x.record(name, &fact{reply: r, about: about})
 		return x.survives(ctx, r, about, alive)
 	}
@@ -210,7 +208,7 @@ func (x *exam) sendLarge(ctx context.Context) {
 	}
 	large, _ := json.Marshal(strings.Repeat("long ", 60<<10))
 	body := x.encode(x.nextID(), unknownMethod, map[string]any{"comment": jsontext.Value(large)})
-	r := x.exchange(ctx, http.MethodPost, x.options.URL, body, nil, x.patience(otherLimit))
+	r := x.exchange(ctx, x.options.URL, body, x.patience(otherLimit), variation{})
 	taken := r.Error == "" && r.Status < 400 && (r.fault == nil || r.fault.code == codeUnknownMethod)
 	x.record("misuse/large", &fact{reply: r, problem: when(taken, "a request of 300 KB is taken like any other")})
 	x.survives(ctx, r, "a request of 300 KB", x.alive)

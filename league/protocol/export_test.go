@@ -10,7 +10,7 @@ func IsRequest(messageType string) bool { return methodOfType[messageType] != ni
 
 // ValueHolds is the check of a request that comes as a value.
 func ValueHolds(messageType string, q any) bool {
-	return methodOfType[messageType].check.holds(reflect.ValueOf(q).Elem())
+	return allHold(methodOfType[messageType].checks, reflect.ValueOf(q).UnsafePointer())
 }
 
 // ExamineValid is Examine of text that is known to be JSON.

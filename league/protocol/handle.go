@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"reflect"
+	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,11 +46,15 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 		}
 		return m.refuse(err, stamp, asked)
 	}
+	var checks []valueCheck
+	if m.Request != "" {
+		checks = methodOfType[m.Request].checks
+	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
 		if b, is := params.(broken); is {
 			return nil, refuse(ctx, b.err, b.envelope)
 		}
-		q, err := admit[Q](m.Request, params)
+		q, err := admit[Q](m.Request, checks, params)
 		if err != nil {
 			envelope := &Envelope{MessageType: m.Request}
 			if q != nil {
@@ -105,7 +109,7 @@ func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 
 // admit finds the request in what a carrier passed, and validates it unless that was
 // done before.
-func admit[Q any](messageType string, params any) (*Q, error) {
+func admit[Q any](messageType string, checks []valueCheck, params any) (*Q, error) {
 	switch p := params.(type) {
 	case validated[Q]:
 		return p.request, nil
@@ -113,20 +117,20 @@ func admit[Q any](messageType string, params any) (*Q, error) {
 		if p.valid.Load() {
 			return p.message, nil
 		}
-		err := validateValue(messageType, p.message)
+		err := validateValue(messageType, checks, p.message)
 		p.valid.Store(err == nil)
 		return p.message, err
 	case *Q:
-		return p, validateValue(messageType, p)
+		return p, validateValue(messageType, checks, p)
 	case nil:
-		return new(Q), validateValue(messageType, new(Q))
+		return new(Q), validateValue(messageType, checks, new(Q))
 	}
 	return nil, Fault(ErrInvalidFieldType, "the params are not a %s", messageType)
 }
 
 // validateValue validates a request that was not encoded.
-func validateValue[Q any](messageType string, q *Q) error {
-	if messageType == "" || methodOfType[messageType].check.holds(reflect.ValueOf(q).Elem()) {
+func validateValue[Q any](messageType string, checks []valueCheck, q *Q) error {
+	if allHold(checks, unsafe.Pointer(q)) { //nolint:gosec // these are the checks of a Q
 		return nil
 	}
 	raw, err := json.Marshal(q)

@@ -129,7 +129,7 @@ type MethodRow struct {
 	Aliases, ThirdParty []string
 	Request, Result     string
 
-	check  valueCheck // of a request that is a value
+	checks []valueCheck // of a request that is a value
 	decode func(raw []byte) error
 }
 
@@ -140,7 +140,7 @@ func (r MethodRow) Check(raw []byte) error { return r.decode(raw) }
 func (m *Method[Q, R]) row() MethodRow {
 	row := MethodRow{Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result}
 	if m.Request != "" {
-		row.check = checkOf(reflect.TypeFor[Q](), shapes[m.Request])
+		row.checks = checksOf(reflect.TypeFor[Q](), shapes[m.Request], 0, false)
 	}
 	row.decode = func(raw []byte) error {
 		_, err := decodeRequest[Q](m.Name, m.Request, raw, SystemClock())
