@@ -143,7 +143,7 @@ const outOfTime = "the time of the examination was over"
 
 // encode returns a call with this id; nil makes it a notification.
 func (x *exam) encode(id jsontext.Value, method string, params any) []byte {
-	return dialect.CallBody(method, protocol.ParseObject(encoded(params)), id)
+	return dialect.CallBody(method, protocol.ParseObject(encoded(params)).Append(nil), id)
 }
 
 // nextID returns an id that no call had before.
