@@ -136,11 +136,11 @@ func (x *refereeExam) assignUnknownGame(ctx context.Context) {
 
 // finish tells the referee that round and league are over. The referee may end then.
 func (x *refereeExam) finish(ctx context.Context) {
-	q := message(protocol.TypeRoundCompleted, protocol.ManagerSender, "conv-check-round-end", "")
-	q["league_id"], q["round_id"], q["matches_completed"], q["next_round_id"] = checkLeague, 1, 1, nil
+	q := x.notice(protocol.TypeRoundCompleted, 1)
+	q["matches_completed"], q["next_round_id"] = 1, nil
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyRoundCompleted.Name, q)})
-	q = message(protocol.TypeLeagueCompleted, protocol.ManagerSender, "conv-check-league-end", "")
-	q["league_id"], q["total_rounds"], q["total_matches"] = checkLeague, 1, 1
+	q = x.notice(protocol.TypeLeagueCompleted, 0)
+	q["total_rounds"], q["total_matches"] = 1, 1
 	q["champion"] = map[string]any{"player_id": "P01", "display_name": "Check Player 1", "points": 3}
 	q["final_standings"] = []any{standingsRow(1, "P01", "Check Player 1", 1)}
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyLeagueCompleted.Name, q)})
@@ -177,7 +177,7 @@ func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 // referee that takes a match and invites nobody is asked in the next form. The problem is
 // why it conducts none; "" if it does, or if the time was over.
 func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, problem string) {
-	var shown *Exchange
+	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(ctx, m)
 		invited := m.refusal() == "" &&
@@ -189,7 +189,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 		}
 		refusal := m.refusal()
 		if problem == "" {
-			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.startExchange()
+			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.start()
 		}
 		if refusal != "" || ctx.Err() != nil { // no form was understood
 			break
@@ -198,7 +198,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 	if m.cut = ctx.Err() != nil || x.givenUp() != ""; m.cut {
 		return false, ""
 	}
-	x.record("conducted", &fact{problem: problem, evidence: []*Exchange{shown}})
+	x.record("conducted", &fact{problem: problem, reply: shown})
 	return false, "the referee conducts no match, in whatever form it is asked: " + problem
 }
 

@@ -27,7 +27,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 		x.recordReply(start, protocol.TypeMatchAssignmentAck, "referee:", protocol.MatchConversation(m.id, m.attempt))
 	}
 	for _, p := range m.players {
-		x.record("player", &fact{about: m.name, of: m, player: p, evidence: []*Exchange{m.startExchange()}})
+		x.record("player", &fact{about: m.name, of: m, player: p, reply: start})
 		x.recordCalls("invitation", m, p, p.received(protocol.TypeGameInvitation))
 		if !m.unplayed() {
 			x.recordCalls("question", m, p, p.received(x.questionType()))
@@ -37,7 +37,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	reports := m.reports()
 	f = &fact{about: m.name, of: m, call: firstCall(reports)}
 	if f.call == nil {
-		f.defect, f.evidence = unreportedDefect(m.name), []*Exchange{m.startExchange()}
+		f.defect, f.reply = unreportedDefect(m.name), start
 	}
 	if name := m.name + "/match"; x.judges[name] != nil {
 		x.record(name, f)

@@ -87,7 +87,7 @@ func (x *refereeExam) questionRules() []rule {
 			"Copy your_standings from the assignment; zeros if it has none.", on("question", x.inContext(
 				expected("opponent_id"), exist("round_id"), byGame(x.exam, inside("your_standings"), exist())))),
 		should("R-CHO-07", "Its get_match_state tells no choice and no number of a match in progress.", "PROTOCOL, Calls",
-			"Answer get_match_state with the state only until the match is over.", on(choosesMaybe+"/state", found)),
+			"Answer get_match_state with the state only until the match is over.", on(choosesMaybe+"/state", x.secretState)),
 		should("R-AUT-01", "It refuses get_match_state without a token.", "PROTOCOL, Calls",
 			"Require the token that the referee was given in auth_token.", on(choosesMaybe+"/state without token", refused)),
 	}
