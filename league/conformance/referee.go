@@ -45,21 +45,7 @@ func examineReferee(ctx context.Context, e *exam) {
 		x.recordRegistration()
 		return
 	}
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = x.play(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	switch {
-	case gaveUp != "":
-		x.giveUp(gaveUp)
-	case x.needs("end"):
+	if x.examineServer(ctx, x.play) && x.needs("end") {
 		x.finish(ctx)
 	}
 }
@@ -111,7 +97,6 @@ func (x *refereeExam) recordRegistration() {
 	own, _ := x.manager.applications()
 	for _, c := range own {
 		x.recordApplication(c)
-		x.record("registration/envelope", &fact{call: c, problem: outsideOf("referee_meta")(&fact{broken: broken(c.kind, c.params)})})
 		if n, ok := objectOf(c.params["referee_meta"]).integer("max_concurrent_matches"); ok && n > 0 {
 			x.capacity = n
 		}
@@ -251,10 +236,11 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		x.startAgain(ctx, first)
 	}
 	x.await(ctx, first)
-	slots := make(chan struct{}, min(x.capacity, 4))
+	atOnce := min(x.capacity, 4)
 	if first.start() == nil { // it answers when the match is over, and may serve one call at a time
-		slots = make(chan struct{}, 1)
+		atOnce = 1
 	}
+	slots := make(chan struct{}, atOnce)
 	first.handing.Wait()
 	if r := first.start(); r != nil {
 		x.form = r.form

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -16,8 +15,8 @@ import (
 // of the match has it less often.
 func (x *refereeExam) secretChoice(f *fact) string {
 	questions := f.of.received(x.questionType())
-	if problem := x.inTurn(); problem != "" || len(questions) == 0 {
-		return cmp.Or(problem, undecided)
+	if len(questions) == 0 {
+		return undecided
 	}
 	opponent := f.of.players[f.player.side.Other()]
 	said := timesSaid(f.call.params, opponent.choice, deepest) > timesSaid(questions[0].params, opponent.choice, deepest)
@@ -48,7 +47,7 @@ func (x *refereeExam) secretState(f *fact) string {
 	for _, choice := range options(x.options.Game, x.options.Game.Start(), rules.SideA) {
 		said += timesSaid(m, choice, deepest)
 	}
-	return firstOf(x.inTurn(), revealed(m), revealed(objectOf(m["game_result"])), when(said > 0, "it tells a choice"))
+	return firstOf(revealed(m), revealed(objectOf(m["game_result"])), when(said > 0, "it tells a choice"))
 }
 
 // revealed returns that a member of a message tells a choice or the number.
