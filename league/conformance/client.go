@@ -129,7 +129,7 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, v variation) error {
 	// sent, the client repeats the next call on a new connection.
 	q.Header["X-Idempotency-Key"] = nil
 	maps.Copy(q.Header, v.header)
-	response, err := x.options.Client.Do(q)
+	response, err := x.options.client.Do(q)
 	if err != nil {
 		return err
 	}
