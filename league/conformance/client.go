@@ -129,7 +129,7 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, v variation) error {
 	// sent, the client repeats the next call on a new connection.
 	q.Header["X-Idempotency-Key"] = nil
 	maps.Copy(q.Header, v.header)
-	response, err := x.options.Client.Do(q)
+	response, err := x.options.client.Do(q)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ const outOfTime = "the time of the examination was over"
 
 // encode returns a call with this id; nil makes it a notification.
 func (x *exam) encode(id jsontext.Value, method string, params any) []byte {
-	return dialect.CallBody(method, protocol.ParseObject(encoded(params)), id)
+	return dialect.CallBody(method, protocol.ParseObject(encoded(params)).Append(nil), id)
 }
 
 // nextID returns an id that no call had before.

@@ -51,14 +51,14 @@ func examineManager(ctx context.Context, e *exam) {
 	if !x.meet(ctx) {
 		return
 	}
-	gaveUp := x.examineWith(ctx, x.register)
+	registered := x.examineServer(ctx, x.register)
 	if x.fakes == nil {
 		return
 	}
 	defer x.conducting.Wait()
 	defer x.fakes.close()
 	defer func() { x.recordMessages(x.fakes) }()
-	if gaveUp == "" && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
+	if registered && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
 		x.run(ctx)
 	}
 }

@@ -211,7 +211,7 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 }
 
 // notice begins a message of the kit's manager.
-func (x *playerExam) notice(messageType string, round int) map[string]any {
+func (x *exam) notice(messageType string, round int) map[string]any {
 	q := message(messageType, protocol.ManagerSender, fmt.Sprintf("conv-check-r%d-%s", round, strings.ToLower(messageType)), "")
 	q["league_id"] = checkLeague
 	if round > 0 {

@@ -263,7 +263,7 @@ func (x *playerExam) sendHalf(ctx context.Context) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	x.options.Client.CloseIdleConnections() // the other calls need connections of their own
+	x.options.client.CloseIdleConnections() // the other calls need connections of their own
 	for range 3 {                           // the first may come before the agent has read the half request
 		m := x.newMatch()
 		r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), variation{once: true, unseen: true})

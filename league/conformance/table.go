@@ -182,9 +182,14 @@ func (x *exam) decide(j *judge, f *fact) {
 		return
 	}
 	finding := &Finding{Verdict: Pass, Detail: f.note}
-	if problem := j.decide(f); problem == undecided {
+	problem := j.decide(f)
+	if why, ok := strings.CutPrefix(problem, undecided); ok {
+		if why != "" {
+			x.skip(j.id, why, shown...)
+		}
 		return
-	} else if problem != "" {
+	}
+	if problem != "" {
 		finding = &Finding{Verdict: Fail, Detail: problem, defect: f.defect}
 		if f.about != "" {
 			finding.Detail = f.about + ": " + problem

@@ -109,25 +109,6 @@ func notServed(r *reply) string {
 	return when(r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented, "POST is answered with HTTP status %d", r.Status)
 }
 
-// examineWith examines JSON-RPC, and in between has the agent play. It returns why the agent
-// could not play; no more calls are made then.
-func (x *exam) examineWith(ctx context.Context, play func(context.Context) (gaveUp string)) (gaveUp string) {
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = play(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	if gaveUp != "" {
-		x.giveUp(gaveUp)
-	}
-	return gaveUp
-}
-
 // examineWire examines JSON-RPC itself, by calls that change nothing.
 func (x *exam) examineWire(ctx context.Context) {
 	for _, id := range []string{`"req-007"`, `"אבג 🎲 \"quoted\""`, `"1"`, `0`, `-7`, `4294967297`, `9007199254740993`, `null`} {
@@ -300,7 +281,7 @@ func (w wire) answerRules() []rule {
 		should(w.id("FRM-03", "FRM-03"), "Its own calls are in the form of the specification.", "003 §1.4",
 			`Send {"jsonrpc": "2.0", "method": …, "params": the message, "id": 1} with the method of the specification.`, on("form of call", found), in("registration", "play")),
 		must(w.id("MSG-01", ""), "The agents of a league accept its messages.", "PROTOCOL, strictness",
-			"Add or correct the fields in the detail: our agents reject a message without them.", on("message", acceptable), in(everyMatch), on("registration/envelope", found)),
+			"Add or correct the fields in the detail: our agents reject a message without them.", on("message", acceptable), in(everyMatch), on("registration/request", outsideOf("referee_meta"))),
 		should(w.id("MSG-02", ""), "The agents of a league accept its notices.", "PROTOCOL, strictness",
 			"Add or correct the fields in the detail: our agents reject a notice without them.", on("notice", acceptable), in(everyMatch)),
 		should(w.id("RPC-01", ""), `Its answers are JSON with "jsonrpc": "2.0" and a result that is an object, or an error.`, "004 §1.1",

@@ -172,12 +172,7 @@ func (w *World) Open(a *Agent, mux *transport.Mux) {
 func (w *World) StartManager(players, referees int, change ...func(*league.Options)) *league.Manager {
 	w.T.Helper()
 	a := NewAgent(ManagerHost, nil)
-	o := league.Options{
-		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
-		Players: players, Referees: referees,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
-	}
+	o := w.managerOptions(players, referees)
 	for _, set := range change {
 		set(&o)
 	}
@@ -194,6 +189,15 @@ func (w *World) StartManager(players, referees int, change ...func(*league.Optio
 	return m
 }
 
+func (w *World) managerOptions(players, referees int) league.Options {
+	return league.Options{
+		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
+		Players: players, Referees: referees,
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
+		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
+	}
+}
+
 // Finish waits until the league is over and all agents are idle.
 func (w *World) Finish() *protocol.LeagueCompleted {
 	w.T.Helper()
@@ -206,6 +210,12 @@ func (w *World) Finish() *protocol.LeagueCompleted {
 // NewPlayer starts a player with its options. It does not register.
 func (w *World) NewPlayer(id string, traits ...Option) *Agent {
 	w.T.Helper()
+	return w.playerWith(id, traits, func(*player.Options) {})
+}
+
+// playerWith is NewPlayer with changed player.Options.
+func (w *World) playerWith(id string, traits []Option, change func(*player.Options)) *Agent {
+	w.T.Helper()
 	a := NewAgent(id, traits)
 	decide, err := strategy.New(a.strategy)
 	require.NoError(w.T, err)
@@ -217,7 +227,6 @@ func (w *World) NewPlayer(id string, traits ...Option) *Agent {
 		Manager: EndpointOf(ManagerHost), Strategy: decide, StrictReferees: a.verifiesReferees,
 		Caller: w.Caller(a.Host, 1<<20), Clock: w.Clock, Log: w.log,
 	}
-	a.Caller = o.Caller
 	if a.wantsID {
 		o.ID = id
 	}
@@ -225,6 +234,8 @@ func (w *World) NewPlayer(id string, traits ...Option) *Agent {
 		o.Entropy = func(matchID string, _ int) protocol.Secret { return w.Entropy(matchID, id) }
 		o.Random = func(_, decision string) *rand.Rand { return KeyedRandom(w.Seed, "choice", decision, id) }
 	}
+	change(&o)
+	a.Caller = o.Caller
 	a.Player, err = player.New(o)
 	require.NoError(w.T, err)
 	mux := transport.NewMux(w.log)
